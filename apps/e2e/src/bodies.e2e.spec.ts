@@ -1,0 +1,231 @@
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { expectProblem } from '@sealgate/testing';
+import { expectCommonHeaders, expectWritten } from './harness/answers.ts';
+import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
+import { rawExchange } from './harness/raw-exchange.ts';
+import { boundMs } from './harness/scale.ts';
+import { sender, type Sender } from './harness/sender.ts';
+
+const mebibyte = 1_048_576;
+
+describe('Bodies', () => {
+  let setup: ContractSetup;
+  let networkId: string;
+  let rawKey: string;
+  let from: Sender;
+  beforeAll(async () => {
+    setup = await contractSetup();
+  }, setupTimeoutMs);
+  beforeEach(async () => {
+    networkId = await setup.newNetwork();
+    ({ rawKey } = await setup.newKey(networkId));
+    from = sender(setup.gateway.public, networkId, rawKey);
+  });
+  afterAll(() => setup.stop());
+
+  const at = (pointer: string): { errors: { in: 'body'; pointer: string }[] } => ({
+    errors: [{ in: 'body', pointer }],
+  });
+  const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+  const bytes = (...parts: (string | number[])[]): Buffer =>
+    Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
+
+  it.each([
+    ['an empty body', '', ''],
+    ['white space alone', ' \n', undefined],
+    ['text that is no JSON', '{"a":', undefined],
+    ['something behind the value', '{} {}', undefined],
+    ['a trailing comma', '[1,]', undefined],
+    ['single quotes', "{'a':1}", undefined],
+    ['NaN', '[NaN]', undefined],
+    ['a byte order mark', bytes([0xef, 0xbb, 0xbf], '{}'), undefined],
+    ['bytes that are not UTF-8', bytes('{"a":"', [0xff], '"}'), undefined],
+    ['a surrogate encoded as UTF-8', bytes('{"a":"', [0xed, 0xa0, 0x80], '"}'), undefined],
+    ['UTF-16', Buffer.from('{"a":1}', 'utf16le'), undefined],
+    ['a lone surrogate', '{"a":["\\ud800"]}', '/a/0'],
+    ['a lone surrogate in a name', '{"a":{"\\udc00":1}}', undefined],
+    ['__proto__', '{"a":{"__proto__":{}}}', '/a/__proto__'],
+    ['__proto__ in disguise', '{"\\u005f_proto__":1}', '/__proto__'],
+  ])('are refused as INVALID_JSON for %s', async (_what, body, pointer) => {
+    expectProblem(await from.post(body), 'INVALID_JSON', pointer === undefined ? {} : at(pointer));
+  });
+
+  it.each([
+    ['{"a":1,"a":1}', '/a'],
+    ['{"assets":[{"x":{"b/c":1,"d":2,"b\\u002fc":3}}]}', '/assets/0/x/b~1c'],
+    ['[{"":1,"":2}]', '/0/'],
+  ])('are refused as DUPLICATE_MEMBER, pointing at the member: %s', async (body, pointer) => {
+    expectProblem(await from.post(body), 'DUPLICATE_MEMBER', at(pointer));
+  });
+
+  it.each([
+    ['[9007199254740993]', '/0'],
+    ['{"data":{"n":1e400}}', '/data/n'],
+    ['{"data":{"n":-1e400}}', '/data/n'],
+    ['{"n":1e-400}', '/n'],
+    ['{"n":[0,0.10000000000000000001]}', '/n/1'],
+  ])('are refused as UNSAFE_NUMBER, pointing at the number: %s', async (body, pointer) => {
+    expectProblem(await from.post(body), 'UNSAFE_NUMBER', at(pointer));
+  });
+
+  it.each([['0.1'], ['1.10'], ['1E2'], ['-0'], ['9007199254740992'], ['1e21'], ['5e-324'], ['1.7976931348623157e308']])(
+    'may hold the number %s, whose value survives',
+    async (number) => {
+      const [record] = expectWritten(await from.post(`{"data":{"n":${number}}}`)).records;
+      const row = await setup.admin.ask('GET', `/ledger/channels/${networkId}.main/records/${record!.id}`);
+      expect(row['data']).toEqual({ n: Number(number) + 0 });
+    },
+  );
+
+  it('may be 64 levels deep, and no deeper', async () => {
+    expectWritten(await from.post(nested(64)));
+    expectProblem(await from.post(nested(65)), 'JSON_TOO_DEEP', at('/0'.repeat(64)));
+    expectProblem(await from.post(`{"a":${nested(64)}}`), 'JSON_TOO_DEEP', at(`/a${'/0'.repeat(63)}`));
+  });
+
+  it.each([
+    ['[', 500_000],
+    ['{"a":', 200_000],
+    ['[{"a":', 160_000],
+  ])('of half a million brackets are refused in no time: %s', async (part, count) => {
+    const before = setup.gateway.pid;
+    expectProblem(await from.post(part.repeat(count)), 'JSON_TOO_DEEP');
+    const { durationMs } = await from.post(part.repeat(count));
+    expect(durationMs).toBeLessThan(boundMs(100));
+    expect({ pid: setup.gateway.pid, isRunning: setup.gateway.isRunning }).toEqual({ pid: before, isRunning: true });
+    expectWritten(await from.post({}));
+  });
+
+  it('may hold exactly as many bytes as documented, and not one more', async () => {
+    const body = (size: number): string => `{"data":{"x":"${'x'.repeat(size - 17)}"}}`;
+    expect(body(mebibyte)).toHaveLength(mebibyte);
+    expectWritten(await from.post(body(mebibyte)));
+    expectProblem(await from.post(body(mebibyte + 1)), 'PAYLOAD_TOO_LARGE');
+    expectWritten(await from.post(gzipSync(body(mebibyte)), { headers: { 'Content-Encoding': 'gzip' } }));
+    const bomb = gzipSync(Buffer.alloc(64 * mebibyte, ' '));
+    expectProblem(await from.post(bomb, { headers: { 'Content-Encoding': 'gzip' } }), 'PAYLOAD_TOO_LARGE');
+  });
+
+  it('may be compressed, in one way at a time, and count as what they hold', async () => {
+    const body = JSON.stringify({ id: 'compressed', data: { text: 'a'.repeat(5_000) } });
+    const how = { idempotencyKey: 'however-it-is-sent' };
+    const first = await from.post(body, how);
+    expectWritten(first);
+    const codings = {
+      gzip: gzipSync(body),
+      deflate: deflateSync(body),
+      br: brotliCompressSync(body),
+      GZIP: gzipSync(body),
+    };
+    for (const [coding, encoded] of Object.entries(codings)) {
+      const replay = await from.post(encoded, { ...how, headers: { 'Content-Encoding': coding } });
+      expect({ coding, status: replay.status, text: replay.text }).toEqual({ coding, status: 200, text: first.text });
+      expect(replay.headers['idempotent-replayed']).toBe('true');
+    }
+    const bare = await from.post(deflateRawSync(body), { ...how, headers: { 'Content-Encoding': 'deflate' } });
+    expect(bare.text).toBe(first.text);
+    for (const coding of ['zstd', 'identity, gzip', 'gzip, gzip', 'compress', '']) {
+      const answer = await from.post(gzipSync(body), { headers: { 'Content-Encoding': coding } });
+      expectProblem(answer, 'UNSUPPORTED_MEDIA_TYPE');
+    }
+    expectProblem(await from.post(body, { headers: { 'Content-Encoding': 'gzip' } }), 'INVALID_JSON', at(''));
+    const cut = gzipSync(body).subarray(0, -9);
+    expectProblem(await from.post(cut, { headers: { 'Content-Encoding': 'gzip' } }), 'INVALID_JSON', at(''));
+  });
+
+  it.each([
+    ['application/json', true],
+    ['APPLICATION/JSON', true],
+    ['application/json; charset=utf-8', true],
+    ['application/json;charset="UTF-8"; v=1', true],
+    ['application/json; charset=latin1', false],
+    ['application/json; charset=utf-16', false],
+    ['application/ld+json', false],
+    ['application/jsonp', false],
+    ['text/json', false],
+    ['', false],
+    [undefined, false],
+  ])('have to be sent as JSON: %s', async (type, isTaken) => {
+    const answer = await from.post('{}', { headers: { 'Content-Type': type } });
+    if (isTaken) expectWritten(answer);
+    else expectProblem(answer, 'UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  it('have one Content-Type', async () => {
+    const answer = await from.post('{}', { headers: { 'Content-Type': ['application/json', 'application/json'] } });
+    expectProblem(answer, 'INVALID_HEADER');
+  });
+
+  it('are not read for methods other than POST, all of which are refused', async () => {
+    for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY']) {
+      const answer = await setup.gateway.public.send({
+        method,
+        path: `/${networkId}`,
+        headers: { 'X-Api-Key': rawKey },
+      });
+      expectCommonHeaders(answer);
+      expect({ method, status: answer.status, allow: answer.headers['allow'] }).toEqual({
+        method,
+        status: 405,
+        allow: 'POST',
+      });
+      if (method !== 'HEAD') expectProblem(answer, 'METHOD_NOT_ALLOWED');
+      expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+    }
+  });
+
+  it('go to one path; every other is not found, whoever asks', async () => {
+    const paths = [
+      '/',
+      `/${networkId}/`,
+      `//${networkId}`,
+      `/${networkId}//`,
+      `/a/b`,
+      '/.',
+      '/..',
+      '/%2e%2e',
+      '/%',
+      '/%zz',
+    ];
+    for (const path of [...paths, `/${networkId}%`, '/%E0%A4%A', '/metrics/x', '/health/live', '/admin/v1/networks']) {
+      const headers = { 'X-Api-Key': rawKey, 'Content-Type': 'application/json' };
+      const answer = await setup.gateway.public.send({ method: 'POST', path, headers, body: '{}' });
+      expect({ path, status: answer.status }).toEqual({ path, status: 404 });
+      expectProblem(answer, 'NOT_FOUND');
+      expectCommonHeaders(answer);
+    }
+    const encoded = networkId.replace('-', '%2D');
+    expectWritten(await sender(setup.gateway.public, encoded, rawKey).post({}));
+    expectWritten(await sender(setup.gateway.public, `${networkId}?type=ping&limit=0&a=1&a=2`, rawKey).post({}));
+    expectProblem(await sender(setup.gateway.public, `${networkId}%2Fmain`, rawKey).post({}), 'FORBIDDEN');
+  });
+
+  it('that are no HTTP at all are refused without a problem, and close the connection', async () => {
+    for (const text of [
+      'nonsense\r\n\r\n',
+      'GET / HTTP/9.9\r\n\r\n',
+      `GET / HTTP/1.1\r\nHost: a\r\nX: ${'y'.repeat(40_000)}\r\n\r\n`,
+    ]) {
+      const said = await rawExchange(setup.gateway.public.origin, text);
+      expect(said).toMatch(/^HTTP\/1\.1 4\d\d /);
+      expect(said).toMatch(/\r\nConnection: close\r\n/i);
+      expect(said).toMatch(/\r\nX-Content-Type-Options: nosniff\r\n/i);
+      expect(said.slice(said.indexOf('\r\n\r\n') + 4)).toBe('');
+    }
+    expectWritten(await from.post({}));
+  });
+
+  it('echo a request id that can be echoed, and get one of ours otherwise', async () => {
+    const long = 'r'.repeat(128);
+    for (const requestId of ['a', long, '%F0%9F~!']) {
+      const answer = await from.post('{', { headers: { 'X-Request-Id': requestId } });
+      expect(answer.headers['x-request-id']).toBe(requestId);
+      expectProblem(answer, 'INVALID_JSON');
+    }
+    for (const requestId of ['', `${long}r`, 'with space', ['one', 'two']]) {
+      const answer = await from.post({}, { headers: { 'X-Request-Id': requestId } });
+      expect(answer.headers['x-request-id']).toMatch(/^req_/);
+    }
+  });
+});

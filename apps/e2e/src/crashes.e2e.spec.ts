@@ -1,0 +1,72 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { describeWithRedis, until } from '@sealgate/testing';
+import { ledgerSize } from './harness/admin-lists.ts';
+import { setupTimeoutMs } from './harness/contract-setup.ts';
+import { breakableServers, install, type Installation, type Servers } from './harness/installation.ts';
+import { acceptedTexts, batchOrders, checkReplays, startLoad, type Load } from './harness/load.ts';
+import { boundMs, scaled } from './harness/scale.ts';
+import { sender } from './harness/sender.ts';
+import { judgeLog } from './harness/verifier.ts';
+
+const killsEach = scaled({ full: 20, quick: 4 });
+const storyTimeoutMs = 600_000;
+
+describeWithRedis('Two gateways on one database, killed again and again under load', () => {
+  let servers: Servers;
+  let installation: Installation;
+  beforeAll(async () => {
+    servers = await breakableServers();
+    installation = await install({ ...servers, gateways: 2 });
+  }, setupTimeoutMs);
+  afterAll(async () => {
+    await installation.stop();
+    await servers.stop();
+  }, setupTimeoutMs);
+
+  /** Kills one gateway after a random while, starts it again, and waits until it accepts. Gives how long that took. */
+  async function crash(number: number, load: Load): Promise<number> {
+    const gateway = installation.gateways[number]!;
+    await delay(100 + Math.random() * 700);
+    await gateway.kill();
+    const diedMs = performance.now();
+    await gateway.start();
+    const isAccepting = (): boolean =>
+      load.attempts.some(
+        ({ target, startedMs, answer }) => target === number && startedMs > diedMs && answer?.status === 200,
+      );
+    await until(isAccepting, { timeoutMs: 15_000, what: 'the first accept after a crash' });
+    return performance.now() - diedMs;
+  }
+
+  it(
+    'keep one log without a gap, in which every answer is once',
+    async () => {
+      const networkId = await installation.newNetwork();
+      const { rawKey } = await installation.newKey(networkId);
+      const targets = installation.gateways.map((gateway) => sender(gateway.public, networkId, rawKey));
+      const load = startLoad({ targets, senders: 16, nextOrder: batchOrders(10, 'crash'), replayPercent: 30 });
+      const recoveries = await Promise.all(
+        installation.gateways.map(async (_, number) => {
+          const took: number[] = [];
+          for (let kill = 0; kill < killsEach; kill += 1) took.push(await crash(number, load));
+          return took;
+        }),
+      );
+      await load.finish();
+      expect(recoveries.flat()).toHaveLength(killsEach * 2);
+      expect(Math.max(...recoveries.flat())).toBeLessThan(boundMs(10_000));
+      checkReplays(load.attempts);
+      const channel = `${networkId}.main`;
+      const { admin, folder, verifierKey, checkpointFolders } = installation;
+      const answers = acceptedTexts(load.attempts);
+      const size = await judgeLog({ admin, channel, folder, verifierKey, answers, savedFolders: checkpointFolders });
+      expect(await ledgerSize(admin, channel)).toBe(size);
+      expect(await admin.ask('POST', `/ledger/channels/${channel}/audit`)).toMatchObject({ ok: true, size });
+      // The story tells nothing if hardly anything was under way.
+      expect(load.attempts.filter(({ answer }) => answer === undefined).length).toBeGreaterThan(killsEach);
+      expect(size).toBeGreaterThan(killsEach * 100);
+    },
+    storyTimeoutMs,
+  );
+});

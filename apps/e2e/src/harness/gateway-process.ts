@@ -1,0 +1,99 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { until } from '@sealgate/testing';
+import { gatewayProgram } from './bundle.ts';
+import { httpClient, type HttpClient } from './http-client.ts';
+import { quietPort } from './quiet-port.ts';
+
+/** One process of the gateway, at addresses that it keeps when it is started again. */
+export interface Gateway {
+  readonly public: HttpClient;
+  readonly ops: HttpClient;
+  readonly admin: HttpClient;
+  readonly pid: number;
+  readonly isRunning: boolean;
+  /** Starts it, and resolves once it may be given traffic. Rejects with what it said when it ends instead. */
+  start(): Promise<void>;
+  /** Ends it as a crash of the machine would: without a chance to do anything. */
+  kill(): Promise<void>;
+  /** Asks it to stop, and gives its exit code once it has (null: it had to be killed). */
+  stop(): Promise<number | null>;
+  /** All it has logged, over all its starts. */
+  logText(): string;
+  /** Lets go of the connections to it. */
+  release(): void;
+}
+
+export interface GatewayOptions {
+  readonly env: Readonly<Record<string, string>>;
+  readonly logFile: string;
+  readonly scheme?: 'http' | 'https';
+  /** The certificate to trust, for https. */
+  readonly ca?: string;
+}
+
+const readyTimeoutMs = 30_000;
+const stopTimeoutMs = 30_000;
+
+/** A gateway on free ports, not yet started. */
+export async function prepareGateway({ env, logFile, scheme = 'http', ca }: GatewayOptions): Promise<Gateway> {
+  const [port, opsPort, adminPort] = [await quietPort(), await quietPort(), await quietPort()];
+  const ports = { PORT: String(port), OPS_PORT: String(opsPort), ADMIN_PORT: String(adminPort) };
+  const clients = {
+    public: httpClient(`${scheme}://127.0.0.1:${port}`, ca === undefined ? {} : { ca }),
+    ops: httpClient(`http://127.0.0.1:${opsPort}`),
+    admin: httpClient(`http://127.0.0.1:${adminPort}`),
+  };
+  let child: ChildProcess | undefined;
+  const isRunning = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;
+  const logText = (): string => readFileSync(logFile, 'utf8');
+
+  const isReady = async (): Promise<boolean> => {
+    const { status } = await clients.ops.send({ path: '/health/ready', timeoutMs: 2_000 });
+    return status === 200;
+  };
+  return {
+    ...clients,
+    get pid() {
+      return child?.pid ?? 0;
+    },
+    get isRunning() {
+      return isRunning();
+    },
+    async start() {
+      const log = openSync(logFile, 'a');
+      // Nothing of this process's environment: what the gateway needs is what it is told here.
+      child = spawn(process.execPath, [gatewayProgram('main')], {
+        env: { ...env, ...ports },
+        stdio: ['ignore', log, log],
+      });
+      closeSync(log);
+      await until(async () => !isRunning() || (await isReady()), {
+        timeoutMs: readyTimeoutMs,
+        what: 'a ready gateway',
+      });
+      if (!isRunning()) throw new Error(`The gateway did not start:\n${logText().slice(-4_000)}`);
+    },
+    async kill() {
+      await ended(child, 'SIGKILL');
+    },
+    async stop() {
+      const timer = setTimeout(() => child?.kill('SIGKILL'), stopTimeoutMs);
+      await ended(child, 'SIGTERM');
+      clearTimeout(timer);
+      return child?.exitCode ?? null;
+    },
+    logText,
+    release: () => {
+      for (const client of Object.values(clients)) client.close();
+    },
+  };
+}
+
+function ended(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
+  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve());
+    child.kill(signal);
+  });
+}

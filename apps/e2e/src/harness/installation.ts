@@ -1,0 +1,155 @@
+import { hash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  throwawayPostgres,
+  throwawayRedis,
+  type OwnPostgres,
+  type ThrowawayPostgres,
+  type ThrowawayRedis,
+} from '@sealgate/testing';
+import { adminClient, type AdminClient, type Members } from './admin-client.ts';
+import { runMigrations } from './bundle.ts';
+import { prepareGateway, type Gateway } from './gateway-process.ts';
+import { newNoteKey } from './note-key.ts';
+
+export interface InstallOptions {
+  /** Processes of the gateway on one database; 1 unless said otherwise. */
+  readonly gateways?: number;
+  /** The Redis that all of them use; without it they run without. */
+  readonly redis?: { readonly url: string };
+  readonly postgres: ThrowawayPostgres;
+  /** Variables besides those that an installation needs. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly scheme?: 'http' | 'https';
+  readonly ca?: string;
+}
+
+export interface Installation {
+  readonly gateways: readonly Gateway[];
+  /** The first of them, for stories of one. */
+  readonly gateway: Gateway;
+  /** The admin API of the first. */
+  readonly admin: AdminClient;
+  readonly adminToken: string;
+  /** What an outsider pins. */
+  readonly verifierKey: string;
+  /** Where each gateway keeps its checkpoints. */
+  readonly checkpointFolders: readonly string[];
+  /** For files of the story; goes with the installation. */
+  readonly folder: string;
+  /** Makes a network and gives its id. Limits are out of reach unless given. */
+  newNetwork(members?: Members): Promise<string>;
+  /** Mints a key. Limits are out of reach unless given. */
+  newKey(networkId: string, members?: Members): Promise<MintedKey>;
+  /** Stops all gateways. Rejects when one of them does not end cleanly. */
+  stop(): Promise<void>;
+}
+
+export interface MintedKey {
+  readonly id: string;
+  readonly rawKey: string;
+}
+
+export const ledgerOrigin = 'ledger.test/sealgate';
+export const outOfReach = { ratePerSecond: 1_000_000, burst: 1_000_000 };
+
+/** Migrates an empty database and starts gateways on it, as an operator would. */
+export async function install(options: InstallOptions): Promise<Installation> {
+  const { postgres, gateways: count = 1 } = options;
+  const folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-'));
+  const adminToken = randomBytes(32).toString('base64url');
+  const noteKey = newNoteKey(ledgerOrigin);
+  await runMigrations({ MIGRATION_DATABASE_URL: postgres.url, DATABASE_URL: postgres.url });
+  const common = {
+    DATABASE_URL: postgres.url,
+    ...(options.redis === undefined ? {} : { REDIS_URL: options.redis.url }),
+    REPLICAS: String(count),
+    SERVER_SECRETS: `e1:${randomBytes(32).toString('hex')}`,
+    ADMIN_TOKEN_HASHES: hash('sha256', adminToken, 'hex'),
+    LEDGER_ORIGIN: ledgerOrigin,
+    LEDGER_INTEGRATOR: 'true',
+    LEDGER_SIGNING_KEY: noteKey.signingKey,
+    ...options.env,
+  };
+  const numbers = Array.from({ length: count }, (_, index) => index + 1);
+  const checkpointFolders = numbers.map((number) => join(folder, `checkpoints-${number}`));
+  const gateways = await Promise.all(
+    checkpointFolders.map((checkpoints, index) =>
+      prepareGateway({
+        env: { ...common, CHECKPOINT_DIR: checkpoints },
+        logFile: join(folder, `gateway-${index + 1}.log`),
+        ...(options.scheme === undefined ? {} : { scheme: options.scheme }),
+        ...(options.ca === undefined ? {} : { ca: options.ca }),
+      }),
+    ),
+  );
+  const [gateway] = gateways;
+  if (gateway === undefined) throw new Error('An installation has at least one gateway.');
+  const admin = adminClient(gateway.admin, adminToken);
+  const stop = async (): Promise<void> => {
+    const codes = await Promise.all(gateways.map((one) => (one.isRunning ? one.stop() : Promise.resolve(0))));
+    for (const one of gateways) one.release();
+    const logs = codes.some((code) => code !== 0) ? gateways.map((one) => one.logText().slice(-2_000)) : [];
+    rmSync(folder, { recursive: true, force: true });
+    if (logs.length > 0)
+      throw new Error(`Gateways ended with ${codes.join(', ')} when they were stopped:\n${logs.join('\n')}`);
+  };
+  try {
+    await Promise.all(gateways.map((one) => one.start()));
+  } catch (error) {
+    await Promise.all(gateways.map((one) => one.kill()));
+    throw error;
+  }
+  return {
+    gateways,
+    gateway,
+    admin,
+    adminToken,
+    verifierKey: noteKey.verifierKey,
+    checkpointFolders,
+    folder,
+    stop,
+    ...makers(admin),
+  };
+}
+
+function makers(admin: AdminClient): Pick<Installation, 'newNetwork' | 'newKey'> {
+  let made = 0;
+  return {
+    async newNetwork(members = {}) {
+      made += 1;
+      const networkId = `net-${made}-${randomBytes(3).toString('hex')}`;
+      await admin.ask('POST', '/networks', { networkId, limits: outOfReach, ...members });
+      return networkId;
+    },
+    async newKey(networkId, members = {}) {
+      made += 1;
+      const body = { label: `Key ${made}`, limits: outOfReach, ...members };
+      const { id, rawKey } = await admin.ask('POST', `/networks/${networkId}/keys`, body);
+      return { id: String(id), rawKey: String(rawKey) };
+    },
+  };
+}
+
+export interface Servers {
+  readonly postgres: OwnPostgres;
+  readonly redis: ThrowawayRedis;
+  stop(): Promise<void>;
+}
+
+/** A PostgreSQL whose writes reach the disk and a Redis, both for one story alone, so that it may break them. */
+export async function breakableServers(redisArguments: readonly string[] = []): Promise<Servers> {
+  const [postgres, redis] = await Promise.all([
+    throwawayPostgres({ own: true, durable: true }),
+    throwawayRedis(redisArguments),
+  ]);
+  return {
+    postgres,
+    redis,
+    stop: async () => {
+      await Promise.all([postgres.stop(), redis.stop()]);
+    },
+  };
+}

@@ -1,0 +1,140 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { HttpAnswer } from './http-exchange.ts';
+import type { Sender } from './sender.ts';
+
+/** What one sender wants written, and goes on sending until it is told that it is. */
+export interface Order {
+  readonly idempotencyKey: string;
+  readonly body: string;
+}
+
+/** One answer, or why there was none. */
+export interface Attempt {
+  readonly order: Order;
+  /** Which of the targets was asked. */
+  readonly target: number;
+  readonly startedMs: number;
+  readonly endedMs: number;
+  /** Absent: the connection was refused or cut. */
+  readonly answer?: HttpAnswer;
+}
+
+export interface Load {
+  /** Every attempt so far, in the order in which they ended. */
+  readonly attempts: readonly Attempt[];
+  /** Makes no more orders, and resolves once every order that was begun has been answered 200. */
+  finish(): Promise<void>;
+}
+
+export interface LoadOptions {
+  /** The processes to send to; each attempt goes to one of them by chance. */
+  readonly targets: readonly Sender[];
+  /** Orders under way at a time. */
+  readonly senders: number;
+  /** The next order, by number from 0; undefined: there are no more. */
+  readonly nextOrder: (number: number) => Order | undefined;
+  /** How many times an order that was answered is sent once more, of each hundred. */
+  readonly replayPercent?: number;
+  /** After an attempt that was not answered with 200. */
+  readonly pauseMs?: number;
+  /** An order that was not answered 200 for this long fails the load. */
+  readonly giveUpAfterMs?: number;
+}
+
+/** Refusals that mean "send it again": nothing else may come of what is well formed and within its limits. */
+const passing = new Set([
+  'UNAVAILABLE',
+  'LEDGER_UNAVAILABLE',
+  'OUTCOME_UNKNOWN',
+  'OVERLOADED',
+  'IDEMPOTENCY_IN_PROGRESS',
+]);
+
+/** Starts senders that behave as the documentation asks of them: the same request again until there is an answer. */
+export function startLoad(options: LoadOptions): Load {
+  const { targets, senders, nextOrder, replayPercent = 0, pauseMs = 25, giveUpAfterMs = 60_000 } = options;
+  const attempts: Attempt[] = [];
+  let isFinishing = false;
+  let failed: Error | undefined;
+  let made = 0;
+
+  const attempt = async (order: Order): Promise<Attempt> => {
+    const target = Math.floor(Math.random() * targets.length);
+    const startedMs = performance.now();
+    const asked = targets[target]!.post(order.body, { idempotencyKey: order.idempotencyKey });
+    const answer = await asked.catch(() => undefined);
+    const done = { order, target, startedMs, endedMs: performance.now(), ...(answer === undefined ? {} : { answer }) };
+    attempts.push(done);
+    return done;
+  };
+  const settle = async (order: Order): Promise<void> => {
+    const beganMs = performance.now();
+    while (failed === undefined) {
+      const { answer, endedMs } = await attempt(order);
+      if (answer?.status === 200) return;
+      if (answer !== undefined && !passing.has(codeOf(answer) ?? '')) {
+        throw new Error(`${order.idempotencyKey} was answered ${answer.status}: ${answer.text.slice(0, 500)}`);
+      }
+      if (endedMs - beganMs > giveUpAfterMs) throw new Error(`${order.idempotencyKey} was not answered in time.`);
+      await delay(pauseMs);
+    }
+  };
+  const work = async (): Promise<void> => {
+    while (!isFinishing && failed === undefined) {
+      const order = nextOrder(made++);
+      if (order === undefined) return;
+      await settle(order);
+      if (Math.random() * 100 < replayPercent) await settle(order);
+    }
+  };
+  const workers = Array.from({ length: senders }, () =>
+    work().catch((error: unknown) => {
+      failed ??= error instanceof Error ? error : new Error(String(error));
+    }),
+  );
+  return {
+    attempts,
+    finish: async () => {
+      isFinishing = true;
+      await Promise.all(workers);
+      if (failed !== undefined) throw failed;
+    },
+  };
+}
+
+/** The code of a problem. */
+export function codeOf(answer: HttpAnswer): string | undefined {
+  const { body } = answer;
+  if (typeof body !== 'object' || body === null || !('code' in body)) return undefined;
+  return String(body.code);
+}
+
+/** The bodies of all 200s. */
+export function acceptedTexts(attempts: readonly Attempt[]): string[] {
+  return attempts.flatMap(({ answer }) => (answer?.status === 200 ? [answer.text] : []));
+}
+
+/** Throws unless every 200 to one order had the same bytes, and every one but a first says that it is a replay. */
+export function checkReplays(attempts: readonly Attempt[]): void {
+  const texts = new Map<string, { text: string; originals: number }>();
+  for (const { order, answer } of attempts) {
+    if (answer?.status !== 200) continue;
+    const isOriginal = answer.headers['idempotent-replayed'] === undefined;
+    const known = texts.get(order.idempotencyKey) ?? { text: answer.text, originals: 0 };
+    if (known.text !== answer.text)
+      throw new Error(`${order.idempotencyKey} had two answers:\n${known.text}\n${answer.text}`);
+    texts.set(order.idempotencyKey, { ...known, originals: known.originals + (isOriginal ? 1 : 0) });
+  }
+  for (const [key, { originals }] of texts) {
+    if (originals > 1) throw new Error(`${key} was written for the first time ${originals} times.`);
+  }
+}
+
+/** Orders of 1 to `most` records, each record with content of its own and no id: the gateway names them. */
+export function batchOrders(most: number, prefix: string): (number: number) => Order {
+  return (number) => {
+    const count = 1 + Math.floor(Math.random() * most);
+    const assets = Array.from({ length: count }, (_, n) => ({ type: 'load', order: `${prefix}-${number}`, n }));
+    return { idempotencyKey: `${prefix}-${number}`, body: JSON.stringify({ assets }) };
+  };
+}

@@ -1,0 +1,49 @@
+import type { TokenHashes } from '@sealgate/auth';
+import { adminApp, createApp, type App, type AppOptions } from '@sealgate/http';
+import type { AddressLimiter } from '@sealgate/rate-limits';
+import type { IngestCaller } from './domain/caller.ts';
+import { ingestGuard, refuseAddress, type IngestGuardPorts } from './ingest-guard.ts';
+import { adminEventRoutes, type AdminEventsPorts } from './routes/admin-events.ts';
+import { adminKeyRoutes, type AdminKeysPorts } from './routes/admin-keys.ts';
+import { adminLedgerRoutes, type AdminLedgerPorts } from './routes/admin-ledger.ts';
+import { adminNetworkRoutes, type AdminNetworksPorts } from './routes/admin-networks.ts';
+import { ingestRoutes, type IngestPorts } from './routes/ingest.ts';
+
+/** What both listeners share. */
+export type AppBase = Pick<
+  AppOptions<IngestCaller>,
+  'log' | 'metrics' | 'now' | 'newRequestId' | 'trustProxy' | 'tlsTerminatedUpstream'
+>;
+
+/**
+ * The public listener. Each request, in this order: path, method, key, network, media type, size, JSON, shape,
+ * permission, types, channels, Idempotency-Key, limits, idempotency, write. Up to the key it is the library's order;
+ * from the network on it is `routes/ingest.ts`.
+ */
+export function publicApp(base: AppBase, guard: IngestGuardPorts, ports: IngestPorts): App {
+  return createApp({ ...base, head: false, guard: ingestGuard(guard), routes: ingestRoutes(ports) });
+}
+
+export type AdminPorts = AdminNetworksPorts & AdminKeysPorts & AdminEventsPorts & AdminLedgerPorts;
+
+export interface AdminAccess {
+  readonly tokens: TokenHashes;
+  /** Counts failures per client address, apart from the public listener's. */
+  readonly addresses: AddressLimiter;
+}
+
+/** The admin listener. */
+export function administration(base: AppBase, { tokens, addresses }: AdminAccess, ports: AdminPorts): App {
+  const routes = [
+    ...adminNetworkRoutes(ports),
+    ...adminKeyRoutes(ports),
+    ...adminEventRoutes(ports),
+    ...adminLedgerRoutes(ports),
+  ];
+  return adminApp({
+    ...base,
+    tokens,
+    failedAuthentication: (request) => refuseAddress(addresses, request, false),
+    routes,
+  });
+}

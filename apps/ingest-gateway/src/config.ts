@@ -1,0 +1,98 @@
+import {
+  integerField,
+  ledgerFaults,
+  ledgerFields,
+  listenerFaults,
+  listenerFields,
+  loadConfig,
+  storeFields,
+  urlField,
+  type Config,
+  type Environment,
+} from '@sealgate/service-host';
+
+/** Every variable of the gateway. The table in the README is made from this. */
+export const fields = {
+  ...listenerFields,
+  ...storeFields,
+  ...ledgerFields,
+  bodyMaxBytes: integerField({
+    name: 'BODY_MAX_BYTES',
+    description: 'Largest request body, after its content encoding was undone.',
+    min: 1024,
+    max: 8_388_608,
+    default: 1_048_576,
+  }),
+  maxBatchRecords: integerField({
+    name: 'MAX_BATCH_RECORDS',
+    description: 'Most records of one batch.',
+    min: 1,
+    max: 1000,
+    default: 100,
+  }),
+  ratePerSecond: integerField({
+    name: 'RATE_PER_SECOND',
+    description: 'Records each second, for a network or key that has no limits of its own.',
+    min: 1,
+    max: 1_000_000,
+    default: 1000,
+  }),
+  rateBurst: integerField({
+    name: 'RATE_BURST',
+    description: 'Records at once, likewise; at least MAX_BATCH_RECORDS.',
+    min: 1,
+    max: 1_000_000,
+    default: 2000,
+  }),
+  eventRetentionDays: integerField({
+    name: 'EVENT_RETENTION_DAYS',
+    description: 'How long events are kept.',
+    min: 1,
+    max: 3650,
+    default: 90,
+  }),
+};
+
+export type GatewayConfig = Config<typeof fields>;
+
+/** @throws ConfigError naming every fault at once. */
+export function readConfig(env: Environment): GatewayConfig {
+  return loadConfig(fields, env, {
+    check: (config) => [...listenerFaults(config), ...ledgerFaults(config), ...gatewayFaults(config)],
+  });
+}
+
+function gatewayFaults({
+  rateBurst,
+  maxBatchRecords,
+  ledgerDriver,
+  ledgerIntegrator,
+  checkpointDir,
+}: GatewayConfig): string[] {
+  return [
+    ...(rateBurst < maxBatchRecords
+      ? ['RATE_BURST: is below MAX_BATCH_RECORDS, so a full batch would never be admitted']
+      : []),
+    ...(ledgerDriver === 'fabric' ? ['LEDGER_DRIVER: this build has no Fabric driver'] : []),
+    ...(ledgerIntegrator && checkpointDir === undefined
+      ? ['CHECKPOINT_DIR: is required where LEDGER_INTEGRATOR is true']
+      : []),
+  ];
+}
+
+const postgres = { protocols: ['postgres:', 'postgresql:'], isSecret: true } as const;
+
+/** The variables of the migration job. */
+export const migrationFields = {
+  migrationDatabaseUrl: urlField({
+    ...postgres,
+    name: 'MIGRATION_DATABASE_URL',
+    description: 'PostgreSQL under a role that may change tables.',
+  }),
+  databaseUrl: urlField({
+    ...postgres,
+    name: 'DATABASE_URL',
+    description: 'What the service itself will use; its role is given the rights it needs, and no others.',
+    default: undefined,
+  }),
+};

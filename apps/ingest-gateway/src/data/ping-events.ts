@@ -1,0 +1,58 @@
+import type { Sql } from '@sealgate/storage';
+
+export interface PingEvent {
+  readonly eventId: string;
+  readonly networkId: string;
+  readonly keyId: string;
+  readonly requestId: string;
+  readonly atMs: number;
+}
+
+export interface PingEvents {
+  /** Takes the event and returns at once; it is written a moment later, or dropped and counted when too many wait. */
+  add(event: PingEvent): void;
+  flush(): Promise<void>;
+}
+
+const MOST_WAITING = 10_000;
+const FLUSH_EVERY_MS = 100;
+
+/** Events of pings, written together off the request path. */
+export function pingEvents({ sql, onDropped }: { sql: Sql; onDropped: (count: number) => void }): PingEvents {
+  let waiting: PingEvent[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> = Promise.resolve();
+
+  const flush = (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    const batch = waiting;
+    waiting = [];
+    if (batch.length > 0) running = running.then(() => insert(sql, batch)).catch(() => onDropped(batch.length));
+    return running;
+  };
+  return {
+    add(event) {
+      if (waiting.length >= MOST_WAITING) return onDropped(1);
+      waiting.push(event);
+      timer ??= setTimeout(() => void flush(), FLUSH_EVERY_MS);
+    },
+    flush,
+  };
+}
+
+async function insert(sql: Sql, batch: readonly PingEvent[]): Promise<void> {
+  await sql.query({
+    text: `INSERT INTO ingest.events (event_id, network_id, key_id, kind, status, types, units, request_id, stripped_fields, at)
+           SELECT e, n, k, 'ping', 'committed', '{}', '[]', r, 0, to_timestamp(t / 1000.0)
+             FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[]) p (e, n, k, r, t)
+           ON CONFLICT DO NOTHING`,
+    values: [
+      batch.map(({ eventId }) => eventId),
+      batch.map(({ networkId }) => networkId),
+      batch.map(({ keyId }) => keyId),
+      batch.map(({ requestId }) => requestId),
+      batch.map(({ atMs }) => atMs),
+    ],
+  });
+}

@@ -1,0 +1,61 @@
+import type { Log, Metrics } from '@sealgate/observability';
+import { memoryLimits, redisLimits, sharedLimits, type SharedLimits } from '@sealgate/rate-limits';
+import { openRedis } from '@sealgate/storage';
+import type { AnswerCopies } from '../domain/answer-write.ts';
+import { answerCopies, noCopies } from './answer-copies.ts';
+
+export interface SharedState {
+  readonly limits: SharedLimits;
+  readonly copies: AnswerCopies;
+  close(): Promise<void>;
+}
+
+export interface SharedStateOptions {
+  /** Undefined: there is no Redis, and this process decides alone. */
+  readonly url: string | undefined;
+  readonly replicas: number;
+  readonly now: () => number;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+const CONNECT_WITHIN_MS = 1000;
+const COMMAND_WITHIN_MS = 150;
+
+/** What replicas share through Redis: limits and copies of answers. Losing it costs time and nothing else. */
+export function openShared({ url, replicas, now, log, metrics }: SharedStateOptions): SharedState {
+  const gauge = metrics.gauge({
+    name: 'limits_shared',
+    help: '1 while Redis decides the limits of all replicas.',
+    labels: {},
+  });
+  const local = memoryLimits({ now, replicas, startEmpty: true });
+  const onStateChange = (state: SharedLimits['state']) => gauge.set({}, state === 'shared' ? 1 : 0);
+  if (url === undefined) {
+    const limits = sharedLimits({ local, now, log, onStateChange });
+    return { limits, copies: noCopies, close: async () => limits.close() };
+  }
+  const redis = openRedis({
+    url,
+    name: 'ingest-gateway',
+    connectTimeoutMs: CONNECT_WITHIN_MS,
+    commandTimeoutMs: COMMAND_WITHIN_MS,
+    onStateChange: (state, cause) =>
+      log.info('redis_state', { state, ...(cause === undefined ? {} : { reason: cause.message }) }),
+  });
+  const limits = sharedLimits({
+    redis: redisLimits({ client: redis.client, prefix: 'ingest:' }),
+    local,
+    now,
+    log,
+    onStateChange,
+  });
+  return {
+    limits,
+    copies: answerCopies({ redis: redis.client, isReady: () => redis.state === 'ready' && limits.state === 'shared' }),
+    async close() {
+      limits.close();
+      await redis.close();
+    },
+  };
+}

@@ -1,0 +1,119 @@
+import { AppError } from '@sealgate/errors';
+import type { KeyedHasher } from '@sealgate/auth';
+import { claimOf, parseIdempotencyKey, type Claim, type InFlight } from '@sealgate/idempotency';
+import type { LedgerAppender } from '@sealgate/ledger-port';
+import type { IngestCaller } from './caller.ts';
+import type { SubmittedRecord } from './read-record.ts';
+import { derivedIds, type RecordIds } from './record-ids.ts';
+import { renderAnswer } from './render-answer.ts';
+import { writeRecords } from './write-records.ts';
+
+/** Copies of answers, so that a repeated request need not reach the ledger. Never proof that there was no first one. */
+export interface AnswerCopies {
+  /** Undefined: not known here. Cannot hang and does not reject. */
+  find(claim: Buffer): Promise<AnswerCopy | undefined>;
+  /** Returns at once. */
+  keep(claim: Buffer, copy: AnswerCopy): void;
+}
+
+export interface AnswerCopy {
+  readonly fingerprint: string;
+  readonly body: string;
+}
+
+export interface WriteRequest {
+  readonly caller: IngestCaller;
+  readonly requestId: string;
+  readonly records: readonly SubmittedRecord[];
+  /** The values of the Idempotency-Key header as they came. */
+  readonly idempotencyKeys: readonly string[];
+  readonly path: string;
+  /** The bytes of the body after its content encoding was undone. */
+  readonly rawBody: Buffer;
+  /** Takes the cost from the limits; rejects with RATE_LIMITED. */
+  charge(): Promise<void>;
+}
+
+export interface Answer {
+  readonly body: string;
+  readonly replayed: boolean;
+}
+
+export type AnswerWrite = (request: WriteRequest) => Promise<Answer>;
+
+export interface AnswerWritePorts {
+  readonly ledger: LedgerAppender;
+  readonly copies: AnswerCopies;
+  readonly inFlight: InFlight<Answer>;
+  /** Makes fingerprints. */
+  readonly fingerprints: KeyedHasher;
+  /** Makes the seeds of record ids. */
+  readonly recordIds: KeyedHasher;
+  /** Ids of records sent without Idempotency-Key. */
+  readonly freshIds: RecordIds;
+  readonly newEventId: () => string;
+  /** Told once for each answer that was given. */
+  readonly onAnswer: (answer: Answer, request: WriteRequest) => void;
+}
+
+/**
+ * Answers one write: limits, then idempotency, then the ledger.
+ * With a key the same request is answered the same, whoever asks the ledger first and whatever was lost meanwhile: the
+ * claim is a row in the transaction of the records. What is kept here in memory and in the copies only saves time.
+ */
+export function answerWrite(ports: AnswerWritePorts): AnswerWrite {
+  return async (request) => {
+    const key = parseIdempotencyKey(request.idempotencyKeys);
+    const claim = key === undefined ? undefined : claimFor(ports, request, key);
+    const copy = claim === undefined ? undefined : ports.copies.find(claim.claim);
+    await request.charge();
+    const answer =
+      claim === undefined
+        ? await write(ports, request, undefined)
+        : await once(ports, request, { claim, copy: await copy });
+    ports.onAnswer(answer, request);
+    return answer;
+  };
+}
+
+interface KeyedClaim extends Claim {
+  /** What the ids of the records are made from. */
+  readonly seed: Buffer;
+}
+
+function claimFor(ports: AnswerWritePorts, { caller, path, rawBody }: WriteRequest, key: string): KeyedClaim {
+  const scope = [caller.networkId, caller.familyId];
+  const claim = claimOf({ hasher: ports.fingerprints, scope, key, method: 'POST', path, body: rawBody });
+  return { ...claim, seed: ports.recordIds.hash(...scope, key).digest };
+}
+
+async function once(
+  ports: AnswerWritePorts,
+  request: WriteRequest,
+  { claim, copy }: { claim: KeyedClaim; copy: AnswerCopy | undefined },
+): Promise<Answer> {
+  if (copy !== undefined) {
+    if (claim.acceptable.includes(copy.fingerprint)) return { body: copy.body, replayed: true };
+    throw new AppError('IDEMPOTENCY_KEY_REUSED', 'The Idempotency-Key was used before with another request.');
+  }
+  const name = claim.claim.toString('latin1');
+  const { value, joined } = await ports.inFlight.run(name, claim.fingerprint, () => write(ports, request, claim));
+  return joined ? { body: value.body, replayed: true } : value;
+}
+
+async function write(ports: AnswerWritePorts, request: WriteRequest, claim: KeyedClaim | undefined): Promise<Answer> {
+  const { caller, requestId, records } = request;
+  const outcome = await writeRecords(ports.ledger, {
+    networkId: caller.networkId,
+    channels: caller.channels,
+    keyId: caller.keyId,
+    requestId,
+    eventId: ports.newEventId(),
+    records,
+    ids: claim === undefined ? ports.freshIds : derivedIds(claim.seed),
+    claim,
+  });
+  const body = renderAnswer(outcome);
+  if (claim !== undefined) ports.copies.keep(claim.claim, { fingerprint: claim.fingerprint, body });
+  return { body, replayed: outcome.replayed };
+}

@@ -1,0 +1,85 @@
+import { AppError } from '@sealgate/errors';
+import { channelOf } from '@sealgate/ledger-port';
+import type { Limits } from './key-grants.ts';
+
+/** A network: whose keys may write into which channels, and how fast. `limits` null: the defaults of the gateway. */
+export interface Network {
+  readonly networkId: string;
+  readonly name: string | null;
+  /** The first is where records go that name none. */
+  readonly channels: readonly string[];
+  readonly limits: Limits | null;
+  readonly createdAt: Date;
+}
+
+export type NewNetwork = Omit<Network, 'createdAt'>;
+
+export interface NetworkChange {
+  readonly name?: string | null;
+  readonly channels?: readonly string[];
+  readonly limits?: Limits | null;
+}
+
+export interface NetworkStore {
+  /** Undefined when the id was ever given. */
+  insert(network: NewNetwork): Promise<Network | undefined>;
+  find(networkId: string): Promise<Network | undefined>;
+  /** By id, behind `after` ('' from the first). */
+  list(page: { limit: number; after: string }): Promise<Network[]>;
+  update(networkId: string, change: NetworkChange): Promise<Network | undefined>;
+  delete(networkId: string, at: Date): Promise<'deleted' | 'already' | 'missing'>;
+}
+
+/** What managing a network needs besides its store. */
+export interface NetworkPorts {
+  readonly networks: NetworkStore;
+  /** Makes the head of a channel in the ledger; again: nothing happens. */
+  openChannel(network: string, channel: string): Promise<void>;
+  countLiveKeys(networkId: string): Promise<number>;
+  readonly now: () => number;
+}
+
+/** @throws AppError ALREADY_EXISTS, also for the id of a deleted network. */
+export async function createNetwork(ports: NetworkPorts, network: NewNetwork): Promise<Network> {
+  const made = await ports.networks.insert(network);
+  if (made === undefined)
+    throw new AppError('ALREADY_EXISTS', 'The networkId was given before; it is never given twice.');
+  await openChannels(ports, made);
+  return made;
+}
+
+/** @throws AppError NOT_FOUND. */
+export async function changeNetwork(ports: NetworkPorts, networkId: string, change: NetworkChange): Promise<Network> {
+  const changed = await ports.networks.update(networkId, change);
+  if (changed === undefined) throw noNetwork();
+  await openChannels(ports, changed);
+  return changed;
+}
+
+/** @throws AppError NOT_FOUND. */
+export async function findNetwork(networks: NetworkStore, networkId: string): Promise<Network> {
+  const network = await networks.find(networkId);
+  if (network === undefined) throw noNetwork();
+  return network;
+}
+
+/**
+ * Its records stay in the ledger. False when it was deleted before.
+ * @throws AppError NOT_FOUND when it was never made, IN_USE while it has live keys.
+ */
+export async function deleteNetwork(ports: NetworkPorts, networkId: string): Promise<boolean> {
+  if ((await ports.countLiveKeys(networkId)) > 0) {
+    throw new AppError('IN_USE', 'The network has live keys; revoke them first.');
+  }
+  const outcome = await ports.networks.delete(networkId, new Date(ports.now()));
+  if (outcome === 'missing') throw noNetwork();
+  return outcome === 'deleted';
+}
+
+async function openChannels({ openChannel }: NetworkPorts, { networkId, channels }: Network): Promise<void> {
+  for (const name of channels) await openChannel(networkId, channelOf(networkId, name));
+}
+
+function noNetwork(): AppError {
+  return new AppError('NOT_FOUND', 'There is no such network.');
+}

@@ -1,0 +1,25 @@
+import { describe, expect, it } from '@jest/globals';
+import { derivedIds, formatUuid, timeOrderedIds } from './record-ids.ts';
+
+describe('record ids', () => {
+  it('writes version and variant where RFC 9562 says', () => {
+    expect(formatUuid(Buffer.alloc(16, 0xff), 7)).toBe('ffffffff-ffff-7fff-bfff-ffffffffffff');
+    expect(formatUuid(Buffer.alloc(16, 0), 8)).toBe('00000000-0000-8000-8000-000000000000');
+  });
+
+  it('derives the same ids from the same seed, others from another seed or place', () => {
+    const one = derivedIds(Buffer.alloc(32, 1));
+    const again = derivedIds(Buffer.alloc(32, 1));
+    expect(one(0)).toBe(again(0));
+    expect(new Set([one(0), one(1), one(256), derivedIds(Buffer.alloc(32, 2))(0)]).size).toBe(4);
+    expect(one(0)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
+  it('orders by time what is not derived: the example of RFC 9562 A.6 has this time', () => {
+    const ids = timeOrderedIds(
+      () => 0x017f22e279b0,
+      () => Buffer.from('cc318c4dc0c0dc0c0c0c', 'hex'),
+    );
+    expect(ids(0)).toMatch(/^017f22e2-79b0-7/);
+  });
+});

@@ -1,0 +1,146 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  LedgerOverloadedError,
+  LedgerUnavailableError,
+  OutcomeUnknownError,
+  type AppendUnit,
+  type LedgerAppender,
+  type UnitResult,
+} from '@sealgate/ledger-port';
+import type { SubmittedRecord } from './read-record.ts';
+import { writeRecords, type WriteOrder } from './write-records.ts';
+
+const submitted = (more: Partial<SubmittedRecord> = {}): SubmittedRecord => ({
+  id: undefined,
+  type: 'unknown',
+  owner: null,
+  data: {},
+  extra: null,
+  targetChannels: undefined,
+  ...more,
+});
+
+const order = (records: SubmittedRecord[], more: Partial<WriteOrder> = {}): WriteOrder => ({
+  networkId: 'acme',
+  channels: ['main', 'b', 'a'],
+  keyId: 'key_1',
+  requestId: 'req',
+  eventId: 'evt_1',
+  records,
+  ids: (position) => `made-${position}`,
+  claim: undefined,
+  ...more,
+});
+
+/** A ledger that takes everything, or answers what it is told, and remembers what it was asked. */
+function fakeLedger(answers: (UnitResult | Error)[] = []): LedgerAppender & { units: AppendUnit[] } {
+  const units: AppendUnit[] = [];
+  return {
+    units,
+    async append(unit) {
+      units.push(unit);
+      const answer = answers[units.length - 1];
+      if (answer instanceof Error) throw answer;
+      if (answer !== undefined) return answer;
+      const transactionId = `tx-${unit.channel}`;
+      const records = unit.records.map(({ id }, index) => ({
+        id,
+        channel: unit.channel,
+        transactionId,
+        index,
+        leafHash: 'ff',
+        existing: false,
+      }));
+      return { outcome: 'written', transactionId, note: unit.note, records };
+    },
+  };
+}
+
+const claim = { claim: Buffer.alloc(32, 1), fingerprint: 's1:x', acceptable: ['s1:x'] };
+
+describe('writing records', () => {
+  it('strips and makes canonical before the ledger sees anything', async () => {
+    const ledger = fakeLedger();
+    const outcome = await writeRecords(
+      ledger,
+      order([
+        submitted({ data: { b: 1, a: { cvv: 2 }, password: 3 }, extra: { ssn: 4 } }),
+        submitted({ id: 'own', extra: { z: 1, y: 2 } }),
+      ]),
+    );
+    expect(ledger.units[0]!.records).toEqual([
+      { id: 'made-0', type: 'unknown', owner: null, data: '{"a":{},"b":1}', extra: null, channels: ['main'] },
+      { id: 'own', type: 'unknown', owner: null, data: '{}', extra: '{"y":2,"z":1}', channels: ['main'] },
+    ]);
+    expect(outcome).toMatchObject({
+      strippedFields: 3,
+      recordCount: 2,
+      transactionIds: ['tx-acme.main'],
+      replayed: false,
+      eventId: 'evt_1',
+    });
+  });
+
+  it('writes one transaction per channel in name order, each with a claim of its own, and answers in record order', async () => {
+    const ledger = fakeLedger();
+    const outcome = await writeRecords(
+      ledger,
+      order([submitted({ targetChannels: ['b', 'a'] }), submitted({ targetChannels: ['b'] })], { claim }),
+    );
+    expect(ledger.units.map(({ channel }) => channel)).toEqual(['acme.a', 'acme.b']);
+    expect(ledger.units[0]!.claim).toEqual(claim);
+    expect(ledger.units[1]!.claim!.claim).not.toEqual(claim.claim);
+    expect(outcome.records.map(({ id, channel }) => [id, channel])).toEqual([
+      ['made-0', 'acme.a'],
+      ['made-0', 'acme.b'],
+      ['made-1', 'acme.b'],
+    ]);
+    expect(outcome.recordCount).toBe(2);
+    expect(outcome.transactionIds).toEqual(['tx-acme.a', 'tx-acme.b']);
+  });
+
+  it('goes on under the event that the replayed first transaction has', async () => {
+    const note = '{"eventId":"evt_first","keyId":"k","requestId":"r","strippedFields":5,"types":[],"units":2}';
+    const replayed: UnitResult = {
+      outcome: 'replayed',
+      transactionId: 'tx',
+      note,
+      records: [{ id: 'made-0', channel: 'acme.a', transactionId: 'tx', existing: false }],
+    };
+    const ledger = fakeLedger([replayed]);
+    const outcome = await writeRecords(ledger, order([submitted({ targetChannels: ['a', 'b'] })], { claim }));
+    expect(ledger.units[1]!.note).toBe(note);
+    expect(outcome).toMatchObject({ eventId: 'evt_first', strippedFields: 5, replayed: false });
+  });
+
+  it.each<[string, UnitResult | Error, object]>([
+    ['another fingerprint', { outcome: 'reused' }, { code: 'IDEMPOTENCY_KEY_REUSED' }],
+    ['other content', { outcome: 'conflict', id: 'x' }, { code: 'RECORD_CONFLICT' }],
+    ['a ledger out of reach', new LedgerUnavailableError('gone'), { code: 'LEDGER_UNAVAILABLE', retryAfterSeconds: 1 }],
+    ['a full queue', new LedgerOverloadedError('full'), { code: 'OVERLOADED', retryAfterSeconds: 1 }],
+    [
+      'no word in time',
+      new OutcomeUnknownError('tx-sent'),
+      { code: 'OUTCOME_UNKNOWN', members: { eventId: 'evt_1', transactionIds: ['tx-sent'] } },
+    ],
+  ])('tells %s', async (_, answer, problem) => {
+    await expect(writeRecords(fakeLedger([answer]), order([submitted()]))).rejects.toMatchObject(problem);
+  });
+
+  it('says unknown, not failed, when the ledger is lost after the first of several transactions', async () => {
+    const first = fakeLedger();
+    const ledger: LedgerAppender = {
+      append: (unit) =>
+        unit.channel === 'acme.a' ? first.append(unit) : Promise.reject(new LedgerUnavailableError('gone')),
+    };
+    await expect(writeRecords(ledger, order([submitted({ targetChannels: ['a', 'b'] })]))).rejects.toMatchObject({
+      code: 'OUTCOME_UNKNOWN',
+      members: { eventId: 'evt_1', transactionIds: ['tx-acme.a'] },
+    });
+  });
+
+  it('lets a bug be a bug', async () => {
+    const bug = new TypeError('x is not a function');
+    await expect(writeRecords(fakeLedger([bug]), order([submitted()]))).rejects.toBe(bug);
+  });
+});

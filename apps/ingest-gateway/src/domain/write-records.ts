@@ -1,0 +1,207 @@
+import { AppError } from '@sealgate/errors';
+import { canonical, sha256 } from '@sealgate/json';
+import {
+  channelOf,
+  LedgerOverloadedError,
+  LedgerUnavailableError,
+  OutcomeUnknownError,
+  type AppendUnit,
+  type LedgerAppender,
+  type NewRecord,
+  type RecordReceipt,
+  type UnitClaim,
+  type UnitResult,
+} from '@sealgate/ledger-port';
+import type { SubmittedRecord } from './read-record.ts';
+import type { RecordIds } from './record-ids.ts';
+import { stripSensitive } from './sensitive-names.ts';
+
+/** A write that passed every check. */
+export interface WriteOrder {
+  readonly networkId: string;
+  /** The network's channels; the first is where records go that name none. */
+  readonly channels: readonly string[];
+  readonly keyId: string;
+  readonly requestId: string;
+  readonly eventId: string;
+  readonly records: readonly SubmittedRecord[];
+  readonly ids: RecordIds;
+  readonly claim: UnitClaim | undefined;
+}
+
+/** What the sender is told. `records` is in record order, then by channel. */
+export interface WriteOutcome {
+  readonly eventId: string;
+  readonly transactionIds: readonly string[];
+  readonly recordCount: number;
+  readonly records: readonly RecordReceipt[];
+  readonly strippedFields: number;
+  /** True: nothing was done now; this is the answer of the first request with this key. */
+  readonly replayed: boolean;
+}
+
+/** What the ledger keeps of a request beside its records: enough to give the same answer again. */
+interface UnitNote {
+  readonly eventId: string;
+  readonly keyId: string;
+  readonly requestId: string;
+  readonly strippedFields: number;
+  readonly types: readonly string[];
+  /** How many transactions the request has. */
+  readonly units: number;
+}
+
+interface NamedRecord extends NewRecord {
+  readonly channels: readonly string[];
+}
+
+type Appended = Extract<UnitResult, { records: unknown }>;
+
+/**
+ * Writes the records of one request, one transaction per channel, in name order.
+ *
+ * @throws AppError IDEMPOTENCY_KEY_REUSED, RECORD_CONFLICT, LEDGER_UNAVAILABLE, OVERLOADED: nothing was written;
+ * OUTCOME_UNKNOWN, with `eventId` and `transactionIds`: something may have been, and the same request completes it.
+ */
+export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): Promise<WriteOutcome> {
+  const { records, strippedFields } = nameRecords(order);
+  const channels = [...new Set(records.flatMap((record) => record.channels))].sort();
+  const types = [...new Set(records.map((record) => record.type))];
+  const { eventId, keyId, requestId } = order;
+  let note = JSON.stringify({
+    eventId,
+    keyId,
+    requestId,
+    strippedFields,
+    types,
+    units: channels.length,
+  } satisfies UnitNote);
+  const done: Appended[] = [];
+  for (const channel of channels) {
+    const unit = unitOf(order, channel, {
+      note,
+      first: done.length === 0,
+      records: records.filter((r) => r.channels.includes(channel)),
+    });
+    const result = await append(ledger, unit, { done, note });
+    done.push(result);
+    // What a replay began goes on under its own event, so that one request has one.
+    note = result.note;
+  }
+  return outcomeOf({ records, channels }, done);
+}
+
+function nameRecords(order: WriteOrder): { records: NamedRecord[]; strippedFields: number } {
+  let strippedFields = 0;
+  const records = order.records.map((record, position): NamedRecord => {
+    const data = stripSensitive(record.data);
+    const extra = record.extra === null ? undefined : stripSensitive(record.extra);
+    strippedFields += data.removed + (extra?.removed ?? 0);
+    const kept = extra === undefined || Object.keys(extra.value).length === 0 ? null : canonical(extra.value);
+    return {
+      id: record.id ?? order.ids(position),
+      type: record.type,
+      owner: record.owner,
+      data: canonical(data.value),
+      extra: kept,
+      channels: record.targetChannels ?? order.channels.slice(0, 1),
+    };
+  });
+  return { records, strippedFields };
+}
+
+function unitOf(
+  order: WriteOrder,
+  channel: string,
+  { note, first, records }: { note: string; first: boolean; records: readonly NewRecord[] },
+): AppendUnit {
+  const unit = { network: order.networkId, channel: channelOf(order.networkId, channel), note, records };
+  if (order.claim === undefined) return unit;
+  return { ...unit, claim: first ? order.claim : claimOfChannel(order.claim, channel) };
+}
+
+/** Each further transaction of a request has a claim of its own, made from the request's and the channel's name. */
+function claimOfChannel({ claim, fingerprint, acceptable }: UnitClaim, channel: string): UnitClaim {
+  return { claim: sha256(Buffer.concat([claim, Buffer.from(channel)])), fingerprint, acceptable };
+}
+
+/** One transaction. Once one of the request is in, "not written" of a later one is no longer the whole truth. */
+async function append(
+  ledger: LedgerAppender,
+  unit: AppendUnit,
+  { done, note }: { done: readonly Appended[]; note: string },
+): Promise<Appended> {
+  let result: UnitResult;
+  try {
+    result = await ledger.append(unit);
+  } catch (error) {
+    throw refusalOf(error, { done, note });
+  }
+  if (result.outcome === 'reused') {
+    throw new AppError('IDEMPOTENCY_KEY_REUSED', 'The Idempotency-Key was used before with another request.');
+  }
+  if (result.outcome === 'conflict') {
+    throw new AppError('RECORD_CONFLICT', `The id ${JSON.stringify(result.id)} holds other content already.`);
+  }
+  return result;
+}
+
+const RETRY_AFTER_SECONDS = 1;
+
+function refusalOf(error: unknown, { done, note }: { done: readonly Appended[]; note: string }): unknown {
+  const sent = error instanceof OutcomeUnknownError ? [error.transactionId] : [];
+  const isOutage = error instanceof LedgerUnavailableError || error instanceof LedgerOverloadedError;
+  if (sent.length > 0 || (isOutage && done.length > 0)) {
+    const { eventId } = JSON.parse(note) as UnitNote;
+    const transactionIds = [...done.map(({ transactionId }) => transactionId), ...sent];
+    const detail =
+      'The ledger did not say in time whether everything was written; send the same request again to learn it.';
+    return new AppError('OUTCOME_UNKNOWN', detail, {
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+      members: { eventId, transactionIds },
+      cause: error,
+    });
+  }
+  if (error instanceof LedgerOverloadedError) {
+    return new AppError('OVERLOADED', 'More is waiting to be written than the gateway holds.', {
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+      cause: error,
+    });
+  }
+  if (error instanceof LedgerUnavailableError) {
+    return new AppError('LEDGER_UNAVAILABLE', 'The ledger cannot be reached; nothing was written.', {
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+      cause: error,
+    });
+  }
+  return error;
+}
+
+function outcomeOf(
+  order: { records: readonly NamedRecord[]; channels: readonly string[] },
+  done: readonly Appended[],
+): WriteOutcome {
+  const { eventId, strippedFields } = JSON.parse(done[0]!.note) as UnitNote;
+  const records = done.length === 1 ? done[0]!.records : inRecordOrder(order, done);
+  return {
+    eventId,
+    strippedFields,
+    recordCount: order.records.length,
+    records,
+    transactionIds: [...new Set(records.map(({ transactionId }) => transactionId))],
+    replayed: done.every(({ outcome }) => outcome === 'replayed'),
+  };
+}
+
+/** The receipts of several transactions as one list: by record, then by channel name. */
+function inRecordOrder(
+  { records, channels }: { records: readonly NamedRecord[]; channels: readonly string[] },
+  done: readonly Appended[],
+): RecordReceipt[] {
+  const next = channels.map(() => 0);
+  return records.flatMap((record) =>
+    channels.flatMap((channel, unit) =>
+      record.channels.includes(channel) ? [done[unit]!.records[next[unit]!++]!] : [],
+    ),
+  );
+}

@@ -1,0 +1,106 @@
+import { keyHashOf } from '@sealgate/auth';
+import { AppError } from '@sealgate/errors';
+import type { Admission, AuthRequest, Guard, RateLimitHeaders } from '@sealgate/http';
+import {
+  rateLimitHeaders,
+  type AddressLimiter,
+  type LimitState,
+  type LimitStore,
+  type LocalLimits,
+  type Policy,
+} from '@sealgate/rate-limits';
+import type { IngestCaller } from './domain/caller.ts';
+import { mayUse, type Limits } from './domain/key-grants.ts';
+
+export interface IngestGuardPorts {
+  readonly findCaller: (keyHash: Buffer) => Promise<IngestCaller | undefined>;
+  /** Told the id of a key each time it is used. */
+  readonly touchKey: (keyId: string) => void;
+  readonly limits: LimitStore;
+  /** Of this process: what may be refused each second before the limits are charged. */
+  readonly refusals: LocalLimits;
+  readonly addresses: AddressLimiter;
+  readonly defaultLimits: Limits;
+}
+
+/** Refusals that nothing was charged for, per key and replica; past it the refusal itself is 429. */
+const REFUSAL_POLICY: Policy = { name: 'key', ratePerSecond: 50, burst: 50 };
+/** Keys whose last limits are remembered, for the headers of answers that were never charged. */
+const MOST_REMEMBERED = 10_000;
+
+/** How surface D knows its callers: `X-Api-Key` with an ingest key, two buckets, one for its network and one of its own. */
+export function ingestGuard(ports: IngestGuardPorts): Guard<IngestCaller> {
+  const lastStates = new Map<string, LimitState>();
+  return {
+    challenge: 'ApiKey',
+    async authenticate(request: AuthRequest): Promise<IngestCaller> {
+      const keyHash = presentedHash(request);
+      const caller = keyHash === undefined ? undefined : await ports.findCaller(keyHash);
+      if (caller === undefined) throw new AppError('UNAUTHENTICATED', 'No live ingest key was presented.');
+      ports.touchKey(caller.keyId);
+      return caller;
+    },
+    permits: (caller, permission) => mayUse(caller.grants, permission),
+    async charge(caller, cost): Promise<Admission> {
+      const state = await ports.limits.charge(bucketsOf(caller, ports.defaultLimits), cost);
+      remember(lastStates, caller.keyId, state);
+      return { admitted: state.admitted, headers: rateLimitHeaders(state), retryAfterSeconds: state.retryAfterSeconds };
+    },
+    lastLimits(caller): RateLimitHeaders {
+      return rateLimitHeaders(lastStates.get(caller.keyId) ?? fullState(caller, ports.defaultLimits));
+    },
+    refused(caller, error) {
+      const state = ports.refusals.decide([{ bucket: caller.keyId, policy: REFUSAL_POLICY }], 1);
+      if (state.admitted) return error;
+      return new AppError('RATE_LIMITED', 'Too many requests of this key were refused.', {
+        retryAfterSeconds: state.retryAfterSeconds,
+      });
+    },
+    failedAuthentication: (request) => refuseAddress(ports.addresses, request, presentedHash(request) === undefined),
+    describe: ({ keyId, networkId }) => ({ keyId, networkId }),
+  };
+}
+
+/** Counts a failed authentication against its address; the refusal that takes the place of the 401, where there is one. */
+export async function refuseAddress(
+  addresses: AddressLimiter,
+  { clientAddress }: Pick<AuthRequest, 'clientAddress'>,
+  malformed: boolean,
+): Promise<AppError | undefined> {
+  const state = await addresses.failedAuthentication(clientAddress, { malformed });
+  if (state.admitted) return undefined;
+  const options = { retryAfterSeconds: state.retryAfterSeconds, headers: { ...rateLimitHeaders(state) } };
+  return new AppError('RATE_LIMITED', 'Too many failed authentications from this address.', options);
+}
+
+/** Undefined without I/O: the header is missing, there twice, or no ingest key by its form. */
+function presentedHash(request: AuthRequest): Buffer | undefined {
+  const keys = request.header('x-api-key');
+  return keys.length === 1 ? keyHashOf('ingest_', keys[0]!) : undefined;
+}
+
+function policiesOf({ networkLimits, grants }: IngestCaller, defaults: Limits): readonly [Policy, Policy] {
+  return [
+    { name: 'network', ...(networkLimits ?? defaults) },
+    { name: 'key', ...(grants.limits ?? defaults) },
+  ];
+}
+
+function bucketsOf(caller: IngestCaller, defaults: Limits) {
+  const [network, key] = policiesOf(caller, defaults);
+  return [
+    { bucket: `network:${caller.networkId}`, policy: network },
+    { bucket: `key:${caller.keyId}`, policy: key },
+  ];
+}
+
+function fullState(caller: IngestCaller, defaults: Limits): LimitState {
+  const [network, key] = policiesOf(caller, defaults);
+  const policy = key.burst < network.burst ? key : network;
+  return { admitted: true, policy, remaining: policy.burst, resetSeconds: 0, retryAfterSeconds: 0 };
+}
+
+function remember(states: Map<string, LimitState>, keyId: string, state: LimitState): void {
+  if (states.size >= MOST_REMEMBERED && !states.has(keyId)) states.delete(states.keys().next().value!);
+  states.set(keyId, state);
+}

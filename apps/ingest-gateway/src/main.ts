@@ -1,0 +1,164 @@
+import { randomBytes } from 'node:crypto';
+import { PrismaPg } from '@prisma/adapter-pg';
+import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
+import { auditTrail } from '@sealgate/audit';
+import { opsApp, type App } from '@sealgate/http';
+import { InFlight } from '@sealgate/idempotency';
+import { createLog, httpMetrics, logMetrics, Metrics } from '@sealgate/observability';
+import { cursorCodec } from '@sealgate/paging';
+import { addressLimiter, memoryLimits } from '@sealgate/rate-limits';
+import { main, runService, type Composition, type Own } from '@sealgate/service-host';
+import { openDatabase } from '@sealgate/storage';
+import { administration, publicApp, type AppBase } from './app.ts';
+import { readConfig, type GatewayConfig } from './config.ts';
+import { callersStore } from './data/callers-store.ts';
+import { retainEvents } from './data/event-retention.ts';
+import { eventsStore } from './data/events-store.ts';
+import { networksStore } from './data/networks-store.ts';
+import { pingEvents } from './data/ping-events.ts';
+import { openShared } from './data/shared-state.ts';
+import { answerWrite } from './domain/answer-write.ts';
+import type { IngestCaller } from './domain/caller.ts';
+import type { KeyGrants } from './domain/key-grants.ts';
+import { timeOrderedIds } from './domain/record-ids.ts';
+import { PrismaClient } from './generated/prisma/client.ts';
+import { SCHEMA } from './ingest-migrations.ts';
+import { ingestMetrics } from './ingest-metrics.ts';
+import { openLedger } from './open-ledger.ts';
+
+const NAME = 'ingest-gateway';
+
+/** What everything in the process is given: settings, time, ids, and where to tell. */
+function openBasics(config: GatewayConfig) {
+  // Milliseconds with a fraction, so that durations of requests are taken from the same clock.
+  const now = () => performance.timeOrigin + performance.now();
+  const freshIds = timeOrderedIds(() => Math.floor(now()), randomBytes);
+  const newId = (prefix: string) => prefix + freshIds(0).replaceAll('-', '');
+  const log = createLog({ service: NAME, level: config.logLevel, stream: process.stdout, now });
+  const metrics = new Metrics(NAME, { unknownLabels: 'other' });
+  logMetrics(metrics, log);
+  const { trustProxy, tlsTerminatedUpstream } = config;
+  const newRequestId = () => newId('req_');
+  const app: AppBase = { log, metrics: httpMetrics(metrics), now, newRequestId, trustProxy, tlsTerminatedUpstream };
+  return { config, now, freshIds, newId, newRequestId, log, metrics, counters: ingestMetrics(metrics), app };
+}
+
+type Basics = ReturnType<typeof openBasics>;
+
+/** Everything that is opened, each with how it is let go; released in reverse. */
+async function openParts({ config, now, newId, log, metrics, counters }: Basics, own: Own) {
+  const sql = openDatabase({
+    url: config.databaseUrl,
+    applicationName: NAME,
+    maxConnections: 12,
+    connectTimeoutMs: 1000,
+    deadlineMs: 2000,
+    preparedStatements: config.databasePreparedStatements,
+    onIdleError: (error) => log.warn('database_connection_lost', { reason: error.message }),
+  });
+  own('database', () => sql.close());
+  const shared = openShared({ url: config.redisUrl, replicas: config.replicas, now, log, metrics });
+  own('redis', () => shared.close());
+  const ledger = await openLedger({
+    config,
+    sql,
+    now,
+    log,
+    metrics,
+    own,
+    onResult: (result) => counters.settled(result),
+  });
+  const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'ingest_', now, newId });
+  const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now });
+  own('last used', () => lastUsed.close());
+  const pings = pingEvents({ sql, onDropped: (count) => log.warn('ping_events_dropped', { count }) });
+  own('ping events', () => pings.flush());
+  own('event retention', retainEvents({ sql, days: config.eventRetentionDays, now, log }));
+  return { sql, shared, ledger, keys, lastUsed, pings };
+}
+
+type Parts = Awaited<ReturnType<typeof openParts>>;
+
+function publicListener(
+  { config, now, freshIds, newId, counters, app }: Basics,
+  { sql, shared, ledger, lastUsed, pings }: Parts,
+): App {
+  const { maxBatchRecords, bodyMaxBytes, serverSecrets } = config;
+  const callers = callersStore({ sql, now, deadlineMs: 1000 });
+  const guard = {
+    findCaller: (keyHash: Buffer) => callers.find(keyHash),
+    touchKey: (keyId: string) => lastUsed.touch(keyId),
+    limits: shared.limits,
+    refusals: memoryLimits({ now }),
+    addresses: addressLimiter({ limits: shared.limits, listener: 'ingest', now }),
+    defaultLimits: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },
+  };
+  const recordPing = ({ networkId, keyId }: IngestCaller, requestId: string) => {
+    const eventId = newId('evt_');
+    pings.add({ eventId, networkId, keyId, requestId, atMs: Math.floor(now()) });
+    counters.pinged();
+    return eventId;
+  };
+  return publicApp(app, guard, {
+    answerWrite: answerWrite({
+      ledger,
+      copies: shared.copies,
+      inFlight: new InFlight({ startTimer }),
+      fingerprints: serverSecrets.derive('ingest fingerprints'),
+      recordIds: serverSecrets.derive('ingest record ids'),
+      freshIds,
+      newEventId: () => newId('evt_'),
+      onAnswer: ({ replayed }) => counters.accepted(replayed),
+    }),
+    recordPing,
+    maxBatchRecords,
+    bodyMaxBytes,
+    onRefusal: counters.refused,
+  });
+}
+
+function adminListener({ config, now, newId, app }: Basics, { sql, shared, ledger, keys }: Parts): App {
+  const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
+  const audit = auditTrail({ schema: SCHEMA, now, newId });
+  const access = {
+    tokens: config.adminTokenHashes,
+    addresses: addressLimiter({ limits: shared.limits, listener: 'ingest-admin', now }),
+  };
+  return administration(app, access, {
+    networks: networksStore(prisma),
+    openChannel: (network, channel) => ledger.openChannel(network, channel),
+    countLiveKeys: (networkId) => keys.countLive(networkId),
+    keys,
+    events: eventsStore(prisma, sql),
+    ledger,
+    cursors: cursorCodec({ hasher: config.serverSecrets.derive('ingest cursors'), now }),
+    recordChange: ({ caller, requestId }, { detail = {}, ...change }) =>
+      audit.record(sql, { ...change, detail: { ...detail }, actor: caller.actor, requestId }),
+    now,
+    defaultLimits: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },
+    maxBatchRecords: config.maxBatchRecords,
+  });
+}
+
+main(NAME, async () => {
+  const basics = openBasics(readConfig(process.env));
+  const { config, log, metrics, now, newRequestId } = basics;
+  const compose = async (own: Own): Promise<Composition> => {
+    const parts = await openParts(basics, own);
+    const ready = async () => {
+      const { ok, problem } = await parts.ledger.health();
+      return {
+        ok,
+        body: ok ? { status: 'ready', limits: parts.shared.limits.state } : { status: 'not ready', problem },
+      };
+    };
+    return { publicApp: publicListener(basics, parts), adminApp: adminListener(basics, parts), ready };
+  };
+  const ops = { metrics, checkTimeoutMs: 1500, log, now, newRequestId };
+  await runService({ name: NAME, config, log, compose, opsApp: (checks) => opsApp({ ...ops, ...checks }) });
+});
+
+function startTimer(done: () => void, ms: number): () => void {
+  const timer = setTimeout(done, ms);
+  return () => clearTimeout(timer);
+}

@@ -1,0 +1,40 @@
+import { openApi, type OpenApiDocument } from '@sealgate/http';
+import { adminEventRoutes } from './routes/admin-events.ts';
+import { adminKeyRoutes } from './routes/admin-keys.ts';
+import { adminLedgerRoutes } from './routes/admin-ledger.ts';
+import { adminNetworkRoutes } from './routes/admin-networks.ts';
+import { ingestRoutes, type IngestPorts } from './routes/ingest.ts';
+
+const VERSION = '1.0.0';
+
+/** A description needs the routes and none of what stands behind them: that is only reached for by a request. */
+const noPorts = <Ports extends object>(known: Partial<Ports> = {}): Ports => known as Ports;
+
+/** The OpenAPI description of the public listener. */
+export function publicDescription(): OpenApiDocument {
+  return openApi({
+    title: 'Sealgate ingest gateway',
+    version: VERSION,
+    description: 'Any JSON becomes a ledger record, exactly once.',
+    routes: ingestRoutes(noPorts<IngestPorts>({ bodyMaxBytes: 1_048_576 })),
+    securityScheme: 'ApiKey',
+    servers: ['http://127.0.0.1:8080'],
+  });
+}
+
+/** The OpenAPI description of the admin listener. */
+export function adminDescription(): OpenApiDocument {
+  return openApi({
+    title: 'Sealgate ingest gateway, administration',
+    version: VERSION,
+    description: 'Networks, keys, events and the ledger. Every change is an audit event.',
+    routes: [
+      ...adminNetworkRoutes(noPorts()),
+      ...adminKeyRoutes(noPorts()),
+      ...adminEventRoutes(noPorts()),
+      ...adminLedgerRoutes(noPorts()),
+    ],
+    securityScheme: 'Bearer',
+    servers: ['http://127.0.0.1:8082'],
+  });
+}

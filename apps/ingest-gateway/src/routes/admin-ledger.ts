@@ -1,0 +1,214 @@
+import { AppError } from '@sealgate/errors';
+import {
+  ADMIN_BODY_MAX_BYTES,
+  ADMIN_LIST_RANGE,
+  adminRoute,
+  closedObject,
+  listOf,
+  listQuery,
+  readPage,
+  type AdminCaller,
+  type Route,
+} from '@sealgate/http';
+import { LedgerUnavailableError, type AuditReport, type LedgerReader, type StoredRecord } from '@sealgate/ledger-port';
+import type { CursorCodec } from '@sealgate/paging';
+import { Type, type Static } from '@sinclair/typebox';
+import { Name, OrNull, Text, Time } from './admin-schemas.ts';
+import type { RecordChange } from './record-change.ts';
+
+const ChannelRow = Type.Object({ channel: Text, size: Type.Integer() });
+
+const RecordRow = Type.Object({
+  id: Text,
+  network: Text,
+  channel: Text,
+  type: Text,
+  owner: OrNull(Text),
+  data: Type.Unknown(),
+  extra: Type.Unknown(),
+  index: Type.Optional(Type.Integer()),
+  transactionId: Text,
+  at: Time,
+  erased: Type.Optional(Type.Literal(true)),
+});
+
+const Proof = Type.Object({
+  receipt: Type.Object({
+    network: Text,
+    channel: Text,
+    id: Text,
+    type: Text,
+    owner: OrNull(Text),
+    dataHash: Text,
+    salt: OrNull(Text),
+    extra: Type.Unknown(),
+    transactionId: Text,
+    at: Time,
+    index: Type.Integer(),
+  }),
+  proof: Type.Object({
+    channel: Text,
+    index: Type.Integer(),
+    leafHash: Text,
+    treeSize: Type.Integer(),
+    inclusionPath: Type.Array(Text),
+    checkpoint: Text,
+  }),
+});
+
+const Audit = Type.Object({
+  ok: Type.Boolean(),
+  size: Type.Integer(),
+  firstBadRecordId: OrNull(Text),
+  problem: OrNull(Text),
+});
+
+/** What an operator may do with a ledger: read, prove, audit, erase. Nothing here writes a record. */
+export interface LedgerAdministration extends LedgerReader {
+  channels(): Promise<readonly { channel: string; size: number }[]>;
+  erase(channel: string, id: string, reason: string): Promise<boolean>;
+}
+
+export interface AdminLedgerPorts {
+  readonly ledger: LedgerAdministration;
+  readonly cursors: CursorCodec;
+  readonly recordChange: RecordChange;
+}
+
+const ofRecord = Type.Object({ channel: Text, recordId: Text });
+const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
+
+export function adminLedgerRoutes({ ledger, cursors, recordChange }: AdminLedgerPorts): Route<AdminCaller>[] {
+  const channels = adminRoute({
+    ...base,
+    method: 'get',
+    path: '/admin/v1/ledger/channels',
+    operationId: 'listChannels',
+    summary: 'List the channels of the ledger by name',
+    query: listQuery(ADMIN_LIST_RANGE, {}),
+    responses: { 200: { description: 'A page.', schema: listOf(ChannelRow) } },
+    errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'LEDGER_UNAVAILABLE'],
+    async handler({ query }) {
+      const page = readPage(query, cursors, ['channels']);
+      const rows = (await asked(ledger.channels())).filter(({ channel }) => channel > String(page.after ?? ''));
+      return { status: 200, body: page.answer(rows, { item: (row) => row, position: ({ channel }) => channel }) };
+    },
+  });
+  const checkpoint = adminRoute({
+    ...base,
+    method: 'get',
+    path: '/admin/v1/ledger/channels/:channel/checkpoint',
+    operationId: 'getCheckpoint',
+    summary: 'The newest signed checkpoint (C2SP tlog-checkpoint)',
+    params: Type.Object({ channel: Text }),
+    responses: { 200: { description: 'A signed note.', contentType: 'text/plain; charset=utf-8' } },
+    errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    async handler({ params }) {
+      const note = await asked(ledger.checkpoint(params.channel));
+      if (note === undefined) throw new AppError('NOT_FOUND', 'The channel has no checkpoint.');
+      return { status: 200, body: note, contentType: 'text/plain; charset=utf-8' };
+    },
+  });
+  const record = adminRoute({
+    ...base,
+    method: 'get',
+    path: '/admin/v1/ledger/channels/:channel/records/:recordId',
+    operationId: 'getRecord',
+    summary: 'Read a record',
+    params: ofRecord,
+    responses: { 200: { description: 'The record.', schema: RecordRow } },
+    errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    async handler({ params }) {
+      return { status: 200, body: rowOf(found(await asked(ledger.read(params.channel, params.recordId)))) };
+    },
+  });
+  const proof = adminRoute({
+    ...base,
+    method: 'get',
+    path: '/admin/v1/ledger/channels/:channel/records/:recordId/proof',
+    operationId: 'getProof',
+    summary: 'A receipt and its inclusion proof, as the offline verifier takes them',
+    params: ofRecord,
+    responses: { 200: { description: 'The proof.', schema: Proof } },
+    errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    async handler({ params }) {
+      return { status: 200, body: found(await asked(ledger.prove(params.channel, params.recordId))) };
+    },
+  });
+  const audit = adminRoute({
+    ...base,
+    method: 'post',
+    path: '/admin/v1/ledger/channels/:channel/audit',
+    operationId: 'auditChannel',
+    summary: 'Walk the whole channel; name the first record that is not what was written',
+    params: Type.Object({ channel: Text }),
+    body: closedObject({}),
+    bodyOptional: true,
+    bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
+    responses: { 200: { description: 'What was found.', schema: Audit } },
+    errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    async handler(context) {
+      const { channel } = context.params;
+      const known = await asked(ledger.channels());
+      if (!known.some((row) => row.channel === channel)) throw new AppError('NOT_FOUND', 'There is no such channel.');
+      const report: AuditReport = await asked(ledger.audit(channel, context.signal));
+      return { status: 200, body: report };
+    },
+  });
+  const erase = adminRoute({
+    ...base,
+    method: 'post',
+    path: '/admin/v1/ledger/channels/:channel/records/:recordId/erase',
+    operationId: 'eraseRecord',
+    summary: 'Remove salt and content of a record for ever; its proofs stay valid',
+    params: ofRecord,
+    body: closedObject({ reason: Name }),
+    bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
+    responses: { 200: { description: 'The record without its content.', schema: RecordRow } },
+    errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    async handler(context) {
+      const { channel, recordId } = context.params;
+      const { reason } = context.body;
+      found(await asked(ledger.read(channel, recordId)));
+      const change = { action: 'record.erase', resource: 'record', resourceId: recordId, detail: { channel, reason } };
+      // The audit event first: an erasure without one must not be possible, one without an erasure can be done again.
+      await recordChange(context, change);
+      await asked(ledger.erase(channel, recordId, reason));
+      return { status: 200, body: rowOf(found(await asked(ledger.read(channel, recordId)))) };
+    },
+  });
+  return [channels, checkpoint, record, proof, audit, erase];
+}
+
+function rowOf(stored: StoredRecord): Static<typeof RecordRow> {
+  const { id, network, channel, type, owner, data, extra, index, transactionId, at, erased } = stored;
+  const place = index === undefined ? {} : { index };
+  return {
+    id,
+    network,
+    channel,
+    type,
+    owner,
+    data,
+    extra,
+    ...place,
+    transactionId,
+    at,
+    ...(erased ? { erased: true as const } : {}),
+  };
+}
+
+function found<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw new AppError('NOT_FOUND', 'There is no such record.');
+  return value;
+}
+
+/** A ledger that cannot be asked is 503, never "not found". */
+async function asked<Value>(answer: Promise<Value>): Promise<Value> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailableError)) throw error;
+    throw new AppError('LEDGER_UNAVAILABLE', 'The ledger cannot be asked.', { retryAfterSeconds: 1, cause: error });
+  }
+}

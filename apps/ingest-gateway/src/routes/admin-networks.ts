@@ -1,0 +1,169 @@
+import { AppError } from '@sealgate/errors';
+import {
+  ADMIN_BODY_MAX_BYTES,
+  ADMIN_LIST_RANGE,
+  adminRoute,
+  closedObject,
+  listOf,
+  listQuery,
+  readPage,
+  type AdminCaller,
+  type Route,
+} from '@sealgate/http';
+import type { CursorCodec } from '@sealgate/paging';
+import { Type, type Static } from '@sinclair/typebox';
+import {
+  changeNetwork,
+  createNetwork,
+  deleteNetwork,
+  findNetwork,
+  type Network,
+  type NetworkPorts,
+} from '../domain/manage-networks.ts';
+import { ChannelName, LimitsBody, Name, NetworkId, OrNull, Text, Time } from './admin-schemas.ts';
+import type { RecordChange } from './record-change.ts';
+
+const Channels = Type.Array(ChannelName, {
+  minItems: 1,
+  maxItems: 64,
+  uniqueItems: true,
+  description: 'The first is the default.',
+});
+
+const NewNetworkBody = closedObject({
+  networkId: NetworkId,
+  name: Type.Optional(Name),
+  channels: Type.Optional(Channels),
+  limits: Type.Optional(LimitsBody),
+});
+
+const ChangeBody = closedObject({
+  name: Type.Optional(OrNull(Name)),
+  channels: Type.Optional(Channels),
+  limits: Type.Optional(OrNull(LimitsBody)),
+});
+
+const NetworkRow = Type.Object({
+  networkId: Text,
+  name: OrNull(Text),
+  channels: Type.Array(Text),
+  limits: Type.Object({ ratePerSecond: Type.Integer(), burst: Type.Integer() }),
+  createdAt: Time,
+});
+
+export interface AdminNetworksPorts extends NetworkPorts {
+  readonly cursors: CursorCodec;
+  readonly recordChange: RecordChange;
+  readonly defaultLimits: { readonly ratePerSecond: number; readonly burst: number };
+  readonly maxBatchRecords: number;
+}
+
+const params = Type.Object({ networkId: Text });
+const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
+
+export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller>[] {
+  const rowOf = (network: Network): Static<typeof NetworkRow> => ({
+    networkId: network.networkId,
+    name: network.name,
+    channels: [...network.channels],
+    limits: network.limits ?? ports.defaultLimits,
+    createdAt: network.createdAt.toISOString(),
+  });
+  const create = adminRoute({
+    ...base,
+    method: 'post',
+    path: '/admin/v1/networks',
+    operationId: 'createNetwork',
+    summary: 'Make a network',
+    body: NewNetworkBody,
+    bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
+    responses: { 201: { description: 'The network.', schema: NetworkRow } },
+    errors: ['ALREADY_EXISTS'],
+    async handler(context) {
+      const { networkId, name = null, channels = ['main'], limits = null } = context.body;
+      checkBurst(limits, ports.maxBatchRecords);
+      const network = await createNetwork(ports, { networkId, name, channels, limits });
+      await ports.recordChange(context, { action: 'network.create', resource: 'network', resourceId: networkId });
+      return { status: 201, body: rowOf(network) };
+    },
+  });
+  const list = adminRoute({
+    ...base,
+    method: 'get',
+    path: '/admin/v1/networks',
+    operationId: 'listNetworks',
+    summary: 'List networks by id',
+    query: listQuery(ADMIN_LIST_RANGE, {}),
+    responses: { 200: { description: 'A page.', schema: listOf(NetworkRow) } },
+    errors: ['INVALID_LIMIT', 'INVALID_CURSOR'],
+    async handler({ query }) {
+      const page = readPage(query, ports.cursors, ['networks']);
+      const rows = await ports.networks.list({ limit: page.limit + 1, after: String(page.after ?? '') });
+      return { status: 200, body: page.answer(rows, { item: rowOf, position: ({ networkId }) => networkId }) };
+    },
+  });
+  const get = adminRoute({
+    ...base,
+    method: 'get',
+    path: '/admin/v1/networks/:networkId',
+    operationId: 'getNetwork',
+    summary: 'Read a network',
+    params,
+    responses: { 200: { description: 'The network.', schema: NetworkRow } },
+    errors: ['NOT_FOUND'],
+    async handler(context) {
+      return { status: 200, body: rowOf(await findNetwork(ports.networks, context.params.networkId)) };
+    },
+  });
+  const patch = adminRoute({
+    ...base,
+    method: 'patch',
+    path: '/admin/v1/networks/:networkId',
+    operationId: 'changeNetwork',
+    summary: 'Change name, channels or limits; limits null are the defaults',
+    params,
+    body: ChangeBody,
+    bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
+    responses: { 200: { description: 'The network.', schema: NetworkRow } },
+    errors: ['NOT_FOUND'],
+    async handler(context) {
+      const { networkId } = context.params;
+      checkBurst(context.body.limits ?? null, ports.maxBatchRecords);
+      const network = await changeNetwork(ports, networkId, context.body);
+      await ports.recordChange(context, { action: 'network.change', resource: 'network', resourceId: networkId });
+      return { status: 200, body: rowOf(network) };
+    },
+  });
+  const remove = adminRoute({
+    ...base,
+    method: 'delete',
+    path: '/admin/v1/networks/:networkId',
+    operationId: 'deleteNetwork',
+    summary: 'Delete a network without live keys; its records stay, its id is never given again',
+    params,
+    responses: { 204: { description: 'Gone, now or before.' } },
+    errors: ['NOT_FOUND', 'IN_USE'],
+    async handler(context) {
+      const { networkId } = context.params;
+      if (await deleteNetwork(ports, networkId)) {
+        await ports.recordChange(context, { action: 'network.delete', resource: 'network', resourceId: networkId });
+      }
+      return { status: 204 };
+    },
+  });
+  return [create, list, get, patch, remove];
+}
+
+/** A burst below the size of a batch would refuse that batch for ever. */
+export function checkBurst(limits: { burst: number } | null, maxBatchRecords: number): void {
+  if (limits === null || limits.burst >= maxBatchRecords) return;
+  throw new AppError('INVALID_REQUEST', 'The burst is too small.', {
+    faults: [
+      {
+        in: 'body',
+        pointer: '/limits/burst',
+        detail: `A burst is at least ${maxBatchRecords}, the records of a batch.`,
+      },
+    ],
+  });
+}

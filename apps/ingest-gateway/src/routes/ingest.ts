@@ -1,0 +1,130 @@
+import { AppError, type ErrorCode } from '@sealgate/errors';
+import { routeFor, type Route } from '@sealgate/http';
+import { Type } from '@sinclair/typebox';
+import type { IngestCaller } from '../domain/caller.ts';
+import { refusedType } from '../domain/key-grants.ts';
+import { readSubmission } from '../domain/read-submission.ts';
+import { checkChannels } from '../domain/check-channels.ts';
+import type { AnswerWrite } from '../domain/answer-write.ts';
+import { renderPing } from '../domain/render-answer.ts';
+
+const route = routeFor<IngestCaller>();
+
+const Receipt = Type.Object({
+  id: Type.String(),
+  transactionId: Type.String(),
+  channel: Type.String({ description: 'The full name, `<networkId>.<name>`.' }),
+  index: Type.Optional(Type.Integer({ minimum: 0, description: 'The place in the channel. Absent on Fabric.' })),
+  leafHash: Type.Optional(
+    Type.String({ pattern: '^[0-9a-f]{64}$', description: 'RFC 6962 leaf hash. Absent on Fabric.' }),
+  ),
+  existing: Type.Optional(Type.Literal(true, { description: 'The record was there before, with this content.' })),
+});
+
+const Summary = Type.Object({ total: Type.Integer(), succeeded: Type.Integer(), failed: Type.Integer() });
+
+const Answer = Type.Union([
+  Type.Object({
+    transactionIds: Type.Array(Type.String(), { description: 'Distinct, in the order of the records.' }),
+    summary: Summary,
+    eventId: Type.String(),
+    records: Type.Array(Receipt, { description: 'One for each record and channel, in record order, then by channel.' }),
+    strippedFields: Type.Integer({
+      minimum: 0,
+      description: 'How many sensitive members were removed before the write.',
+    }),
+  }),
+  Type.Object({
+    ping: Type.Literal(true),
+    transactionIds: Type.Array(Type.String()),
+    summary: Summary,
+    eventId: Type.String(),
+  }),
+]);
+
+export interface IngestPorts {
+  readonly answerWrite: AnswerWrite;
+  readonly recordPing: (caller: IngestCaller, requestId: string) => string;
+  readonly maxBatchRecords: number;
+  readonly bodyMaxBytes: number;
+  /** Told the code of every refusal on the path. */
+  readonly onRefusal: (code: ErrorCode) => void;
+}
+
+/** `POST /{networkId}`: a ping, a record, a batch or bare JSON. The order of the checks is the contract's. */
+export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
+  const ingest = route({
+    method: 'post',
+    path: '/:networkId',
+    operationId: 'ingest',
+    summary: 'Write a record or a batch, or ping',
+    description:
+      'An object with `assets` is a batch, one with `type` exactly "ping" a ping, any other object a record, and ' +
+      'everything else is wrapped as `{"value": ...}`. See the README of the surface.',
+    permit: 'byHandler',
+    charge: 'byHandler',
+    idempotency: 'in-ledger',
+    query: 'ignored',
+    body: 'strict-json',
+    bodyMaxBytes: ports.bodyMaxBytes,
+    responses: { 200: { description: 'Written, or written before: each record with its receipt.', schema: Answer } },
+    errors: [
+      'BATCH_TOO_LARGE',
+      'ASSET_TYPE_NOT_ALLOWED',
+      'UNKNOWN_CHANNEL',
+      'INVALID_IDEMPOTENCY_KEY',
+      'IDEMPOTENCY_KEY_REUSED',
+      'IDEMPOTENCY_IN_PROGRESS',
+      'RECORD_CONFLICT',
+      'LEDGER_UNAVAILABLE',
+      'OUTCOME_UNKNOWN',
+      'OVERLOADED',
+    ],
+    precheck({ caller, params }) {
+      // The same words for a foreign, an unknown and a malformed network: a key learns nothing about others.
+      if (params.networkId !== caller.networkId) throw new AppError('FORBIDDEN', 'The key is not for this network.');
+      if (caller.grants.permissions?.length === 0) throw new AppError('FORBIDDEN', 'The key has no permission.');
+    },
+    problem(problem, error) {
+      ports.onRefusal(error.code);
+      return problem;
+    },
+    async handler(context) {
+      const { caller, requestId } = context;
+      const submission = readSubmission(context.body, caller.grants, ports.maxBatchRecords);
+      if (submission.kind === 'ping') {
+        context.permit('ingest:ping');
+        await context.charge(1);
+        return { status: 200, body: renderPing(ports.recordPing(caller, requestId)) };
+      }
+      const { records } = submission;
+      context.permit('ingest:write');
+      checkTypes(caller, records);
+      checkChannels(records, caller.channels);
+      const answer = await ports.answerWrite({
+        caller,
+        requestId,
+        records,
+        idempotencyKeys: context.idempotency.keys,
+        path: context.path,
+        rawBody: context.rawBody,
+        charge: () => context.charge(Math.max(1, records.length)),
+      });
+      context.note({ records: records.length });
+      return { status: 200, body: answer.body, ...(answer.replayed ? { headers: REPLAYED } : {}) };
+    },
+  });
+  return [ingest];
+}
+
+const REPLAYED = { 'Idempotent-Replayed': 'true' };
+
+function checkTypes(caller: IngestCaller, records: readonly { type: string }[]): void {
+  const refused = refusedType(
+    caller.grants,
+    records.map(({ type }) => type),
+  );
+  if (refused !== undefined) {
+    throw new AppError('ASSET_TYPE_NOT_ALLOWED', `The key may not write records of type ${JSON.stringify(refused)}.`);
+  }
+}

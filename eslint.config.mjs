@@ -1,0 +1,163 @@
+import nx from '@nx/eslint-plugin';
+import prettier from 'eslint-config-prettier';
+import tseslint from 'typescript-eslint';
+
+/** Who may import whom, by the tags in each project.json. A tag that is not named here may import nothing of ours. */
+const mayImport = {
+  'type:base': ['type:base'],
+  'type:adapter': ['type:base', 'type:adapter'],
+  'type:host': ['type:base', 'type:host'],
+  'type:app': ['type:base', 'type:adapter', 'type:host'],
+  'type:contract': ['type:base'],
+  'type:tool': ['type:base', 'type:adapter', 'type:host', 'type:local'],
+  'type:verifier': ['type:base'],
+  'type:testing': ['type:local'],
+  'type:local': [],
+  'type:e2e': ['type:testing', 'type:local', 'type:verifier'],
+};
+
+const boundaries = (alsoAllowed) => [
+  'error',
+  {
+    allow: [],
+    enforceBuildableLibDependency: false,
+    banTransitiveDependencies: true,
+    depConstraints: Object.entries(mayImport).map(([sourceTag, tags]) => ({
+      sourceTag,
+      onlyDependOnLibsWithTags: [...tags, ...alsoAllowed],
+    })),
+  },
+];
+
+/** A package that only the named folders import, so that everybody else meets it through our own words. */
+const owned = [
+  // The limits come as Express middleware, so they speak its types; the benchmarks compare with it.
+  { name: 'express', owners: ['libs/http', 'tools/bench'], typesFor: ['libs/rate-limits'], instead: '@sealgate/http' },
+  {
+    name: 'pg',
+    owners: ['libs/storage', 'libs/ledger/embedded', 'libs/local-services', 'libs/testing'],
+    instead: '@sealgate/storage',
+  },
+  { name: 'ioredis', owners: ['libs/storage', 'libs/rate-limits'], instead: '@sealgate/storage' },
+];
+
+const restrictedPaths = (folder) =>
+  owned
+    .filter(({ owners }) => !owners.includes(folder))
+    .map(({ name, typesFor = [], instead }) => ({
+      name,
+      message: `Only its owners import ${name}; use ${instead}.`,
+      allowTypeImports: typesFor.includes(folder),
+    }));
+
+/** One rule cannot be set twice for a file, so each folder with an exception gets the whole list of what stays restricted. */
+const restrictImports = (folder, patterns = []) => ['error', { paths: restrictedPaths(folder), patterns }];
+
+const ownersOf = [...new Set(owned.flatMap(({ owners, typesFor = [] }) => [...owners, ...typesFor]))];
+
+/** What only tests run: the specs, the contracts they share, and what they stand on. */
+const testFiles = [
+  '**/*.{spec,contract,fixture,bench}.ts',
+  '**/*-contract.ts',
+  '{apps,libs,tools}/**/{test,testing}/**/*.ts',
+  'apps/e2e/**/*.ts',
+];
+
+const readsTheProcess = [
+  'apps/*/src/{main,config,migrate}.ts',
+  'apps/e2e/**/*.ts',
+  'libs/{local-services,testing,service-host}/**/*.ts',
+  'tools/**/*.ts',
+  ...testFiles,
+];
+
+export default tseslint.config(
+  { ignores: ['**/node_modules', '**/dist', '**/generated', '**/tmp', '.nx', '.sealgate', 'coverage'] },
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
+  tseslint.configs.recommended,
+  {
+    files: ['**/*.ts'],
+    languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
+    plugins: { '@nx': nx },
+    rules: {
+      '@nx/enforce-module-boundaries': boundaries([]),
+      '@typescript-eslint/await-thenable': 'error',
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': 'error',
+      // `rows[index]!` in a loop over its bounds is how `noUncheckedIndexedAccess` is answered.
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/no-unnecessary-type-assertion': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      '@typescript-eslint/only-throw-error': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      // House style aims lower (10, 50 lines, three parameters); these are the lines that nobody crosses.
+      complexity: ['error', 15],
+      eqeqeq: ['error', 'always', { null: 'ignore' }],
+      'max-lines': ['error', 300],
+      'max-params': ['error', 4],
+      'no-console': 'error',
+      'no-control-regex': 'error',
+      '@typescript-eslint/no-restricted-imports': restrictImports(''),
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'ExportDefaultDeclaration', message: 'Export by name.' },
+        {
+          selector: 'ImportDeclaration[source.value=/^(node:)?process$/]',
+          message: 'Take what you need as a value, or use the global where it is allowed.',
+        },
+      ],
+    },
+  },
+  {
+    files: ['**/*.ts'],
+    ignores: [...testFiles, 'apps/*/src/routes/*.ts'],
+    rules: { 'max-lines-per-function': ['error', { max: 80, skipComments: true, skipBlankLines: true }] },
+  },
+  {
+    files: ['{apps,libs}/**/*.ts'],
+    ignores: readsTheProcess,
+    rules: {
+      'no-restricted-globals': [
+        'error',
+        { name: 'process', message: 'Take it as a value: only main.ts and config.ts of an app see the process.' },
+      ],
+    },
+  },
+  ...ownersOf.map((folder) => ({
+    files: [`${folder}/**/*.ts`],
+    rules: { '@typescript-eslint/no-restricted-imports': restrictImports(folder) },
+  })),
+  {
+    files: ['tools/verify/**/*.ts'],
+    ignores: testFiles,
+    rules: {
+      '@typescript-eslint/no-restricted-imports': restrictImports('', [
+        {
+          regex: '^@sealgate/(?!(json|envelope|merkle|errors)$)',
+          message: 'An outsider must be able to read all that the verifier runs.',
+        },
+      ]),
+    },
+  },
+  {
+    files: ['apps/*/src/domain/**/*.ts'],
+    ignores: testFiles,
+    rules: {
+      '@typescript-eslint/no-restricted-imports': restrictImports('', [
+        {
+          group: ['**/routes/**', '**/data/**', '**/generated/**', '@prisma/*', '@sealgate/http', '@sealgate/storage'],
+          message: 'The domain declares the port it needs; routes and data fit it.',
+        },
+      ]),
+    },
+  },
+  {
+    files: testFiles,
+    rules: { '@nx/enforce-module-boundaries': boundaries(['type:testing']), 'max-params': 'off' },
+  },
+  { files: ['**/*.bench.ts', 'tools/bench/**/*.ts'], rules: { 'no-console': 'off' } },
+  { files: ['**/*.config.ts'], rules: { 'no-restricted-syntax': 'off' } },
+  { files: ['**/*.{mjs,js}'], rules: { '@typescript-eslint/no-require-imports': 'error' } },
+  prettier,
+);

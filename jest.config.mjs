@@ -1,0 +1,39 @@
+/**
+ * One configuration for every project: unit tests are `*.spec.ts`, tests on real services `*.int.spec.ts`, and the
+ * stories over real HTTP lie in apps/e2e.
+ */
+
+/** Seen from the checkout: it may itself lie below a folder of such a name. */
+const never = ['<rootDir>/.*/(node_modules|dist)/', '<rootDir>/(tmp|node_modules)/'];
+
+const base = {
+  rootDir: import.meta.dirname,
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      { jsc: { target: 'es2024', parser: { syntax: 'typescript' } }, module: { type: 'es6' } },
+    ],
+  },
+  modulePathIgnorePatterns: ['<rootDir>/.*/dist/', '<rootDir>/tmp/'],
+  roots: ['apps', 'libs', 'tools'].map((folder) => `<rootDir>/${folder}`),
+};
+
+export default {
+  projects: [
+    {
+      ...base,
+      displayName: 'unit',
+      testMatch: ['**/*.spec.ts'],
+      testPathIgnorePatterns: [...never, '\\.int\\.spec\\.ts$', '<rootDir>/apps/e2e/'],
+    },
+    {
+      ...base,
+      displayName: 'integration',
+      testMatch: ['**/*.int.spec.ts'],
+      testPathIgnorePatterns: [...never, '<rootDir>/apps/e2e/'],
+    },
+    { ...base, displayName: 'e2e', testMatch: ['**/apps/e2e/**/*.spec.ts'], testPathIgnorePatterns: never },
+  ],
+};

@@ -1,0 +1,27 @@
+-- Up Migration
+
+-- The keys of one surface. A key is live while it is not revoked, `expires_at` has not come, and, once another key
+-- has replaced it, `overlap_until` has not come.
+CREATE TABLE api_keys (
+  id text PRIMARY KEY,
+  owner_id text NOT NULL,
+  -- Shared by a key and all that replaced it, one after the other: idempotent replays survive a rotation.
+  family_id text NOT NULL,
+  label text NOT NULL,
+  key_prefix text NOT NULL,
+  -- SHA-256 of the raw key, which is stored nowhere. Looked up on every request by this index.
+  key_hash bytea NOT NULL CONSTRAINT api_keys_key_hash UNIQUE CHECK (octet_length(key_hash) = 32),
+  grants jsonb NOT NULL,
+  created_at timestamptz(3) NOT NULL,
+  expires_at timestamptz(3),
+  revoked_at timestamptz(3),
+  last_used_at timestamptz(3),
+  -- A key is replaced once.
+  replaces text CONSTRAINT api_keys_replaces UNIQUE REFERENCES api_keys (id),
+  overlap_until timestamptz(3)
+) WITH (fillfactor = 80); -- Room beside each row for its `last_used_at`, which changes by the minute.
+
+CREATE INDEX api_keys_by_owner ON api_keys (owner_id, created_at, id);
+
+-- Down Migration
+DROP TABLE api_keys;

@@ -1,0 +1,269 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { keyHashOf } from '@sealgate/auth';
+import { AppError } from '@sealgate/errors';
+import { migrate, openDatabase, type Database } from '@sealgate/storage';
+import { testClock, testIds, throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { apiKeyMigrations, apiKeys, liveKeyCondition, type ApiKeys, type NewApiKey } from './index.ts';
+
+interface Grants {
+  readonly permissions?: readonly string[];
+}
+
+const DAY_MS = 24 * 3_600_000;
+let server: ThrowawayPostgres;
+let sql: Database;
+let clock: ReturnType<typeof testClock>;
+let keys: ApiKeys<Grants>;
+
+const key = (more: Partial<NewApiKey<Grants>> = {}): NewApiKey<Grants> => ({
+  ownerId: 'acme',
+  label: 'a key',
+  grants: {},
+  ...more,
+});
+const codeOf = async (call: Promise<unknown>): Promise<string> => {
+  const error: unknown = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  return error instanceof AppError ? error.code : String(error);
+};
+const isLive = async (id: string): Promise<boolean> => {
+  const text = `SELECT ${liveKeyCondition('k', '$2')} AS live FROM desk.api_keys k WHERE id = $1`;
+  const [row] = await sql.query<{ live: boolean }>({ text, values: [id, new Date(clock.now())] });
+  return row?.live === true;
+};
+const labels = async (ownerId = 'acme'): Promise<string[]> =>
+  (await keys.list(ownerId, { limit: 100 })).map(({ label }) => label);
+
+beforeAll(async () => {
+  server = await throwawayPostgres();
+  await migrate({ url: server.url, sets: [apiKeyMigrations('desk')] });
+  const options = { applicationName: 'api-keys-test', maxConnections: 8, connectTimeoutMs: 5_000, deadlineMs: 20_000 };
+  sql = openDatabase({ ...options, url: server.url });
+}, 120_000);
+afterAll(async () => {
+  await sql.close();
+  await server.stop();
+});
+beforeEach(async () => {
+  await sql.query({ text: 'TRUNCATE desk.api_keys' });
+  clock = testClock('2026-01-01T00:00:00.000Z');
+  keys = apiKeys<Grants>({ sql, schema: 'desk', prefix: 'ingest_', now: clock.now, newId: testIds() });
+});
+
+describe('mint', () => {
+  it('gives the raw key once and stores its hash alone', async () => {
+    const minted = await keys.mint(
+      key({ grants: { permissions: ['ingest:ping'] }, expiresAt: new Date('2027-01-01') }),
+    );
+    expect(minted).toEqual({
+      id: 'key_000001',
+      ownerId: 'acme',
+      familyId: 'key_000001',
+      label: 'a key',
+      keyPrefix: minted.rawKey.slice(0, 12),
+      grants: { permissions: ['ingest:ping'] },
+      createdAt: new Date('2026-01-01T00:00:00.000Z'),
+      expiresAt: new Date('2027-01-01T00:00:00.000Z'),
+      revokedAt: null,
+      lastUsedAt: null,
+      replaces: null,
+      rawKey: expect.stringMatching(/^ingest_[A-Za-z0-9_-]{43}$/),
+    });
+    const { rawKey, ...row } = minted;
+    expect(await keys.get('acme', minted.id)).toEqual(row);
+    expect(await keys.list('acme', { limit: 10 })).toEqual([row]);
+    const [stored] = await sql.query<{ row: string; key_hash: Buffer }>({ text: 'SELECT k::text AS row, key_hash FROM desk.api_keys k' }); // prettier-ignore
+    expect(stored?.key_hash).toEqual(keyHashOf('ingest_', rawKey));
+    expect(stored?.row).not.toContain(rawKey.slice(12));
+  });
+
+  it('refuses an overlap that is no whole number of seconds up to seven days', async () => {
+    for (const overlapSeconds of [-1, 1.5, 604_801, NaN]) {
+      await expect(keys.mint(key({ overlapSeconds }))).rejects.toThrow('overlap');
+    }
+  });
+
+  it('can be part of a transaction that does not come about', async () => {
+    const call = sql.transaction(async (transaction) => {
+      await keys.mint(key(), transaction);
+      throw new Error('no');
+    });
+    await expect(call).rejects.toThrow('no');
+    expect(await labels()).toEqual([]);
+  });
+
+  it('allows 200 live keys, and as many dead ones as there may be', async () => {
+    const text = `INSERT INTO desk.api_keys (id, owner_id, family_id, label, key_prefix, key_hash, grants, created_at, revoked_at)
+      SELECT $1 || n, 'acme', 'f', 'l', 'p', sha256(($1 || n)::bytea), '{}', $2, $3 FROM generate_series(1, $4::int) n`;
+    const then = new Date(clock.now() - DAY_MS);
+    await sql.query({ text, values: ['live_', then, null, 199] });
+    await sql.query({ text, values: ['dead_', then, then, 300] });
+    const last = await keys.mint(key({ label: 'the 200th' }));
+    expect(await codeOf(keys.mint(key()))).toBe('LIMIT_REACHED');
+    expect(await codeOf(keys.mint(key({ replaces: last.id, overlapSeconds: 1 })))).toBe('LIMIT_REACHED');
+    await keys.mint(key({ ownerId: 'other' }));
+    expect(await keys.countLive('acme')).toBe(200);
+    await keys.mint(key({ replaces: last.id })); // The old one makes room.
+    await keys.revoke('acme', 'live_7');
+    await keys.mint(key());
+    expect(await keys.countLive('acme')).toBe(200);
+  });
+
+  it('holds the limit against minting at the same time', async () => {
+    const text = `INSERT INTO desk.api_keys (id, owner_id, family_id, label, key_prefix, key_hash, grants, created_at)
+      SELECT 'k' || n, 'acme', 'f', 'l', 'p', sha256(('k' || n)::bytea), '{}', $1 FROM generate_series(1, 195) n`;
+    await sql.query({ text, values: [new Date(clock.now())] });
+    const codes = await Promise.all(Array.from({ length: 12 }, () => codeOf(keys.mint(key()))));
+    expect(codes.filter((code) => code === 'undefined')).toHaveLength(5);
+    expect(codes.filter((code) => code === 'LIMIT_REACHED')).toHaveLength(7);
+  });
+});
+
+describe('rotation', () => {
+  it('ends the old key at once when no overlap is asked for', async () => {
+    const old = await keys.mint(key());
+    const young = await keys.mint(key({ replaces: old.id }));
+    expect(young).toMatchObject({ familyId: old.familyId, replaces: old.id });
+    expect([await isLive(old.id), await isLive(young.id)]).toEqual([false, true]);
+    expect(await keys.countLive('acme')).toBe(1);
+  });
+
+  it('keeps the old key for the overlap, to the millisecond', async () => {
+    const old = await keys.mint(key());
+    const young = await keys.mint(key({ replaces: old.id, overlapSeconds: 604_800 }));
+    clock.advance(604_800_000 - 1);
+    expect([await isLive(old.id), await isLive(young.id)]).toEqual([true, true]);
+    clock.advance(1);
+    expect([await isLive(old.id), await isLive(young.id)]).toEqual([false, true]);
+  });
+
+  it('hands one family down the generations', async () => {
+    const first = await keys.mint(key());
+    const second = await keys.mint(key({ replaces: first.id }));
+    const third = await keys.mint(key({ replaces: second.id, overlapSeconds: 60 }));
+    expect([second.familyId, third.familyId]).toEqual([first.id, first.id]);
+    expect((await keys.mint(key())).familyId).not.toBe(first.id);
+  });
+
+  it('replaces a key once, also after its overlap', async () => {
+    for (const overlapSeconds of [0, 60]) {
+      const old = await keys.mint(key());
+      await keys.mint(key({ replaces: old.id, overlapSeconds }));
+      expect(await codeOf(keys.mint(key({ replaces: old.id })))).toBe('ALREADY_EXISTS');
+    }
+  });
+
+  it('replaces a key once, also when two try at the same time', async () => {
+    const old = await keys.mint(key());
+    const tries = Array.from({ length: 6 }, () => codeOf(keys.mint(key({ replaces: old.id, overlapSeconds: 60 }))));
+    const codes = await Promise.all(tries);
+    expect(codes.sort()).toEqual([...Array<string>(5).fill('ALREADY_EXISTS'), 'undefined']);
+    expect(await keys.countLive('acme')).toBe(2);
+  });
+
+  it('replaces only a live key of the same owner', async () => {
+    const foreign = await keys.mint(key({ ownerId: 'other' }));
+    const revoked = await keys.mint(key());
+    await keys.revoke('acme', revoked.id);
+    const expired = await keys.mint(key({ expiresAt: new Date(clock.now() + 1_000) }));
+    clock.advance(1_000);
+    for (const replaces of ['key_999999', '', foreign.id, revoked.id, expired.id]) {
+      expect(await codeOf(keys.mint(key({ replaces })))).toBe('NOT_FOUND');
+    }
+    expect(await isLive(foreign.id)).toBe(true);
+  });
+});
+
+describe('revoke', () => {
+  it('ends one key of a family and not the other', async () => {
+    const old = await keys.mint(key());
+    const young = await keys.mint(key({ replaces: old.id, overlapSeconds: 60 }));
+    expect(await keys.revoke('acme', young.id)).toBe('revoked');
+    expect([await isLive(old.id), await isLive(young.id)]).toEqual([true, false]);
+    expect(await keys.revoke('acme', old.id)).toBe('revoked');
+    expect(await keys.countLive('acme')).toBe(0);
+  });
+
+  it('keeps the first moment, and knows what was never there', async () => {
+    const { id } = await keys.mint(key());
+    expect(await keys.revoke('other', id)).toBe('missing');
+    expect(await isLive(id)).toBe(true);
+    expect(await keys.revoke('acme', id)).toBe('revoked');
+    clock.advance(5_000);
+    expect(await keys.revoke('acme', id)).toBe('already');
+    expect((await keys.get('acme', id))?.revokedAt).toEqual(new Date('2026-01-01T00:00:00.000Z'));
+    expect(await keys.revoke('acme', 'key_999999')).toBe('missing');
+  });
+
+  it('holds for a replica whose clock is behind', async () => {
+    const { id } = await keys.mint(key());
+    await keys.revoke('acme', id);
+    clock.advance(-60_000);
+    expect(await isLive(id)).toBe(false);
+  });
+});
+
+describe('expiry', () => {
+  it('is at the very millisecond', async () => {
+    const { id } = await keys.mint(key({ expiresAt: new Date(clock.now() + 1_000) }));
+    clock.advance(999);
+    expect(await isLive(id)).toBe(true);
+    clock.advance(1);
+    expect(await isLive(id)).toBe(false);
+  });
+});
+
+describe('list', () => {
+  it('holds live keys and those that ended in the last 30 days', async () => {
+    const revoked = await keys.mint(key({ label: 'revoked' }));
+    await keys.revoke('acme', revoked.id);
+    await keys.mint(key({ label: 'expires', expiresAt: new Date(clock.now() + DAY_MS) }));
+    const old = await keys.mint(key({ label: 'replaced' }));
+    await keys.mint(key({ label: 'live', replaces: old.id, overlapSeconds: 2 * 86_400 }));
+    await keys.mint(key({ label: 'far', expiresAt: new Date(clock.now() + 1_000 * DAY_MS) }));
+    await keys.mint(key({ ownerId: 'other', label: "somebody else's" }));
+    expect(await labels()).toEqual(['far', 'live', 'replaced', 'expires', 'revoked']);
+    clock.advance(30 * DAY_MS);
+    expect(await labels()).toEqual(['far', 'live', 'replaced', 'expires']);
+    clock.advance(DAY_MS);
+    expect(await labels()).toEqual(['far', 'live', 'replaced']);
+    clock.advance(DAY_MS);
+    expect(await labels()).toEqual(['far', 'live']);
+    expect(await keys.get('acme', revoked.id)).toMatchObject({ label: 'revoked' });
+  });
+
+  it('goes from page to page without losing or repeating one, also within a millisecond', async () => {
+    for (let count = 1; count <= 7; count += 1) {
+      await keys.mint(key({ label: String(count) }));
+      if (count % 3 === 0) clock.advance(1);
+    }
+    const seen: string[] = [];
+    let page = await keys.list('acme', { limit: 2 });
+    while (page.length > 0) {
+      seen.push(...page.map(({ label }) => label));
+      const { createdAt, id } = page.at(-1)!;
+      page = await keys.list('acme', { limit: 2, after: { createdAt, id } });
+    }
+    expect(seen).toEqual(['7', '6', '5', '4', '3', '2', '1']);
+  });
+
+  it("does not find another owner's key", async () => {
+    const { id } = await keys.mint(key());
+    expect(await keys.get('other', id)).toBeUndefined();
+    expect(await keys.list('other', { limit: 10 })).toEqual([]);
+  });
+});
+
+describe('the look-up of a key', () => {
+  it('is one probe of the index of hashes', async () => {
+    const text = `EXPLAIN (FORMAT JSON) SELECT id FROM desk.api_keys k
+      WHERE key_hash = ANY ('{"\\\\x00"}'::bytea[]) AND ${liveKeyCondition('k', 'now()')}`;
+    const plan = await sql.transaction(async (transaction) => {
+      await transaction.query({ text: 'SET LOCAL enable_seqscan = off' });
+      return transaction.query({ text });
+    });
+    expect(JSON.stringify(plan)).toContain('api_keys_key_hash');
+  });
+});

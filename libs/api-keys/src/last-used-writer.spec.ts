@@ -1,0 +1,97 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import type { Sql, Statement } from '@sealgate/storage';
+import { testClock } from '@sealgate/testing';
+import { lastUsedWriter } from './last-used-writer.ts';
+
+/** What each UPDATE was given: the ids. */
+const recording = (answer: () => Promise<never[]> = () => Promise.resolve([])): { sql: Sql; writes: unknown[] } => {
+  const writes: unknown[] = [];
+  const query = ({ values }: Statement): Promise<never[]> => {
+    writes.push(values?.[0]);
+    return answer();
+  };
+  return { sql: { query }, writes };
+};
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+describe('lastUsedWriter', () => {
+  it('writes the keys of a moment at once, each once', async () => {
+    const { sql, writes } = recording();
+    const writer = lastUsedWriter({ sql, schema: 'ingest', now: testClock().now });
+    for (const id of ['key_1', 'key_2', 'key_1']) writer.touch(id);
+    expect(writes).toEqual([]);
+    await writer.flush();
+    expect(writes).toEqual([['key_1', 'key_2']]);
+    await writer.flush();
+    expect(writes).toHaveLength(1);
+  });
+
+  it('writes a key again only after a minute', async () => {
+    const { sql, writes } = recording();
+    const clock = testClock();
+    const writer = lastUsedWriter({ sql, schema: 'ingest', now: clock.now });
+    for (const stepMs of [0, 59_999, 1]) {
+      clock.advance(stepMs);
+      writer.touch('key_1');
+      await writer.flush();
+    }
+    expect(writes).toEqual([['key_1'], ['key_1']]);
+  });
+
+  it('writes by itself, a moment after the first touch', async () => {
+    jest.useFakeTimers();
+    const { sql, writes } = recording();
+    const writer = lastUsedWriter({ sql, schema: 'ingest', now: () => 0, delayMs: 1_000 });
+    writer.touch('key_1');
+    jest.advanceTimersByTime(600);
+    writer.touch('key_2');
+    jest.advanceTimersByTime(399);
+    expect(writes).toEqual([]);
+    await jest.advanceTimersByTimeAsync(1);
+    expect(writes).toEqual([['key_1', 'key_2']]);
+  });
+
+  it('drops a write that fails, tells of it, and writes at the next use', async () => {
+    const failure = new Error('away');
+    let away = true;
+    const { sql, writes } = recording(() => (away ? Promise.reject(failure) : Promise.resolve([])));
+    const told: unknown[] = [];
+    const onError = (error: unknown): void => void told.push(error);
+    const writer = lastUsedWriter({ sql, schema: 'ingest', now: testClock().now, onError });
+    writer.touch('key_1');
+    await writer.flush();
+    expect(told).toEqual([failure]);
+    away = false;
+    writer.touch('key_1');
+    await writer.flush();
+    expect(writes).toEqual([['key_1'], ['key_1']]);
+    expect(told).toHaveLength(1);
+  });
+
+  it('writes the last touches when it is closed, and takes no more', async () => {
+    const { sql, writes } = recording();
+    const writer = lastUsedWriter({ sql, schema: 'ingest', now: testClock().now });
+    writer.touch('key_1');
+    await writer.close();
+    writer.touch('key_2');
+    await writer.flush();
+    expect(writes).toEqual([['key_1']]);
+  });
+
+  it('remembers a bounded number of keys, and has room again a minute later', async () => {
+    const { sql, writes } = recording();
+    const clock = testClock();
+    const writer = lastUsedWriter({ sql, schema: 'ingest', now: clock.now });
+    for (let key = 0; key <= 50_000; key += 1) writer.touch(`key_${key}`);
+    await writer.flush();
+    expect(writes[0]).toHaveLength(50_000);
+    clock.advance(60_000);
+    await writer.flush();
+    writer.touch('key_50000');
+    await writer.flush();
+    expect(writes[1]).toEqual(['key_50000']);
+  });
+});

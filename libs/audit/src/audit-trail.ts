@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { canonical, type JsonValue } from '@sealgate/json';
+import type { Sql } from '@sealgate/storage';
+
+/** Who did what to which thing. `detail` is for people; it never holds a key, a token or a body. */
+export interface AuditEntry {
+  readonly actor: string;
+  readonly action: string;
+  readonly resource: string;
+  readonly resourceId: string;
+  readonly requestId?: string;
+  readonly detail?: JsonValue;
+}
+
+export interface AuditEvent {
+  readonly id: string;
+  readonly at: Date;
+  readonly actor: string;
+  readonly action: string;
+  readonly resource: string;
+  readonly resourceId: string;
+  readonly requestId: string | null;
+  readonly detail: JsonValue;
+}
+
+export interface AuditPage {
+  readonly limit: number;
+  /** The last event of the page before. */
+  readonly after?: { readonly at: Date; readonly id: string };
+}
+
+export interface AuditTrail {
+  /** Adds an event. Given the transaction of the change it tells of, neither is ever there without the other. */
+  record(sql: Sql, entry: AuditEntry): Promise<void>;
+  /** Newest first. */
+  list(sql: Sql, page: AuditPage): Promise<AuditEvent[]>;
+}
+
+export interface AuditTrailOptions {
+  /** The schema that `auditMigrations` was run in. */
+  readonly schema: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Makes `evt_...` of `evt_`; ids that sort by age keep events of one millisecond in order. */
+  readonly newId: (prefix: string) => string;
+}
+
+const PLAIN_NAME = /^[a-z_][a-z0-9_]{0,62}$/;
+
+/**
+ * The audit events of one surface. There is no way here to change or remove one, and the database refuses it to
+ * everybody who can not alter the table. Statements end as `Sql` says.
+ */
+export function auditTrail(options: AuditTrailOptions): AuditTrail {
+  const { schema, now, newId } = options;
+  assert(PLAIN_NAME.test(schema), 'A schema has a plain lower-case name.');
+  const table = `${schema}.audit_events`;
+  return {
+    async record(sql, entry) {
+      const { actor, action, resource, resourceId, requestId = null, detail = null } = entry;
+      const values = [newId('evt_'), new Date(now()), actor, action, resource, resourceId, requestId];
+      await sql.query({
+        text: `INSERT INTO ${table} (id, at, actor, action, resource, resource_id, request_id, detail)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+        values: [...values, detail === null ? null : canonical(detail)],
+      });
+    },
+    async list(sql, { limit, after }) {
+      const text = `SELECT id, at, actor, action, resource, resource_id AS "resourceId", request_id AS "requestId", detail
+        FROM ${table} ${after === undefined ? '' : 'WHERE (at, id) < ($2, $3)'} ORDER BY at DESC, id DESC LIMIT $1`;
+      const position = after === undefined ? [] : [after.at, after.id];
+      const rows = await sql.query<StoredEvent>({ text, values: [limit, ...position] });
+      return rows.map((row) => ({ ...row, detail: detailOf(row) }));
+    },
+  };
+}
+
+type StoredEvent = Omit<AuditEvent, 'detail'> & { readonly detail: string | null };
+
+function detailOf({ detail }: StoredEvent): JsonValue {
+  if (detail === null) return null;
+  const parsed: JsonValue = JSON.parse(detail); // It was written as JSON by `record`.
+  return parsed;
+}

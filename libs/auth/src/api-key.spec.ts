@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { keyHashOf, mintKey, type ApiKeyPrefix } from './api-key.ts';
+
+const PREFIXES: readonly ApiKeyPrefix[] = ['svc_', 'gk_', 'ingest_'];
+const zeros = (bytes: number) => Buffer.alloc(bytes);
+
+describe('mintKey', () => {
+  it.each(PREFIXES)('makes %s and 43 characters of url-safe base64 out of 32 random bytes', (prefix) => {
+    const asked: number[] = [];
+    const minted = mintKey(prefix, (bytes) => {
+      asked.push(bytes);
+      return Buffer.alloc(bytes, 0xff);
+    });
+    expect(asked).toEqual([32]);
+    expect(minted.rawKey).toBe(`${prefix}${'_'.repeat(42)}8`);
+    expect(minted.keyPrefix).toBe(minted.rawKey.slice(0, 12));
+    expect(minted.keyHash).toHaveLength(32);
+    expect(minted.keyHash).toEqual(createHash('sha256').update(minted.rawKey).digest());
+  });
+
+  it('makes 47 characters on the risk surface, of which the first 12 are shown', () => {
+    const minted = mintKey('svc_', zeros);
+    expect(minted.rawKey).toBe('svc_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA');
+    expect(minted.rawKey).toHaveLength(47);
+    expect(minted.keyPrefix).toBe('svc_AAAAAAAA');
+  });
+
+  it('takes chance from the platform unless it is given', () => {
+    expect(mintKey('gk_').rawKey).not.toBe(mintKey('gk_').rawKey);
+  });
+});
+
+describe('keyHashOf', () => {
+  it('finds every minted key under the hash that was stored', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...PREFIXES), fc.uint8Array({ minLength: 32, maxLength: 32 }), (prefix, bytes) => {
+        const minted = mintKey(prefix, () => Buffer.from(bytes));
+        expect(keyHashOf(prefix, minted.rawKey)).toEqual(minted.keyHash);
+      }),
+    );
+  });
+
+  const good = `svc_${'a'.repeat(43)}`;
+  it.each([
+    ['nothing', ''],
+    ['padding', `${good}=`],
+    ['one character more', `${good}a`],
+    ['one character less', good.slice(0, -1)],
+    ['a blank before', ` ${good}`],
+    ['a line feed after', `${good}\n`],
+    ['plain base64', `svc_${'a'.repeat(42)}+`],
+    ['plain base64 with a slash', `svc_${'a'.repeat(42)}/`],
+    ['another case of the prefix', `SVC_${'a'.repeat(43)}`],
+    ["another surface's key", `gk_${'a'.repeat(43)}`],
+    ["another surface's key of the same length", `gk_${'a'.repeat(44)}`],
+    ['a letter beyond ASCII', `svc_${'a'.repeat(42)}ä`],
+  ])('knows no hash for %s, so that no look-up is made', (_what, presented) => {
+    expect(keyHashOf('svc_', good)).toHaveLength(32);
+    expect(keyHashOf('svc_', presented)).toBeUndefined();
+  });
+
+  it("takes no prefix for another's", () => {
+    for (const prefix of PREFIXES) {
+      for (const other of PREFIXES) {
+        expect(keyHashOf(other, mintKey(prefix, zeros).rawKey) !== undefined).toBe(prefix === other);
+      }
+    }
+  });
+});

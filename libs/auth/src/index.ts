@@ -1,0 +1,6 @@
+export { keyHashOf, mintKey, type ApiKeyPrefix, type MintedKey } from './api-key.ts';
+export { bearerToken } from './bearer-token.ts';
+export { framed } from './framed.ts';
+export { KeyedHasher, type HashingKey, type KeyedHash } from './keyed-hasher.ts';
+export { ServerSecrets } from './server-secrets.ts';
+export { TokenHashes } from './token-hashes.ts';

@@ -1,0 +1,75 @@
+import { createHmac, createSecretKey } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { KeyedHasher } from './keyed-hasher.ts';
+
+const newKey = Buffer.alloc(32, 1);
+const oldKey = Buffer.alloc(32, 2);
+const keyed = (id: string, key: Buffer) => ({ id, key: createSecretKey(key) });
+const both = new KeyedHasher([keyed('new', newKey), keyed('old', oldKey)]);
+const onlyOld = new KeyedHasher([keyed('old', oldKey)]);
+const hmac = (key: Buffer, text: string) => createHmac('sha256', key).update(text).digest();
+
+describe('KeyedHasher', () => {
+  it('makes with the first key and says so', () => {
+    expect(both.currentId).toBe('new');
+    expect(both.hash('ab', 'c')).toEqual({ id: 'new', digest: hmac(newKey, '2:ab1:c') });
+  });
+
+  it('makes with all keys, the first first', () => {
+    expect(both.hashAll('ab', 'c')).toEqual([
+      { id: 'new', digest: hmac(newKey, '2:ab1:c') },
+      { id: 'old', digest: hmac(oldKey, '2:ab1:c') },
+    ]);
+  });
+
+  it('hashes no parts as nothing, and an empty part as one', () => {
+    expect(both.hash().digest).toEqual(hmac(newKey, ''));
+    expect(both.hash('').digest).toEqual(hmac(newKey, '0:'));
+  });
+
+  it('hashes bytes and texts in any order, a text as its UTF-8', () => {
+    expect(both.hash('a', Buffer.from('bc'), 'ü', new Uint8Array([0x64]), Buffer.alloc(0)).digest).toEqual(
+      hmac(newKey, '1:a2:bc2:ü1:d0:'),
+    );
+    expect(both.hash(Buffer.from('ü')).digest).toEqual(both.hash('ü').digest);
+  });
+
+  it('checks what any of its keys made, and nothing else', () => {
+    const made = onlyOld.hash('x', 'y');
+    expect(both.verify(made, 'x', 'y')).toBe(true);
+    expect(both.verify(both.hash('x', 'y'), 'x', 'y')).toBe(true);
+    expect(both.verify(made, 'xy')).toBe(false);
+    expect(both.verify({ ...made, id: 'new' }, 'x', 'y')).toBe(false);
+    expect(onlyOld.verify(both.hash('x', 'y'), 'x', 'y')).toBe(false);
+  });
+
+  it.each([0, 31, 33])('refuses a digest of %i bytes without throwing', (length) => {
+    const digest = Buffer.concat([both.hash('x').digest, Buffer.alloc(1)]).subarray(0, length);
+    expect(both.verify({ id: 'new', digest }, 'x')).toBe(false);
+  });
+
+  it('refuses a digest with any one bit changed', () => {
+    fc.assert(
+      fc.property(fc.nat({ max: 255 }), (bit) => {
+        const digest = Buffer.from(both.hash('x').digest);
+        digest[bit >> 3] = (digest[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+        expect(both.verify({ id: 'new', digest }, 'x')).toBe(false);
+      }),
+    );
+  });
+
+  it('gives two lists of parts the same hash only when they are the same', () => {
+    const parts = fc.array(fc.string({ unit: fc.constantFrom('1', ':', 'a') }), { maxLength: 4 });
+    fc.assert(
+      fc.property(parts, parts, (left, right) => {
+        expect(both.verify(both.hash(...left), ...right)).toBe(JSON.stringify(left) === JSON.stringify(right));
+      }),
+    );
+  });
+
+  it('refuses to be without a key, and to hash a lone surrogate', () => {
+    expect(() => new KeyedHasher([])).toThrow('at least one key');
+    expect(() => both.hash('\udc00')).toThrow('lone surrogate');
+  });
+});

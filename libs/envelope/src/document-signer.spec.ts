@@ -1,0 +1,85 @@
+import { createPrivateKey, sign } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { documentSigner, generateDocumentKey, signingInput } from './document-signer.ts';
+import { jwksOf } from './public-jwk.ts';
+import { verifyDetached } from './verify-detached.ts';
+
+// The key of RFC 8037, appendix A: its private half `d` in the fixed PKCS #8 wrapping of Ed25519.
+const RFC8037_PEM =
+  '-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n-----END PRIVATE KEY-----\n';
+const RFC8037_JWK = {
+  kty: 'OKP',
+  crv: 'Ed25519',
+  x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+  kid: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
+  alg: 'EdDSA',
+  use: 'sig',
+} as const;
+
+describe('a document signer', () => {
+  it('publishes the key of RFC 8037 under its thumbprint', () => {
+    const signer = documentSigner(RFC8037_PEM);
+    expect(signer.jwk).toEqual(RFC8037_JWK);
+    expect(signer.kid).toBe(RFC8037_JWK.kid);
+    expect(JSON.stringify(signer.jwk)).not.toContain('"d"');
+  });
+
+  it('signs the input that RFC 8037 signs', () => {
+    const input = signingInput('eyJhbGciOiJFZERTQSJ9', Buffer.from('Example of Ed25519 signing'));
+    expect(sign(null, input, createPrivateKey(RFC8037_PEM)).toString('base64url')).toBe(
+      'hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg',
+    );
+  });
+
+  it('writes a detached JWS: header, nothing, signature', () => {
+    const [header = '', payload, signature = ''] = documentSigner(RFC8037_PEM).sign(Buffer.from('{}')).split('.');
+    expect(Buffer.from(header, 'base64url').toString()).toBe(`{"alg":"EdDSA","kid":"${RFC8037_JWK.kid}"}`);
+    expect(payload).toBe('');
+    expect(Buffer.from(signature, 'base64url')).toHaveLength(64);
+  });
+
+  it('signs whatever bytes there are, also those of a view into others', () => {
+    const signer = documentSigner(generateDocumentKey());
+    const jwks = jwksOf([signer.jwk]);
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), fc.nat({ max: 50 }), (bytes, from) => {
+        const view = bytes.subarray(from);
+        const jws = signer.sign(view);
+        expect(jws).toBe(signer.sign(Buffer.from(view)));
+        expect(verifyDetached(view, jws, jwks)).toEqual({ ok: true, kid: signer.kid });
+      }),
+    );
+  });
+
+  it('is another one with each generated key', () => {
+    expect(documentSigner(generateDocumentKey()).kid).not.toBe(documentSigner(generateDocumentKey()).kid);
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['no PEM', 'secret-that-must-not-be-shown'],
+    ['a PEM that is cut short', RFC8037_PEM.replace('IJ1hsZ3v', '')],
+  ])('is not made from %s, and does not show it', (_, pem) => {
+    expect(() => documentSigner(pem)).toThrow('PKCS #8 PEM; this is not readable');
+  });
+
+  it('is not made from a key of another kind', () => {
+    const x25519 =
+      '-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VuBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n-----END PRIVATE KEY-----\n';
+    expect(() => documentSigner(x25519)).toThrow('A document key is an Ed25519 key.');
+  });
+});
+
+describe('a key set', () => {
+  it('lists each key once, in order', () => {
+    const [one, two] = [documentSigner(generateDocumentKey()).jwk, documentSigner(generateDocumentKey()).jwk];
+    expect(jwksOf([one, two, { ...one }])).toEqual({ keys: [one, two] });
+    expect(jwksOf([])).toEqual({ keys: [] });
+  });
+
+  it('refuses two different keys of one name', () => {
+    const [one, two] = [documentSigner(generateDocumentKey()).jwk, documentSigner(generateDocumentKey()).jwk];
+    expect(() => jwksOf([one, { ...two, kid: one.kid }])).toThrow(`Two different keys are named ${one.kid}.`);
+  });
+});

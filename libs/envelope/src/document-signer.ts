@@ -1,0 +1,46 @@
+import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto';
+import { publicJwkOf } from './public-jwk.ts';
+import type { PublicJwk } from './public-jwk.ts';
+
+export interface DocumentSigner {
+  readonly kid: string;
+  /**
+   * A detached JWS over exactly these bytes: `<header>..<signature>`, RFC 7515 appendix F, `alg` EdDSA, with `kid`.
+   * Ed25519 is deterministic, so the same bytes always get the same signature.
+   */
+  sign(bytes: Uint8Array): string;
+  /** What to publish in the JWK set. */
+  readonly jwk: PublicJwk;
+}
+
+/** A signer from an Ed25519 private key in PKCS #8 PEM. Throws an Error that names the fault and never shows the key. */
+export function documentSigner(pkcs8Pem: string): DocumentSigner {
+  const privateKey = readPrivateKey(pkcs8Pem);
+  const jwk = publicJwkOf(privateKey);
+  const header = Buffer.from(JSON.stringify({ alg: 'EdDSA', kid: jwk.kid })).toString('base64url');
+  return {
+    kid: jwk.kid,
+    jwk,
+    sign: (bytes) => `${header}..${sign(null, signingInput(header, bytes), privateKey).toString('base64url')}`,
+  };
+}
+
+/** A new Ed25519 private key as PKCS #8 PEM, for `documentSigner`. */
+export function generateDocumentKey(): string {
+  return generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+}
+
+/** What a JWS signs: the encoded header, a dot, and the encoded payload (RFC 7515, section 5.1). */
+export function signingInput(encodedHeader: string, payload: Uint8Array): Buffer {
+  const view = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
+  return Buffer.from(`${encodedHeader}.${view.toString('base64url')}`, 'latin1');
+}
+
+function readPrivateKey(pem: string) {
+  try {
+    return createPrivateKey({ key: pem, format: 'pem', type: 'pkcs8' });
+  } catch {
+    // The cause is left out: messages of the parser may quote its input.
+    throw new Error('A document key is an Ed25519 private key in PKCS #8 PEM; this is not readable as one.');
+  }
+}

@@ -1,0 +1,8 @@
+export { SALT_BYTES, dataHashOf, receiptLeaf } from './receipt.ts';
+export type { Receipt, ReceiptLeafMembers, RecordProof } from './receipt.ts';
+export { documentSigner, generateDocumentKey } from './document-signer.ts';
+export type { DocumentSigner } from './document-signer.ts';
+export { verifyDetached } from './verify-detached.ts';
+export type { DetachedVerdict } from './verify-detached.ts';
+export { jwksOf } from './public-jwk.ts';
+export type { Jwks, PublicJwk } from './public-jwk.ts';

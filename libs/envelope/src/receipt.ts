@@ -1,0 +1,63 @@
+import { hash } from 'node:crypto';
+import { canonical } from '@sealgate/json';
+import type { JsonValue } from '@sealgate/json';
+import { leafHash } from '@sealgate/merkle';
+
+/** Bytes of the random salt that is hashed before the content of a record. */
+export const SALT_BYTES = 32;
+
+/** What the ledger says of one record. All members but `salt`, `extra` and `index` are in its leaf. */
+export interface Receipt {
+  readonly network: string;
+  /** `<networkId>.<name>`. */
+  readonly channel: string;
+  readonly id: string;
+  readonly type: string;
+  readonly owner: string | null;
+  /** SHA-256 over salt and content, lower hex: see `dataHashOf`. */
+  readonly dataHash: string;
+  /** 32 bytes, lower hex; null once the content was erased. */
+  readonly salt: string | null;
+  readonly extra: JsonValue | null;
+  readonly transactionId: string;
+  /** When the ledger took it: RFC 3339, UTC, milliseconds. */
+  readonly at: string;
+  /** Its place in the channel, from 0. */
+  readonly index: number;
+}
+
+/** Proves that a leaf is in a signed tree. Hashes are lower hex. */
+export interface RecordProof {
+  /** `<networkId>.<name>`. */
+  readonly channel: string;
+  readonly index: number;
+  readonly leafHash: string;
+  readonly treeSize: number;
+  /** Sibling hashes, from the leaf up. */
+  readonly inclusionPath: string[];
+  /** The signed note, with its newlines. */
+  readonly checkpoint: string;
+}
+
+/** The members of a receipt that its leaf is made of. */
+export type ReceiptLeafMembers = Omit<Receipt, 'salt' | 'extra' | 'index'>;
+
+/**
+ * The RFC 6962 leaf hash of a record: SHA-256(0x00 ‖ JCS({v: 1, network, channel, id, type, owner, dataHash, transactionId, at})).
+ * Content is in it only through `dataHash`, so erasing salt and content leaves the leaf, and every proof, as it was.
+ * Throws AppError INVALID_JSON when a text has no canonical form.
+ */
+export function receiptLeaf(receipt: ReceiptLeafMembers): Buffer {
+  const { network, channel, id, type, owner, dataHash, transactionId, at } = receipt;
+  return leafHash(canonical({ v: 1, network, channel, id, type, owner, dataHash, transactionId, at }));
+}
+
+/**
+ * The hash of a record's content, lower hex: SHA-256(salt ‖ JCS({data, extra})), `extra` null where there is none.
+ * Throws when the salt is not 32 bytes: with salts of any length two pairs of salt and content could hash alike.
+ */
+export function dataHashOf(salt: Uint8Array, data: JsonValue, extra: JsonValue | null): string {
+  if (salt.length !== SALT_BYTES) throw new Error(`A salt is ${SALT_BYTES} bytes long, not ${salt.length}.`);
+  const content = Buffer.from(canonical({ data, extra }));
+  return hash('sha256', Buffer.concat([salt, content]), 'hex');
+}

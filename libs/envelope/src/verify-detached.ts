@@ -1,0 +1,86 @@
+import { createPublicKey, verify } from 'node:crypto';
+import { AppError } from '@sealgate/errors';
+import { parseStrict } from '@sealgate/json';
+import type { JsonValue } from '@sealgate/json';
+import { signingInput } from './document-signer.ts';
+import type { Jwks, PublicJwk } from './public-jwk.ts';
+
+export type DetachedVerdict =
+  { readonly ok: true; readonly kid: string } | { readonly ok: false; readonly problem: string };
+
+const ED25519_SIGNATURE_BYTES = 64;
+const ED25519_KEY_BYTES = 32;
+/** Ours are about 100 characters; the bound keeps a stranger's header from costing anything. */
+const MAX_JWS_CHARACTERS = 4096;
+
+/**
+ * Checks a detached JWS over exactly these bytes against pinned keys. The key is found by `kid` in `jwks` and nowhere else:
+ * keys or addresses of keys inside the signature are never used. Never throws; `problem` is a sentence for people.
+ */
+export function verifyDetached(bytes: Uint8Array, jws: string, jwks: Jwks): DetachedVerdict {
+  const parts = splitDetached(jws);
+  if ('problem' in parts) return { ok: false, problem: parts.problem };
+  const header = readHeader(parts.header);
+  if ('problem' in header) return { ok: false, problem: header.problem };
+  const pinned = jwks.keys.filter(({ kid }) => kid === header.kid);
+  const [key] = pinned;
+  if (key === undefined) return { ok: false, problem: `No pinned key is named ${header.kid}.` };
+  if (pinned.length > 1) return { ok: false, problem: `More than one pinned key is named ${header.kid}.` };
+  if (!isEd25519(key)) return { ok: false, problem: `The pinned key ${header.kid} is not an Ed25519 signing key.` };
+  // Only the members that make the key are handed on, so nothing else a set says about it can matter.
+  const publicKey = createPublicKey({ key: { kty: key.kty, crv: key.crv, x: key.x }, format: 'jwk' });
+  const isSigned = verify(null, signingInput(parts.header, bytes), publicKey, parts.signature);
+  if (isSigned) return { ok: true, kid: header.kid };
+  return { ok: false, problem: `The signature by ${header.kid} is not over these bytes.` };
+}
+
+function splitDetached(jws: string): { header: string; signature: Buffer } | { problem: string } {
+  if (jws.length > MAX_JWS_CHARACTERS) return { problem: 'The signature is too long to be one of ours.' };
+  const [header, payload, encoded, ...rest] = jws.split('.');
+  if (header === undefined || payload === undefined || encoded === undefined || rest.length > 0) {
+    return { problem: 'A detached signature has three parts, <header>..<signature>.' };
+  }
+  if (payload !== '') return { problem: 'The signature carries a payload of its own, so it is not detached.' };
+  const signature = decodeBase64Url(encoded);
+  if (signature?.length !== ED25519_SIGNATURE_BYTES) {
+    return { problem: `The third part of the signature is not ${ED25519_SIGNATURE_BYTES} bytes of base64url.` };
+  }
+  return { header, signature };
+}
+
+function readHeader(encoded: string): { kid: string } | { problem: string } {
+  const header = parsedHeader(encoded);
+  if (header === undefined) return { problem: 'The header of the signature is not a base64url JSON object.' };
+  if (header['alg'] !== 'EdDSA') return { problem: 'The signature does not use EdDSA.' };
+  // `crit` lists extensions a verifier must know (RFC 7515, section 4.1.11), `b64` among them; we know none.
+  if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) {
+    return { problem: 'The signature uses an extension that is not known here.' };
+  }
+  const { kid } = header;
+  if (typeof kid !== 'string' || kid === '') return { problem: 'The signature does not name its key (kid).' };
+  return { kid };
+}
+
+function parsedHeader(encoded: string): { [member: string]: JsonValue } | undefined {
+  const bytes = decodeBase64Url(encoded);
+  if (bytes === undefined) return undefined;
+  try {
+    const value = parseStrict(bytes);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
+}
+
+function isEd25519(key: PublicJwk): boolean {
+  // The set comes from a file or the network, so its type is a wish until it has been looked at.
+  const isOurs = key.kty === 'OKP' && key.crv === 'Ed25519' && typeof key.x === 'string';
+  return isOurs && decodeBase64Url(key.x)?.length === ED25519_KEY_BYTES;
+}
+
+/** Decodes base64url strictly: no padding, no other alphabet, one spelling per value. */
+function decodeBase64Url(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64url');
+  return bytes.toString('base64url') === text ? bytes : undefined;
+}

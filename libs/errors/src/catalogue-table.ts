@@ -1,0 +1,16 @@
+import { CATALOGUE, ITEM_CODES } from './catalogue.ts';
+
+/** The catalogue as a Markdown table for the docs, in the order of declaration; codes of single items come last. */
+export function catalogueTable(): string {
+  const rows = Object.entries(CATALOGUE).map(([code, entry]) => row(String(entry.status), code, entry));
+  const itemRows = Object.entries(ITEM_CODES).map(([code, entry]) => row('item of a 200', code, entry));
+  return ['| Status | Code | Title | Meaning |', '|---|---|---|---|', ...rows, ...itemRows, ''].join('\n');
+}
+
+function row(status: string, code: string, entry: { readonly title: string; readonly description: string }): string {
+  return `| ${status} | \`${code}\` | ${escapeCell(entry.title)} | ${escapeCell(entry.description)} |`;
+}
+
+function escapeCell(text: string): string {
+  return text.replaceAll('|', '\\|');
+}

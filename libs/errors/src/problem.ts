@@ -1,0 +1,37 @@
+import type { AppError, Fault } from './app-error.ts';
+import { CATALOGUE, type ErrorCode } from './catalogue.ts';
+
+/** An RFC 9457 problem document, in the order in which its members are sent. */
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly instance: string;
+  readonly code: ErrorCode;
+  /** Absent when there is nothing to point at. */
+  readonly errors?: readonly Fault[];
+  readonly [member: string]: unknown;
+}
+
+/** The media type of a problem document. */
+export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
+
+/** The `type` of every problem with this code: `urn:sealgate:problem:not-found` for NOT_FOUND. */
+export function problemType(code: ErrorCode): string {
+  return `urn:sealgate:problem:${code.toLowerCase().replaceAll('_', '-')}`;
+}
+
+/** The document to send for an error. It says what the error says and nothing else: no cause, no stack. */
+export function problemOf(error: AppError, requestId: string): Problem {
+  return {
+    type: problemType(error.code),
+    title: CATALOGUE[error.code].title,
+    status: error.status,
+    detail: error.message,
+    instance: `urn:request:${encodeURIComponent(requestId.toWellFormed())}`,
+    code: error.code,
+    ...(error.faults.length > 0 && { errors: error.faults }),
+    ...error.members,
+  };
+}

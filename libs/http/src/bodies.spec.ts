@@ -1,0 +1,211 @@
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from '@jest/globals';
+import { Type } from '@sinclair/typebox';
+import request from 'supertest';
+import { expectProblem } from '@sealgate/testing';
+import { listen, plain, sendRaw, sendRequest, parseAnswer, testRoute, testSurface } from '../test/test-surface.ts';
+import { closedObject } from './index.ts';
+
+const MAX_BYTES = 4096;
+
+const echo = testRoute({
+  ...plain,
+  method: 'post',
+  path: '/echo',
+  body: 'strict-json',
+  bodyMaxBytes: MAX_BYTES,
+  handler: ({ rawBody }) => ({ status: 200, body: rawBody, contentType: 'application/json' }),
+});
+
+const optional = testRoute({
+  ...plain,
+  operationId: 'optional',
+  method: 'post',
+  path: '/optional',
+  body: closedObject({ reason: Type.Optional(Type.String()) }),
+  bodyMaxBytes: MAX_BYTES,
+  bodyOptional: true,
+  handler: ({ body }) => ({ status: 200, body }),
+});
+
+const bodiless = testRoute({
+  ...plain,
+  operationId: 'bodiless',
+  method: 'delete',
+  path: '/echo',
+  handler: ({ rawBody }) => ({ status: 200, body: { length: rawBody.length } }),
+});
+
+const { app } = testSurface([echo, optional, bodiless]);
+const send = (body: string | Buffer, headers: Record<string, string> = {}) => {
+  const call = request(app)
+    .post('/echo')
+    .set({ 'Content-Type': 'application/json', ...headers });
+  // Superagent would render a Buffer as JSON.
+  return call.serialize((bytes: unknown) => bytes as string).send(body);
+};
+
+/** A JSON string of exactly so many bytes. */
+const jsonOf = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`;
+
+describe('the media type of a body', () => {
+  it.each([
+    'application/json',
+    'Application/JSON',
+    'application/json;charset=utf-8',
+    'application/json; charset="UTF-8"',
+    'application/json ; profile=x;charset=utf-8 ',
+    'application/json;',
+  ])('may be %s', async (type) => {
+    expect((await send('{"a":1}', { 'Content-Type': type })).status).toBe(200);
+  });
+
+  it.each([
+    'text/json',
+    'application/vnd.api+json',
+    'application/json5',
+    'application/json; charset=latin1',
+    'application/json; charset=utf-8; charset=utf-16',
+    'application/json, application/json',
+    'application/json charset=utf-8',
+    'application/x-www-form-urlencoded',
+  ])('is 415 as %s', async (type) => {
+    expectProblem(await send('{"a":1}', { 'Content-Type': type }), 'UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  it('is 415 when it is missing', async () => {
+    const listening = await listen(app);
+    const answer = await sendRequest(listening.port, ['POST /echo HTTP/1.1', 'Content-Length: 2'], '{}');
+    expectProblem(answer, 'UNSUPPORTED_MEDIA_TYPE');
+    await listening.close();
+  });
+});
+
+describe('the coding of a body', () => {
+  const text = `{"a":"${'ä'.repeat(100)}"}`;
+
+  it.each([
+    ['gzip', gzipSync(text)],
+    ['GZip', gzipSync(text)],
+    ['deflate', deflateSync(text)],
+    ['deflate', deflateRawSync(text)],
+    ['br', brotliCompressSync(text)],
+  ])('%s is undone', async (coding, bytes) => {
+    const response = await send(bytes, { 'Content-Encoding': coding });
+    expect(response.status).toBe(200);
+    expect(response.text).toBe(text);
+  });
+
+  it.each(['gzip, gzip', 'compress', 'identity', 'zstd', ''])('is 415 as "%s"', async (coding) => {
+    const response = await send(gzipSync(text), { 'Content-Encoding': coding });
+    expectProblem(response, 'UNSUPPORTED_MEDIA_TYPE');
+    expect(response.headers['accept-encoding']).toBe('gzip, deflate, br');
+  });
+
+  it.each(['gzip', 'deflate', 'br'])('is 400 when the bytes are not %s', async (coding) => {
+    expectProblem(await send(text, { 'Content-Encoding': coding }), 'INVALID_JSON');
+    expectProblem(await send(gzipSync(text).subarray(0, 20), { 'Content-Encoding': coding }), 'INVALID_JSON');
+  });
+
+  it('does not change what the limit counts', async () => {
+    for (const pack of [gzipSync, deflateSync, brotliCompressSync]) {
+      const coding = pack === gzipSync ? 'gzip' : pack === deflateSync ? 'deflate' : 'br';
+      expect((await send(pack(jsonOf(MAX_BYTES)), { 'Content-Encoding': coding })).status).toBe(200);
+      expectProblem(await send(pack(jsonOf(MAX_BYTES + 1)), { 'Content-Encoding': coding }), 'PAYLOAD_TOO_LARGE');
+    }
+  });
+
+  it('stops a bomb at the limit', async () => {
+    const bomb = gzipSync(Buffer.alloc(3_000_000, ' '));
+    expect(bomb.length).toBeLessThan(MAX_BYTES);
+    expectProblem(await send(bomb, { 'Content-Encoding': 'gzip' }), 'PAYLOAD_TOO_LARGE');
+  });
+
+  it('lets through a body that grew when it was packed', async () => {
+    const bytes = gzipSync(jsonOf(MAX_BYTES), { level: 0 });
+    expect(bytes.length).toBeGreaterThan(MAX_BYTES);
+    expect((await send(bytes, { 'Content-Encoding': 'gzip' })).status).toBe(200);
+    expectProblem(await send(Buffer.alloc(6000), { 'Content-Encoding': 'gzip' }), 'PAYLOAD_TOO_LARGE');
+  });
+
+  it('counts an empty body as empty', async () => {
+    expectProblem(await send('', { 'Content-Encoding': 'gzip' }), 'INVALID_JSON');
+  });
+});
+
+describe('the size of a body', () => {
+  it('may be the limit, and not one byte more', async () => {
+    expect((await send(jsonOf(MAX_BYTES))).status).toBe(200);
+    expectProblem(await send(jsonOf(MAX_BYTES + 1)), 'PAYLOAD_TOO_LARGE');
+  });
+
+  it('is counted as it comes where it was not announced', async () => {
+    const listening = await listen(app);
+    const chunked = (body: string) =>
+      sendRequest(
+        listening.port,
+        ['POST /echo HTTP/1.1', 'Content-Type: application/json', 'Transfer-Encoding: chunked'],
+        `${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+      );
+    expect((await chunked(jsonOf(MAX_BYTES))).status).toBe(200);
+    expectProblem(await chunked(jsonOf(MAX_BYTES + 1)), 'PAYLOAD_TOO_LARGE');
+    expectProblem(await chunked(jsonOf(200_000)), 'PAYLOAD_TOO_LARGE');
+    await listening.close();
+  });
+
+  it('lets a refused sender read its refusal and go on, however much it had to say', async () => {
+    const listening = await listen(app);
+    const large = jsonOf(3_000_000);
+    const text = await sendRaw(
+      listening.port,
+      `POST /echo HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length: ${large.length}\r\n\r\n${large}` +
+        'DELETE /echo HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n',
+    );
+    expectProblem(parseAnswer(text.slice(0, text.lastIndexOf('HTTP/1.1'))), 'PAYLOAD_TOO_LARGE');
+    expect(parseAnswer(text.slice(text.lastIndexOf('HTTP/1.1'))).body).toEqual({ length: 0 });
+    await listening.close();
+  });
+
+  it('ends the connection of a refused sender that never ends', async () => {
+    const listening = await listen(app);
+    const head = 'POST /echo HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length: 90000000\r\n\r\n';
+    const outcome = await sendRaw(listening.port, head + 'x'.repeat(20_000_000)).catch((error: Error) => error.message);
+    // Cut in the middle, the sender may or may not get to read the answer; what counts is that this returns.
+    expect(outcome).toMatch(/413|ECONNRESET|EPIPE/);
+    await listening.close();
+  });
+});
+
+describe('an empty body', () => {
+  it('is 400 where a body is wanted', async () => {
+    expectProblem(await send(''), 'INVALID_JSON', { errors: [{ in: 'body', pointer: '' }] });
+  });
+
+  it('is an empty object where the route takes none, and then needs no media type', async () => {
+    expect((await request(app).post('/optional')).body).toEqual({});
+    expect((await request(app).post('/optional').set('Content-Type', 'text/plain')).status).toBe(200);
+    expect((await request(app).post('/optional').send({})).body).toEqual({});
+    expect((await request(app).post('/optional').send({ reason: 'x' })).body).toEqual({ reason: 'x' });
+    expectProblem(await request(app).post('/optional').send({ cause: 'x' }), 'INVALID_REQUEST');
+    expectProblem(await request(app).post('/optional').type('text/plain').send('x'), 'UNSUPPORTED_MEDIA_TYPE');
+  });
+});
+
+describe('strict JSON', () => {
+  it('names what is wrong by its code and its place', async () => {
+    expectProblem(await send('{"a":1,"a":2}'), 'DUPLICATE_MEMBER', { errors: [{ in: 'body', pointer: '/a' }] });
+    expectProblem(await send('[9007199254740993]'), 'UNSAFE_NUMBER', { errors: [{ in: 'body', pointer: '/0' }] });
+    expectProblem(await send('['.repeat(65) + ']'.repeat(65)), 'JSON_TOO_DEEP');
+    expectProblem(await send('\ufeff{}'), 'INVALID_JSON');
+  });
+});
+
+describe('bodies of GET and DELETE', () => {
+  it('are not read', async () => {
+    const response = await request(app)
+      .delete('/echo')
+      .type('text/plain')
+      .send('x'.repeat(MAX_BYTES * 3));
+    expect(response.body).toEqual({ length: 0 });
+  });
+});

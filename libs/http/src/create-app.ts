@@ -1,0 +1,123 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import type { Log, RequestLog } from '@sealgate/observability';
+import { AnswerWriter } from './answer.ts';
+import type { AppServices } from './app-services.ts';
+import { attach } from './attach.ts';
+import { checkRoutes } from './check-routes.ts';
+import { Exchange } from './exchange.ts';
+import type { Guard } from './guard.ts';
+import type { Meters } from './mounted-route.ts';
+import { allowHeader, pathTables, type PathTable } from './path-table.ts';
+import type { Route } from './route.ts';
+import { securityHeaders } from './security-headers.ts';
+import { serve, serveUnmatched } from './serve.ts';
+import { SERVER_TIMEOUTS } from './server-timeouts.ts';
+
+/** Express's `trust proxy`: the addresses, subnets or number of hops whose X-Forwarded-* headers are believed. */
+export type TrustProxy = boolean | number | string | readonly string[];
+
+export interface AppOptions<Caller> {
+  readonly routes: readonly Route<Caller>[];
+  /** Undefined only where every route is open. */
+  readonly guard: Guard<Caller> | undefined;
+  readonly log: Log & { readonly requests: RequestLog };
+  /** `httpMetrics` of the process, shared by its listeners. */
+  readonly metrics: Meters;
+  /** Milliseconds since the epoch; durations are taken from it too, so fractions are welcome. */
+  readonly now: () => number;
+  readonly newRequestId: () => string;
+  readonly trustProxy: TrustProxy;
+  /** Refuse what a trusted proxy says came over plain HTTP. */
+  readonly tlsTerminatedUpstream: boolean;
+  /** Answer HEAD wherever there is a GET. */
+  readonly head: boolean;
+}
+
+/** An app: a request listener, and what the host of its server needs. */
+export interface App {
+  (request: IncomingMessage, response: ServerResponse): void;
+  /** For `http.createServer`. */
+  readonly serverOptions: typeof SERVER_TIMEOUTS;
+  /** Listens on the server, in place of passing the app to `createServer`: slow bodies get their 408 then. */
+  attachTo(server: Server): void;
+  /** From now on every answer tells its connection to close. */
+  drain(): void;
+}
+
+/**
+ * Mounts the routes of a surface: one Express route for each path, no middleware, one function for every request.
+ * @throws Error naming every fault of every route at once.
+ */
+export function createApp<Caller>(options: AppOptions<Caller>): App {
+  const tables = checkedTables(options);
+  const server = express();
+  server.disable('x-powered-by').enable('case sensitive routing').enable('strict routing');
+  server.set('trust proxy', options.trustProxy);
+  const services = servicesOf(options, server);
+  const missed = new WeakMap<object, PathTable[]>();
+  for (const table of tables) server.route(table.path).all(dispatcher(table, services, missed));
+  const unmatched = options.metrics.route('other', 'none');
+  const listener = (request: IncomingMessage, response: ServerResponse): void => {
+    // Express makes its own Request and Response of these, by changing their prototypes.
+    const [from, to] = [request as Request, response as Response];
+    server(from, to, (error?: unknown) => {
+      const candidates = missed.get(from);
+      const exchange = new Exchange(from, to, services, candidates?.[0]?.otherMethods);
+      serveUnmatched(exchange, candidates && allowHeader(candidates), error);
+      if (candidates === undefined) unmatched.observe(exchange.record.status, exchange.record.durationMs);
+    });
+  };
+  return Object.assign(listener, {
+    serverOptions: SERVER_TIMEOUTS,
+    attachTo: (httpServer: Server) => attach(httpServer, listener, services.writer.rawHeaderLines),
+    drain: () => {
+      services.draining = true;
+    },
+  });
+}
+
+function checkedTables<Caller>(options: AppOptions<Caller>): PathTable[] {
+  const faults = checkRoutes(options.routes);
+  if (options.guard === undefined) {
+    const closed = options.routes.filter(({ permit }) => permit !== 'open');
+    faults.push(...closed.map(({ operationId }) => `${operationId}: a route that is not open needs a guard`));
+  }
+  // Compiling what is not well formed would only find the same faults again, in worse words.
+  const tables = faults.length === 0 ? pathTables(options, faults) : [];
+  if (faults.length === 0) return tables;
+  throw new Error(`The routes cannot be mounted:\n${faults.map((fault) => `- ${fault}`).join('\n')}`);
+}
+
+/** Express tries the next path that fits where this one has no such method, so that Allow lists them all. */
+function dispatcher(table: PathTable, services: AppServices, missed: WeakMap<object, PathTable[]>): RequestHandler {
+  return (request, response, next) => {
+    const mounted = table.methods.get(request.method);
+    if (mounted !== undefined) {
+      void serve(new Exchange(request, response, services, mounted), mounted);
+      return;
+    }
+    const tables = missed.get(request);
+    if (tables === undefined) missed.set(request, [table]);
+    else tables.push(table);
+    next();
+  };
+}
+
+function servicesOf<Caller>(options: AppOptions<Caller>, server: Express): AppServices {
+  const { guard, log, now, newRequestId } = options;
+  // Express compiles `trust proxy` into this function.
+  const trusts: (address: string, hop: number) => boolean = server.get('trust proxy fn');
+  return {
+    // A guard only ever gets back the callers it made itself, so which type they have is its own affair.
+    guard,
+    log,
+    requests: log.requests,
+    writer: new AnswerWriter(securityHeaders()),
+    now,
+    newRequestId,
+    refusesPlainHttpFrom: options.tlsTerminatedUpstream ? (address) => trusts(address, 0) : undefined,
+    undeclaredCodes: new Set(),
+    draining: false,
+  };
+}

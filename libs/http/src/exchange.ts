@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import type { Request, Response } from 'express';
+import { AppError } from '@sealgate/errors';
+import type { RequestRecord } from '@sealgate/observability';
+import type { AppServices } from './app-services.ts';
+import type { Guard, RateLimitHeaders, RequestNotes } from './guard.ts';
+import type { MountedRoute } from './mounted-route.ts';
+import type { AnyContext } from './route.ts';
+import { headerValues } from './request-headers.ts';
+import { requestIdOf } from './request-id.ts';
+import { RequestView } from './request-view.ts';
+import { newTraceparent, traceIdOf } from './trace-context.ts';
+
+const NO_BODY = Buffer.alloc(0);
+
+/**
+ * One request on its way through an app: what its handler sees, and what the steps before and after the handler know.
+ * The steps themselves are in `serve.ts`.
+ */
+export class Exchange implements AnyContext {
+  readonly request: Request;
+  readonly response: Response;
+  readonly services: AppServices;
+  /** Undefined where no route matched. */
+  readonly mounted: MountedRoute | undefined;
+  readonly startedAt: number;
+  readonly record: RequestRecord;
+  params: unknown = undefined;
+  query: unknown = undefined;
+  body: unknown = undefined;
+  rawBody: Buffer = NO_BODY;
+  caller: unknown = undefined;
+  isKnownCaller = false;
+  limits: RateLimitHeaders | undefined = undefined;
+  permitCalls = 0;
+  chargeCalls = 0;
+  wasCharged = false;
+  #view: RequestView | undefined = undefined;
+  #traceparent: string | undefined = undefined;
+
+  constructor(request: Request, response: Response, services: AppServices, mounted: MountedRoute | undefined) {
+    this.request = request;
+    this.response = response;
+    this.services = services;
+    this.mounted = mounted;
+    this.startedAt = services.now();
+    this.record = {
+      method: request.method,
+      route: mounted === undefined ? 'none' : mounted.template,
+      status: 0,
+      durationMs: 0,
+      requestId: requestIdOf(headerOf(request, 'x-request-id'), services.newRequestId),
+    };
+    const traceparent = headerOf(request, 'traceparent');
+    if (traceparent !== undefined) this.#takeOnTrace(traceparent);
+  }
+
+  get requestId(): string {
+    return this.record.requestId;
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
+
+  get path(): string {
+    return this.request.path;
+  }
+
+  get traceparent(): string {
+    if (this.#traceparent === undefined) this.#takeOnTrace(newTraceparent());
+    return this.#traceparent ?? '';
+  }
+
+  get signal(): AbortSignal {
+    return this.request.signal;
+  }
+
+  get idempotency(): { readonly keys: readonly string[] } {
+    return { keys: headerValues(this.request.rawHeaders, 'idempotency-key') };
+  }
+
+  /** @throws AssertionError on an app without a guard; the mount has made sure that all its routes are open. */
+  get guard(): Guard<unknown> {
+    assert(this.services.guard !== undefined, 'A route that is not open needs a guard.');
+    return this.services.guard;
+  }
+
+  get view(): RequestView {
+    this.#view ??= new RequestView(this.request);
+    return this.#view;
+  }
+
+  get socketAddress(): string {
+    return this.view.socketAddress;
+  }
+
+  get clientAddress(): string {
+    return this.view.clientAddress;
+  }
+
+  permit(permission: string): void {
+    if (this.mounted?.route.permit !== 'byHandler')
+      throw new Error('Only a route whose permit is byHandler decides it.');
+    this.permitCalls += 1;
+    if (this.permitCalls > 1) throw new Error('The handler called permit() twice.');
+    this.requirePermission(permission);
+  }
+
+  allows(permission: string): boolean {
+    return this.isKnownCaller && this.guard.permits(this.caller, permission);
+  }
+
+  async charge(cost: number): Promise<void> {
+    if (this.mounted?.route.charge !== 'byHandler')
+      throw new Error('Only a route whose charge is byHandler decides it.');
+    this.chargeCalls += 1;
+    if (this.chargeCalls > 1) throw new Error('The handler called charge() twice.');
+    await this.takeCharge(cost);
+  }
+
+  header(name: string): string | undefined {
+    return headerOf(this.request, name);
+  }
+
+  note(notes: RequestNotes): void {
+    Object.assign(this.record, notes);
+  }
+
+  /** @throws AppError FORBIDDEN */
+  requirePermission(permission: string): void {
+    if (!this.allows(permission)) throw new AppError('FORBIDDEN', 'This key may not do that.');
+  }
+
+  /** @throws AppError RATE_LIMITED */
+  async takeCharge(cost: number): Promise<void> {
+    const { admitted, headers, retryAfterSeconds } = await this.guard.charge(this.caller, cost);
+    this.wasCharged = true;
+    this.limits = headers;
+    if (!admitted) throw new AppError('RATE_LIMITED', 'The rate limit of this key is used up.', { retryAfterSeconds });
+  }
+
+  #takeOnTrace(traceparent: string): void {
+    const traceId = traceIdOf(traceparent);
+    if (traceId === undefined) return;
+    this.#traceparent = traceparent;
+    this.record.traceId = traceId;
+  }
+}
+
+function headerOf(request: Request, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' || value === undefined ? value : value.join(', ');
+}

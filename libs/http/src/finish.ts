@@ -1,0 +1,159 @@
+import { types } from 'node:util';
+import { AppError, PROBLEM_MEDIA_TYPE, problemOf } from '@sealgate/errors';
+import type { Answer } from './answer.ts';
+import type { Exchange } from './exchange.ts';
+import type { RateLimitHeaders } from './guard.ts';
+import { announcesBody, ClientGoneError, discardBody } from './read-body.ts';
+import type { Reply } from './reply.ts';
+
+/** Logged where there was nobody left to answer; never sent. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+const JSON_MEDIA_TYPE = 'application/json';
+
+/** Sends what the handler returned. */
+export function answerReply(exchange: Exchange, reply: Reply): void {
+  requireDecided(exchange, reply.status);
+  const { body } = reply;
+  send(exchange, {
+    status: reply.status,
+    body: body === undefined || typeof body === 'string' || body instanceof Buffer ? body : JSON.stringify(body),
+    contentType: reply.contentType ?? JSON_MEDIA_TYPE,
+    headers: reply.headers,
+    limits: limitsOf(exchange),
+    closes: false,
+  });
+}
+
+/** Sets on the response, for a raw handler, what every answer carries. */
+export function prepareRaw(exchange: Exchange): void {
+  const { writer, draining } = exchange.services;
+  writer.prepare(exchange.response, {
+    requestId: exchange.requestId,
+    limits: limitsOf(exchange),
+    closes: draining,
+  });
+}
+
+/** Books a raw handler's request. Its answer may still be on its way. */
+export function finishRaw(exchange: Exchange): void {
+  if (!exchange.response.headersSent) throw new Error('The raw handler wrote no answer.');
+  finishRecord(exchange, exchange.response.statusCode);
+}
+
+/** Sends a problem for whatever was thrown; a bug is logged here, once, and says nothing about itself to the caller. */
+export function answerError(exchange: Exchange, thrown: unknown): void {
+  if (thrown instanceof ClientGoneError) {
+    finishRecord(exchange, CLIENT_CLOSED_REQUEST);
+    return;
+  }
+  if (!(thrown instanceof AppError)) logBug(exchange, thrown);
+  const error = thrown instanceof AppError ? asRefusal(exchange, thrown) : internalError(thrown);
+  exchange.record.code = error.code;
+  noticeUndeclared(exchange, error);
+  const { response } = exchange;
+  if (response.headersSent) {
+    // A raw handler failed in the middle of its answer: cut, so that half of it is not taken for the whole.
+    finishRecord(exchange, error.status);
+    response.destroy();
+    return;
+  }
+  // What a handler, or an answer that could not be written, has left behind.
+  for (const name of response.getHeaderNames()) response.removeHeader(name);
+  response.statusMessage = '';
+  send(exchange, {
+    status: error.status,
+    body: renderProblem(exchange, error),
+    contentType: PROBLEM_MEDIA_TYPE,
+    headers: headersOf(exchange, error),
+    limits: error.headers['RateLimit'] === undefined ? limitsOf(exchange) : undefined,
+    // What a late body still has to say would be taken for the next request.
+    closes: error.code === 'REQUEST_TIMEOUT',
+  });
+}
+
+function send(exchange: Exchange, answer: Omit<Answer, 'requestId'>): void {
+  const { services, response, requestId } = exchange;
+  services.writer.write(response, { ...answer, requestId, closes: answer.closes || services.draining });
+  finishRecord(exchange, answer.status);
+  const { request, rawBody } = exchange;
+  // A body that nobody wanted may still be on its way.
+  if (!request.complete && rawBody.length === 0 && announcesBody(request)) discardBody(request);
+}
+
+/** An effect that nobody allowed, or nobody paid for, is a bug of the handler; the caller must not take it for success. */
+function requireDecided(exchange: Exchange, status: number): void {
+  if (status < 200 || status > 299) return;
+  const route = exchange.mounted?.route;
+  if (route?.permit === 'byHandler' && exchange.permitCalls !== 1) {
+    throw new Error('The handler reached its reply without having called permit().');
+  }
+  if (route?.charge === 'byHandler' && exchange.chargeCalls !== 1) {
+    throw new Error('The handler reached its reply without having called charge().');
+  }
+}
+
+/** Lets the guard count a refusal that cost its caller nothing. */
+function asRefusal(exchange: Exchange, error: AppError): AppError {
+  const isCounted = exchange.isKnownCaller && !exchange.wasCharged && error.status < 500;
+  return isCounted ? (exchange.guard.refused?.(exchange.caller, error) ?? error) : error;
+}
+
+function internalError(cause: unknown): AppError {
+  return new AppError('INTERNAL', 'Something went wrong here. It has been logged under the id of this request.', {
+    cause,
+  });
+}
+
+function logBug(exchange: Exchange, thrown: unknown): void {
+  const { requestId, record, services } = exchange;
+  const stack = types.isNativeError(thrown)
+    ? (thrown.stack ?? thrown.message)
+    : 'something that is no Error was thrown';
+  services.log.error('request_failed', { requestId, method: record.method, route: record.route, stack });
+}
+
+/** The answer is sent all the same: a document that leaves out a code is no reason to say less than is known. */
+function noticeUndeclared(exchange: Exchange, { code }: AppError): void {
+  const { mounted, services, record } = exchange;
+  if (mounted === undefined || code === 'METHOD_NOT_ALLOWED' || mounted.errorCodes.has(code)) return;
+  const key = `${record.route} ${code}`;
+  if (services.undeclaredCodes.has(key)) return;
+  services.undeclaredCodes.add(key);
+  services.log.warn('undeclared_error_code', { method: record.method, route: record.route, code });
+}
+
+function renderProblem(exchange: Exchange, error: AppError): string {
+  const problem = problemOf(error, exchange.requestId);
+  const decorate = exchange.mounted?.problem;
+  if (decorate === undefined) return JSON.stringify(problem);
+  try {
+    return JSON.stringify(decorate(problem, error));
+  } catch (bug) {
+    logBug(exchange, bug);
+    return JSON.stringify(problem);
+  }
+}
+
+function headersOf(exchange: Exchange, error: AppError): Readonly<Record<string, string>> | undefined {
+  const headers: Record<string, string> = { ...error.headers };
+  if (error.retryAfterSeconds !== undefined) headers['Retry-After'] = String(error.retryAfterSeconds);
+  if (error.code === 'UNAUTHENTICATED') {
+    headers['WWW-Authenticate'] = `${exchange.services.guard?.challenge ?? 'Bearer'} realm="sealgate"`;
+  }
+  return headers;
+}
+
+function limitsOf(exchange: Exchange): RateLimitHeaders | undefined {
+  if (exchange.limits !== undefined || !exchange.isKnownCaller) return exchange.limits;
+  return exchange.guard.lastLimits?.(exchange.caller);
+}
+
+function finishRecord(exchange: Exchange, status: number): void {
+  const { record, services, mounted } = exchange;
+  record.status = status;
+  record.durationMs = Math.max(0, services.now() - exchange.startedAt);
+  if (exchange.isKnownCaller) Object.assign(record, exchange.guard.describe?.(exchange.caller));
+  services.requests.write(record);
+  mounted?.meter.observe(status, record.durationMs);
+}

@@ -1,0 +1,57 @@
+import type { AppError } from '@sealgate/errors';
+import type { RequestRecord } from '@sealgate/observability';
+
+/** What authentication may look at: headers and addresses, never the body or the query. */
+export interface AuthRequest {
+  /** Every occurrence of the header, in order; empty when absent. `name` is lower case. */
+  header(name: string): readonly string[];
+  /** The peer of the socket: a proxy where there is one. */
+  readonly socketAddress: string;
+  /** The client, after the trusted proxies have been skipped. */
+  readonly clientAddress: string;
+}
+
+/** The headers of draft-ietf-httpapi-ratelimit-headers, as `rateLimitHeaders` of the rate limits makes them. */
+export interface RateLimitHeaders {
+  readonly 'RateLimit-Policy': string;
+  readonly RateLimit: string;
+}
+
+/** The outcome of a charge. */
+export interface Admission {
+  readonly admitted: boolean;
+  readonly headers: RateLimitHeaders;
+  /** Seconds until the same charge could be admitted; 0 when it was. */
+  readonly retryAfterSeconds: number;
+}
+
+/** What the log line of a request may say besides what the library knows: who asked, and what came of it. */
+export type RequestNotes = Partial<
+  Omit<RequestRecord, 'method' | 'route' | 'status' | 'durationMs' | 'requestId' | 'traceId' | 'code'>
+>;
+
+/** How one surface knows its callers, what it lets them do, and what it counts against them. */
+export interface Guard<Caller> {
+  /** The scheme named by `WWW-Authenticate` on every 401. */
+  readonly challenge: 'Bearer' | 'ApiKey';
+  /**
+   * Who asks. Throws AppError UNAUTHENTICATED (its detail is replaced, so that all failures look the same) or
+   * UNAVAILABLE when the key store is out of reach.
+   */
+  authenticate(request: AuthRequest): Promise<Caller>;
+  /** Whether the caller may do this. Pure: it does no I/O and charges nothing. */
+  permits(caller: Caller, permission: string): boolean;
+  /** Takes the cost from the caller's buckets, from all of them or from none. */
+  charge(caller: Caller, cost: number): Promise<Admission>;
+  /** The limit headers for an answer to a known caller that was never charged. */
+  lastLimits?(caller: Caller): RateLimitHeaders | undefined;
+  /** Called with every refusal of a known caller that nothing was charged for; may answer RATE_LIMITED in its place. */
+  refused?(caller: Caller, error: AppError): AppError;
+  /**
+   * Called once per failed authentication, the only thing ever counted against an address. An error is answered in
+   * place of the 401.
+   */
+  failedAuthentication?(request: AuthRequest): AppError | undefined | Promise<AppError | undefined>;
+  /** What the log line of the request says about the caller: ids, never a secret. */
+  describe?(caller: Caller): RequestNotes;
+}

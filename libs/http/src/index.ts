@@ -1,0 +1,44 @@
+export type { Reply } from './reply.ts';
+export type { Admission, AuthRequest, Guard, RateLimitHeaders, RequestNotes } from './guard.ts';
+export type { HandlerContext, PathParams } from './handler-context.ts';
+export {
+  route,
+  routeFor,
+  type Method,
+  type Permit,
+  type ResponseSpec,
+  type Route,
+  type RouteDefinition,
+} from './route.ts';
+export { createApp, type App, type AppOptions, type TrustProxy } from './create-app.ts';
+export { SERVER_TIMEOUTS } from './server-timeouts.ts';
+export type { Meter, Meters } from './mounted-route.ts';
+export {
+  closedObject,
+  cursorParameter,
+  instantText,
+  lineOfText,
+  limitParameter,
+  listOf,
+  listQuery,
+  type LimitRange,
+} from './parameters.ts';
+export { checkOpenApiFile, openApi, type OpenApiDocument, type OpenApiOptions } from './openapi.ts';
+export {
+  opsApp,
+  opsRoutes,
+  type Health,
+  type MetricsText,
+  type OpsAppOptions,
+  type OpsChecks,
+  type OpsOptions,
+} from './ops-app.ts';
+export {
+  ADMIN_BODY_MAX_BYTES,
+  ADMIN_LIST_RANGE,
+  adminApp,
+  adminRoute,
+  type AdminAppOptions,
+  type AdminCaller,
+} from './admin-app.ts';
+export { readPage, type Page } from './read-page.ts';

@@ -1,0 +1,26 @@
+/** RFC 9110, section 8.3.1: a type, then parameters whose values are tokens or quoted strings. */
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+/** White space belongs to what follows it, in one way only, so that no input makes the pattern backtrack. */
+const PARAMETER = `[\\t ]*;(?:[\\t ]*(${TOKEN})=(${TOKEN}|"(?:[^"\\\\]|\\\\.)*"))?`;
+const MEDIA_TYPE = new RegExp(`^(${TOKEN}/${TOKEN})((?:${PARAMETER})*)[\\t ]*$`);
+const EACH_PARAMETER = new RegExp(PARAMETER, 'g');
+
+/** Headers are bounded by Node's limit on all of them; a type longer than this is nobody's. */
+const MAX_LENGTH = 1024;
+
+/** Whether a Content-Type is `application/json` in any case, with no charset or utf-8. Other parameters do not matter. */
+export function isJsonMediaType(contentType: string): boolean {
+  if (contentType === 'application/json') return true;
+  if (contentType.length > MAX_LENGTH) return false;
+  const match = MEDIA_TYPE.exec(contentType);
+  if (match?.[1]?.toLowerCase() !== 'application/json') return false;
+  for (const [, name, value] of (match[2] ?? '').matchAll(EACH_PARAMETER)) {
+    if (name?.toLowerCase() === 'charset' && !isUtf8(value ?? '')) return false;
+  }
+  return true;
+}
+
+function isUtf8(charset: string): boolean {
+  const bare = charset.startsWith('"') ? charset.slice(1, -1).replaceAll(/\\(.)/g, '$1') : charset;
+  return bare.toLowerCase() === 'utf-8';
+}

@@ -1,0 +1,161 @@
+import { describe, expect, it } from '@jest/globals';
+import request from 'supertest';
+import { expectProblem } from '@sealgate/testing';
+import { listen, plain, sendRaw, sendRequest, testRoute, testSurface } from '../test/test-surface.ts';
+
+const get = (path: string, operationId: string) =>
+  testRoute({
+    ...plain,
+    operationId,
+    method: 'get',
+    path,
+    handler: ({ params }) => ({ status: 200, body: { operationId, params } }),
+  });
+
+const post = (path: string, operationId: string) =>
+  testRoute({ ...plain, operationId, method: 'post', path, handler: () => ({ status: 200, body: { operationId } }) });
+
+const routes = [
+  get('/:network', 'network'),
+  get('/api/assets/:id', 'readAsset'),
+  post('/api/assets/query', 'queryAssets'),
+  get('/ledger/:channel/tile/*tile', 'tile'),
+  get('/.well-known/jwks.json', 'keys'),
+];
+
+/** Sent on a socket, because clients tidy up paths before they send them. */
+async function asked(target: string, method = 'GET') {
+  const surface = testSurface(routes);
+  const listening = await listen(surface.app);
+  try {
+    return { surface, answer: await sendRequest(listening.port, [`${method} ${target} HTTP/1.1`]) };
+  } finally {
+    await listening.close();
+  }
+}
+
+describe('paths', () => {
+  it.each([
+    ['another case', '/API/assets/1'],
+    ['a trailing slash', '/api/assets/1/'],
+    ['an empty segment', '/api//assets/1'],
+    ['an empty parameter', '/api/assets/'],
+    ['the root, where only a segment is served', '/'],
+    ['a dot segment', '/api/assets/..'],
+    ['a dot segment in disguise', '/api/assets/%2e%2E'],
+    ['a single dot', '/.'],
+    ['dot segments on the way', '/api/x/../assets/1'],
+    ['an encoded slash for a separator', '/api%2Fassets%2F1/x'],
+    ['a malformed percent-encoding', '/api/assets/%zz'],
+    ['a percent-encoding that is no UTF-8', '/api/assets/%ff'],
+    ['a malformed percent-encoding in a literal', '/api/%61%/1'],
+    ['an encoded letter in a literal', '/ap%69/assets/1'],
+    ['an empty segment in the rest', '/ledger/c/tile/0//1'],
+    ['a dot segment in the rest', '/ledger/c/tile/0/../1'],
+    ['an encoded slash in the rest', '/ledger/c/tile/0%2F1'],
+    ['a target that is no path', '*'],
+    ['a target that is no URL', 'http://['],
+  ])('are 404 with %s', async (_, target) => {
+    const { answer } = await asked(target);
+    expectProblem(answer, 'NOT_FOUND');
+    expect(answer.headers['x-content-type-options']).toBe('nosniff');
+  });
+
+  it('keep an encoded slash inside the segment it stands in', async () => {
+    const { answer } = await asked('/a%2Fb');
+    expect(answer.body).toEqual({ operationId: 'network', params: { network: 'a/b' } });
+  });
+
+  it('may come as a whole URL', async () => {
+    const { answer } = await asked('http://elsewhere/api/assets/1?x');
+    expectProblem(answer, 'UNKNOWN_PARAMETER');
+    expect((await asked('http://elsewhere/api/assets/1')).answer.body).toMatchObject({ operationId: 'readAsset' });
+  });
+
+  it('hand the rest over in one piece', async () => {
+    const { answer } = await asked('/ledger/net.main/tile/0/x001/067');
+    expect(answer.body).toEqual({ operationId: 'tile', params: { channel: 'net.main', tile: '0/x001/067' } });
+  });
+
+  it('prefer a literal segment to a parameter, whatever order they were declared in', async () => {
+    const { answer } = await asked('/.well-known/jwks.json');
+    expect(answer.body).toMatchObject({ operationId: 'keys' });
+  });
+
+  it('are shared: a method that the literal path lacks is looked for on the parameter', async () => {
+    const { answer } = await asked('/api/assets/query');
+    expect(answer.body).toEqual({ operationId: 'readAsset', params: { id: 'query' } });
+    const refused = (await asked('/api/assets/query', 'PUT')).answer;
+    expectProblem(refused, 'METHOD_NOT_ALLOWED');
+    expect(refused.headers['allow']).toBe('GET, HEAD, POST');
+  });
+
+  it('never show a URL to the log', async () => {
+    const { surface } = await asked('/api/assets/svc_secret?key=svc_secret');
+    expect(surface.records).toHaveLength(1);
+    expect(JSON.stringify(surface.records)).not.toContain('secret');
+    expect(surface.records[0]?.route).toBe('/api/assets/{id}');
+    expect((await asked('/no/such')).surface.records[0]?.route).toBe('none');
+  });
+});
+
+describe('methods', () => {
+  const { app } = testSurface(routes);
+
+  it('that a path lacks are 405 with exactly those it has', async () => {
+    for (const method of ['post', 'put', 'patch', 'delete', 'options'] as const) {
+      const response = await request(app)[method]('/api/assets/1');
+      expectProblem(response, 'METHOD_NOT_ALLOWED');
+      expect(response.headers['allow']).toBe('GET, HEAD');
+    }
+  });
+
+  it('include HEAD wherever there is a GET: its headers, and no body', async () => {
+    const got = await request(app).get('/api/assets/1');
+    const asked = await request(app).head('/api/assets/1');
+    const untimed = ({ date: _, ...headers }: Record<string, string>) => headers;
+    expect(asked.status).toBe(200);
+    expect(asked.text).toBeUndefined();
+    expect(untimed(asked.headers)).toEqual(untimed(got.headers));
+    expect(asked.headers['content-length']).toBe(String(got.text.length));
+  });
+
+  it('leave HEAD out where the surface says so', async () => {
+    const surface = testSurface(routes, { head: false });
+    const response = await request(surface.app).head('/api/assets/1');
+    expect(response.status).toBe(405);
+    expect(response.headers['allow']).toBe('GET');
+  });
+
+  it('never answer CORS, not even for a preflight', async () => {
+    const response = await request(app)
+      .options('/api/assets/1')
+      .set('Origin', 'https://elsewhere')
+      .set('Access-Control-Request-Method', 'GET');
+    expectProblem(response, 'METHOD_NOT_ALLOWED');
+    expect(Object.keys(response.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+  });
+
+  it('are counted under the template of their path', async () => {
+    const surface = testSurface(routes);
+    await request(surface.app).get('/api/assets/1');
+    await request(surface.app).put('/api/assets/1');
+    await request(surface.app).put('/no/such/path');
+    expect(surface.observed).toEqual([
+      { method: 'GET', template: '/api/assets/{id}', status: 200 },
+      { method: 'other', template: '/api/assets/{id}', status: 405 },
+      { method: 'other', template: 'none', status: 404 },
+    ]);
+  });
+
+  it('answer several requests on one connection', async () => {
+    const listening = await listen(testSurface(routes).app);
+    const again = 'GET /net HTTP/1.1\r\nHost: test\r\n\r\n';
+    const text = await sendRaw(
+      listening.port,
+      `${again}${again}GET /net HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n`,
+    );
+    expect(text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(3);
+    await listening.close();
+  });
+});

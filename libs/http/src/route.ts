@@ -1,0 +1,115 @@
+import type { TObject, TSchema } from '@sinclair/typebox';
+import type { AppError, ErrorCode, Problem } from '@sealgate/errors';
+import type { JsonValue } from '@sealgate/json';
+import type { AuthRequest } from './guard.ts';
+import type { HandlerContext, PathParams } from './handler-context.ts';
+import type { Reply } from './reply.ts';
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+/** One documented answer of a route. */
+export interface ResponseSpec {
+  readonly description: string;
+  /** Absent: the answer has no body, or one that JSON Schema cannot describe. */
+  readonly schema?: TSchema;
+  /** Absent: `application/json`. */
+  readonly contentType?: string;
+  /** Headers beyond those of every answer: name and what it says. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Who may call: a permission, `open` (no key), `authenticated` (any key), or `byHandler` (the body tells). */
+export type Permit = string;
+
+type CallerOf<Caller, Access extends Permit> = Access extends 'open' ? undefined : Caller;
+type QueryOf<Query> = Query extends TSchema ? Query['static'] : Readonly<Record<string, never>>;
+type BodyOf<Body> = Body extends 'strict-json' ? JsonValue : Body extends TSchema ? Body['static'] : undefined;
+
+/** What a handler of this route returns: a raw route has written its own answer. */
+type HandlerResult<Raw extends boolean> = Raw extends true ? void : Reply;
+
+/**
+ * A route as it is written down. Nothing about access, cost or idempotency has a default: leaving one out is a type
+ * error, and a refusal to start.
+ */
+export interface RouteDefinition<
+  Caller,
+  Path extends string = string,
+  Access extends Permit = Permit,
+  Query extends TObject | 'ignored' | undefined = TObject | 'ignored' | undefined,
+  Body extends TSchema | 'strict-json' | undefined = TSchema | 'strict-json' | undefined,
+  Raw extends boolean = boolean,
+> {
+  readonly method: Method;
+  /** Literal segments, `:name` for one segment, `*name` for the rest. Case-sensitive, no trailing slash. */
+  readonly path: Path;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tags?: readonly string[];
+  readonly permit: Access;
+  /** What each call costs, before the route itself is allowed or refused. */
+  readonly charge: number | 'none' | 'byHandler';
+  readonly idempotency: 'none' | 'in-transaction' | 'in-ledger';
+  /** Values of path parameters that do not fit are a 404, like a row that is not there. */
+  readonly params?: TObject;
+  /** Absent: every query parameter is refused. `ignored`: the query string is not read. Values are strings. */
+  readonly query?: Query;
+  /** `strict-json`: any JSON value, its shape is the handler's business. Absent: the body is not read. */
+  readonly body?: Body;
+  /** Counts the bytes after Content-Encoding was undone. Required where there is a body. */
+  readonly bodyMaxBytes?: number;
+  /** An absent body is read as `{}` and needs no Content-Type. */
+  readonly bodyOptional?: true;
+  /** From the end of the headers to the last byte of the body. Absent: the limit of the server on the whole request. */
+  readonly bodyTimeoutMs?: number;
+  readonly responses: Readonly<Record<number, ResponseSpec>>;
+  /** Codes the route may answer besides those its other fields imply. */
+  readonly errors: readonly ErrorCode[];
+  /** Refusals by path, before method and authentication (an Origin, say). It holds for every method of the path. */
+  admit?(request: AuthRequest): void;
+  /** Refusals that need neither the body nor I/O, right after authentication and the fixed `permit`. */
+  precheck?(request: { readonly caller: CallerOf<Caller, Access>; readonly params: PathParams<Path> }): void;
+  /** Decorates every refusal on the path, whatever the method: returns the document to send. */
+  problem?(problem: Problem, error: AppError): Problem;
+  /** The handler writes to `response` itself; headers of every answer are set on it already. */
+  readonly raw?: Raw;
+  handler(
+    context: HandlerContext<CallerOf<Caller, Access>, PathParams<Path>, QueryOf<Query>, BodyOf<Body>>,
+  ): HandlerResult<Raw> | Promise<HandlerResult<Raw>>;
+}
+
+/** A context whose types have been forgotten: what the library hands on without looking inside. */
+export type AnyContext = HandlerContext<unknown, unknown, unknown, unknown>;
+
+/** A route whose types have been forgotten: what the library mounts. */
+export interface AnyRoute extends Omit<RouteDefinition<unknown>, 'handler' | 'precheck'> {
+  precheck?(request: { readonly caller: unknown; readonly params: unknown }): void;
+  handler(context: AnyContext): Reply | void | Promise<Reply | void>;
+}
+
+declare const CALLER: unique symbol;
+
+/** A route of a surface whose guard knows callers of this type, ready for `createApp` and `openApi`. */
+export interface Route<Caller> extends AnyRoute {
+  /** Never present: it keeps routes of one surface out of the app of another. */
+  readonly [CALLER]?: (caller: Caller) => Caller;
+}
+
+/** The `route` of one surface: `export const route = routeFor<GatewayCaller>();` */
+export function routeFor<Caller>() {
+  return function route<
+    const Path extends string,
+    const Access extends Permit,
+    const Query extends TObject | 'ignored' | undefined = undefined,
+    const Body extends TSchema | 'strict-json' | undefined = undefined,
+    const Raw extends boolean = false,
+  >(definition: RouteDefinition<Caller, Path, Access, Query, Body, Raw>): Route<Caller> {
+    // The one place where the schemas are forgotten. It is sound because the library validates against those very
+    // schemas before it calls the handler, so what arrives has the types that the handler was written for.
+    return definition;
+  };
+}
+
+/** `route` for a listener that knows no callers. Such a route fits no app with a guard: there, use the app's own. */
+export const route = routeFor<never>();

@@ -1,0 +1,107 @@
+import { AppError } from '@sealgate/errors';
+import { checkShape } from './check-shape.ts';
+import type { Exchange } from './exchange.ts';
+import type { MountedRoute } from './mounted-route.ts';
+import { notFound, pathValuesOf } from './path-pattern.ts';
+import { answerError, answerReply, finishRaw, prepareRaw } from './finish.ts';
+import { headerValues } from './request-headers.ts';
+import { requireSingleHeaders, takeBody } from './take-body.ts';
+
+/**
+ * Everything between the choice of a route and the end of its answer, in the order of refusal that all surfaces share:
+ * authentication, limits, permission, precheck, media type, size, JSON, shape, and then the handler. Never rejects.
+ */
+export async function serve(exchange: Exchange, mounted: MountedRoute): Promise<void> {
+  try {
+    await run(exchange, mounted);
+  } catch (error) {
+    answerFailure(exchange, error);
+  }
+}
+
+/** Answers what no route took: 405 where the path exists (`allow` lists its methods), else 404. */
+export function serveUnmatched(exchange: Exchange, allow: string | undefined, error: unknown): void {
+  try {
+    enter(exchange);
+    answerFailure(exchange, unmatchedError(allow, error));
+  } catch (refusal) {
+    answerFailure(exchange, refusal);
+  }
+}
+
+function unmatchedError(allow: string | undefined, error: unknown): unknown {
+  // A path whose percent-encoding is malformed is a path that is not there. Nothing else fails while routing.
+  if (error !== undefined && !(error instanceof URIError)) return error;
+  if (allow === undefined) return notFound();
+  const detail = 'This path does not answer that method.';
+  return new AppError('METHOD_NOT_ALLOWED', detail, { headers: { Allow: allow } });
+}
+
+function answerFailure(exchange: Exchange, error: unknown): void {
+  try {
+    answerError(exchange, error);
+  } catch (bug) {
+    // The guard failed while it was asked about the refusal, or what it said cannot be sent. It is not asked again.
+    exchange.isKnownCaller = false;
+    exchange.limits = undefined;
+    answerError(exchange, bug);
+  }
+}
+
+function enter(exchange: Exchange): void {
+  const { refusesPlainHttpFrom } = exchange.services;
+  if (refusesPlainHttpFrom !== undefined) requireTls(exchange, refusesPlainHttpFrom);
+  exchange.mounted?.admit?.(exchange.view);
+}
+
+function requireTls(exchange: Exchange, isTrustedProxy: (address: string) => boolean): void {
+  // A proxy appends: what the client spoke to the first of them comes first.
+  const protocol = exchange.header('x-forwarded-proto')?.split(',')[0]?.trim().toLowerCase();
+  if (protocol === 'http' && isTrustedProxy(exchange.socketAddress)) {
+    throw new AppError('TLS_REQUIRED', 'This service answers over TLS only.');
+  }
+}
+
+async function run(exchange: Exchange, mounted: MountedRoute): Promise<void> {
+  const { route, cost, permission } = mounted;
+  enter(exchange);
+  exchange.params = pathValuesOf(exchange.request.params);
+  if (!mounted.isOpen) await authenticate(exchange);
+  if (cost !== undefined) await exchange.takeCharge(cost);
+  if (permission !== undefined) exchange.requirePermission(permission);
+  route.precheck?.({ caller: exchange.caller, params: exchange.params });
+  requireSingleHeaders(exchange);
+  if (route.body !== undefined) {
+    const reading = takeBody(exchange, mounted);
+    if (reading !== undefined) await reading;
+  }
+  checkShape(exchange, mounted);
+  if (route.raw === true) {
+    prepareRaw(exchange);
+    await route.handler(exchange);
+    finishRaw(exchange);
+    return;
+  }
+  const reply = await route.handler(exchange);
+  if (reply === undefined) throw new Error('The handler returned no reply.');
+  answerReply(exchange, reply);
+}
+
+async function authenticate(exchange: Exchange): Promise<void> {
+  const { guard } = exchange;
+  const { rawHeaders } = exchange.request;
+  try {
+    if (headerValues(rawHeaders, 'authorization').length > 1 || headerValues(rawHeaders, 'x-api-key').length > 1) {
+      throw new AppError('UNAUTHENTICATED', 'A credential was sent twice.');
+    }
+    exchange.caller = await guard.authenticate(exchange.view);
+    exchange.isKnownCaller = true;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'UNAUTHENTICATED') throw error;
+    // There is nobody to name in the log, so it says where the request came from.
+    exchange.note({ clientAddress: exchange.clientAddress });
+    const limited = await guard.failedAuthentication?.(exchange.view);
+    // The cause stays in the process: whoever guesses keys learns nothing from the answer.
+    throw limited ?? new AppError('UNAUTHENTICATED', 'A valid key is required.', { cause: error });
+  }
+}

@@ -1,0 +1,169 @@
+import { describe, expect, it } from '@jest/globals';
+import { Type, type TSchema } from '@sinclair/typebox';
+import fc from 'fast-check';
+import request from 'supertest';
+import { expectProblem } from '@sealgate/testing';
+import { plain, testRoute, testSurface } from '../test/test-surface.ts';
+import { closedObject, instantText, lineOfText, listQuery } from './index.ts';
+import { isInstant } from './instant.ts';
+import { SchemaCompiler } from './validator.ts';
+
+/** The faults of a value, as `pointer detail`. */
+function faultsOf(schema: TSchema, value: unknown): string[] {
+  const validate = new SchemaCompiler().compile(schema, 'body');
+  return validate(value, 0).map(({ pointer, detail }) => `${pointer} ${detail}`);
+}
+
+describe('faults of a body', () => {
+  const Address = closedObject({ city: Type.String() });
+  const Body = closedObject({
+    name: lineOfText({ min: 1, max: 5 }),
+    kind: Type.Union([Type.Literal('a'), Type.Literal('b')]),
+    address: Type.Union([Address, Type.Null()]),
+    size: Type.Optional(Type.Integer({ minimum: 1 })),
+  });
+  const fine = { name: 'x', kind: 'a', address: null };
+
+  it('are none when it fits', () => {
+    expect(faultsOf(Body, fine)).toEqual([]);
+    expect(faultsOf(Body, { ...fine, address: { city: 'y' }, size: 1 })).toEqual([]);
+  });
+
+  it('point at members that are missing or unknown themselves, escaped', () => {
+    expect(faultsOf(Body, { ...fine, name: undefined, 'a/b~c': 1 })).toEqual(
+      expect.arrayContaining(['/a~1b~0c is not a known member']),
+    );
+    expect(faultsOf(Body, { kind: 'a', address: null })).toEqual(['/name is required']);
+  });
+
+  it('of a choice list what may be chosen', () => {
+    expect(faultsOf(Body, { ...fine, kind: 'c' })).toEqual(['/kind must be one of "a", "b"']);
+  });
+
+  it('inside one branch of a union are told where they are', () => {
+    expect(faultsOf(Body, { ...fine, address: { city: 1 } })).toEqual(['/address/city must be string']);
+    expect(faultsOf(Body, { ...fine, address: 'x' })).toEqual(['/address matches none of the allowed forms']);
+  });
+
+  it('count code points, and refuse control characters', () => {
+    expect(faultsOf(Body, { ...fine, name: '😀😀😀😀😀' })).toEqual([]);
+    expect(faultsOf(Body, { ...fine, name: '😀😀😀😀😀😀' })).toHaveLength(1);
+    for (const text of ['a\u0000', 'a\n', '\u001f', '\u007f']) {
+      expect(faultsOf(Body, { ...fine, name: text })).toHaveLength(1);
+    }
+  });
+
+  it('are never coerced away', () => {
+    expect(faultsOf(Body, { ...fine, size: '1' })).toEqual(['/size must be integer']);
+    expect(faultsOf(Body, { ...fine, address: undefined })).toHaveLength(1);
+  });
+
+  it('do not find what is only inherited', () => {
+    expect(faultsOf(closedObject({ constructor: Type.Unknown() }), {})).toEqual(['/constructor is required']);
+  });
+
+  it('never quote what was sent', () => {
+    const secret = 'svc_secret';
+    expect(faultsOf(Body, { name: secret, kind: secret, address: secret, size: secret }).join()).not.toContain(secret);
+  });
+
+  it('are named up to a hundred, and in a body too large to search through only the first', () => {
+    const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`m${i}`, 1]));
+    expect(faultsOf(Body, many)).toHaveLength(100);
+    const validate = new SchemaCompiler().compile(Body, 'body');
+    expect(validate(many, 262_145)).toHaveLength(1);
+    expect(validate(fine, 262_145)).toEqual([]);
+  });
+
+  it('are found quickly however many unions fail', () => {
+    const unions = Type.Array(Type.Union([Type.Literal('a'), Type.Literal('b')]));
+    const started = performance.now();
+    expect(faultsOf(unions, Array(50_000).fill(1))).toHaveLength(100);
+    expect(performance.now() - started).toBeLessThan(3000);
+  });
+});
+
+describe('the query of a list', () => {
+  const list = testRoute({
+    ...plain,
+    method: 'get',
+    path: '/list',
+    query: listQuery({ default: 50, max: 200 }, { state: Type.Optional(Type.Literal('open')) }),
+    handler: ({ query }) => ({ status: 200, body: query }),
+  });
+  const { app } = testSurface([list]);
+  const ask = (query: string) => request(app).get(`/list?${query}`);
+
+  it('hands over strings', async () => {
+    expect((await ask('limit=200&cursor=abc&state=open')).body).toEqual({ limit: '200', cursor: 'abc', state: 'open' });
+    expect((await ask('')).body).toEqual({});
+  });
+
+  it.each(['0', '201', '01', '+1', '1.0', '1e2', '', ' 1', '10000', 'x', '-1'])('refuses limit=%s', async (limit) => {
+    const response = await ask(`limit=${encodeURIComponent(limit)}`);
+    expectProblem(response, 'INVALID_LIMIT', { errors: [{ in: 'query', pointer: '/limit' }] });
+  });
+
+  it.each(['', 'a=b', 'a b', 'x'.repeat(513)])('refuses cursor=%s', async (cursor) => {
+    expectProblem(await ask(`cursor=${encodeURIComponent(cursor)}`), 'INVALID_CURSOR');
+  });
+
+  it('refuses parameters that are unknown or repeated, naming each', async () => {
+    expectProblem(await ask('limit=1&limit=1&no=1&a/b=1&__proto__=1'), 'UNKNOWN_PARAMETER', {
+      errors: ['/limit', '/no', '/a~1b', '/__proto__'].map((pointer) => ({ in: 'query', pointer })),
+    });
+  });
+
+  it('refuses in the order parameter, limit, cursor, the rest', async () => {
+    expectProblem(await ask('no=1&limit=0&cursor=&state=x'), 'UNKNOWN_PARAMETER');
+    expectProblem(await ask('limit=0&cursor=&state=x'), 'INVALID_LIMIT');
+    expectProblem(await ask('cursor=&state=x'), 'INVALID_CURSOR');
+    expectProblem(await ask('state=x'), 'INVALID_REQUEST', { errors: [{ in: 'query', pointer: '/state' }] });
+  });
+});
+
+describe('a moment', () => {
+  it.each([
+    '2026-01-01T00:00:00Z',
+    '2026-12-31T23:59:59.1Z',
+    '2024-02-29T00:00:00.123+14:00',
+    '2000-02-29T00:00:00-23:59',
+  ])('may be %s', (text) => {
+    expect(isInstant(text)).toBe(true);
+    expect(faultsOf(instantText(), text)).toEqual([]);
+  });
+
+  it.each([
+    '2026-01-01',
+    '2026-01-01T00:00:00',
+    '2026-01-01T00:00:00.1234Z',
+    '2026-01-01T00:00:00.Z',
+    '2026-01-01 00:00:00Z',
+    '2026-01-01t00:00:00z',
+    '2026-02-29T00:00:00Z',
+    '1900-02-29T00:00:00Z',
+    '2026-04-31T00:00:00Z',
+    '2026-13-01T00:00:00Z',
+    '2026-00-01T00:00:00Z',
+    '2026-01-00T00:00:00Z',
+    '2026-01-01T24:00:00Z',
+    '2026-01-01T23:60:00Z',
+    '2026-01-01T23:59:60Z',
+    '2026-01-01T00:00:00+24:00',
+    '2026-01-01T00:00:00+0000',
+    ' 2026-01-01T00:00:00Z',
+    '',
+  ])('may not be "%s"', (text) => {
+    expect(isInstant(text)).toBe(false);
+    expect(faultsOf(instantText(), text)).toHaveLength(1);
+  });
+
+  it('may be every one that JavaScript prints', () => {
+    const dates = fc.date({
+      min: new Date('0000-01-01T00:00:00Z'),
+      max: new Date('9999-12-31T23:59:59.999Z'),
+      noInvalidDate: true,
+    });
+    fc.assert(fc.property(dates, (date) => isInstant(date.toISOString())));
+  });
+});

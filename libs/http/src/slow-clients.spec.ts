@@ -1,0 +1,171 @@
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { expectProblem, until } from '@sealgate/testing';
+import {
+  listen,
+  parseAnswer,
+  plain,
+  sendRaw,
+  testRoute,
+  testSurface,
+  type ListeningSurface,
+} from '../test/test-surface.ts';
+
+const echo = testRoute({
+  ...plain,
+  method: 'post',
+  path: '/echo',
+  body: 'strict-json',
+  bodyMaxBytes: 1000,
+  handler: ({ rawBody }) => ({ status: 200, body: rawBody, contentType: 'application/json' }),
+});
+
+const hasty = testRoute({
+  ...plain,
+  operationId: 'hasty',
+  method: 'post',
+  path: '/hasty',
+  body: 'strict-json',
+  bodyMaxBytes: 1000,
+  bodyTimeoutMs: 30,
+  handler: () => ({ status: 200 }),
+});
+
+const head = (path: string, lines = '') =>
+  `POST ${path} HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length: 7\r\n${lines}\r\n`;
+
+/** The times of production, shortened; what they mean is the same. */
+const SHORT = { headersTimeout: 60, requestTimeout: 120, connectionsCheckingInterval: 20 };
+
+describe('slow clients', () => {
+  let listening: ListeningSurface | undefined;
+  afterEach(() => listening?.close());
+
+  it('get a 408 problem for a late body, and their connection is closed', async () => {
+    const surface = testSurface([echo]);
+    listening = await listen(surface.app, SHORT);
+    const answer = parseAnswer(await sendRaw(listening.port, `${head('/echo')}{"a"`));
+    expectProblem(answer, 'REQUEST_TIMEOUT');
+    expect(answer.headers['connection']).toBe('close');
+    expect(surface.records).toMatchObject([{ status: 408, code: 'REQUEST_TIMEOUT', route: '/echo' }]);
+  });
+
+  it('get it sooner where the route says so', async () => {
+    listening = await listen(testSurface([hasty]).app);
+    expectProblem(parseAnswer(await sendRaw(listening.port, `${head('/hasty')}{"a"`)), 'REQUEST_TIMEOUT');
+  });
+
+  it('get a bare 408 for late headers', async () => {
+    listening = await listen(testSurface([echo]).app, SHORT);
+    const answer = parseAnswer(await sendRaw(listening.port, 'POST /echo HTTP/1.1\r\nHost:'));
+    expect(answer).toMatchObject({ status: 408, body: '', headers: { connection: 'close' } });
+  });
+
+  it('are cut when they never finish a body that was refused', async () => {
+    listening = await listen(testSurface([echo]).app, SHORT);
+    const text = await sendRaw(listening.port, `POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 7\r\n\r\n{`);
+    expectProblem(parseAnswer(text), 'UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  it('may send their body in pieces', async () => {
+    listening = await listen(testSurface([echo]).app);
+    const socket = await open(listening.port);
+    socket.write(`${head('/echo', 'Connection: close\r\n')}{"a"`);
+    await until(() => socket.bytesWritten > 0);
+    socket.write(':1}');
+    expect(parseAnswer(await everything(socket)).body).toEqual({ a: 1 });
+  });
+});
+
+describe('clients that go away', () => {
+  it('in the middle of their body are answered by nobody and logged once', async () => {
+    const surface = testSurface([echo]);
+    const listening = await listen(surface.app);
+    const socket = await open(listening.port);
+    socket.write(`${head('/echo')}{"a"`);
+    await until(async () => (await connections(listening)) === 1 && socket.bytesWritten > 0);
+    socket.destroy();
+    await until(() => surface.records.length > 0);
+    expect(surface.records).toMatchObject([{ status: 499, route: '/echo' }]);
+    expect(surface.lines).toEqual([]);
+    await listening.close();
+  });
+
+  it('while their handler works abort its signal', async () => {
+    let signal: AbortSignal | undefined;
+    const waiting = testRoute({
+      ...plain,
+      method: 'get',
+      path: '/wait',
+      handler: async (context) => {
+        signal = context.signal;
+        await new Promise((resolve) => context.signal.addEventListener('abort', resolve));
+        return { status: 200 };
+      },
+    });
+    const surface = testSurface([waiting]);
+    const listening = await listen(surface.app);
+    const socket = await open(listening.port);
+    socket.write('GET /wait HTTP/1.1\r\nHost: t\r\n\r\n');
+    await until(() => signal !== undefined);
+    expect(signal?.aborted).toBe(false);
+    socket.destroy();
+    await until(() => surface.records.length > 0);
+    expect(signal?.aborted).toBe(true);
+    await listening.close();
+  });
+});
+
+describe('clients that wait to be asked for their body', () => {
+  it('are asked once it is wanted', async () => {
+    const listening = await listen(testSurface([echo]).app);
+    const socket = await open(listening.port);
+    socket.write(head('/echo', 'Expect: 100-continue\r\nConnection: close\r\n'));
+    const first = await new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))));
+    expect(first).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    socket.write('{"a":1}');
+    expect(parseAnswer(await everything(socket)).body).toEqual({ a: 1 });
+    await listening.close();
+  });
+
+  it('are refused without having sent it', async () => {
+    const listening = await listen(testSurface([echo]).app);
+    const refused = head('/echo', 'Expect: 100-continue\r\n').replace('application/json', 'text/plain');
+    const text = await sendRaw(listening.port, refused);
+    expect(text).not.toContain('100 Continue');
+    expectProblem(parseAnswer(text), 'UNSUPPORTED_MEDIA_TYPE');
+    await listening.close();
+  });
+});
+
+describe('an app that drains', () => {
+  it('tells every connection to close', async () => {
+    const { app } = testSurface([echo]);
+    const listening = await listen(app);
+    app.drain();
+    const answer = parseAnswer(await sendRaw(listening.port, `${head('/echo')}{"a":1}`));
+    expect(answer).toMatchObject({ status: 200, headers: { connection: 'close' } });
+    await listening.close();
+  });
+});
+
+function open(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(socket));
+    socket.on('error', reject);
+  });
+}
+
+function everything(socket: Socket): Promise<string> {
+  let text = '';
+  socket.on('data', (data) => {
+    text += String(data);
+  });
+  return new Promise((resolve) => socket.on('close', () => resolve(text)));
+}
+
+function connections({ server }: ListeningSurface): Promise<number> {
+  return new Promise((resolve, reject) =>
+    server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))),
+  );
+}

@@ -1,0 +1,67 @@
+import { AppError } from '@sealgate/errors';
+import { parseStrict } from '@sealgate/json';
+import { contentCodingOf, decode, maxEncodedBytes } from './content-coding.ts';
+import type { Exchange } from './exchange.ts';
+import { isJsonMediaType } from './media-type.ts';
+import type { MountedRoute } from './mounted-route.ts';
+import { announcesBody, readBody } from './read-body.ts';
+import { headerValues } from './request-headers.ts';
+
+/**
+ * Reads the body of a route that has one: media type (415), size (413), strict JSON (400), in that order.
+ * @returns undefined when it was there already, so that most requests need not wait for it.
+ */
+export function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<void> | undefined {
+  const { request, response } = exchange;
+  const { route } = mounted;
+  if (route.bodyOptional === true && !announcesBody(request)) {
+    exchange.body = {};
+    return undefined;
+  }
+  requireJson(exchange);
+  const maxBytes = route.bodyMaxBytes ?? 0;
+  const encoding = request.headers['content-encoding'];
+  const limits = { namedMaxBytes: maxBytes, timeoutMs: route.bodyTimeoutMs };
+  if (encoding !== undefined) {
+    const coding = contentCodingOf(encoding);
+    const encoded = readBody(request, response, { ...limits, maxBytes: maxEncodedBytes(maxBytes) });
+    return Promise.resolve(encoded)
+      .then((bytes) => (bytes.length === 0 ? bytes : decode(bytes, coding, maxBytes)))
+      .then((bytes) => parseBody(exchange, mounted, bytes));
+  }
+  const bytes = readBody(request, response, { ...limits, maxBytes });
+  if (bytes instanceof Promise) return bytes.then((read) => parseBody(exchange, mounted, read));
+  parseBody(exchange, mounted, bytes);
+  return undefined;
+}
+
+function requireJson(exchange: Exchange): void {
+  const contentType = exchange.request.headers['content-type'];
+  if (contentType !== undefined && isJsonMediaType(contentType)) return;
+  throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'The body must be sent as application/json in UTF-8.');
+}
+
+function parseBody(exchange: Exchange, mounted: MountedRoute, bytes: Buffer): void {
+  exchange.rawBody = bytes;
+  exchange.record.bytesIn = bytes.length;
+  if (bytes.length > 0) {
+    exchange.body = parseStrict(bytes);
+  } else if (mounted.route.bodyOptional === true) {
+    exchange.body = {};
+  } else {
+    throw new AppError('INVALID_JSON', 'The body is empty.', {
+      faults: [{ in: 'body', pointer: '', detail: 'is empty' }],
+    });
+  }
+}
+
+/** @throws AppError INVALID_HEADER when a header that Node would quietly drop came twice. */
+export function requireSingleHeaders(exchange: Exchange): void {
+  const { rawHeaders } = exchange.request;
+  for (const name of ['content-type', 'if-match'] as const) {
+    if (headerValues(rawHeaders, name).length <= 1) continue;
+    throw new AppError('INVALID_HEADER', `The header ${name} may be sent once.`, {
+      faults: [{ in: 'header', pointer: `/${name}`, detail: 'may be sent once' }],
+    });
+  }
+}

@@ -1,0 +1,98 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { isJsonMediaType } from './media-type.ts';
+import { comparePaths, pathTemplate } from './path-pattern.ts';
+import { parseQuery } from './query-string.ts';
+import { headerValues } from './request-headers.ts';
+import { newTraceparent, traceIdOf } from './trace-context.ts';
+
+describe('traceIdOf', () => {
+  const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+
+  it('takes what W3C Trace Context allows', () => {
+    expect(traceIdOf(`00-${trace}-00f067aa0ba902b7-01`)).toBe(trace);
+    expect(traceIdOf(`cc-${trace}-00f067aa0ba902b7-01`)).toBe(trace);
+    expect(traceIdOf(`cc-${trace}-00f067aa0ba902b7-01-what-the-future-brings`)).toBe(trace);
+    expect(traceIdOf(newTraceparent())).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  it.each([
+    '',
+    `00-${trace}-00f067aa0ba902b7`,
+    `00-${trace}-00f067aa0ba902b7-01-x`,
+    `00-${trace}-00f067aa0ba902b7-01 `,
+    `ff-${trace}-00f067aa0ba902b7-01`,
+    `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
+    `00-${trace}-${'0'.repeat(16)}-01`,
+    `00-${trace.toUpperCase()}-00f067aa0ba902b7-01`,
+    `cc-${trace}-00f067aa0ba902b7-01.x`,
+  ])('refuses "%s"', (header) => {
+    expect(traceIdOf(header)).toBeUndefined();
+  });
+});
+
+describe('isJsonMediaType', () => {
+  it('decides whatever it is given, quickly', () => {
+    const pieces = fc.constantFrom('application/json', ';', ' ', '\t', 'charset', '=', 'utf-8', '"', '\\', 'x');
+    const type = fc.array(pieces, { maxLength: 200 }).map((parts) => parts.join(''));
+    fc.assert(fc.property(type, (text) => typeof isJsonMediaType(text) === 'boolean'));
+    const started = performance.now();
+    expect(isJsonMediaType(`application/json${'; '.repeat(450)}x`)).toBe(false);
+    expect(isJsonMediaType(`application/json;${'a="\\"'.repeat(200)}`)).toBe(false);
+    expect(isJsonMediaType(`application/json;${' '.repeat(5000)}`)).toBe(false);
+    expect(performance.now() - started).toBeLessThan(1000);
+  });
+});
+
+describe('headerValues', () => {
+  it('finds every occurrence in order, in any case', () => {
+    const raw = ['Host', 'a', 'X-A', '1', 'x-a', '2', 'X-B', '3'];
+    expect(headerValues(raw, 'x-a')).toEqual(['1', '2']);
+    expect(headerValues(raw, 'x-c')).toEqual([]);
+  });
+});
+
+describe('parseQuery', () => {
+  it('reads back what URLSearchParams writes', () => {
+    const known = new Set(['a', 'b', 'limit']);
+    const query = fc.dictionary(fc.constantFrom(...known), fc.string());
+    fc.assert(
+      fc.property(query, (values) => {
+        expect(parseQuery(`/x?${new URLSearchParams(values)}`, known)).toEqual({ values, faults: [] });
+      }),
+    );
+  });
+
+  it('names a hundred faults at most', () => {
+    const url = `/x?${Array.from({ length: 1000 }, (_, i) => `p${i}=1`).join('&')}`;
+    expect(parseQuery(url, new Set()).faults).toHaveLength(100);
+  });
+});
+
+describe('paths', () => {
+  it('are sorted with the more literal one first', () => {
+    const paths = ['/*rest', '/:a', '/v1/:b', '/v1/x', '/v1/*rest', '/:a/y'];
+    const sorted = [...paths].sort(comparePaths);
+    expect(sorted.indexOf('/v1/x')).toBeLessThan(sorted.indexOf('/v1/:b'));
+    expect(sorted.indexOf('/v1/:b')).toBeLessThan(sorted.indexOf('/v1/*rest'));
+    expect(sorted.indexOf('/v1/*rest')).toBeLessThan(sorted.indexOf('/:a/y'));
+    expect(sorted.at(-1)).toBe('/*rest');
+  });
+
+  it('are sorted the same whatever order they came in', () => {
+    const segment = fc.constantFrom('a', ':p', '*rest');
+    const path = fc.array(segment, { minLength: 1, maxLength: 4 }).map((segments) => `/${segments.join('/')}`);
+    const ranks = (paths: string[]) => paths.map((text) => pathTemplate(text).replaceAll(/[a-z]+/g, 'x'));
+    fc.assert(
+      fc.property(fc.array(path, { maxLength: 12 }), (paths) => {
+        const sorted = [...paths].sort(comparePaths);
+        expect(ranks([...paths].reverse().sort(comparePaths))).toEqual(ranks(sorted));
+        for (const later of sorted) expect(comparePaths(sorted[0] ?? '', later)).toBeLessThanOrEqual(0);
+      }),
+    );
+  });
+
+  it('are shown as templates', () => {
+    expect(pathTemplate('/v1/cases/:caseId/x.json/*rest')).toBe('/v1/cases/{caseId}/x.json/{rest}');
+  });
+});

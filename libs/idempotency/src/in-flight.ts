@@ -1,0 +1,108 @@
+import { AppError } from '@sealgate/errors';
+
+/** Calls back once after a delay, unless the function it returns is called before. */
+export type StartTimer = (callback: () => void, delayMs: number) => () => void;
+
+export interface InFlightOptions {
+  /** How long a request waits for the one before it, 250 by default. */
+  readonly waitMs?: number;
+  /** The platform's timer by default. */
+  readonly startTimer?: StartTimer;
+}
+
+interface Running<T> {
+  readonly fingerprint: string;
+  /** Never rejects: undefined when the work failed. */
+  readonly settled: Promise<{ readonly value: T } | undefined>;
+}
+
+const WAIT_MS = 250;
+const startPlatformTimer: StartTimer = (callback, delayMs) => {
+  const timer = setTimeout(callback, delayMs);
+  return () => clearTimeout(timer);
+};
+
+/**
+ * Requests of this process that hold a claim while they run, so that a repetition meets the first one here instead of
+ * the lock of its row. It is a courtesy: what makes an effect happen once is the row, and another process knows nothing
+ * of this. It holds one entry per running work and one timer per waiting request, so it is bounded by what runs.
+ */
+export class InFlight<T> {
+  readonly #running = new Map<string, Running<T>>();
+  readonly #waitMs: number;
+  readonly #startTimer: StartTimer;
+
+  constructor({ waitMs = WAIT_MS, startTimer = startPlatformTimer }: InFlightOptions = {}) {
+    this.#waitMs = waitMs;
+    this.#startTimer = startTimer;
+  }
+
+  /**
+   * Runs the work, or joins the same request that is running. A failure is not shared: whoever waited runs its own work,
+   * because the first may have failed only for its own reasons, such as its client having gone.
+   * @throws AppError IDEMPOTENCY_KEY_REUSED at once when the claim is running with another fingerprint,
+   * IDEMPOTENCY_IN_PROGRESS when the same request is still running after `waitMs`; and whatever the work throws.
+   */
+  async run(
+    claim: string,
+    fingerprint: string,
+    work: () => Promise<T>,
+  ): Promise<{ readonly value: T; readonly joined: boolean }> {
+    const first = this.#running.get(claim);
+    if (first === undefined) return { value: await this.#lead(claim, fingerprint, work), joined: false };
+    return this.#follow(claim, fingerprint, work);
+  }
+
+  /** How many works are running, for a gauge. */
+  get size(): number {
+    return this.#running.size;
+  }
+
+  #lead(claim: string, fingerprint: string, work: () => Promise<T>): Promise<T> {
+    const working = work();
+    const settled = working.then(
+      (value) => {
+        this.#running.delete(claim);
+        return { value };
+      },
+      () => {
+        this.#running.delete(claim);
+        return undefined;
+      },
+    );
+    this.#running.set(claim, { fingerprint, settled });
+    return working;
+  }
+
+  async #follow(
+    claim: string,
+    fingerprint: string,
+    work: () => Promise<T>,
+  ): Promise<{ readonly value: T; readonly joined: boolean }> {
+    let stopTimer = () => {};
+    const tooLate = new Promise<'too late'>((resolve) => {
+      stopTimer = this.#startTimer(() => resolve('too late'), this.#waitMs);
+    });
+    try {
+      for (let first = this.#running.get(claim); first !== undefined; first = this.#running.get(claim)) {
+        if (first.fingerprint !== fingerprint) throw reused();
+        const outcome = await Promise.race([first.settled, tooLate]);
+        if (outcome === 'too late') throw inProgress();
+        if (outcome !== undefined) return { value: outcome.value, joined: true };
+      }
+    } finally {
+      stopTimer();
+    }
+    return { value: await this.#lead(claim, fingerprint, work), joined: false };
+  }
+}
+
+function reused(): AppError {
+  return new AppError('IDEMPOTENCY_KEY_REUSED', 'The key is in use by a request with another method, path or body.');
+}
+
+function inProgress(): AppError {
+  return new AppError('IDEMPOTENCY_IN_PROGRESS', 'The first request with this key is still running.', {
+    retryAfterSeconds: 1,
+  });
+}

@@ -1,0 +1,220 @@
+import { createHash } from 'node:crypto';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { canonical, canonicalHash } from './canonical.ts';
+import type { JsonValue } from './json-value.ts';
+
+/** For values that the type refuses and that a mistake could bring all the same. */
+const untyped = (value: unknown) => value as JsonValue;
+
+/** The definition, slowly. */
+function plainly(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(plainly).join(',')}]`;
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  const members = Object.keys(value)
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${plainly(value[name] ?? null)}`);
+  return `{${members.join(',')}}`;
+}
+
+const jsonValue = fc.jsonValue({ stringUnit: 'binary', depthSize: 'large', maxDepth: 5 });
+
+function doubleOf(hex: string): number {
+  return Buffer.from(hex, 'hex').readDoubleBE();
+}
+
+describe('canonical', () => {
+  it('writes the sample of RFC 8785, section 3.2.2', () => {
+    const sample: unknown = JSON.parse(String.raw`{
+      "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+      "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
+      "literals": [null, true, false]
+    }`);
+    expect(canonical(untyped(sample))).toBe(
+      String.raw`{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],` +
+        String.raw`"string":"€$\u000f\nA'B\"\\\\\"/"}`,
+    );
+  });
+
+  it('orders members by UTF-16 code units, as in RFC 8785, section 3.2.3', () => {
+    const value = {
+      '\u20ac': 'Euro Sign',
+      '\r': 'Carriage Return',
+      '\ufb33': 'Hebrew Letter Dalet With Dagesh',
+      '1': 'One',
+      '\ud83d\ude00': 'Emoji: Grinning Face',
+      '\u0080': 'Control',
+      '\u00f6': 'Latin Small Letter O With Diaeresis',
+    };
+    expect([...canonical(value).matchAll(/:"(.*?)"/g)].map((match) => match[1])).toEqual([
+      'Carriage Return',
+      'One',
+      'Control',
+      'Latin Small Letter O With Diaeresis',
+      'Euro Sign',
+      'Emoji: Grinning Face',
+      'Hebrew Letter Dalet With Dagesh',
+    ]);
+  });
+
+  it.each([
+    ['0000000000000000', '0'],
+    ['8000000000000000', '0'],
+    ['0000000000000001', '5e-324'],
+    ['8000000000000001', '-5e-324'],
+    ['7fefffffffffffff', '1.7976931348623157e+308'],
+    ['ffefffffffffffff', '-1.7976931348623157e+308'],
+    ['4340000000000000', '9007199254740992'],
+    ['c340000000000000', '-9007199254740992'],
+    ['4430000000000000', '295147905179352830000'],
+    ['44b52d02c7e14af5', '9.999999999999997e+22'],
+    ['44b52d02c7e14af6', '1e+23'],
+    ['44b52d02c7e14af7', '1.0000000000000001e+23'],
+    ['444b1ae4d6e2ef4e', '999999999999999700000'],
+    ['444b1ae4d6e2ef4f', '999999999999999900000'],
+    ['444b1ae4d6e2ef50', '1e+21'],
+    ['3eb0c6f7a0b5ed8c', '9.999999999999997e-7'],
+    ['3eb0c6f7a0b5ed8d', '0.000001'],
+    ['41b3de4355555553', '333333333.3333332'],
+    ['41b3de4355555554', '333333333.33333325'],
+    ['41b3de4355555555', '333333333.3333333'],
+    ['41b3de4355555556', '333333333.3333334'],
+    ['41b3de4355555557', '333333333.33333343'],
+    ['becbf647612f3696', '-0.0000033333333333333333'],
+    ['43143ff3c1cb0959', '1424953923781206.2'],
+  ])('prints the double %s of RFC 8785, appendix B, as %s', (hex, printed) => {
+    expect(canonical(doubleOf(hex))).toBe(printed);
+  });
+
+  it.each(['7fffffffffffffff', '7ff0000000000000', 'fff0000000000000'])('refuses the double %s', (hex) => {
+    expect(() => canonical([doubleOf(hex)])).toThrow(TypeError);
+  });
+
+  it('orders members that look like indexes as text, although objects list them as numbers', () => {
+    expect(canonical({ b: 1, '10': 2, '9': 3, '': 4 })).toBe('{"":4,"10":2,"9":3,"b":1}');
+  });
+
+  it('orders few members and many alike', () => {
+    for (const count of [1, 2, 15, 16, 17, 18, 300]) {
+      const names = Array.from({ length: count }, (_, index) => `m${(index * 7919) % 1009}`);
+      const expected = [...names].sort().map((name) => `"${name}":0`);
+      expect(canonical(Object.fromEntries(names.map((name) => [name, 0])))).toBe(`{${expected.join(',')}}`);
+    }
+  });
+
+  it('writes empty containers and scalars', () => {
+    expect(canonical([{}, [], '', null, true, false, 0])).toBe('[{},[],"",null,true,false,0]');
+  });
+
+  it('writes strings of every length and alphabet as they are', () => {
+    for (const unit of ['x', 'ü', '€', '😀', '"', '\\', '\u0000', '\u007f', '\u2028', '\ufffd']) {
+      for (const count of [0, 1, 31, 63, 64, 65, 70_000]) {
+        const text = unit.repeat(count);
+        expect(canonical({ [text]: text }) === `{${JSON.stringify(text)}:${JSON.stringify(text)}}`).toBe(true);
+      }
+    }
+  });
+
+  it('writes a value larger than any buffer that is kept, and small ones after it', () => {
+    const large = Array.from({ length: 300_000 }, (_, index) => index);
+    expect(canonical(large) === JSON.stringify(large)).toBe(true);
+    expect(canonical({ b: 1, a: 2 })).toBe('{"a":2,"b":1}');
+  });
+
+  it('agrees with the definition on every value', () => {
+    fc.assert(
+      fc.property(jsonValue, (value) => {
+        expect(canonical(untyped(value))).toBe(plainly(untyped(value)));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('depends on the value alone: parsing and writing again changes nothing, nor does the order of members', () => {
+    const reversed = (value: JsonValue): JsonValue => {
+      if (Array.isArray(value)) return value.map(reversed);
+      if (value === null || typeof value !== 'object') return value;
+      return Object.fromEntries(
+        Object.entries(value)
+          .reverse()
+          .map(([name, member]) => [name, reversed(member)]),
+      );
+    };
+    fc.assert(
+      fc.property(jsonValue, (value) => {
+        const text = canonical(untyped(value));
+        expect(canonical(untyped(JSON.parse(text)))).toBe(text);
+        expect(canonical(reversed(untyped(value)))).toBe(text);
+      }),
+    );
+  });
+
+  it.each([
+    ['half of a surrogate pair', 'a\ud800'],
+    ['the other half', '\udc00b'],
+    ['a pair the wrong way round', '\udc00\ud800'],
+  ])('refuses %s in a string and in a name, short and long', (_what, text) => {
+    for (const refused of [text, text + 'x'.repeat(100)]) {
+      expect(() => canonical([refused])).toThrow(TypeError);
+      expect(() => canonical({ [refused]: 1 })).toThrow(TypeError);
+    }
+    expect(canonical(['still', 'works'])).toBe('["still","works"]');
+  });
+
+  it.each([
+    ['undefined', undefined],
+    ['a hole', Array(1)],
+    ['a member that is undefined', { a: undefined }],
+    ['a bigint', 1n],
+    ['a function', () => 1],
+    ['a symbol', Symbol('s')],
+    ['a Date', new Date(0)],
+    ['a Map', new Map()],
+    ['bytes', new Uint8Array(2)],
+    ['an instance of a class', new (class Thing {})()],
+  ])('refuses %s, which is no JSON value', (_what, value) => {
+    expect(() => canonical(untyped(value))).toThrow(TypeError);
+  });
+
+  it('takes objects without a prototype, and plain ones of another realm', () => {
+    expect(canonical(untyped(runInNewContext('({ b: [1], a: {} })')))).toBe('{"a":{},"b":[1]}');
+    expect(canonical(untyped(Object.assign(Object.create(null), { b: 1, a: 2 })))).toBe('{"a":2,"b":1}');
+  });
+});
+
+describe('canonicalHash', () => {
+  it('is the SHA-256 of the UTF-8 of the canonical form in lower hex', () => {
+    fc.assert(
+      fc.property(jsonValue, (value) => {
+        const text = plainly(untyped(value));
+        expect(canonicalHash(untyped(value))).toBe(createHash('sha256').update(text, 'utf8').digest('hex'));
+      }),
+    );
+  });
+
+  it('gives the published hash of the sample envelope', () => {
+    const envelope = {
+      snapshotId: 'snap_000000000001',
+      contractVersion: 'svc.partner.v1',
+      orgId: 'org_demo',
+      generatedAt: '2026-01-01T00:00:00.000Z',
+      verified_no_npi: true,
+      pagination: { limit: 2, count: 1, nextCursor: null },
+      items: [
+        {
+          id: 'ast_01',
+          name: 'Zürich edge — «€»',
+          type: 'system',
+          criticality: 'high',
+          ownerId: null,
+          ratio: 0.000001,
+          score: 1e21,
+          tags: [],
+          createdAt: '2025-12-31T23:59:59.999Z',
+        },
+      ],
+    };
+    expect(canonicalHash(envelope)).toBe('6775b6e1f9e90b4b1f38ca200e7e4d5f70316a232d730967113e628f23951ae0');
+  });
+});

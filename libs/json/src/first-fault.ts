@@ -1,0 +1,282 @@
+import type { ErrorCode } from '@sealgate/errors';
+import { MAX_DEPTH } from './json-value.ts';
+import { MemberNames } from './member-names.ts';
+import { FIRST_HASH, hashOfKey, unescapedKey } from './name-key.ts';
+import { isSafeNumber } from './safe-number.ts';
+import type { NameSource } from './wide-names.ts';
+
+/** The first thing in a body that strict JSON does not allow. */
+export interface StrictFault {
+  readonly code: Extract<ErrorCode, 'INVALID_JSON' | 'JSON_TOO_DEEP' | 'DUPLICATE_MEMBER' | 'UNSAFE_NUMBER'>;
+  /** Offset in bytes of the value or the member name at fault, or of the byte that cannot stand where it does. */
+  readonly at: number;
+  /** False where the grammar itself is broken: then there is no value to point at. */
+  readonly grammatical: boolean;
+  readonly detail: string;
+}
+
+/**
+ * Finds the first fault of UTF-8 bytes, in the order in which they are written; undefined when they are strict JSON. It
+ * builds nothing of what it reads and goes no deeper than MAX_DEPTH. Time is linear.
+ */
+export function firstFault(bytes: Buffer): StrictFault | undefined {
+  return new Walk(bytes).document();
+}
+
+/** A number no longer than this and without an exponent has too few digits to be unsafe. */
+const ALWAYS_SAFE_LENGTH = 15;
+/** Returned instead of the offset behind what was read, once there is a fault. */
+const STOP = -1;
+const PROTO_HASH = hashOfKey('__proto__');
+const SIMPLE_ESCAPES = '"\\/bfnrt';
+
+/**
+ * One walk over the bytes. Each reading function takes the offset where its thing begins and returns the one behind it.
+ * Characters are written as numbers, because an imported constant would be loaded anew for every byte.
+ */
+class Walk implements NameSource {
+  readonly #bytes: Buffer;
+  readonly #length: number;
+  /** The bytes as one character each, from which names and numbers are cut at next to no cost. */
+  readonly #cut: string;
+  readonly #names: MemberNames;
+  #fault: StrictFault | undefined;
+  #nameHash = 0;
+  #unescapedAt = STOP;
+  #unescaped = '';
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+    this.#length = bytes.length;
+    this.#cut = bytes.toString('latin1');
+    this.#names = new MemberNames(this);
+  }
+
+  document(): StrictFault | undefined {
+    const end = this.#value(this.#blanks(0), 1);
+    if (end !== STOP && this.#blanks(end) < this.#length) this.#broken(this.#blanks(end));
+    return this.#fault;
+  }
+
+  #value(at: number, depth: number): number {
+    switch (this.#byte(at)) {
+      case 0x22 /* " */:
+        return this.#string(at);
+      case 0x7b /* { */:
+        return depth > MAX_DEPTH ? this.#tooDeep(at) : this.#object(at, depth);
+      case 0x5b /* [ */:
+        return depth > MAX_DEPTH ? this.#tooDeep(at) : this.#array(at, depth);
+      case 0x74 /* t */:
+        return this.#literal(at, 'true');
+      case 0x66 /* f */:
+        return this.#literal(at, 'false');
+      case 0x6e /* n */:
+        return this.#literal(at, 'null');
+      default:
+        return this.#number(at);
+    }
+  }
+
+  #object(open: number, depth: number): number {
+    let at = this.#blanks(open + 1);
+    if (this.#byte(at) === 0x7d /* } */) return at + 1;
+    const object = this.#names.open();
+    for (;;) {
+      at = this.#memberName(at, object);
+      if (at === STOP) return STOP;
+      at = this.#blanks(at);
+      if (this.#byte(at) !== 0x3a /* : */) return this.#broken(at);
+      at = this.#value(this.#blanks(at + 1), depth + 1);
+      if (at === STOP) return STOP;
+      at = this.#blanks(at);
+      if (this.#byte(at) !== 0x2c /* , */) break;
+      at = this.#blanks(at + 1);
+    }
+    this.#names.close(object);
+    return this.#byte(at) === 0x7d /* } */ ? at + 1 : this.#broken(at);
+  }
+
+  #array(open: number, depth: number): number {
+    let at = this.#blanks(open + 1);
+    if (this.#byte(at) === 0x5d /* ] */) return at + 1;
+    for (;;) {
+      at = this.#value(at, depth + 1);
+      if (at === STOP) return STOP;
+      at = this.#blanks(at);
+      if (this.#byte(at) !== 0x2c /* , */) break;
+      at = this.#blanks(at + 1);
+    }
+    return this.#byte(at) === 0x5d /* ] */ ? at + 1 : this.#broken(at);
+  }
+
+  #memberName(open: number, object: number): number {
+    if (this.#byte(open) !== 0x22 /* " */) return this.#broken(open);
+    const end = this.#name(open);
+    if (end === STOP) return STOP;
+    const hash = this.#nameHash;
+    if (hash === PROTO_HASH && this.keyAt(open) === '__proto__') {
+      return this.#refuse('INVALID_JSON', open, 'A member may not have the name __proto__.');
+    }
+    if (this.#names.add(object, open, hash)) return end;
+    return this.#refuse('DUPLICATE_MEMBER', open, 'The object has an earlier member of this name.');
+  }
+
+  /** Reads a string and leaves a hash of it in `#nameHash`. */
+  #name(open: number): number {
+    const bytes = this.#bytes;
+    const length = this.#length;
+    let hash = FIRST_HASH;
+    for (let at = open + 1; at < length; at++) {
+      const byte = bytes[at] as number; // `at` is below the length.
+      if (byte === 0x22 /* " */) {
+        this.#nameHash = hash;
+        return at + 1;
+      }
+      if (byte === 0x5c /* \ */ || byte < 0x20) break;
+      hash = Math.imul(hash ^ byte, 0x01000193);
+    }
+    // An escape makes equal names differ in bytes, so a name with one is hashed by what it means.
+    const end = this.#string(open);
+    if (end !== STOP) this.#nameHash = hashOfKey(this.#unescape(open, end));
+    return end;
+  }
+
+  /** The key of the name that begins here: the UTF-8 of what it means, one character per byte. */
+  keyAt(open: number): string {
+    let at = open + 1;
+    for (; this.#bytes[at] !== 0x22 /* " */; at++) {
+      if (this.#bytes[at] === 0x5c /* \ */) {
+        return open === this.#unescapedAt ? this.#unescaped : this.#unescape(open, this.#string(open));
+      }
+    }
+    return this.#cut.slice(open + 1, at);
+  }
+
+  /** Keeps its result, because the name read last is asked for again and this is the dearest step of a walk. */
+  #unescape(open: number, end: number): string {
+    this.#unescaped = unescapedKey(this.#cut.slice(open, end));
+    this.#unescapedAt = open;
+    return this.#unescaped;
+  }
+
+  #string(open: number): number {
+    const bytes = this.#bytes;
+    const length = this.#length;
+    for (let at = open + 1; at < length; at++) {
+      const byte = bytes[at] as number; // `at` is below the length.
+      if (byte === 0x22 /* " */) return at + 1;
+      if (byte < 0x20) return this.#broken(at);
+      if (byte === 0x5c /* \ */) {
+        at = this.#escape(at, open);
+        if (at === STOP) return STOP;
+      }
+    }
+    return this.#broken(length);
+  }
+
+  /** Returns the offset of the last character of the escape; a surrogate pair counts as one. */
+  #escape(at: number, open: number): number {
+    if (this.#byte(at + 1) !== 0x75 /* u */) {
+      return at + 1 < this.#length && SIMPLE_ESCAPES.includes(this.#cut.charAt(at + 1)) ? at + 1 : this.#broken(at + 1);
+    }
+    const unit = this.#hexEscape(at);
+    if (unit === STOP) return this.#broken(at + 2);
+    if (unit < 0xd800 || unit > 0xdfff) return at + 5;
+    const next = unit < 0xdc00 ? this.#hexEscape(at + 6) : STOP;
+    if (next >= 0xdc00 && next <= 0xdfff) return at + 11;
+    return this.#refuse('INVALID_JSON', open, 'The text holds half of a surrogate pair.');
+  }
+
+  /** The code unit that `\uXXXX` stands for; STOP when there is no such escape at this offset. */
+  #hexEscape(at: number): number {
+    if (this.#byte(at) !== 0x5c /* \ */ || this.#byte(at + 1) !== 0x75 /* u */) return STOP;
+    let unit = 0;
+    for (let index = at + 2; index < at + 6; index++) {
+      const digit = hexDigitOf(this.#byte(index));
+      if (digit < 0) return STOP;
+      unit = unit * 16 + digit;
+    }
+    return unit;
+  }
+
+  #number(start: number): number {
+    const mantissaEnd = this.#mantissa(start);
+    if (mantissaEnd === STOP) return STOP;
+    const hasExponent = (this.#byte(mantissaEnd) | 0x20) === 0x65; /* e or E */
+    const end = hasExponent ? this.#exponent(mantissaEnd + 1) : mantissaEnd;
+    if (end === STOP) return STOP;
+    if (!hasExponent && end - start <= ALWAYS_SAFE_LENGTH) return end;
+    if (isSafeNumber(this.#cut.slice(start, end))) return end;
+    return this.#refuse('UNSAFE_NUMBER', start, 'The number is not exactly what a double can print.');
+  }
+
+  #mantissa(start: number): number {
+    const from = this.#byte(start) === 0x2d /* - */ ? start + 1 : start;
+    const end = this.#byte(from) === 0x30 /* 0 */ ? from + 1 : this.#digits(from);
+    return end !== STOP && this.#byte(end) === 0x2e /* . */ ? this.#digits(end + 1) : end;
+  }
+
+  #exponent(start: number): number {
+    const sign = this.#byte(start);
+    return this.#digits(sign === 0x2b /* + */ || sign === 0x2d /* - */ ? start + 1 : start);
+  }
+
+  /** One digit or more. */
+  #digits(start: number): number {
+    let at = start;
+    while (this.#byte(at) >= 0x30 /* 0 */ && this.#byte(at) <= 0x39 /* 9 */) at++;
+    return at === start ? this.#broken(at) : at;
+  }
+
+  #literal(at: number, word: string): number {
+    return this.#cut.startsWith(word, at) ? at + word.length : this.#broken(at);
+  }
+
+  #blanks(start: number): number {
+    let at = start;
+    for (;;) {
+      const byte = this.#byte(at);
+      if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) return at;
+      at++;
+    }
+  }
+
+  /** Zero behind the end, which is no character of JSON. */
+  #byte(at: number): number {
+    return at < this.#length ? (this.#bytes[at] as number) : 0;
+  }
+
+  #broken(at: number): number {
+    const detail = at >= this.#length ? 'The body ends too early.' : `Unexpected character at ${this.#place(at)}.`;
+    this.#fault = { code: 'INVALID_JSON', at, grammatical: false, detail };
+    return STOP;
+  }
+
+  /** For people, who count lines and columns from one. */
+  #place(at: number): string {
+    let line = 1;
+    let lineStart = 0;
+    for (let before = 0; before < at; before++) {
+      if (this.#bytes[before] !== 0x0a) continue;
+      line++;
+      lineStart = before + 1;
+    }
+    return `line ${line}, column ${this.#bytes.toString('utf8', lineStart, at).length + 1}`;
+  }
+
+  #tooDeep(at: number): number {
+    return this.#refuse('JSON_TOO_DEEP', at, `Values may be nested ${MAX_DEPTH} levels deep.`);
+  }
+
+  #refuse(code: StrictFault['code'], at: number, detail: string): number {
+    this.#fault = { code, at, grammatical: true, detail };
+    return STOP;
+  }
+}
+
+/** Negative for what is no hexadecimal digit. */
+function hexDigitOf(byte: number): number {
+  if (byte <= 0x39 /* 9 */) return byte - 0x30;
+  const digit = (byte | 0x20) - 0x57; // A small a, 0x61, is ten.
+  return digit >= 10 && digit <= 15 ? digit : -1;
+}

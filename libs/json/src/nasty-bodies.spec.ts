@@ -1,0 +1,41 @@
+import { describe, expect, it } from '@jest/globals';
+import { AppError } from '@sealgate/errors';
+import { canonical } from './canonical.ts';
+import { nastyBodies } from './nasty-bodies.ts';
+import { parseStrict } from './parse-strict.ts';
+
+/**
+ * A quarter of a mebibyte each takes some milliseconds; whatever is not linear would take minutes. The exact times are
+ * for the benchmark, on a machine that does nothing else.
+ */
+const SIZE = 256 * 1024;
+const GENEROUS_MS = 1000;
+
+describe('a body made to be slow', () => {
+  it.each(nastyBodies(SIZE))('is judged in linear time: $name', ({ text, code }) => {
+    const bytes = Buffer.from(text);
+    expect(Math.abs(bytes.length - SIZE)).toBeLessThan(1000);
+    const start = performance.now();
+    let outcome;
+    try {
+      canonical(parseStrict(bytes));
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      outcome = error.code;
+      expect((error.faults[0]?.pointer ?? '').length).toBeLessThanOrEqual(2048);
+      expect(error.message.length).toBeLessThan(100);
+    }
+    expect(performance.now() - start).toBeLessThan(GENEROUS_MS);
+    expect(outcome).toBe(code);
+  });
+
+  it('is refused at its depth within 20 ms, however long it is', () => {
+    const bytes = Buffer.alloc(500_000, '[');
+    const times = [1, 2, 3].map(() => {
+      const start = performance.now();
+      expect(() => parseStrict(bytes)).toThrow(AppError);
+      return performance.now() - start;
+    });
+    expect(Math.min(...times)).toBeLessThan(20);
+  });
+});

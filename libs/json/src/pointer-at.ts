@@ -1,0 +1,73 @@
+/** A longer pointer would carry the body back to its sender; the nearest value around that can be named shorter is. */
+const MAX_POINTER_LENGTH = 2048;
+
+/** A container that is open: the index in an array, or where the name of an object's member begins and ends. */
+interface Level {
+  index: number;
+  nameStart: number;
+  nameEnd: number;
+}
+
+const IN_OBJECT = -1;
+const NO_NAME = -1;
+
+/**
+ * The RFC 6901 pointer to the value, or to the member whose name, begins at this offset. The bytes before it must be JSON
+ * as far as they go. Time is linear.
+ */
+export function pointerAt(bytes: Buffer, offset: number): string {
+  const levels: Level[] = [];
+  let at = 0;
+  while (at < offset) at = step(bytes, at, levels);
+  if (bytes[offset] === 0x22 /* " */) step(bytes, offset, levels);
+  let pointer = '';
+  for (const level of levels) {
+    const longer = `${pointer}/${tokenOf(bytes, level)}`;
+    if (longer.length > MAX_POINTER_LENGTH) break;
+    pointer = longer;
+  }
+  return pointer;
+}
+
+function step(bytes: Buffer, at: number, levels: Level[]): number {
+  const level = levels.at(-1);
+  switch (bytes[at]) {
+    case 0x7b /* { */:
+      levels.push({ index: IN_OBJECT, nameStart: NO_NAME, nameEnd: NO_NAME });
+      break;
+    case 0x5b /* [ */:
+      levels.push({ index: 0, nameStart: NO_NAME, nameEnd: NO_NAME });
+      break;
+    case 0x7d /* } */:
+    case 0x5d /* ] */:
+      levels.pop();
+      break;
+    case 0x2c /* , */:
+      if (level !== undefined && level.index === IN_OBJECT) level.nameStart = NO_NAME;
+      else if (level !== undefined) level.index++;
+      break;
+    case 0x22 /* " */:
+      return stepOverString(bytes, at, level);
+    default:
+      break;
+  }
+  return at + 1;
+}
+
+function stepOverString(bytes: Buffer, open: number, level: Level | undefined): number {
+  let at = open + 1;
+  while (at < bytes.length && bytes[at] !== 0x22 /* " */) at += bytes[at] === 0x5c /* \ */ ? 2 : 1;
+  const end = at + 1;
+  if (level !== undefined && level.index === IN_OBJECT && level.nameStart === NO_NAME) {
+    level.nameStart = open;
+    level.nameEnd = end;
+  }
+  return end;
+}
+
+function tokenOf(bytes: Buffer, level: Level): string {
+  if (level.index !== IN_OBJECT) return String(level.index);
+  const name = String(JSON.parse(bytes.toString('utf8', level.nameStart, level.nameEnd)));
+  // A name may be at fault for half of a surrogate pair, which no answer can carry.
+  return name.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
+}

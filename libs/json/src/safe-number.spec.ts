@@ -1,0 +1,130 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { isSafeNumber } from './safe-number.ts';
+
+/** The value of a JSON number as an exact fraction: numerator times ten to a power that is not positive. */
+function exactly(token: string): { numerator: bigint; power: number } {
+  const [mantissa = '', exponent = '0'] = token.toLowerCase().split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  const power = Number(exponent) - fraction.length;
+  const numerator = BigInt(whole + fraction);
+  return power > 0 ? { numerator: numerator * 10n ** BigInt(power), power: 0 } : { numerator, power };
+}
+
+/** The definition, by exact arithmetic and without any care for speed. */
+function survivesPrinting(token: string): boolean {
+  const value = Number(token);
+  if (!Number.isFinite(value)) return false;
+  const written = exactly(token);
+  const printed = exactly(String(value));
+  const scale = Math.min(written.power, printed.power);
+  const scaled = (exact: typeof written) => exact.numerator * 10n ** BigInt(exact.power - scale);
+  return scaled(written) === scaled(printed);
+}
+
+const digits = (maxLength: number) => fc.stringMatching(new RegExp(`^[0-9]{1,${maxLength}}$`));
+const numberToken = fc
+  .record({
+    sign: fc.constantFrom('', '-'),
+    whole: digits(24).map((text) => text.replace(/^0+(?=.)/, '')),
+    fraction: fc.option(digits(30), { nil: undefined }),
+    exponent: fc.option(fc.integer({ min: -360, max: 330 }), { nil: undefined }),
+  })
+  .map(
+    ({ sign, whole, fraction, exponent }) =>
+      sign + whole + (fraction === undefined ? '' : `.${fraction}`) + (exponent === undefined ? '' : `e${exponent}`),
+  );
+
+describe('isSafeNumber', () => {
+  it.each([
+    '0',
+    '-0',
+    '0.0',
+    '-0.000e5',
+    '0e999999999999999999999',
+    '0.1',
+    '1.10',
+    '1E2',
+    '1e+2',
+    '100e-2',
+    '1e0000000000000000000000002',
+    '9007199254740991',
+    '9007199254740992',
+    '9007199254740994',
+    '333333333.3333333',
+    '1e21',
+    '1e22',
+    '1e23',
+    '123456789012345',
+    '0.000001',
+    '1.7976931348623157e308',
+    '1.7976931348623157e+308',
+    '5e-324',
+    '2.2250738585072014e-308',
+    `${'0.'}${'0'.repeat(400)}1e401`,
+    `1${'0'.repeat(308)}`,
+    `1${'0'.repeat(400)}e-400`,
+    '100000000000000000000000',
+    '1e308',
+    '1e-307',
+    '1e-308',
+  ])('lets %s pass: it prints with the same value', (token) => {
+    expect(isSafeNumber(token)).toBe(true);
+  });
+
+  it.each([
+    '9007199254740993',
+    '-9007199254740993',
+    '9007199254740993.0',
+    '0.10000000000000000555',
+    '0.12345678901234567890',
+    '333333333.33333329',
+    '1e309',
+    '1e400',
+    '-1e400',
+    '1e-400',
+    '1e-324',
+    '4e-324',
+    '2e308',
+    '1.7976931348623159e308',
+    '1e99999999999999999999',
+    '1e-99999999999999999999',
+    '123456789012345678901234567890',
+    '4.9406564584124654e-324',
+    '100000000000000000000001',
+    `0.${'0'.repeat(400)}1`,
+    '1'.repeat(400),
+  ])('refuses %s: it prints with another value, or not at all', (token) => {
+    expect(isSafeNumber(token)).toBe(false);
+  });
+
+  it('agrees with exact arithmetic on every number', () => {
+    fc.assert(
+      fc.property(numberToken, (token) => {
+        expect(isSafeNumber(token)).toBe(survivesPrinting(token));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('agrees with exact arithmetic on numbers of about as many digits as a double holds', () => {
+    const near = fc.tuple(fc.stringMatching(/^[1-9][0-9]{13,17}$/), fc.integer({ min: -345, max: 312 }));
+    fc.assert(
+      fc.property(near, ([mantissa, exponent]) => {
+        const token = `${mantissa}e${exponent}`;
+        expect(isSafeNumber(token)).toBe(survivesPrinting(token));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('lets everything pass that a double prints', () => {
+    fc.assert(
+      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
+        expect(isSafeNumber(JSON.stringify(value))).toBe(true);
+        expect(isSafeNumber(value.toExponential())).toBe(true);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { dataHashOf, receiptLeaf } from '@sealgate/envelope';
+import { describeLedger } from '@sealgate/ledger-port/contract';
+import { noteVerifier, parseCheckpoint, verifyInclusion } from '@sealgate/merkle';
+import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
+
+let test: TestLedger;
+let channels = 0;
+
+beforeAll(async () => {
+  test = await openTestLedger();
+  await test.integrator.start();
+});
+
+afterAll(() => test.close());
+
+const newChannel = () => ({ network: 'acme', channel: `acme.c${(channels += 1)}` });
+const record = (id: string, n = 1) => ({ id, type: 'asset', owner: null, data: `{"n":${n}}`, extra: null });
+
+describeLedger('embedded', { ledger: () => test.ledger, newChannel });
+
+describe('the embedded ledger', () => {
+  it('numbers the records of a channel without a gap, whoever writes', async () => {
+    const place = newChannel();
+    const other = test.reopen().ledger;
+    const units = await Promise.all(
+      Array.from({ length: 200 }, (_, n) =>
+        (n % 2 === 0 ? test.ledger : other).append({
+          ...place,
+          note: '{}',
+          records: [record(`a${n}`), record(`b${n}`)],
+        }),
+      ),
+    );
+    const indexes = units.flatMap((unit) => ('records' in unit ? unit.records.map(({ index }) => index!) : []));
+    expect(indexes.sort((a, b) => a - b)).toEqual(Array.from({ length: 400 }, (_, n) => n));
+  });
+
+  it('proves a record against a checkpoint that its verifier key accepts, as a stranger would check it', async () => {
+    const place = newChannel();
+    for (const n of [1, 2, 3, 4, 5]) await test.ledger.append({ ...place, note: '{}', records: [record(`r${n}`, n)] });
+    const { receipt, proof } = (await test.ledger.prove(place.channel, 'r3'))!;
+    const opened = noteVerifier(test.verifierKey).verify(proof.checkpoint);
+    const { origin, size, root } = parseCheckpoint(opened!.text);
+    expect(origin).toBe(`${ORIGIN}/${place.channel}`);
+    expect(proof).toMatchObject({ channel: place.channel, index: 2, treeSize: size });
+    const path = proof.inclusionPath.map((hash) => Buffer.from(hash, 'hex'));
+    expect(verifyInclusion({ leafHash: receiptLeaf(receipt), index: 2, size, path, root })).toBe(true);
+    expect(dataHashOf(Buffer.from(receipt.salt!, 'hex'), { n: 3 }, null)).toBe(receipt.dataHash);
+  });
+
+  it('proves every record of a log that spans tiles', async () => {
+    const place = newChannel();
+    await test.ledger.append({
+      ...place,
+      note: '{}',
+      records: Array.from({ length: 700 }, (_, n) => record(`r${n}`, n)),
+    });
+    for (const n of [0, 255, 256, 511, 512, 699]) {
+      const { proof } = (await test.ledger.prove(place.channel, `r${n}`))!;
+      expect(proof.index).toBe(n);
+    }
+    expect(await test.ledger.audit(place.channel)).toEqual({
+      ok: true,
+      size: 700,
+      firstBadRecordId: null,
+      problem: null,
+    });
+  });
+
+  it('erases content for ever: proofs stay valid, the id stays taken', async () => {
+    const place = newChannel();
+    await test.ledger.append({ ...place, note: '{}', records: [record('gone'), record('kept')] });
+    const before = (await test.ledger.prove(place.channel, 'gone'))!;
+    expect(await test.ledger.erase(place.channel, 'gone', 'asked for')).toBe(true);
+    expect(await test.ledger.erase(place.channel, 'gone', 'again')).toBe(true);
+    expect(await test.ledger.erase(place.channel, 'nobody', 'asked for')).toBe(false);
+    expect(await test.ledger.read(place.channel, 'gone')).toMatchObject({ data: null, extra: null, erased: true });
+    const after = (await test.ledger.prove(place.channel, 'gone'))!;
+    expect(after.receipt).toEqual({ ...before.receipt, salt: null, extra: null });
+    expect(after.proof.leafHash).toBe(before.proof.leafHash);
+    expect(await test.ledger.append({ ...place, note: '{}', records: [record('gone')] })).toEqual({
+      outcome: 'conflict',
+      id: 'gone',
+    });
+    expect((await test.ledger.audit(place.channel)).ok).toBe(true);
+  });
+
+  it('refuses as overload, and writes nothing, when more waits than it holds', async () => {
+    const place = newChannel();
+    const { ledger } = test.reopen({ limits: { waitingUnits: 3 } });
+    const results = await Promise.allSettled(
+      Array.from({ length: 10 }, (_, n) => ledger.append({ ...place, note: '{}', records: [record(`o${n}`)] })),
+    );
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
+    const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as Error] : []));
+    expect(new Set(refused.map(({ name }) => name))).toEqual(new Set(['LedgerOverloadedError']));
+    await ledger.drain();
+    expect((await test.ledger.channels()).find(({ channel }) => channel === place.channel)?.size).toBe(3);
+  });
+
+  it('lets one of several integrators work on a channel at a time, and the tree is one', async () => {
+    const place = newChannel();
+    const second = test.reopen();
+    await second.integrator.start();
+    for (let n = 0; n < 40; n += 1) await test.ledger.append({ ...place, note: '{}', records: [record(`i${n}`)] });
+    await test.ledger.prove(place.channel, 'i39');
+    await second.integrator.stop();
+    expect(await test.ledger.audit(place.channel)).toMatchObject({ ok: true, size: 40 });
+    expect([...test.integrator.halted, ...second.integrator.halted]).toEqual([]);
+  });
+});

@@ -1,0 +1,169 @@
+import type { AuditReport, Ledger, LedgerHealth, RecordQuery, StoredRecord, UnitResult } from '@sealgate/ledger-port';
+import type { NoteVerifier } from '@sealgate/merkle';
+import type { Database } from '@sealgate/storage';
+import { appendGroup } from './append-group.ts';
+import { AppendQueue, type AppendQueueLimits } from './append-queue.ts';
+import { auditChannel } from './audit-channel.ts';
+import { readLedger } from './database-problem.ts';
+import type { Integrator } from './integrator.ts';
+import { prepareUnit } from './prepared-unit.ts';
+import { findCheckpoint, findRecord, proveRecord, type ProveOptions } from './prove-record.ts';
+import { randomPool } from './random-pool.ts';
+import { storedRecord, type RecordRow } from './stored-record.ts';
+
+export interface EmbeddedLedgerOptions {
+  readonly sql: Database;
+  /** The first line of a checkpoint is `<origin>/<channel>`. */
+  readonly origin: string;
+  /** Default `ledger.append_v1`; a surface names its own function of the same parameters to add rows of its own. */
+  readonly appendFunction?: string;
+  readonly limits?: Partial<AppendQueueLimits>;
+  /** Present in the one process (or the ones) that integrates. Started and stopped by its owner. */
+  readonly integrator?: Integrator;
+  /** Checks stored checkpoints where this process knows the public key. */
+  readonly verifier?: NoteVerifier;
+  readonly callWithinMs?: number;
+  readonly now: () => number;
+  readonly onUnexpected?: (error: unknown) => void;
+  /** Told every outcome once, also of units whose callers were answered "unknown" before it came. */
+  readonly onResult?: (result: UnitResult) => void;
+}
+
+export interface ChannelState {
+  readonly channel: string;
+  readonly size: number;
+}
+
+/** The port, and what only a log in our own database can do. */
+export interface EmbeddedLedger extends Ledger {
+  openChannel(network: string, channel: string): Promise<void>;
+  channels(): Promise<readonly ChannelState[]>;
+  audit(channel: string, signal?: AbortSignal): Promise<AuditReport>;
+  /** Removes salt and content of a record for ever; false when there is no such record. Again: nothing happens. */
+  erase(channel: string, id: string, reason: string): Promise<boolean>;
+  /** Units that wait or are under way. */
+  readonly depth: number;
+  /** Waits for every unit that was taken. */
+  drain(): Promise<void>;
+}
+
+export const APPEND_LIMITS: AppendQueueLimits = {
+  groupUnits: 256,
+  groupBytes: 4 * 1024 * 1024,
+  running: 2,
+  waitingUnits: 8192,
+  waitingBytes: 64 * 1024 * 1024,
+  answerWithinMs: 3000,
+};
+
+const SETTLE_WITHIN_MS = 120_000;
+const COVER_WITHIN_MS = 3000;
+const READ_WITHIN_MS = 2000;
+const INDEX_AT_ONCE = 20_000;
+const AUDIT_WITHIN_MS = 120_000;
+
+/** The ledger in PostgreSQL: one append-only log per channel behind versioned SQL functions. See the README. */
+export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
+  const { sql, now, origin, integrator } = options;
+  const random = randomPool();
+  const append = {
+    sql,
+    now,
+    appendFunction: options.appendFunction ?? 'ledger.append_v1',
+    callWithinMs: options.callWithinMs ?? 2000,
+    settleWithinMs: SETTLE_WITHIN_MS,
+    onUnexpected: options.onUnexpected ?? (() => undefined),
+    onResult: options.onResult ?? (() => undefined),
+  };
+  const queue = new AppendQueue({
+    limits: { ...APPEND_LIMITS, ...options.limits },
+    now,
+    run: (group) => appendGroup(append, group),
+  });
+  const prove: ProveOptions = {
+    sql,
+    now,
+    deadlineMs: READ_WITHIN_MS,
+    coverWithinMs: COVER_WITHIN_MS,
+    ...(integrator === undefined
+      ? {}
+      : { catchUp: (channel: string, size: number) => integrator.catchUp(channel, size) }),
+  };
+  const auditOptions = {
+    sql,
+    origin,
+    deadlineMs: AUDIT_WITHIN_MS,
+    ...(options.verifier === undefined ? {} : { verifier: options.verifier }),
+  };
+  return {
+    get depth() {
+      return queue.depth;
+    },
+    append: (unit) => queue.add(prepareUnit(unit, now(), random)),
+    drain: () => queue.drained(),
+    async openChannel(network, channel) {
+      await readLedger(
+        sql,
+        { text: 'SELECT ledger.open_channel_v1($1, $2)', values: [network, channel] },
+        READ_WITHIN_MS,
+      );
+    },
+    async channels() {
+      const rows = await readLedger<{ channel: string; size: string }>(
+        sql,
+        { text: 'SELECT channel, size FROM ledger.channels_v1()' },
+        READ_WITHIN_MS,
+      );
+      return rows.map(({ channel, size }) => ({ channel, size: Number(size) }));
+    },
+    async read(channel, id) {
+      const row = await findRecord(prove, channel, id);
+      return row === undefined ? undefined : storedRecord(row);
+    },
+    query: (query) => queryRecords(sql, query),
+    prove: (channel, id) => proveRecord(prove, channel, id),
+    checkpoint: (channel) => findCheckpoint(prove, channel),
+    async audit(channel, signal) {
+      const report = await auditChannel(auditOptions, channel, signal);
+      return report ?? { ok: false, size: 0, firstBadRecordId: null, problem: `there is no channel ${channel}` };
+    },
+    async erase(channel, id, reason) {
+      const statement = {
+        text: 'SELECT ledger.erase_v1($1, $2, $3, $4) AS found',
+        values: [channel, id, reason, now()],
+      };
+      const [row] = await readLedger<{ found: boolean }>(sql, statement, READ_WITHIN_MS);
+      return row?.found === true;
+    },
+    health: () => healthOf(sql, integrator),
+  };
+}
+
+async function queryRecords(sql: Database, { channel, type, afterId, limit }: RecordQuery): Promise<StoredRecord[]> {
+  for (let done = false; !done;) {
+    const statement = { text: 'SELECT ledger.index_types_v1($1, $2) AS done', values: [channel, INDEX_AT_ONCE] };
+    const [row] = await readLedger<{ done: boolean }>(sql, statement, READ_WITHIN_MS);
+    done = row?.done !== false;
+  }
+  const rows = await readLedger<RecordRow>(
+    sql,
+    {
+      name: 'ledger query',
+      text: 'SELECT * FROM ledger.query_v1($1, $2, $3, $4)',
+      values: [channel, type, afterId, limit],
+    },
+    READ_WITHIN_MS,
+  );
+  return rows.map(storedRecord);
+}
+
+async function healthOf(sql: Database, integrator: Integrator | undefined): Promise<LedgerHealth> {
+  const halted = integrator === undefined ? [] : [...integrator.halted.values()];
+  if (halted.length > 0) return { ok: false, problem: halted[0]! };
+  try {
+    await sql.query({ text: 'SELECT ledger.checkpoint_v1($1)', values: [''] }, { deadlineMs: 1000 });
+    return { ok: true, problem: null };
+  } catch {
+    return { ok: false, problem: 'the database of the ledger does not answer' };
+  }
+}

@@ -1,0 +1,136 @@
+import {
+  checkpointText,
+  parseCheckpoint,
+  TileTree,
+  type Checkpoint,
+  type NoteSigner,
+  type NoteVerifier,
+  type Tile,
+} from '@sealgate/merkle';
+import type { Database } from '@sealgate/storage';
+import { LedgerCorruptError } from './ledger-corrupt-error.ts';
+import { commitTree } from './tile-store.ts';
+
+export interface IntegrateOptions {
+  readonly sql: Database;
+  readonly signer: NoteSigner;
+  readonly verifier: NoteVerifier;
+  readonly origin: string;
+  /** Most leaves of one transaction. */
+  readonly leavesAtOnce: number;
+  readonly deadlineMs: number;
+}
+
+/** `size` leaves are in the signed tree, `head` are written; `note` is new, or undefined when there was nothing to do. */
+export interface Integrated {
+  readonly size: number;
+  readonly head: number;
+  readonly note: string | undefined;
+}
+
+interface BeginRow {
+  head: string;
+  checkpoint: string | null;
+  integrated: string;
+  levels: number[] | null;
+  tiles: string[] | null;
+  edge: Buffer[] | null;
+  first_leaf: string | null;
+  last_leaf: string | null;
+  leaf_count: string;
+  leaves: Buffer | null;
+}
+
+/**
+ * Brings new leaves of one channel into its tree and signs a checkpoint, in one transaction. Undefined when another
+ * process holds the channel. Before it signs, it checks that the tree it continues is the one it signed last, and that
+ * the leaves follow on without a gap.
+ *
+ * @throws LedgerCorruptError: something is not as it was left; nothing was signed.
+ */
+export function integrateChannel(
+  options: IntegrateOptions,
+  channel: string,
+  signedLast?: Checkpoint,
+): Promise<Integrated | undefined> {
+  const { sql, deadlineMs, leavesAtOnce } = options;
+  return sql.transaction(
+    async (transaction) => {
+      const [row] = await transaction.query<BeginRow>({
+        text: 'SELECT * FROM ledger.integrate_begin_v1($1, $2)',
+        values: [channel, leavesAtOnce],
+      });
+      if (row === undefined) return undefined;
+      const head = Number(row.head);
+      const integrated = Number(row.integrated);
+      const tree = openTree(options, channel, row);
+      checkNotBehind(channel, tree, signedLast);
+      checkLeaves(channel, row, Math.min(head - integrated, leavesAtOnce));
+      if (row.leaves === null) return { size: integrated, head, note: undefined };
+      const full = tree.append(row.leaves);
+      const root = tree.root();
+      const note = options.signer.sign(
+        checkpointText({ origin: `${options.origin}/${channel}`, size: tree.size, root }),
+      );
+      await transaction.query(commitTree(channel, [...full, ...tree.edge()], { size: tree.size, root, note }));
+      return { size: tree.size, head, note };
+    },
+    { deadlineMs },
+  );
+}
+
+/** The tree as it was left, checked against the checkpoint that was signed over it. */
+function openTree({ verifier, origin }: IntegrateOptions, channel: string, row: BeginRow): TileTree {
+  const integrated = Number(row.integrated);
+  if (Number(row.head) < integrated) {
+    throw new LedgerCorruptError(channel, `the head is ${row.head}, but ${integrated} records were signed for`);
+  }
+  if (row.checkpoint === null) return TileTree.empty();
+  if (verifier.verify(row.checkpoint) === undefined) {
+    throw new LedgerCorruptError(channel, 'the stored checkpoint does not carry our signature');
+  }
+  const checkpoint = parseCheckpoint(row.checkpoint);
+  if (checkpoint.origin !== `${origin}/${channel}` || checkpoint.size !== integrated) {
+    throw new LedgerCorruptError(channel, `the stored checkpoint is of ${checkpoint.origin} at ${checkpoint.size}`);
+  }
+  const tree = treeOf(channel, integrated, edgeOf(row));
+  if (!tree.root().equals(checkpoint.root)) {
+    throw new LedgerCorruptError(channel, 'a tile of the right edge disagrees with the signed checkpoint');
+  }
+  return tree;
+}
+
+/** A database that was restored under a running process shows against what this process signed itself. */
+function checkNotBehind(channel: string, tree: TileTree, signedLast: Checkpoint | undefined): void {
+  if (signedLast === undefined || tree.size > signedLast.size) return;
+  if (tree.size < signedLast.size || !tree.root().equals(signedLast.root)) {
+    throw new LedgerCorruptError(
+      channel,
+      `the database was rolled back behind record ${signedLast.size}, which was signed for`,
+    );
+  }
+}
+
+function edgeOf(row: BeginRow): Tile[] {
+  return (row.levels ?? []).map((level, position) => {
+    const hashes = row.edge![position]!;
+    return { level, index: Number(row.tiles![position]), width: hashes.length / 32, hashes };
+  });
+}
+
+function treeOf(channel: string, size: number, edge: Tile[]): TileTree {
+  try {
+    return TileTree.from(size, edge);
+  } catch (cause) {
+    throw new LedgerCorruptError(channel, 'a tile of the right edge is missing or has the wrong width', { cause });
+  }
+}
+
+function checkLeaves(channel: string, row: BeginRow, expected: number): void {
+  const first = Number(row.integrated);
+  const found = Number(row.leaf_count);
+  const gapless = found === 0 || (Number(row.first_leaf) === first && Number(row.last_leaf) === first + expected - 1);
+  if (found !== expected || !gapless || (row.leaves?.length ?? 0) !== expected * 32) {
+    throw new LedgerCorruptError(channel, `${expected} records should follow record ${first}, and ${found} do`);
+  }
+}

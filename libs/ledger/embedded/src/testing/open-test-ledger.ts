@@ -1,0 +1,74 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generateNoteKey, noteSigner, noteVerifier } from '@sealgate/merkle';
+import { migrate, openDatabase, type Database } from '@sealgate/storage';
+import { throwawayPostgres } from '@sealgate/testing';
+import { embeddedLedger, type EmbeddedLedger, type EmbeddedLedgerOptions } from '../embedded-ledger.ts';
+import { Integrator } from '../integrator.ts';
+import { ledgerMigrations } from '../ledger-migrations.ts';
+import { savedCheckpoints } from '../saved-checkpoints.ts';
+
+export const ORIGIN = 'ledger.test';
+
+export interface TestLedger {
+  readonly ledger: EmbeddedLedger;
+  readonly integrator: Integrator;
+  /** As the owner of the tables: what an attacker with the database would be. */
+  readonly sql: Database;
+  readonly url: string;
+  readonly checkpointFolder: string;
+  readonly verifierKey: string;
+  /** Another process's view of the same database: own queue, own integrator, same signing key. */
+  reopen(more?: Partial<EmbeddedLedgerOptions>): { ledger: EmbeddedLedger; integrator: Integrator };
+  close(): Promise<void>;
+}
+
+/** A migrated ledger on a real PostgreSQL, with its integrator not yet started. */
+export async function openTestLedger(): Promise<TestLedger> {
+  const postgres = await throwawayPostgres();
+  await migrate({ url: postgres.url, sets: [ledgerMigrations] });
+  const sql = openDatabase({
+    url: postgres.url,
+    applicationName: 'test',
+    maxConnections: 8,
+    connectTimeoutMs: 2000,
+    deadlineMs: 10_000,
+  });
+  const folder = mkdtempSync(join(tmpdir(), 'sealgate-checkpoints-'));
+  const key = generateNoteKey(ORIGIN);
+  const verifier = noteVerifier(key.verifierKey);
+  const reopen = (more: Partial<EmbeddedLedgerOptions> = {}) => {
+    const integrator = new Integrator({
+      sql,
+      signer: noteSigner(key.privateKey),
+      verifier,
+      origin: ORIGIN,
+      leavesAtOnce: 65_536,
+      deadlineMs: 10_000,
+      saved: savedCheckpoints(folder, Date.now),
+      everyMs: 20,
+    });
+    return {
+      integrator,
+      ledger: embeddedLedger({ sql, origin: ORIGIN, integrator, verifier, now: Date.now, ...more }),
+    };
+  };
+  const { ledger, integrator } = reopen();
+  return {
+    ledger,
+    integrator,
+    sql,
+    url: postgres.url,
+    checkpointFolder: folder,
+    verifierKey: key.verifierKey,
+    reopen,
+    async close() {
+      await integrator.stop();
+      await ledger.drain();
+      await sql.close();
+      await postgres.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import type { Tile, TileId } from '@sealgate/merkle';
+import type { Sql, Statement } from '@sealgate/storage';
+import { byteaArray, int4Array, int8Array } from './binary-array.ts';
+import { readLedger } from './database-problem.ts';
+
+const HASH_BYTES = 32;
+
+/** Reads tiles of a channel in one query, cut to the width asked for: a stored tile may have grown since. */
+export function tileReader(
+  sql: Sql,
+  channel: string,
+  deadlineMs: number,
+): (wanted: readonly TileId[]) => Promise<Buffer[]> {
+  return async (wanted) => {
+    const rows = await readLedger<{ ordinal: string; hashes: Buffer }>(
+      sql,
+      {
+        name: 'ledger tiles',
+        text: 'SELECT ordinal, hashes FROM ledger.tiles_v1($1, $2::int4[]::int2[], $3)',
+        values: [channel, int4Array(wanted.map(({ level }) => level)), int8Array(wanted.map(({ index }) => index))],
+      },
+      deadlineMs,
+    );
+    const found = new Map(rows.map((row) => [Number(row.ordinal) - 1, row.hashes]));
+    return wanted.map(({ level, index, width }, position) => {
+      const hashes = found.get(position);
+      if (hashes === undefined || hashes.length < width * HASH_BYTES) {
+        throw new Error(`Tile ${level}/${index} of ${channel} is missing or too short.`);
+      }
+      return hashes.subarray(0, width * HASH_BYTES);
+    });
+  };
+}
+
+/** Writes tiles and the checkpoint over them, in the caller's transaction. */
+export function commitTree(
+  channel: string,
+  tiles: readonly Tile[],
+  head: { size: number; root: Buffer; note: string },
+): Statement {
+  return {
+    text: 'SELECT ledger.integrate_commit_v1($1, $2::int4[]::int2[], $3, $4, $5, $6, $7)',
+    values: [
+      channel,
+      int4Array(tiles.map(({ level }) => level)),
+      int8Array(tiles.map(({ index }) => index)),
+      byteaArray(tiles.map(({ hashes }) => hashes)),
+      head.size,
+      head.root,
+      head.note,
+    ],
+  };
+}

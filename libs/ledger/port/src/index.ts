@@ -1,0 +1,14 @@
+export { channelOf, isChannelName, isNetworkId, parseChannel } from './channel-name.ts';
+export type {
+  AppendUnit,
+  AuditReport,
+  Ledger,
+  LedgerAppender,
+  LedgerHealth,
+  LedgerReader,
+  RecordQuery,
+  UnitClaim,
+  UnitResult,
+} from './ledger.ts';
+export { LedgerOverloadedError, LedgerUnavailableError, OutcomeUnknownError } from './ledger-errors.ts';
+export type { NewRecord, RecordReceipt, StoredRecord } from './records.ts';

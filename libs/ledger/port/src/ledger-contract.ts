@@ -1,0 +1,195 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import type { Ledger, UnitClaim, UnitResult } from './ledger.ts';
+import type { NewRecord } from './records.ts';
+
+/** What the suite needs of a driver: a ledger that works, and a channel name that nobody used before. */
+export interface LedgerUnderTest {
+  readonly ledger: () => Ledger;
+  readonly newChannel: () => { network: string; channel: string };
+}
+
+const record = (id: string, content: Partial<NewRecord> = {}): NewRecord => ({
+  id,
+  type: 'asset',
+  owner: null,
+  data: '{"n":1}',
+  extra: null,
+  ...content,
+});
+
+const claim = (fingerprint = 's1:first', ...more: string[]): UnitClaim => ({
+  claim: randomBytes(32),
+  fingerprint,
+  acceptable: [fingerprint, ...more],
+});
+
+type Written = Extract<UnitResult, { records: unknown }>;
+
+function written(result: UnitResult): Written {
+  if (!('records' in result)) throw new Error(`The unit was not written: ${JSON.stringify(result)}`);
+  return result;
+}
+
+/** The suite that every driver of the ledger port passes. */
+export function describeLedger(name: string, { ledger, newChannel }: LedgerUnderTest): void {
+  const unit = (
+    place: { network: string; channel: string },
+    records: NewRecord[],
+    more: { claim?: UnitClaim; note?: string } = {},
+  ) => ({
+    ...place,
+    note: '{"made":"by the contract"}',
+    records,
+    ...more,
+  });
+
+  describe(`the ledger port: ${name}`, () => {
+    it('writes a unit as one transaction and reads it back', async () => {
+      const place = newChannel();
+      const result = written(
+        await ledger().append(unit(place, [record('a', { owner: 'o', extra: '{"x":1}' }), record('b')])),
+      );
+      expect(result.outcome).toBe('written');
+      expect(result.records.map(({ id, channel, existing }) => ({ id, channel, existing }))).toEqual([
+        { id: 'a', channel: place.channel, existing: false },
+        { id: 'b', channel: place.channel, existing: false },
+      ]);
+      expect(new Set(result.records.map(({ transactionId }) => transactionId))).toEqual(
+        new Set([result.transactionId]),
+      );
+      expect(await ledger().read(place.channel, 'a')).toMatchObject({
+        ...place,
+        id: 'a',
+        type: 'asset',
+        owner: 'o',
+        data: { n: 1 },
+        extra: { x: 1 },
+        erased: false,
+        transactionId: result.transactionId,
+      });
+    });
+
+    it('knows no record that was never written', async () => {
+      expect(await ledger().read(newChannel().channel, 'nobody')).toBeUndefined();
+      expect(await ledger().prove(newChannel().channel, 'nobody')).toBeUndefined();
+    });
+
+    it('answers the same content with the first receipt', async () => {
+      const place = newChannel();
+      const first = written(await ledger().append(unit(place, [record('a')])));
+      const again = written(await ledger().append(unit(place, [record('a')])));
+      expect(again.outcome).toBe('existing');
+      expect(again.records).toEqual([{ ...first.records[0], existing: true }]);
+    });
+
+    it('writes what is new of a unit and says what was there', async () => {
+      const place = newChannel();
+      const first = written(await ledger().append(unit(place, [record('a')])));
+      const mixed = written(await ledger().append(unit(place, [record('b'), record('a'), record('c')])));
+      expect(mixed.outcome).toBe('written');
+      expect(mixed.records.map(({ id, existing }) => [id, existing])).toEqual([
+        ['b', false],
+        ['a', true],
+        ['c', false],
+      ]);
+      expect(mixed.records[1]!.transactionId).toBe(first.transactionId);
+    });
+
+    it.each<[string, Partial<NewRecord>]>([
+      ['data', { data: '{"n":2}' }],
+      ['type', { type: 'other' }],
+      ['owner', { owner: 'somebody' }],
+      ['extra', { extra: '{}' }],
+    ])('refuses an id with other %s, and writes nothing of the unit', async (_, content) => {
+      const place = newChannel();
+      await ledger().append(unit(place, [record('a')]));
+      expect(await ledger().append(unit(place, [record('new'), record('a', content)]))).toEqual({
+        outcome: 'conflict',
+        id: 'a',
+      });
+      expect(await ledger().read(place.channel, 'new')).toBeUndefined();
+    });
+
+    it('keeps what JSON can say: U+0000, every plane, numbers as they were', async () => {
+      const place = newChannel();
+      const data = '{"":"\\u0000","num":1e+21,"😀":"\\u001f\\u007f\u2028"}';
+      await ledger().append(unit(place, [record('a', { data })]));
+      expect((await ledger().read(place.channel, 'a'))?.data).toEqual(JSON.parse(data));
+    });
+
+    it('replays a claim: the same result, and nothing new', async () => {
+      const place = newChannel();
+      const mine = claim();
+      const first = written(await ledger().append(unit(place, [record('a')], { claim: mine, note: '{"event":1}' })));
+      const again = written(await ledger().append(unit(place, [record('a')], { claim: mine, note: '{"event":2}' })));
+      expect(again).toEqual({ ...first, outcome: 'replayed' });
+      expect(again.note).toBe('{"event":1}');
+    });
+
+    it('replays to a fingerprint that an older secret made', async () => {
+      const place = newChannel();
+      const old = claim('old:x');
+      await ledger().append(unit(place, [record('a')], { claim: old }));
+      const rotated = { claim: old.claim, fingerprint: 'new:y', acceptable: ['new:y', 'old:x'] };
+      expect((await ledger().append(unit(place, [record('a')], { claim: rotated }))).outcome).toBe('replayed');
+    });
+
+    it('replays what was a mix of new and existing as it was', async () => {
+      const place = newChannel();
+      await ledger().append(unit(place, [record('a')]));
+      const mine = claim();
+      const first = written(await ledger().append(unit(place, [record('b'), record('a')], { claim: mine })));
+      expect(written(await ledger().append(unit(place, [record('b'), record('a')], { claim: mine }))).records).toEqual(
+        first.records,
+      );
+    });
+
+    it('refuses a claim with another fingerprint, also on another channel', async () => {
+      const place = newChannel();
+      const mine = claim();
+      await ledger().append(unit(place, [record('a')], { claim: mine }));
+      const other = { ...mine, fingerprint: 's1:other', acceptable: ['s1:other'] };
+      expect(await ledger().append(unit(place, [record('b')], { claim: other }))).toEqual({ outcome: 'reused' });
+      expect(await ledger().append(unit(newChannel(), [record('b')], { claim: other }))).toEqual({ outcome: 'reused' });
+    });
+
+    it('gives an id to exactly one of many who want it at once, and harms no neighbour', async () => {
+      const place = newChannel();
+      const results = await Promise.all(
+        Array.from({ length: 60 }, (_, n) =>
+          ledger().append(unit(place, [record(n % 2 === 0 ? 'wanted' : randomUUID(), { data: `{"n":${n}}` })])),
+        ),
+      );
+      const wanted = results.filter((_, n) => n % 2 === 0);
+      expect(wanted.filter(({ outcome }) => outcome === 'written')).toHaveLength(1);
+      expect(wanted.filter(({ outcome }) => outcome === 'conflict')).toHaveLength(29);
+      expect(results.filter((_, n) => n % 2 === 1).every(({ outcome }) => outcome === 'written')).toBe(true);
+    });
+
+    it('lets one of many with the same claim write, and replays to the others', async () => {
+      const place = newChannel();
+      const mine = claim();
+      const results = await Promise.all(
+        Array.from({ length: 20 }, () => ledger().append(unit(place, [record('a')], { claim: mine }))),
+      );
+      expect(results.filter(({ outcome }) => outcome === 'written')).toHaveLength(1);
+      expect(results.filter(({ outcome }) => outcome === 'replayed')).toHaveLength(19);
+    });
+
+    it('lists records of a type by id in code point order, page by page', async () => {
+      const place = newChannel();
+      const ids = ['b', 'a', 'Z', '\u{1F600}', '\uFF5E', 'ä'];
+      await ledger().append(unit(place, [...ids.map((id) => record(id)), record('other', { type: 'other' })]));
+      const query = { channel: place.channel, type: 'asset', limit: 4 };
+      const first = await ledger().query({ ...query, afterId: '' });
+      expect(first.map(({ id }) => id)).toEqual(['Z', 'a', 'b', 'ä']);
+      const second = await ledger().query({ ...query, afterId: 'ä' });
+      expect(second.map(({ id }) => id)).toEqual(['\uFF5E', '\u{1F600}']);
+    });
+
+    it('is healthy', async () => {
+      expect(await ledger().health()).toEqual({ ok: true, problem: null });
+    });
+  });
+}

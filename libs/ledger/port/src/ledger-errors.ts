@@ -1,0 +1,20 @@
+/** Nothing was written: the ledger cannot be reached, or did not take the unit before its deadline. */
+export class LedgerUnavailableError extends Error {
+  override readonly name = 'LedgerUnavailableError';
+}
+
+/** Nothing was written: more is waiting than the driver holds. */
+export class LedgerOverloadedError extends Error {
+  override readonly name = 'LedgerOverloadedError';
+}
+
+/** It may have been written. `transactionId` is the one it was sent under. */
+export class OutcomeUnknownError extends Error {
+  override readonly name = 'OutcomeUnknownError';
+  readonly transactionId: string;
+
+  constructor(transactionId: string, options?: ErrorOptions) {
+    super('The ledger did not say in time whether the unit was written.', options);
+    this.transactionId = transactionId;
+  }
+}

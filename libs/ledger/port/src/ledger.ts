@@ -1,0 +1,90 @@
+import type { RecordProof, Receipt } from '@sealgate/envelope';
+import type { NewRecord, RecordReceipt, StoredRecord } from './records.ts';
+
+/** The idempotency claim of a unit: a row in the unit's own transaction. See `@sealgate/idempotency`. */
+export interface UnitClaim {
+  /** 32 bytes that name (scope, key). */
+  readonly claim: Buffer;
+  /** `<secretId>:<base64url>`; kept. */
+  readonly fingerprint: string;
+  /** Every fingerprint that is the same request, one per server secret; the first is `fingerprint`. */
+  readonly acceptable: readonly string[];
+}
+
+/** One transaction: all of it is written, or nothing. */
+export interface AppendUnit {
+  readonly network: string;
+  /** `<networkId>.<name>`. */
+  readonly channel: string;
+  readonly claim?: UnitClaim;
+  /** The caller's own words (JSON text) about the unit: kept with the claim, given back by a replay. */
+  readonly note: string;
+  /** At least one; no id twice. */
+  readonly records: readonly NewRecord[];
+}
+
+/**
+ * What became of a unit.
+ * - written: now, by this unit (some of its records may have been there before: `existing` on the receipt)
+ * - existing: every record was there with this content
+ * - replayed: the claim was there with this fingerprint; the receipts are what it wrote then
+ * - reused: the claim was there with another fingerprint; nothing written
+ * - conflict: `id` holds other content; nothing written
+ */
+export type UnitResult =
+  | {
+      readonly outcome: 'written' | 'existing' | 'replayed';
+      readonly transactionId: string;
+      readonly note: string;
+      readonly records: readonly RecordReceipt[];
+    }
+  | { readonly outcome: 'reused' }
+  | { readonly outcome: 'conflict'; readonly id: string };
+
+/** All that a surface may do that only writes. Nothing else of a ledger can be named through it. */
+export interface LedgerAppender {
+  /**
+   * Writes one unit, create-once. Resolves when the outcome is known; it cannot hang: within the driver's own
+   * deadline it rejects with
+   * - LedgerUnavailableError: nothing was written,
+   * - LedgerOverloadedError: nothing was written, the queue is full,
+   * - OutcomeUnknownError: it may have been; the driver goes on settling it by sending the same bytes again.
+   */
+  append(unit: AppendUnit): Promise<UnitResult>;
+}
+
+/** `problem` null means healthy. */
+export interface LedgerHealth {
+  readonly ok: boolean;
+  readonly problem: string | null;
+}
+
+export interface AuditReport {
+  readonly ok: boolean;
+  readonly size: number;
+  readonly firstBadRecordId: string | null;
+  readonly problem: string | null;
+}
+
+export interface RecordQuery {
+  readonly channel: string;
+  readonly type: string;
+  /** Records behind this id, in code point order; '' from the first. */
+  readonly afterId: string;
+  readonly limit: number;
+}
+
+/** What a ledger answers. Reads reject with LedgerUnavailableError when it cannot be asked: absent is `undefined`, never an error. */
+export interface LedgerReader {
+  read(channel: string, id: string): Promise<StoredRecord | undefined>;
+  query(query: RecordQuery): Promise<readonly StoredRecord[]>;
+  /** A proof against a checkpoint that covers the record; waits for one for at most a few seconds. */
+  prove(channel: string, id: string): Promise<{ receipt: Receipt; proof: RecordProof } | undefined>;
+  /** The newest signed note (C2SP tlog-checkpoint), or undefined before the first. */
+  checkpoint(channel: string): Promise<string | undefined>;
+  /** Walks the whole channel and names the first record that is not what was written. */
+  audit(channel: string, signal?: AbortSignal): Promise<AuditReport>;
+  health(): Promise<LedgerHealth>;
+}
+
+export interface Ledger extends LedgerAppender, LedgerReader {}

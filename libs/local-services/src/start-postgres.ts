@@ -1,0 +1,199 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, statfsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { locateCluster } from './cluster-location.ts';
+import { freePort, isPortFree } from './free-port.ts';
+import { guard } from './guardian.ts';
+import { LocalServiceError, withFileErrorsExplained } from './local-service-error.ts';
+import { postgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
+import { prepareCluster } from './postgres-cluster.ts';
+import { clearStalePidFile, stopSteps } from './postmaster-pid.ts';
+import { endProcess } from './processes.ts';
+import { postgresUser, runAs, type SystemUser } from './system-user.ts';
+
+export interface LocalPostgres {
+  /** The superuser's URL of the database `postgres`. It holds the password: never to be logged. */
+  readonly url: string;
+  readonly port: number;
+  /** The postmaster's process id, for tests that kill it. */
+  readonly pid: number;
+  /** Where the cluster truly lies: under root it may not be the folder asked for. */
+  readonly dataDirectory: string;
+  /** The exit code, or null when a signal ended it. Never rejects. */
+  readonly exited: Promise<number | null>;
+  /** `fast` (the default) ends it cleanly; `immediate` as a crash would, so that the next start recovers. Idempotent. */
+  stop(mode?: 'fast' | 'immediate'): Promise<void>;
+}
+
+export interface PostgresOptions {
+  /** Kept between starts; made on the first. Its parent is made where it is missing. */
+  readonly dataDirectory: string;
+  /** On 127.0.0.1; a free one where it is left out. */
+  readonly port?: number;
+  /** Server settings of this start, such as `{ max_connections: '50' }`. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Told what takes time. */
+  readonly log?: (line: string) => void;
+  /** The server's own log of this start; `<dataDirectory>.log` where it is left out. */
+  readonly logFile?: string;
+  /** Ends the server and removes this folder, and the cluster wherever it lies, when the process that started it is gone, however it went. */
+  readonly removeWithOwner?: string;
+}
+
+const readyTimeoutMs = 120_000;
+const portTries = 3;
+
+const fixedSettings: Readonly<Record<string, string>> = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  logging_collector: 'off',
+  log_destination: 'stderr',
+  log_checkpoints: 'off',
+  // The log is one file for the whole run: what a client does wrong is not written to it, so it stays small.
+  log_min_messages: 'log',
+  log_timezone: 'UTC',
+  timezone: 'UTC',
+};
+
+/**
+ * Starts a real PostgreSQL of its own and waits until it answers a query (at most two minutes: a crash may need
+ * recovery). Throws LocalServiceError, one sentence, for what a person can mend: a taken port, a full disk, a folder
+ * that cannot be written or is broken, a cluster of another version, a server that runs on it already.
+ */
+export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
+  const log = options.log ?? (() => undefined);
+  const user = postgresUser();
+  const binaries = await postgresBinaries(user);
+  const directory = locateCluster(options.dataDirectory, user);
+  clearStalePidFile(directory);
+  const sync = options.settings?.['fsync'] !== 'off';
+  const password = await prepareCluster({ directory, binaries, user, sync, log });
+  for (let left = portTries; ; left -= 1) {
+    const port = options.port ?? (await freePort());
+    if (!(await isPortFree(port))) {
+      if (options.port === undefined && left > 1) continue;
+      throw new LocalServiceError(`The port ${port} is taken. PostgreSQL needs it.`);
+    }
+    const server = launch({ options, binaries, directory, user, password, port });
+    try {
+      await waitUntilReady(server);
+      return server.handle;
+    } catch (error) {
+      await server.handle.stop('immediate');
+      if (options.port !== undefined || left <= 1 || !/in use/i.test(readLog(server.logFile))) throw error;
+    }
+  }
+}
+
+interface Launch {
+  readonly options: PostgresOptions;
+  readonly binaries: PostgresBinaries;
+  readonly directory: string;
+  readonly user: SystemUser | undefined;
+  readonly password: string;
+  readonly port: number;
+}
+
+interface Launched {
+  readonly handle: LocalPostgres;
+  readonly child: ChildProcess;
+  readonly logFile: string;
+}
+
+/** A process group of its own: a terminal's Ctrl-C reaches us alone, and we end it in our order. */
+function launch({ options, binaries, directory, user, password, port }: Launch): Launched {
+  const logFile = resolve(options.logFile ?? `${options.dataDirectory}.log`);
+  const settings = { ...options.settings, ...fixedSettings, port: String(port) };
+  const parameters = [
+    '-D',
+    directory,
+    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ];
+  const output = withFileErrorsExplained(logFile, () => {
+    mkdirSync(dirname(logFile), { recursive: true });
+    return openSync(logFile, 'w', 0o600);
+  });
+  const child = spawn(binaries.postgres, parameters, {
+    ...runAs(user),
+    cwd: '/',
+    env: { ...process.env, LC_ALL: 'C', PGDATA: '' },
+    detached: true,
+    stdio: ['ignore', output, output],
+  });
+  closeSync(output);
+  child.unref();
+  const exited = new Promise<number | null>((done) => {
+    child.once('exit', (code) => done(code));
+    child.once('error', () => done(null));
+  });
+  const pid = child.pid ?? 0;
+  const guardian =
+    options.removeWithOwner === undefined || pid === 0
+      ? undefined
+      : guard({ pid, mark: directory, folders: [options.removeWithOwner, directory] });
+  const stop = async (mode: 'fast' | 'immediate' = 'fast'): Promise<void> => {
+    if (pid !== 0 && child.exitCode === null && child.signalCode === null) {
+      child.ref(); // So that the process waits for the end it asked for.
+      await endProcess(pid, stopSteps(mode));
+    }
+    await exited;
+    guardian?.dismiss();
+  };
+  const url = `postgresql://postgres:${password}@127.0.0.1:${port}/postgres`;
+  return { handle: { url, port, pid, dataDirectory: directory, exited, stop }, child, logFile };
+}
+
+async function waitUntilReady({ handle, child, logFile }: Launched): Promise<void> {
+  const end = performance.now() + readyTimeoutMs;
+  for (;;) {
+    if (child.exitCode !== null || child.signalCode !== null || handle.pid === 0) throw startFault(handle, logFile);
+    if (await answers(handle.url)) return;
+    if (performance.now() > end) {
+      throw new LocalServiceError(
+        `PostgreSQL did not answer within ${readyTimeoutMs / 1_000} seconds; its log is ${logFile}.`,
+      );
+    }
+    await delay(25);
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000, query_timeout: 2_000 });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query('SELECT 1');
+    return true;
+  } catch {
+    return false; // Not yet: it is still starting, or recovering. The caller looks whether it lives, and at the clock.
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+const smallestFreeBytes = 1024 * 1024;
+
+function startFault({ dataDirectory, port }: LocalPostgres, logFile: string): LocalServiceError {
+  const said = readLog(logFile);
+  const disk = statfsSync(dataDirectory);
+  if (/no space left/i.test(said) || disk.bavail * disk.bsize < smallestFreeBytes) {
+    return new LocalServiceError(`The disk that holds ${dataDirectory} is full. Free some space and start again.`);
+  }
+  if (/in use/i.test(said) && /bind|address/i.test(said))
+    return new LocalServiceError(`The port ${port} is taken. PostgreSQL needs it.`);
+  const lines = said.split('\n').filter((line) => /(FATAL|PANIC):/.test(line));
+  const reason = (lines[0] ?? said.split('\n')[0] ?? '').replace(/^.*?(FATAL|PANIC):\s*/, '').trim();
+  return new LocalServiceError(
+    `PostgreSQL does not start on ${dataDirectory}: ${reason || 'it said nothing'}. Its log is ${logFile}.`,
+  );
+}
+
+function readLog(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').slice(0, 65_536);
+  } catch {
+    return ''; // The folder may be gone with the server's data: there is then nothing to tell from it.
+  }
+}

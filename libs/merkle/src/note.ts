@@ -1,0 +1,118 @@
+import { sign, verify } from 'node:crypto';
+import { decodeBase64, isKeyName, parseSignerKey, parseVerifierKey } from './note-key.ts';
+
+/** The longest note that is read, in characters. */
+const MAX_NOTE_CHARACTERS = 1_000_000;
+/** C2SP asks that at least 16 signatures be accepted; the limit bounds the work that a stranger's note can cause. */
+const MAX_SIGNATURES = 100;
+const KEY_ID_BYTES = 4;
+
+export interface NoteSigner {
+  readonly name: string;
+  /** The whole signed note over `text`. Throws when the text does not end in a newline or holds control characters. */
+  sign(text: string): string;
+  /** The C2SP verifier key that others pin. */
+  readonly verifierKey: string;
+}
+
+export interface NoteVerifier {
+  readonly name: string;
+  /** Eight lower hex digits. */
+  readonly keyHash: string;
+  /**
+   * The text of the note when this key signed it, else undefined: a malformed note, no signature of this key, or one that
+   * does not fit. Signatures of other keys are ignored. Never throws.
+   */
+  verify(note: string): { text: string } | undefined;
+}
+
+export interface NoteSignature {
+  readonly name: string;
+  readonly keyHash: string;
+  readonly signature: Buffer;
+}
+
+export interface ParsedNote {
+  /** Everything above the blank line, with its last newline: what was signed. */
+  readonly text: string;
+  readonly signatures: readonly NoteSignature[];
+}
+
+/** A signer from a `PRIVATE+KEY+<name>+<hash>+<base64>` key. Throws an Error without any part of the key. */
+export function noteSigner(privateKey: string): NoteSigner {
+  const key = parseSignerKey(privateKey);
+  return {
+    name: key.name,
+    verifierKey: key.verifierKey,
+    sign(text) {
+      checkText(text);
+      const signature = sign(null, Buffer.from(text), key.privateKey);
+      const blob = Buffer.concat([Buffer.from(key.keyHash, 'hex'), signature]).toString('base64');
+      return `${text}\n— ${key.name} ${blob}\n`;
+    },
+  };
+}
+
+/** A verifier that trusts exactly one `<name>+<hash>+<base64>` key. Throws an Error that says what is wrong with it. */
+export function noteVerifier(verifierKey: string): NoteVerifier {
+  const key = parseVerifierKey(verifierKey);
+  return {
+    name: key.name,
+    keyHash: key.keyHash,
+    verify(note) {
+      const parsed = parsedOrUndefined(note);
+      if (parsed === undefined) return undefined;
+      const ours = parsed.signatures.filter(({ name, keyHash }) => name === key.name && keyHash === key.keyHash);
+      const signed = Buffer.from(parsed.text);
+      // Every signature that claims to be ours must fit: one bad one spoils the note (C2SP signed-note, "Signatures").
+      const isSigned = ours.length > 0 && ours.every(({ signature }) => verify(null, signed, key.publicKey, signature));
+      return isSigned ? { text: parsed.text } : undefined;
+    },
+  };
+}
+
+/**
+ * Takes a signed note apart WITHOUT checking any signature: for saying who claims to have signed it.
+ * Throws an Error that says what is malformed.
+ */
+export function parseNote(note: string): ParsedNote {
+  if (note.length > MAX_NOTE_CHARACTERS) throw new Error(`A note is at most ${MAX_NOTE_CHARACTERS} characters long.`);
+  const blank = note.lastIndexOf('\n\n');
+  if (blank < 0) throw new Error('A note has a blank line between its text and its signatures.');
+  const text = note.slice(0, blank + 1);
+  checkText(text);
+  const block = note.slice(blank + 2);
+  if (!block.endsWith('\n')) throw new Error('The signatures of a note end in a newline.');
+  const lines = block.slice(0, -1).split('\n');
+  if (lines.length > MAX_SIGNATURES) throw new Error(`A note has at most ${MAX_SIGNATURES} signatures.`);
+  return { text, signatures: lines.map(parseSignature) };
+}
+
+function parsedOrUndefined(note: string): ParsedNote | undefined {
+  try {
+    return parseNote(note);
+  } catch {
+    // parseNote fails in one way only: the note is malformed, which for a verifier is "not signed".
+    return undefined;
+  }
+}
+
+function parseSignature(line: string): NoteSignature {
+  const [dash, name = '', encoded = '', ...rest] = line.split(' ');
+  const blob = decodeBase64(encoded);
+  if (dash !== '—' || rest.length > 0 || !isKeyName(name) || blob === undefined || blob.length <= KEY_ID_BYTES) {
+    throw new Error('A signature line of a note reads: em dash, space, key name, space, base64.');
+  }
+  return {
+    name,
+    keyHash: blob.subarray(0, KEY_ID_BYTES).toString('hex'),
+    signature: blob.subarray(KEY_ID_BYTES),
+  };
+}
+
+function checkText(text: string): void {
+  if (!text.endsWith('\n')) throw new Error('The text of a note ends in a newline.');
+  // eslint-disable-next-line no-control-regex -- control characters are what is being refused
+  if (/[\u0000-\u0009\u000b-\u001f]/.test(text)) throw new Error('A note holds no control character but the newline.');
+  if (!text.isWellFormed()) throw new Error('A note is well-formed Unicode.');
+}

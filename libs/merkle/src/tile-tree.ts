@@ -1,0 +1,130 @@
+import { EMPTY_ROOT, HASH_BYTES, nodeHash, perfectRoot } from './tree-hash.ts';
+import { TILE_WIDTH, tileWidth } from './tile.ts';
+import type { Tile } from './tile.ts';
+
+interface EdgeLevel {
+  readonly hashes: Buffer;
+  width: number;
+}
+
+/**
+ * An RFC 6962 tree that grows at its right edge and remembers nothing else: at most 255 hashes per level of 256-wide tiles,
+ * so a tree of a thousand million leaves takes 32 KiB. Whoever appends keeps the full tiles it returns and, to go on
+ * after a restart, its `edge()`. It is not a store and proves nothing by itself: compare `root()` with a signed checkpoint.
+ */
+export class TileTree {
+  readonly #levels: EdgeLevel[] = [];
+  #size = 0;
+
+  static empty(): TileTree {
+    return new TileTree();
+  }
+
+  /**
+   * The tree of `size` leaves whose partial tiles are `edge`, in any order.
+   * Throws when the edge is not exactly the partial tiles of that size. What the hashes are cannot be checked here.
+   */
+  static from(size: number, edge: readonly Tile[]): TileTree {
+    assertSize(size);
+    const tree = new TileTree();
+    tree.#size = size;
+    const byLevel = new Map(edge.map((tile) => [tile.level, tile]));
+    if (byLevel.size !== edge.length) throw new Error('The edge has two tiles of one level.');
+    for (let level = 0; TILE_WIDTH ** level <= size; level += 1) {
+      tree.#levels.push(edgeLevel(level, size, byLevel.get(level)));
+      byLevel.delete(level);
+    }
+    for (const extra of byLevel.values()) {
+      throw new Error(`The edge has a tile of level ${extra.level}, which a tree of ${size} leaves does not reach.`);
+    }
+    return tree;
+  }
+
+  /** How many leaves were appended. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /**
+   * Appends leaf hashes, concatenated, in order. Returns the tiles that became full: level by level, by index within a level.
+   * Throws, and changes nothing, when the bytes are not whole hashes.
+   */
+  append(leafHashes: Uint8Array): Tile[] {
+    if (leafHashes.length % HASH_BYTES !== 0) {
+      throw new Error(`Leaf hashes are ${HASH_BYTES} bytes each; ${leafHashes.length} bytes are not a whole number.`);
+    }
+    const newSize = this.#size + leafHashes.length / HASH_BYTES;
+    assertSize(newSize);
+    const completed: Tile[] = [];
+    let incoming = leafHashes;
+    for (let level = 0; incoming.length > 0; level += 1) {
+      const filled = this.#fillLevel(level, incoming);
+      completed.push(...filled);
+      incoming = Buffer.concat(filled.map((tile) => perfectRoot(tile.hashes, 0, TILE_WIDTH)));
+    }
+    this.#size = newSize;
+    return completed;
+  }
+
+  /** The partial tiles, lowest level first, none where a level has no open tile. The hashes are copies. */
+  edge(): Tile[] {
+    return this.#levels.flatMap(({ hashes, width }, level) => {
+      if (width === 0) return [];
+      const index = Math.floor(this.#size / TILE_WIDTH ** (level + 1));
+      return [{ level, index, width, hashes: Buffer.from(hashes.subarray(0, width * HASH_BYTES)) }];
+    });
+  }
+
+  /** The RFC 6962 root over all leaves. Costs at most 255 hashes per level. */
+  root(): Buffer {
+    let root: Buffer | undefined;
+    for (const { hashes, width } of this.#levels) {
+      // The open tile is a row of perfect subtrees, one per set bit of its width, the smallest at the right.
+      let end = width;
+      for (let count = 1; count < TILE_WIDTH; count *= 2) {
+        if ((width & count) === 0) continue;
+        end -= count;
+        const subtree = perfectRoot(hashes, end, count);
+        root = root === undefined ? subtree : nodeHash(subtree, root);
+      }
+    }
+    return Buffer.from(root ?? EMPTY_ROOT);
+  }
+
+  /** Puts hashes at the edge of one level and hands back copies of the tiles this filled. */
+  #fillLevel(level: number, incoming: Uint8Array): Tile[] {
+    const open = (this.#levels[level] ??= { hashes: Buffer.alloc(TILE_WIDTH * HASH_BYTES), width: 0 });
+    const filled: Tile[] = [];
+    let index = Math.floor(this.#size / TILE_WIDTH ** (level + 1));
+    for (let offset = 0; offset < incoming.length;) {
+      const room = (TILE_WIDTH - open.width) * HASH_BYTES;
+      const taken = incoming.subarray(offset, offset + room);
+      open.hashes.set(taken, open.width * HASH_BYTES);
+      open.width += taken.length / HASH_BYTES;
+      offset += taken.length;
+      if (open.width < TILE_WIDTH) continue;
+      filled.push({ level, index, width: TILE_WIDTH, hashes: Buffer.from(open.hashes) });
+      open.width = 0;
+      index += 1;
+    }
+    return filled;
+  }
+}
+
+function edgeLevel(level: number, size: number, tile: Tile | undefined): EdgeLevel {
+  const index = Math.floor(size / TILE_WIDTH ** (level + 1));
+  const width = tileWidth(level, index, size);
+  const hashes = Buffer.alloc(TILE_WIDTH * HASH_BYTES);
+  if (width === 0 && tile === undefined) return { hashes, width };
+  const found = tile === undefined ? 'none' : `index ${tile.index}, width ${tile.width}, ${tile.hashes.length} bytes`;
+  const expected = width === 0 ? 'none' : `index ${index}, width ${width}, ${width * HASH_BYTES} bytes`;
+  if (found !== expected) {
+    throw new Error(`The edge of ${size} leaves has on level ${level} ${found}, and needs ${expected}.`);
+  }
+  if (tile !== undefined) hashes.set(tile.hashes);
+  return { hashes, width };
+}
+
+function assertSize(size: number): void {
+  if (!Number.isSafeInteger(size) || size < 0) throw new Error(`A tree cannot have ${size} leaves.`);
+}

@@ -1,0 +1,69 @@
+/** Hashes in a full tile (C2SP tlog-tiles: tiles have height 8). */
+export const TILE_WIDTH = 256;
+
+/** The deepest level C2SP tlog-tiles can name. */
+const MAX_LEVEL = 63;
+
+/** Which tile: level 0 holds leaf hashes, each hash of level L is the root of a full tile of level L-1. */
+export interface TileId {
+  readonly level: number;
+  /** Its place within the level, from 0. */
+  readonly index: number;
+  /** How many hashes it holds, 1 to 256; fewer than 256 makes it a partial tile at the right edge. */
+  readonly width: number;
+}
+
+export interface Tile extends TileId {
+  /** `width` hashes of 32 bytes, one after another. */
+  readonly hashes: Buffer;
+}
+
+/**
+ * How many hashes the tile at (`level`, `index`) holds in a tree of `size` leaves: 256 when full, 0 when it does not exist yet.
+ * Only hashes over complete subtrees count (C2SP tlog-tiles, "Partial Tiles").
+ */
+export function tileWidth(level: number, index: number, size: number): number {
+  const hashesInLevel = Math.floor(size / TILE_WIDTH ** level);
+  return Math.max(0, Math.min(TILE_WIDTH, hashesInLevel - index * TILE_WIDTH));
+}
+
+/** The C2SP path of a tile, relative to the prefix of the log: `tile/0/x001/067.p/8`. Throws when no tile can have this id. */
+export function tilePath(tile: TileId): string {
+  if (!isTileId(tile)) {
+    throw new Error(`No tile has level ${tile.level}, index ${tile.index} and width ${tile.width}.`);
+  }
+  const groups: string[] = [];
+  for (let rest = tile.index; groups.length === 0 || rest > 0; rest = Math.floor(rest / 1000)) {
+    const digits = String(rest % 1000).padStart(3, '0');
+    groups.unshift(groups.length === 0 ? digits : `x${digits}`);
+  }
+  const partial = tile.width === TILE_WIDTH ? '' : `.p/${tile.width}`;
+  return `tile/${tile.level}/${groups.join('/')}${partial}`;
+}
+
+// Six groups are enough for every safe integer; the bound keeps a hostile path from costing anything.
+const TILE_PATH = /^tile\/(0|[1-9][0-9]?)\/((?:x[0-9]{3}\/){0,5}[0-9]{3})(?:\.p\/([1-9][0-9]{0,2}))?$/;
+
+/**
+ * The tile a C2SP path names, or undefined when it names none.
+ * Each tile has exactly one path: leading zero groups, leading zeroes in a level or width and `.p/256` are refused.
+ */
+export function parseTilePath(path: string): TileId | undefined {
+  const match = TILE_PATH.exec(path);
+  if (match === null) return undefined;
+  const [, level, index, width] = match;
+  const tile = {
+    level: Number(level),
+    index: Number(index?.replaceAll(/[x/]/g, '')),
+    width: width === undefined ? TILE_WIDTH : Number(width),
+  };
+  return isTileId(tile) && tilePath(tile) === path ? tile : undefined;
+}
+
+function isTileId({ level, index, width }: TileId): boolean {
+  return isWithin(level, 0, MAX_LEVEL) && isWithin(index, 0, Number.MAX_SAFE_INTEGER) && isWithin(width, 1, TILE_WIDTH);
+}
+
+function isWithin(value: number, least: number, most: number): boolean {
+  return Number.isSafeInteger(value) && value >= least && value <= most;
+}

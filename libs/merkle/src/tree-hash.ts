@@ -1,0 +1,54 @@
+import { hash } from 'node:crypto';
+
+/** Bytes in one hash of the tree: SHA-256. */
+export const HASH_BYTES = 32;
+
+const LEAF_PREFIX = 0x00;
+const NODE_PREFIX = 0x01;
+
+// One scratch block serves every inner node: the call is synchronous and copies what it reads, so nothing can interleave.
+const nodeBlock = Buffer.alloc(1 + 2 * HASH_BYTES);
+nodeBlock[0] = NODE_PREFIX;
+
+/** The root of a tree without leaves: SHA-256 of nothing (RFC 6962, section 2.1). */
+export const EMPTY_ROOT: Buffer = hash('sha256', Buffer.alloc(0), 'buffer');
+
+/** The RFC 6962 hash of one leaf, SHA-256(0x00 ‖ data). A string is hashed as its UTF-8. */
+export function leafHash(data: string | Uint8Array): Buffer {
+  const length = typeof data === 'string' ? Buffer.byteLength(data) : data.length;
+  const block = Buffer.allocUnsafe(1 + length);
+  block[0] = LEAF_PREFIX;
+  if (typeof data === 'string') block.write(data, 1);
+  else block.set(data, 1);
+  return hash('sha256', block, 'buffer');
+}
+
+/**
+ * The RFC 6962 hash of an inner node, SHA-256(0x01 ‖ left ‖ right).
+ * Throws when either side is not one hash long, since a shorter one would leave bytes of an earlier call in the block.
+ */
+export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
+  if (left.length !== HASH_BYTES || right.length !== HASH_BYTES) {
+    throw new Error(`An inner node joins two hashes of ${HASH_BYTES} bytes, not ${left.length} and ${right.length}.`);
+  }
+  nodeBlock.set(left, 1);
+  nodeBlock.set(right, 1 + HASH_BYTES);
+  return hash('sha256', nodeBlock, 'buffer');
+}
+
+/**
+ * The root over `count` hashes that lie one after another in `hashes` from hash `from` on.
+ * `count` is a power of two, so the subtree is perfect; this is the inner loop of everything that reads tiles.
+ */
+export function perfectRoot(hashes: Uint8Array, from: number, count: number): Buffer {
+  const work = Buffer.from(hashes.subarray(from * HASH_BYTES, (from + count) * HASH_BYTES));
+  if (work.length !== count * HASH_BYTES) throw new Error('A perfect subtree reaches past the hashes it was given.');
+  for (let width = count; width > 1; width /= 2) {
+    for (let pair = 0; pair < width / 2; pair += 1) {
+      const start = pair * 2 * HASH_BYTES;
+      nodeBlock.set(work.subarray(start, start + 2 * HASH_BYTES), 1);
+      work.set(hash('sha256', nodeBlock, 'buffer'), pair * HASH_BYTES);
+    }
+  }
+  return work.subarray(0, HASH_BYTES);
+}

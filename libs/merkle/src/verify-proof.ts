@@ -1,0 +1,114 @@
+import { EMPTY_ROOT, HASH_BYTES, nodeHash } from './tree-hash.ts';
+
+export interface InclusionProof {
+  readonly leafHash: Uint8Array;
+  readonly index: number;
+  readonly size: number;
+  /** Sibling hashes, from the leaf up. */
+  readonly path: readonly Uint8Array[];
+}
+
+export interface ConsistencyProof {
+  readonly oldSize: number;
+  readonly newSize: number;
+  readonly path: readonly Uint8Array[];
+  readonly oldRoot: Uint8Array;
+}
+
+/**
+ * The root that an inclusion proof leads to, or undefined when the proof cannot be one: no such leaf in a tree of that size,
+ * a path too long or too short, a hash of the wrong length. Never throws. RFC 9162, section 2.1.3.2.
+ */
+export function rootFromInclusion({ leafHash, index, size, path }: InclusionProof): Buffer | undefined {
+  if (!isCount(index) || !isCount(size) || index >= size || !areHashes([leafHash, ...path])) return undefined;
+  let position = index;
+  let last = size - 1;
+  let root: Buffer = Buffer.from(leafHash);
+  for (const sibling of path) {
+    if (last === 0) return undefined;
+    if (isOdd(position) || position === last) {
+      root = nodeHash(sibling, root);
+      // A node without a right neighbour is its own parent until it becomes a right child.
+      while (!isOdd(position) && position > 0) [position, last] = [half(position), half(last)];
+    } else {
+      root = nodeHash(root, sibling);
+    }
+    [position, last] = [half(position), half(last)];
+  }
+  return last === 0 ? root : undefined;
+}
+
+/** Whether the proof leads from this leaf, at this place in a tree of this size, to `root`. Never throws. */
+export function verifyInclusion(proof: InclusionProof & { readonly root: Uint8Array }): boolean {
+  return rootFromInclusion(proof)?.equals(proof.root) ?? false;
+}
+
+/**
+ * The two roots that a consistency proof leads to, or undefined when its shape fits no pair of trees of these sizes.
+ * Never throws. RFC 9162, section 2.1.4.2; equal sizes and an old size of 0 need an empty path. `oldRoot` takes part where
+ * the old tree is a perfect subtree of the new one, since the path then leaves it out.
+ */
+export function rootsFromConsistency(
+  proof: ConsistencyProof,
+): { oldRoot: Buffer; newRoot: Buffer | undefined } | undefined {
+  const { oldSize, newSize, path, oldRoot } = proof;
+  if (!isCount(oldSize) || !isCount(newSize) || oldSize > newSize || !areHashes([oldRoot, ...path])) return undefined;
+  if (oldSize === newSize) {
+    const root = Buffer.from(oldSize === 0 ? EMPTY_ROOT : oldRoot);
+    return path.length === 0 ? { oldRoot: root, newRoot: root } : undefined;
+  }
+  // The empty tree is the start of every tree, so nothing is learned of the new root.
+  if (oldSize === 0) return path.length === 0 ? { oldRoot: EMPTY_ROOT, newRoot: undefined } : undefined;
+  return path.length === 0 ? undefined : climb(proof);
+}
+
+function climb({
+  oldSize,
+  newSize,
+  path,
+  oldRoot,
+}: ConsistencyProof): { oldRoot: Buffer; newRoot: Buffer } | undefined {
+  let [position, last] = [oldSize - 1, newSize - 1];
+  while (isOdd(position)) [position, last] = [half(position), half(last)];
+  const [first, ...rest] = position === 0 ? [oldRoot, ...path] : path;
+  if (first === undefined) return undefined;
+  let oldHash: Buffer = Buffer.from(first);
+  let newHash = oldHash;
+  for (const sibling of rest) {
+    if (last === 0) return undefined;
+    if (isOdd(position) || position === last) {
+      oldHash = nodeHash(sibling, oldHash);
+      newHash = nodeHash(sibling, newHash);
+      while (!isOdd(position) && position > 0) [position, last] = [half(position), half(last)];
+    } else {
+      newHash = nodeHash(newHash, sibling);
+    }
+    [position, last] = [half(position), half(last)];
+  }
+  return last === 0 ? { oldRoot: oldHash, newRoot: newHash } : undefined;
+}
+
+/** Whether the tree of `oldSize` leaves with `oldRoot` is the start of the tree of `newSize` with `newRoot`. Never throws. */
+export function verifyConsistency(proof: ConsistencyProof & { readonly newRoot: Uint8Array }): boolean {
+  if (!areHashes([proof.newRoot])) return false;
+  const roots = rootsFromConsistency(proof);
+  if (roots === undefined || !roots.oldRoot.equals(proof.oldRoot)) return false;
+  return roots.newRoot?.equals(proof.newRoot) ?? true;
+}
+
+// Sizes may pass 2^32, where the bit operators of JavaScript wrap around; hence arithmetic.
+function isOdd(value: number): boolean {
+  return value % 2 === 1;
+}
+
+function half(value: number): number {
+  return Math.floor(value / 2);
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}
+
+function areHashes(hashes: readonly Uint8Array[]): boolean {
+  return hashes.every((hash) => hash.length === HASH_BYTES);
+}

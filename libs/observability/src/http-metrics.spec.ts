@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals';
+import { httpMetrics } from './http-metrics.ts';
+import { Metrics } from './metrics.ts';
+
+async function scrape(use: (http: ReturnType<typeof httpMetrics>) => void): Promise<string> {
+  const metrics = new Metrics('s', { unknownLabels: 'throw', processMetrics: false });
+  use(httpMetrics(metrics));
+  return metrics.text();
+}
+
+describe('httpMetrics', () => {
+  it('counts by template, method and class of status, and measures seconds', async () => {
+    const text = await scrape((http) => {
+      const route = http.route('post', '/{networkId}');
+      route.observe(200, 3);
+      route.observe(204, 3);
+      route.observe(429, 40_000);
+    });
+    const labels = 'route="/{networkId}",method="POST"';
+    expect(text).toContain(`http_requests_total{${labels},status="2xx",service="s"} 2`);
+    expect(text).toContain(`http_requests_total{${labels},status="4xx",service="s"} 1`);
+    expect(text).toContain(`http_requests_total{${labels},status="5xx",service="s"} 0`);
+    expect(text).toContain(`http_request_duration_seconds_bucket{${labels},le="0.0025",service="s"} 0`);
+    expect(text).toContain(`http_request_duration_seconds_bucket{${labels},le="0.005",service="s"} 2`);
+    expect(text).toContain(`http_request_duration_seconds_sum{${labels},service="s"} 40.006`);
+    expect(text).toContain(`http_request_duration_seconds_count{${labels},service="s"} 3`);
+  });
+
+  it('takes a status that is none for a bug and a method nobody knows for other', async () => {
+    const text = await scrape((http) => http.route('PROPFIND', 'none').observe(0, 1));
+    expect(text).toContain('http_requests_total{route="none",method="other",status="5xx",service="s"} 1');
+  });
+});

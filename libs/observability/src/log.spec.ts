@@ -1,0 +1,139 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { PassThrough, Writable } from 'node:stream';
+import type { ServiceLog } from './log.ts';
+import { createLog } from './log.ts';
+import type { RequestRecord } from './request-line.ts';
+
+const NOON = Date.UTC(2026, 0, 1, 12);
+const record: RequestRecord = { method: 'GET', route: '/', status: 200, durationMs: 1, requestId: 'r' };
+
+interface Opened {
+  readonly log: ServiceLog;
+  readonly lines: () => Record<string, unknown>[];
+}
+
+function open(level = 'debug', stream: Writable = new PassThrough()): Opened {
+  const log = createLog({ service: 'case-gate', level, stream, now: () => NOON });
+  const lines = (): Record<string, unknown>[] =>
+    String((stream instanceof PassThrough && stream.read()) || '')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line));
+  return { log, lines };
+}
+
+/** A stream that takes nothing until it is released. */
+function stuckStream(): { stream: Writable; release: () => void; taken: () => string } {
+  let text = '';
+  let free = false;
+  let next: (() => void) | undefined;
+  const stream = new Writable({
+    highWaterMark: 1024,
+    write: (chunk, _encoding, done) => {
+      text += String(chunk);
+      if (free) done();
+      else next = done;
+    },
+  });
+  const release = (): void => {
+    free = true;
+    next?.();
+  };
+  return { stream, release, taken: () => text };
+}
+
+describe('createLog', () => {
+  afterEach(() => void jest.useRealTimers());
+
+  it('prints one JSON object on a line: time, level, service, event, fields', () => {
+    const { log, lines } = open();
+    log.warn('redis_away', { reason: 'timeout' });
+    expect(lines()).toEqual([
+      { time: '2026-01-01T12:00:00.000Z', level: 'warn', service: 'case-gate', event: 'redis_away', reason: 'timeout' },
+    ]);
+  });
+
+  it('prints what is at least as urgent as its level', () => {
+    const { log, lines } = open('warn');
+    for (const level of ['error', 'warn', 'info', 'debug'] as const) log[level](`a_${level}`);
+    log.requests.write(record);
+    expect(lines().map(({ event }) => event)).toEqual(['a_error', 'a_warn']);
+  });
+
+  it('refuses an unknown level', () => {
+    expect(() => open('verbose')).toThrow('The log level must be one of error, warn, info, debug.');
+  });
+
+  it('hands the fields of a log to its children, whose own come last and win', () => {
+    const { log, lines } = open();
+    log.child({ networkId: 'a', part: 'tree' }).child({ networkId: 'b' }).info('signed', { size: 3 });
+    expect(lines()).toMatchObject([{ event: 'signed', part: 'tree', networkId: 'b', size: 3 }]);
+  });
+
+  it('replaces secrets by name and by pattern, in fields, children and events', () => {
+    const key = `gk_${'Q'.repeat(43)}`;
+    const { log, lines } = open();
+    log.child({ token: key }).error(`failed ${key}`, { error: new Error(key), rawKey: 'x' });
+    const [line] = lines();
+    expect(line).toMatchObject({ token: '[redacted]', rawKey: '[redacted]', event: 'failed gk_[redacted]' });
+    expect(JSON.stringify(line)).not.toContain(key);
+  });
+
+  it('prints request lines with the rest, flushed at the end', async () => {
+    const { log, lines } = open();
+    log.requests.write(record);
+    log.requests.write({ ...record, status: 503 });
+    expect(lines()).toEqual([]);
+    await log.flush();
+    expect(lines().map(({ event, status }) => [event, status])).toEqual([
+      ['request', 200],
+      ['request', 503],
+    ]);
+  });
+
+  it('drops request lines of a stuck stream past its bound, counts them, and says so once it moves', () => {
+    const { stream, release, taken } = stuckStream();
+    const { log } = open('info', stream);
+    const requestId = 'r'.repeat(40);
+    log.error('first'.padEnd(2000));
+    for (let line = 0; line < 10_000; line += 1) log.requests.write({ ...record, requestId });
+    expect(log.droppedLines).toBeGreaterThan(1000);
+    const { droppedLines } = log;
+    release();
+    const events = taken()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const reports = events.filter(({ event }) => event === 'log_lines_dropped');
+    expect(reports).toMatchObject([{ level: 'warn', lines: droppedLines }]);
+  });
+
+  it('drops other lines only when a megabyte waits in the stream', () => {
+    const { stream } = stuckStream();
+    const { log } = open('info', stream);
+    for (let line = 0; line < 400; line += 1) log.error('x', { detail: 'y'.repeat(8000) });
+    expect(stream.writableLength).toBeLessThan(1_100_000);
+    expect(log.droppedLines).toBeGreaterThan(200);
+  });
+
+  it('flushes within a second even when the stream never moves', async () => {
+    jest.useFakeTimers();
+    const { stream } = stuckStream();
+    const { log } = open('info', stream);
+    log.error('x');
+    const flushed = log.flush();
+    jest.advanceTimersByTime(1000);
+    await expect(flushed).resolves.toBeUndefined();
+  });
+
+  it('survives a stream that breaks', async () => {
+    const stream = new PassThrough();
+    const { log } = open('info', stream);
+    stream.destroy(new Error('EPIPE'));
+    await new Promise((resolve) => stream.once('close', resolve));
+    log.error('x');
+    log.requests.write(record);
+    await log.flush();
+    expect(log.droppedLines).toBe(2);
+  });
+});

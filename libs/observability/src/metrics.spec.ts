@@ -1,0 +1,170 @@
+import { describe, expect, it } from '@jest/globals';
+import { logMetrics } from './log-metrics.ts';
+import { Metrics } from './metrics.ts';
+
+function metricsFor(unknownLabels: 'throw' | 'other' = 'throw'): Metrics {
+  return new Metrics('case-gate', { unknownLabels, processMetrics: false });
+}
+
+describe('Metrics', () => {
+  it('counts by child and by labels, and names the service on every line', async () => {
+    const metrics = metricsFor();
+    const writes = metrics.counter({
+      name: 'writes_total',
+      help: 'Writes.',
+      labels: { outcome: ['accepted', 'refused'] },
+    });
+    const accepted = writes.child({ outcome: 'accepted' });
+    accepted.inc();
+    accepted.inc(2);
+    writes.inc({ outcome: 'refused' });
+    writes.inc({ outcome: 'accepted' }, 4);
+    expect(await metrics.text()).toBe(
+      [
+        '# HELP writes_total Writes.',
+        '# TYPE writes_total counter',
+        'writes_total{outcome="accepted",service="case-gate"} 7',
+        'writes_total{outcome="refused",service="case-gate"} 1',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('shows a metric without labels, and a bound child, as zero from the start', async () => {
+    const metrics = metricsFor();
+    metrics.counter({ name: 'a_total', help: 'A.' });
+    metrics.counter({ name: 'b_total', help: 'B.', labels: { c: ['d'] } }).child({ c: 'd' });
+    const text = await metrics.text();
+    expect(text).toContain('a_total{service="case-gate"} 0');
+    expect(text).toContain('b_total{c="d",service="case-gate"} 0');
+  });
+
+  it('refuses to count backwards or by what is no number', () => {
+    const child = metricsFor().counter({ name: 'a_total', help: 'A.' }).child({});
+    expect(() => child.inc(-1)).toThrow(RangeError);
+    expect(() => child.inc(Number.NaN)).toThrow(RangeError);
+  });
+
+  it('throws for a label value outside its set, or calls it other', async () => {
+    const definition = { name: 'a_total', help: 'A.', labels: { outcome: ['yes'] as readonly string[] } };
+    const strict = metricsFor().counter(definition);
+    expect(() => strict.inc({ outcome: 'no' })).toThrow('The label outcome of a_total');
+    expect(() => strict.child({ outcome: 'no' })).toThrow(RangeError);
+    const metrics = metricsFor('other');
+    const lenient = metrics.counter(definition);
+    lenient.inc({ outcome: 'no' });
+    lenient.inc({ outcome: 'never' });
+    expect(await metrics.text()).toContain('a_total{outcome="other",service="case-gate"} 2');
+  });
+
+  it('takes values of a declared label from child alone', async () => {
+    const metrics = metricsFor('other');
+    const counter = metrics.counter({ name: 'a_total', help: 'A.', labels: { route: 'declared' } });
+    counter.child({ route: '/known' });
+    counter.inc({ route: '/known' });
+    counter.inc({ route: '/made-up' });
+    const text = await metrics.text();
+    expect(text).toContain('route="/known",service="case-gate"} 1');
+    expect(text).toContain('route="other",service="case-gate"} 1');
+    const strict = metricsFor().counter({ name: 'a_total', help: 'A.', labels: { route: 'declared' } });
+    expect(() => strict.inc({ route: '/made-up' })).toThrow(RangeError);
+  });
+
+  it('refuses to grow without end', () => {
+    const counter = metricsFor().counter({ name: 'a_total', help: 'A.', labels: { route: 'declared' } });
+    const declareMany = (): void => {
+      for (let count = 0; count <= 2000; count += 1) counter.child({ route: String(count) });
+    };
+    expect(declareMany).toThrow('a_total has too many label values.');
+  });
+
+  it('sorts observations into buckets whose bounds belong to them', async () => {
+    const metrics = metricsFor();
+    const seconds = metrics.histogram({
+      name: 'wait_seconds',
+      help: 'Wait.',
+      buckets: [0.1, 1],
+      labels: { kind: ['a'] },
+    });
+    const child = seconds.child({ kind: 'a' });
+    for (const value of [0.1, 0.10001, 1, 5]) child.observe(value);
+    seconds.observe({ kind: 'a' }, 0);
+    const lines = (await metrics.text()).trim().split('\n');
+    expect(lines).toEqual([
+      '# HELP wait_seconds Wait.',
+      '# TYPE wait_seconds histogram',
+      'wait_seconds_bucket{kind="a",le="0.1",service="case-gate"} 2',
+      'wait_seconds_bucket{kind="a",le="1",service="case-gate"} 4',
+      'wait_seconds_bucket{kind="a",le="+Inf",service="case-gate"} 5',
+      'wait_seconds_sum{kind="a",service="case-gate"} 6.20001',
+      'wait_seconds_count{kind="a",service="case-gate"} 5',
+    ]);
+    expect(() => child.observe(Number.NaN)).toThrow(RangeError);
+  });
+
+  it('asks a gauge before every scrape and keeps the last value when it cannot be asked', async () => {
+    const metrics = metricsFor();
+    let value = 1;
+    metrics.gauge({
+      name: 'pool_connections',
+      help: 'Connections.',
+      labels: { state: ['idle', 'busy'] },
+      collect: (gauge) => {
+        if (value > 1) throw new Error('cannot');
+        gauge.set({ state: 'idle' }, value);
+      },
+    });
+    expect(await metrics.text()).toContain('pool_connections{state="idle",service="case-gate"} 1');
+    value = 2;
+    expect(await metrics.text()).toContain('pool_connections{state="idle",service="case-gate"} 1');
+  });
+
+  it('moves a gauge up and down', async () => {
+    const metrics = metricsFor();
+    const running = metrics.gauge({ name: 'running', help: 'Running.' }).child({});
+    running.inc(5);
+    running.dec();
+    expect(await metrics.text()).toContain('running{service="case-gate"} 4');
+    running.set(-1);
+    expect(await metrics.text()).toContain('running{service="case-gate"} -1');
+  });
+
+  it('shows how many log lines were lost', async () => {
+    const metrics = metricsFor();
+    const log = { droppedLines: 7 };
+    logMetrics(metrics, log);
+    log.droppedLines = 9;
+    expect(await metrics.text()).toContain('log_lines_dropped_total{service="case-gate"} 9');
+  });
+
+  it('escapes label values', async () => {
+    const metrics = metricsFor();
+    metrics
+      .counter({ name: 'a_total', help: 'A.', labels: { route: 'declared' } })
+      .child({ route: 'a"b\\c\nd' })
+      .inc();
+    expect(await metrics.text()).toContain('a_total{route="a\\"b\\\\c\\nd",service="case-gate"} 1');
+  });
+
+  it.each(['Upper_total', 'a-b_total', '1a_total', '_total'])('refuses the name %s', (name) => {
+    expect(() => metricsFor().counter({ name, help: 'A.' })).toThrow('snake case');
+  });
+
+  it('refuses a name twice, a counter without _total and buckets that do not rise', () => {
+    const metrics = metricsFor();
+    metrics.gauge({ name: 'a', help: 'A.' });
+    expect(() => metrics.gauge({ name: 'a', help: 'A.' })).toThrow('already been registered');
+    expect(() => metrics.counter({ name: 'b', help: 'B.' })).toThrow('must end in _total');
+    expect(() => metrics.observedCounter({ name: 'b', help: 'B.', read: () => 1 })).toThrow('must end in _total');
+    expect(() => metrics.histogram({ name: 'c_seconds', help: 'C.', buckets: [1, 1] })).toThrow('must rise');
+    expect(() => metrics.histogram({ name: 'c_seconds', help: 'C.', buckets: [] })).toThrow('must rise');
+  });
+
+  it('brings the metrics of the process', async () => {
+    const metrics = new Metrics('case-gate');
+    const text = await metrics.text();
+    expect(text).toContain('process_cpu_seconds_total');
+    expect(text).toContain('nodejs_eventloop_lag_seconds');
+    expect(metrics.contentType).toBe('text/plain; version=0.0.4; charset=utf-8');
+  });
+});

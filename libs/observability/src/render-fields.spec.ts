@@ -1,0 +1,122 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { renderFields } from './render-fields.ts';
+
+const KEY = `svc_${'k'.repeat(43)}`;
+
+function rendered(fields: Record<string, unknown>): unknown {
+  return JSON.parse(`{"first":0${renderFields(fields)}}`);
+}
+
+describe('renderFields', () => {
+  it('renders nothing for no fields and leaves out what JSON has no word for', () => {
+    expect(renderFields({})).toBe('');
+    expect(renderFields({ a: undefined, b: () => 1, c: Symbol('c') })).toBe('');
+  });
+
+  it('renders the values of JSON, and others by what they are', () => {
+    const fields = {
+      text: 'a "quoted" \n line',
+      count: 3,
+      ratio: 0.5,
+      missing: null,
+      yes: true,
+      list: [1, 'b', undefined],
+      big: 12n,
+      nan: Number.NaN,
+      at: new Date(0),
+      never: new Date(Number.NaN),
+      bytes: Buffer.from('secret bytes'),
+      map: new Map([[1, 2]]),
+    };
+    expect(rendered(fields)).toEqual({
+      first: 0,
+      text: 'a "quoted" \n line',
+      count: 3,
+      ratio: 0.5,
+      missing: null,
+      yes: true,
+      list: [1, 'b', null],
+      big: '12',
+      nan: 'NaN',
+      at: '1970-01-01T00:00:00.000Z',
+      never: 'Invalid Date',
+      bytes: '[12 bytes]',
+      map: '[1 entries]',
+    });
+  });
+
+  it('replaces secrets by name at any depth, whatever their value', () => {
+    const fields = { headers: { 'X-Api-Key': 'a', cookie: ['b'], accept: 'c' }, token: { deep: 1 }, keyId: 'key_1' };
+    expect(rendered(fields)).toEqual({
+      first: 0,
+      headers: { 'X-Api-Key': '[redacted]', cookie: '[redacted]', accept: 'c' },
+      token: '[redacted]',
+      keyId: 'key_1',
+    });
+  });
+
+  it('replaces our keys in texts, in names and in errors', () => {
+    const fields = { [KEY]: 1, detail: `x${KEY}y`, error: new Error(`bad ${KEY}`, { cause: new Error(KEY) }) };
+    const text = renderFields(fields);
+    expect(text).not.toContain(KEY);
+    expect(text).toContain('xsvc_[redacted]y');
+  });
+
+  it('tells of an error its name, message, code, stack and cause', () => {
+    const error = Object.assign(new TypeError('no', { cause: 'why' }), { code: 'E_NO' });
+    expect(rendered({ error })).toMatchObject({
+      error: {
+        name: 'TypeError',
+        message: 'no',
+        code: 'E_NO',
+        stack: expect.stringContaining('TypeError: no'),
+        cause: 'why',
+      },
+    });
+  });
+
+  it('keeps a field that is called like one of the line itself', () => {
+    expect(rendered({ level: 'x', event: 'y' })).toEqual({ first: 0, level_: 'x', event_: 'y' });
+  });
+
+  it('survives circles, getters that throw and proxies', () => {
+    const circle: Record<string, unknown> = { a: 1 };
+    circle['self'] = circle;
+    const hostile = {
+      get broken(): string {
+        throw new Error('no');
+      },
+    };
+    const proxy = new Proxy(
+      {},
+      {
+        ownKeys: () => {
+          throw new Error('no');
+        },
+      },
+    );
+    const text = renderFields({ circle, hostile, proxy });
+    expect(text).toContain('[too deep]');
+    expect(rendered({ hostile, proxy })).toEqual({
+      first: 0,
+      hostile: { broken: '[unreadable]' },
+      proxy: '[unreadable]',
+    });
+  });
+
+  it('is bounded: long texts, wide objects and long lists are cut', () => {
+    const wide = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`m${index}`, index]));
+    const text = renderFields({ long: 'x'.repeat(100_000), wide, list: new Array(1000).fill(1) });
+    expect(text.length).toBeLessThan(12_000);
+    expect(JSON.parse(`{"a":0${text}}`)).toMatchObject({ long: `${'x'.repeat(8192)}...` });
+  });
+
+  it('renders JSON whatever it is given', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.anything()), (fields) => {
+        expect(() => rendered(fields)).not.toThrow();
+      }),
+    );
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, expect, it } from '@jest/globals';
+import { testClock } from '@sealgate/testing';
+import { addressLimiter, clientNetwork } from './address-limiter.ts';
+import type { LimitStore } from './limit-store.ts';
+import { memoryLimits } from './memory-limits.ts';
+
+function setUp() {
+  const clock = testClock();
+  const inner = memoryLimits({ now: clock.now });
+  const named: string[] = [];
+  const shared: LimitStore = {
+    charge: (charges, cost) => {
+      named.push(...charges.map(({ bucket }) => bucket));
+      return inner.charge(charges, cost);
+    },
+  };
+  const limiter = addressLimiter({ limits: shared, listener: 'ingest', now: clock.now });
+  const failMany = async (count: number, address: string, malformed = false): Promise<number> => {
+    const states = Array.from({ length: count }, () => limiter.failedAuthentication(address, { malformed }));
+    return (await Promise.all(states)).filter(({ admitted }) => admitted).length;
+  };
+  return { clock, inner, named, limiter, failMany };
+}
+
+describe('addressLimiter', () => {
+  it('lets an address fail 100 times at once and 20 times a second', async () => {
+    const { clock, limiter, failMany } = setUp();
+    expect(await failMany(150, '192.0.2.1')).toBe(100);
+    expect(await limiter.failedAuthentication('192.0.2.1')).toMatchObject({ admitted: false, retryAfterSeconds: 1 });
+    clock.advance(1000);
+    expect(await failMany(150, '192.0.2.1')).toBe(20);
+    expect(await failMany(1, '192.0.2.2')).toBe(1);
+  });
+
+  it('counts malformed keys in this process alone, together with the others', async () => {
+    const { named, failMany } = setUp();
+    expect(await failMany(60, '192.0.2.1', true)).toBe(60);
+    expect(named).toEqual([]);
+    expect(await failMany(60, '192.0.2.1')).toBe(40);
+    expect(named).toHaveLength(40);
+    expect(await failMany(1, '192.0.2.1', true)).toBe(0);
+  });
+
+  it('asks the shared limits no more often than the rate, however hard it is flooded', async () => {
+    const { named, failMany } = setUp();
+    await failMany(5000, '192.0.2.1');
+    expect(named).toHaveLength(100);
+    expect(new Set(named)).toEqual(new Set(['ingest:address:192.0.2.1']));
+  });
+
+  it('heeds what other replicas have counted', async () => {
+    const { inner, limiter } = setUp();
+    const policy = { name: 'address', ratePerSecond: 20, burst: 100 } as const;
+    inner.decide([{ bucket: 'ingest:address:192.0.2.1', policy }], 100);
+    expect(await limiter.failedAuthentication('192.0.2.1')).toMatchObject({ admitted: false, policy });
+  });
+
+  it('has a bucket for each listener', async () => {
+    const { clock, inner, failMany } = setUp();
+    await failMany(100, '192.0.2.1');
+    const admin = addressLimiter({ limits: inner, listener: 'ingest-admin', now: clock.now });
+    expect((await admin.failedAuthentication('192.0.2.1')).admitted).toBe(true);
+  });
+
+  it('takes a /64 of IPv6 for one client', async () => {
+    const { failMany } = setUp();
+    expect(await failMany(100, '2001:db8:1:2:3:4:5:6')).toBe(100);
+    expect(await failMany(1, '2001:db8:1:2::1')).toBe(0);
+    expect(await failMany(1, '2001:db8:1:3::1')).toBe(1);
+  });
+});
+
+describe('clientNetwork', () => {
+  it.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['::ffff:c000:201', '192.0.2.1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:0DB8:0001:0002::', '2001:db8:1:2::/64'],
+    ['fe80::1%eth0', 'fe80::/64'],
+    ['::1', '::/64'],
+    ['', 'unknown'],
+    ['192.0.2.1:80', 'unknown'],
+    ['not an address', 'unknown'],
+    [undefined, 'unknown'],
+  ])('%s is %s', (address, network) => {
+    expect(clientNetwork(address)).toBe(network);
+  });
+});

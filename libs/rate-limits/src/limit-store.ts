@@ -1,0 +1,81 @@
+/**
+ * How much a bucket admits: `burst` at once, and `ratePerSecond` for ever after.
+ * Both are whole numbers from 1 to 1,000,000.
+ */
+export interface Policy {
+  readonly name: 'network' | 'key' | 'address';
+  readonly ratePerSecond: number;
+  readonly burst: number;
+}
+
+/** One bucket to charge. Its name is unique over all surfaces that share a store: `ingest:key:key_01...`. */
+export interface Charge {
+  readonly bucket: string;
+  readonly policy: Policy;
+}
+
+/** What came of a charge. */
+export interface LimitState {
+  readonly admitted: boolean;
+  /** The policy of the bucket with the least remaining; of several, the first charged. */
+  readonly policy: Policy;
+  /** Whole units that this bucket would still admit at once. */
+  readonly remaining: number;
+  /** Admitted: seconds until this bucket is full again. Refused: the same as `retryAfterSeconds`. Rounded up. */
+  readonly resetSeconds: number;
+  /**
+   * 0 when admitted. Refused: seconds, at least 1, until every bucket would admit the same charge if nothing else came.
+   * A cost above a burst is never admitted; then it is how long that bucket takes to fill.
+   */
+  readonly retryAfterSeconds: number;
+}
+
+/** Keeps buckets and decides. */
+export interface LimitStore {
+  /**
+   * Takes `cost` from every bucket, or from none when one of them refuses. A cost of 0 takes nothing and tells the state.
+   *
+   * It settles in bounded time (each store says which). It rejects with a RangeError for a charge that can have no
+   * answer (see `faultOfCharges`), and with another error when the store cannot decide.
+   */
+  charge(charges: readonly Charge[], cost: number): Promise<LimitState>;
+}
+
+/** Bounds that keep every number of the arithmetic a whole one below 2^53. */
+export const MAX_RATE_PER_SECOND = 1_000_000;
+export const MAX_BURST = 1_000_000;
+export const MAX_REPLICAS = 1000;
+
+/** More buckets than this in one charge are a bug. */
+const MAX_CHARGES = 8;
+
+/** What is wrong with a charge: the caller's bug, told apart from a store that fails. `undefined` when it is sound. */
+export function faultOfCharges(charges: readonly Charge[], cost: number): RangeError | undefined {
+  if (charges.length === 0 || charges.length > MAX_CHARGES) return new RangeError('A charge names 1 to 8 buckets.');
+  if (!isWholeWithin(cost, 0, MAX_BURST)) {
+    return new RangeError('A cost is a whole number from 0 to 1,000,000.');
+  }
+  for (let index = 0; index < charges.length; index += 1) {
+    const charge = charges[index];
+    if (charge === undefined || !isSoundPolicy(charge.policy)) {
+      return new RangeError('Rate and burst of a policy are whole numbers from 1 to 1,000,000.');
+    }
+    if (isNamedBefore(charges, index)) return new RangeError('A charge names each bucket once.');
+  }
+  return undefined;
+}
+
+function isNamedBefore(charges: readonly Charge[], index: number): boolean {
+  for (let earlier = 0; earlier < index; earlier += 1) {
+    if (charges[earlier]?.bucket === charges[index]?.bucket) return true;
+  }
+  return false;
+}
+
+function isSoundPolicy({ ratePerSecond, burst }: Policy): boolean {
+  return isWholeWithin(ratePerSecond, 1, MAX_RATE_PER_SECOND) && isWholeWithin(burst, 1, MAX_BURST);
+}
+
+function isWholeWithin(value: number, least: number, most: number): boolean {
+  return Number.isInteger(value) && value >= least && value <= most;
+}

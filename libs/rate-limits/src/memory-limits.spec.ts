@@ -1,0 +1,125 @@
+import { describe, expect, it } from '@jest/globals';
+import { testClock } from '@sealgate/testing';
+import { limitStoreContract } from './limit-store.contract.ts';
+import type { Charge, Policy } from './limit-store.ts';
+import { memoryLimits } from './memory-limits.ts';
+
+const policy: Policy = { name: 'key', ratePerSecond: 10, burst: 100 };
+
+function on(bucket: string): Charge[] {
+  return [{ bucket, policy }];
+}
+
+describe('memoryLimits', () => {
+  limitStoreContract({
+    runs: 200,
+    open: () => {
+      const clock = testClock();
+      const store = memoryLimits({ now: clock.now });
+      return Promise.resolve({ store, advance: clock.advance, close: () => Promise.resolve() });
+    },
+  });
+});
+
+describe('memoryLimits of one replica of several', () => {
+  it('fills at its part of the rate, in exact thirds', () => {
+    const clock = testClock();
+    const limits = memoryLimits({ now: clock.now, replicas: 3 });
+    expect(limits.decide(on('a'), 100)).toMatchObject({ admitted: true, remaining: 0, resetSeconds: 30 });
+    clock.advance(299);
+    expect(limits.decide(on('a'), 1)).toMatchObject({ admitted: false, retryAfterSeconds: 1 });
+    clock.advance(1);
+    expect(limits.decide(on('a'), 1)).toMatchObject({ admitted: true, remaining: 0 });
+  });
+
+  it('still admits a batch of the whole burst', () => {
+    const limits = memoryLimits({ now: testClock().now, replicas: 1000 });
+    expect(limits.decide(on('a'), 100).admitted).toBe(true);
+  });
+
+  it.each([0, 1.5, 1001])('refuses to be one of %d', (replicas) => {
+    expect(() => memoryLimits({ now: Date.now, replicas })).toThrow('Replicas are 1 to 1,000.');
+  });
+});
+
+describe('memoryLimits that start empty', () => {
+  it('admit one request of a bucket at once, whatever it costs, and then the rate', () => {
+    const clock = testClock();
+    const limits = memoryLimits({ now: clock.now, startEmpty: true });
+    expect(limits.decide(on('a'), 1)).toMatchObject({ admitted: true, remaining: 0, resetSeconds: 10 });
+    expect(limits.decide(on('a'), 1)).toMatchObject({ admitted: false, retryAfterSeconds: 1 });
+    expect(limits.decide(on('b'), 100)).toMatchObject({ admitted: true, remaining: 0 });
+    clock.advance(100);
+    expect(limits.decide(on('a'), 1).admitted).toBe(true);
+    expect(limits.decide(on('a'), 1).admitted).toBe(false);
+  });
+
+  it('admit no first request above the burst', () => {
+    const limits = memoryLimits({ now: testClock().now, startEmpty: true });
+    expect(limits.decide(on('a'), 101)).toMatchObject({ admitted: false, retryAfterSeconds: 10 });
+  });
+
+  it('take a bucket they never saw for one that has been filling since they started', () => {
+    const clock = testClock();
+    const limits = memoryLimits({ now: clock.now, startEmpty: true });
+    clock.advance(2000);
+    expect(limits.decide(on('a'), 0)).toMatchObject({ remaining: 20 });
+    clock.advance(60_000);
+    expect(limits.decide(on('b'), 0)).toMatchObject({ remaining: 100 });
+    limits.reset();
+    expect(limits.decide(on('b'), 0)).toMatchObject({ remaining: 0 });
+  });
+
+  it('keep the first request of a bucket for later when another bucket refused it', () => {
+    const limits = memoryLimits({ now: testClock().now, startEmpty: true });
+    limits.decide(on('a'), 1);
+    expect(limits.decide([...on('a'), ...on('b')], 1).admitted).toBe(false);
+    expect(limits.decide(on('b'), 1).admitted).toBe(true);
+  });
+});
+
+describe('the memory of memoryLimits', () => {
+  it('forgets full buckets first, though they are not the oldest', () => {
+    const clock = testClock();
+    const limits = memoryLimits({ now: clock.now, maxBuckets: 3 });
+    limits.decide(on('drained'), 100);
+    limits.decide(on('idle'), 1);
+    limits.decide(on('half'), 50);
+    clock.advance(1000);
+    limits.decide(on('new'), 1);
+    expect(limits.size).toBe(3);
+    expect(limits.decide(on('drained'), 0)).toMatchObject({ remaining: 10 });
+    expect(limits.decide(on('half'), 0)).toMatchObject({ remaining: 60 });
+  });
+
+  it('forgets the one that is full soonest when none is', () => {
+    const limits = memoryLimits({ now: testClock().now, maxBuckets: 2 });
+    limits.decide(on('drained'), 100);
+    limits.decide(on('half'), 50);
+    limits.decide(on('drained-too'), 100);
+    expect(limits.decide(on('drained'), 1).admitted).toBe(false);
+    expect(limits.decide(on('half'), 0)).toMatchObject({ remaining: 100 });
+  });
+
+  it('holds no more than its bound, and lets idle buckets go on the way', () => {
+    const clock = testClock();
+    const limits = memoryLimits({ now: clock.now, maxBuckets: 100 });
+    for (let count = 0; count < 1000; count += 1) limits.decide(on(`n${count}`), 1);
+    expect(limits.size).toBe(100);
+    clock.advance(1000);
+    for (let count = 0; count < 60; count += 1) limits.decide(on(`m${count}`), 1);
+    expect(limits.size).toBe(60);
+  });
+
+  it('keeps nothing of refusals and of charges of 0', () => {
+    const limits = memoryLimits({ now: testClock().now });
+    limits.decide(on('a'), 101);
+    limits.decide(on('b'), 0);
+    expect(limits.size).toBe(0);
+  });
+
+  it('decides at once or throws', () => {
+    expect(() => memoryLimits({ now: Date.now }).decide([], 1)).toThrow(RangeError);
+    expect(() => memoryLimits({ now: Date.now, maxBuckets: 0 })).toThrow('At least one bucket');
+  });
+});

@@ -1,0 +1,178 @@
+import { describe, expect, it } from '@jest/globals';
+import { testClock } from '@sealgate/testing';
+import type { Charge, LimitState, LimitStore, Policy } from './limit-store.ts';
+import { memoryLimits } from './memory-limits.ts';
+import type { LimitsState } from './shared-limits.ts';
+import { sharedLimits } from './shared-limits.ts';
+
+const policy: Policy = { name: 'key', ratePerSecond: 10, burst: 100 };
+
+function on(bucket: string): Charge[] {
+  return [{ bucket, policy }];
+}
+
+/** Shared limits over a store that a test breaks, with everything they do recorded. */
+function setUp(options: { replicas?: number } = {}) {
+  const clock = testClock();
+  const inRedis = memoryLimits({ now: clock.now });
+  const asked: string[] = [];
+  let failure: Error | undefined;
+  const redis: LimitStore = {
+    charge: (charges, cost) => {
+      asked.push(charges.map(({ bucket }) => bucket).join());
+      return failure === undefined ? inRedis.charge(charges, cost) : Promise.reject(failure);
+    },
+  };
+  const states: LimitsState[] = [];
+  const lines: unknown[] = [];
+  const scheduled: { work: () => void; delayMs: number }[] = [];
+  const limits = sharedLimits({
+    redis,
+    local: memoryLimits({ now: clock.now, startEmpty: true, ...options }),
+    now: clock.now,
+    log: {
+      info: (event, fields) => lines.push(['info', event, fields]),
+      warn: (event, fields) => lines.push(['warn', event, fields]),
+    },
+    onStateChange: (state) => states.push(state),
+    schedule: (work, delayMs) => scheduled.push({ work, delayMs }),
+  });
+  const probe = async (): Promise<void> => {
+    scheduled.shift()?.work();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  const fail = (error?: Error): void => {
+    failure = error;
+  };
+  return { clock, limits, asked, states, lines, scheduled, probe, fail };
+}
+
+describe('sharedLimits', () => {
+  it('asks Redis while it answers', async () => {
+    const { limits, asked, states, lines } = setUp();
+    expect(await limits.charge(on('a'), 1)).toMatchObject({ admitted: true, remaining: 99 });
+    expect(asked).toEqual(['a']);
+    expect(states).toEqual(['shared']);
+    expect(lines).toEqual([]);
+  });
+
+  it('decides the request that meets a failure, and those that follow do not ask', async () => {
+    const { limits, asked, fail } = setUp();
+    fail(new Error('READONLY'));
+    expect(await limits.charge(on('a'), 5)).toMatchObject({ admitted: true, remaining: 0 });
+    expect(await limits.charge(on('b'), 100)).toMatchObject({ admitted: true });
+    expect(asked).toEqual(['a']);
+    expect(limits.state).toBe('local');
+  });
+
+  it('says each change once, to the log and to the callback', async () => {
+    const { clock, limits, states, lines, probe, fail } = setUp();
+    fail(new Error('OOM'));
+    await Promise.all(['a', 'b', 'c'].map((bucket) => limits.charge(on(bucket), 1)));
+    clock.advance(250);
+    await probe();
+    fail();
+    clock.advance(250);
+    await probe();
+    expect(states).toEqual(['shared', 'local', 'shared']);
+    expect(lines).toEqual([
+      ['warn', 'limits_local', { reason: 'OOM' }],
+      ['info', 'limits_shared', { awayMs: 500 }],
+    ]);
+  });
+
+  it('probes by a charge, 250 ms after the failure and after each failed probe, until Redis can write', async () => {
+    const { limits, asked, scheduled, probe, fail } = setUp();
+    fail(new Error('OOM'));
+    await limits.charge(on('a'), 1);
+    await probe();
+    await probe();
+    expect(asked).toEqual(['a', 'probe', 'probe']);
+    expect(scheduled).toMatchObject([{ delayMs: 250 }]);
+    fail();
+    await probe();
+    expect(limits.state).toBe('shared');
+    expect(scheduled).toEqual([]);
+    await limits.charge(on('a'), 1);
+    expect(asked).toEqual(['a', 'probe', 'probe', 'probe', 'a']);
+  });
+
+  it('enforces its part of the rate from an empty burst, anew after each loss', async () => {
+    const { clock, limits, probe, fail } = setUp({ replicas: 2 });
+    for (let loss = 0; loss < 2; loss += 1) {
+      fail(new Error('gone'));
+      expect((await limits.charge(on('a'), 1)).admitted).toBe(true);
+      expect(await limits.charge(on('a'), 1)).toMatchObject({ admitted: false, retryAfterSeconds: 1 });
+      clock.advance(200);
+      expect((await limits.charge(on('a'), 1)).admitted).toBe(true);
+      expect((await limits.charge(on('a'), 1)).admitted).toBe(false);
+      fail();
+      await probe();
+      expect(limits.state).toBe('shared');
+    }
+  });
+
+  it('is not told by a call from before Redis came back that it is away again', async () => {
+    const clock = testClock();
+    const late: ((error: Error) => void)[] = [];
+    const scheduled: (() => void)[] = [];
+    let hang = true;
+    const admitted: LimitState = { admitted: true, policy, remaining: 1, resetSeconds: 1, retryAfterSeconds: 0 };
+    const limits = sharedLimits({
+      redis: {
+        charge: () => (hang ? new Promise((_resolve, reject) => late.push(reject)) : Promise.resolve(admitted)),
+      },
+      local: memoryLimits({ now: clock.now, startEmpty: true }),
+      now: clock.now,
+      log: { info: () => undefined, warn: () => undefined },
+      schedule: (work) => scheduled.push(work),
+    });
+    const first = limits.charge(on('a'), 1);
+    const second = limits.charge(on('b'), 1);
+    late[0]?.(new Error('timeout'));
+    expect((await first).admitted).toBe(true);
+    hang = false;
+    scheduled[0]?.();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(limits.state).toBe('shared');
+    late[1]?.(new Error('timeout'));
+    expect((await second).admitted).toBe(true);
+    expect(limits.state).toBe('shared');
+  });
+
+  it('takes a bug of a caller for no failure of Redis', async () => {
+    const { limits, asked } = setUp();
+    await expect(limits.charge([], 1)).rejects.toThrow(RangeError);
+    expect(limits.state).toBe('shared');
+    expect(asked).toEqual([]);
+  });
+
+  it('decides locally for ever without a Redis, and never probes', async () => {
+    const clock = testClock();
+    const states: LimitsState[] = [];
+    const limits = sharedLimits({
+      local: memoryLimits({ now: clock.now, startEmpty: true }),
+      now: clock.now,
+      log: { info: () => undefined, warn: () => undefined },
+      onStateChange: (state) => states.push(state),
+      schedule: () => {
+        throw new Error('nothing to probe');
+      },
+    });
+    expect((await limits.charge(on('a'), 1)).admitted).toBe(true);
+    expect((await limits.charge(on('a'), 1)).admitted).toBe(false);
+    await expect(limits.charge([], 1)).rejects.toThrow(RangeError);
+    expect(states).toEqual(['local']);
+  });
+
+  it('stops probing when it is closed', async () => {
+    const { limits, asked, scheduled, probe, fail } = setUp();
+    fail(new Error('gone'));
+    await limits.charge(on('a'), 1);
+    limits.close();
+    await probe();
+    expect(asked).toEqual(['a']);
+    expect(scheduled).toEqual([]);
+    expect((await limits.charge(on('b'), 1)).admitted).toBe(true);
+  });
+});

@@ -1,0 +1,129 @@
+import type { Log } from '@sealgate/observability';
+import type { Charge, LimitState, LimitStore, Policy } from './limit-store.ts';
+import { faultOfCharges } from './limit-store.ts';
+import type { LocalLimits } from './memory-limits.ts';
+
+/** `shared`: Redis decides for all replicas. `local`: this process decides, at its part of the rate. */
+export type LimitsState = 'shared' | 'local';
+
+export interface SharedLimitsOptions {
+  /** Must settle within its own timeout, as `redisLimits` does. Left out: this process decides, always. */
+  readonly redis?: LimitStore;
+  /** `memoryLimits({ now, replicas, startEmpty: true })`. Not to be used by anyone else. */
+  readonly local: LocalLimits;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  /** Called at every change, and once at the start. */
+  readonly onStateChange?: (state: LimitsState) => void;
+  /** How long after a failed probe the next one is made. 250 unless said otherwise. */
+  readonly probeDelayMs?: number;
+  /** Runs something once, later. A timer that does not keep the process alive, unless given. */
+  readonly schedule?: (work: () => void, delayMs: number) => void;
+}
+
+export interface SharedLimits extends LimitStore {
+  readonly state: LimitsState;
+  /** Stops probing. */
+  close(): void;
+}
+
+/**
+ * A probe is a real charge: it proves that the script runs and that Redis can write. PING would be answered by a replica
+ * and by a Redis without memory, which refuse every charge.
+ */
+const PROBE: readonly Charge[] = [
+  { bucket: 'probe', policy: { name: 'key', ratePerSecond: 1_000_000, burst: 1_000_000 } satisfies Policy },
+];
+
+/**
+ * Redis while it answers, this process while it does not.
+ *
+ * The request that meets the failure is decided locally at once; those that follow do not ask Redis until a probe in the
+ * background succeeds. So nobody waits longer than the timeout of the Redis store, and no failure of a store becomes a 429.
+ *
+ * Each loss starts the local store anew: its buckets are empty, but for one request each. When Redis is back, what the
+ * local store knew is dropped.
+ */
+export function sharedLimits(options: SharedLimitsOptions): SharedLimits {
+  return new FallbackLimits(options);
+}
+
+function scheduleTimer(work: () => void, delayMs: number): void {
+  setTimeout(work, delayMs).unref();
+}
+
+class FallbackLimits implements SharedLimits {
+  readonly #options: SharedLimitsOptions;
+  readonly #redis: LimitStore | undefined;
+  readonly #local: LocalLimits;
+  #state: LimitsState;
+  #lostAtMs = 0;
+  #closed = false;
+  /** Counts the times Redis came back, so that a call begun before tells nothing about the time after. */
+  #era = 0;
+
+  constructor(options: SharedLimitsOptions) {
+    this.#options = options;
+    this.#redis = options.redis;
+    this.#local = options.local;
+    this.#state = options.redis === undefined ? 'local' : 'shared';
+    options.local.reset();
+    options.onStateChange?.(this.#state);
+  }
+
+  get state(): LimitsState {
+    return this.#state;
+  }
+
+  charge(charges: readonly Charge[], cost: number): Promise<LimitState> {
+    if (this.#redis === undefined || this.#state === 'local') return this.#local.charge(charges, cost);
+    // Told apart from a failing store before it is asked: a bug of a caller must not open the breaker.
+    const fault = faultOfCharges(charges, cost);
+    if (fault !== undefined) return Promise.reject(fault);
+    const era = this.#era;
+    return this.#redis.charge(charges, cost).then(undefined, (error: unknown) => {
+      if (this.#state === 'shared' && era === this.#era) this.#goLocal(error);
+      return this.#local.charge(charges, cost);
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  #goLocal(error: unknown): void {
+    this.#lostAtMs = this.#options.now();
+    this.#local.reset();
+    this.#change('local');
+    this.#options.log.warn('limits_local', { reason: error instanceof Error ? error.message : String(error) });
+    this.#probeLater();
+  }
+
+  #goShared(): void {
+    this.#era += 1;
+    this.#local.reset();
+    this.#change('shared');
+    this.#options.log.info('limits_shared', { awayMs: this.#options.now() - this.#lostAtMs });
+  }
+
+  #change(state: LimitsState): void {
+    this.#state = state;
+    this.#options.onStateChange?.(state);
+  }
+
+  #probeLater(): void {
+    const { schedule = scheduleTimer, probeDelayMs = 250 } = this.#options;
+    schedule(() => this.#probe(), probeDelayMs);
+  }
+
+  #probe(): void {
+    if (this.#closed || this.#redis === undefined) return;
+    this.#redis.charge(PROBE, 1).then(
+      () => {
+        if (!this.#closed) this.#goShared();
+      },
+      () => this.#probeLater(),
+    );
+  }
+}

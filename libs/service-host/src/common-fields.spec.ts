@@ -1,0 +1,135 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { TokenHashes } from '@sealgate/auth';
+import {
+  checkConfigTable,
+  configTable,
+  ledgerFaults,
+  ledgerFields,
+  listenerFaults,
+  listenerFields,
+  loadConfig,
+  storeFields,
+} from './index.ts';
+
+const SECRETS = `a:${'s'.repeat(32)}`;
+const stores = { DATABASE_URL: 'postgresql://u@h/d', SERVER_SECRETS: SECRETS };
+const hash = 'ab'.repeat(32);
+
+describe('the common fields', () => {
+  it('start a service on loopback with nothing set', () => {
+    const config = loadConfig(listenerFields, {});
+    expect(config).toMatchObject({
+      host: '127.0.0.1',
+      opsHost: '127.0.0.1',
+      adminHost: '127.0.0.1',
+      adminPort: undefined,
+    });
+    expect(config.adminTokenHashes.size).toBe(0);
+    expect(config).toMatchObject({ tlsTerminatedUpstream: false, trustProxy: false, logLevel: 'info' });
+  });
+
+  it('have no default for secrets', () => {
+    expect(() => loadConfig(storeFields, {})).toThrow(/DATABASE_URL: is required\n- SERVER_SECRETS: is required/);
+    expect(loadConfig(storeFields, stores)).toMatchObject({
+      redisUrl: undefined,
+      replicas: 1,
+      databasePreparedStatements: true,
+    });
+  });
+
+  it('never show a secret that is malformed', () => {
+    const env = { DATABASE_URL: 'hunter2', REDIS_URL: 'hunter2', SERVER_SECRETS: 'hunter2' };
+    const attempt = () => loadConfig({ ...listenerFields, ...storeFields }, { ...env, ADMIN_TOKEN_HASHES: 'hunter2' });
+    expect(attempt).toThrow(/DATABASE_URL.*\n.*REDIS_URL.*\n.*SERVER_SECRETS/);
+    expect(attempt).not.toThrow(/hunter2/);
+  });
+
+  it('read hashes of tokens', () => {
+    const { adminTokenHashes } = loadConfig(listenerFields, {
+      ADMIN_TOKEN_HASHES: `${hash}, ${hash.replace('ab', 'cd')}`,
+    });
+    expect(adminTokenHashes).toBeInstanceOf(TokenHashes);
+    expect(adminTokenHashes.size).toBe(2);
+  });
+
+  it.each<[string, unknown]>([
+    ['false', false],
+    ['1', 1],
+    ['loopback', ['loopback']],
+    ['10.0.0.0/8, fd00::/8,192.0.2.1', ['10.0.0.0/8', 'fd00::/8', '192.0.2.1']],
+  ])('trust the proxies of TRUST_PROXY=%s', (text, trusted) => {
+    expect(loadConfig(listenerFields, { TRUST_PROXY: text }).trustProxy).toEqual(trusted);
+  });
+
+  it.each(['true', 'all', '10.0.0.0/33', '::/129', '10.0.0', '10.0.0.0/8/8', '10.0.0.1,', '-1'])(
+    'trust nobody for TRUST_PROXY=%s',
+    (text) => {
+      expect(() => loadConfig(listenerFields, { TRUST_PROXY: text })).toThrow(/TRUST_PROXY: must be false/);
+    },
+  );
+
+  it.each(['', 'has space', 'has+plus', 'ends/', 'x'.repeat(201)])('refuse the ledger origin "%s"', (text) => {
+    expect(() => loadConfig(ledgerFields, { LEDGER_ORIGIN: text })).toThrow(/LEDGER_ORIGIN/);
+  });
+
+  it('want the two TLS files together', () => {
+    const load = (env: Record<string, string>) => loadConfig(listenerFields, env, { check: listenerFaults });
+    expect(() => load({ TLS_CERT_FILE: 'c' })).toThrow('TLS_CERT_FILE, TLS_KEY_FILE: must be set together');
+    expect(load({ TLS_CERT_FILE: 'c', TLS_KEY_FILE: 'k' }).tlsKeyFile).toBe('k');
+  });
+
+  it('want a key where checkpoints are signed, and only there', () => {
+    const load = (env: Record<string, string>) =>
+      loadConfig(
+        ledgerFields,
+        { LEDGER_ORIGIN: 'ledger.example', LEDGER_INTEGRATOR: 'true', ...env },
+        { check: ledgerFaults },
+      );
+    expect(() => load({})).toThrow('LEDGER_SIGNING_KEY: is required where LEDGER_INTEGRATOR is true');
+    expect(() => load({ LEDGER_SIGNING_KEY: 'hunter2' })).toThrow('LEDGER_SIGNING_KEY: must begin with PRIVATE+KEY+');
+    expect(() => load({ LEDGER_DRIVER: 'fabric' })).toThrow(
+      'LEDGER_INTEGRATOR: only the embedded ledger is built here',
+    );
+    expect(load({ LEDGER_SIGNING_KEY: 'PRIVATE+KEY+n+h+k' }).ledgerDriver).toBe('embedded');
+  });
+});
+
+describe('the table of a README', () => {
+  const fields = { ...listenerFields, ...storeFields };
+  const folder = mkdtempSync(join(tmpdir(), 'config-table-'));
+  const path = join(folder, 'README.md');
+
+  it('has a row for each variable, and no secret', () => {
+    const rows = configTable(fields).split('\n');
+    expect(rows).toHaveLength(2 + Object.keys(fields).length);
+    expect(rows).toContain('| `PORT` | Port of the public listener. | a whole number from 0 to 65535 | `8080` |');
+    expect(rows.find((row) => row.includes('`SERVER_SECRETS`'))).toMatch(/; secret \| required \|$/);
+    expect(rows.find((row) => row.includes('`REDIS_URL`'))).toMatch(/; secret \| none \|$/);
+  });
+
+  it('is checked whatever the width of its columns', () => {
+    writeFileSync(path, '# X\n\n<!-- config:begin -->\n<!-- config:end -->\n\nMore.\n');
+    expect(() => checkConfigTable(path, fields, { write: false })).toThrow(/stale.*no row/);
+    checkConfigTable(path, fields, { write: true });
+    writeFileSync(
+      path,
+      readFileSync(path, 'utf8')
+        .replaceAll('| `', '|    `')
+        .replace('| - |', '| ------ |')
+        .replaceAll('|    `', '|  `'),
+    );
+    expect(() => checkConfigTable(path, fields, { write: false })).not.toThrow();
+    expect(readFileSync(path, 'utf8')).toMatch(/^# X\n[^]*More\.\n$/);
+    writeFileSync(path, readFileSync(path, 'utf8').replace('8080', '8088'));
+    expect(() => checkConfigTable(path, fields, { write: false })).toThrow(/stale.*8088.*8080/);
+  });
+
+  it('needs a place', () => {
+    writeFileSync(path, '# X\n');
+    expect(() => checkConfigTable(path, fields, { write: false })).toThrow(/no place for the table/);
+    rmSync(folder, { recursive: true });
+  });
+});

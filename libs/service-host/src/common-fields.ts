@@ -1,0 +1,167 @@
+import { ServerSecrets, TokenHashes } from '@sealgate/auth';
+import { LOG_LEVELS } from '@sealgate/observability';
+import { booleanField, choiceField, customField, integerField, textField, urlField } from './config-field.ts';
+import { parseTrustProxy } from './trust-proxy.ts';
+
+const port = { min: 0, max: 65_535 } as const;
+
+/** What every service says about its listeners: spread it into the fields of a surface. */
+export const listenerFields = {
+  port: integerField({ ...port, name: 'PORT', description: 'Port of the public listener.', default: 8080 }),
+  host: textField({ name: 'HOST', description: 'Address of the public listener.', default: '127.0.0.1' }),
+  opsPort: integerField({ ...port, name: 'OPS_PORT', description: 'Port for probes and scrapers.', default: 8081 }),
+  opsHost: textField({ name: 'OPS_HOST', description: 'Address for probes and scrapers.', default: '127.0.0.1' }),
+  adminPort: integerField({
+    ...port,
+    name: 'ADMIN_PORT',
+    description: 'Port of the admin listener, which is off unless this is set.',
+    default: undefined,
+  }),
+  adminHost: textField({ name: 'ADMIN_HOST', description: 'Address of the admin listener.', default: '127.0.0.1' }),
+  adminTokenHashes: customField({
+    name: 'ADMIN_TOKEN_HASHES',
+    description: 'Who may use the admin listener; without any, each of its paths is a 404.',
+    form: 'SHA-256 hashes in hex, separated by commas',
+    isSecret: true,
+    fallback: { value: TokenHashes.parse(''), shown: 'none' },
+    parse: (text) => TokenHashes.parse(text),
+  }),
+  tlsCertFile: textField({
+    name: 'TLS_CERT_FILE',
+    description: 'PEM certificate chain of the public listener, read again when it changes.',
+    default: undefined,
+  }),
+  tlsKeyFile: textField({ name: 'TLS_KEY_FILE', description: 'PEM key of that certificate.', default: undefined }),
+  tlsTerminatedUpstream: booleanField({
+    name: 'TLS_TERMINATED_UPSTREAM',
+    description: 'Whether a proxy in front speaks TLS; needed to listen off loopback without a certificate.',
+    default: false,
+  }),
+  trustProxy: customField({
+    name: 'TRUST_PROXY',
+    description: 'Whose X-Forwarded-For and X-Forwarded-Proto are believed.',
+    form: '`false`, a number of hops, or addresses and subnets separated by commas',
+    fallback: { value: false, shown: '`false`' },
+    parse: parseTrustProxy,
+  }),
+  drainDelayMs: integerField({
+    name: 'DRAIN_DELAY_MS',
+    description: 'How long a stopping service goes on listening, so that load balancers see that it is not ready.',
+    min: 0,
+    max: 60_000,
+    default: 0,
+  }),
+  drainTimeoutMs: integerField({
+    name: 'DRAIN_TIMEOUT_MS',
+    description: 'How long a stopping service waits for requests in flight.',
+    min: 0,
+    max: 300_000,
+    default: 20_000,
+  }),
+  logLevel: choiceField({
+    name: 'LOG_LEVEL',
+    description: 'The least urgent lines that are logged.',
+    choices: LOG_LEVELS,
+    default: 'info',
+  }),
+};
+
+/** What a service says about where its data lives. */
+export const storeFields = {
+  databaseUrl: urlField({
+    name: 'DATABASE_URL',
+    description: 'PostgreSQL under the role of run time, which changes no tables.',
+    protocols: ['postgres:', 'postgresql:'],
+    isSecret: true,
+  }),
+  databasePreparedStatements: booleanField({
+    name: 'DATABASE_PREPARED_STATEMENTS',
+    description: 'Whether statements are prepared; `false` behind a PgBouncer that cannot.',
+    default: true,
+  }),
+  redisUrl: urlField({
+    name: 'REDIS_URL',
+    description: 'Redis, which makes things faster and shares limits; the service is right without it.',
+    protocols: ['redis:', 'rediss:'],
+    isSecret: true,
+    default: undefined,
+  }),
+  replicas: integerField({
+    name: 'REPLICAS',
+    description: 'How many processes share the limits while Redis is away.',
+    min: 1,
+    max: 1000,
+    default: 1,
+  }),
+  serverSecrets: customField({
+    name: 'SERVER_SECRETS',
+    description: 'Secrets behind fingerprints, derived ids and cursors: the first makes, all check.',
+    form: '`id:value` pairs separated by commas, each value at least 32 characters',
+    isSecret: true,
+    parse: (text) => ServerSecrets.parse(text),
+  }),
+};
+
+/** What a service says about the ledger it writes to. */
+export const ledgerFields = {
+  ledgerDriver: choiceField({
+    name: 'LEDGER_DRIVER',
+    description: 'Which ledger is written to.',
+    choices: ['embedded', 'fabric'],
+    default: 'embedded',
+  }),
+  ledgerOrigin: customField({
+    name: 'LEDGER_ORIGIN',
+    description: 'Name of the ledger in checkpoints; the origin of a channel is this, a slash and the channel.',
+    form: 'a host name, with a path or without',
+    parse: (text) => {
+      // What a C2SP key name forbids (spaces and pluses), and what would be mistaken for the separator.
+      if (!/^[\x21-\x2a\x2c-\x7e]{1,200}$/.test(text) || text.endsWith('/')) throw new Error('must be a name');
+      return text;
+    },
+  }),
+  ledgerIntegrator: booleanField({
+    name: 'LEDGER_INTEGRATOR',
+    description: 'Whether this process builds the tree and signs checkpoints.',
+    default: false,
+  }),
+  ledgerSigningKey: customField<string | undefined>({
+    name: 'LEDGER_SIGNING_KEY',
+    description: 'The key that signs checkpoints; only the integrator has it.',
+    form: '`PRIVATE+KEY+name+hash+key` (C2SP signed notes)',
+    isSecret: true,
+    fallback: { value: undefined, shown: 'none' },
+    parse: (text) => {
+      if (!text.startsWith('PRIVATE+KEY+')) throw new Error('must begin with PRIVATE+KEY+');
+      return text;
+    },
+  }),
+  checkpointDir: textField({
+    name: 'CHECKPOINT_DIR',
+    description: 'Folder outside the database where every checkpoint is kept too.',
+    default: undefined,
+  }),
+};
+
+/** Faults of the TLS variables that only show when they are seen together; for `check` of `loadConfig`. */
+export function listenerFaults(config: {
+  readonly tlsCertFile: string | undefined;
+  readonly tlsKeyFile: string | undefined;
+}): string[] {
+  const { tlsCertFile, tlsKeyFile } = config;
+  if ((tlsCertFile === undefined) === (tlsKeyFile === undefined)) return [];
+  return ['TLS_CERT_FILE, TLS_KEY_FILE: must be set together'];
+}
+
+/** Faults of the ledger variables that only show when they are seen together; for `check` of `loadConfig`. */
+export function ledgerFaults(config: {
+  readonly ledgerIntegrator: boolean;
+  readonly ledgerSigningKey: string | undefined;
+  readonly ledgerDriver: 'embedded' | 'fabric';
+}): string[] {
+  if (!config.ledgerIntegrator) return [];
+  if (config.ledgerDriver !== 'embedded') return ['LEDGER_INTEGRATOR: only the embedded ledger is built here'];
+  return config.ledgerSigningKey === undefined
+    ? ['LEDGER_SIGNING_KEY: is required where LEDGER_INTEGRATOR is true']
+    : [];
+}

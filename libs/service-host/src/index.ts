@@ -1,0 +1,29 @@
+export {
+  booleanField,
+  choiceField,
+  customField,
+  integerField,
+  textField,
+  urlField,
+  type Config,
+  type ConfigField,
+  type ConfigFields,
+  type ValueOf,
+} from './config-field.ts';
+export { ConfigError, loadConfig, type Environment, type LoadOptions } from './load-config.ts';
+export { checkConfigTable, configTable } from './config-table.ts';
+export { ledgerFaults, ledgerFields, listenerFaults, listenerFields, storeFields } from './common-fields.ts';
+export type { TrustedProxies } from './trust-proxy.ts';
+export { isLoopback, type ServedApp } from './listener.ts';
+export type { Own } from './owner.ts';
+export { StartError } from './start-error.ts';
+export {
+  startService,
+  type Composition,
+  type HealthCheck,
+  type HostConfig,
+  type RunningService,
+  type ServiceHealth,
+  type ServiceOptions,
+} from './start-service.ts';
+export { main, runService, type RunOptions } from './run-service.ts';

@@ -1,0 +1,86 @@
+import type { ServiceLog } from '@sealgate/observability';
+import { ConfigError } from './load-config.ts';
+import { StartError } from './start-error.ts';
+import { startService, type ServiceOptions } from './start-service.ts';
+
+export interface RunOptions extends Omit<ServiceOptions, 'log'> {
+  readonly log: ServiceLog;
+}
+
+/** The signals that ask a service to stop. */
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+/**
+ * Runs a service until it is told to stop, and then ends the process: 0 after SIGTERM or SIGINT, 1 when it could not start
+ * or has met a bug (an unhandled rejection, an uncaught exception), which is logged once. A second signal does not wait.
+ */
+export async function runService(options: RunOptions): Promise<void> {
+  const { name, log } = options;
+  let isCrashing = false;
+  const crash = (event: string, error: unknown) => {
+    if (isCrashing) return;
+    isCrashing = true;
+    log.error(event, { name, stack: stackOf(error) });
+    void exitAfter(log, 1);
+  };
+  process.on('uncaughtException', (error) => crash('uncaught_exception', error));
+  process.on('unhandledRejection', (reason) => crash('unhandled_rejection', reason));
+  const stopAsked = new Promise<undefined>((resolve) => {
+    let signals = 0;
+    const onSignal = () => {
+      signals += 1;
+      if (signals > 1) process.exit(1);
+      resolve(undefined);
+    };
+    for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
+  });
+  try {
+    const service = await Promise.race([startService(options), stopAsked]);
+    // Told to stop while it still started: nothing has been promised to anybody yet.
+    if (service === undefined) return await exitAfter(log, 0);
+    await stopAsked;
+    await service.stop();
+    await exitAfter(log, 0);
+  } catch (error) {
+    await failStart({ name, log, error });
+  }
+}
+
+/**
+ * The frame of a `main.ts`: whatever stops a service from starting becomes one message on stderr and exit code 1. A fault
+ * of the configuration or the machine is told without a stack, since there is no bug to look for.
+ */
+export function main(name: string, run: () => Promise<void>): void {
+  run().catch((error: unknown) => {
+    process.stderr.write(`${name}: ${isForOperators(error) ? error.message : stackOf(error)}\n`);
+    process.exitCode = 1;
+    // Something that was opened before the failure may keep the process alive.
+    setTimeout(() => process.exit(1), 100).unref();
+  });
+}
+
+async function failStart(failure: { name: string; log: ServiceLog; error: unknown }): Promise<void> {
+  const { name, log, error } = failure;
+  if (isForOperators(error)) {
+    process.stderr.write(`${name}: ${error.message}\n`);
+  } else {
+    log.error('start_failed', { name, stack: stackOf(error) });
+    process.stderr.write(`${name}: could not start: ${error instanceof Error ? error.message : 'unknown'}\n`);
+  }
+  await exitAfter(log, 1);
+}
+
+async function exitAfter(log: ServiceLog, code: number): Promise<void> {
+  await log.flush();
+  process.exit(code);
+}
+
+function isForOperators(error: unknown): error is Error {
+  return error instanceof ConfigError || error instanceof StartError;
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error
+    ? (error.stack ?? error.message)
+    : `Something that is no Error was thrown: ${typeof error}`;
+}

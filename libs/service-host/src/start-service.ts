@@ -1,0 +1,199 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Log } from '@sealgate/observability';
+import { isLoopback, listen, type Listener, type ServedApp } from './listener.ts';
+import { Owner, type Own } from './owner.ts';
+import { StartError } from './start-error.ts';
+import { followTlsFiles, readTlsFiles, type TlsMaterial } from './tls-files.ts';
+
+/** How a part of a service is, as the ops listener answers it. */
+export interface ServiceHealth {
+  readonly ok: boolean;
+  readonly body?: object;
+}
+
+export type HealthCheck = () => ServiceHealth | Promise<ServiceHealth>;
+
+/** What `listenerFields` makes of the environment, as far as the host looks at it. */
+export interface HostConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly opsHost: string;
+  readonly opsPort: number;
+  readonly adminHost: string;
+  readonly adminPort: number | undefined;
+  readonly tlsCertFile: string | undefined;
+  readonly tlsKeyFile: string | undefined;
+  readonly tlsTerminatedUpstream: boolean;
+  readonly drainDelayMs: number;
+  readonly drainTimeoutMs: number;
+}
+
+/** What a service is made of once everything it needs is open. */
+export interface Composition {
+  readonly publicApp: ServedApp;
+  /** Opened only where ADMIN_PORT is set. */
+  readonly adminApp?: ServedApp;
+  /** Whether it may be given traffic. Asked only while it runs; must end within its own deadline. */
+  readonly ready: HealthCheck;
+  /** Whether it has finished starting; absent, it has once it is composed. */
+  readonly startup?: HealthCheck;
+}
+
+export interface ServiceOptions {
+  readonly name: string;
+  readonly config: HostConfig;
+  readonly log: Log;
+  /** Makes the ops listener's app, with the checks of the host: `opsApp` of the http library with metrics added. */
+  readonly opsApp: (checks: { readonly ready: HealthCheck; readonly startup: HealthCheck }) => ServedApp;
+  /** Opens everything and registers how to let it go. Whatever it has registered is released when it throws. */
+  readonly compose: (own: Own) => Promise<Composition>;
+  /** How long each release may take. */
+  readonly releaseTimeoutMs?: number;
+  /** How often the TLS files are looked at. */
+  readonly tlsPollMs?: number;
+}
+
+/** A service that is up. */
+export interface RunningService {
+  readonly publicUrl: string;
+  readonly opsUrl: string;
+  readonly adminUrl: string | undefined;
+  /** Not ready, drain, close HTTP, release in reverse. Never rejects; a second call waits for the first. */
+  stop(): Promise<void>;
+}
+
+const RELEASE_TIMEOUT_MS = 5_000;
+const TLS_POLL_MS = 5_000;
+
+/**
+ * Brings a service up: first the ops listener, so that probes are answered while the rest starts, then what `compose`
+ * opens, then the public and the admin listener.
+ * @throws StartError when an operator can mend it, else whatever `compose` threw. Nothing stays open then.
+ */
+export async function startService(options: ServiceOptions): Promise<RunningService> {
+  const host = new Host(options);
+  try {
+    return await host.start();
+  } catch (error) {
+    await host.stop();
+    throw error;
+  }
+}
+
+type Phase = 'starting' | 'running' | 'draining';
+
+class Host {
+  readonly #options: ServiceOptions;
+  readonly #owner: Owner;
+  readonly #traffic: Listener[] = [];
+  #ops: Listener | undefined;
+  #composition: Composition | undefined;
+  #phase: Phase = 'starting';
+  #stopped: Promise<void> | undefined;
+
+  constructor(options: ServiceOptions) {
+    this.#options = options;
+    this.#owner = new Owner(options.log, options.releaseTimeoutMs ?? RELEASE_TIMEOUT_MS);
+  }
+
+  async start(): Promise<RunningService> {
+    const { config, log, compose, name } = this.#options;
+    requireTls(config);
+    const tls = await tlsOf(config);
+    const { opsHost, opsPort } = config;
+    const checks = { ready: () => this.#ready(), startup: () => this.#startup() };
+    const app = this.#options.opsApp(checks);
+    this.#ops = await listen({ app, host: opsHost, port: opsPort, portVariable: 'OPS_PORT' });
+    this.#composition = await compose(this.#owner.own);
+    const open = await this.#openTraffic(this.#composition, tls);
+    this.#phase = 'running';
+    const addresses = { publicUrl: open.publicUrl, opsUrl: this.#ops.url, adminUrl: open.adminUrl };
+    log.info('service_started', { name, ...addresses });
+    return { ...addresses, stop: () => this.stop() };
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #openTraffic({ publicApp, adminApp }: Composition, tls: TlsMaterial | undefined) {
+    const { config } = this.#options;
+    const { host, port, adminHost, adminPort } = config;
+    const open = async (options: Parameters<typeof listen>[0]) => {
+      const listener = await listen(options);
+      this.#traffic.push(listener);
+      this.#followTls(listener, options.tls);
+      return listener.url;
+    };
+    const publicUrl = await open({ app: publicApp, host, port, portVariable: 'PORT', tls });
+    if (adminPort === undefined || adminApp === undefined) return { publicUrl, adminUrl: undefined };
+    // On loopback there is nothing to protect, and no name that a certificate could be for.
+    const adminTls = isLoopback(adminHost) ? undefined : tls;
+    const admin = { app: adminApp, host: adminHost, port: adminPort, portVariable: 'ADMIN_PORT', tls: adminTls };
+    return { publicUrl, adminUrl: await open(admin) };
+  }
+
+  #followTls(listener: Listener, current: TlsMaterial | undefined): void {
+    const { config, log, tlsPollMs = TLS_POLL_MS } = this.#options;
+    const files = tlsFilesOf(config);
+    const { server } = listener;
+    if (current === undefined || files === undefined) return;
+    const secure = { setSecureContext: (material: TlsMaterial) => server.setSecureContext?.(material) };
+    this.#owner.own('tls files', followTlsFiles(files, { server: secure, current, pollMs: tlsPollMs, log }));
+  }
+
+  async #stop(): Promise<void> {
+    const { config, log, name } = this.#options;
+    const wasRunning = this.#phase === 'running';
+    this.#phase = 'draining';
+    if (wasRunning) {
+      log.info('service_stopping', { name });
+      for (const listener of this.#traffic) listener.drain();
+      await delay(config.drainDelayMs);
+    }
+    await Promise.all(this.#traffic.map((listener) => listener.close(config.drainTimeoutMs)));
+    await this.#ops?.close(0);
+    await this.#owner.releaseAll();
+    if (wasRunning) log.info('service_stopped', { name });
+  }
+
+  #ready(): ServiceHealth | Promise<ServiceHealth> {
+    if (this.#phase !== 'running' || this.#composition === undefined) return unavailable(this.#phase);
+    return this.#composition.ready();
+  }
+
+  #startup(): ServiceHealth | Promise<ServiceHealth> {
+    if (this.#phase === 'starting' || this.#composition === undefined) return unavailable('starting');
+    return this.#composition.startup?.() ?? { ok: true };
+  }
+}
+
+function unavailable(phase: Phase): ServiceHealth {
+  return { ok: false, body: { status: phase } };
+}
+
+function requireTls(config: HostConfig): void {
+  const { host, adminHost, adminPort, tlsTerminatedUpstream } = config;
+  if (tlsFilesOf(config) !== undefined || tlsTerminatedUpstream) return;
+  const exposed = !isLoopback(host)
+    ? 'HOST'
+    : adminPort !== undefined && !isLoopback(adminHost)
+      ? 'ADMIN_HOST'
+      : undefined;
+  if (exposed === undefined) return;
+  throw new StartError(
+    `${exposed} can be reached from other machines: set TLS_CERT_FILE and TLS_KEY_FILE, or TLS_TERMINATED_UPSTREAM=true behind a proxy that speaks TLS.`,
+  );
+}
+
+function tlsFilesOf({ tlsCertFile, tlsKeyFile }: HostConfig) {
+  return tlsCertFile === undefined || tlsKeyFile === undefined
+    ? undefined
+    : { certFile: tlsCertFile, keyFile: tlsKeyFile };
+}
+
+async function tlsOf(config: HostConfig): Promise<TlsMaterial | undefined> {
+  const files = tlsFilesOf(config);
+  return files === undefined ? undefined : readTlsFiles(files);
+}

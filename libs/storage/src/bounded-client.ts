@@ -1,0 +1,145 @@
+import { Client, type ClientConfig, Query, type QueryResult } from 'pg';
+import { requestCancel } from './cancel-request.ts';
+import type { Statement } from './database.ts';
+import { NeverSentError } from './database-errors.ts';
+
+/** A connection that rested this long is looked at again before it is trusted with a statement. */
+const TRUSTED_REST_MS = 10;
+
+/** What pg keeps of the server's BackendKeyData; its types leave it out. */
+interface BackendKey {
+  readonly processID: number | null;
+  readonly secretKey: number | null;
+}
+
+/** What else pg reads from a query: it prepares one that has a name. Its types leave these out. */
+interface NamedQuery extends Query {
+  name?: string | undefined;
+  binary?: boolean | undefined;
+}
+
+export interface BoundedClientOptions extends ClientConfig {
+  readonly connectTimeoutMs: number;
+}
+
+/**
+ * One connection whose every use has an end: while it is leased a timer runs, and when that fires the connection is
+ * destroyed, which fails the statement on it. It never goes back to the pool in an unknown state.
+ */
+export class BoundedClient extends Client {
+  /** Why the connection is of no more use; undefined while it is sound. */
+  broken: Error | undefined;
+  leased = true;
+
+  readonly #connectTimeoutMs: number;
+  #timer: NodeJS.Timeout | undefined;
+  #grace: NodeJS.Immediate | undefined;
+  #restingSince = Infinity; // A new connection has not rested yet.
+  #asking = false;
+  #onQuiet: (() => void) | undefined;
+  #onBroken: ((error: Error) => void) | undefined;
+
+  constructor(options: BoundedClientOptions) {
+    super({ ...options, connectionTimeoutMillis: options.connectTimeoutMs });
+    this.#connectTimeoutMs = options.connectTimeoutMs;
+    this.on('error', (error) => this.#breaks(error)); // Without a listener the process would crash.
+    this.on('drain', () => this.#quiet());
+  }
+
+  /** Gives the connection `ms` from now; a lease that was running is replaced. */
+  leaseFor(ms: number): void {
+    this.#endTimers();
+    this.leased = true;
+    this.#timer = setTimeout(lastChance, ms, this);
+  }
+
+  endLease(): void {
+    this.#endTimers();
+    this.leased = false;
+    this.#onBroken = undefined;
+    this.#restingSince = performance.now();
+  }
+
+  /** Called when the timer has fired: an answer that arrived while this process was busy elsewhere still counts. */
+  grantLastChance(): void {
+    this.#grace = setImmediate(() => {
+      const { processID, secretKey } = this as unknown as BackendKey;
+      this.destroy(Object.assign(new Error('The deadline has passed.'), { code: 'ETIMEDOUT' }));
+      if (processID === null || secretKey === null) return;
+      const { host, port, ssl } = this;
+      requestCancel({ host, port, ssl, processId: processID, secretKey }, this.#connectTimeoutMs);
+    });
+  }
+
+  /** Cuts the connection at once; a statement that runs on it fails with `error`. */
+  destroy(error: Error): void {
+    this.#breaks(error);
+    this.connection.stream.destroy(error);
+  }
+
+  /** False after a long rest, in which the other side may have gone without this process having noticed. */
+  isFresh(): boolean {
+    return performance.now() - this.#restingSince < TRUSTED_REST_MS && this.isOpen();
+  }
+
+  /** False when the other side is known to have gone. */
+  isOpen(): boolean {
+    const { stream } = this.connection;
+    return this.broken === undefined && stream.writable && stream.readable;
+  }
+
+  /**
+   * pg's `query`. The query object is made here because pg would copy a plain one property by property, which costs as
+   * much as all the rest of sending it.
+   */
+  ask({ name, text, values }: Statement): Promise<QueryResult> {
+    if (this.broken !== undefined) return Promise.reject(new NeverSentError(this.broken));
+    this.#asking = true;
+    return new Promise((resolve, reject) => {
+      const query: NamedQuery = new Query(text, values as unknown[] | undefined, (error, result) => {
+        if (error) reject(error);
+        else resolve(result);
+      });
+      query.name = name;
+      this.query(query);
+    });
+  }
+
+  /** Resolves when the server waits for the next statement, or when the connection broke. */
+  settled(): Promise<void> {
+    if (!this.#asking || this.broken !== undefined) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#onQuiet = resolve;
+    });
+  }
+
+  /** `listener` hears once if the connection breaks before the lease ends. */
+  whenBroken(listener: (error: Error) => void): void {
+    if (this.broken !== undefined) listener(this.broken);
+    else this.#onBroken = listener;
+  }
+
+  #breaks(error: Error): void {
+    if (this.broken !== undefined) return;
+    this.broken = error;
+    this.#endTimers();
+    this.#onBroken?.(error);
+    this.#quiet();
+  }
+
+  #quiet(): void {
+    this.#asking = false;
+    this.#onQuiet?.();
+    this.#onQuiet = undefined;
+  }
+
+  #endTimers(): void {
+    clearTimeout(this.#timer);
+    clearImmediate(this.#grace);
+  }
+}
+
+/** One function for all timers, so that arming one allocates no closure. */
+function lastChance(client: BoundedClient): void {
+  client.grantLastChance();
+}

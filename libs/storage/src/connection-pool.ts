@@ -1,0 +1,166 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Pool, type PoolClient } from 'pg';
+import { BoundedClient } from './bounded-client.ts';
+import type { DatabaseOptions } from './database.ts';
+import { connectFailure } from './database-errors.ts';
+import { DatabaseUnavailableError } from './database-unavailable-error.ts';
+import { freshPoll } from './loop-turns.ts';
+
+const IDLE_TIMEOUT_MS = 60_000;
+const KEEP_ALIVE_DELAY_MS = 10_000;
+/** Callers that may wait for a connection at a time; the next one is refused at once. */
+const MAX_WAITING = 2_000;
+/** Timers that differ by less are the same timer. */
+const TIMER_PRECISION_MS = 1;
+const CLOSE_POLL_MS = 5;
+/** How long goodbyes to the server may take. */
+const GOODBYE_MS = 500;
+
+/** A leased connection; `release(true)` closes it instead of giving it back. */
+export type LeasedClient = BoundedClient & PoolClient;
+
+export interface ConnectionPool {
+  readonly pool: Pool;
+  /**
+   * A sound connection, leased until `endsAt` (a moment of `performance.now()`).
+   *
+   * @throws DatabaseUnavailableError with `sent: false`, at `endsAt` at the latest.
+   */
+  lease(endsAt: number): Promise<LeasedClient>;
+  close(): Promise<void>;
+}
+
+/** pg's pool with every wait bounded, and with no trust in idle connections once one of them has been cut. */
+export function openPool(options: DatabaseOptions): ConnectionPool {
+  const clients = new Set<BoundedClient>();
+  const pool = makePool(options);
+
+  const suspectIdle = (cause: Error): void => {
+    for (const client of clients) {
+      if (!client.leased && client.broken === undefined) client.destroy(new SuspectedError(cause));
+    }
+  };
+  // The pool makes its clients from the class it was given.
+  const bounded = (client: PoolClient): LeasedClient => client as LeasedClient;
+
+  pool.on('connect', (client) => {
+    clients.add(bounded(client));
+    client.once('end', () => clients.delete(bounded(client)));
+    client.on('error', suspectIdle);
+  });
+  pool.on('acquire', (client) => bounded(client).leaseFor(options.deadlineMs));
+  pool.on('release', (_error, client) => {
+    bounded(client).endLease();
+    // Nobody may get a connection with somebody else's transaction on it.
+    if (client.getTransactionStatus() !== 'I') void client.end();
+  });
+  pool.on('error', (error) => {
+    if (!(error instanceof SuspectedError)) options.onIdleError?.(error);
+  });
+
+  const lease = (endsAt: number): Promise<LeasedClient> =>
+    new Promise((resolve, reject) => {
+      const waitMs = endsAt - performance.now();
+      take({ pool, waitMs, poolLimitMs: options.deadlineMs }, (error, client) => {
+        if (client === undefined) return reject(error);
+        const leased = bounded(client);
+        return resolve(leased.isFresh() ? ready(leased, endsAt) : lookedAt(leased, endsAt));
+      });
+    });
+
+  /** The pool gave every lease the same time; one that waited, or asked for another, gets what is left. */
+  const ready = (client: LeasedClient, endsAt: number): LeasedClient => {
+    const leftMs = endsAt - performance.now();
+    if (Math.abs(leftMs - options.deadlineMs) > TIMER_PRECISION_MS) client.leaseFor(leftMs);
+    return client;
+  };
+
+  const lookedAt = async (client: LeasedClient, endsAt: number): Promise<LeasedClient> => {
+    await freshPoll();
+    if (client.isOpen()) return ready(client, endsAt);
+    client.release(true);
+    return lease(endsAt);
+  };
+
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => (closed ??= closePool(pool, clients, options.deadlineMs));
+
+  return { pool, lease, close };
+}
+
+/** An idle connection that was given up because another one of the pool was cut. */
+class SuspectedError extends Error {
+  constructor(cause: Error) {
+    super('Another connection to the database was cut.', { cause });
+    this.name = 'SuspectedError';
+  }
+}
+
+function makePool(options: DatabaseOptions): Pool {
+  return new Pool({
+    max: options.maxConnections,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
+    // The pool uses it for waiting in its queue too; connecting has its own limit in the client.
+    connectionTimeoutMillis: options.deadlineMs,
+    // The address stays in here: the pool's own options are readable by everyone who holds the pool.
+    Client: class extends BoundedClient {
+      constructor() {
+        super({
+          connectionString: options.url,
+          application_name: options.applicationName,
+          keepAlive: true,
+          keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
+          connectTimeoutMs: options.connectTimeoutMs,
+        });
+      }
+    },
+  });
+}
+
+interface Wait {
+  readonly pool: Pool;
+  readonly waitMs: number;
+  /** The pool itself ends every wait after this time. */
+  readonly poolLimitMs: number;
+}
+
+/** Calls back once, with a connection or with the error to tell. */
+function take(wait: Wait, done: (error: unknown, client?: PoolClient) => void): void {
+  const { pool, waitMs, poolLimitMs } = wait;
+  const refuse = (detail: string): void => done(new DatabaseUnavailableError(detail, { sent: false }));
+  if (waitMs <= 0) return refuse('The deadline has passed.');
+  if (pool.waitingCount >= MAX_WAITING) return refuse('Too many callers wait for a connection.');
+  let timer: NodeJS.Timeout | undefined;
+  let givenUp = false;
+  if (waitMs < poolLimitMs - TIMER_PRECISION_MS) {
+    timer = setTimeout(() => {
+      givenUp = true;
+      refuse('No connection became free before the deadline.');
+    }, waitMs);
+  }
+  return pool.connect((error, client) => {
+    clearTimeout(timer);
+    if (givenUp) client?.release();
+    else if (client === undefined) done(connectFailure(error));
+    else done(undefined, client);
+  });
+}
+
+/** Leases end at their deadlines, and so do waits for one; whoever has not given back by then is cut off. */
+async function closePool(pool: Pool, clients: ReadonlySet<BoundedClient>, deadlineMs: number): Promise<void> {
+  const endsAt = performance.now() + deadlineMs;
+  while (pool.waitingCount > 0 && performance.now() < endsAt) await pause(CLOSE_POLL_MS);
+  await withinTime(pool.end(), endsAt - performance.now());
+  const goodbyes = [...clients].map((client) => new Promise((resolve) => client.once('end', resolve)));
+  await withinTime(Promise.all(goodbyes), GOODBYE_MS);
+  for (const client of clients) client.destroy(new Error('The database was closed.'));
+}
+
+async function withinTime(work: Promise<unknown>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeUp = new Promise((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, timeUp]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,10 @@
+export type { Database, DatabaseOptions, PoolStats, QueryOptions, Sql, Statement } from './database.ts';
+export { isUniqueViolation } from './database-errors.ts';
+export { DatabaseUnavailableError } from './database-unavailable-error.ts';
+export { migrate } from './migrate.ts';
+export type { MigrateOptions } from './migrate.ts';
+export { migrationSet } from './migration-set.ts';
+export type { MigrationSet } from './migration-set.ts';
+export { openDatabase } from './open-database.ts';
+export { openRedis } from './open-redis.ts';
+export type { RedisHandle, RedisHandleOptions, RedisState } from './open-redis.ts';

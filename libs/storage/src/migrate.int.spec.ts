@@ -1,0 +1,193 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { migrate, openDatabase, type Database, type MigrationSet } from './index.ts';
+
+const NOTES = `-- Up Migration
+CREATE TABLE notes (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, text text NOT NULL);
+CREATE SEQUENCE note_numbers;
+CREATE FUNCTION note_count() RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM notes';
+-- Down Migration
+DROP FUNCTION note_count();
+DROP SEQUENCE note_numbers;
+DROP TABLE notes;
+`;
+const LOG = `-- Up Migration
+CREATE TABLE entries (id int PRIMARY KEY);
+CREATE FUNCTION append_v1(id int) RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = ledger, pg_temp
+  AS 'INSERT INTO entries VALUES (id)';
+`;
+const DENIED = { code: '42501' };
+
+let server: ThrowawayPostgres;
+let folder: string;
+let url: string;
+const opened: Database[] = [];
+
+const open = (address: string): Database => {
+  const options = { applicationName: 'migrate-test', maxConnections: 2, connectTimeoutMs: 5_000, deadlineMs: 20_000 };
+  const database = openDatabase({ ...options, url: address });
+  opened.push(database);
+  return database;
+};
+const as = (role: string): Database => open(Object.assign(new URL(url), { username: role, password: role }).href);
+const run = (database: Database, text: string): Promise<object[]> => database.query({ text });
+
+/** A set whose files are `files`: name to content. */
+const setOf = (schema: string, files: Record<string, string>, name = 'main'): MigrationSet => {
+  const directory = join(folder, schema, name);
+  mkdirSync(directory, { recursive: true });
+  for (const [file, content] of Object.entries(files)) writeFileSync(join(directory, file), content);
+  return { name, schema, directory };
+};
+
+beforeAll(async () => {
+  server = await throwawayPostgres();
+  const admin = open(server.url);
+  for (const role of ['migrate_test_owner', 'migrate_test_run', 'migrate_test_other']) {
+    await run(admin, `DROP ROLE IF EXISTS ${role}`);
+    await run(admin, `CREATE ROLE ${role} LOGIN PASSWORD '${role}'`);
+  }
+}, 120_000);
+afterAll(() => server.stop());
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'migrate-'));
+  const fresh = new URL(await server.newDatabase());
+  const database = fresh.pathname.slice(1);
+  await run(open(fresh.href), `GRANT CREATE ON DATABASE ${database} TO migrate_test_owner`);
+  url = Object.assign(fresh, { username: 'migrate_test_owner', password: 'migrate_test_owner' }).href;
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((database) => database.close()));
+  rmSync(folder, { recursive: true });
+});
+
+describe('migrate', () => {
+  it('runs what is new, in order, once', async () => {
+    const lines: string[] = [];
+    const log = (line: string): void => void lines.push(line);
+    const files = { '0001_notes.sql': NOTES, '0002_more.sql': 'ALTER TABLE notes ADD COLUMN at timestamptz;' };
+    const sets = [setOf('desk', files), setOf('desk', { '0001_other.sql': 'CREATE TABLE other ();' }, 'other-set')];
+    expect(await migrate({ url, sets, log })).toEqual(['desk/main/0001_notes', 'desk/main/0002_more', 'desk/other-set/0001_other']); // prettier-ignore
+    expect(lines[0]).toBe('Migrated desk/main/0001_notes.');
+    expect(await migrate({ url, sets })).toEqual([]);
+    setOf('desk', { '0003_last.sql': 'ALTER TABLE notes DROP COLUMN at;' });
+    expect(await migrate({ url, sets })).toEqual(['desk/main/0003_last']);
+    const tables = await run(open(url), `SELECT tablename FROM pg_tables WHERE schemaname = 'desk' ORDER BY 1`);
+    expect(tables.map((row) => Object.values(row)[0])).toEqual(['migrations_main', 'migrations_other-set', 'notes', 'other']); // prettier-ignore
+  });
+
+  it('leaves a set as it was when one of its files fails, and says which and why', async () => {
+    const files = { '0001_notes.sql': NOTES, '0002_bad.sql': 'CREATE TABLE notes ();' };
+    await expect(migrate({ url, sets: [setOf('desk', files)] })).rejects.toThrow(/desk\/main failed[^]*already exists/);
+    expect(await run(open(url), `SELECT to_regclass('desk.notes') AS found`)).toEqual([{ found: null }]);
+    setOf('desk', { '0002_bad.sql': 'CREATE TABLE more ();' });
+    expect(await migrate({ url, sets: [setOf('desk', {})] })).toEqual(['desk/main/0001_notes', 'desk/main/0002_bad']);
+  });
+
+  it('refuses a file that slipped in before one that was run', async () => {
+    await migrate({ url, sets: [setOf('desk', { '0002_notes.sql': NOTES })] });
+    const sets = [setOf('desk', { '0001_early.sql': 'CREATE TABLE early ();' })];
+    await expect(migrate({ url, sets })).rejects.toThrow('0001_early');
+  });
+
+  it('refuses a file that is not plain numbered SQL before it touches anything', async () => {
+    const sets = [setOf('desk', { '0001_notes.sql': NOTES, '0002_code.js': 'process.exit(1)' })];
+    await expect(migrate({ url, sets })).rejects.toThrow('0002_code.js');
+    expect(await run(open(url), `SELECT to_regnamespace('desk') AS found`)).toEqual([{ found: null }]);
+  });
+
+  it('lets processes that migrate at the same time take turns', async () => {
+    const sets = [setOf('desk', { '0001_notes.sql': NOTES, '0002_slow.sql': 'SELECT pg_sleep(0.1);' })];
+    const runtimeRoles = { desk: 'migrate_test_run' };
+    const runs = await Promise.all([1, 2, 3, 4].map(() => migrate({ url, sets, runtimeRoles })));
+    expect(runs.map((names) => names.length).sort()).toEqual([0, 0, 0, 2]);
+  });
+});
+
+describe('the run-time role', () => {
+  const runtimeRoles = { desk: 'migrate_test_run', ledger: 'migrate_test_run' };
+  const sets = (): MigrationSet[] => [
+    setOf('ledger', { '0001_log.sql': LOG }),
+    setOf('desk', { '0001_notes.sql': NOTES }),
+  ];
+
+  it('reads and writes rows, sequences and functions of an ordinary schema', async () => {
+    await migrate({ url, sets: sets(), runtimeRoles });
+    const database = as('migrate_test_run');
+    await run(database, `INSERT INTO desk.notes (text) VALUES ('a'), ('b')`);
+    await run(database, `UPDATE desk.notes SET text = 'c' WHERE text = 'b'`);
+    await run(database, `DELETE FROM desk.notes WHERE text = 'a'`);
+    expect(await run(database, `SELECT text, nextval('desk.note_numbers') AS n FROM desk.notes`)).toEqual([
+      { text: 'c', n: '1' },
+    ]);
+  });
+
+  it('has no DDL anywhere', async () => {
+    await migrate({ url, sets: sets(), runtimeRoles });
+    const database = as('migrate_test_run');
+    for (const statement of [
+      'CREATE TABLE desk.mine ()',
+      'CREATE TABLE ledger.mine ()',
+      'CREATE TABLE public.mine ()',
+      'CREATE SCHEMA mine',
+      'ALTER TABLE desk.notes ADD COLUMN mine int',
+      'DROP TABLE desk.notes',
+      'TRUNCATE desk.notes',
+      `CREATE FUNCTION desk.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'`,
+      `INSERT INTO desk.migrations_main (name, run_on) VALUES ('0009_mine', now())`,
+    ]) {
+      await expect(run(database, statement)).rejects.toMatchObject(DENIED);
+    }
+    expect(await run(database, 'SELECT name FROM desk.migrations_main')).toEqual([{ name: '0001_notes' }]);
+  });
+
+  it('reaches the ledger through its functions alone', async () => {
+    await migrate({ url, sets: sets(), runtimeRoles });
+    const database = as('migrate_test_run');
+    await run(database, 'SELECT ledger.append_v1(1)');
+    for (const statement of [
+      'SELECT * FROM ledger.entries',
+      'INSERT INTO ledger.entries VALUES (2)',
+      'UPDATE ledger.entries SET id = 3',
+      'DELETE FROM ledger.entries',
+      'SELECT * FROM ledger.migrations_main',
+    ]) {
+      await expect(run(database, statement)).rejects.toMatchObject(DENIED);
+    }
+    expect(await run(open(url), 'SELECT id FROM ledger.entries')).toEqual([{ id: 1 }]);
+  });
+
+  it('loses what it was given by hand', async () => {
+    await migrate({ url, sets: sets(), runtimeRoles });
+    await run(open(url), 'GRANT ALL ON SCHEMA ledger TO migrate_test_run');
+    await run(open(url), 'GRANT SELECT ON ledger.entries TO migrate_test_run');
+    await migrate({ url, sets: sets(), runtimeRoles });
+    await expect(run(as('migrate_test_run'), 'SELECT * FROM ledger.entries')).rejects.toMatchObject(DENIED);
+    await expect(run(as('migrate_test_run'), 'CREATE TABLE ledger.mine ()')).rejects.toMatchObject(DENIED);
+  });
+
+  it('is the only one: everybody else sees nothing', async () => {
+    await migrate({ url, sets: sets(), runtimeRoles });
+    const other = as('migrate_test_other');
+    await expect(run(other, 'SELECT * FROM desk.notes')).rejects.toMatchObject(DENIED);
+    await expect(run(other, 'SELECT desk.note_count()')).rejects.toMatchObject(DENIED);
+    await expect(run(other, 'SELECT ledger.append_v1(2)')).rejects.toMatchObject(DENIED);
+  });
+
+  it('may be one of several of the same schema', async () => {
+    const both = { ...runtimeRoles, ledger: ['migrate_test_run', 'migrate_test_other'] };
+    await migrate({ url, sets: sets(), runtimeRoles: both });
+    await run(as('migrate_test_other'), 'SELECT ledger.append_v1(5)');
+    await run(as('migrate_test_run'), 'SELECT ledger.append_v1(6)');
+  });
+
+  it('must exist, and must not own the schema', async () => {
+    await expect(migrate({ url, sets: sets(), runtimeRoles: { desk: 'nobody_here' } })).rejects.toThrow('nobody_here');
+    const owner = { desk: 'migrate_test_owner' };
+    await expect(migrate({ url, sets: sets(), runtimeRoles: owner })).rejects.toThrow('owns the schema');
+  });
+});

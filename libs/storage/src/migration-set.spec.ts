@@ -1,0 +1,69 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { checkFiles, migrationSet } from './migration-set.ts';
+
+let lib: string;
+beforeEach(() => {
+  lib = mkdtempSync(join(tmpdir(), 'migration-set-'));
+  mkdirSync(join(lib, 'src'));
+});
+afterEach(() => rmSync(lib, { recursive: true }));
+
+const from = (): string => pathToFileURL(join(lib, 'src', 'index.ts')).href;
+const setOf = (...files: string[]): { name: string; schema: string; directory: string } => {
+  const directory = join(lib, 'migrations');
+  mkdirSync(directory);
+  for (const file of files) writeFileSync(join(directory, file), '');
+  return { name: 'n', schema: 's', directory };
+};
+
+describe('migrationSet', () => {
+  it('finds the migrations beside the sources of a lib', () => {
+    mkdirSync(join(lib, 'migrations'));
+    expect(migrationSet({ name: 'keys', schema: 'ingest', from: from() })).toEqual({
+      name: 'keys',
+      schema: 'ingest',
+      directory: join(lib, 'migrations'),
+    });
+  });
+
+  it('prefers those that lie beside a bundle under the name of the set', () => {
+    mkdirSync(join(lib, 'migrations'));
+    mkdirSync(join(lib, 'src', 'migrations', 'keys'), { recursive: true });
+    const { directory } = migrationSet({ name: 'keys', schema: 'ingest', from: from() });
+    expect(directory).toBe(join(lib, 'src', 'migrations', 'keys'));
+  });
+
+  it('finds those of an app, which lie with its Prisma schema', () => {
+    mkdirSync(join(lib, 'prisma', 'migrations'), { recursive: true });
+    const { directory } = migrationSet({ name: 'ingest', schema: 'ingest', from: from() });
+    expect(directory).toBe(join(lib, 'prisma', 'migrations'));
+  });
+
+  it('says where it looked when there are none', () => {
+    expect(() => migrationSet({ name: 'keys', schema: 'ingest', from: from() })).toThrow(join(lib, 'migrations'));
+  });
+
+  it.each(['', 'Keys', '1keys', 'a b', 'a"b', 'a'.repeat(42)])('refuses %j as a name or a schema', (text) => {
+    mkdirSync(join(lib, 'migrations'));
+    expect(() => migrationSet({ name: text, schema: 'ingest', from: from() })).toThrow('can not name');
+    expect(() => migrationSet({ name: 'keys', schema: text, from: from() })).toThrow('can not name');
+  });
+});
+
+describe('checkFiles', () => {
+  it('takes numbered SQL files and looks past hidden ones', () => {
+    expect(() => checkFiles(setOf('0001_api_keys.sql', '0002_b2.sql', '.gitkeep'))).not.toThrow();
+  });
+
+  it.each(['0001_a.js', '1_a.sql', '0001-a.sql', '0001_A.sql', 'notes.md', '0001_a.down.sql'])('refuses %s', (file) => {
+    expect(() => checkFiles(setOf('0002_b.sql', file))).toThrow(file);
+  });
+
+  it('refuses a number given twice', () => {
+    expect(() => checkFiles(setOf('0001_a.sql', '0001_b.sql'))).toThrow('a number twice');
+  });
+});

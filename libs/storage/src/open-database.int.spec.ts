@@ -1,0 +1,187 @@
+import { describe, expect, it } from '@jest/globals';
+import { until } from '@sealgate/testing';
+import { DatabaseError } from 'pg';
+import { DatabaseUnavailableError, isUniqueViolation, type Database } from './index.ts';
+import { gatedDatabases, one, outcome } from './testing/gated-databases.ts';
+
+const { open, server, gate } = gatedDatabases();
+
+const backendsOf = async (database: Database, condition: string): Promise<number> => {
+  const text = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND ${condition}`;
+  const [row] = await database.query<{ n: number }>({ text });
+  return row?.n ?? -1;
+};
+
+describe('a statement', () => {
+  it('gives its rows, again and again over the same connection', async () => {
+    const database = open();
+    expect(await database.query(one)).toEqual([{ n: 1 }]);
+    expect(await database.query({ ...one, values: [2] })).toEqual([{ n: 2 }]);
+    expect(database.stats()).toEqual({ total: 1, idle: 1, waiting: 0 });
+  });
+
+  it('is prepared under its name, unless prepared statements are off', async () => {
+    const prepared = { text: `SELECT count(*)::int AS n FROM pg_prepared_statements WHERE name = 'one'` };
+    const on = open({ maxConnections: 1 });
+    await on.query(one);
+    expect(await on.query(prepared)).toEqual([{ n: 1 }]);
+    const off = open({ maxConnections: 1, preparedStatements: false });
+    expect(await off.query(one)).toEqual([{ n: 1 }]);
+    expect(await off.query(prepared)).toEqual([{ n: 0 }]);
+  });
+
+  it('passes on what the server refuses, and keeps the connection', async () => {
+    const database = open({ maxConnections: 1 });
+    const insert = { name: 'insert', text: 'INSERT INTO t VALUES ($1)', values: [1] };
+    await database.query(insert);
+    for (let again = 0; again < 3; again += 1) {
+      const error: unknown = await database.query(insert).catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(DatabaseError);
+      expect(isUniqueViolation(error)).toBe(true);
+      expect(isUniqueViolation(error, 't_id')).toBe(true);
+      expect(isUniqueViolation(error, 'other')).toBe(false);
+    }
+    expect(database.stats()).toEqual({ total: 1, idle: 1, waiting: 0 });
+    expect(gate().connections).toBe(1);
+  });
+
+  it('that this process can not even write down fails as the bug it is, and harms no later one', async () => {
+    const database = open({ maxConnections: 1 });
+    const circular: { self?: unknown } = {};
+    circular.self = circular;
+    await expect(database.query({ ...one, values: [circular] })).rejects.toThrow(TypeError);
+    expect(await database.query(one)).toEqual([{ n: 1 }]);
+  });
+
+  it('fails at its deadline when the server falls silent, and its connection is not used again', async () => {
+    const database = open();
+    await Promise.all([database.query(one), database.query(one)]);
+    gate().freeze();
+    const startedAt = performance.now();
+    expect(await outcome(database.query(one))).toEqual({ sent: true });
+    const tookMs = performance.now() - startedAt;
+    expect(tookMs).toBeGreaterThanOrEqual(395);
+    expect(tookMs).toBeLessThan(2_000);
+    await until(() => database.stats().total === 0); // The idle one is suspected and gone too.
+    gate().thaw();
+    expect(await database.query(one)).toEqual([{ n: 1 }]);
+  });
+
+  it('may bring a shorter deadline of its own', async () => {
+    const database = open({ deadlineMs: 60_000 });
+    expect(await outcome(database.query({ text: 'SELECT pg_sleep(30)' }, { deadlineMs: 100 }))).toEqual({ sent: true });
+  });
+
+  it('may bring a longer deadline of its own', async () => {
+    const database = open({ deadlineMs: 100 });
+    await database.query(one);
+    const slow = database.query({ text: 'SELECT pg_sleep(0.3), 1 AS n' }, { deadlineMs: 5_000 });
+    expect(await slow).toMatchObject([{ n: 1 }]);
+  });
+
+  it('does not go on in the server after its deadline', async () => {
+    const database = open({ url: server().url });
+    const sleeping = `query LIKE 'SELECT pg_sleep(600)%' AND state = 'active'`;
+    expect(await outcome(database.query({ text: 'SELECT pg_sleep(600)' }, { deadlineMs: 150 }))).toEqual({
+      sent: true,
+    });
+    await until(async () => (await backendsOf(database, sleeping)) === 0);
+  });
+
+  it('counts an answer that arrived while this process was busy past the deadline', async () => {
+    const database = open({ url: server().url, deadlineMs: 100 });
+    await database.query(one);
+    const asked = database.query(one);
+    // The statement leaves on the next tick; then nothing runs here until its deadline is over.
+    await new Promise((resolve) => setImmediate(resolve));
+    const blockedUntil = performance.now() + 250;
+    while (performance.now() < blockedUntil);
+    expect(await asked).toEqual([{ n: 1 }]);
+  });
+});
+
+describe('a connection', () => {
+  it('that can not be made fails the statement as not sent', async () => {
+    const database = open();
+    await gate().shut();
+    expect(await outcome(database.query(one))).toEqual({ sent: false });
+    await gate().open();
+    expect(await database.query(one)).toEqual([{ n: 1 }]);
+  });
+
+  it('that is taken and never greeted fails after the connect timeout', async () => {
+    const database = open({ connectTimeoutMs: 100, deadlineMs: 60_000 });
+    gate().freeze();
+    expect(await outcome(database.query(one))).toEqual({ sent: false });
+  });
+
+  it('is refused by the server for other reasons: that error passes', async () => {
+    const url = Object.assign(new URL(server().url), { pathname: '/nowhere' }).href;
+    await expect(open({ url }).query(one)).rejects.toMatchObject({ code: '3D000' });
+  });
+
+  it('of a full server is unavailable and not sent', async () => {
+    const setup = open({ url: server().url });
+    await setup.query({ text: `DROP ROLE IF EXISTS lonely` });
+    await setup.query({ text: `CREATE ROLE lonely LOGIN PASSWORD 'lonely' CONNECTION LIMIT 0` });
+    const url = Object.assign(new URL(server().url), { username: 'lonely', password: 'lonely' }).href;
+    expect(await outcome(open({ url }).query(one))).toEqual({ sent: false });
+  });
+
+  it('cut during a statement leaves open whether it took effect', async () => {
+    const database = open();
+    await database.query(one);
+    gate().loseNextAnswer();
+    expect(await outcome(database.query({ text: 'INSERT INTO t VALUES (1)' }))).toEqual({ sent: true });
+    expect(await database.query({ text: 'SELECT id FROM t' })).toEqual([{ id: 1 }]); // And here it did.
+  });
+
+  it.each(['reset', 'shut'] as const)('cut while idle (%s) fails no later statement', async (how) => {
+    const told: Error[] = [];
+    const database = open({ onIdleError: (error) => told.push(error) });
+    await Promise.all([database.query(one), database.query(one), database.query(one)]);
+    expect(database.stats().idle).toBe(3);
+    if (how === 'reset') gate().reset();
+    else {
+      await gate().shut();
+      await gate().open();
+    }
+    await until(() => gate().connections === 0);
+    expect(await database.query(one)).toEqual([{ n: 1 }]);
+    await until(() => told.length > 0);
+  });
+
+  it('cut while this process was busy fails no statement that follows at once', async () => {
+    const database = open({ url: server().url, maxConnections: 2 });
+    const killer = open({ url: server().url });
+    const [row] = await database.query<{ pid: number }>({ text: 'SELECT pg_backend_pid() AS pid' });
+    // The kill is sent before, and arrives during, a time in which this process reads no socket.
+    const killed = killer.query({ text: 'SELECT pg_terminate_backend($1)', values: [row?.pid] });
+    await new Promise((resolve) => setImmediate(resolve));
+    const blockedUntil = performance.now() + 300;
+    while (performance.now() < blockedUntil);
+    expect(await database.query(one)).toEqual([{ n: 1 }]);
+    await killed;
+  });
+
+  it('ended by an administrator during a statement is unavailable, and the next statement works', async () => {
+    const database = open({ url: server().url });
+    const killer = open({ url: server().url });
+    const sleeping = outcome(database.query({ text: 'SELECT pg_sleep(601)' }, { deadlineMs: 20_000 }));
+    const kill = {
+      text: `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(601)'`,
+    };
+    await until(async () => (await killer.query(kill)).length > 0);
+    expect(await sleeping).toEqual({ sent: true });
+    expect(await database.query(one)).toEqual([{ n: 1 }]);
+  });
+});
+
+describe('ping', () => {
+  it('answers while the server does, and fails at its own deadline', async () => {
+    const database = open({ deadlineMs: 60_000 });
+    await database.ping(1_000);
+    gate().freeze();
+    await expect(database.ping(100)).rejects.toBeInstanceOf(DatabaseUnavailableError);
+  });
+});

@@ -1,0 +1,74 @@
+import { type Client, escapeIdentifier } from 'pg';
+
+/** The schema whose tables no role but their owner may touch: everything goes through its SECURITY DEFINER functions. */
+const FUNCTIONS_ONLY_SCHEMA = 'ledger';
+
+/** Who may use a schema at run time. */
+export interface RuntimeGrant {
+  readonly schema: string;
+  readonly role: string;
+}
+
+/** Takes the schema and its functions away from PUBLIC. */
+export async function closeToPublic(client: Client, schema: string): Promise<void> {
+  const inSchema = escapeIdentifier(schema);
+  await inTransaction(client, [
+    `REVOKE ALL ON SCHEMA ${inSchema} FROM PUBLIC`,
+    `REVOKE ALL ON ALL TABLES IN SCHEMA ${inSchema} FROM PUBLIC`,
+    `REVOKE ALL ON ALL ROUTINES IN SCHEMA ${inSchema} FROM PUBLIC`,
+  ]);
+}
+
+/**
+ * Gives a run-time role what it needs and takes the rest: rows and functions of an ordinary schema, functions alone of
+ * the ledger, and DDL of none. The bookkeeping of migrations can be read at most. One transaction, so a running
+ * service never meets a moment without its rights.
+ *
+ * @throws Error when the role does not exist, or owns the schema: an owner can not be held back.
+ */
+export async function grantRuntime(client: Client, grant: RuntimeGrant): Promise<void> {
+  await checkRole(client, grant);
+  const role = escapeIdentifier(grant.role);
+  const schema = escapeIdentifier(grant.schema);
+  const rights = [
+    `REVOKE ALL ON SCHEMA ${schema} FROM ${role}`,
+    `REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${role}`,
+    `REVOKE ALL ON ALL SEQUENCES IN SCHEMA ${schema} FROM ${role}`,
+    `GRANT USAGE ON SCHEMA ${schema} TO ${role}`,
+    `GRANT EXECUTE ON ALL ROUTINES IN SCHEMA ${schema} TO ${role}`,
+  ];
+  if (grant.schema !== FUNCTIONS_ONLY_SCHEMA) {
+    rights.push(
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role}`,
+      `GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${role}`,
+      ...(await bookkeepingTables(client, grant.schema)).map(
+        (table) => `REVOKE INSERT, UPDATE, DELETE ON ${schema}.${escapeIdentifier(table)} FROM ${role}`,
+      ),
+    );
+  }
+  await inTransaction(client, rights);
+}
+
+async function checkRole(client: Client, { schema, role }: RuntimeGrant): Promise<void> {
+  const { rows } = await client.query<{ known: boolean; owns: boolean }>(
+    `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $2) AS known,
+            EXISTS (SELECT FROM pg_namespace WHERE nspname = $1 AND pg_get_userbyid(nspowner) = $2) AS owns`,
+    [schema, role],
+  );
+  const [found] = rows;
+  if (found?.known !== true) throw new Error(`The run-time role "${role}" of the schema "${schema}" does not exist.`);
+  if (found.owns) throw new Error(`The run-time role "${role}" owns the schema "${schema}"; use a role of its own.`);
+}
+
+async function bookkeepingTables(client: Client, schema: string): Promise<string[]> {
+  const { rows } = await client.query<{ tablename: string }>(
+    `SELECT tablename FROM pg_tables WHERE schemaname = $1 AND starts_with(tablename, 'migrations_')`,
+    [schema],
+  );
+  return rows.map(({ tablename }) => tablename);
+}
+
+async function inTransaction(client: Client, statements: readonly string[]): Promise<void> {
+  // One message of several statements is one transaction.
+  await client.query(statements.join(';\n'));
+}

@@ -1,0 +1,66 @@
+import { existsSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { throwawayPostgres, type ThrowawayPostgres } from './throwaway-postgres.ts';
+import { describeWithRedis, throwawayRedis } from './throwaway-redis.ts';
+
+async function rows(url: string, text: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+describe('throwawayPostgres', () => {
+  let first: ThrowawayPostgres;
+  beforeAll(async () => {
+    first = await throwawayPostgres();
+  }, 60_000);
+  afterAll(() => first.stop());
+
+  it('gives every caller a fresh database on one server', async () => {
+    const second = await throwawayPostgres();
+    expect(second.pid).toBe(first.pid);
+    expect(second.url).not.toBe(first.url);
+    await rows(first.url, 'CREATE TABLE only_here (id int)');
+    expect(await rows(second.url, `SELECT to_regclass('only_here') AS found`)).toEqual([{ found: null }]);
+    await second.stop();
+    await expect(rows(second.url, 'SELECT 1')).rejects.toThrow(/does not exist/);
+    expect(await rows(first.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  it('is never the server of this machine', () => {
+    expect(first.port).not.toBe(5432);
+  });
+
+  it('gives a server of its own that keeps its data over a crash, at the same address', async () => {
+    const own = await throwawayPostgres({ durable: true });
+    expect(own.pid).not.toBe(first.pid);
+    expect(await rows(own.url, 'SHOW fsync')).toEqual([{ fsync: 'on' }]);
+    await rows(own.url, 'CREATE TABLE kept AS SELECT 7 AS seven');
+    process.kill(own.pid, 'SIGKILL');
+    await own.restart();
+    expect(await rows(own.url, 'SELECT seven FROM kept')).toEqual([{ seven: 7 }]);
+    await own.halt();
+    await expect(rows(own.url, 'SELECT 1')).rejects.toThrow(/ECONNREFUSED/);
+    await own.stop();
+    await own.stop();
+  }, 60_000);
+});
+
+describeWithRedis('throwawayRedis', () => {
+  it('answers, and comes back at the same URL after it was killed', async () => {
+    const redis = await throwawayRedis(['--maxmemory', '2mb']);
+    const pid = redis.pid;
+    expect(redis.port).not.toBe(6379);
+    process.kill(pid, 'SIGKILL');
+    expect(await redis.exited).toBeNull();
+    await redis.restart();
+    expect(redis.pid).not.toBe(pid);
+    expect(existsSync(`/proc/${pid}`)).toBe(false);
+    await redis.stop();
+  });
+});

@@ -1,0 +1,97 @@
+import { Command, CommanderError } from 'commander';
+import { adminApi } from './admin-api.ts';
+import type { CommandSpec, Group } from './command-spec.ts';
+import { EXIT_CODE_MEANINGS, EXIT_CODES, type ExitCode } from './exit-codes.ts';
+import { connectionWarnings, findConnection } from './find-connection.ts';
+import { DEFAULT_TIMEOUT_SECONDS, globalOptions, type GlobalOptions } from './global-options.ts';
+import { GROUPS } from './groups.ts';
+import { Refusal } from './refusal.ts';
+import { refusalText } from './refusal-text.ts';
+import { openSession, withLineFeed, type CliContext } from './session.ts';
+import { UnreachableError } from './unreachable-error.ts';
+import { UsageError } from './usage-error.ts';
+
+const HELP = `
+Address and token are each taken from their option, else from --dev-json, else from SEALGATE_ADMIN_URL and
+SEALGATE_ADMIN_TOKEN, else from the .sealgate/dev.json that \`npm start\` leaves, in this folder or one above.
+
+Exit codes:
+${Object.entries(EXIT_CODE_MEANINGS)
+  .map(([code, meaning]) => `  ${code}  ${meaning}`)
+  .join('\n')}`;
+
+/** Runs one command line, given without the names of Node and the script. Throws only for bugs. */
+export async function runCli(args: readonly string[], context: CliContext): Promise<ExitCode> {
+  let exitCode: ExitCode = EXIT_CODES.done;
+  const program = new Command('sealgate')
+    .description('The admin APIs of Sealgate from the command line.')
+    .exitOverride()
+    .configureOutput({ writeOut: context.out, writeErr: context.err })
+    // Each command reads what follows its own name, so that `--` and values that look like options mean what they should.
+    .enablePositionalOptions()
+    .configureHelp({ subcommandTerm })
+    .showHelpAfterError('("sealgate --help" and "sealgate <group> <command> --help" show how.)')
+    .addHelpText('after', HELP);
+  for (const option of globalOptions()) program.addOption(option);
+  for (const group of GROUPS) mountGroup(program, group, { context, exit: (code) => (exitCode = code) });
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    // Commander has said what is wrong; help that was asked for is no error.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.done : EXIT_CODES.usage;
+    if (!(error instanceof UsageError) && !(error instanceof UnreachableError)) throw error;
+    context.err(`sealgate: ${error.message}\n`);
+    return error instanceof UsageError ? EXIT_CODES.usage : EXIT_CODES.unreachable;
+  }
+}
+
+interface Mounting {
+  readonly context: CliContext;
+  readonly exit: (code: ExitCode) => void;
+}
+
+function mountGroup(program: Command, group: Group, mounting: Mounting): void {
+  const command = program.command(group.name).description(group.summary);
+  // Taken here too, wherever somebody writes them, but told where commands and the whole are told.
+  for (const option of globalOptions()) command.addOption(option.hideHelp());
+  for (const spec of group.commands) mountCommand(command, { group, spec }, mounting);
+}
+
+function mountCommand(parent: Command, which: Which, { context, exit }: Mounting): void {
+  const { usage, summary, details, examples, options = [] } = which.spec;
+  const command = parent
+    .command(usage)
+    .summary(summary)
+    .description(details === undefined ? `${summary}.` : `${summary}.\n\n${details}`)
+    .addHelpText('after', `\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`)
+    .allowExcessArguments(false);
+  for (const option of [...options, ...globalOptions()]) command.addOption(option);
+  command.action(async () => exit(await runCommand(command, which, context)));
+}
+
+interface Which {
+  readonly group: Group;
+  readonly spec: CommandSpec;
+}
+
+async function runCommand(command: Command, { group, spec }: Which, context: CliContext): Promise<ExitCode> {
+  const options = command.optsWithGlobals<GlobalOptions & { readonly yes?: true }>();
+  const connection = findConnection(group.surfaces, options, context);
+  for (const warning of connectionWarnings(connection)) context.err(`sealgate: warning: ${warning}\n`);
+  const timeoutMs = (options.timeout ?? spec.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1_000;
+  const json = options.json === true;
+  const session = openSession(context, { api: adminApi(connection, timeoutMs), json, yes: options.yes === true });
+  try {
+    return (await spec.run(session, command.args, command.opts())) ?? EXIT_CODES.done;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    context.err(json ? withLineFeed(error.body) : refusalText(error, connection));
+    return EXIT_CODES.refused;
+  }
+}
+
+/** A command in a list of commands: that it takes options goes without saying. */
+function subcommandTerm(command: Command): string {
+  return [command.name(), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)].join(' ');
+}

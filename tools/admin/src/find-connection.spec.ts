@@ -1,0 +1,144 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { connectionWarnings, findConnection, type ConnectionOptions } from './find-connection.ts';
+
+const DEV = {
+  adminToken: 'dev-token',
+  surfaces: {
+    'ledger-peer': { url: 'http://127.0.0.1:4103', adminUrl: 'http://127.0.0.1:4203' },
+    'ingest-gateway': { url: 'http://127.0.0.1:4104', adminUrl: 'http://127.0.0.1:4204' },
+    'no-admin': { url: 'http://127.0.0.1:4105' },
+  },
+};
+const GATEWAY = ['ingest-gateway'];
+const uid = process.getuid?.();
+
+let folder: string;
+let devFile: string;
+let below: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sealgate-cli-'));
+  devFile = join(folder, '.sealgate/dev.json');
+  below = join(folder, 'a/b');
+  await mkdir(join(folder, '.sealgate'));
+  await mkdir(below, { recursive: true });
+});
+beforeEach(() => writeDev(DEV));
+afterAll(() => rm(folder, { recursive: true }));
+
+async function writeDev(content: unknown): Promise<void> {
+  await writeFile(devFile, typeof content === 'string' ? content : JSON.stringify(content), { mode: 0o600 });
+}
+
+interface Given {
+  readonly options?: ConnectionOptions;
+  readonly env?: Record<string, string>;
+  readonly directory?: string;
+  readonly surfaces?: readonly string[];
+  readonly uid?: number | undefined;
+}
+
+const find = ({ options = {}, env = {}, directory = below, surfaces = GATEWAY, ...more }: Given = {}) =>
+  findConnection(surfaces, options, { env, directory, uid, ...more });
+
+describe('findConnection', () => {
+  it('finds the dev.json of the checkout from any folder in it', () => {
+    const expected = { url: 'http://127.0.0.1:4204', token: 'dev-token', urlSource: devFile, tokenSource: devFile };
+    expect(find()).toEqual(expected);
+    expect(find({ directory: folder })).toEqual(expected);
+  });
+
+  it('takes the first of the surfaces that runs', () => {
+    expect(find({ surfaces: ['ledger-peer', 'ingest-gateway'] }).url).toBe('http://127.0.0.1:4203');
+    expect(find({ surfaces: ['risk-partner', 'ingest-gateway'] }).url).toBe('http://127.0.0.1:4204');
+  });
+
+  it('prefers an option to a named file, that to the environment, and that to a file that is found', () => {
+    const env = { SEALGATE_ADMIN_URL: 'http://env.example', SEALGATE_ADMIN_TOKEN: 'env-token' };
+    expect(find({ env })).toMatchObject({ url: 'http://env.example', token: 'env-token' });
+    const named = { devJson: '.sealgate/dev.json' };
+    expect(find({ env, options: named, directory: folder })).toMatchObject({
+      url: 'http://127.0.0.1:4204',
+      token: 'dev-token',
+    });
+    const options = { ...named, adminUrl: 'https://option.example/', token: 'option-token' };
+    expect(find({ env, options, directory: folder })).toEqual({
+      url: 'https://option.example',
+      token: 'option-token',
+      urlSource: '--admin-url',
+      tokenSource: '--token',
+    });
+  });
+
+  it('takes empty variables for absent ones', () => {
+    expect(find({ env: { SEALGATE_ADMIN_URL: '', SEALGATE_ADMIN_TOKEN: '' } }).urlSource).toBe(devFile);
+  });
+
+  it('never sends the token of a file that was merely found to an address that is not in it', () => {
+    const adminUrl = 'http://127.0.0.1:9999';
+    expect(() => find({ options: { adminUrl } })).toThrow(
+      `No token for ${adminUrl} is known: set SEALGATE_ADMIN_TOKEN.`,
+    );
+    expect(() => find({ env: { SEALGATE_ADMIN_URL: adminUrl } })).toThrow('No token');
+    expect(find({ options: { adminUrl: 'http://127.0.0.1:4203/' } }).token).toBe('dev-token');
+    expect(find({ options: { adminUrl, devJson: devFile } }).token).toBe('dev-token');
+  });
+
+  it('does not open a file that it does not need', async () => {
+    await writeDev('broken');
+    const options = { adminUrl: 'http://127.0.0.1:1', token: 't' };
+    expect(find({ options })).toMatchObject({ url: 'http://127.0.0.1:1', token: 't' });
+    expect(() => find()).toThrow(`${devFile} is not a JSON object`);
+  });
+
+  it('believes a file that somebody else can write only when it is named', async () => {
+    const foreign = { uid: (uid ?? 0) + 1 };
+    expect(() => find(foreign)).toThrow('can be written by another user. If you trust it, name it with --dev-json.');
+    expect(find({ ...foreign, options: { devJson: devFile } }).token).toBe('dev-token');
+    await chmod(devFile, 0o620);
+    expect(() => find()).toThrow('can be written by another user');
+    await chmod(devFile, 0o600);
+    expect(find({ uid: undefined }).token).toBe('dev-token');
+  });
+
+  it.each([
+    ['[]', 'is not a JSON object'],
+    ['{}', 'names no admin API of ingest-gateway: it is not running.'],
+    [{ ...DEV, surfaces: [] }, 'names no admin API of ingest-gateway'],
+    [{ ...DEV, surfaces: { 'ingest-gateway': { adminUrl: 4 } } }, 'names no admin API of ingest-gateway'],
+    [{ ...DEV, adminToken: 7 }, 'No token for http://127.0.0.1:4204 is known'],
+    [{ ...DEV, adminToken: 'a\nb' }, 'holds characters that no token has'],
+    [{ ...DEV, surfaces: { 'ingest-gateway': { adminUrl: 'nowhere' } } }, 'holds no http or https address'],
+    [`{"a":"${'x'.repeat(1024 * 1024)}"}`, 'is too long to be a file of `npm start`'],
+  ])('refuses %.40j', async (content, text) => {
+    await writeDev(content);
+    expect(() => find()).toThrow(text);
+  });
+
+  it('says what to do where there is nothing', () => {
+    expect(() => find({ directory: '/' })).toThrow('run `npm start` in this checkout, or give --admin-url and a token');
+    expect(() => find({ directory: '/', options: { token: 't' } })).toThrow('No admin API is known');
+  });
+
+  it('says which surface a file lacks instead of asking somebody else', () => {
+    const env = { SEALGATE_ADMIN_URL: 'http://env.example', SEALGATE_ADMIN_TOKEN: 't' };
+    expect(() => find({ surfaces: ['case-gate'], env, options: { devJson: devFile } })).toThrow(
+      'names no admin API of case-gate',
+    );
+  });
+});
+
+describe('connectionWarnings', () => {
+  const connection = { url: 'http://127.0.0.1:4204', token: 't', urlSource: '', tokenSource: '' };
+
+  it.each(['http://127.0.0.1:4204', 'http://127.1.2.3', 'http://localhost:1', 'http://[::1]:1', 'https://far.example'])(
+    'has none for %s',
+    (url) => expect(connectionWarnings({ ...connection, url })).toEqual([]),
+  );
+
+  it.each(['http://far.example', 'http://127.0.0.1.far.example', 'http://10.0.0.1'])('warns of %s', (url) =>
+    expect(connectionWarnings({ ...connection, url })).toEqual([expect.stringContaining('unencrypted')]),
+  );
+});

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { runLine, type Ran } from '../testing/run-line.ts';
+import { problem, standInApi, type StandInApi } from '../testing/stand-in-api.ts';
+
+const RECORD = {
+  id: 'order/7',
+  network: 'acme',
+  channel: 'acme.main',
+  type: 'order',
+  owner: null,
+  data: { note: 'Zürich', lines: [1] },
+  extra: null,
+  index: 7,
+  transactionId: 'tx1',
+  at: '2030-01-02T03:04:05.678Z',
+};
+
+let api: StandInApi;
+let env: Record<string, string>;
+beforeAll(async () => {
+  api = await standInApi();
+  env = { SEALGATE_ADMIN_URL: api.url, SEALGATE_ADMIN_TOKEN: 't' };
+});
+afterAll(() => api.close());
+
+const run = (line: string): Promise<Ran> => runLine(line, { env });
+
+describe('ledger', () => {
+  it('lists channels', async () => {
+    api.answer(() => ({ body: { items: [{ channel: 'acme.main', size: 12 }], nextCursor: null } }));
+    expect((await run('ledger channels')).out).toBe('CHANNEL    RECORDS\nacme.main  12\n');
+    expect(api.seen[0]?.path).toBe('/admin/v1/ledger/channels');
+  });
+
+  it('prints a checkpoint to the byte, since it is signed', async () => {
+    const note = 'log.example/acme.main\n12\nAAAA=\n\n— log.example/ledger abc=\n';
+    api.answer(() => ({ body: note }));
+    expect(await run('ledger checkpoint acme.main')).toEqual({ code: 0, err: '', out: note });
+    expect(api.seen[0]?.path).toBe('/admin/v1/ledger/channels/acme.main/checkpoint');
+    expect(JSON.parse((await run('ledger checkpoint acme.main --json')).out)).toEqual({ checkpoint: note });
+  });
+
+  it('prints a record with its content in lines, and encodes its id as one segment', async () => {
+    api.answer(() => ({ body: RECORD }));
+    const { out } = await run('ledger record acme.main order/7');
+    expect(api.seen[0]?.path).toBe('/admin/v1/ledger/channels/acme.main/records/order%2F7');
+    expect(out).toContain(
+      '\ndata\n  {\n    "note": "Zürich",\n    "lines": [\n      1\n    ]\n  }\nextra          -\n',
+    );
+    expect((await run('ledger record acme.main order/7 --json')).out).toBe(`${JSON.stringify(RECORD)}\n`);
+  });
+
+  it.each(['', ' --json'])('prints a proof as the API gave it%s', async (option) => {
+    const text = '{"receipt":{"id":"order-7"},"proof":{"treeSize":12}}';
+    api.answer(() => ({ body: text }));
+    expect(await run(`ledger proof acme.main order-7${option}`)).toEqual({ code: 0, err: '', out: `${text}\n` });
+    expect(api.seen[0]?.path).toBe('/admin/v1/ledger/channels/acme.main/records/order-7/proof');
+  });
+
+  it('exits with 0 after an audit that found nothing', async () => {
+    api.answer(() => ({ body: { ok: true, size: 12, firstBadRecordId: null, problem: null } }));
+    expect(await run('ledger audit acme.main')).toEqual({
+      code: 0,
+      err: '',
+      out: `Every record is what was written.
+
+ok                true
+size              12
+firstBadRecordId  -
+problem           -
+`,
+    });
+    expect(api.seen).toMatchObject([{ method: 'POST', path: '/admin/v1/ledger/channels/acme.main/audit', body: '{}' }]);
+  });
+
+  it.each([
+    { ok: false, size: 12, firstBadRecordId: 'order-7', problem: 'The content does not hash to dataHash.' },
+    { size: 12, firstBadRecordId: null, problem: null },
+  ])('exits with 3 after any other audit: %j', async (report) => {
+    api.answer(() => ({ body: report }));
+    const { code, out } = await run('ledger audit acme.main');
+    expect(code).toBe(3);
+    expect(out).toMatch(/^NOT EVERY RECORD IS WHAT WAS WRITTEN\.\n/);
+    const json = await run('ledger audit acme.main --json');
+    expect(json).toEqual({ code: 3, err: '', out: `${JSON.stringify(report)}\n` });
+  });
+
+  it('never takes an audit that was refused for one that found nothing, or something', async () => {
+    api.answer(() => problem(503, 'LEDGER_UNAVAILABLE'));
+    expect(await run('ledger audit acme.main')).toMatchObject({ code: 1, out: '' });
+  });
+
+  it('erases with a reason, once it is confirmed', async () => {
+    const erased = { ...RECORD, data: null, erased: true };
+    api.answer(() => ({ body: erased }));
+    const line = "ledger erase acme.main order-7 --reason 'Request 12'";
+    expect(await run(line)).toMatchObject({ code: 2, err: expect.stringContaining('give --yes') });
+    expect(await runLine(line, { env, ask: async () => 'no' })).toMatchObject({ code: 2 });
+    expect(api.seen).toEqual([]);
+    const { code, out } = await run(`${line} --yes`);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^The content is erased; the proofs of the record stay valid\.\n\n/);
+    expect(out).toMatch(/\nerased +true\n$/);
+    const [seen] = api.seen;
+    expect(seen).toMatchObject({ method: 'POST', path: '/admin/v1/ledger/channels/acme.main/records/order-7/erase' });
+    expect(JSON.parse(seen?.body ?? '')).toEqual({ reason: 'Request 12' });
+  });
+
+  it('wants a reason for an erasure', async () => {
+    expect(await run('ledger erase acme.main order-7 --yes')).toMatchObject({ code: 2 });
+  });
+});

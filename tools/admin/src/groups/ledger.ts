@@ -1,0 +1,102 @@
+import { Option } from 'commander';
+import { apiPath } from '../api-path.ts';
+import type { Format } from '../cell-text.ts';
+import { yesOption, type CommandSpec } from '../command-spec.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { MAX_TIMEOUT_SECONDS } from '../global-options.ts';
+import type { JsonObject } from '../json-object.ts';
+import { pageOptions, printList, type PageOptions } from '../print-list.ts';
+import { rowFields } from '../row-fields.ts';
+import type { Column } from '../row-table.ts';
+import { withLineFeed } from '../session.ts';
+
+const COLUMNS: readonly Column[] = [
+  { title: 'CHANNEL', member: 'channel' },
+  { title: 'RECORDS', member: 'size' },
+];
+
+const documentText: Format = (value) => (value === null ? '-' : JSON.stringify(value, null, 2));
+const recordText = (row: JsonObject): string => rowFields(row, { data: documentText, extra: documentText });
+
+const channels: CommandSpec<PageOptions> = {
+  usage: 'channels',
+  summary: 'List the channels and how many records each holds',
+  examples: ['sealgate ledger channels'],
+  options: pageOptions(),
+  run: (session, _args, options) =>
+    printList(session, { path: apiPath`/ledger/channels`, columns: COLUMNS, none: 'There are no channels.' }, options),
+};
+
+const checkpoint: CommandSpec = {
+  usage: 'checkpoint <channel>',
+  summary: 'Print the newest signed checkpoint (C2SP tlog-checkpoint)',
+  details:
+    'Keep it outside: a ledger put back to an older state is seen against it alone. With --json it is {"checkpoint": "..."}.',
+  examples: ['sealgate ledger checkpoint acme.main > checkpoint.txt'],
+  run: async (session, [channel = '']) => {
+    const note = await session.api.text({ method: 'GET', path: apiPath`/ledger/channels/${channel}/checkpoint` });
+    session.print(session.json ? `${JSON.stringify({ checkpoint: note })}\n` : note);
+  },
+};
+
+const record: CommandSpec = {
+  usage: 'record <channel> <recordId>',
+  summary: 'Read a record',
+  examples: [
+    'sealgate ledger record acme.main order-7',
+    'sealgate ledger record acme.main order-7 --json > record.json',
+  ],
+  run: async (session, [channel = '', recordId = '']) => {
+    const path = apiPath`/ledger/channels/${channel}/records/${recordId}`;
+    session.show(await session.api.json({ method: 'GET', path }), recordText);
+  },
+};
+
+const proof: CommandSpec = {
+  usage: 'proof <channel> <recordId>',
+  summary: 'Print receipt and inclusion proof of a record, as `sealgate-verify receipt` takes them',
+  details:
+    'Whoever has the verifier key of the ledger checks it without us: sealgate-verify receipt proof.json --key VKEY.',
+  examples: ['sealgate ledger proof acme.main order-7 > proof.json'],
+  run: async (session, [channel = '', recordId = '']) => {
+    const path = apiPath`/ledger/channels/${channel}/records/${recordId}/proof`;
+    const { text } = await session.api.json({ method: 'GET', path });
+    session.print(withLineFeed(text));
+  },
+};
+
+const audit: CommandSpec = {
+  usage: 'audit <channel>',
+  summary: 'Walk a whole channel and name the first record that is not what was written; exit code 3 if there is one',
+  examples: ['sealgate ledger audit acme.main', 'sealgate ledger audit acme.main --json'],
+  timeoutSeconds: MAX_TIMEOUT_SECONDS,
+  run: async (session, [channel = '']) => {
+    const path = apiPath`/ledger/channels/${channel}/audit`;
+    const answer = await session.api.json({ method: 'POST', path, body: {} });
+    session.show(answer, auditText);
+    // Only a plain yes is one.
+    return answer.value['ok'] === true ? EXIT_CODES.done : EXIT_CODES.auditFailed;
+  },
+};
+
+const erase: CommandSpec<{ readonly reason: string }> = {
+  usage: 'erase <channel> <recordId>',
+  summary: 'Remove salt and content of a record for ever; its proofs stay valid',
+  details:
+    'The log then proves that something was written and when, and no longer what. The reason goes into the audit trail.',
+  examples: ["sealgate ledger erase acme.main order-7 --reason 'Request 12 of the data subject' --yes"],
+  options: [new Option('--reason <text>', 'why, without personal data').makeOptionMandatory(), yesOption()],
+  run: async (session, [channel = '', recordId = ''], { reason }) => {
+    const path = apiPath`/ledger/channels/${channel}/records/${recordId}/erase`;
+    await session.confirm(`Erase the content of ${recordId} in ${channel}? Nobody can bring it back.`);
+    const answer = await session.api.json({ method: 'POST', path, body: { reason } });
+    session.show(answer, (row) => `The content is erased; the proofs of the record stay valid.\n\n${recordText(row)}`);
+  },
+};
+
+function auditText(report: JsonObject): string {
+  const verdict = report['ok'] === true ? 'Every record is what was written.' : 'NOT EVERY RECORD IS WHAT WAS WRITTEN.';
+  return `${verdict}\n\n${rowFields(report)}`;
+}
+
+export const ledgerCommands: readonly CommandSpec[] = [channels, checkpoint, record, proof, audit, erase];

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { runLine, type Ran } from '../testing/run-line.ts';
+import { standInApi, type StandInApi } from '../testing/stand-in-api.ts';
+
+const row = (networkId: string, more: object = {}) => ({
+  networkId,
+  name: null,
+  channels: ['main'],
+  limits: { ratePerSecond: 1000, burst: 2000 },
+  createdAt: '2030-01-02T03:04:05.678Z',
+  ...more,
+});
+
+let api: StandInApi;
+let env: Record<string, string>;
+beforeAll(async () => {
+  api = await standInApi();
+  env = { SEALGATE_ADMIN_URL: api.url, SEALGATE_ADMIN_TOKEN: 't' };
+});
+afterAll(() => api.close());
+beforeEach(() => api.answer(() => ({ body: row('acme') })));
+
+const run = (line: string): Promise<Ran> => runLine(line, { env });
+const sent = () => api.seen.map(({ method, path, body }) => [method, path, body === '' ? '' : JSON.parse(body)]);
+
+describe('networks list', () => {
+  it('prints one aligned line for each', async () => {
+    const items = [row('acme', { name: 'Acme Ltd' }), row('zürich-1', { channels: ['main', 'returns'] })];
+    api.answer(() => ({ body: { items, nextCursor: null } }));
+    expect(await run('networks list')).toEqual({
+      code: 0,
+      err: '',
+      out: `NETWORK   NAME      CHANNELS       RECORDS/S  BURST  CREATED
+acme      Acme Ltd  main           1000       2000   2030-01-02T03:04:05.678Z
+zürich-1  -         main, returns  1000       2000   2030-01-02T03:04:05.678Z
+`,
+    });
+  });
+
+  it('says that there are none', async () => {
+    api.answer(() => ({ body: { items: [], nextCursor: null } }));
+    expect(await run('networks list')).toEqual({ code: 0, err: '', out: 'There are no networks.\n' });
+  });
+});
+
+describe('networks create', () => {
+  it('sends what was given and nothing else', async () => {
+    const { code, out } = await run('networks create acme');
+    expect(sent()).toEqual([['POST', '/admin/v1/networks', { networkId: 'acme' }]]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^The network was made\.\n\nnetworkId {2}acme\n/);
+  });
+
+  it('sends name, channels in order, and limits', async () => {
+    await run("networks create acme --name 'Acme Ltd' --channel b --channel a --rate 10 --burst 100");
+    expect(sent()).toEqual([
+      [
+        'POST',
+        '/admin/v1/networks',
+        { networkId: 'acme', name: 'Acme Ltd', channels: ['b', 'a'], limits: { ratePerSecond: 10, burst: 100 } },
+      ],
+    ]);
+  });
+
+  it.each([
+    ['--rate 10', '--rate and --burst go together.'],
+    ['--burst 10', '--rate and --burst go together.'],
+    ['--rate ten --burst 10', 'It must be a whole number.'],
+    ['--rate -1 --burst 10', 'It must be a whole number.'],
+    ['--rate 99999999999999999 --burst 10', 'It must be a whole number.'],
+  ])('refuses %s', async (options, text) => {
+    const { code, err } = await run(`networks create acme ${options}`);
+    expect(code).toBe(2);
+    expect(err).toContain(text);
+    expect(api.seen).toEqual([]);
+  });
+});
+
+describe('networks change', () => {
+  it.each([
+    ['--name New', { name: 'New' }],
+    ['--no-name', { name: null }],
+    ['--channel main --channel more', { channels: ['main', 'more'] }],
+    ['--rate 5 --burst 500', { limits: { ratePerSecond: 5, burst: 500 } }],
+    ['--default-limits', { limits: null }],
+  ])('sends only the change for %s', async (options, body) => {
+    const { code, out } = await run(`networks change acme ${options}`);
+    expect(sent()).toEqual([['PATCH', '/admin/v1/networks/acme', body]]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^The network was changed\.\n/);
+  });
+
+  it.each([
+    ['', 'Say what to change'],
+    ['--default-limits --rate 1 --burst 100', 'cannot be used with option'],
+  ])('refuses %j', async (options, text) => {
+    const { code, err } = await run(`networks change acme ${options}`);
+    expect(code).toBe(2);
+    expect(err).toContain(text);
+    expect(api.seen).toEqual([]);
+  });
+});
+
+describe('networks delete', () => {
+  beforeEach(() => api.answer(() => ({ status: 204 })));
+
+  it('deletes after a yes on the terminal', async () => {
+    const asked: string[] = [];
+    const ask = async (question: string) => {
+      asked.push(question);
+      return ' YES\n';
+    };
+    const { code, out } = await runLine('networks delete acme', { env, ask });
+    expect(asked).toEqual([expect.stringContaining('Delete the network acme?')]);
+    expect(sent()).toEqual([['DELETE', '/admin/v1/networks/acme', '']]);
+    expect({ code, out }).toEqual({ code: 0, out: 'The network acme is deleted. Its records stay in the ledger.\n' });
+  });
+
+  it.each(['', 'y', 'no', 'acme'])('does nothing after the answer %j', async (answer) => {
+    const ran = await runLine('networks delete acme', { env, ask: async () => answer });
+    expect(ran).toEqual({ code: 2, out: '', err: 'sealgate: Not confirmed, so nothing was done.\n' });
+    expect(api.seen).toEqual([]);
+  });
+
+  it('wants --yes where there is no terminal', async () => {
+    expect(await run('networks delete acme')).toMatchObject({ code: 2, err: expect.stringContaining('give --yes') });
+    expect(api.seen).toEqual([]);
+    expect(await run('networks delete acme --yes')).toMatchObject({ code: 0, err: '' });
+    expect(await run('networks delete acme --yes --json')).toEqual({ code: 0, out: '', err: '' });
+    expect(api.seen).toHaveLength(2);
+  });
+});

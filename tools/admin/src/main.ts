@@ -1,0 +1,31 @@
+import { createInterface } from 'node:readline/promises';
+import { runCli } from './cli.ts';
+
+/** On standard error, so that the result alone goes where standard output was sent. */
+async function ask(question: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    // Ctrl-D ends the input without an answer: that is not a yes.
+    return await Promise.race([
+      terminal.question(question),
+      new Promise<string>((resolve) => terminal.once('close', () => resolve(''))),
+    ]);
+  } finally {
+    terminal.close();
+  }
+}
+
+// `sealgate events list --all | head` closes the pipe early: whoever reads has seen enough.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
+
+process.exitCode = await runCli(process.argv.slice(2), {
+  out: (text) => process.stdout.write(text),
+  err: (text) => process.stderr.write(text),
+  env: process.env,
+  directory: process.cwd(),
+  uid: process.getuid?.(),
+  ask: process.stdin.isTTY && process.stderr.isTTY ? ask : undefined,
+});

@@ -1,0 +1,106 @@
+import { Option } from 'commander';
+import type { JsonValue } from '@sealgate/json';
+import type { JsonAnswer } from './admin-api.ts';
+import { isObject, type JsonObject } from './json-object.ts';
+import { printable } from './printable.ts';
+import { RowTable, type Column } from './row-table.ts';
+import type { Session } from './session.ts';
+import { UnreachableError } from './unreachable-error.ts';
+
+export interface PageOptions {
+  readonly limit?: string;
+  readonly cursor?: string;
+  readonly all?: true;
+}
+
+/** The most that the API gives at once: all of a list in the fewest requests. */
+const LARGEST_PAGE = '200';
+
+export function pageOptions(): Option[] {
+  return [
+    new Option('--limit <n>', 'how many of a page, 1 to 200 (default: 50)'),
+    new Option('--cursor <cursor>', 'go on where an earlier page ended'),
+    new Option('--follow-pages, --all', 'all pages, one after the other'),
+  ];
+}
+
+export interface List {
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly columns: readonly Column[];
+  /** What is said when there is nothing, as in `There are no networks.` */
+  readonly none: string;
+}
+
+/**
+ * Prints one page of a list, or with `all` every page as it arrives. As JSON all pages become one page without a next
+ * one; if a later page fails, what stands there is not whole JSON, so nobody takes a part for the list.
+ */
+export async function printList(session: Session, list: List, options: PageOptions): Promise<void> {
+  const print = options.all !== true ? printPage : session.json ? printAllJson : printAllLines;
+  await print(session, list, options);
+}
+
+async function printPage(session: Session, list: List, { limit, cursor }: PageOptions): Promise<void> {
+  const { answer, items, nextCursor } = await readPage(session, list, { limit, cursor });
+  const table = new RowTable(list.columns);
+  session.show(answer, () => (items.length === 0 ? `${list.none}\n` : table.lines(items)));
+  if (nextCursor !== null && !session.json)
+    session.note(`There is more: add --all, or --cursor ${printable(nextCursor)}\n`);
+}
+
+async function printAllJson(session: Session, list: List, options: PageOptions): Promise<void> {
+  const opening = '{"items":[';
+  let before = opening;
+  for await (const items of pagesOf(session, list, options)) {
+    for (const item of items) {
+      session.print(before + JSON.stringify(item));
+      before = ',';
+    }
+  }
+  session.print(`${before === opening ? opening : ''}],"nextCursor":null}\n`);
+}
+
+async function printAllLines(session: Session, list: List, options: PageOptions): Promise<void> {
+  const table = new RowTable(list.columns);
+  let isEmpty = true;
+  for await (const items of pagesOf(session, list, options)) {
+    if (items.length > 0) session.print(table.lines(items));
+    isEmpty &&= items.length === 0;
+  }
+  if (isEmpty) session.say(list.none);
+}
+
+/** Every page from the cursor on. Throws UnreachableError when a list goes in a circle. */
+async function* pagesOf(session: Session, list: List, { limit = LARGEST_PAGE, cursor }: PageOptions) {
+  let next: string | null | undefined = cursor;
+  do {
+    const { items, nextCursor } = await readPage(session, list, { limit, cursor: next });
+    if (nextCursor !== null && (nextCursor === next || items.length === 0)) throw broken('It does not go on.');
+    yield items;
+    next = nextCursor;
+  } while (next !== null);
+}
+
+interface Page {
+  readonly answer: JsonAnswer;
+  readonly items: readonly JsonObject[];
+  readonly nextCursor: string | null;
+}
+
+async function readPage(
+  { api }: Session,
+  { path, query }: List,
+  page: { readonly limit: string | undefined; readonly cursor: string | undefined },
+): Promise<Page> {
+  const answer = await api.json({ method: 'GET', path, query: { ...query, ...page } });
+  const items: JsonValue | undefined = answer.value['items'];
+  const nextCursor = answer.value['nextCursor'];
+  if (!Array.isArray(items) || !items.every(isObject)) throw broken('It has no items.');
+  if (nextCursor !== null && typeof nextCursor !== 'string') throw broken('It has no nextCursor.');
+  return { answer, items, nextCursor };
+}
+
+function broken(why: string): UnreachableError {
+  return new UnreachableError(`What answered is not a list of an admin API. ${why}`);
+}

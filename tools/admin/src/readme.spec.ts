@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { EXIT_CODE_MEANINGS } from './exit-codes.ts';
+import { GROUPS } from './groups.ts';
+import { runLine, wordsOf } from './testing/run-line.ts';
+import { standInApi, type StandInApi } from './testing/stand-in-api.ts';
+
+const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8');
+
+function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [titles, titles.map(() => '---'), ...rows];
+  return lines.map((cells) => (cells[0] === '---' ? `|${cells.join('|')}|\n` : `| ${cells.join(' | ')} |\n`)).join('');
+}
+
+let api: StandInApi;
+beforeAll(async () => {
+  api = await standInApi();
+});
+afterAll(() => api.close());
+
+describe('the README', () => {
+  it('lists exactly the commands that there are', () => {
+    const rows = GROUPS.flatMap(({ name, commands }) =>
+      commands.map(({ usage, summary }) => [`\`${name} ${usage}\``, summary]),
+    );
+    expect(readme).toContain(`\n\n${table(['command', 'what it does'], rows)}\n`);
+  });
+
+  it('lists exactly the exit codes that there are', () => {
+    expect(readme).toContain(`\n\n${table(['exit code', 'meaning'], Object.entries(EXIT_CODE_MEANINGS))}\n`);
+  });
+
+  it('gives examples that work', async () => {
+    const examples = [...readme.matchAll(/^npx sealgate (.+)$/gm)].map(([, line = '']) => line);
+    expect(examples.length).toBeGreaterThan(3);
+    const env = { SEALGATE_ADMIN_URL: api.url, SEALGATE_ADMIN_TOKEN: 't' };
+    for (const example of examples) {
+      api.answer(() => ({ body: { items: [], nextCursor: null, ok: true } }));
+      const { code, err } = await runLine(wordsOf(example), { env });
+      expect({ example, code, err }).toEqual({ example, code: 0, err: '' });
+    }
+  });
+});

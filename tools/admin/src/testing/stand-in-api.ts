@@ -1,0 +1,86 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** One request as it came. */
+export interface Seen {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+  readonly headers: IncomingMessage['headers'];
+}
+
+export interface Reply {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** An object is sent as JSON, a text as it is. */
+  readonly body?: object | string;
+}
+
+export type Answer = (request: Seen) => Reply | 'cut' | 'silence';
+
+/** A tiny HTTP server in place of an admin API, which keeps what it was asked. */
+export interface StandInApi {
+  readonly url: string;
+  readonly seen: Seen[];
+  /** What it says from now on; forgets what it has seen. */
+  answer(with_: Answer): void;
+  close(): Promise<void>;
+}
+
+export async function standInApi(): Promise<StandInApi> {
+  const seen: Seen[] = [];
+  let answer: Answer = () => ({ status: 500 });
+  const server = createServer((request, response) => {
+    void bodyOf(request).then((body) => {
+      const one = { method: request.method ?? '', path: request.url ?? '', body, headers: request.headers };
+      seen.push(one);
+      const reply = answer(one);
+      if (reply === 'silence') return;
+      if (reply === 'cut') {
+        request.socket.destroy();
+        return;
+      }
+      const { status = 200, headers = {}, body: sent = '' } = reply;
+      const isText = typeof sent === 'string';
+      const type = isText ? 'text/plain' : status >= 400 ? 'application/problem+json' : 'application/json';
+      response.writeHead(status, { 'Content-Type': type, ...headers });
+      response.end(isText ? sent : JSON.stringify(sent));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // A listening TCP server has an address and a port.
+  return {
+    url: `http://127.0.0.1:${port}`,
+    seen,
+    answer: (next) => {
+      answer = next;
+      seen.length = 0;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let body = '';
+  for await (const chunk of request) body += String(chunk);
+  return body;
+}
+
+/** A problem document as the admin API makes them. */
+export function problem(status: number, code: string, more: object = {}): Reply {
+  const type = `urn:sealgate:problem:${code.toLowerCase().replaceAll('_', '-')}`;
+  const members = {
+    type,
+    title: 'Title.',
+    status,
+    detail: 'It cannot be.',
+    instance: 'urn:request:req-1',
+    code,
+    ...more,
+  };
+  return { status, headers: { 'X-Request-Id': 'req-1' }, body: members };
+}

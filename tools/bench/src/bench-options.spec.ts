@@ -1,0 +1,42 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseBenchOptions } from './bench-options.ts';
+
+const folders = { folder: '/home/me', dataFolder: '/checkout/tmp' };
+const parse = (...parameters: string[]) => parseBenchOptions(parameters, folders);
+
+describe('parseBenchOptions', () => {
+  it('measures everything but the profile by default', () => {
+    expect(parse()).toMatchObject({
+      sections: ['throughput', 'ledger', 'bodies'],
+      ...{ rounds: 5, roundMs: 5_000, connections: 64, ledgerRecords: 1_000_000, build: true, quick: false },
+      ...{ dataFolder: '/checkout/tmp', jsonFile: undefined },
+    });
+  });
+
+  it('takes a part, in the order of the report', () => {
+    expect(parse('--sections', 'bodies,throughput')?.sections).toEqual(['throughput', 'bodies']);
+    expect(parse('--profile')?.sections).toEqual(['profile']);
+    expect(parse('--profile', '--sections', 'ledger')?.sections).toEqual(['ledger', 'profile']);
+  });
+
+  it('lets numbers go before --quick, and sees files from the folder of call', () => {
+    const options = parse('--quick', '--rounds', '2', '--seconds', '0.5', '--json', 'out.json', '--data', '/mnt/disk');
+    expect(options).toMatchObject({ quick: true, rounds: 2, roundMs: 500, ledgerRecords: 100_000 });
+    expect(options).toMatchObject({ jsonFile: '/home/me/out.json', dataFolder: '/mnt/disk' });
+  });
+
+  it('asks for help', () => {
+    expect(parse('--help')).toBeUndefined();
+  });
+
+  it.each([
+    [['--sections', 'speed'], 'There is no section speed'],
+    [['--rounds', '0'], '--rounds is a number of at least 1'],
+    [['--rounds', '1.5'], '--rounds is a number'],
+    [['--connections', 'many'], '--connections is a number'],
+    [['--records', '1050'], 'multiple of 100'],
+    [['--faster'], 'faster'],
+  ])('refuses %j', (parameters, problem) => {
+    expect(() => parse(...parameters)).toThrow(problem);
+  });
+});

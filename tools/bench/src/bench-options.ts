@@ -1,0 +1,117 @@
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { UsageError } from './usage-error.ts';
+
+export const sectionNames = ['throughput', 'ledger', 'bodies', 'profile'] as const;
+export type SectionName = (typeof sectionNames)[number];
+
+export interface BenchOptions {
+  readonly sections: readonly SectionName[];
+  readonly rounds: number;
+  readonly roundMs: number;
+  readonly warmUpMs: number;
+  readonly connections: number;
+  /** How large the ledger is made before it is reopened, proved from and audited. */
+  readonly ledgerRecords: number;
+  readonly proofs: number;
+  /** How often each hostile body is sent. */
+  readonly repeats: number;
+  readonly quick: boolean;
+  /** False: measure the bundle that is there. */
+  readonly build: boolean;
+  readonly jsonFile: string | undefined;
+  readonly markdownFile: string | undefined;
+  /** Where the data lies while it runs: on the disk that is to be measured. */
+  readonly dataFolder: string;
+}
+
+export const usage = `Usage: npm run bench -- [options]
+
+  --quick            short rounds and a small ledger: shows that it runs, not how fast it is
+  --sections a,b     of throughput, ledger, bodies, profile (default: the first three)
+  --profile          where the gateway spends its time; alone, only that
+  --rounds N         rounds of the throughput table (default 5)
+  --seconds S        length of a round (default 5)
+  --connections N    connections, one request in flight on each (default 64)
+  --records N        size of the ledger that is reopened, proved from and audited (default 1000000)
+  --json FILE        everything that was measured, round by round
+  --markdown FILE    what is printed, as a file
+  --data DIR         a folder on the disk to measure (default: in the checkout); what is made there is removed
+  --no-build         measure the bundle that is there
+  --help             this text
+`;
+
+const normal = { rounds: 5, seconds: 5, warmUpMs: 5_000, records: 1_000_000, proofs: 3_000, repeats: 5 };
+const short: typeof normal = { rounds: 3, seconds: 1.5, warmUpMs: 2_500, records: 100_000, proofs: 500, repeats: 3 };
+
+const flags = {
+  quick: { type: 'boolean' },
+  sections: { type: 'string' },
+  profile: { type: 'boolean' },
+  rounds: { type: 'string' },
+  seconds: { type: 'string' },
+  connections: { type: 'string' },
+  records: { type: 'string' },
+  json: { type: 'string' },
+  markdown: { type: 'string' },
+  data: { type: 'string' },
+  'no-build': { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const;
+
+/** Undefined for `--help`. Relative files are seen from `folder`. Throws UsageError for what it does not understand. */
+export function parseBenchOptions(
+  parameters: readonly string[],
+  { folder, dataFolder }: { folder: string; dataFolder: string },
+): BenchOptions | undefined {
+  const given = read(parameters);
+  if (given.help === true) return undefined;
+  const defaults = given.quick === true ? short : normal;
+  const file = (name: string | undefined): string | undefined =>
+    name === undefined ? undefined : resolve(folder, name);
+  const records = numberOf(given.records, { name: '--records', fallback: defaults.records, least: 1_000 });
+  if (records % 100 !== 0) throw new UsageError('--records is a multiple of 100: the ledger is filled by batches.');
+  return {
+    sections: sectionsOf(given.sections, given.profile === true),
+    rounds: numberOf(given.rounds, { name: '--rounds', fallback: defaults.rounds, least: 1 }),
+    roundMs: 1_000 * numberOf(given.seconds, { name: '--seconds', fallback: defaults.seconds, least: 0.1 }),
+    warmUpMs: defaults.warmUpMs,
+    connections: numberOf(given.connections, { name: '--connections', fallback: 64, least: 1 }),
+    ledgerRecords: records,
+    proofs: defaults.proofs,
+    repeats: defaults.repeats,
+    quick: given.quick === true,
+    build: given['no-build'] !== true,
+    jsonFile: file(given.json),
+    markdownFile: file(given.markdown),
+    dataFolder: file(given.data) ?? dataFolder,
+  };
+}
+
+function read(parameters: readonly string[]) {
+  try {
+    return parseArgs({ args: [...parameters], options: flags, strict: true }).values;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+function sectionsOf(text: string | undefined, profile: boolean): SectionName[] {
+  const asked = text?.split(',') ?? (profile ? [] : ['throughput', 'ledger', 'bodies']);
+  const unknown = asked.filter((name) => !sectionNames.some((known) => known === name));
+  if (unknown.length > 0)
+    throw new UsageError(`There is no section ${unknown.join(', ')}: ${sectionNames.join(', ')}.`);
+  return sectionNames.filter((name) => asked.includes(name) || (profile && name === 'profile'));
+}
+
+function numberOf(
+  text: string | undefined,
+  { name, fallback, least }: { name: string; fallback: number; least: number },
+): number {
+  if (text === undefined) return fallback;
+  const number = Number(text);
+  const whole = Number.isInteger(number) || least < 1;
+  if (!/^[0-9.]+$/.test(text) || !Number.isFinite(number) || !whole || number < least)
+    throw new UsageError(`${name} is a number of at least ${least}, not ${text}.`);
+  return number;
+}

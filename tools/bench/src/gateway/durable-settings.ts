@@ -1,0 +1,31 @@
+import { openDatabase, type Database } from '@sealgate/storage';
+
+/** Without any of these a commit that was acknowledged may be lost. */
+export const durableSettings = ['fsync', 'synchronous_commit', 'full_page_writes'] as const;
+
+/** These decide nothing about durability, but a good deal about speed. */
+const speedSettings = ['shared_buffers', 'max_wal_size', 'checkpoint_timeout'];
+
+const deadlineMs = 120_000;
+
+/** A few connections to count and to look with. */
+export function openForBench(url: string): Database {
+  return openDatabase({
+    ...{ url, deadlineMs, applicationName: 'sealgate-bench' },
+    maxConnections: 2,
+    connectTimeoutMs: 10_000,
+  });
+}
+
+/** What the server says to whoever connects with this address: a role or a database may have settings of its own. */
+export async function readSettings(url: string): Promise<Record<string, string>> {
+  const sql = openForBench(url);
+  try {
+    const text = 'SELECT name, current_setting(name) AS value FROM unnest($1::text[]) name';
+    const names = [...durableSettings, ...speedSettings];
+    const rows = await sql.query<{ name: string; value: string }>({ text, values: [names] });
+    return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
+  } finally {
+    await sql.close();
+  }
+}

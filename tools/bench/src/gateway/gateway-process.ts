@@ -1,0 +1,121 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '@sealgate/local-services';
+import type { ReleaseStack } from '../release-stack.ts';
+import { gatewayProgram } from './build-gateway.ts';
+import type { ProbeAnswer, ProbeRequest } from './probe.ts';
+
+export interface Gateway {
+  readonly pid: number;
+  readonly port: number;
+  readonly adminUrl: string;
+  /** From the start of the process to its first healthy answer. */
+  readonly readyAfterMs: number;
+  /** How long its event loop stood still at most while `work` ran. */
+  longestStallMs(work: () => Promise<void>): Promise<number>;
+  /** Writes a V8 CPU profile of the time that `work` takes. */
+  profile<Result>(file: string, work: () => Promise<Result>): Promise<{ result: Result; memory: NodeJS.MemoryUsage }>;
+  /** Waits until it is gone. Idempotent. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+export interface GatewayCommand {
+  readonly env: Readonly<Record<string, string>>;
+  readonly logFile: string;
+  readonly stack: ReleaseStack;
+}
+
+const probe = join(import.meta.dirname, 'probe.ts');
+const readyWithinMs = 60_000;
+const stopWithinMs = 60_000;
+
+/** Starts the bundle as an operator would, its log going to a file, and waits until it says that it is ready. */
+export async function startGateway(command: GatewayCommand): Promise<Gateway> {
+  const [port, opsPort, adminPort] = [await freePort(), await freePort(), await freePort()];
+  const ports = { PORT: port, OPS_PORT: opsPort, ADMIN_PORT: adminPort };
+  const hosts = { HOST: '127.0.0.1', OPS_HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1' };
+  const output = openSync(command.logFile, 'a', 0o600);
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, ['--import', probe, gatewayProgram], {
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      NODE_ENV: 'production',
+      ...command.env,
+      ...hosts,
+      ...Object.fromEntries(Object.entries(ports).map(([name, value]) => [name, String(value)])),
+    },
+    stdio: ['ignore', output, output, 'ipc'],
+    detached: true, // A terminal's Ctrl-C reaches us alone, and we end it in our order.
+  });
+  closeSync(output);
+  const stop = stopper(child);
+  command.stack.own('the gateway', () => stop());
+  await waitUntilReady(child, opsPort, command.logFile);
+  const readyAfterMs = performance.now() - startedAt;
+  const adminUrl = `http://127.0.0.1:${adminPort}`;
+  return { pid: child.pid ?? 0, port, adminUrl, readyAfterMs, stop, ...probeOf(child) };
+}
+
+/** One request at a time: the answers come in order and say no more than that. */
+function probeOf(child: ChildProcess): Pick<Gateway, 'longestStallMs' | 'profile'> {
+  const ask = (request: ProbeRequest): Promise<ProbeAnswer> =>
+    new Promise((resolve, reject) => {
+      const died = (): void => reject(new Error('The gateway died while it was watched.'));
+      child.once('exit', died);
+      child.once('message', (answer: ProbeAnswer) => {
+        child.off('exit', died);
+        resolve(answer);
+      });
+      child.send(request, (error) => error !== null && reject(error));
+    });
+  return {
+    async longestStallMs(work) {
+      await ask({ do: 'watch stalls' });
+      await work();
+      return (await ask({ do: 'tell stalls' })).longestMs;
+    },
+    async profile(file, work) {
+      await ask({ do: 'profile' });
+      const result = await work();
+      const { memory } = await ask({ do: 'write profile', file });
+      return { result, memory };
+    },
+  };
+}
+
+function stopper(child: ChildProcess): Gateway['stop'] {
+  const exited = new Promise<void>((done) => {
+    child.once('exit', () => done());
+    child.once('error', () => done());
+  });
+  return async (signal = 'SIGTERM') => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    const hang = setTimeout(() => child.kill('SIGKILL'), stopWithinMs);
+    await exited;
+    clearTimeout(hang);
+  };
+}
+
+async function waitUntilReady(child: ChildProcess, opsPort: number, logFile: string): Promise<void> {
+  const endAt = performance.now() + readyWithinMs;
+  while (!(await isReady(opsPort))) {
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`The gateway ended before it was ready. The end of its log:\n${tailOf(logFile)}`);
+    if (performance.now() > endAt) throw new Error(`The gateway was not ready in time.\n${tailOf(logFile)}`);
+    await delay(5);
+  }
+}
+
+async function isReady(opsPort: number): Promise<boolean> {
+  try {
+    const response = await fetch(`http://127.0.0.1:${opsPort}/health/ready`, { signal: AbortSignal.timeout(2_000) });
+    await response.arrayBuffer();
+    return response.ok;
+  } catch {
+    return false; // It does not listen yet. The caller looks whether it lives, and at the clock.
+  }
+}
+
+const tailOf = (file: string): string => readFileSync(file, 'utf8').slice(-2_000);

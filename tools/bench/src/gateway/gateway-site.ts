@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process';
+import { hash, randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { generateNoteKey } from '@sealgate/merkle';
+import type { Database } from '@sealgate/storage';
+import type { BenchContext } from '../bench-context.ts';
+import type { ReleaseStack } from '../release-stack.ts';
+import { gatewayMigrations } from './build-gateway.ts';
+import { openForBench, readSettings } from './durable-settings.ts';
+import { startGateway, type Gateway } from './gateway-process.ts';
+
+/** A database of its own with the gateway's tables, and all that a gateway on it is configured with, start after start. */
+export interface GatewaySite {
+  readonly name: string;
+  readonly adminToken: string;
+  /** As the superuser: to count what the gateway wrote, never to write. */
+  readonly sql: Database;
+  /** The settings that decide whether a commit is durable, as the gateway's own role meets them. */
+  readonly settings: Readonly<Record<string, string>>;
+  start(): Promise<Gateway>;
+}
+
+export interface SiteOptions {
+  readonly name: string;
+  readonly redisUrl: string | undefined;
+  readonly stack: ReleaseStack;
+}
+
+const migrateWithinMs = 120_000;
+
+/** Makes the database, the run-time role without rights of its own and the tables, as an installation does. */
+export async function prepareSite(context: BenchContext, { name, redisUrl, stack }: SiteOptions): Promise<GatewaySite> {
+  const database = `bench_${name}`;
+  const role = `gateway_${name}`;
+  const secret = (): string => randomBytes(32).toString('base64url');
+  const password = secret();
+  const admin = openForBench(context.postgres.url);
+  await admin.query({ text: `CREATE DATABASE ${database} TEMPLATE template0` });
+  await admin.query({ text: `CREATE ROLE ${role} LOGIN PASSWORD '${password}'` });
+  await admin.close();
+  const ownerUrl = withParts(context.postgres.url, { pathname: `/${database}` });
+  const databaseUrl = withParts(ownerUrl, { username: role, password });
+  await migrate({ MIGRATION_DATABASE_URL: ownerUrl, DATABASE_URL: databaseUrl });
+  const settings = await readSettings(databaseUrl);
+  const sql = openForBench(ownerUrl);
+  stack.own(`connections to ${database}`, () => sql.close());
+  const adminToken = secret();
+  const env = {
+    DATABASE_URL: databaseUrl,
+    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+    ADMIN_TOKEN_HASHES: hash('sha256', adminToken, 'hex'),
+    SERVER_SECRETS: `s1:${secret()}`,
+    LEDGER_DRIVER: 'embedded',
+    LEDGER_ORIGIN: 'localhost/bench',
+    LEDGER_INTEGRATOR: 'true',
+    LEDGER_SIGNING_KEY: generateNoteKey('localhost/bench').privateKey,
+    CHECKPOINT_DIR: join(context.folder, `checkpoints-${name}`),
+    LOG_LEVEL: 'info',
+  };
+  const logFile = join(context.folder, `gateway-${name}.log`);
+  const start = (): Promise<Gateway> => startGateway({ env, logFile, stack });
+  return { name, adminToken, sql, settings, start };
+}
+
+const withParts = (url: string, parts: { pathname?: string; username?: string; password?: string }): string =>
+  Object.assign(new URL(url), parts).href;
+
+function migrate(env: Readonly<Record<string, string>>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [gatewayMigrations], {
+      env: { PATH: process.env['PATH'] ?? '', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: migrateWithinMs,
+    });
+    let said = '';
+    child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
+    child.on('error', reject);
+    child.on('close', (code) =>
+      code === 0 ? resolve() : reject(new Error(`The gateway's tables could not be made: ${said}`)),
+    );
+  });
+}

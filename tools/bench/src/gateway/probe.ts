@@ -1,0 +1,52 @@
+import { writeFileSync } from 'node:fs';
+import { Session } from 'node:inspector';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+
+/**
+ * Loaded into a measured gateway before its own code (`node --import`): ends it with its parent, tells for how long its
+ * event loop stood still, and writes CPU profiles. Until it is asked, it costs nothing.
+ */
+export type ProbeRequest =
+  { readonly do: 'watch stalls' | 'tell stalls' | 'profile' } | { readonly do: 'write profile'; readonly file: string };
+
+export interface ProbeAnswer {
+  /** The longest time between two turns of the event loop since it was watched; 0 for every other request. */
+  readonly longestMs: number;
+  /** What the process holds at that moment. */
+  readonly memory: NodeJS.MemoryUsage;
+}
+
+const resolutionMs = 1;
+const profileEveryUs = 250;
+const delays = monitorEventLoopDelay({ resolution: resolutionMs });
+let profiler: Session | undefined;
+
+process.on('message', (request: ProbeRequest) => {
+  switch (request.do) {
+    case 'watch stalls':
+      delays.enable();
+      delays.reset();
+      return answer(0);
+    case 'tell stalls':
+      delays.disable();
+      return answer(Math.max(0, delays.max / 1e6 - resolutionMs));
+    case 'profile':
+      profiler = new Session();
+      profiler.connect();
+      profiler.post('Profiler.enable');
+      profiler.post('Profiler.setSamplingInterval', { interval: profileEveryUs });
+      return profiler.post('Profiler.start', () => answer(0));
+    case 'write profile':
+      return profiler?.post('Profiler.stop', (_error, { profile }) => {
+        writeFileSync(request.file, JSON.stringify(profile));
+        profiler?.disconnect();
+        answer(0);
+      });
+  }
+});
+process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+process.channel?.unref(); // Listening for messages must not keep the gateway from ending.
+
+function answer(longestMs: number): void {
+  process.send?.({ longestMs, memory: process.memoryUsage() } satisfies ProbeAnswer);
+}

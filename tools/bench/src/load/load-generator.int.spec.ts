@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { recordBody } from '../bodies.ts';
+import { startEchoServer, type EchoName } from '../servers/echo-server.ts';
+import { startGenerator, type Generator } from './generator-process.ts';
+import type { LoadPlan } from './load-plan.ts';
+
+const plan = (port: number, more: Partial<LoadPlan> = {}): LoadPlan => ({
+  ...{ port, path: '/bench', headers: { 'Content-Type': 'application/json' }, body: recordBody(), watch: [] },
+  keyPrefix: 'test',
+  connections: 4,
+  until: { requests: 400 },
+  ...more,
+});
+
+describe('the load generator', () => {
+  let generator: Generator;
+  const servers: Server[] = [];
+
+  beforeAll(() => {
+    generator = startGenerator();
+  });
+  afterAll(() => {
+    generator.stop();
+    for (const server of servers) server.close().closeAllConnections();
+  });
+
+  const serve = async (listener: RequestListener): Promise<number> => {
+    const server = createServer(listener);
+    servers.push(server);
+    await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done));
+    return (server.address() as AddressInfo).port;
+  };
+
+  it('sends exactly as many requests as asked for, each with a key of its own and the same body', async () => {
+    const keys = new Set<string | undefined>();
+    const bodies = new Set<string>();
+    const port = await serve((request, response) => {
+      let body = '';
+      request.on('data', (chunk: Buffer) => (body += chunk.toString('utf8')));
+      request.on('end', () => {
+        keys.add(request.headers['idempotency-key']?.toString());
+        bodies.add(body);
+        response.end('{}');
+      });
+    });
+    const result = await generator.run(plan(port));
+    expect(result).toMatchObject({ succeeded: 400, measured: 400, refused: {}, unanswered: 0 });
+    expect(keys.size).toBe(400);
+    expect([...bodies]).toEqual([recordBody()]);
+  });
+
+  it('counts what is refused and what has no answer, and goes on', async () => {
+    let number = 0;
+    const port = await serve((request, response) => {
+      number += 1;
+      if (number === 10) request.socket.destroy();
+      else response.writeHead(number % 2 === 0 ? 503 : 200, { 'Content-Length': 2 }).end('{}');
+    });
+    const { succeeded, refused, unanswered } = await generator.run(plan(port));
+    expect(refused['503']).toBeGreaterThan(100);
+    expect(unanswered).toBe(1);
+    expect(succeeded + (refused['503'] ?? 0) + unanswered).toBe(400);
+  });
+
+  it('says what was wrong with an answer that it cannot read', async () => {
+    const port = await serve((_, response) => void response.writeHead(200).end('{}'));
+    const result = await generator.run(plan(port));
+    expect(result).toMatchObject({ succeeded: 0, unanswered: 4, firstProblem: 'An answer has no Content-Length.' });
+  });
+
+  it('counts every acknowledged request, those of the drain too, and says what the server cost', async () => {
+    let answered = 0;
+    const port = await serve((_, response) => {
+      answered += 1;
+      response.end('{}');
+    });
+    const watch = [{ name: 'server', pid: process.pid }];
+    const result = await generator.run(plan(port, { until: { durationMs: 200 }, watch }));
+    expect(result.succeeded).toBe(answered);
+    expect(result.measured).toBeLessThanOrEqual(result.succeeded);
+    expect(result.measuredMs).toBeGreaterThanOrEqual(199);
+    expect(result.p50Ms).toBeLessThanOrEqual(result.p99Ms);
+    if (process.platform !== 'linux') return;
+    expect(result.usage['server']?.cpuMs).toBeGreaterThan(0);
+    expect(result.otherCpuMs).toBeGreaterThanOrEqual(0);
+  });
+
+  it('says so when nobody listens', async () => {
+    await expect(generator.run(plan(1))).rejects.toThrow('could not run');
+  });
+
+  it.each<EchoName>(['node-echo', 'express-echo', 'express-packages'])('gets its record back from %s', async (name) => {
+    const server = await startEchoServer(name, '/dev/null');
+    try {
+      expect(await generator.run(plan(server.port))).toMatchObject({ succeeded: 400, refused: {}, unanswered: 0 });
+      const headers = { 'Content-Type': 'application/json' };
+      const url = `http://127.0.0.1:${server.port}/bench`;
+      const response = await fetch(url, { method: 'POST', headers, body: recordBody() });
+      expect(await response.text()).toBe(recordBody());
+    } finally {
+      server.stop();
+    }
+  });
+});

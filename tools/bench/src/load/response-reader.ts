@@ -1,0 +1,63 @@
+const headEnd = Buffer.from('\r\n\r\n');
+const lengthNames = [Buffer.from('\r\nContent-Length: '), Buffer.from('\r\ncontent-length: ')];
+const statusAt = 'HTTP/1.1 '.length;
+const headMaxBytes = 16_384;
+
+/**
+ * Reads the answers of one connection that has one request in flight: only the status and the end of the body matter.
+ * An answer needs a Content-Length; every server measured here sends one.
+ */
+export class ResponseReader {
+  #status = 0;
+  #missing = 0;
+  /** The first bytes of a head that has not come whole. */
+  #begun: Buffer | undefined;
+
+  /** The status of the answer that ended last. */
+  get status(): number {
+    return this.#status;
+  }
+
+  /** Takes the next bytes; true when they end an answer. Throws Error for what is no such answer. */
+  take(bytes: Buffer): boolean {
+    if (this.#missing > 0) {
+      this.#missing -= bytes.length;
+      return this.#ended();
+    }
+    const all = this.#begun === undefined ? bytes : Buffer.concat([this.#begun, bytes]);
+    const end = all.indexOf(headEnd);
+    if (end === -1) {
+      if (all.length > headMaxBytes) throw new Error('The head of an answer has no end.');
+      this.#begun = Buffer.from(all); // A copy: the bytes of the socket are overwritten by the next ones.
+      return false;
+    }
+    this.#begun = undefined;
+    this.#status = digitsAt(all, statusAt, statusAt + 3);
+    this.#missing = end + headEnd.length + contentLength(all, end) - all.length;
+    return this.#ended();
+  }
+
+  #ended(): boolean {
+    if (this.#missing < 0) throw new Error('More bytes came than the answer has.');
+    return this.#missing === 0;
+  }
+}
+
+function contentLength(bytes: Buffer, end: number): number {
+  for (const name of lengthNames) {
+    const at = bytes.indexOf(name);
+    if (at !== -1 && at < end) return digitsAt(bytes, at + name.length, end);
+  }
+  throw new Error('An answer has no Content-Length.');
+}
+
+/** The number that begins at `from`; it ends with the first byte that is no digit. */
+function digitsAt(bytes: Buffer, from: number, end: number): number {
+  let number = 0;
+  for (let at = from; at < end; at += 1) {
+    const digit = bytes[at]! - 0x30;
+    if (digit < 0 || digit > 9) break;
+    number = number * 10 + digit;
+  }
+  return number;
+}

@@ -1,0 +1,145 @@
+import { connect, type Socket } from 'node:net';
+import { LatencyHistogram } from '../latency-histogram.ts';
+import type { LoadPlan, LoadResult } from './load-plan.ts';
+import { RequestTemplate } from './request-template.ts';
+import { ResponseReader } from './response-reader.ts';
+import { watchUsage, type UsageWatch } from './watch-usage.ts';
+
+const connectWithinMs = 5_000;
+/** How long the answers to what is in flight are waited for once the measured time is over. */
+const drainMs = 15_000;
+const readBytes = 65_536;
+
+/** Runs one round. Throws Error when the server cannot be reached; what goes wrong after that is counted. */
+export async function runLoad(plan: LoadPlan): Promise<LoadResult> {
+  const round = new Round(plan);
+  await Promise.all(Array.from({ length: plan.connections }, (_, number) => round.open(number)));
+  return round.run();
+}
+
+class Round {
+  readonly #plan: LoadPlan;
+  readonly #sockets: Socket[] = [];
+  readonly #sends: (() => void)[] = [];
+  readonly #latencies = new LatencyHistogram();
+  readonly #refused: Record<string, number> = {};
+  #toSend: number;
+  #inFlight = 0;
+  #succeeded = 0;
+  #unanswered = 0;
+  #firstProblem: string | null = null;
+  #measuring = true;
+  #onIdle: () => void = () => undefined;
+
+  constructor(plan: LoadPlan) {
+    this.#plan = plan;
+    this.#toSend = 'requests' in plan.until ? plan.until.requests : Number.POSITIVE_INFINITY;
+  }
+
+  open(number: number): Promise<void> {
+    const { port, keyPrefix } = this.#plan;
+    const template = new RequestTemplate({ ...this.#plan, keyPrefix: `${keyPrefix}-${number}-` });
+    const reader = new ResponseReader();
+    let sentAt = 0;
+    let waiting = false;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const onBytes = (length: number, buffer: Uint8Array): boolean => {
+      if (!waiting) return true; // Given up before: the socket is on its way to be destroyed.
+      if (!this.#ends(reader, socket, Buffer.from(buffer.buffer, buffer.byteOffset, length))) return true;
+      waiting = false;
+      this.#count(reader.status, performance.now() - sentAt);
+      send();
+      return true;
+    };
+    const socket = connect({
+      port,
+      host: '127.0.0.1',
+      noDelay: true,
+      onread: { buffer: Buffer.allocUnsafe(readBytes), callback: onBytes },
+    });
+    const send = (): void => {
+      if (this.#toSend <= 0) return this.#lookIfIdle();
+      this.#toSend -= 1;
+      this.#inFlight += 1;
+      waiting = true;
+      sentAt = performance.now();
+      socket.write(template.next());
+    };
+    socket.setTimeout(connectWithinMs, () => socket.connecting && socket.destroy(new Error('No connection in time.')));
+    socket.once('connect', resolve);
+    socket.on('error', (error) => {
+      this.#firstProblem ??= error.message;
+      reject(error); // Matters only before it is connected.
+    });
+    socket.on('close', () => {
+      if (!waiting) return;
+      waiting = false;
+      this.#inFlight -= 1;
+      this.#unanswered += 1;
+      this.#firstProblem ??= 'The server closed the connection.';
+      this.#lookIfIdle();
+    });
+    this.#sockets.push(socket);
+    this.#sends.push(send);
+    return promise;
+  }
+
+  async run(): Promise<LoadResult> {
+    const usage = watchUsage(this.#plan.watch);
+    const idle = new Promise<void>((done) => (this.#onIdle = done));
+    const startedAt = performance.now();
+    for (const send of this.#sends) send();
+    const measured = await this.#measure(usage, startedAt, idle);
+    await Promise.race([idle, after(drainMs)]);
+    for (const socket of this.#sockets) socket.destroy();
+    return {
+      ...measured,
+      succeeded: this.#succeeded,
+      refused: this.#refused,
+      unanswered: this.#unanswered + this.#inFlight,
+      firstProblem: this.#firstProblem,
+    };
+  }
+
+  /** What is told about the measured time is taken at its end, before the drain. */
+  async #measure(usage: UsageWatch, startedAt: number, idle: Promise<void>): Promise<Measured> {
+    const { until } = this.#plan;
+    await Promise.race([idle, ...('durationMs' in until ? [after(until.durationMs)] : [])]);
+    const measuredMs = performance.now() - startedAt;
+    const counted = usage.end();
+    this.#measuring = false;
+    this.#toSend = 0;
+    return {
+      measuredMs,
+      measured: this.#succeeded,
+      p50Ms: this.#latencies.quantileMs(0.5),
+      p99Ms: this.#latencies.quantileMs(0.99),
+      largestMs: this.#latencies.largestMs,
+      ...counted,
+    };
+  }
+
+  #ends(reader: ResponseReader, socket: Socket, bytes: Buffer): boolean {
+    try {
+      return reader.take(bytes);
+    } catch (error) {
+      socket.destroy(error instanceof Error ? error : new Error(String(error)));
+      return false;
+    }
+  }
+
+  #count(status: number, latencyMs: number): void {
+    this.#inFlight -= 1;
+    if (this.#measuring) this.#latencies.record(latencyMs);
+    if (status === 200) this.#succeeded += 1;
+    else this.#refused[status] = (this.#refused[status] ?? 0) + 1;
+  }
+
+  #lookIfIdle(): void {
+    if (this.#inFlight === 0) this.#onIdle();
+  }
+}
+
+type Measured = Omit<LoadResult, 'succeeded' | 'refused' | 'unanswered' | 'firstProblem'>;
+
+const after = (milliseconds: number): Promise<void> => new Promise((done) => setTimeout(done, milliseconds).unref());

@@ -1,0 +1,22 @@
+import { describe, expect, it } from '@jest/globals';
+import { cpuMsOf, peakRssBytesOf, rssBytesOf } from './proc-usage.ts';
+
+const self = { name: 'self', pid: process.pid };
+
+describe('what a process uses', () => {
+  it('is told where the system tells it', () => {
+    if (process.platform !== 'linux') return expect(cpuMsOf(self)).toBeUndefined();
+    const { user, system } = process.cpuUsage();
+    expect(Math.abs((cpuMsOf(self) ?? 0) - (user + system) / 1_000)).toBeLessThan(200);
+    const ownMs = cpuMsOf(self) ?? 0; // Asked first: it grows while we look.
+    expect(cpuMsOf({ ...self, family: true })).toBeGreaterThanOrEqual(ownMs);
+    expect(rssBytesOf(process.pid)).toBeGreaterThan(1_000_000);
+    // The kernel brings both up to date now and then, not in one moment.
+    expect(peakRssBytesOf(process.pid)).toBeGreaterThan(0.9 * (rssBytesOf(process.pid) ?? 0));
+  });
+
+  it('is unknown of a process that is gone', () => {
+    expect(cpuMsOf({ name: 'gone', pid: 2 ** 30 })).toBeUndefined();
+    expect(rssBytesOf(2 ** 30)).toBeUndefined();
+  });
+});

@@ -1,0 +1,79 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** A process whose cost is counted. `family`: its children too, those that ended meanwhile included (PostgreSQL). */
+export interface WatchedProcess {
+  readonly name: string;
+  readonly pid: number;
+  readonly family?: boolean;
+}
+
+interface Stat {
+  readonly parent: number;
+  /** Clock ticks of the process itself, user and system. */
+  readonly own: number;
+  /** Clock ticks of the children that ended and were waited for. */
+  readonly ended: number;
+}
+
+let ticksPerSecond: number | undefined;
+
+function tickMs(): number {
+  ticksPerSecond ??= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
+  return 1_000 / ticksPerSecond;
+}
+
+/** Milliseconds of CPU, user and system, that all threads have used since the process began. Linux only: else undefined. */
+export function cpuMsOf({ pid, family = false }: WatchedProcess): number | undefined {
+  const stat = readStat(pid);
+  if (stat === undefined) return undefined;
+  if (!family) return stat.own * tickMs();
+  const children = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (readStat(Number(name)) ?? []) : []));
+  const living = children.filter(({ parent }) => parent === pid).reduce((sum, { own }) => sum + own, 0);
+  return (stat.own + stat.ended + living) * tickMs();
+}
+
+/** Milliseconds of CPU that all cores together have spent on anything, or that were taken from this machine. Linux only. */
+export function machineBusyMs(): number | undefined {
+  const line = readText('/proc/stat')?.split('\n')[0];
+  if (line === undefined) return undefined;
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softIrq = 0, stolen = 0] = line
+    .trim()
+    .split(/\s+/)
+    .slice(1)
+    .map(Number);
+  return (user + nice + system + irq + softIrq + stolen) * tickMs();
+}
+
+/** Bytes of memory the process holds now (resident set). Linux only: else undefined. */
+export function rssBytesOf(pid: number): number | undefined {
+  return statusKibibytes(pid, 'VmRSS');
+}
+
+/** The most it ever held. Linux only: else undefined. */
+export function peakRssBytesOf(pid: number): number | undefined {
+  return statusKibibytes(pid, 'VmHWM');
+}
+
+function statusKibibytes(pid: number, member: string): number | undefined {
+  const text = readText(`/proc/${pid}/status`);
+  const found = text === undefined ? null : new RegExp(`^${member}:\\s+(\\d+) kB$`, 'm').exec(text);
+  return found === null ? undefined : Number(found[1]) * 1_024;
+}
+
+/** Field numbers are those of proc(5); the name of the program may hold spaces and parentheses, so they count from its end. */
+function readStat(pid: number): Stat | undefined {
+  const text = readText(`/proc/${pid}/stat`);
+  if (text === undefined) return undefined;
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const field = (number: number): number => Number(fields[number - 3]);
+  return { parent: field(4), own: field(14) + field(15), ended: field(16) + field(17) };
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined; // No /proc on this system, or the process went away: there is then nothing to tell.
+  }
+}

@@ -1,0 +1,111 @@
+/** The parts of a V8 CPU profile that are read here; lines and columns count from 0, times are microseconds. */
+export interface CpuProfile {
+  readonly nodes: readonly ProfileNode[];
+  readonly samples: readonly number[];
+  readonly timeDeltas: readonly number[];
+}
+
+/** One place of the call tree: a function, called by that line of callers. */
+export interface ProfileNode {
+  readonly id: number;
+  readonly callFrame: CallFrame;
+  readonly children?: readonly number[];
+}
+
+/** `url` is empty for native functions, and for what V8 says in parentheses that is no function. */
+export interface CallFrame {
+  readonly functionName: string;
+  readonly url: string;
+  readonly lineNumber: number;
+  readonly columnNumber: number;
+}
+
+export interface Place {
+  /** Who wrote it: a package, one of our libs or apps, or a part of Node. */
+  readonly module: string;
+  /** The original file and line. */
+  readonly at: string;
+}
+
+export interface Cost {
+  readonly name: string;
+  readonly microseconds: number;
+}
+
+export interface ProfileSummary {
+  /** All that was not idle. */
+  readonly busyUs: number;
+  /** By module, and by function with its module and place; dearest first, each its own time without what it called. */
+  readonly modules: readonly Cost[];
+  readonly functions: readonly Cost[];
+}
+
+type Locate = (callFrame: CallFrame) => Place;
+
+/**
+ * Adds up the own time of every function. To a module counts what it called of Node and of native code too (a hash, a
+ * system call), for it is whose doing that was which helps. `locate` finds the original place of a frame that has a file.
+ */
+export function summariseProfile({ nodes, samples, timeDeltas }: CpuProfile, locate: Locate): ProfileSummary {
+  const ownUs = new Map<number, number>();
+  for (const [position, id] of samples.entries()) {
+    // A delta is the time before its sample: what ran in it is what the sample before has seen.
+    add(ownUs, id, Math.max(0, timeDeltas[position + 1] ?? 0));
+  }
+  const parents = new Map(nodes.flatMap((node) => (node.children ?? []).map((child) => [child, node] as const)));
+  const modules = new Map<string, number>();
+  const functions = new Map<string, number>();
+  let busyUs = 0;
+  for (const node of nodes) {
+    const microseconds = ownUs.get(node.id) ?? 0;
+    const { functionName } = node.callFrame;
+    if (microseconds === 0 || functionName === '(idle)') continue;
+    busyUs += microseconds;
+    const caller = functionName.startsWith('(') ? undefined : nearestWithFile(node, parents);
+    const place = caller === undefined ? undefined : locate(caller.callFrame);
+    add(modules, moduleThatCalled(caller, parents, locate) ?? nativeName(functionName), microseconds);
+    add(functions, describe(node, caller, place), microseconds);
+  }
+  return { busyUs, modules: dearestFirst(modules), functions: dearestFirst(functions) };
+}
+
+function nearestWithFile(node: ProfileNode, parents: ReadonlyMap<number, ProfileNode>): ProfileNode | undefined {
+  let found: ProfileNode | undefined = node;
+  while (found !== undefined && found.callFrame.url === '') found = parents.get(found.id);
+  return found;
+}
+
+/** Node's own module where nobody else is above: the event loop itself called it. */
+function moduleThatCalled(
+  caller: ProfileNode | undefined,
+  parents: ReadonlyMap<number, ProfileNode>,
+  locate: Locate,
+): string | undefined {
+  let outermost: string | undefined;
+  for (let above = caller; above !== undefined; above = parents.get(above.id)) {
+    if (above.callFrame.url === '') continue;
+    const { module } = locate(above.callFrame);
+    if (!module.startsWith('node:')) return module;
+    outermost ??= module;
+  }
+  return outermost;
+}
+
+const nameOf = ({ callFrame }: ProfileNode): string => callFrame.functionName || 'anonymous';
+const nativeName = (functionName: string): string => (functionName.startsWith('(') ? functionName : '(native)');
+
+function describe(node: ProfileNode, caller: ProfileNode | undefined, place: Place | undefined): string {
+  if (caller === undefined || place === undefined) return nameOf(node);
+  const native = caller === node ? '' : `${nameOf(node)}, called by `;
+  return `${native}${nameOf(caller)} (${place.at})`;
+}
+
+function add<Key>(costs: Map<Key, number>, key: Key, microseconds: number): void {
+  costs.set(key, (costs.get(key) ?? 0) + microseconds);
+}
+
+function dearestFirst(costs: ReadonlyMap<string, number>): Cost[] {
+  return [...costs]
+    .map(([name, microseconds]) => ({ name, microseconds }))
+    .sort((a, b) => b.microseconds - a.microseconds);
+}

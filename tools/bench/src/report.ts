@@ -1,0 +1,59 @@
+import { findingRow, type Finding } from './targets.ts';
+import type { Machine } from './machine.ts';
+import { textTable, type Column } from './text-table.ts';
+
+export interface ReportTable {
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** What one section found. */
+export interface SectionReport {
+  readonly title: string;
+  readonly tables: readonly ReportTable[];
+  /** Sentences below the tables. */
+  readonly notes: readonly string[];
+  readonly findings: readonly Finding[];
+  /** Why a number that should be here is not: nothing may be concluded from a run that says so. */
+  readonly withheld: readonly string[];
+  /** Everything that was measured, for the JSON file. */
+  readonly measured: unknown;
+}
+
+export interface RunFacts {
+  readonly machine: Machine;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly quick: boolean;
+}
+
+/** The whole run as Markdown, which reads well on a terminal too. */
+export function renderReport({ machine, settings, quick }: RunFacts, sections: readonly SectionReport[]): string {
+  const parts = ['# What was measured', ...machineLines(machine, settings)];
+  if (quick) parts.push('Made with `--quick`: it shows that everything runs, not how fast it is.');
+  for (const section of sections) parts.push(...renderSection(section));
+  const findings = sections.flatMap((section) => section.findings);
+  if (findings.length > 0) {
+    const columns: Column[] = [{ name: 'target' }, ...['wanted', 'measured', 'verdict'].map((name) => ({ name }))];
+    parts.push('## Targets', textTable(columns, findings.map(findingRow)));
+  }
+  return `${parts.join('\n\n')}\n`;
+}
+
+function machineLines(machine: Machine, settings: RunFacts['settings']): string[] {
+  const { cpu, cores, memoryGib, system, node, date, commit, syncMs } = machine;
+  const shown = Object.entries(settings).map(([name, value]) => `${name} ${value}`);
+  return [
+    [
+      `- Machine: ${cpu}, ${cores} cores, ${memoryGib} GiB, ${system}; a synced 8 KiB write takes ${syncMs.toFixed(2)} ms`,
+      `- Node ${node}, ${date}, commit ${commit}`,
+      `- PostgreSQL: ${shown.join(', ')}`,
+    ].join('\n'),
+  ];
+}
+
+function renderSection({ title, tables, notes, withheld }: SectionReport): string[] {
+  const parts = [`## ${title}`, ...tables.map(({ columns, rows }) => textTable(columns, rows))];
+  if (withheld.length > 0) parts.push(`**Ratios are withheld.**\n\n${withheld.map((why) => `- ${why}`).join('\n')}`);
+  if (notes.length > 0) parts.push(notes.map((note) => `- ${note}`).join('\n'));
+  return parts;
+}

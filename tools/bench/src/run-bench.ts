@@ -1,0 +1,94 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { findRedisServer, removeCluster, startPostgres, startRedis } from '@sealgate/local-services';
+import type { BenchContext } from './bench-context.ts';
+import type { BenchOptions, SectionName } from './bench-options.ts';
+import { buildGateway } from './gateway/build-gateway.ts';
+import { readSettings } from './gateway/durable-settings.ts';
+import { startGenerator } from './load/generator-process.ts';
+import { describeMachine } from './machine.ts';
+import type { ReleaseStack } from './release-stack.ts';
+import { renderReport, type RunFacts, type SectionReport } from './report.ts';
+import { hostileBodiesSection } from './sections/hostile-bodies.ts';
+import { ledgerAtSize } from './sections/ledger-at-size.ts';
+import { profileSection } from './sections/profile.ts';
+import { throughput } from './sections/throughput.ts';
+import { workspaceRoot } from './workspace-root.ts';
+
+const sections: Readonly<Record<SectionName, (context: BenchContext) => Promise<SectionReport>>> = {
+  throughput,
+  ledger: ledgerAtSize,
+  bodies: hostileBodiesSection,
+  profile: profileSection,
+};
+
+/** As in production: every commit is on the disk before it is acknowledged, and a torn page is repaired. */
+const postgresSettings = {
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  shared_buffers: '256MB',
+  max_wal_size: '8GB',
+  checkpoint_timeout: '15min',
+  max_connections: '200',
+};
+
+/** Redis holds copies only, so the oldest may go. Every installation gives it a bound. */
+const redisArguments = ['--maxmemory', '256mb', '--maxmemory-policy', 'allkeys-lru'];
+
+export interface BenchRun {
+  readonly options: BenchOptions;
+  readonly stack: ReleaseStack;
+  readonly signal: AbortSignal;
+  readonly now: () => number;
+  readonly tell: (line: string) => void;
+}
+
+/** Everything that was asked for. Gives what to print, and whether every number may be believed. */
+export async function runBench(run: BenchRun): Promise<{ text: string; trusted: boolean }> {
+  const { options, tell, signal } = run;
+  tell('Building the gateway');
+  await buildGateway(options.build);
+  const context = await prepare(run);
+  const reports: SectionReport[] = [];
+  for (const name of options.sections) {
+    signal.throwIfAborted();
+    reports.push(await sections[name](context));
+  }
+  const facts: RunFacts = { machine: context.machine, settings: context.settings, quick: options.quick };
+  const text = renderReport(facts, reports);
+  if (options.markdownFile !== undefined) writeFileSync(options.markdownFile, text);
+  if (options.jsonFile !== undefined)
+    writeFileSync(options.jsonFile, `${JSON.stringify({ ...facts, options, sections: reports }, undefined, 2)}\n`);
+  return { text, trusted: reports.every(({ withheld }) => withheld.length === 0) };
+}
+
+async function prepare({ options, stack, signal, now, tell }: BenchRun): Promise<BenchContext> {
+  const folder = join(options.dataFolder, `run-${process.pid}`);
+  mkdirSync(folder, { recursive: true, mode: 0o711 }); // Under root, PostgreSQL is another user that must pass through.
+  stack.own(folder, () => rmSync(folder, { recursive: true, force: true }));
+  tell('Starting PostgreSQL');
+  const dataDirectory = join(folder, 'postgres');
+  stack.own('the data of PostgreSQL', () => removeCluster(dataDirectory));
+  const postgres = await startPostgres({
+    dataDirectory,
+    settings: postgresSettings,
+    removeWithOwner: folder,
+    log: tell,
+  });
+  stack.own('PostgreSQL', () => postgres.stop());
+  // Under root the data may lie elsewhere, and it is that disk which counts.
+  const machine = describeMachine({ folder: dirname(postgres.dataDirectory), checkout: workspaceRoot, now });
+  const settings = await readSettings(postgres.url);
+  const redis = await prepareRedis(folder, stack);
+  const generator = startGenerator();
+  stack.own('the load generator', () => generator.stop());
+  return { options, folder, machine, settings, postgres, redis, generator, stack, tell, signal };
+}
+
+async function prepareRedis(folder: string, stack: ReleaseStack): Promise<BenchContext['redis']> {
+  if (findRedisServer() === undefined) return undefined;
+  const server = await startRedis({ directory: join(folder, 'redis'), args: redisArguments, removeWithOwner: folder });
+  stack.own('Redis', () => server.stop());
+  return { url: server.url, pid: server.pid };
+}

@@ -1,0 +1,184 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { batchBody } from '../bodies.ts';
+import type { BenchContext } from '../bench-context.ts';
+import { askAdmin, countRecords, makeSender, type Sender } from '../gateway/gateway-admin.ts';
+import type { Gateway } from '../gateway/gateway-process.ts';
+import { prepareSite, type GatewaySite } from '../gateway/gateway-site.ts';
+import { median, quantile } from '../median.ts';
+import { releaseStack } from '../release-stack.ts';
+import type { SectionReport } from '../report.ts';
+import { decimals, wholeNumber } from '../text-table.ts';
+import { batchRecords } from './throughput-rows.ts';
+
+interface AtSize {
+  readonly context: BenchContext;
+  readonly site: GatewaySite;
+  readonly sender: Sender;
+  readonly records: number;
+}
+
+/** Fills a ledger through the gateway, then reopens it, proves records and audits it. */
+export async function ledgerAtSize(context: BenchContext): Promise<SectionReport> {
+  const stack = releaseStack();
+  context.stack.own('the filled ledger', async () => void (await stack.releaseAll()));
+  const records = context.options.ledgerRecords;
+  const site = await prepareSite(context, { name: 'at_size', redisUrl: context.redis?.url, stack });
+  const first = await site.start();
+  const sender = await makeSender({ site, gateway: first }, 'at-size');
+  const atSize: AtSize = { context, site, sender, records };
+  const filledMs = await fill(atSize, first);
+  const { gateway, ...reopened } = await reopen(atSize, first);
+  const proofMs = await prove(atSize, gateway);
+  const auditMs = await audit(atSize, gateway);
+  await stack.releaseAll();
+  return reportOf(atSize, { filledMs, ...reopened, proofMs, auditMs });
+}
+
+async function fill({ context, site, sender, records }: AtSize, gateway: Gateway): Promise<number> {
+  context.tell(`Filling a ledger with ${wholeNumber(records)} records`);
+  const startedAt = performance.now();
+  const { succeeded } = await context.generator.run({
+    ...{ port: gateway.port, path: sender.path, headers: sender.headers, body: batchBody(batchRecords), watch: [] },
+    keyPrefix: `fill-${randomBytes(6).toString('hex')}`,
+    connections: context.options.connections,
+    until: { requests: records / batchRecords },
+  });
+  const filledMs = performance.now() - startedAt;
+  const inLedger = await countRecords(site, sender.channel);
+  if (succeeded * batchRecords !== records || inLedger !== records)
+    throw new Error(`Filling the ledger went wrong: it holds ${inLedger} of ${records} records.`);
+  await untilSigned({ site, gateway }, sender.channel, records);
+  return filledMs;
+}
+
+const signedWithinMs = 60_000;
+
+/** Until the tree holds every record: from here on nothing is left to do for what was written. */
+async function untilSigned(
+  of: { site: GatewaySite; gateway: Gateway },
+  channel: string,
+  records: number,
+): Promise<void> {
+  const endAt = performance.now() + signedWithinMs;
+  for (;;) {
+    const note = await askAdmin(of, { method: 'GET', path: `/ledger/channels/${channel}/checkpoint`, expect: 200 });
+    if (Number(note.split('\n')[1]) >= records) return;
+    if (performance.now() > endAt) throw new Error('The checkpoint did not cover the ledger in time.');
+    await delay(100);
+  }
+}
+
+interface Reopened {
+  readonly gateway: Gateway;
+  /** From the start of the process to its first healthy answer, once for each way that it ended before. */
+  readonly readyMs: readonly number[];
+  /** From the start of the process to the first write acknowledged. */
+  readonly writtenMs: readonly number[];
+}
+
+/** After clean ends and after kills, in turn: what a restart costs must not depend on how it went. */
+async function reopen({ context, site, sender }: AtSize, opened: Gateway): Promise<Reopened> {
+  context.tell('Reopening it');
+  let gateway = opened;
+  const readyMs: number[] = [];
+  const writtenMs: number[] = [];
+  for (const signal of ['SIGTERM', 'SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGTERM'] as const) {
+    await gateway.stop(signal);
+    gateway = await site.start();
+    readyMs.push(gateway.readyAfterMs);
+    const readyAt = performance.now();
+    const response = await fetch(`http://127.0.0.1:${gateway.port}${sender.path}`, {
+      method: 'POST',
+      headers: sender.headers,
+      body: '{"data":{"reopened":true}}',
+    });
+    if (response.status !== 200) throw new Error(`A write after reopening answered ${response.status}.`);
+    await response.arrayBuffer();
+    writtenMs.push(gateway.readyAfterMs + performance.now() - readyAt);
+  }
+  return { gateway, readyMs, writtenMs };
+}
+
+const unmeasuredProofs = 200;
+
+/** Records from all over the log, one after another, over the admin API: what a person who asks for one waits. */
+async function prove({ context, site, sender, records }: AtSize, gateway: Gateway): Promise<number[]> {
+  context.tell('Proving records');
+  const ids = await randomIds(site, sender.channel, { records, count: context.options.proofs + unmeasuredProofs });
+  const times: number[] = [];
+  for (const id of ids) {
+    const path = `/ledger/channels/${sender.channel}/records/${encodeURIComponent(id)}/proof`;
+    const startedAt = performance.now();
+    const text = await askAdmin({ site, gateway }, { method: 'GET', path, expect: 200 });
+    times.push(performance.now() - startedAt);
+    if (!text.includes('"inclusionPath"')) throw new Error(`The proof of ${id} holds no path.`);
+  }
+  return times.slice(unmeasuredProofs);
+}
+
+async function randomIds(
+  { sql }: GatewaySite,
+  channel: string,
+  { records, count }: { records: number; count: number },
+): Promise<string[]> {
+  const rows = await sql.query<{ id: string }>({
+    text: `SELECT r.id FROM generate_series(1, $3::int) n
+             CROSS JOIN LATERAL (SELECT floor(random() * $2 + n * 0)::bigint AS idx) p
+             JOIN ledger.channels c ON c.channel = $1
+             JOIN ledger.records r ON r.channel_id = c.channel_id AND r.idx = p.idx`,
+    values: [channel, records, count],
+  });
+  return rows.map(({ id }) => id);
+}
+
+/** Once: it reads every record from the disk or the cache as the fill has left them. */
+async function audit({ context, site, sender, records }: AtSize, gateway: Gateway): Promise<number> {
+  context.tell('Auditing it');
+  const path = `/ledger/channels/${sender.channel}/audit`;
+  const startedAt = performance.now();
+  const report: { ok: boolean; size: number; problem: string | null } = JSON.parse(
+    await askAdmin({ site, gateway }, { method: 'POST', path, expect: 200 }),
+  );
+  const auditMs = performance.now() - startedAt;
+  if (!report.ok || report.size < records)
+    throw new Error(`The audit failed: ${report.problem ?? `${report.size} records`}.`);
+  return auditMs;
+}
+
+interface Numbers extends Omit<Reopened, 'gateway'> {
+  readonly filledMs: number;
+  readonly proofMs: readonly number[];
+  readonly auditMs: number;
+}
+
+function reportOf({ records }: AtSize, numbers: Numbers): SectionReport {
+  const { filledMs, readyMs, writtenMs, proofMs, auditMs } = numbers;
+  const perSecond = (milliseconds: number): string => `${wholeNumber((records * 1_000) / milliseconds)} records/s`;
+  const ms = (value: number): string => `${decimals(value, 1)} ms`;
+  return {
+    title: `A ledger of ${wholeNumber(records)} records`,
+    tables: [
+      {
+        columns: [{ name: 'what' }, { name: 'median', right: true }, { name: 'worst or p99', right: true }],
+        rows: [
+          ['filled in batches, start to last answer', perSecond(filledMs), '-'],
+          ['reopened: process start until ready', ms(median(readyMs)), ms(Math.max(...readyMs))],
+          ['reopened: process start until a write is acknowledged', ms(median(writtenMs)), ms(Math.max(...writtenMs))],
+          ['proof of a random record over HTTP', ms(median(proofMs)), ms(quantile(proofMs, 0.99))],
+          ['full audit', perSecond(auditMs), '-'],
+        ],
+      },
+    ],
+    notes: [
+      `Reopened ${readyMs.length} times, after clean ends and after kills; ${proofMs.length} proofs, one at a time, each checked against the signed checkpoint by the gateway before it is answered.`,
+    ],
+    findings: [
+      { target: 'reopen', value: Math.max(...readyMs), of: `${wholeNumber(records)} records, worst` },
+      { target: 'proof', value: quantile(proofMs, 0.99), of: `${wholeNumber(records)} records` },
+      { target: 'audit', value: (records * 1_000) / auditMs, of: `${wholeNumber(records)} records` },
+    ],
+    withheld: [],
+    measured: numbers,
+  };
+}

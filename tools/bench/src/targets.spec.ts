@@ -1,0 +1,30 @@
+import { describe, expect, it } from '@jest/globals';
+import { findingRow, verdictOn } from './targets.ts';
+
+describe('targets', () => {
+  it.each([
+    [0.6, 'met'],
+    [0.5, 'met'],
+    [0.4, 'met, below the aim'],
+    [0.34, 'MISSED'],
+    [undefined, 'withheld'],
+    [Number.NaN, 'withheld'],
+  ] as const)('judges %p where more is better', (value, verdict) => {
+    expect(verdictOn({ target: 'singlesOfExpress', value })).toBe(verdict);
+  });
+
+  it('judges where less is better', () => {
+    expect(verdictOn({ target: 'proof', value: 10 })).toBe('met');
+    expect(verdictOn({ target: 'proof', value: 10.1 })).toBe('MISSED');
+  });
+
+  it('shows what is wanted beside what was measured', () => {
+    expect(findingRow({ target: 'batchRecords', value: 41_234.5, of: 'with Redis' })).toEqual([
+      'durable records/s in batches of 100 (with Redis)',
+      '>= 40,000 (aim 60,000)',
+      '41,235',
+      'met, below the aim',
+    ]);
+    expect(findingRow({ target: 'reopen', value: undefined })[2]).toBe('-');
+  });
+});

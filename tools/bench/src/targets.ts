@@ -1,0 +1,79 @@
+import { decimals, wholeNumber } from './text-table.ts';
+
+/** What the product promises, and how a number is held against it. `aim` is what we would like beyond the promise. */
+interface Target {
+  readonly name: string;
+  readonly limit: number;
+  readonly aim?: number;
+  readonly better: 'higher' | 'lower';
+  readonly show: (value: number) => string;
+}
+
+const milliseconds = (value: number): string => `${decimals(value, 1)} ms`;
+const ratio = (value: number): string => decimals(value, 2);
+
+export const targets = {
+  singlesOfExpress: {
+    name: 'single records, requests/s against bare Express',
+    limit: 0.35,
+    aim: 0.5,
+    better: 'higher',
+    show: ratio,
+  },
+  singlesOfPackages: {
+    name: 'single records, requests/s against Express with five packages',
+    limit: 0.6,
+    better: 'higher',
+    show: ratio,
+  },
+  batchRecords: {
+    name: 'durable records/s in batches of 100',
+    limit: 40_000,
+    aim: 60_000,
+    better: 'higher',
+    show: wholeNumber,
+  },
+  memory: {
+    name: 'most memory of the gateway under that load',
+    limit: 300,
+    better: 'lower',
+    show: (mebibytes) => `${wholeNumber(mebibytes)} MiB`,
+  },
+  reopen: { name: 'reopening the ledger', limit: 2_000, better: 'lower', show: milliseconds },
+  proof: { name: 'proof of any record, p99', limit: 10, better: 'lower', show: milliseconds },
+  audit: {
+    name: 'full audit',
+    limit: 200_000,
+    better: 'higher',
+    show: (records) => `${wholeNumber(records)} records/s`,
+  },
+  openers: { name: 'half a million openers refused', limit: 100, better: 'lower', show: milliseconds },
+  stall: { name: 'longest stall that a body causes', limit: 50, better: 'lower', show: milliseconds },
+} as const satisfies Record<string, Target>;
+
+/** A number to be held against a target; undefined where it could not be had, or may not be told. */
+export interface Finding {
+  readonly target: keyof typeof targets;
+  readonly value: number | undefined;
+  /** What the number is of, where the name of the target does not say it all. */
+  readonly of?: string;
+}
+
+export type Verdict = 'met' | 'met, below the aim' | 'MISSED' | 'withheld';
+
+export function verdictOn({ target, value }: Finding): Verdict {
+  const { limit, better, aim }: Target = targets[target];
+  if (value === undefined || Number.isNaN(value)) return 'withheld';
+  const reaches = (line: number): boolean => (better === 'higher' ? value >= line : value <= line);
+  if (!reaches(limit)) return 'MISSED';
+  return aim === undefined || reaches(aim) ? 'met' : 'met, below the aim';
+}
+
+/** Cells: target, wanted, measured, verdict. */
+export function findingRow(finding: Finding): string[] {
+  const { name, limit, aim, better, show }: Target = targets[finding.target];
+  const sign = better === 'higher' ? '>=' : '<=';
+  const wanted = `${sign} ${show(limit)}${aim === undefined ? '' : ` (aim ${show(aim)})`}`;
+  const measured = finding.value === undefined ? '-' : show(finding.value);
+  return [finding.of === undefined ? name : `${name} (${finding.of})`, wanted, measured, verdictOn(finding)];
+}

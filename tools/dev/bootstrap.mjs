@@ -1,0 +1,85 @@
+/**
+ * The one thing that runs on whatever Node is there (20 or later), without any dependency: it installs what is
+ * missing, then hands over to the Node that the workspace pins. Usage: node tools/dev/bootstrap.mjs <command> [...].
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { delimiter, dirname, join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname ?? dirname(new URL(import.meta.url).pathname), '../..');
+const modules = join(root, 'node_modules');
+const lockFile = join(root, 'package-lock.json');
+const stampFile = join(modules, '.sealgate-installed');
+const pinnedNode = join(modules, 'node/bin', process.platform === 'win32' ? 'node.exe' : 'node');
+
+const oldest = 20;
+if (Number(process.versions.node.split('.')[0]) < oldest)
+  fail(`Node ${oldest} or later is needed; this is ${process.version}.`);
+
+if (!isInstalled()) install();
+const node = chooseNode();
+run(node, [join(root, 'tools/dev/src/main.ts'), ...process.argv.slice(2)]);
+
+function fail(sentence) {
+  process.stderr.write(`${sentence}\n`);
+  process.exit(1);
+}
+
+function lockHash() {
+  return createHash('sha256').update(readFileSync(lockFile)).digest('hex');
+}
+
+/**
+ * By our own stamp, or, where somebody ran npm himself, by the file that npm leaves after an install. npm writes that
+ * file and the lock file within moments of each other, in either order.
+ */
+function isInstalled() {
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === lockHash()) return true;
+  const left = join(modules, '.package-lock.json');
+  if (!existsSync(left) || statSync(left).mtimeMs < statSync(lockFile).mtimeMs - 30_000) return false;
+  stamp();
+  return true;
+}
+
+function stamp() {
+  try {
+    writeFileSync(stampFile, lockHash());
+  } catch {
+    // A read-only checkout works as well; it only costs the look at the files again.
+  }
+}
+
+function install() {
+  process.stdout.write('Installing what is missing (npm ci); this takes a minute or two the first time.\n');
+  // The tools are devDependencies, so NODE_ENV=production must not leave them out.
+  const result = spawnSync('npm', ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund'], {
+    cwd: root,
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  });
+  if (result.status !== 0) fail('npm ci failed: what it said stands above.');
+  stamp();
+}
+
+function chooseNode() {
+  if (existsSync(pinnedNode)) return pinnedNode;
+  if (Number(process.versions.node.split('.')[0]) >= 24) return process.execPath;
+  return fail(
+    'The pinned Node is missing: npm did not run the install script of the package `node`. Run `npm rebuild node`.',
+  );
+}
+
+/** Every signal is passed on and the end is waited for, so that whoever stops this stops all of it, in order. */
+function run(program, parameters) {
+  const path = [dirname(program), join(modules, '.bin'), process.env.PATH ?? ''].join(delimiter);
+  const child = spawn(program, ['--disable-warning=ExperimentalWarning', ...parameters], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, PATH: path },
+  });
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => child.kill(name));
+  child.on('error', (error) => fail(`${program} could not be started: ${error.message}`));
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
+}

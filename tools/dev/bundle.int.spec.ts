@@ -1,0 +1,44 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { bundleSurface } from './bundle.ts';
+import { generateClients } from './src/generate-clients.ts';
+import { appsWith, workspaceRoot } from './src/workspace.ts';
+
+const surfaces = appsWith('src/main.ts');
+
+describe('the bundle of a surface', () => {
+  it.each(surfaces)(
+    '%s runs where nothing is installed, and brings its migrations',
+    async (name) => {
+      expect(
+        await generateClients([name].filter((app) => appsWith('prisma/schema.prisma').includes(app))),
+      ).toMatchObject({ ok: true });
+      await bundleSurface(name);
+      const dist = join(workspaceRoot, 'apps', name, 'dist');
+      for (const set of readdirSync(join(dist, 'migrations'))) {
+        expect(readdirSync(join(dist, 'migrations', set))).toContainEqual(expect.stringMatching(/^0001_\w+\.sql$/));
+      }
+      // Without any setting it says which are missing, and does nothing else.
+      for (const program of ['main.js', 'migrate.js'].filter((file) => existsSync(join(dist, file)))) {
+        const ended = spawnSync(process.execPath, [join(dist, program)], {
+          cwd: '/',
+          env: {},
+          encoding: 'utf8',
+          timeout: 20_000,
+        });
+        expect({ program, status: ended.status }).toEqual({ program, status: 1 });
+        expect(ended.stdout + ended.stderr).toMatch(/DATABASE_URL/);
+        expect(ended.stdout + ended.stderr).not.toMatch(/ERR_MODULE_NOT_FOUND|is not defined|is not a function/);
+      }
+    },
+    120_000,
+  );
+
+  it('is refused for what is no surface', async () => {
+    await expect(bundleSurface('nowhere')).rejects.toThrow(
+      'There is no surface nowhere: apps/nowhere/src/main.ts is missing.',
+    );
+  });
+});

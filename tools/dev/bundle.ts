@@ -1,0 +1,78 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { build, type Metafile } from 'esbuild';
+import { workspaceRoot } from './src/workspace.ts';
+
+/** Bundled CommonJS asks for Node's own modules through `require`, which an ES module does not have. */
+const banner = `import { createRequire as createRequireOfBundle } from 'node:module';
+const require = createRequireOfBundle(import.meta.url);`;
+
+/** pg asks for these only where they are installed; we never use them. */
+const external = ['pg-native', 'pg-cloudflare'];
+
+/**
+ * Makes `apps/<name>/dist`, or another output folder: main.js, migrate.js where the app has one, and below `migrations/<set name>` the SQL of
+ * every migration set that the bundles hold. A surface is deployed by copying that folder. It is made beside its place
+ * and then exchanged, so that whoever starts the surface meanwhile finds either the old one or the new one.
+ * Throws Error when the app has no main.ts, the code does not bundle, or two sets share a name.
+ */
+export async function bundleSurface(name: string, output?: string): Promise<void> {
+  const app = join(workspaceRoot, 'apps', name);
+  const place = output ?? join(app, 'dist');
+  if (!existsSync(join(app, 'src/main.ts'))) {
+    throw new Error(`There is no surface ${name}: apps/${name}/src/main.ts is missing.`);
+  }
+  const making = `${place}.${process.pid}`;
+  try {
+    const { outputFiles, metafile } = await runEsbuild(app, place);
+    mkdirSync(making, { recursive: true });
+    for (const { path, contents } of outputFiles) writeFileSync(join(making, basename(path)), contents);
+    const sets = migrationSetsOf(metafile);
+    for (const [set, directory] of sets) cpSync(directory, join(making, 'migrations', set), { recursive: true });
+    rmSync(place, { recursive: true, force: true });
+    renameSync(making, place);
+  } finally {
+    rmSync(making, { recursive: true, force: true });
+  }
+}
+
+/** Nothing is written yet: the source maps are made for where the files will lie. */
+const runEsbuild = (app: string, place: string) =>
+  build({
+    entryPoints: ['main', 'migrate'].map((file) => join(app, 'src', `${file}.ts`)).filter((file) => existsSync(file)),
+    outdir: place,
+    write: false,
+    absWorkingDir: workspaceRoot,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    sourcemap: true,
+    legalComments: 'none',
+    logLevel: 'silent', // What is wrong comes as the error that it throws.
+    metafile: true,
+    banner: { js: banner },
+    external,
+  });
+
+/** Finds the sets by the calls that declare them, `migrationSet({ name: '...' })`, in the files that were bundled. */
+function migrationSetsOf(metafile: Metafile): Map<string, string> {
+  const sets = new Map<string, string>();
+  for (const file of Object.keys(metafile.inputs)) {
+    if (file.includes('node_modules') || !file.endsWith('.ts')) continue;
+    const text = readFileSync(join(workspaceRoot, file), 'utf8');
+    for (const [, set = ''] of text.matchAll(/\bmigrationSet\(\s*\{\s*name: '([a-z0-9_-]+)'/g)) {
+      if (sets.has(set)) throw new Error(`Two migration sets are called ${set}.`);
+      sets.set(set, migrationsFolder(file));
+    }
+  }
+  return sets;
+}
+
+/** Where the migrations of a lib or app lie, seen from the source file that declares them. */
+function migrationsFolder(file: string): string {
+  const places = ['../migrations', '../prisma/migrations'].map((place) => resolve(workspaceRoot, dirname(file), place));
+  const found = places.find((place) => existsSync(place));
+  if (found === undefined) throw new Error(`${file} declares migrations, but there are none in ${places.join(', ')}.`);
+  return found;
+}

@@ -1,0 +1,23 @@
+import { dirname, normalize } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { projectFiles, readProjectFile } from './project-files.ts';
+
+interface Package {
+  readonly bin?: Readonly<Record<string, string>>;
+}
+
+const lock: { packages: Readonly<Record<string, Package>> } = JSON.parse(readProjectFile('package-lock.json'));
+const workspaces = projectFiles()
+  .filter((path) => /^(?:apps|libs|tools)\/.*package\.json$/.test(path))
+  .map((path) => ({ folder: dirname(path), own: JSON.parse(readProjectFile(path)) as Package }));
+
+describe('package-lock.json', () => {
+  // `npm ci` goes by the lock file alone: a command that is missing there is not found by npx.
+  it.each(workspaces)('knows $folder and its commands', ({ folder, own }) => {
+    const expected = Object.entries(own.bin ?? {}).map(([name, file]) => [name, normalize(file)]);
+    expect(lock.packages[folder]).toBeDefined();
+    expect(Object.entries(lock.packages[folder]?.bin ?? {}).map(([name, file]) => [name, normalize(file)])).toEqual(
+      expected,
+    );
+  });
+});

@@ -1,0 +1,12 @@
+import { isPortFree } from '@sealgate/local-services';
+
+const offsets = [1, 2, 3, 4, 51, 52, 53, 54, 90, 91, 101, 102, 103, 104];
+
+/** A base for the ports of a start, below the range that the system gives out by itself, so that nobody takes one. */
+export async function freePortBase(): Promise<number> {
+  for (;;) {
+    const base = 10_000 + Math.floor(Math.random() * 150) * 120;
+    const free = await Promise.all(offsets.map((offset) => isPortFree(base + offset)));
+    if (free.every(Boolean)) return base;
+  }
+}

@@ -1,0 +1,41 @@
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { explainFileError } from '@sealgate/local-services';
+import { UserError } from './user-error.ts';
+
+/** Written whole or not at all, and readable by nobody else. */
+export function writeJsonFile(file: string, value: unknown): void {
+  const making = `${file}.new`;
+  try {
+    const handle = openSync(making, 'w', 0o600);
+    try {
+      writeFileSync(handle, `${JSON.stringify(value, undefined, 2)}\n`);
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+    renameSync(making, file);
+  } catch (error) {
+    throw explainFileError(error, file);
+  }
+}
+
+/** The members of the object in the file, or undefined where there is no file. Throws UserError when it is broken. */
+export function readJsonFile(file: string): Readonly<Record<string, unknown>> | undefined {
+  if (!existsSync(file)) return undefined;
+  const value = parse(file);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return Object.fromEntries(Object.entries(value));
+  throw broken(file);
+}
+
+function parse(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw broken(file, error);
+    throw explainFileError(error, file);
+  }
+}
+
+const broken = (file: string, cause?: unknown): UserError =>
+  new UserError(`${file} is broken. Restore it, or start with --fresh, which forgets all data.`, { cause });

@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import { renderScreen, type Screen } from './screen.ts';
+
+const screen: Screen = {
+  surfaces: [
+    {
+      name: 'ingest-gateway',
+      url: 'http://127.0.0.1:4104',
+      opsUrl: 'http://127.0.0.1:4154',
+      adminUrl: 'http://127.0.0.1:4204',
+    },
+  ],
+  postgres: '127.0.0.1:4190, data in /data/postgres',
+  redis: undefined,
+  keys: { ingest: 'the-key' },
+  adminToken: 'the-token',
+  examples: [{ what: 'Ask it', line: 'curl -sS http://127.0.0.1:4104' }],
+  dataPath: '/data',
+  detached: false,
+};
+
+describe('the screen', () => {
+  it('tells addresses, keys, lines to copy and where the data lies', () => {
+    expect(renderScreen(screen)).toBe(`
+Sealgate is ready. Ctrl-C stops it.
+
+  ingest-gateway  http://127.0.0.1:4104  ops http://127.0.0.1:4154  admin http://127.0.0.1:4204
+  PostgreSQL  127.0.0.1:4190, data in /data/postgres
+  Redis       none: limits hold per process, and every replay is read from PostgreSQL
+
+Keys for trying it out
+  ingest       the-key
+  admin token  the-token
+
+Copy a line:
+  # Ask it
+  curl -sS http://127.0.0.1:4104
+
+Data, keys and logs lie in /data (addresses and keys for scripts: dev.json).
+`);
+  });
+
+  it('says how a detached one ends', () => {
+    expect(renderScreen({ ...screen, detached: true })).toContain('It runs in the background; `npm stop` ends it.');
+  });
+});

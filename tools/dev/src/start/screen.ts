@@ -1,0 +1,60 @@
+import { relative } from 'node:path';
+import type { Example } from './surface.ts';
+
+export interface ScreenSurface {
+  readonly name: string;
+  readonly url: string;
+  readonly opsUrl: string;
+  readonly adminUrl: string;
+}
+
+export interface Screen {
+  readonly surfaces: readonly ScreenSurface[];
+  /** Without its password. */
+  readonly postgres: string;
+  readonly redis: string | undefined;
+  readonly keys: Readonly<Record<string, string>>;
+  readonly adminToken: string;
+  readonly examples: readonly Example[];
+  readonly dataPath: string;
+  readonly detached: boolean;
+}
+
+/** All that one wants to know once everything is ready, on one screen. */
+export function renderScreen(screen: Screen): string {
+  const ends = screen.detached ? 'It runs in the background; `npm stop` ends it.' : 'Ctrl-C stops it.';
+  return [
+    '',
+    `Sealgate is ready. ${ends}`,
+    '',
+    ...table(
+      screen.surfaces.map(({ name, url, opsUrl, adminUrl }) => [name, url, `ops ${opsUrl}`, `admin ${adminUrl}`]),
+    ),
+    ...table([
+      ['PostgreSQL', screen.postgres],
+      ['Redis', screen.redis ?? 'none: limits hold per process, and every replay is read from PostgreSQL'],
+    ]),
+    '',
+    'Keys for trying it out',
+    ...table([...Object.entries(screen.keys), ['admin token', screen.adminToken]]),
+    '',
+    'Copy a line:',
+    ...screen.examples.flatMap(({ what, line }) => [`  # ${what}`, `  ${line}`]),
+    '',
+    `Data, keys and logs lie in ${shortest(screen.dataPath)} (addresses and keys for scripts: dev.json).`,
+    '',
+  ].join('\n');
+}
+
+function table(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows)
+    for (const [column, text] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, text.length);
+  return rows.map((row) => `  ${row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd());
+}
+
+/** The path as seen from here, where that is below. */
+export function shortest(path: string): string {
+  const seenFromHere = relative(process.cwd(), path);
+  return seenFromHere === '' || seenFromHere.startsWith('..') ? path : seenFromHere;
+}

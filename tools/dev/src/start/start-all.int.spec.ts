@@ -1,0 +1,215 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { commandLineOf, freePort, isAlive, isPortFree, removeCluster, waitUntilGone } from '@sealgate/local-services';
+import { smallDisk, until } from '@sealgate/testing';
+import type { DevFile } from './dev-file.ts';
+import { freePortBase } from './free-port-base.fixture.ts';
+import { startAll, type Running, type StartRequest } from './start-all.ts';
+import { stubSurface } from './stub-surface.fixture.ts';
+
+describe('npm start', () => {
+  let folder = '';
+  let data = '';
+  let said: string[] = [];
+  let open: Running[] = [];
+  let others: ChildProcess[] = [];
+  let portBase = 0;
+
+  const start = async (
+    more: Partial<StartRequest> = {},
+    options: Partial<StartRequest['options']> = {},
+  ): Promise<Running> => {
+    const running = await startAll({
+      options: { detach: false, fresh: false, data, portBase, surfaces: undefined, redis: false, ...options },
+      surfaces: [stubSurface(1), stubSurface(4)],
+      env: {},
+      signal: new AbortController().signal,
+      detached: false,
+      tell: (line) => said.push(line),
+      ...more,
+    });
+    open.push(running);
+    return running;
+  };
+  const readDev = (): DevFile => JSON.parse(readFileSync(join(data, 'dev.json'), 'utf8'));
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'sealgate-start-'));
+    chmodSync(folder, 0o755);
+    data = join(folder, 'data');
+    said = [];
+    portBase = await freePortBase();
+  });
+  afterEach(async () => {
+    for (const running of open) await running.stop();
+    for (const other of others) other.kill('SIGKILL');
+    open = [];
+    others = [];
+    if (existsSync(join(data, 'postgres'))) removeCluster(join(data, 'postgres'));
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('starts all, writes dev.json for nobody else to read, and ends all', async () => {
+    const running = await start();
+    const dev = readDev();
+    expect(statSync(join(data, 'dev.json')).mode & 0o777).toBe(0o600);
+    expect(dev).toEqual({
+      adminToken: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+      databaseUrl: expect.stringMatching(
+        new RegExp(`^postgresql://postgres:.+@127\\.0\\.0\\.1:${portBase + 90}/sealgate$`),
+      ),
+      redisUrl: null,
+      surfaces: {
+        'stub-1': surfaceAt(portBase, 1),
+        'stub-4': surfaceAt(portBase, 4),
+      },
+      ledger: {
+        driver: 'embedded',
+        origin: 'localhost/sealgate',
+        verifierKey: expect.stringMatching(/^localhost\/sealgate\+/),
+      },
+      demo: { keys: { 'key-1': 'secret', 'key-4': 'secret' } },
+    });
+    expect(running.screen).toContain(`http://127.0.0.1:${portBase + 4}`);
+    expect(said).toContain('Starting PostgreSQL');
+    const { databaseUrl, variables } = await ask(`${dev.surfaces['stub-1']?.url}/`);
+    expect(databaseUrl).toMatch(new RegExp(`^postgresql://stub_1:.+@127\\.0\\.0\\.1:${portBase + 90}/sealgate$`));
+    expect(variables).toEqual(expect.arrayContaining(['DATABASE_URL', 'PATH', 'PORT']));
+    expect(variables).not.toContain('CI');
+
+    await running.stop();
+    for (const { pid } of Object.values(dev.surfaces)) expect(isAlive(pid)).toBe(false);
+    expect(await isPortFree(portBase + 90)).toBe(true);
+    expect(existsSync(join(data, 'dev.json'))).toBe(false);
+    expect(existsSync(join(data, 'lock.json'))).toBe(false);
+    expect(readFileSync(join(data, 'logs/stub-4.log'), 'utf8')).toBe('bye\n');
+  }, 60_000);
+
+  it('keeps everything over a stop, unless it is told to forget', async () => {
+    await (await start()).stop();
+    await start();
+    const kept = readDev();
+    await open.at(-1)?.stop();
+    writeFileSync(join(data, 'mine.txt'), 'not yours');
+    await start();
+    expect(readDev()).toMatchObject({ adminToken: kept.adminToken, databaseUrl: kept.databaseUrl });
+    await open.at(-1)?.stop();
+    await start({}, { fresh: true });
+    expect(readDev().adminToken).not.toBe(kept.adminToken);
+    expect(readDev().databaseUrl).not.toBe(kept.databaseUrl);
+    expect(readFileSync(join(data, 'mine.txt'), 'utf8')).toBe('not yours');
+  }, 120_000);
+
+  it('starts only what is asked for, at the ports that it always has, the integrator among those', async () => {
+    await start({}, { surfaces: ['stub-4'] });
+    expect(readDev().surfaces).toEqual({ 'stub-4': surfaceAt(portBase, 4) });
+  }, 60_000);
+
+  it('says so when a surface dies, and lets the rest run', async () => {
+    await start();
+    const dev = readDev();
+    await fetch(`${dev.surfaces['stub-1']?.url}/die`).catch(() => undefined);
+    await until(() => said.some((line) => line.startsWith('stub-1 ended (exit code 3); the rest keeps running.')));
+    expect(isAlive(dev.surfaces['stub-4']?.pid ?? 0)).toBe(true);
+    await ask(`${dev.surfaces['stub-4']?.url}/`);
+  }, 60_000);
+
+  it('fails with the reason of a surface that does not start, and leaves nothing running', async () => {
+    const failing = start({ surfaces: [stubSurface(1), stubSurface(4, { FAIL_WITH: 'PORT is no number' })] });
+    await expect(failing).rejects.toThrow(
+      `stub-4 did not start (exit code 1): PORT is no number. Its log is ${join(data, 'logs/stub-4.log')}.`,
+    );
+    for (const port of [1, 4, 90]) expect(await isPortFree(portBase + port)).toBe(true);
+    expect(existsSync(join(data, 'lock.json'))).toBe(false);
+  }, 60_000);
+
+  it('stops where it is when it is asked to before it is ready', async () => {
+    const asked = new AbortController();
+    asked.abort();
+    await expect(start({ signal: asked.signal })).rejects.toThrow('Stopped before everything was ready.');
+    expect(existsSync(join(data, 'lock.json'))).toBe(false);
+  }, 60_000);
+
+  it('names every taken port before anything is started', async () => {
+    const server = createServer();
+    await new Promise<void>((done) => server.listen(portBase + 54, '127.0.0.1', done));
+    await expect(start()).rejects.toThrow(
+      `The port ${portBase + 54} for stub-4 (ops) is taken. Choose others with --port-base N.`,
+    );
+    server.close();
+    expect(existsSync(join(data, 'postgres'))).toBe(false);
+  });
+
+  it('tells of a file in place of the folder, a full disk and a read-only one, and of broken data', async () => {
+    writeFileSync(join(folder, 'file'), '');
+    await expect(start({}, { data: join(folder, 'file') })).rejects.toThrow(
+      `${join(folder, 'file')} is a file, not a folder. Choose another with --data.`,
+    );
+    mkdirSync(join(data, 'postgres'), { recursive: true });
+    writeFileSync(join(data, 'secrets.json'), '{');
+    await expect(start()).rejects.toThrow(
+      `${join(data, 'secrets.json')} is broken. Restore it, or start with --fresh, which forgets all data.`,
+    );
+    rmSync(join(data, 'secrets.json'));
+    writeFileSync(join(data, 'postgres/stray'), 'x');
+    await expect(start()).rejects.toThrow(/postgres is not empty and holds no PostgreSQL cluster/);
+    rmSync(data, { recursive: true });
+    const disk = smallDisk(8, 'npm start on a full disk, on a read-only disk');
+    if (disk === undefined) return;
+    try {
+      await expect(start({}, { data: join(disk.path, 'data') })).rejects.toThrow(
+        /^The disk that holds .* is full: [78] MiB are left and 160 are needed\. Free some space and start again\.$/,
+      );
+      disk.makeReadOnly();
+      await expect(start({}, { data: join(disk.path, 'data') })).rejects.toThrow(/is on a read-only file system/);
+    } finally {
+      disk.release();
+    }
+  }, 60_000);
+
+  it('does not forget a database that was given', async () => {
+    const env = { DATABASE_URL: 'postgresql://localhost/x' };
+    await expect(start({ env }, { fresh: true })).rejects.toThrow(/^--fresh cannot forget what lies in a DATABASE_URL/);
+  });
+
+  it('ends what a killed start left, and nothing that only has its number', async () => {
+    const left = await startProcess([join(import.meta.dirname, 'stub-surface.fixture.mjs')], {
+      PORT: String(await freePort()),
+      OPS_PORT: String(await freePort()),
+      ADMIN_PORT: String(await freePort()),
+    });
+    const stranger = await startProcess(['--eval', 'setInterval(() => {}, 1000)'], {});
+    mkdirSync(data);
+    const mark = join(import.meta.dirname, 'stub-surface.fixture.mjs');
+    const processes = [left, stranger].map((pid) => ({ pid, mark }));
+    writeFileSync(join(data, 'run.json'), JSON.stringify({ processes }));
+    await start();
+    expect(said).toContain('Ended 1 process that an earlier start had left behind.');
+    expect(await waitUntilGone(left, 5_000)).toBe(true);
+    expect(isAlive(stranger)).toBe(true);
+  }, 60_000);
+
+  const startProcess = async (parameters: string[], env: Record<string, string>): Promise<number> => {
+    const child = spawn(process.execPath, parameters, { env, stdio: 'ignore' });
+    others.push(child);
+    const pid = child.pid ?? 0;
+    await until(() => commandLineOf(pid).includes(parameters[0] ?? ''));
+    return pid;
+  };
+});
+
+const surfaceAt = (base: number, number: number): object => ({
+  url: `http://127.0.0.1:${base + number}`,
+  opsUrl: `http://127.0.0.1:${base + 50 + number}`,
+  adminUrl: `http://127.0.0.1:${base + 100 + number}`,
+  pid: expect.any(Number),
+});
+
+async function ask(url: string): Promise<{ databaseUrl: string; variables: string[] }> {
+  const response = await fetch(url);
+  return JSON.parse(await response.text());
+}

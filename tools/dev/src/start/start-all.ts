@@ -1,0 +1,164 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { dataFolder, forgetData, prepareDataFolder, type DataFolder } from './data-folder.ts';
+import { devFile } from './dev-file.ts';
+import { writeJsonFile } from './json-file.ts';
+import { takeLock } from './lock.ts';
+import { checkPorts, portsOf, postgresPort, redisPort, type NeededPort } from './ports.ts';
+import { releaseStack } from './release-stack.ts';
+import { endOrphans, writeRunFile, type RunningProcess } from './run-file.ts';
+import { renderScreen, shortest } from './screen.ts';
+import { openSecrets } from './secrets.ts';
+import type { StartContext, Watched } from './start-context.ts';
+import type { StartOptions } from './start-options.ts';
+import { startStores, storesToStart, type Stores } from './start-stores.ts';
+import { runSurface, type RunningSurface } from './start-surfaces.ts';
+import type { Surface } from './surface.ts';
+import { Interrupted, UserError } from './user-error.ts';
+
+export interface StartRequest {
+  readonly options: StartOptions;
+  readonly surfaces: readonly Surface[];
+  readonly env: NodeJS.ProcessEnv;
+  /** Aborted to stop a start that is not done yet. */
+  readonly signal: AbortSignal;
+  readonly detached: boolean;
+  tell(line: string): void;
+}
+
+export interface Running {
+  /** All that a person wants to know now. */
+  readonly screen: string;
+  /** Ends everything, the last that started first. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts all that was asked for and waits until it is ready; what it has started by then is ended again when it fails.
+ * Throws UserError or LocalServiceError for what a person can mend, Interrupted when the signal was aborted meanwhile.
+ */
+export async function startAll(request: StartRequest): Promise<Running> {
+  const stack = releaseStack();
+  let stopping = false;
+  const stop = async (): Promise<void> => {
+    stopping = true;
+    for (const { name, error } of await stack.releaseAll())
+      request.tell(`${name} did not end as it should: ${String(error)}`);
+  };
+  const watch = ({ name, logFile, ended }: Watched): void => {
+    void ended.then((how) => {
+      if (!stopping)
+        request.tell(
+          `${name} ended (${how}); the rest keeps running. \`npm stop\`, then \`npm start\`, brings it back. Its log is ${logFile}.`,
+        );
+    });
+  };
+  try {
+    const context = await prepare(request, { stack, watch });
+    return { screen: await run(context, request.detached), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+type Wiring = Pick<StartContext, 'stack' | 'watch'>;
+
+/** Up to where the data is ours and nothing else of ours runs on it. */
+async function prepare(request: StartRequest, { stack, watch }: Wiring): Promise<StartContext> {
+  const { options, env, tell } = request;
+  const surfaces = request.surfaces.filter(({ name }) => options.surfaces?.includes(name) ?? true);
+  if (surfaces.length === 0) throw new UserError('There is no surface to start in this checkout.');
+  if (options.fresh && env['DATABASE_URL'] !== undefined) {
+    throw new UserError(
+      '--fresh cannot forget what lies in a DATABASE_URL that was given. Empty that database, or leave one of them out.',
+    );
+  }
+  const data = dataFolder(options.data);
+  prepareDataFolder(data);
+  const lock = takeLock(data.lockFile, data.path);
+  stack.own('the lock', () => lock.release());
+  await makeRoom(data, request);
+  const processes: RunningProcess[] = [];
+  const remember = (process: RunningProcess): void => {
+    processes.push(process);
+    writeRunFile(data, processes);
+  };
+  stack.own('the run file', () => rmSync(data.runFile, { force: true }));
+  await checkPorts(neededPorts(surfaces, request));
+  for (const surface of surfaces) {
+    stopWhenAsked(request.signal);
+    if (surface.build === undefined) continue;
+    tell(`Building ${surface.name}`);
+    await surface.build(join(data.bundles, surface.name));
+  }
+  const secrets = openSecrets(data);
+  return { options, surfaces, env, data, secrets, stack, signal: request.signal, tell, watch, remember };
+}
+
+async function makeRoom(data: DataFolder, { options, tell }: StartRequest): Promise<void> {
+  const ended = await endOrphans(data);
+  if (ended > 0) tell(`Ended ${ended} process${ended === 1 ? '' : 'es'} that an earlier start had left behind.`);
+  if (!options.fresh) return;
+  tell(`Forgetting all data in ${data.path}`);
+  forgetData(data);
+  prepareDataFolder(data);
+}
+
+function neededPorts(surfaces: readonly Surface[], request: StartRequest): NeededPort[] {
+  const { portBase } = request.options;
+  const stores = storesToStart(request);
+  return [
+    ...surfaces.flatMap(({ name, number }) =>
+      Object.entries(portsOf(portBase, number)).map(([listener, port]) => ({ port, purpose: `${name} (${listener})` })),
+    ),
+    ...(stores.postgres ? [{ port: postgresPort(portBase), purpose: 'PostgreSQL' }] : []),
+    ...(stores.redis ? [{ port: redisPort(portBase), purpose: 'Redis' }] : []),
+  ];
+}
+
+function stopWhenAsked(signal: AbortSignal): void {
+  if (signal.aborted) throw new Interrupted();
+}
+
+async function run(context: StartContext, detached: boolean): Promise<string> {
+  stopWhenAsked(context.signal);
+  const stores = await startStores(context);
+  const running: RunningSurface[] = [];
+  for (const surface of context.surfaces) {
+    stopWhenAsked(context.signal);
+    running.push(await runSurface(context, surface, stores));
+  }
+  stopWhenAsked(context.signal);
+  const { data, secrets } = context;
+  const dev = devFile(running, { stores, secrets });
+  writeJsonFile(data.devFile, dev);
+  context.stack.own('dev.json', () => rmSync(data.devFile, { force: true }));
+  return screenOf(context, running, { stores, keys: dev.demo.keys, detached });
+}
+
+function screenOf(
+  { data, secrets }: StartContext,
+  running: readonly RunningSurface[],
+  { stores, keys, detached }: { stores: Stores; keys: Readonly<Record<string, string>>; detached: boolean },
+): string {
+  return renderScreen({
+    surfaces: running,
+    postgres: stores.postgresPlace,
+    redis: stores.redisPlace,
+    keys,
+    adminToken: secrets.adminToken,
+    examples: running.flatMap(({ surface, url, adminUrl, demo }) =>
+      surface.examples({
+        url,
+        adminUrl,
+        adminToken: secrets.adminToken,
+        verifierKey: secrets.ledger.verifierKey,
+        demo,
+        folder: shortest(data.path),
+      }),
+    ),
+    dataPath: data.path,
+    detached,
+  });
+}

@@ -1,0 +1,106 @@
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { workspaceRoot } from '../workspace.ts';
+import { messageOf, UserError } from './user-error.ts';
+
+export interface StartOptions {
+  /** Return once everything is ready, and leave it running. */
+  readonly detach: boolean;
+  /** Forget all data first. */
+  readonly fresh: boolean;
+  /** The data folder, absolute. */
+  readonly data: string;
+  readonly portBase: number;
+  /** Undefined: every surface that exists. */
+  readonly surfaces: readonly string[] | undefined;
+  /** False: run without Redis even where there is one. */
+  readonly redis: boolean;
+}
+
+const usage = `Usage: npm start -- [options]
+
+  --detach          return once everything is ready; \`npm stop\` ends it
+  --fresh           forget all data first
+  --data DIR        where data, keys and logs are kept (default .sealgate)
+  --port-base N     where the ports begin (default 4100)
+  --surfaces a,b    only these surfaces; ports do not move
+  --no-redis        run without Redis
+  --help            this text
+
+DATABASE_URL and REDIS_URL are used where they are set; else PostgreSQL is started here, and Redis where the
+redis-server program is installed.`;
+
+/** Thrown for `--help`: the text to print is its message. */
+export class HelpAsked extends Error {}
+
+/** npm's folder of call is not ours: a relative --data is seen from where the person typed it. */
+const folderOfCall = (env: NodeJS.ProcessEnv): string => env['INIT_CWD'] ?? process.cwd();
+
+/** Throws UserError for what it does not understand, HelpAsked for --help. */
+export function parseStartOptions(
+  parameters: readonly string[],
+  { surfaces: known, env }: { surfaces: readonly string[]; env: NodeJS.ProcessEnv },
+): StartOptions {
+  const values = read(parameters, {
+    detach: { type: 'boolean' },
+    fresh: { type: 'boolean' },
+    data: { type: 'string' },
+    'port-base': { type: 'string' },
+    surfaces: { type: 'string' },
+    'no-redis': { type: 'boolean' },
+    help: { type: 'boolean' },
+  });
+  if (values['help'] === true) throw new HelpAsked(usage);
+  return {
+    detach: values['detach'] === true,
+    fresh: values['fresh'] === true,
+    data: dataFolder(values['data'], env),
+    portBase: portBase(values['port-base']),
+    surfaces: chosenSurfaces(values['surfaces'], known),
+    redis: values['no-redis'] !== true,
+  };
+}
+
+/** The data folder that `npm stop` is to end. */
+export function parseStopOptions(parameters: readonly string[], env: NodeJS.ProcessEnv): string {
+  const values = read(parameters, { data: { type: 'string' }, help: { type: 'boolean' } });
+  if (values['help'] === true) throw new HelpAsked('Usage: npm stop [-- --data DIR]');
+  return dataFolder(values['data'], env);
+}
+
+type Values = Readonly<Record<string, string | boolean | undefined>>;
+
+function read(parameters: readonly string[], options: Record<string, { type: 'string' | 'boolean' }>): Values {
+  try {
+    return parseArgs({ args: [...parameters], options, allowPositionals: false, strict: true }).values;
+  } catch (error) {
+    const [sentence = ''] = messageOf(error).split('. ');
+    throw new UserError(`${sentence.replace(/\.$/, '')}. \`npm start -- --help\` lists the options.`);
+  }
+}
+
+function dataFolder(text: string | boolean | undefined, env: NodeJS.ProcessEnv): string {
+  if (text === '') throw new UserError('--data needs a folder.');
+  return typeof text === 'string' ? resolve(folderOfCall(env), text) : resolve(workspaceRoot, '.sealgate');
+}
+
+const highestPortOffset = 104;
+
+function portBase(text: string | boolean | undefined): number {
+  if (typeof text !== 'string') return 4100;
+  const port = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : 0;
+  if (port < 1024 || port + highestPortOffset > 65_535) {
+    throw new UserError(`--port-base must be a number from 1024 to ${65_535 - highestPortOffset}; "${text}" is not.`);
+  }
+  return port;
+}
+
+function chosenSurfaces(text: string | boolean | undefined, known: readonly string[]): readonly string[] | undefined {
+  if (typeof text !== 'string') return undefined;
+  const names = [...new Set(text.split(',').map((name) => name.trim()))];
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) {
+    throw new UserError(`There is no surface "${unknown.join(', ')}" here; there is ${known.join(', ')}.`);
+  }
+  return names;
+}

@@ -1,0 +1,87 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { portsOf } from './ports.ts';
+import type { StartContext } from './start-context.ts';
+import type { Stores } from './start-stores.ts';
+import type { DemoData, Surface } from './surface.ts';
+import { cleanEnv, startSurface, waitUntilReady } from './surface-process.ts';
+import { UserError } from './user-error.ts';
+
+export interface RunningSurface {
+  readonly name: string;
+  readonly url: string;
+  readonly opsUrl: string;
+  readonly adminUrl: string;
+  readonly mcp: boolean;
+  readonly pid: number;
+  readonly demo: DemoData;
+  readonly surface: Surface;
+}
+
+/** Migrates, starts and fills one surface, and waits until it is ready. */
+export async function runSurface(context: StartContext, surface: Surface, stores: Stores): Promise<RunningSurface> {
+  const { options, data, secrets, tell } = context;
+  const ports = portsOf(options.portBase, surface.number);
+  const urlOf = (port: number): string => `http://127.0.0.1:${port}`;
+  const programs = surface.programs(join(data.bundles, surface.name));
+  await migrateSurface({ name: surface.name, program: programs.migrate }, stores);
+  tell(`Starting ${surface.name}`);
+  const running = startSurface({
+    name: surface.name,
+    program: programs.main,
+    logFile: join(data.logs, `${surface.name}.log`),
+    env: surface.env({
+      ports,
+      secrets,
+      databaseUrl: stores.database.runtimeUrl(surface.name),
+      redisUrl: stores.redisUrl,
+      checkpoints: data.checkpoints,
+      integrates: context.surfaces.find(({ canIntegrate }) => canIntegrate) === surface,
+    }),
+  });
+  context.stack.own(surface.name, () => running.stop());
+  context.remember({ pid: running.pid, mark: programs.main });
+  await waitUntilReady(running, urlOf(ports.ops), context.signal);
+  context.watch(running);
+  const adminUrl = urlOf(ports.admin);
+  const demo = await surface.demo({ adminUrl, secrets });
+  const { name, mcp } = surface;
+  return { name, mcp, url: urlOf(ports.public), opsUrl: urlOf(ports.ops), adminUrl, pid: running.pid, demo, surface };
+}
+
+const migrationTimeoutMs = 180_000;
+
+async function migrateSurface(
+  { name, program }: { name: string; program: string },
+  { database }: Stores,
+): Promise<void> {
+  const { code, said } = await runProgram(program, {
+    MIGRATION_DATABASE_URL: database.ownerUrl,
+    DATABASE_URL: database.runtimeUrl(name),
+  });
+  if (code === 0) return;
+  const reason = said.trim().split('\n').at(-1) ?? '';
+  throw new UserError(`The tables of ${name} could not be made: ${reason}`);
+}
+
+function runProgram(
+  program: string,
+  env: Readonly<Record<string, string>>,
+): Promise<{ code: number | null; said: string }> {
+  return new Promise((done) => {
+    const child = spawn(process.execPath, [program], {
+      cwd: '/',
+      env: { ...cleanEnv(process.env), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: migrationTimeoutMs,
+    });
+    let said = '';
+    const keep = (chunk: Buffer): void => {
+      said = (said + chunk.toString('utf8')).slice(-20_000);
+    };
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    child.on('error', (error) => done({ code: 1, said: error.message }));
+    child.on('close', (code) => done({ code, said }));
+  });
+}

@@ -1,0 +1,67 @@
+import type { SurfacePorts } from './ports.ts';
+import type { Secrets } from './secrets.ts';
+
+/** What a surface is told to make its environment from. */
+export interface SurfaceContext {
+  readonly ports: SurfacePorts;
+  readonly secrets: Secrets;
+  /** For the run-time role of this surface. */
+  readonly databaseUrl: string;
+  readonly redisUrl: string | undefined;
+  readonly checkpoints: string;
+  /** Whether this surface is the one that builds and signs the ledger's tree. */
+  readonly integrates: boolean;
+}
+
+/** Members of `demo` in dev.json; each surface gives its own. */
+export interface DemoData {
+  readonly networkId?: string;
+  /** The full name, `<networkId>.<name>`. */
+  readonly channel?: string;
+  readonly assetTypes?: readonly string[];
+  readonly orgId?: string;
+  readonly environment?: string;
+  readonly venueId?: string;
+  readonly keys: Readonly<Record<string, string>>;
+}
+
+export interface DemoContext {
+  /** The admin listener, without a trailing slash. */
+  readonly adminUrl: string;
+  readonly secrets: Secrets;
+}
+
+/** Lines to copy, each with what it shows. */
+export interface Example {
+  readonly what: string;
+  readonly line: string;
+}
+
+export interface ExampleContext {
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly adminToken: string;
+  readonly verifierKey: string;
+  readonly demo: DemoData;
+  /** Where answers may be kept, as short as it can be written. */
+  readonly folder: string;
+}
+
+/** One row of the table of surfaces: all that `npm start` has to know of it. */
+export interface Surface {
+  readonly name: string;
+  /** 1 to 4 in the order A, B, C, D: where its ports lie. */
+  readonly number: number;
+  /** Serves MCP on the public listener. */
+  readonly mcp: boolean;
+  /** Builds the ledger's tree when it is the first such surface among those that run. */
+  readonly canIntegrate: boolean;
+  /** What Node runs, in the folder that `build` fills. */
+  programs(output: string): { readonly main: string; readonly migrate: string };
+  /** Makes the bundles in that folder; undefined where there is nothing to make. */
+  readonly build?: (output: string) => Promise<void>;
+  env(context: SurfaceContext): Readonly<Record<string, string>>;
+  /** Makes the demo data that is missing, over the admin API, once the surface is ready. */
+  demo(context: DemoContext): Promise<DemoData>;
+  examples(context: ExampleContext): readonly Example[];
+}

@@ -1,0 +1,46 @@
+import { spawnSync } from 'node:child_process';
+import { mkdir, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { directoryOf, sampleLog } from './testing/sample-log.ts';
+
+const BIN = join(import.meta.dirname, '../bin/sealgate-verify.mjs');
+const log = sampleLog(3);
+const directory = await directoryOf(
+  new Map([
+    ['proof.json', JSON.stringify(await log.proofOf(1))],
+    ['log.vkey', log.key.verifierKey],
+  ]),
+);
+
+/** Runs the command as a shell would, with a Node that was told not to understand TypeScript where asked. */
+function run(args: readonly string[], nodeArgs: readonly string[] = [], bin = BIN) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...nodeArgs, bin, ...args], {
+    cwd: directory,
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'] },
+  });
+  return { status, stdout, stderr };
+}
+
+describe('the command', () => {
+  it.each([
+    ['a Node that runs TypeScript', []],
+    ['an older one, by handing over to the Node of the repository', ['--no-experimental-strip-types']],
+  ])('works under %s', (_, nodeArgs) => {
+    const verified = run(['receipt', 'proof.json', '--key', 'log.vkey'], nodeArgs);
+    expect(verified).toMatchObject({ status: 0, stderr: '' });
+    expect(verified.stdout).toContain('VERIFIED. Record order-1');
+    const stranger = sampleLog(1).key.verifierKey;
+    expect(run(['receipt', 'proof.json', '--key', stranger], nodeArgs)).toMatchObject({ status: 1, stderr: '' });
+    expect(run(['receipt', 'nowhere', '--key', 'log.vkey'], nodeArgs).status).toBe(2);
+    expect(run(['--help'], nodeArgs).status).toBe(0);
+  });
+
+  it('works through a link, as package managers make them', async () => {
+    const bin = join(directory, 'node_modules/.bin/sealgate-verify');
+    await mkdir(join(directory, 'node_modules/.bin'), { recursive: true });
+    await symlink(BIN, bin);
+    expect(run(['receipt', 'proof.json', '--key', 'log.vkey'], [], bin).status).toBe(0);
+  });
+});

@@ -1,0 +1,138 @@
+import { HASH_BYTES, consistencyPath, rootsFromConsistency, verifyConsistency } from '@sealgate/merkle';
+import type { Checkpoint, NoteVerifier, TileId } from '@sealgate/merkle';
+import { startReport } from './report.ts';
+import type { Report, Reporter } from './report.ts';
+import { hashBytes } from './shape.ts';
+import { keyLabel, openCheckpoint } from './signed-checkpoint.ts';
+import type { NoteInput } from './signed-checkpoint.ts';
+import { readTile } from './tile-directory.ts';
+import { UnreadableError } from './unreadable-error.ts';
+
+/** What connects two trees: a consistency path, or a directory of tiles to make one from. */
+export type Connection = { readonly name: string; readonly path: readonly string[] } | { readonly tiles: string };
+
+export interface ConsistencyInput {
+  readonly older: NoteInput;
+  readonly newer: NoteInput;
+  readonly verifier: NoteVerifier;
+  readonly connection?: Connection | undefined;
+}
+
+/**
+ * Checks that one checkpoint is of the beginning of the log that another is of: that nothing was changed, dropped or put in
+ * between. Throws UnreadableError when the trees differ in size and nothing was given to connect them.
+ */
+export async function checkConsistency({ older, newer, verifier, connection }: ConsistencyInput): Promise<Report> {
+  const report = startReport();
+  const first = openCheckpoint(report, older, { verifier, prefix: 'old ' });
+  const second = openCheckpoint(report, newer, { verifier, prefix: 'new ' });
+  if (first === undefined || second === undefined) {
+    report.skipped('consistency', 'There are no two checkpoints to compare.');
+    return report.finish('');
+  }
+  const isOneLog = report.equal('log', {
+    ok: 'Both checkpoints are of one log.',
+    failed: 'The checkpoints are of different logs.',
+    where: newer.where,
+    expected: first.origin,
+    found: second.origin,
+  });
+  if (isOneLog) await compareTrees(report, { first, second, where: newer.where, connection });
+  else report.skipped('consistency', 'Different logs have no history in common.');
+  return report.finish(
+    `The ${first.size} entries of the old checkpoint are, unchanged and in order, the first of the ${second.size} of the ` +
+      `new one. Both are signed by ${keyLabel(verifier)}.`,
+  );
+}
+
+interface Pair {
+  readonly first: Checkpoint;
+  readonly second: Checkpoint;
+  readonly where: string;
+  readonly connection: Connection | undefined;
+}
+
+async function compareTrees(report: Reporter, { first, second, where, connection }: Pair): Promise<void> {
+  if (second.size < first.size) {
+    const detail =
+      'The log shrank: entries that were signed are gone (a rollback, or OLD and NEW are the wrong way round).';
+    report.failed('size', {
+      detail,
+      where,
+      expected: `at least ${first.size} entries`,
+      found: `${second.size} entries`,
+    });
+    return;
+  }
+  report.ok('size', `The log grew from ${first.size} to ${second.size} entries.`);
+  if (first.size === second.size) {
+    report.equal('consistency', {
+      ok: 'Both checkpoints have one root.',
+      failed: 'A fork: two checkpoints of one size with different roots. Keep both, together they prove it.',
+      where,
+      expected: first.root.toString('hex'),
+      found: second.root.toString('hex'),
+    });
+  } else if (first.size === 0) {
+    report.ok('consistency', 'The old checkpoint is of the empty log, which every log begins with.');
+  } else if (connection === undefined) {
+    // What failed already is the answer; only where nothing did is the missing proof all there is to say.
+    if (report.hasFailed()) return report.skipped('consistency', 'There is no proof and there are no tiles.');
+    throw new UnreadableError(
+      'Trees of different sizes are compared with a proof or with tiles: give --proof or --tiles.',
+    );
+  } else if ('tiles' in connection) await compareWithTiles(report, { first, second, tiles: connection.tiles });
+  else comparePath(report, { first, second, ...connection });
+}
+
+async function compareWithTiles(
+  report: Reporter,
+  { first, second, tiles }: { first: Checkpoint; second: Checkpoint; tiles: string },
+): Promise<void> {
+  let missing = '';
+  const read = (wanted: readonly TileId[]): Promise<Buffer[]> =>
+    Promise.all(
+      wanted.map(async (tile) => {
+        const found = await readTile(tiles, tile);
+        if ('hashes' in found) return found.hashes;
+        missing ||= `${found.path} ${found.problem}.`;
+        return Buffer.alloc(tile.width * HASH_BYTES);
+      }),
+    );
+  const path = await consistencyPath(first.size, second.size, read);
+  if (missing === '') compareRoots(report, { first, second, where: tiles, path });
+  else report.failed('consistency', { detail: `A tile that is needed ${missing}`, where: tiles });
+}
+
+function comparePath(
+  report: Reporter,
+  { first, second, name, path }: { first: Checkpoint; second: Checkpoint; name: string; path: readonly string[] },
+): void {
+  const hashes = path.map(hashBytes).filter((hash) => hash !== undefined);
+  if (hashes.length === path.length) compareRoots(report, { first, second, where: name, path: hashes });
+  else report.failed('consistency', { detail: 'A hash of the proof is not 64 lower hex digits.', where: name });
+}
+
+function compareRoots(
+  report: Reporter,
+  { first, second, where, path }: { first: Checkpoint; second: Checkpoint; where: string; path: readonly Buffer[] },
+): void {
+  const proof = { oldSize: first.size, newSize: second.size, path, oldRoot: first.root };
+  if (verifyConsistency({ ...proof, newRoot: second.root })) {
+    report.ok('consistency', 'The proof leads to both roots.');
+    return;
+  }
+  const roots = rootsFromConsistency(proof);
+  if (roots === undefined) {
+    const detail = 'The proof cannot be one for trees of these sizes: it is too long or too short.';
+    report.failed('consistency', { detail, where });
+    return;
+  }
+  const isOldRoot = roots.oldRoot.equals(first.root);
+  report.failed('consistency', {
+    detail: `The proof does not lead to the ${isOldRoot ? 'new' : 'old'} root: a fork, or a changed proof.`,
+    where,
+    expected: (isOldRoot ? second : first).root.toString('hex'),
+    found: (isOldRoot ? roots.newRoot : roots.oldRoot)?.toString('hex') ?? 'none',
+  });
+}

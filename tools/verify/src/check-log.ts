@@ -1,0 +1,125 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { HASH_BYTES, TileTree } from '@sealgate/merkle';
+import type { Checkpoint, NoteVerifier } from '@sealgate/merkle';
+import { readLeaves } from './log-leaves.ts';
+import type { LogLeaves } from './log-leaves.ts';
+import { checkReceiptsInLog } from './log-receipts.ts';
+import { checkUpperTiles, firstDifference, hashAt, leafTileOf, readLeafTiles } from './log-tiles.ts';
+import { readText } from './read-file.ts';
+import { startReport } from './report.ts';
+import type { Report, Reporter } from './report.ts';
+import { checkSaved } from './saved-checkpoints.ts';
+import { channelOf, keyLabel, openCheckpoint } from './signed-checkpoint.ts';
+import { UnreadableError } from './unreadable-error.ts';
+
+/** The files a log directory may hold its entries in, when none is named. */
+const LEAF_FILES = ['leaves.ndjson', 'records.ndjson'];
+
+export interface LogInput {
+  /** Holds `checkpoint` and, as C2SP tlog-tiles lays them out, `tile/`; perhaps `leaves.ndjson` or `records.ndjson`. */
+  readonly directory: string;
+  readonly verifier: NoteVerifier;
+  readonly channel?: string | undefined;
+  /** NDJSON of the whole log, one entry a line, from index 0. */
+  readonly leaves?: string | undefined;
+  /** NDJSON files of receipts or write answers that have to be in the log. */
+  readonly receipts?: readonly string[] | undefined;
+  /** Checkpoints that were saved elsewhere: files, or directories of them. */
+  readonly saved?: readonly string[] | undefined;
+}
+
+/**
+ * Recomputes a whole log: every tile, the root, every entry where they are given, and says the first that disagrees.
+ * Throws UnreadableError when there is nothing to recompute from.
+ */
+export async function checkLog(input: LogInput): Promise<Report> {
+  const { directory, verifier } = input;
+  const report = startReport();
+  const where = join(directory, 'checkpoint');
+  const checkpoint = openCheckpoint(report, { note: await readText(where), where }, input);
+  if (checkpoint === undefined) return report.finish('');
+  const { size } = checkpoint;
+  const channel = channelOf(checkpoint, verifier);
+  const sources = await readSources(report, input, { channel, size });
+  compareRoots(report, checkpoint, sources);
+  if (sources.tiles !== undefined) await checkUpperTiles(report, directory, sources.tiles);
+  const leafHashes = sources.tiles ?? sources.leaves?.hashes.subarray(0, size * HASH_BYTES);
+  if (leafHashes === undefined) report.skipped('receipts', 'Without the entries nothing can be looked up in the log.');
+  else {
+    for (const path of input.saved ?? []) await checkSaved(report, path, { verifier, channel, leafHashes });
+    for (const path of input.receipts ?? []) await checkReceiptsInLog(report, path, { channel, leafHashes });
+  }
+  return report.finish(
+    `All ${size} entries of ${checkpoint.origin} are those that ${keyLabel(verifier)} signed, ` +
+      `root ${checkpoint.root.toString('hex')}.`,
+  );
+}
+
+interface Sources {
+  readonly tiles: Buffer | undefined;
+  readonly leaves: LogLeaves | undefined;
+}
+
+async function readSources(
+  report: Reporter,
+  { directory, leaves }: LogInput,
+  { channel, size }: { channel: string | undefined; size: number },
+): Promise<Sources> {
+  const leafFile = leaves ?? (await firstThere(LEAF_FILES.map((name) => join(directory, name))));
+  const hasTiles = (await firstThere([join(directory, 'tile')])) !== undefined;
+  // An empty log has no tiles and no entries, and its root is known.
+  if (!hasTiles && leafFile === undefined && size > 0) {
+    throw new UnreadableError(`${directory} has neither tile/ nor ${LEAF_FILES.join(' nor ')}: nothing to recompute.`);
+  }
+  return {
+    tiles: hasTiles || leafFile === undefined ? await readLeafTiles(report, directory, size) : undefined,
+    leaves: leafFile === undefined ? undefined : await readLeaves(report, leafFile, { channel, size }),
+  };
+}
+
+/** Compares what tiles and entries hash to with the signed root, and names the first entry in which the two differ. */
+function compareRoots(report: Reporter, { size, root }: Checkpoint, { tiles, leaves }: Sources): void {
+  const covered = leaves?.hashes.subarray(0, size * HASH_BYTES);
+  const rows = { tiles, entries: covered?.length === size * HASH_BYTES ? covered : undefined };
+  const roots = Object.entries(rows).flatMap(([name, row]) =>
+    row === undefined ? [] : [{ name, root: rootOver(row) }],
+  );
+  for (const computed of roots) {
+    report.equal('root', {
+      ok: `The ${computed.name} hash to the signed root.`,
+      failed: `The ${computed.name} do not hash to the signed root.`,
+      where: computed.name,
+      expected: root.toString('hex'),
+      found: computed.root.toString('hex'),
+    });
+  }
+  if (tiles === undefined || leaves === undefined || covered === undefined) return;
+  const index = firstDifference(tiles, covered);
+  if (index === undefined) return;
+  const right = roots.find((computed) => computed.root.equals(root))?.name;
+  const judged = right === undefined ? 'neither hashes to the signed root' : `the ${right} hash to the signed root`;
+  report.failed('leaves', {
+    detail: `Entry ${index} is the first that disagrees with ${leafTileOf(index, size)}; ${judged}.`,
+    where: leaves.places[index] ?? 'entries',
+    expected: hashAt(tiles, index).toString('hex'),
+    found: hashAt(covered, index).toString('hex'),
+  });
+}
+
+function rootOver(leafHashes: Buffer): Buffer {
+  const tree = TileTree.empty();
+  tree.append(leafHashes);
+  return tree.root();
+}
+
+async function firstThere(paths: readonly string[]): Promise<string | undefined> {
+  for (const path of paths) {
+    const isThere = await stat(path).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return path;
+  }
+  return undefined;
+}

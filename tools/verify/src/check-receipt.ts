@@ -1,0 +1,121 @@
+import { receiptLeaf } from '@sealgate/envelope';
+import type { Receipt } from '@sealgate/envelope';
+import { canonical } from '@sealgate/json';
+import type { JsonValue } from '@sealgate/json';
+import { rootFromInclusion } from '@sealgate/merkle';
+import type { Checkpoint, NoteVerifier } from '@sealgate/merkle';
+import { checkContent } from './check-content.ts';
+import type { ReceiptFile, StatedContent } from './receipt-file.ts';
+import { startReport } from './report.ts';
+import type { Report, Reporter } from './report.ts';
+import { hashBytes } from './shape.ts';
+import { keyLabel, openCheckpoint } from './signed-checkpoint.ts';
+
+export interface ReceiptInput {
+  readonly file: ReceiptFile;
+  readonly verifier: NoteVerifier;
+  /** The content as the sender kept it, if it is to be checked. */
+  readonly data?: { readonly name: string; readonly value: JsonValue } | undefined;
+}
+
+/**
+ * Checks that a record is in the log: content, leaf, place in the tree, and the signature over the tree.
+ * Never throws for what the file holds; every step that can be judged is judged, also after a failure.
+ */
+export function checkReceipt({ file, verifier, data }: ReceiptInput): Report {
+  const report = startReport();
+  return report.finish(reportReceipt(report, { file, verifier, data }));
+}
+
+/** The steps of `checkReceipt`, for checks that need more. Returns the sentence that is proved when none failed. */
+export function reportReceipt(report: Reporter, { file, verifier, data }: ReceiptInput): string {
+  const { receipt, proof } = file;
+  checkAgreement(report, file);
+  const given = data === undefined ? [] : [{ where: `${data.name}#`, data: data.value, members: {} }];
+  const content = checkContent(report, file, [...given, ...file.contents]);
+  for (const stated of file.contents) checkMembers(report, receipt, stated);
+  checkLeaf(report, file);
+  const where = `${file.name}#/proof/checkpoint`;
+  const checkpoint = openCheckpoint(report, { note: proof.checkpoint, where }, { verifier, channel: receipt.channel });
+  checkInclusion(report, file, checkpoint);
+  report.note(
+    `The time ${receipt.at} is the ledger's word; a checkpoint kept from then proves that the entry was there.`,
+  );
+  return (
+    `Record ${receipt.id} is entry ${proof.index} of ${proof.treeSize} in ${receipt.channel}, written at ${receipt.at} ` +
+    `in transaction ${receipt.transactionId}, in a tree signed by ${keyLabel(verifier)}. ${content}`
+  );
+}
+
+function checkAgreement(report: Reporter, { name, receipt, proof }: ReceiptFile): void {
+  const isAgreed = receipt.channel === proof.channel && receipt.index === proof.index;
+  if (isAgreed && receipt.channel.startsWith(`${receipt.network}.`)) {
+    report.ok('agreement', `Receipt and proof are both of entry ${proof.index} of ${proof.channel}.`);
+    return;
+  }
+  report.failed('agreement', {
+    detail: isAgreed ? 'The channel is not of the network.' : 'Receipt and proof are of different entries.',
+    where: `${name}#/proof`,
+    expected: `entry ${receipt.index} of ${isAgreed ? `${receipt.network}.<name>` : receipt.channel}`,
+    found: `entry ${proof.index} of ${proof.channel}`,
+  });
+}
+
+/** A record or asset beside the receipt must say the same: people read the one and the proof is about the other. */
+function checkMembers(report: Reporter, receipt: Receipt, { where, members }: StatedContent): void {
+  for (const [member, expected] of Object.entries(receipt)) {
+    const found = Object.hasOwn(members, member) ? members[member] : undefined;
+    if (found === undefined || canonical(found) === canonical(expected)) continue;
+    report.failed('agreement', {
+      detail: `The record beside the receipt has another ${member}.`,
+      where: where.replace(/data$/, member),
+      expected: canonical(expected),
+      found: canonical(found),
+    });
+  }
+}
+
+function checkLeaf(report: Reporter, { name, receipt, proof }: ReceiptFile): void {
+  report.equal('leaf', {
+    ok: 'The receipt hashes to leafHash.',
+    failed: 'A member of the receipt, or the leaf hash, was changed: the receipt does not hash to it.',
+    where: `${name}#/proof/leafHash`,
+    expected: receiptLeaf(receipt).toString('hex'),
+    found: proof.leafHash,
+  });
+}
+
+function checkInclusion(report: Reporter, { name, proof }: ReceiptFile, checkpoint: Checkpoint | undefined): void {
+  if (checkpoint === undefined) {
+    report.skipped('inclusion', 'There is no checkpoint to compare the inclusion path with.');
+    return;
+  }
+  report.equal('size', {
+    ok: `The proof is against the tree of ${checkpoint.size} entries that the checkpoint is of.`,
+    failed: 'The proof is against a tree of another size than the checkpoint.',
+    where: `${name}#/proof/treeSize`,
+    expected: checkpoint.size,
+    found: proof.treeSize,
+  });
+  const root = rootOf(proof);
+  if (root === undefined) {
+    const detail =
+      'The inclusion path cannot be one: a hash is malformed, or it is too long or too short for this entry.';
+    report.failed('inclusion', { detail, where: `${name}#/proof/inclusionPath` });
+    return;
+  }
+  report.equal('inclusion', {
+    ok: 'The inclusion path leads from the leaf to the root in the checkpoint.',
+    failed: 'The inclusion path leads to another root: leaf, place, path or checkpoint was changed.',
+    where: `${name}#/proof/inclusionPath`,
+    expected: checkpoint.root.toString('hex'),
+    found: root.toString('hex'),
+  });
+}
+
+function rootOf({ leafHash, index, treeSize, inclusionPath }: ReceiptFile['proof']): Buffer | undefined {
+  const leaf = hashBytes(leafHash);
+  const path = inclusionPath.map(hashBytes).filter((hash) => hash !== undefined);
+  if (leaf === undefined || path.length !== inclusionPath.length) return undefined;
+  return rootFromInclusion({ leafHash: leaf, index, size: treeSize, path });
+}

@@ -1,0 +1,49 @@
+import { Command, CommanderError } from 'commander';
+import { addLogCommands } from './log-commands.ts';
+import { addReceiptCommands } from './receipt-commands.ts';
+import { addSignedCommand } from './signed-command.ts';
+
+/** What the command line needs of the process that runs it. */
+export interface CliContext {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** Relative paths are seen from here, and `.sealgate/dev.json` is looked for here. */
+  readonly directory: string;
+}
+
+/** What a command reports its exit code with. */
+export interface CommandHost extends CliContext {
+  readonly exit: (code: ExitCode) => void;
+}
+
+/** 0: verified. 1: not verified. 2: wrong use, or something that cannot be read. */
+export type ExitCode = 0 | 1 | 2;
+
+const HELP = `
+Exit codes: 0 verified, 1 not verified, 2 wrong use or unreadable.
+Nothing is sent anywhere: every command works without a network, on files.
+The key: --key takes a C2SP verifier key (<name>+<hash>+<base64>) or a file that holds one. Take it from somewhere you trust,
+not from whoever hands you the proof. Without --key, .sealgate/dev.json of the current directory is used where there is one.`;
+
+/** Runs one command line, given without the names of Node and the script. Throws only for bugs. */
+export async function runCli(args: readonly string[], context: CliContext): Promise<ExitCode> {
+  let exitCode: ExitCode = 0;
+  const program = new Command('sealgate-verify')
+    .description('Checks receipts, checkpoints, whole logs and signed documents of a Sealgate ledger, offline.')
+    .exitOverride()
+    .configureOutput({ writeOut: context.out, writeErr: context.err })
+    .showHelpAfterError('("sealgate-verify --help" and "sealgate-verify <command> --help" show how.)')
+    .addHelpText('after', HELP);
+  const host: CommandHost = { ...context, exit: (code) => (exitCode = code) };
+  addReceiptCommands(program, host);
+  addLogCommands(program, host);
+  addSignedCommand(program, host);
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    // Commander has said what is wrong; help that was asked for is no error.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    throw error;
+  }
+}

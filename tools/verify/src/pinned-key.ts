@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { noteVerifier } from '@sealgate/merkle';
+import type { NoteVerifier } from '@sealgate/merkle';
+import { parseJson, pathIn, readBytes, readBytesIfThere, readText } from './read-file.ts';
+import { objectAt, rootObject, stringAt } from './shape.ts';
+import { UnreadableError } from './unreadable-error.ts';
+
+/** Where `npm start` keeps what scripts and tools need to know. */
+const DEFAULT_DEV_JSON = join('.sealgate', 'dev.json');
+
+export interface PinnedKey {
+  readonly verifier: NoteVerifier;
+  /** For people: where the key was taken from. */
+  readonly source: string;
+}
+
+export interface KeyOptions {
+  /** A C2SP verifier key, or a file that holds one. */
+  readonly key?: string | undefined;
+  /** A `dev.json`, whose `ledger.verifierKey` is meant. */
+  readonly devJson?: string | undefined;
+}
+
+/** Finds the key to trust: the one given, else that of the local demo in the current directory. Throws UnreadableError. */
+export async function pinnedKey({ key, devJson }: KeyOptions, directory: string): Promise<PinnedKey> {
+  if (key !== undefined && devJson !== undefined)
+    throw new UnreadableError('Give either --key or --dev-json, not both.');
+  if (key !== undefined) return givenKey(key, directory);
+  if (devJson !== undefined) return keyInDevJson(await readBytes(pathIn(directory, devJson)), devJson);
+  const bytes = await readBytesIfThere(pathIn(directory, DEFAULT_DEV_JSON));
+  if (bytes !== undefined) return keyInDevJson(bytes, DEFAULT_DEV_JSON);
+  throw new UnreadableError(
+    `No key to verify with: give --key <vkey or file>, or --dev-json <file>; there is no ${DEFAULT_DEV_JSON} here.`,
+  );
+}
+
+async function givenKey(key: string, directory: string): Promise<PinnedKey> {
+  if (looksLikeKey(key)) return { verifier: verifierFrom(key, '--key'), source: '--key' };
+  const text = (await readText(pathIn(directory, key))).trim();
+  return { verifier: verifierFrom(text, key), source: key };
+}
+
+function keyInDevJson(bytes: Uint8Array, name: string): PinnedKey {
+  const ledger = objectAt(rootObject(name, parseJson(bytes, name)), 'ledger');
+  const verifier = verifierFrom(stringAt(ledger, 'verifierKey'), `${name}#/ledger/verifierKey`);
+  return { verifier, source: `${name}, the demo on this machine: no independent pin` };
+}
+
+/** A verifier key has two plus signs at its very places; a file name does not. */
+function looksLikeKey(text: string): boolean {
+  return /^[^+]+\+[0-9a-f]{8}\+/.test(text);
+}
+
+function verifierFrom(text: string, where: string): NoteVerifier {
+  try {
+    return noteVerifier(text);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UnreadableError(`${where} holds no verifier key: ${why}`);
+  }
+}

@@ -1,0 +1,85 @@
+import type { Receipt, RecordProof } from '@sealgate/envelope';
+import type { JsonValue } from '@sealgate/json';
+import {
+  hasMember,
+  isObject,
+  numberAt,
+  objectAt,
+  rootObject,
+  stringAt,
+  stringOrNullAt,
+  stringsAt,
+  valueAt,
+} from './shape.ts';
+import type { Place } from './shape.ts';
+
+/** The content of a record, as some part of a file tells it. */
+export interface StatedContent {
+  readonly where: string;
+  readonly data: JsonValue;
+  /** What else that part says of the record, to be compared with the receipt; empty where it is the receipt. */
+  readonly members: Place['object'];
+}
+
+/** A file `{receipt, proof}`, with the content that stands beside it, if any. */
+export interface ReceiptFile {
+  readonly name: string;
+  readonly receipt: Receipt;
+  readonly proof: RecordProof;
+  readonly contents: readonly StatedContent[];
+}
+
+/**
+ * Reads what the admin API and the ledger peer serve as a proof: `{receipt, proof}`, with the content perhaps as
+ * `receipt.data`, `record` or `asset`. Throws UnreadableError when a member is missing or of another type.
+ */
+export function readReceiptFile(name: string, value: JsonValue): ReceiptFile {
+  const root = rootObject(name, value);
+  const receipt = objectAt(root, 'receipt');
+  return {
+    name,
+    receipt: readReceipt(receipt),
+    proof: readProof(objectAt(root, 'proof')),
+    contents: [
+      ...contentOf(receipt).map((content) => ({ ...content, members: {} })),
+      ...['record', 'asset'].flatMap((member) => contentIn(root, member)),
+    ],
+  };
+}
+
+export function readReceipt(place: Place): Receipt {
+  return {
+    network: stringAt(place, 'network'),
+    channel: stringAt(place, 'channel'),
+    id: stringAt(place, 'id'),
+    type: stringAt(place, 'type'),
+    owner: stringOrNullAt(place, 'owner'),
+    dataHash: stringAt(place, 'dataHash'),
+    salt: stringOrNullAt(place, 'salt'),
+    extra: valueAt(place, 'extra'),
+    transactionId: stringAt(place, 'transactionId'),
+    at: stringAt(place, 'at'),
+    index: numberAt(place, 'index'),
+  };
+}
+
+/** The content that stands in this very object as `data`. */
+export function contentOf(place: Place): StatedContent[] {
+  if (!hasMember(place, 'data')) return [];
+  return [{ where: `${place.where}/data`, data: valueAt(place, 'data'), members: place.object }];
+}
+
+function readProof(place: Place): RecordProof {
+  return {
+    channel: stringAt(place, 'channel'),
+    index: numberAt(place, 'index'),
+    leafHash: stringAt(place, 'leafHash'),
+    treeSize: numberAt(place, 'treeSize'),
+    inclusionPath: stringsAt(place, 'inclusionPath'),
+    checkpoint: stringAt(place, 'checkpoint'),
+  };
+}
+
+function contentIn(root: Place, member: string): StatedContent[] {
+  return isObject(root.object[member]) ? contentOf(objectAt(root, member)) : [];
+}

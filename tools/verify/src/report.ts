@@ -1,0 +1,88 @@
+export type StepStatus = 'ok' | 'failed' | 'skipped';
+
+/** One check, or one that could not be made because an earlier one failed. */
+export interface Step {
+  /** A short fixed name, such as `signature` or `inclusion`. */
+  readonly step: string;
+  readonly status: StepStatus;
+  /** One sentence for people. */
+  readonly detail: string;
+  /** The file and, behind `#`, the JSON pointer or line of the value that was judged. */
+  readonly where?: string;
+  readonly expected?: string;
+  readonly found?: string;
+}
+
+/** What a check found. `verified` is true only when no step failed. */
+export interface Report {
+  readonly verified: boolean;
+  /** One sentence: what is proved now, or which steps failed. */
+  readonly conclusion: string;
+  readonly steps: readonly Step[];
+  /** What the reader should know besides: what was not checked, what an absence means. */
+  readonly notes: readonly string[];
+}
+
+export interface Failure {
+  readonly detail: string;
+  readonly where?: string;
+  readonly expected?: string;
+  readonly found?: string;
+}
+
+export interface Comparison {
+  /** The sentence when the two agree. */
+  readonly ok: string;
+  /** The sentence when they do not. */
+  readonly failed: string;
+  readonly where: string;
+  readonly expected: string | number | null;
+  readonly found: string | number | null;
+}
+
+/** Collects steps; every check writes into one of these, and goes on after a failure so that all of them are told. */
+export interface Reporter {
+  ok(step: string, detail: string): void;
+  failed(step: string, failure: Failure): void;
+  skipped(step: string, detail: string): void;
+  /** A step that compares two values; answers whether they agree. */
+  equal(step: string, comparison: Comparison): boolean;
+  note(text: string): void;
+  /** Whether any step has failed so far. */
+  hasFailed(): boolean;
+  /** Takes over the failed steps of a report of its own. */
+  copyFailures(from: Reporter): void;
+  /** The report. `proved` is the conclusion when nothing failed. */
+  finish(proved: string): Report;
+}
+
+export function startReport(): Reporter {
+  const steps: Step[] = [];
+  const notes: string[] = [];
+  const failed = (step: string, failure: Failure): void => {
+    steps.push({ step, status: 'failed', ...failure });
+  };
+  return {
+    ok: (step, detail) => steps.push({ step, status: 'ok', detail }),
+    failed,
+    skipped: (step, detail) => steps.push({ step, status: 'skipped', detail }),
+    equal(step, { ok, failed: detail, where, expected, found }) {
+      const isEqual = expected === found;
+      if (isEqual) steps.push({ step, status: 'ok', detail: ok });
+      else failed(step, { detail, where, expected: String(expected), found: String(found) });
+      return isEqual;
+    },
+    note: (text) => notes.push(text),
+    hasFailed: () => steps.some(({ status }) => status === 'failed'),
+    copyFailures(from) {
+      steps.push(...from.finish('').steps.filter(({ status }) => status === 'failed'));
+    },
+    finish(proved) {
+      const names = steps.filter(({ status }) => status === 'failed').map(({ step }) => step);
+      // A report without a single check that held proves nothing, whatever went wrong on the way to it.
+      const verified = names.length === 0 && steps.some(({ status }) => status === 'ok');
+      const conclusion = verified ? proved : `Failed: ${[...new Set(names)].join(', ')}.`;
+      return { verified, conclusion, steps, notes };
+    },
+  };
+}

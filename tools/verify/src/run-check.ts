@@ -1,0 +1,61 @@
+import type { Command } from 'commander';
+import type { CommandHost } from './cli.ts';
+import { pinnedKey } from './pinned-key.ts';
+import type { KeyOptions, PinnedKey } from './pinned-key.ts';
+import { reportJson, reportText } from './print-report.ts';
+import type { ReportKey } from './print-report.ts';
+import type { Report } from './report.ts';
+import { UnreadableError } from './unreadable-error.ts';
+
+export interface CommonOptions extends KeyOptions {
+  readonly json?: boolean | undefined;
+}
+
+/** Adds the options of every command that judges a log. */
+export function withKeyOptions(command: Command): Command {
+  return command
+    .option('--key <vkey>', 'the pinned verifier key of the log, or a file that holds it')
+    .option('--dev-json <file>', 'take the key from this dev.json (its ledger.verifierKey)')
+    .option('--json', 'print the report as JSON');
+}
+
+/** Runs a check against the pinned key and tells its report. */
+export async function runKeyedCheck(
+  host: CommandHost,
+  { name, options }: { name: string; options: CommonOptions },
+  check: (key: PinnedKey) => Report | Promise<Report>,
+): Promise<void> {
+  await tell(host, { name, options }, async () => {
+    const key = await pinnedKey(options, host.directory);
+    const { verifier, source } = key;
+    return { report: await check(key), key: { name: verifier.name, keyHash: verifier.keyHash, source } };
+  });
+}
+
+/** Runs a check that needs no key of a log. */
+export async function runCheck(
+  host: CommandHost,
+  { name, options }: { name: string; options: CommonOptions },
+  check: () => Promise<Report>,
+): Promise<void> {
+  await tell(host, { name, options }, async () => ({ report: await check(), key: undefined }));
+}
+
+async function tell(
+  host: CommandHost,
+  { name, options }: { name: string; options: CommonOptions },
+  check: () => Promise<{ report: Report; key: ReportKey | undefined }>,
+): Promise<void> {
+  try {
+    const { report, key } = await check();
+    host.out(options.json === true ? reportJson(name, report, key) : reportText(report, key));
+    host.exit(report.verified ? 0 : 1);
+  } catch (error) {
+    if (!(error instanceof UnreadableError)) throw error;
+    const { message } = error;
+    if (options.json === true)
+      host.out(`${JSON.stringify({ command: name, verified: false, error: message }, null, 2)}\n`);
+    else host.err(`sealgate-verify ${name}: ${message}\n`);
+    host.exit(2);
+  }
+}

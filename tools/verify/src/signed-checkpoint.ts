@@ -1,0 +1,101 @@
+import { parseCheckpoint, parseNote } from '@sealgate/merkle';
+import type { Checkpoint, NoteVerifier } from '@sealgate/merkle';
+import type { Reporter } from './report.ts';
+
+export interface NoteInput {
+  /** The signed note, with its newlines. */
+  readonly note: string;
+  /** Where it stands, for reports. */
+  readonly where: string;
+}
+
+export interface CheckpointOptions {
+  readonly verifier: NoteVerifier;
+  /** The channel it has to be of; without it, any channel of the log that the key is named for. */
+  readonly channel?: string | undefined;
+  /** Put before the names of the steps where one report judges two checkpoints. */
+  readonly prefix?: string;
+}
+
+/**
+ * Checks the signature and origin of a checkpoint. Returns what it says, also when the signature failed, so that the later
+ * steps can still tell what holds; undefined when it is no checkpoint at all. The report fails either way.
+ */
+export function openCheckpoint(
+  report: Reporter,
+  { note, where }: NoteInput,
+  { verifier, channel, prefix = '' }: CheckpointOptions,
+): Checkpoint | undefined {
+  checkSignature(report, { note, where }, { verifier, prefix });
+  const checkpoint = readCheckpoint(report, { note, where }, prefix);
+  if (checkpoint === undefined) return undefined;
+  const step = `${prefix}origin`;
+  if (channel !== undefined) {
+    report.equal(step, {
+      ok: `The checkpoint is of ${channel}, in the log that the key is named for.`,
+      failed: 'The checkpoint is of another log or channel.',
+      where,
+      expected: `${verifier.name}/${channel}`,
+      found: checkpoint.origin,
+    });
+    return checkpoint;
+  }
+  const isOurs = channelOf(checkpoint, verifier) !== undefined;
+  if (isOurs) report.ok(step, `The checkpoint is of ${checkpoint.origin}.`);
+  else {
+    const expected = `${verifier.name}/<network>.<channel>`;
+    report.failed(step, { detail: 'The checkpoint is of another log.', where, expected, found: checkpoint.origin });
+  }
+  return checkpoint;
+}
+
+/** The channel that a checkpoint is of, or undefined when its origin is not of the log that the key is named for. */
+export function channelOf({ origin }: Checkpoint, verifier: NoteVerifier): string | undefined {
+  const channel = origin.startsWith(`${verifier.name}/`) ? origin.slice(verifier.name.length + 1) : '';
+  return /^[^/.]+\.[^/.]+$/.test(channel) ? channel : undefined;
+}
+
+/** A key as signature lines name it: its name and id. */
+export function keyLabel({ name, keyHash }: { name: string; keyHash: string }): string {
+  return `${name}+${keyHash}`;
+}
+
+function checkSignature(
+  report: Reporter,
+  { note, where }: NoteInput,
+  { verifier, prefix }: { verifier: NoteVerifier; prefix: string },
+): void {
+  const step = `${prefix}signature`;
+  if (verifier.verify(note) !== undefined) {
+    report.ok(step, `The checkpoint is signed by the pinned key ${keyLabel(verifier)}.`);
+    return;
+  }
+  const expected = `a signature by ${keyLabel(verifier)}`;
+  const claims = attempt(() => parseNote(note).signatures.map(keyLabel));
+  if ('problem' in claims) {
+    report.failed(step, { detail: `This is no signed note: ${claims.problem}`, where, expected });
+    return;
+  }
+  const isClaimed = claims.value.includes(keyLabel(verifier));
+  const detail = isClaimed
+    ? 'The signature by the pinned key does not fit the text: one of the two was changed.'
+    : 'The checkpoint is not signed by the pinned key.';
+  report.failed(step, { detail, where, expected, found: claims.value.join(', ') });
+}
+
+function readCheckpoint(report: Reporter, { note, where }: NoteInput, prefix: string): Checkpoint | undefined {
+  const parsed = attempt(() => parseCheckpoint(note));
+  if ('value' in parsed) return parsed.value;
+  report.failed(`${prefix}checkpoint`, { detail: `This is no checkpoint: ${parsed.problem}`, where });
+  return undefined;
+}
+
+/** The parsers of the tree library throw plain Errors whose message is a sentence for people. */
+function attempt<T>(parse: () => T): { value: T } | { problem: string } {
+  try {
+    return { value: parse() };
+  } catch (error) {
+    if (error instanceof Error) return { problem: error.message };
+    throw error;
+  }
+}
