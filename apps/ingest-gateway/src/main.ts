@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
 import { auditTrail } from '@sealgate/audit';
+import { randomPool } from '@sealgate/auth';
 import { opsApp, type App } from '@sealgate/http';
 import { InFlight } from '@sealgate/idempotency';
 import { createLog, httpMetrics, logMetrics, Metrics } from '@sealgate/observability';
@@ -32,7 +32,7 @@ const NAME = 'ingest-gateway';
 function openBasics(config: GatewayConfig) {
   // Milliseconds with a fraction, so that durations of requests are taken from the same clock.
   const now = () => performance.timeOrigin + performance.now();
-  const freshIds = timeOrderedIds(() => Math.floor(now()), randomBytes);
+  const freshIds = timeOrderedIds(() => Math.floor(now()), randomPool());
   const newId = (prefix: string) => prefix + freshIds(0).replaceAll('-', '');
   const log = createLog({ service: NAME, level: config.logLevel, stream: process.stdout, now });
   const metrics = new Metrics(NAME, { unknownLabels: 'other' });
@@ -132,8 +132,9 @@ function adminListener({ config, now, newId, app }: Basics, { sql, shared, ledge
     events: eventsStore(prisma, sql),
     ledger,
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('ingest cursors'), now }),
-    recordChange: ({ caller, requestId }, { detail = {}, ...change }) =>
-      audit.record(sql, { ...change, detail: { ...detail }, actor: caller.actor, requestId }),
+    inTransaction: (work) => sql.transaction(work),
+    recordChange: ({ caller, requestId }, { detail = {}, ...change }, transaction = sql) =>
+      audit.record(transaction, { ...change, detail: { ...detail }, actor: caller.actor, requestId }),
     now,
     defaultLimits: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },
     maxBatchRecords: config.maxBatchRecords,

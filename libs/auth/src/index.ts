@@ -4,3 +4,4 @@ export { framed } from './framed.ts';
 export { KeyedHasher, type HashingKey, type KeyedHash } from './keyed-hasher.ts';
 export { ServerSecrets } from './server-secrets.ts';
 export { TokenHashes } from './token-hashes.ts';
+export { randomPool } from './random-pool.ts';

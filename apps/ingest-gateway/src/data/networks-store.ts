@@ -1,16 +1,19 @@
+import type { Sql } from '@sealgate/storage';
 import type { Limits } from '../domain/key-grants.ts';
 import type { Network, NetworkChange, NetworkStore } from '../domain/manage-networks.ts';
-import type { PrismaClient, Network as NetworkRow } from '../generated/prisma/client.ts';
+import type { Network as NetworkRow, Prisma, PrismaClient } from '../generated/prisma/client.ts';
 
 /** Networks in PostgreSQL. A deleted one keeps its row, so that its id is never given twice. */
 export function networksStore(prisma: PrismaClient): NetworkStore {
   return {
-    async insert({ networkId, name, channels, limits }) {
-      const rows = await prisma.network.createManyAndReturn({
-        data: { networkId, name, channels: [...channels], ...limitColumns(limits) },
-        skipDuplicates: true,
+    insert({ networkId, name, channels, limits }, also) {
+      const data = { networkId, name, channels: [...channels], ...limitColumns(limits) };
+      return prisma.$transaction(async (transaction) => {
+        const [row] = await transaction.network.createManyAndReturn({ data, skipDuplicates: true });
+        if (row === undefined) return undefined;
+        await also(sqlOf(transaction));
+        return networkOf(row);
       });
-      return rows[0] === undefined ? undefined : networkOf(rows[0]);
     },
     async find(networkId) {
       const row = await prisma.network.findUnique({ where: { networkId, deletedAt: null } });
@@ -24,23 +27,32 @@ export function networksStore(prisma: PrismaClient): NetworkStore {
       });
       return rows.map(networkOf);
     },
-    async update(networkId, change) {
-      const rows = await prisma.network.updateManyAndReturn({
-        where: { networkId, deletedAt: null },
-        data: columnsOf(change),
+    update(networkId, change, also) {
+      return prisma.$transaction(async (transaction) => {
+        const where = { networkId, deletedAt: null };
+        const [row] = await transaction.network.updateManyAndReturn({ where, data: columnsOf(change) });
+        if (row === undefined) return undefined;
+        await also(sqlOf(transaction));
+        return networkOf(row);
       });
-      return rows[0] === undefined ? undefined : networkOf(rows[0]);
     },
-    async delete(networkId, at) {
-      const known = await prisma.network.findUnique({ where: { networkId } });
-      if (known === null) return 'missing';
-      const { count } = await prisma.network.updateMany({
-        where: { networkId, deletedAt: null },
-        data: { deletedAt: at },
+    delete(networkId, at, also) {
+      return prisma.$transaction(async (transaction) => {
+        const known = await transaction.network.findUnique({ where: { networkId } });
+        if (known === null) return 'missing';
+        const where = { networkId, deletedAt: null };
+        const { count } = await transaction.network.updateMany({ where, data: { deletedAt: at } });
+        if (count === 0) return 'already';
+        await also(sqlOf(transaction));
+        return 'deleted';
       });
-      return count === 0 ? 'already' : 'deleted';
     },
   };
+}
+
+/** A transaction of Prisma's as what the libraries send statements to. */
+function sqlOf(transaction: Prisma.TransactionClient): Sql {
+  return { query: ({ text, values = [] }) => transaction.$queryRawUnsafe(text, ...values) };
 }
 
 function columnsOf({ name, channels, limits }: NetworkChange) {

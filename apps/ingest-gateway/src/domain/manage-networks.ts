@@ -20,14 +20,22 @@ export interface NetworkChange {
   readonly limits?: Limits | null;
 }
 
+/** The transaction of a change. */
+export interface Transaction {
+  query<Row extends object>(statement: { readonly text: string; readonly values?: readonly unknown[] }): Promise<Row[]>;
+}
+
+/** What is written together with a change that was made, or not at all: its audit event. */
+export type Also = (transaction: Transaction) => Promise<void>;
+
 export interface NetworkStore {
   /** Undefined when the id was ever given. */
-  insert(network: NewNetwork): Promise<Network | undefined>;
+  insert(network: NewNetwork, also: Also): Promise<Network | undefined>;
   find(networkId: string): Promise<Network | undefined>;
   /** By id, behind `after` ('' from the first). */
   list(page: { limit: number; after: string }): Promise<Network[]>;
-  update(networkId: string, change: NetworkChange): Promise<Network | undefined>;
-  delete(networkId: string, at: Date): Promise<'deleted' | 'already' | 'missing'>;
+  update(networkId: string, change: NetworkChange, also: Also): Promise<Network | undefined>;
+  delete(networkId: string, at: Date, also: Also): Promise<'deleted' | 'already' | 'missing'>;
 }
 
 /** What managing a network needs besides its store. */
@@ -40,8 +48,8 @@ export interface NetworkPorts {
 }
 
 /** @throws AppError ALREADY_EXISTS, also for the id of a deleted network. */
-export async function createNetwork(ports: NetworkPorts, network: NewNetwork): Promise<Network> {
-  const made = await ports.networks.insert(network);
+export async function createNetwork(ports: NetworkPorts, network: NewNetwork, also: Also): Promise<Network> {
+  const made = await ports.networks.insert(network, also);
   if (made === undefined)
     throw new AppError('ALREADY_EXISTS', 'The networkId was given before; it is never given twice.');
   await openChannels(ports, made);
@@ -49,8 +57,12 @@ export async function createNetwork(ports: NetworkPorts, network: NewNetwork): P
 }
 
 /** @throws AppError NOT_FOUND. */
-export async function changeNetwork(ports: NetworkPorts, networkId: string, change: NetworkChange): Promise<Network> {
-  const changed = await ports.networks.update(networkId, change);
+export async function changeNetwork(
+  ports: NetworkPorts,
+  networkId: string,
+  { change, also }: { change: NetworkChange; also: Also },
+): Promise<Network> {
+  const changed = await ports.networks.update(networkId, change, also);
   if (changed === undefined) throw noNetwork();
   await openChannels(ports, changed);
   return changed;
@@ -64,16 +76,15 @@ export async function findNetwork(networks: NetworkStore, networkId: string): Pr
 }
 
 /**
- * Its records stay in the ledger. False when it was deleted before.
+ * Its records stay in the ledger. Again: nothing happens.
  * @throws AppError NOT_FOUND when it was never made, IN_USE while it has live keys.
  */
-export async function deleteNetwork(ports: NetworkPorts, networkId: string): Promise<boolean> {
+export async function deleteNetwork(ports: NetworkPorts, networkId: string, also: Also): Promise<void> {
   if ((await ports.countLiveKeys(networkId)) > 0) {
     throw new AppError('IN_USE', 'The network has live keys; revoke them first.');
   }
-  const outcome = await ports.networks.delete(networkId, new Date(ports.now()));
+  const outcome = await ports.networks.delete(networkId, new Date(ports.now()), also);
   if (outcome === 'missing') throw noNetwork();
-  return outcome === 'deleted';
 }
 
 async function openChannels({ openChannel }: NetworkPorts, { networkId, channels }: Network): Promise<void> {

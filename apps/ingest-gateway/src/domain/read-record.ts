@@ -24,6 +24,7 @@ export const RECORD_LIMITS = {
 
 const DEFAULT_TYPE = 'unknown';
 const RESERVED: ReadonlySet<string> = new Set(['id', 'type', 'owner', 'data', 'targetChannels']);
+const DOT_SEGMENTS: ReadonlySet<string> = new Set(['.', '..']);
 // eslint-disable-next-line no-control-regex -- the control characters are what is refused
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
@@ -36,6 +37,9 @@ export function readRecord(value: JsonValue, pointer: string, faults: Fault[]): 
   if (!isObject(value))
     return { id: undefined, type: DEFAULT_TYPE, owner: null, data: { value }, extra: null, targetChannels: undefined };
   const id = readText(value, 'id', RECORD_LIMITS.idMaxCodePoints, { pointer, faults });
+  if (id !== undefined && DOT_SEGMENTS.has(id)) {
+    faults.push({ in: 'body', pointer: `${pointer}/id`, detail: 'No path could name a record of this id.' });
+  }
   const type = readText(value, 'type', RECORD_LIMITS.typeMaxCodePoints, { pointer, faults }) ?? DEFAULT_TYPE;
   const owner = readText(value, 'owner', RECORD_LIMITS.ownerMaxCodePoints, { pointer, faults }) ?? null;
   const targetChannels = readChannels(value, pointer, faults);
@@ -72,7 +76,7 @@ function readText(
 }
 
 /** 1 to `maxCodePoints` code points, none of U+0000-001F and U+007F. */
-export function isText(text: string, maxCodePoints: number): boolean {
+function isText(text: string, maxCodePoints: number): boolean {
   if (text.length === 0 || text.length > maxCodePoints * 2 || CONTROL.test(text)) return false;
   return text.length <= maxCodePoints || [...text].length <= maxCodePoints;
 }

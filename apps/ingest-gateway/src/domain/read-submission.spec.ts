@@ -68,6 +68,7 @@ describe('shapes that are refused, all faults at once', () => {
   it.each<[string, JsonValue, string[]]>([
     ['an id that is a number', { id: 7 }, ['/id']],
     ['an empty id', { id: '' }, ['/id']],
+    ['an id that is a dot segment', { assets: [{ id: '.' }, { id: '..' }] }, ['/assets/0/id', '/assets/1/id']],
     ['an id with a control character', { id: 'a\u007f' }, ['/id']],
     ['an id that is too long', { id: 'x'.repeat(257) }, ['/id']],
     ['a null type', { type: null }, ['/type']],

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { sha256 } from '@sealgate/json';
 
 /** Gives the records of one request their ids, by position. */
 export type RecordIds = (position: number) => string;
@@ -21,14 +21,20 @@ export function formatUuid(bytes: Uint8Array, version: 7 | 8): string {
 /**
  * UUIDv8 (RFC 9562 section 5.8) from SHA-256 over a seed and the position. The seed is a keyed hash of network, key
  * family and Idempotency-Key, so nobody else can guess or occupy the ids, and the same request names its records the
- * same after every cache was lost.
+ * same after every cache was lost. One hash makes two ids.
  */
 export function derivedIds(seed: Buffer): RecordIds {
   const input = Buffer.alloc(seed.length + 4);
   input.set(seed);
+  let made = { pair: -1, digest: seed };
   return (position) => {
-    input.writeUInt32BE(position, seed.length);
-    return formatUuid(hash('sha256', input, 'buffer'), 8);
+    const pair = position >> 1;
+    if (made.pair !== pair) {
+      input.writeUInt32BE(pair, seed.length);
+      made = { pair, digest: sha256(input) };
+    }
+    const half = (position & 1) * 16;
+    return formatUuid(made.digest.subarray(half, half + 16), 8);
   };
 }
 

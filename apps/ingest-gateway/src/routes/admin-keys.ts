@@ -13,6 +13,7 @@ import {
 } from '@sealgate/http';
 import type { ApiKeyRow, ApiKeys } from '@sealgate/api-keys';
 import type { CursorCodec } from '@sealgate/paging';
+import type { Sql } from '@sealgate/storage';
 import { Type, type Static } from '@sinclair/typebox';
 import { PERMISSIONS, type KeyGrants } from '../domain/key-grants.ts';
 import { findNetwork, type NetworkStore } from '../domain/manage-networks.ts';
@@ -59,6 +60,8 @@ export interface AdminKeysPorts {
   readonly networks: NetworkStore;
   readonly keys: ApiKeys<KeyGrants>;
   readonly cursors: CursorCodec;
+  /** A key and its audit event are written together or not at all. */
+  readonly inTransaction: <Result>(work: (sql: Sql) => Promise<Result>) => Promise<Result>;
   readonly recordChange: RecordChange;
   readonly now: () => number;
   readonly maxBatchRecords: number;
@@ -84,15 +87,20 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
       checkBurst(body.limits ?? null, ports.maxBatchRecords);
       const expiresAt = expiryOf(body.expiresAt, ports.now());
       await findNetwork(ports.networks, networkId);
-      const { rawKey, ...row } = await ports.keys.mint({
+      const { label, replaces, overlapSeconds } = body;
+      const key = {
         ownerId: networkId,
-        label: body.label,
+        label,
         grants: grantsOf(body),
         ...(expiresAt === undefined ? {} : { expiresAt }),
-        ...(body.replaces === undefined ? {} : { replaces: body.replaces }),
-        ...(body.overlapSeconds === undefined ? {} : { overlapSeconds: body.overlapSeconds }),
+        ...(replaces === undefined ? {} : { replaces }),
+        ...(overlapSeconds === undefined ? {} : { overlapSeconds }),
+      };
+      const { rawKey, ...row } = await ports.inTransaction(async (sql) => {
+        const minted = await ports.keys.mint(key, sql);
+        await ports.recordChange(context, { action: 'key.mint', resource: 'key', resourceId: minted.id }, sql);
+        return minted;
       });
-      await ports.recordChange(context, { action: 'key.mint', resource: 'key', resourceId: row.id });
       return { status: 201, body: { id: row.id, rawKey, ...membersOf(row) }, headers: { 'Cache-Control': 'no-store' } };
     },
   });
@@ -141,10 +149,13 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
     errors: ['NOT_FOUND'],
     async handler(context) {
       const { networkId, id } = context.params;
-      const outcome = await ports.keys.revoke(networkId, id);
+      const outcome = await ports.inTransaction(async (sql) => {
+        const revoked = await ports.keys.revoke(networkId, id, sql);
+        const change = { action: 'key.revoke', resource: 'key', resourceId: id };
+        if (revoked === 'revoked') await ports.recordChange(context, change, sql);
+        return revoked;
+      });
       if (outcome === 'missing') throw new AppError('NOT_FOUND', 'There is no such key.');
-      if (outcome === 'revoked')
-        await ports.recordChange(context, { action: 'key.revoke', resource: 'key', resourceId: id });
       return { status: 204 };
     },
   });

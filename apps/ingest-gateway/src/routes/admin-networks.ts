@@ -17,6 +17,7 @@ import {
   createNetwork,
   deleteNetwork,
   findNetwork,
+  type Also,
   type Network,
   type NetworkPorts,
 } from '../domain/manage-networks.ts';
@@ -69,6 +70,10 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
     limits: network.limits ?? ports.defaultLimits,
     createdAt: network.createdAt.toISOString(),
   });
+  const alsoRecord =
+    (context: Parameters<RecordChange>[0], action: string, resourceId: string): Also =>
+    (transaction) =>
+      ports.recordChange(context, { action, resource: 'network', resourceId }, transaction);
   const create = adminRoute({
     ...base,
     method: 'post',
@@ -82,8 +87,8 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
     async handler(context) {
       const { networkId, name = null, channels = ['main'], limits = null } = context.body;
       checkBurst(limits, ports.maxBatchRecords);
-      const network = await createNetwork(ports, { networkId, name, channels, limits });
-      await ports.recordChange(context, { action: 'network.create', resource: 'network', resourceId: networkId });
+      const also = alsoRecord(context, 'network.create', networkId);
+      const network = await createNetwork(ports, { networkId, name, channels, limits }, also);
       return { status: 201, body: rowOf(network) };
     },
   });
@@ -129,8 +134,8 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
     async handler(context) {
       const { networkId } = context.params;
       checkBurst(context.body.limits ?? null, ports.maxBatchRecords);
-      const network = await changeNetwork(ports, networkId, context.body);
-      await ports.recordChange(context, { action: 'network.change', resource: 'network', resourceId: networkId });
+      const also = alsoRecord(context, 'network.change', networkId);
+      const network = await changeNetwork(ports, networkId, { change: context.body, also });
       return { status: 200, body: rowOf(network) };
     },
   });
@@ -145,9 +150,7 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
     errors: ['NOT_FOUND', 'IN_USE'],
     async handler(context) {
       const { networkId } = context.params;
-      if (await deleteNetwork(ports, networkId)) {
-        await ports.recordChange(context, { action: 'network.delete', resource: 'network', resourceId: networkId });
-      }
+      await deleteNetwork(ports, networkId, alsoRecord(context, 'network.delete', networkId));
       return { status: 204 };
     },
   });

@@ -1,4 +1,5 @@
 import type { AdminCaller } from '@sealgate/http';
+import type { Sql } from '@sealgate/storage';
 
 export interface Change {
   readonly action: string;
@@ -6,8 +7,9 @@ export interface Change {
   readonly resourceId: string;
 }
 
-/** Writes the audit event of an admin change. */
+/** Writes the audit event of an admin change; in the transaction of the change, where one is given. */
 export type RecordChange = (
   context: { readonly caller: AdminCaller; readonly requestId: string },
   change: Change & { readonly detail?: Readonly<Record<string, string>> },
+  transaction?: Sql,
 ) => Promise<void>;

@@ -23,9 +23,8 @@ const headerBytes = (count: number): number => (count === 0 ? 12 : HEADER_BYTES)
 export function textArray(values: readonly (string | null)[]): Buffer {
   let bytes = headerBytes(values.length);
   let hasNull = false;
-  // Three bytes a UTF-16 code unit is the most UTF-8 needs; measuring exactly would walk every string twice.
   for (const value of values) {
-    bytes += 4 + (value === null ? 0 : value.length * 3);
+    bytes += 4 + (value === null ? 0 : Buffer.byteLength(value));
     hasNull ||= value === null;
   }
   const buffer = Buffer.allocUnsafe(bytes);
@@ -36,7 +35,7 @@ export function textArray(values: readonly (string | null)[]): Buffer {
     buffer.writeInt32BE(written, at);
     at += 4 + Math.max(written, 0);
   }
-  return buffer.subarray(0, at);
+  return buffer;
 }
 
 /** A `bytea[]` parameter; null is SQL NULL. */

@@ -8,7 +8,7 @@ import { readLedger } from './database-problem.ts';
 import type { Integrator } from './integrator.ts';
 import { prepareUnit } from './prepared-unit.ts';
 import { findCheckpoint, findRecord, proveRecord, type ProveOptions } from './prove-record.ts';
-import { randomPool } from './random-pool.ts';
+import { randomPool } from '@sealgate/auth';
 import { storedRecord, type RecordRow } from './stored-record.ts';
 
 export interface EmbeddedLedgerOptions {

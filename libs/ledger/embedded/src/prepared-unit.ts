@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { sha256 } from '@sealgate/json';
 import type { AppendUnit, NewRecord } from '@sealgate/ledger-port';
 import { transactionIdOf } from './transaction-id.ts';
 
@@ -34,7 +34,7 @@ function hashContent(salt: Buffer, record: NewRecord): Buffer {
   const buffer = scratchOf(SALT_BYTES + text.length * 3);
   buffer.set(salt, 0);
   const end = SALT_BYTES + buffer.write(text, SALT_BYTES, 'utf8');
-  return hash('sha256', buffer.subarray(0, end), 'buffer');
+  return sha256(buffer.subarray(0, end));
 }
 
 /** SHA-256(0x00 ‖ leaf), RFC 6962 section 2.1. */
@@ -42,7 +42,7 @@ function hashLeaf(leaf: string): Buffer {
   const buffer = scratchOf(1 + leaf.length * 3);
   buffer[0] = 0;
   const end = 1 + buffer.write(leaf, 1, 'utf8');
-  return hash('sha256', buffer.subarray(0, end), 'buffer');
+  return sha256(buffer.subarray(0, end));
 }
 
 /**

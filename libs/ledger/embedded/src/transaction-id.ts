@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { sha256 } from '@sealgate/json';
 
 export interface TransactionParts {
   /** 16 random bytes, so that nobody can guess a transaction id from what was sent. */
@@ -24,5 +24,5 @@ export function transactionIdOf(parts: TransactionParts): Buffer {
     parts.note,
     parts.recordIds,
   ]);
-  return hash('sha256', text, 'buffer');
+  return sha256(text);
 }

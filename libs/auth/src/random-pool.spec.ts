@@ -1,0 +1,23 @@
+import { describe, expect, it } from '@jest/globals';
+import { randomPool } from './random-pool.ts';
+
+describe('the random pool', () => {
+  it('hands out every byte of a block once, and fills another when one is used up', () => {
+    let blocks = 0;
+    const take = randomPool((block) => block.fill((blocks += 1)), 8);
+    const taken = [take(3), take(3), take(3), take(8)].map((bytes) => [...bytes]);
+    expect(taken).toEqual([
+      [1, 1, 1],
+      [1, 1, 1],
+      [2, 2, 2],
+      [3, 3, 3, 3, 3, 3, 3, 3],
+    ]);
+  });
+
+  it('never hands out the same memory twice', () => {
+    const take = randomPool((block) => block.fill(7), 64);
+    const first = take(32);
+    take(32).fill(1);
+    expect(new Set(first)).toEqual(new Set([7]));
+  });
+});
