@@ -27,3 +27,4 @@ export {
   type ServiceOptions,
 } from './start-service.ts';
 export { main, runService, type RunOptions } from './run-service.ts';
+export { NODE_OPTIONS } from './node-options.ts';

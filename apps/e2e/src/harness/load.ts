@@ -109,6 +109,14 @@ export function codeOf(answer: HttpAnswer): string | undefined {
   return String(body.code);
 }
 
+/** The answers to all attempts. Throws where one had none: then nobody knows what the gateway counted. */
+export function answersTo(attempts: readonly Attempt[]): HttpAnswer[] {
+  return attempts.map(({ answer, order }) => {
+    if (answer === undefined) throw new Error(`${order.idempotencyKey} had no answer.`);
+    return answer;
+  });
+}
+
 /** The bodies of all 200s. */
 export function acceptedTexts(attempts: readonly Attempt[]): string[] {
   return attempts.flatMap(({ answer }) => (answer?.status === 200 ? [answer.text] : []));
