@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { describeWithRedis, expectProblem, until } from '@sealgate/testing';
 import { membersOf } from './harness/admin-client.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { expectCountersAgree } from './harness/counters.ts';
 import type { HttpAnswer } from './harness/http-exchange.ts';
 import { breakableServers, install, type Installation, type Servers } from './harness/installation.ts';
-import { answersTo, batchOrders, checkReplays, codeOf, startLoad, type Attempt } from './harness/load.ts';
+import { answersTo, batchOrders, checkReplays, codeOf, startLoad, type Attempt, type Load } from './harness/load.ts';
 import { canSeeProcesses, freezePostgres } from './harness/postgres-processes.ts';
 import { boundMs, scaled } from './harness/scale.ts';
 import { sender, type Sender } from './harness/sender.ts';
@@ -23,7 +23,8 @@ describeWithRedis('An outage of PostgreSQL', () => {
   let networkId: string;
   let rawKey: string;
   let targets: readonly Sender[];
-  const attempts: Attempt[] = [];
+  const loads: Load[] = [];
+  const allAttempts = (): Attempt[] => loads.flatMap(({ attempts }) => attempts);
   /** Answers outside of any load. */
   const others: HttpAnswer[] = [];
   beforeAll(async () => {
@@ -38,6 +39,10 @@ describeWithRedis('An outage of PostgreSQL', () => {
     await servers.stop();
   }, setupTimeoutMs);
 
+  afterEach(async () => {
+    for (const load of loads) await load.finish();
+  }, setupTimeoutMs);
+
   const readiness = async (): Promise<number[]> => {
     const answers = installation.gateways.map(({ ops }) => ops.send({ path: '/health/ready', timeoutMs: 5_000 }));
     return (await Promise.all(answers)).map(({ status }) => status);
@@ -45,13 +50,11 @@ describeWithRedis('An outage of PostgreSQL', () => {
   const isAccepted = ({ answer }: Attempt): boolean => answer?.status === 200;
 
   let thaw = (): void => undefined;
-  const outages: readonly [string, () => unknown, () => unknown][] = [
+  const outages: [string, () => unknown, () => unknown][] = [
     ['stopped', () => servers.postgres.halt('fast'), () => servers.postgres.restart()],
     ['killed', () => process.kill(servers.postgres.pid, 'SIGKILL'), () => servers.postgres.restart()],
-    ...(canSeeProcesses
-      ? ([['frozen', () => (thaw = freezePostgres(servers.postgres.pid)), () => thaw()]] as const)
-      : []),
   ];
+  if (canSeeProcesses) outages.push(['frozen', () => (thaw = freezePostgres(servers.postgres.pid)), () => thaw()]);
 
   /** What whoever comes meanwhile is told, with a key that is right, one that is unknown and one that is none. */
   async function askMeanwhile(): Promise<void> {
@@ -65,10 +68,37 @@ describeWithRedis('An outage of PostgreSQL', () => {
       expectProblem(answer, code);
       expect(answer.durationMs).toBeLessThan(boundMs(answeredWithinMs));
     }
-    const reading = await installation.admin.get(`/networks/${networkId}`);
-    expect(reading.status).toBe(503);
-    const listing = await installation.admin.get('/ledger/channels');
-    expectProblem(listing, 'LEDGER_UNAVAILABLE');
+  }
+
+  /** The operator is told the same, also where a list or a row is asked for that lies in the database. */
+  async function administerMeanwhile(): Promise<void> {
+    const paths = ['/networks', `/networks/${networkId}`, `/networks/${networkId}/keys`, '/events', '/ledger/channels'];
+    for (const path of paths) {
+      const answer = await installation.admin.get(path);
+      expectProblem(answer, path.startsWith('/ledger') ? 'LEDGER_UNAVAILABLE' : 'UNAVAILABLE');
+      expect(answer.durationMs).toBeLessThan(boundMs(answeredWithinMs));
+    }
+    const minting = await installation.admin.send('POST', `/networks/${networkId}/keys`, { label: 'x' });
+    expectProblem(minting, 'UNAVAILABLE');
+  }
+
+  /** Lasts as long as it is told, and a little more where what is done meanwhile takes longer. */
+  async function during(
+    begin: () => unknown,
+    end: () => unknown,
+    meanwhile: () => Promise<void>,
+  ): Promise<{ beganMs: number; endedMs: number }> {
+    await begin();
+    const beganMs = performance.now();
+    try {
+      const isOut = async (): Promise<boolean> => (await readiness()).every((status) => status === 503);
+      await until(isOut, { timeoutMs: 10_000, what: 'not ready' });
+      await meanwhile();
+      await delay(Math.max(0, outageMs - (performance.now() - beganMs)));
+    } finally {
+      await end();
+    }
+    return { beganMs, endedMs: performance.now() };
   }
 
   it.each(outages)(
@@ -82,19 +112,13 @@ describeWithRedis('An outage of PostgreSQL', () => {
         replayPercent: 20,
         pauseMs: 100,
       });
+      loads.push(load);
       await until(() => load.attempts.filter(isAccepted).length > 200, { timeoutMs: 30_000, what: 'load' });
-      await begin();
-      const beganMs = performance.now();
-      await until(async () => (await readiness()).every((status) => status === 503), {
-        timeoutMs: 10_000,
-        what: 'not ready',
+      const { beganMs, endedMs } = await during(begin, end, async () => {
+        const live = await Promise.all(installation.gateways.map(({ ops }) => ops.send({ path: '/health/live' })));
+        expect(live.map(({ status }) => status)).toEqual([200, 200]);
+        await askMeanwhile();
       });
-      const live = await Promise.all(installation.gateways.map(({ ops }) => ops.send({ path: '/health/live' })));
-      expect(live.map(({ status }) => status)).toEqual([200, 200]);
-      await askMeanwhile();
-      await delay(Math.max(0, outageMs - (performance.now() - beganMs)));
-      await end();
-      const endedMs = performance.now();
       await until(async () => (await readiness()).every((status) => status === 200), {
         timeoutMs: 20_000,
         what: 'ready again',
@@ -107,8 +131,13 @@ describeWithRedis('An outage of PostgreSQL', () => {
         await until(again, { timeoutMs: 20_000, what: 'accepts again' });
       }
       await load.finish();
-      attempts.push(...load.attempts);
 
+      const hist: Record<string, number> = {};
+      for (const a of load.attempts) {
+        const k = `${a.answer?.status} ${a.answer && codeOf(a.answer)}`;
+        hist[k] = (hist[k] ?? 0) + 1;
+      }
+      process.stderr.write(`HIST ${what} ${JSON.stringify(hist)}\n`);
       const met = load.attempts.filter((attempt) => attempt.endedMs >= beganMs && attempt.startedMs < endedMs);
       const refusals = met.flatMap(({ answer }) => (answer === undefined || answer.status === 200 ? [] : [answer]));
       expect(refusals.length).toBeGreaterThan(16);
@@ -133,11 +162,23 @@ describeWithRedis('An outage of PostgreSQL', () => {
   }
 
   it(
+    'is told to operators as what it is',
+    async () => {
+      await during(
+        () => servers.postgres.halt('fast'),
+        () => servers.postgres.restart(),
+        administerMeanwhile,
+      );
+    },
+    storyTimeoutMs,
+  );
+
+  it(
     'loses nothing that was acknowledged, writes nothing twice, and the counters agree',
     async () => {
       const { admin, folder, verifierKey, checkpointFolders } = installation;
       const channel = `${networkId}.main`;
-      const answers = [...answersTo(attempts), ...others];
+      const answers = [...answersTo(allAttempts()), ...others];
       const texts = answers.filter(({ status }) => status === 200).map(({ text }) => text);
       await judgeLog({ admin, channel, folder, verifierKey, answers: texts, savedFolders: checkpointFolders });
       expect(await admin.ask('POST', `/ledger/channels/${channel}/audit`)).toMatchObject({ ok: true });
@@ -149,7 +190,9 @@ describeWithRedis('An outage of PostgreSQL', () => {
   it(
     'leaves an event behind every outcome that was unknown, which tells it',
     async () => {
-      const unknown = attempts.filter(({ answer }) => answer !== undefined && codeOf(answer) === 'OUTCOME_UNKNOWN');
+      const unknown = allAttempts().filter(
+        ({ answer }) => answer !== undefined && codeOf(answer) === 'OUTCOME_UNKNOWN',
+      );
       for (const { answer } of unknown) {
         const { eventId } = membersOf(answer!.body);
         const event = await installation.admin.get(`/events/${String(eventId)}`);

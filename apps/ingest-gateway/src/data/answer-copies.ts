@@ -3,7 +3,7 @@ import type { AnswerCopies, AnswerCopy } from '../domain/answer-write.ts';
 /** The commands of Redis that copies need; each settles within the client's own timeout. */
 export interface CopyCommands {
   mget(keys: string[]): Promise<(string | null)[]>;
-  set(key: string, value: string, unit: 'EX', seconds: number): Promise<unknown>;
+  pipeline(commands: (string | number)[][]): { exec(): Promise<unknown> };
 }
 
 export interface AnswerCopiesOptions {
@@ -18,10 +18,11 @@ const PREFIX = 'ingest:answer:';
 
 /**
  * Copies of answers in Redis. A copy that is found is right, for an answer never changes; one that is not found says
- * nothing. Look-ups of one turn of the event loop are one command.
+ * nothing. Look-ups of one turn of the event loop are one command, and copies of one turn are sent together.
  */
 export function answerCopies({ redis, isReady }: AnswerCopiesOptions): AnswerCopies {
   let asked: { key: string; resolve: (copy: AnswerCopy | undefined) => void }[] = [];
+  let kept: (string | number)[][] = [];
 
   const askAll = (): void => {
     const batch = asked;
@@ -30,6 +31,14 @@ export function answerCopies({ redis, isReady }: AnswerCopiesOptions): AnswerCop
       (values) => batch.forEach(({ resolve }, position) => resolve(parse(values[position] ?? null))),
       () => batch.forEach(({ resolve }) => resolve(undefined)),
     );
+  };
+  const keepAll = (): void => {
+    const batch = kept;
+    kept = [];
+    redis
+      .pipeline(batch)
+      .exec()
+      .catch(() => undefined);
   };
   return {
     find(claim) {
@@ -41,7 +50,8 @@ export function answerCopies({ redis, isReady }: AnswerCopiesOptions): AnswerCop
     },
     keep(claim, { fingerprint, body }) {
       if (!isReady() || body.length > MOST_CHARACTERS) return;
-      redis.set(keyOf(claim), `${fingerprint}\n${body}`, 'EX', TTL_SECONDS).catch(() => undefined);
+      if (kept.length === 0) setImmediate(keepAll);
+      kept.push(['set', keyOf(claim), `${fingerprint}\n${body}`, 'EX', TTL_SECONDS]);
     },
   };
 }

@@ -65,34 +65,34 @@ type Appended = Extract<UnitResult, { records: unknown }>;
  */
 export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): Promise<WriteOutcome> {
   const { records, strippedFields } = nameRecords(order);
-  const channels = [...new Set(records.flatMap((record) => record.channels))].sort();
+  const channels = channelsOf(records);
   const types = [...new Set(records.map((record) => record.type))];
   const { eventId, keyId, requestId } = order;
-  let note = JSON.stringify({
-    eventId,
-    keyId,
-    requestId,
-    strippedFields,
-    types,
-    units: channels.length,
-  } satisfies UnitNote);
+  const ours: UnitNote = { eventId, keyId, requestId, strippedFields, types, units: channels.length };
+  const ourNote = JSON.stringify(ours);
+  let note = ourNote;
   const done: Appended[] = [];
   for (const channel of channels) {
-    const unit = unitOf(order, channel, {
-      note,
-      first: done.length === 0,
-      records: records.filter((r) => r.channels.includes(channel)),
-    });
+    const its = channels.length === 1 ? records : records.filter((record) => record.channels.includes(channel));
+    const unit = unitOf(order, channel, { note, first: done.length === 0, records: its });
     const result = await append(ledger, unit, { done, note });
     done.push(result);
     // What a replay began goes on under its own event, so that one request has one.
     note = result.note;
   }
-  return outcomeOf({ records, channels }, done);
+  return outcomeOf({ records, channels, note: note === ourNote ? ours : (JSON.parse(note) as UnitNote) }, done);
+}
+
+/** The channels of a request in name order. */
+function channelsOf(records: readonly NamedRecord[]): string[] {
+  const channels = new Set<string>();
+  for (const record of records) for (const channel of record.channels) channels.add(channel);
+  return [...channels].sort();
 }
 
 function nameRecords(order: WriteOrder): { records: NamedRecord[]; strippedFields: number } {
   let strippedFields = 0;
+  const byDefault = order.channels.slice(0, 1);
   const records = order.records.map((record, position): NamedRecord => {
     const data = stripSensitive(record.data);
     const extra = record.extra === null ? undefined : stripSensitive(record.extra);
@@ -104,7 +104,7 @@ function nameRecords(order: WriteOrder): { records: NamedRecord[]; strippedField
       owner: record.owner,
       data: canonical(data.value),
       extra: kept,
-      channels: record.targetChannels ?? order.channels.slice(0, 1),
+      channels: record.targetChannels ?? byDefault,
     };
   });
   return { records, strippedFields };
@@ -177,27 +177,28 @@ function refusalOf(error: unknown, { done, note }: { done: readonly Appended[]; 
   return error;
 }
 
-function outcomeOf(
-  order: { records: readonly NamedRecord[]; channels: readonly string[] },
-  done: readonly Appended[],
-): WriteOutcome {
-  const { eventId, strippedFields } = JSON.parse(done[0]!.note) as UnitNote;
+interface Order {
+  readonly records: readonly NamedRecord[];
+  readonly channels: readonly string[];
+}
+
+function outcomeOf(order: Order & { readonly note: UnitNote }, done: readonly Appended[]): WriteOutcome {
+  const { eventId, strippedFields } = order.note;
   const records = done.length === 1 ? done[0]!.records : inRecordOrder(order, done);
+  const transactionIds = new Set<string>();
+  for (const { transactionId } of records) transactionIds.add(transactionId);
   return {
     eventId,
     strippedFields,
     recordCount: order.records.length,
     records,
-    transactionIds: [...new Set(records.map(({ transactionId }) => transactionId))],
+    transactionIds: [...transactionIds],
     replayed: done.every(({ outcome }) => outcome === 'replayed'),
   };
 }
 
 /** The receipts of several transactions as one list: by record, then by channel name. */
-function inRecordOrder(
-  { records, channels }: { records: readonly NamedRecord[]; channels: readonly string[] },
-  done: readonly Appended[],
-): RecordReceipt[] {
+function inRecordOrder({ records, channels }: Order, done: readonly Appended[]): RecordReceipt[] {
   const next = channels.map(() => 0);
   return records.flatMap((record) =>
     channels.flatMap((channel, unit) =>
