@@ -2,7 +2,7 @@
 
 -- An audit trusts nothing it can compute: these functions hand over rows, and the reader does the hashing.
 
--- Rows of a stretch of the log as one value, so that the reader pays by the byte and not by the row. A row is the
+-- Rows of a stretch of the log, 32 to a value, so that the reader pays by the byte and not by the row. A row is the
 -- binary form of the composite (integer field count, then type, length and bytes of each field).
 CREATE FUNCTION audit_records_v1(of_channel text, from_index bigint, at_most integer)
 RETURNS TABLE (rows bytea)
@@ -15,6 +15,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
     FROM channels c
     JOIN records r ON r.channel_id = c.channel_id AND r.idx >= from_index AND r.idx < from_index + at_most
    WHERE c.channel = of_channel
+   GROUP BY r.idx >> 5
+   ORDER BY r.idx >> 5
 $$;
 
 -- The first record whose id is not entered for its index. Sums of hashes under a seed that the auditor draws are

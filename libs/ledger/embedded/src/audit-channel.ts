@@ -136,7 +136,7 @@ class Walk {
 
   async #read(from: number): Promise<Buffer> {
     if (from >= this.#size) return Buffer.alloc(0);
-    const [answer] = await readLedger<{ rows: Buffer | null }>(
+    const values = await readLedger<{ rows: Buffer }>(
       this.#options.sql,
       {
         name: 'ledger audit',
@@ -145,7 +145,7 @@ class Walk {
       },
       this.#options.deadlineMs,
     );
-    return answer?.rows ?? Buffer.alloc(0);
+    return Buffer.concat(values.map(({ rows }) => rows));
   }
 
   async #leaves(rows: Buffer, from: number, until: number): Promise<Buffer> {
