@@ -13,16 +13,21 @@ CREATE TABLE networks (
 );
 
 -- What was done, never what was in it. event_id begins with its time, so the newest is the highest.
--- kind is write or ping; status committed, rejected or unknown. units is what the ledger answered:
--- [{"channel", "transactionId", "first", "count", "indexes"}].
+-- kind is write or ping; status committed, rejected or unknown. The transaction of the first channel has columns of its
+-- own (indexes is null where its records follow first_index without a gap); those of further channels are in more.
 CREATE TABLE events (
   event_id        text        PRIMARY KEY COLLATE "C",
   network_id      text        NOT NULL COLLATE "C",
   key_id          text        NOT NULL,
   kind            text        NOT NULL,
   status          text        NOT NULL,
-  types           text[]      NOT NULL,
-  units           jsonb       NOT NULL,
+  types           jsonb       NOT NULL,
+  channel         text,
+  transaction_id  bytea,
+  first_index     bigint,
+  record_count    integer     NOT NULL DEFAULT 0,
+  indexes         jsonb,
+  more            jsonb       NOT NULL DEFAULT '[]',
   request_id      text        NOT NULL,
   stripped_fields integer     NOT NULL,
   at              timestamptz NOT NULL
@@ -31,15 +36,17 @@ CREATE TABLE events (
 CREATE INDEX events_by_network ON events (network_id, event_id);
 
 -- ledger.append_v1 with the event of each unit in the same transaction. Same parameters, same answer.
--- The note of a unit is {"eventId", "keyId", "requestId", "strippedFields", "types", "units"}; "units" is how many
--- transactions (channels) the request has in all: until each is in, the event says unknown.
+-- The note of a unit (domain/unit-note.ts) is: event id, key id, how many transactions the request has in all, how many
+-- fields were stripped, request id, types as a JSON array; separated by tabs, because JSON would be parsed once for each
+-- of them. Until every transaction of a request is in, its event says unknown.
 CREATE FUNCTION append_v1(
   unit_channel text[], unit_network text[], unit_claim bytea[], unit_fingerprint text[], unit_transaction bytea[],
   unit_nonce bytea[], unit_note text[], unit_at bigint[], unit_records integer[],
   record_unit integer[], record_id text[], record_type text[], record_owner text[], record_data text[],
   record_extra text[], record_salt bytea[], record_data_hash bytea[], record_leaf_hash bytea[])
 RETURNS TABLE (unit integer, outcome text, first_index bigint, detail json)
-LANGUAGE plpgsql SET search_path = ingest, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = ingest, pg_temp
+  SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
   outcomes text[];
@@ -52,29 +59,30 @@ BEGIN
            unit_note, unit_at, unit_records, record_unit, record_id, record_type, record_owner, record_data,
            record_extra, record_salt, record_data_hash, record_leaf_hash) a;
 
-  INSERT INTO events (event_id, network_id, key_id, kind, status, types, units, request_id, stripped_fields, at)
-    SELECT n."eventId", u.network, n."keyId", 'write',
-           CASE WHEN u.outcome = 'conflict' THEN 'rejected' WHEN n.units > 1 THEN 'unknown' ELSE 'committed' END,
-           ARRAY(SELECT json_array_elements_text(n.types)),
-           CASE WHEN u.outcome = 'conflict' THEN '[]'::jsonb ELSE jsonb_build_array(jsonb_build_object(
-             'channel', u.channel, 'transactionId', encode(u.transaction_id, 'hex'),
-             'first', u.first_index, 'count', u.records,
-             'indexes', (SELECT json_agg(r ->> 'index') FROM json_array_elements(u.detail -> 'records') r))) END,
-           n."requestId", n."strippedFields", to_timestamp(u.at_ms / 1000.0)
-      FROM unnest(unit_network, unit_channel, unit_transaction, unit_note, unit_at, unit_records, outcomes, firsts, details)
-             u (network, channel, transaction_id, note, at_ms, records, outcome, first_index, detail),
-           json_to_record(u.note::json)
-             n ("eventId" text, "keyId" text, "requestId" text, "strippedFields" integer, types json, units integer)
+  INSERT INTO events (event_id, network_id, key_id, kind, status, types, channel, transaction_id, first_index,
+                      record_count, indexes, request_id, stripped_fields, at)
+    SELECT split_part(u.note, E'\t', 1), u.network, split_part(u.note, E'\t', 2), 'write',
+           CASE WHEN u.outcome = 'conflict' THEN 'rejected'
+                WHEN split_part(u.note, E'\t', 3) <> '1' THEN 'unknown' ELSE 'committed' END,
+           split_part(u.note, E'\t', 6)::jsonb, CASE WHEN u.outcome <> 'conflict' THEN u.channel END, u.transaction_id,
+           u.first_index, CASE WHEN u.outcome = 'conflict' THEN 0 ELSE u.records END,
+           CASE WHEN u.detail IS NOT NULL THEN jsonb_path_query_array(u.detail::jsonb, '$.records[*].index') END,
+           split_part(u.note, E'\t', 5), split_part(u.note, E'\t', 4)::integer, to_timestamp(u.at_ms / 1000.0)
+      FROM unnest(unit_network, unit_channel, unit_transaction, unit_note, unit_at, unit_records, outcomes, firsts,
+                  details) u (network, channel, transaction_id, note, at_ms, records, outcome, first_index, detail)
      WHERE u.outcome IN ('written', 'existing', 'conflict')
      ORDER BY 1
   ON CONFLICT (event_id) DO UPDATE
-     SET units = events.units || EXCLUDED.units,
-         status = CASE WHEN EXCLUDED.status = 'rejected' THEN events.status
-                       WHEN jsonb_array_length(events.units) + 1 >=
-                            (SELECT max((o.note::json ->> 'units')::integer) FROM unnest(unit_note) o (note)
-                              WHERE o.note::json ->> 'eventId' = events.event_id) THEN 'committed'
+     SET more = events.more || jsonb_build_object('channel', EXCLUDED.channel,
+           'transactionId', encode(EXCLUDED.transaction_id, 'hex'), 'first', EXCLUDED.first_index,
+           'count', EXCLUDED.record_count, 'indexes', EXCLUDED.indexes),
+         status = CASE WHEN jsonb_array_length(events.more) + 2 >=
+                            (SELECT max(split_part(o.note, E'\t', 3)::integer) FROM unnest(unit_note) o (note)
+                              WHERE split_part(o.note, E'\t', 1) = events.event_id) THEN 'committed'
                        ELSE events.status END
-   WHERE NOT events.units @> EXCLUDED.units OR EXCLUDED.units = '[]'::jsonb;
+   -- A call that is sent again finds the event of its first time.
+   WHERE EXCLUDED.channel IS NOT NULL AND EXCLUDED.channel IS DISTINCT FROM events.channel
+     AND NOT events.more @> jsonb_build_array(jsonb_build_object('channel', EXCLUDED.channel));
 
   RETURN QUERY
     SELECT o.ordinal::integer, o.outcome, o.first_index, o.detail

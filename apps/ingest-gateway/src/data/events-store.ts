@@ -2,14 +2,13 @@ import type { Sql } from '@sealgate/storage';
 import type { EventFilter, EventStore, IngestEvent } from '../domain/read-events.ts';
 import type { Event as EventRow, Prisma, PrismaClient } from '../generated/prisma/client.ts';
 
-/** One transaction of an event, as `ingest.append_v1` wrote it down. */
+/** Where one transaction of an event lies in the ledger, as `ingest.append_v1` wrote it down. */
 interface EventUnit {
   readonly channel: string;
-  readonly transactionId: string;
   /** The first index and how many follow it; null where `indexes` says each. */
   readonly first: number | null;
   readonly count: number;
-  readonly indexes: readonly string[] | null;
+  readonly indexes: readonly number[] | null;
 }
 
 interface ReceiptRow {
@@ -39,7 +38,7 @@ export function eventsStore(prisma: PrismaClient, ledger: Sql): EventStore {
 function conditionOf({ networkId, type, status, from, to }: EventFilter): Prisma.EventWhereInput {
   return {
     ...(networkId === undefined ? {} : { networkId }),
-    ...(type === undefined ? {} : { types: { has: type } }),
+    ...(type === undefined ? {} : { types: { array_contains: [type] } }),
     ...(status === undefined ? {} : { status }),
     ...(from === undefined && to === undefined
       ? {}
@@ -48,7 +47,7 @@ function conditionOf({ networkId, type, status, from, to }: EventFilter): Prisma
 }
 
 async function eventOf(ledger: Sql, row: EventRow): Promise<IngestEvent> {
-  const units = row.units as unknown as readonly EventUnit[];
+  const units = unitsOf(row);
   const records = (await Promise.all(units.map((unit) => recordsOf(ledger, unit)))).flat();
   return {
     eventId: row.eventId,
@@ -56,7 +55,8 @@ async function eventOf(ledger: Sql, row: EventRow): Promise<IngestEvent> {
     networkId: row.networkId,
     keyId: row.keyId,
     status: row.status as IngestEvent['status'],
-    types: row.types,
+    // Both JSON columns were written by our own function.
+    types: row.types as string[],
     records,
     transactionIds: [...new Set(records.map(({ transactionId }) => transactionId))],
     requestId: row.requestId,
@@ -65,8 +65,17 @@ async function eventOf(ledger: Sql, row: EventRow): Promise<IngestEvent> {
   };
 }
 
+function unitsOf({ channel, firstIndex, recordCount, indexes, more }: EventRow): EventUnit[] {
+  if (channel === null) return [];
+  const first = firstIndex === null ? null : Number(firstIndex);
+  return [
+    { channel, first, count: recordCount, indexes: indexes as number[] | null },
+    ...(more as unknown as EventUnit[]),
+  ];
+}
+
 async function recordsOf(ledger: Sql, { channel, first, count, indexes }: EventUnit): Promise<IngestEvent['records']> {
-  const places = indexes ?? Array.from({ length: count }, (_, position) => String((first ?? 0) + position));
+  const places = (indexes ?? Array.from({ length: count }, (_, position) => (first ?? 0) + position)).map(String);
   const rows = await ledger.query<ReceiptRow>({
     text: 'SELECT idx, id, transaction_id FROM ledger.receipts_v1($1, $2)',
     values: [channel, places],

@@ -43,8 +43,8 @@ export function pingEvents({ sql, onDropped }: { sql: Sql; onDropped: (count: nu
 
 async function insert(sql: Sql, batch: readonly PingEvent[]): Promise<void> {
   await sql.query({
-    text: `INSERT INTO ingest.events (event_id, network_id, key_id, kind, status, types, units, request_id, stripped_fields, at)
-           SELECT e, n, k, 'ping', 'committed', '{}', '[]', r, 0, to_timestamp(t / 1000.0)
+    text: `INSERT INTO ingest.events (event_id, network_id, key_id, kind, status, types, request_id, stripped_fields, at)
+           SELECT e, n, k, 'ping', 'committed', '[]', r, 0, to_timestamp(t / 1000.0)
              FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[]) p (e, n, k, r, t)
            ON CONFLICT DO NOTHING`,
     values: [

@@ -100,7 +100,7 @@ describe('writing records', () => {
   });
 
   it('goes on under the event that the replayed first transaction has', async () => {
-    const note = '{"eventId":"evt_first","keyId":"k","requestId":"r","strippedFields":5,"types":[],"units":2}';
+    const note = 'evt_first\tk\t2\t5\tr\t["t"]';
     const replayed: UnitResult = {
       outcome: 'replayed',
       transactionId: 'tx',

@@ -15,6 +15,7 @@ import {
 import type { SubmittedRecord } from './read-record.ts';
 import type { RecordIds } from './record-ids.ts';
 import { stripSensitive } from './sensitive-names.ts';
+import { readNote, writeNote, type UnitNote } from './unit-note.ts';
 
 /** A write that passed every check. */
 export interface WriteOrder {
@@ -40,17 +41,6 @@ export interface WriteOutcome {
   readonly replayed: boolean;
 }
 
-/** What the ledger keeps of a request beside its records: enough to give the same answer again. */
-interface UnitNote {
-  readonly eventId: string;
-  readonly keyId: string;
-  readonly requestId: string;
-  readonly strippedFields: number;
-  readonly types: readonly string[];
-  /** How many transactions the request has. */
-  readonly units: number;
-}
-
 interface NamedRecord extends NewRecord {
   readonly channels: readonly string[];
 }
@@ -69,7 +59,7 @@ export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): P
   const types = [...new Set(records.map((record) => record.type))];
   const { eventId, keyId, requestId } = order;
   const ours: UnitNote = { eventId, keyId, requestId, strippedFields, types, units: channels.length };
-  const ourNote = JSON.stringify(ours);
+  const ourNote = writeNote(ours);
   let note = ourNote;
   const done: Appended[] = [];
   for (const channel of channels) {
@@ -80,7 +70,7 @@ export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): P
     // What a replay began goes on under its own event, so that one request has one.
     note = result.note;
   }
-  return outcomeOf({ records, channels, note: note === ourNote ? ours : (JSON.parse(note) as UnitNote) }, done);
+  return outcomeOf({ records, channels, note: note === ourNote ? ours : readNote(note) }, done);
 }
 
 /** The channels of a request in name order. */
@@ -152,7 +142,7 @@ function refusalOf(error: unknown, { done, note }: { done: readonly Appended[]; 
   const sent = error instanceof OutcomeUnknownError ? [error.transactionId] : [];
   const isOutage = error instanceof LedgerUnavailableError || error instanceof LedgerOverloadedError;
   if (sent.length > 0 || (isOutage && done.length > 0)) {
-    const { eventId } = JSON.parse(note) as UnitNote;
+    const { eventId } = readNote(note);
     const transactionIds = [...done.map(({ transactionId }) => transactionId), ...sent];
     const detail =
       'The ledger did not say in time whether everything was written; send the same request again to learn it.';
