@@ -16,9 +16,9 @@ export type AppBase = Pick<
 >;
 
 /**
- * The public listener. Each request, in this order: path, method, key, network, media type, size, JSON, shape,
- * permission, types, channels, Idempotency-Key, limits, idempotency, write. Up to the key it is the library's order;
- * from the network on it is `routes/ingest.ts`.
+ * The public listener. Each request, in this order: path, method, key (by `ingest-guard.ts`), network (`precheck` of
+ * `routes/ingest.ts`), media type, size, JSON (the library), shape, permission, types, channels (its handler),
+ * Idempotency-Key, limits, idempotency (`domain/answer-write.ts`), the write (`domain/write-records.ts`).
  */
 export function publicApp(base: AppBase, guard: IngestGuardPorts, ports: IngestPorts): App {
   return createApp({ ...base, head: false, guard: ingestGuard(guard), routes: ingestRoutes(ports) });

@@ -39,8 +39,8 @@ function openBasics(config: GatewayConfig) {
   logMetrics(metrics, log);
   const { trustProxy, tlsTerminatedUpstream } = config;
   const newRequestId = () => newId('req_');
-  const app: AppBase = { log, metrics: httpMetrics(metrics), now, newRequestId, trustProxy, tlsTerminatedUpstream };
-  return { config, now, freshIds, newId, newRequestId, log, metrics, counters: ingestMetrics(metrics), app };
+  const appBase: AppBase = { log, metrics: httpMetrics(metrics), now, newRequestId, trustProxy, tlsTerminatedUpstream };
+  return { config, now, freshIds, newId, newRequestId, log, metrics, counters: ingestMetrics(metrics), appBase };
 }
 
 type Basics = ReturnType<typeof openBasics>;
@@ -79,8 +79,8 @@ async function openParts({ config, now, newId, log, metrics, counters }: Basics,
 
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
-function publicListener(
-  { config, now, freshIds, newId, counters, app }: Basics,
+function publicAppOf(
+  { config, now, freshIds, newId, counters, appBase }: Basics,
   { sql, shared, ledger, lastUsed, pings }: Parts,
 ): App {
   const { maxBatchRecords, bodyMaxBytes, serverSecrets } = config;
@@ -99,7 +99,7 @@ function publicListener(
     counters.pinged();
     return eventId;
   };
-  return publicApp(app, guard, {
+  return publicApp(appBase, guard, {
     answerWrite: answerWrite({
       ledger,
       copies: shared.copies,
@@ -117,14 +117,14 @@ function publicListener(
   });
 }
 
-function adminListener({ config, now, newId, app }: Basics, { sql, shared, ledger, keys }: Parts): App {
+function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, ledger, keys }: Parts): App {
   const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
   const audit = auditTrail({ schema: SCHEMA, now, newId });
   const access = {
     tokens: config.adminTokenHashes,
     addresses: addressLimiter({ limits: shared.limits, listener: 'ingest-admin', now }),
   };
-  return administration(app, access, {
+  return administration(appBase, access, {
     networks: networksStore(prisma),
     openChannel: (network, channel) => ledger.openChannel(network, channel),
     countLiveKeys: (networkId) => keys.countLive(networkId),
@@ -133,7 +133,7 @@ function adminListener({ config, now, newId, app }: Basics, { sql, shared, ledge
     ledger,
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('ingest cursors'), now }),
     inTransaction: (work) => sql.transaction(work),
-    recordChange: ({ caller, requestId }, { detail = {}, ...change }, transaction = sql) =>
+    auditChange: ({ caller, requestId }, { detail = {}, ...change }, transaction = sql) =>
       audit.record(transaction, { ...change, detail: { ...detail }, actor: caller.actor, requestId }),
     now,
     defaultLimits: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },
@@ -153,7 +153,7 @@ main(NAME, async () => {
         body: ok ? { status: 'ready', limits: parts.shared.limits.state } : { status: 'not ready', problem },
       };
     };
-    return { publicApp: publicListener(basics, parts), adminApp: adminListener(basics, parts), ready };
+    return { publicApp: publicAppOf(basics, parts), adminApp: adminAppOf(basics, parts), ready };
   };
   const ops = { metrics, checkTimeoutMs: 1500, log, now, newRequestId };
   await runService({ name: NAME, config, log, compose, opsApp: (checks) => opsApp({ ...ops, ...checks }) });

@@ -19,6 +19,8 @@ export interface BenchOptions {
   readonly quick: boolean;
   /** False: measure the bundle that is there. */
   readonly build: boolean;
+  /** For the gateway's Node, to try a setting. */
+  readonly nodeOptions: string | undefined;
   readonly jsonFile: string | undefined;
   readonly markdownFile: string | undefined;
   /** Where the data lies while it runs: on the disk that is to be measured. */
@@ -34,6 +36,7 @@ export const usage = `Usage: npm run bench -- [options]
   --seconds S        length of a round (default 5)
   --connections N    connections, one request in flight on each (default 64)
   --records N        size of the ledger that is reopened, proved from and audited (default 1000000)
+  --node-options X   NODE_OPTIONS of the gateway, to try a setting
   --json FILE        everything that was measured, round by round
   --markdown FILE    what is printed, as a file
   --data DIR         a folder on the disk to measure (default: in the checkout); what is made there is removed
@@ -52,6 +55,7 @@ const flags = {
   seconds: { type: 'string' },
   connections: { type: 'string' },
   records: { type: 'string' },
+  'node-options': { type: 'string' },
   json: { type: 'string' },
   markdown: { type: 'string' },
   data: { type: 'string' },
@@ -82,6 +86,7 @@ export function parseBenchOptions(
     repeats: defaults.repeats,
     quick: given.quick === true,
     build: given['no-build'] !== true,
+    nodeOptions: given['node-options'],
     jsonFile: file(given.json),
     markdownFile: file(given.markdown),
     dataFolder: file(given.data) ?? dataFolder,

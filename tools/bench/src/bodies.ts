@@ -3,6 +3,11 @@ import assert from 'node:assert/strict';
 /** The size of the record that every row of the table sends. */
 export const recordBytes = 255;
 
+export const batchRecords = 100;
+
+/** How many requests of each kind warm a server up. */
+export const warmUpRequests = { single: 40_000, batch: 1_500 };
+
 /** A record as a webhook would send it, exactly 255 bytes of JSON; its id is derived from the Idempotency-Key. */
 export function recordBody(): string {
   const record = (memo: string): string =>

@@ -1,4 +1,5 @@
 import { findingRow, type Finding } from './targets.ts';
+import type { BenchOptions } from './bench-options.ts';
 import type { Machine } from './machine.ts';
 import { textTable, type Column } from './text-table.ts';
 
@@ -23,12 +24,14 @@ export interface SectionReport {
 export interface RunFacts {
   readonly machine: Machine;
   readonly settings: Readonly<Record<string, string>>;
-  readonly quick: boolean;
+  readonly options: Pick<BenchOptions, 'quick' | 'nodeOptions'>;
 }
 
 /** The whole run as Markdown, which reads well on a terminal too. */
-export function renderReport({ machine, settings, quick }: RunFacts, sections: readonly SectionReport[]): string {
+export function renderReport({ machine, settings, options }: RunFacts, sections: readonly SectionReport[]): string {
   const parts = ['# What was measured', ...machineLines(machine, settings)];
+  const { quick, nodeOptions } = options;
+  if (nodeOptions !== undefined) parts.push(`The gateway ran with \`NODE_OPTIONS=${nodeOptions}\`.`);
   if (quick) parts.push('Made with `--quick`: it shows that everything runs, not how fast it is.');
   for (const section of sections) parts.push(...renderSection(section));
   const findings = sections.flatMap((section) => section.findings);

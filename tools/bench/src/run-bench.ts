@@ -55,11 +55,11 @@ export async function runBench(run: BenchRun): Promise<{ text: string; trusted: 
     signal.throwIfAborted();
     reports.push(await sections[name](context));
   }
-  const facts: RunFacts = { machine: context.machine, settings: context.settings, quick: options.quick };
+  const facts: RunFacts = { machine: context.machine, settings: context.settings, options };
   const text = renderReport(facts, reports);
   if (options.markdownFile !== undefined) writeFileSync(options.markdownFile, text);
   if (options.jsonFile !== undefined)
-    writeFileSync(options.jsonFile, `${JSON.stringify({ ...facts, options, sections: reports }, undefined, 2)}\n`);
+    writeFileSync(options.jsonFile, `${JSON.stringify({ ...facts, sections: reports }, undefined, 2)}\n`);
   return { text, trusted: reports.every(({ withheld }) => withheld.length === 0) };
 }
 

@@ -138,11 +138,20 @@ export function checkReplays(attempts: readonly Attempt[]): void {
   }
 }
 
-/** Orders of 1 to `most` records, each record with content of its own and no id: the gateway names them. */
-export function batchOrders(most: number, prefix: string): (number: number) => Order {
+/**
+ * Orders of 1 to `most` records, each record with content of its own and no id: the gateway names them. Where channels
+ * are given, every fourth order is for all of them.
+ */
+export function batchOrders(most: number, prefix: string, channels: readonly string[] = []): (number: number) => Order {
   return (number) => {
     const count = 1 + Math.floor(Math.random() * most);
-    const assets = Array.from({ length: count }, (_, n) => ({ type: 'load', order: `${prefix}-${number}`, n }));
+    const target = channels.length > 0 && number % 4 === 0 ? { targetChannels: channels } : {};
+    const assets = Array.from({ length: count }, (_, n) => ({
+      type: 'load',
+      order: `${prefix}-${number}`,
+      n,
+      ...target,
+    }));
     return { idempotencyKey: `${prefix}-${number}`, body: JSON.stringify({ assets }) };
   };
 }

@@ -3,7 +3,7 @@ import type { KeyedHasher } from '@sealgate/auth';
 import { claimOf, parseIdempotencyKey, type Claim, type InFlight } from '@sealgate/idempotency';
 import type { LedgerAppender } from '@sealgate/ledger-port';
 import type { IngestCaller } from './caller.ts';
-import type { SubmittedRecord } from './read-record.ts';
+import type { SubmittedRecord } from './parse-record.ts';
 import { derivedIds, type RecordIds } from './record-ids.ts';
 import { renderAnswer } from './render-answer.ts';
 import { writeRecords } from './write-records.ts';

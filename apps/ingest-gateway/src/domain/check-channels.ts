@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import type { SubmittedRecord } from './read-record.ts';
+import type { SubmittedRecord } from './parse-record.ts';
 
 /** @throws AppError UNKNOWN_CHANNEL naming every channel that the network does not have. */
 export function checkChannels(records: readonly SubmittedRecord[], channels: readonly string[]): void {

@@ -11,7 +11,7 @@ export type Permission = (typeof PERMISSIONS)[number];
 export interface KeyGrants {
   readonly permissions?: readonly Permission[];
   readonly allowedAssetTypes?: readonly string[];
-  /** `whole`: a top-level object is stored as it is, whatever its members are called. */
+  /** `whole`: a top-level object that is neither a ping nor a batch is stored as it is, whatever its members mean. */
   readonly record: 'envelope' | 'whole';
   readonly defaultType?: string;
   readonly limits?: Limits;

@@ -1,4 +1,4 @@
-/** What became of one request, without what was in it. */
+/** What the ledger did with a write (committed, refused as a conflict, or not yet known), or a ping; never what was in it. */
 export interface IngestEvent {
   readonly eventId: string;
   readonly kind: 'write' | 'ping';

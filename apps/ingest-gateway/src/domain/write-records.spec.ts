@@ -7,7 +7,7 @@ import {
   type LedgerAppender,
   type UnitResult,
 } from '@sealgate/ledger-port';
-import type { SubmittedRecord } from './read-record.ts';
+import type { SubmittedRecord } from './parse-record.ts';
 import { writeRecords, type WriteOrder } from './write-records.ts';
 
 const submitted = (more: Partial<SubmittedRecord> = {}): SubmittedRecord => ({

@@ -12,7 +12,7 @@ import {
   type UnitClaim,
   type UnitResult,
 } from '@sealgate/ledger-port';
-import type { SubmittedRecord } from './read-record.ts';
+import type { SubmittedRecord } from './parse-record.ts';
 import type { RecordIds } from './record-ids.ts';
 import { stripSensitive } from './sensitive-names.ts';
 import { readNote, writeNote, type UnitNote } from './unit-note.ts';
@@ -48,7 +48,8 @@ interface NamedRecord extends NewRecord {
 type Appended = Extract<UnitResult, { records: unknown }>;
 
 /**
- * Writes the records of one request, one transaction per channel, in name order.
+ * Writes the records of one request, one transaction per channel, in name order. Which ledger stands behind the port is
+ * said in `open-ledger.ts`.
  *
  * @throws AppError IDEMPOTENCY_KEY_REUSED, RECORD_CONFLICT, LEDGER_UNAVAILABLE, OVERLOADED: nothing was written;
  * OUTCOME_UNKNOWN, with `eventId` and `transactionIds`: something may have been, and the same request completes it.

@@ -12,7 +12,7 @@ import {
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import type { EventFilter, EventStore, IngestEvent } from '../domain/read-events.ts';
-import { AssetType, Text, Time } from './admin-schemas.ts';
+import { AssetType, Text, Time } from '../admin-schemas.ts';
 
 const Status = Type.Union([Type.Literal('committed'), Type.Literal('rejected'), Type.Literal('unknown')]);
 

@@ -18,8 +18,8 @@ import { Type, type Static } from '@sinclair/typebox';
 import { PERMISSIONS, type KeyGrants } from '../domain/key-grants.ts';
 import { findNetwork, type NetworkStore } from '../domain/manage-networks.ts';
 import { checkBurst } from './admin-networks.ts';
-import { AssetType, LimitsBody, Name, OrNull, Text, Time } from './admin-schemas.ts';
-import type { RecordChange } from './record-change.ts';
+import { AssetType, LimitsBody, Name, OrNull, Text, Time } from '../admin-schemas.ts';
+import type { AuditChange } from '../audit-change.ts';
 
 const MintBody = closedObject({
   label: Name,
@@ -62,7 +62,7 @@ export interface AdminKeysPorts {
   readonly cursors: CursorCodec;
   /** A key and its audit event are written together or not at all. */
   readonly inTransaction: <Result>(work: (sql: Sql) => Promise<Result>) => Promise<Result>;
-  readonly recordChange: RecordChange;
+  readonly auditChange: AuditChange;
   readonly now: () => number;
   readonly maxBatchRecords: number;
 }
@@ -98,7 +98,7 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
       };
       const { rawKey, ...row } = await ports.inTransaction(async (sql) => {
         const minted = await ports.keys.mint(key, sql);
-        await ports.recordChange(context, { action: 'key.mint', resource: 'key', resourceId: minted.id }, sql);
+        await ports.auditChange(context, { action: 'key.mint', resource: 'key', resourceId: minted.id }, sql);
         return minted;
       });
       return { status: 201, body: { id: row.id, rawKey, ...membersOf(row) }, headers: { 'Cache-Control': 'no-store' } };
@@ -152,7 +152,7 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
       const outcome = await ports.inTransaction(async (sql) => {
         const revoked = await ports.keys.revoke(networkId, id, sql);
         const change = { action: 'key.revoke', resource: 'key', resourceId: id };
-        if (revoked === 'revoked') await ports.recordChange(context, change, sql);
+        if (revoked === 'revoked') await ports.auditChange(context, change, sql);
         return revoked;
       });
       if (outcome === 'missing') throw new AppError('NOT_FOUND', 'There is no such key.');

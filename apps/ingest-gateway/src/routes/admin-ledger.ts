@@ -13,8 +13,8 @@ import {
 import { LedgerUnavailableError, type AuditReport, type LedgerReader, type StoredRecord } from '@sealgate/ledger-port';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
-import { Name, OrNull, Text, Time } from './admin-schemas.ts';
-import type { RecordChange } from './record-change.ts';
+import { Name, OrNull, Text, Time } from '../admin-schemas.ts';
+import type { AuditChange } from '../audit-change.ts';
 
 const ChannelRow = Type.Object({ channel: Text, size: Type.Integer() });
 
@@ -72,13 +72,13 @@ export interface LedgerAdministration extends LedgerReader {
 export interface AdminLedgerPorts {
   readonly ledger: LedgerAdministration;
   readonly cursors: CursorCodec;
-  readonly recordChange: RecordChange;
+  readonly auditChange: AuditChange;
 }
 
 const ofRecord = Type.Object({ channel: Text, recordId: Text });
 const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
 
-export function adminLedgerRoutes({ ledger, cursors, recordChange }: AdminLedgerPorts): Route<AdminCaller>[] {
+export function adminLedgerRoutes({ ledger, cursors, auditChange }: AdminLedgerPorts): Route<AdminCaller>[] {
   const channels = adminRoute({
     ...base,
     method: 'get',
@@ -172,7 +172,7 @@ export function adminLedgerRoutes({ ledger, cursors, recordChange }: AdminLedger
       found(await asked(ledger.read(channel, recordId)));
       const change = { action: 'record.erase', resource: 'record', resourceId: recordId, detail: { channel, reason } };
       // The audit event first: an erasure without one must not be possible, one without an erasure can be done again.
-      await recordChange(context, change);
+      await auditChange(context, change);
       await asked(ledger.erase(channel, recordId, reason));
       return { status: 200, body: rowOf(found(await asked(ledger.read(channel, recordId)))) };
     },

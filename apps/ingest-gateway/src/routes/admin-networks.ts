@@ -21,8 +21,8 @@ import {
   type Network,
   type NetworkPorts,
 } from '../domain/manage-networks.ts';
-import { ChannelName, LimitsBody, Name, NetworkId, OrNull, Text, Time } from './admin-schemas.ts';
-import type { RecordChange } from './record-change.ts';
+import { ChannelName, LimitsBody, Name, NetworkId, OrNull, Text, Time } from '../admin-schemas.ts';
+import type { AuditChange } from '../audit-change.ts';
 
 const Channels = Type.Array(ChannelName, {
   minItems: 1,
@@ -54,7 +54,7 @@ const NetworkRow = Type.Object({
 
 export interface AdminNetworksPorts extends NetworkPorts {
   readonly cursors: CursorCodec;
-  readonly recordChange: RecordChange;
+  readonly auditChange: AuditChange;
   readonly defaultLimits: { readonly ratePerSecond: number; readonly burst: number };
   readonly maxBatchRecords: number;
 }
@@ -71,9 +71,9 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
     createdAt: network.createdAt.toISOString(),
   });
   const alsoRecord =
-    (context: Parameters<RecordChange>[0], action: string, resourceId: string): Also =>
+    (context: Parameters<AuditChange>[0], action: string, resourceId: string): Also =>
     (transaction) =>
-      ports.recordChange(context, { action, resource: 'network', resourceId }, transaction);
+      ports.auditChange(context, { action, resource: 'network', resourceId }, transaction);
   const create = adminRoute({
     ...base,
     method: 'post',

@@ -3,7 +3,7 @@ import { routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { IngestCaller } from '../domain/caller.ts';
 import { refusedType } from '../domain/key-grants.ts';
-import { readSubmission } from '../domain/read-submission.ts';
+import { parseSubmission } from '../domain/parse-submission.ts';
 import { checkChannels } from '../domain/check-channels.ts';
 import type { AnswerWrite } from '../domain/answer-write.ts';
 import { renderPing } from '../domain/render-answer.ts';
@@ -91,7 +91,7 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
     },
     async handler(context) {
       const { caller, requestId } = context;
-      const submission = readSubmission(context.body, caller.grants, ports.maxBatchRecords);
+      const submission = parseSubmission(context.body, caller.grants, ports.maxBatchRecords);
       if (submission.kind === 'ping') {
         context.permit('ingest:ping');
         await context.charge(1);

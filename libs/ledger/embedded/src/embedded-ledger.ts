@@ -99,6 +99,8 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     get depth() {
       return queue.depth;
     },
+    // prepared-unit.ts hashes, append-queue.ts groups, append-group.ts sends append-statement.ts, and
+    // migrations/0002_append.sql writes.
     append: (unit) => queue.add(prepareUnit(unit, now(), random)),
     drain: () => queue.drained(),
     async openChannel(network, channel) {

@@ -3,6 +3,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '@sealgate/local-services';
+import { NODE_OPTIONS } from '@sealgate/service-host';
 import type { ReleaseStack } from '../release-stack.ts';
 import { gatewayProgram } from './build-gateway.ts';
 import type { ProbeAnswer, ProbeRequest } from './probe.ts';
@@ -38,7 +39,7 @@ export async function startGateway(command: GatewayCommand): Promise<Gateway> {
   const hosts = { HOST: '127.0.0.1', OPS_HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1' };
   const output = openSync(command.logFile, 'a', 0o600);
   const startedAt = performance.now();
-  const child = spawn(process.execPath, ['--import', probe, gatewayProgram], {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, '--import', probe, gatewayProgram], {
     env: {
       PATH: process.env['PATH'] ?? '',
       NODE_ENV: 'production',

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { batchBody } from '../bodies.ts';
+import { batchBody, batchRecords } from '../bodies.ts';
 import type { BenchContext } from '../bench-context.ts';
 import { askAdmin, countRecords, makeSender, type Sender } from '../gateway/gateway-admin.ts';
 import type { Gateway } from '../gateway/gateway-process.ts';
@@ -9,7 +9,6 @@ import { median, quantile } from '../median.ts';
 import { releaseStack } from '../release-stack.ts';
 import type { SectionReport } from '../report.ts';
 import { decimals, wholeNumber } from '../text-table.ts';
-import { batchRecords } from './throughput-rows.ts';
 
 interface AtSize {
   readonly context: BenchContext;

@@ -3,19 +3,19 @@ import { readFileSync } from 'node:fs';
 import type { SourceMapPayload } from 'node:module';
 import { join } from 'node:path';
 import type { BenchContext } from '../bench-context.ts';
-import { batchBody, recordBody } from '../bodies.ts';
+import { batchBody, batchRecords, recordBody, warmUpRequests } from '../bodies.ts';
 import { gatewayProgram } from '../gateway/build-gateway.ts';
 import { askAdmin, makeSender, type Sender } from '../gateway/gateway-admin.ts';
 import type { Gateway } from '../gateway/gateway-process.ts';
 import { prepareSite, type GatewaySite } from '../gateway/gateway-site.ts';
-import type { LoadPlan } from '../load/load-plan.ts';
+import type { LoadResult } from '../load/load-plan.ts';
+import { warmUp } from '../load/warm-up.ts';
 import { summariseProfile, type Cost, type CpuProfile, type ProfileSummary } from '../profile/cpu-profile.ts';
 import { frameLocator } from '../profile/locate-frame.ts';
 import { releaseStack } from '../release-stack.ts';
 import type { ReportTable, SectionReport } from '../report.ts';
 import { decimals, wholeNumber } from '../text-table.ts';
 import { workspaceRoot } from '../workspace-root.ts';
-import { batchRecords } from './throughput-rows.ts';
 
 const shownModules = 20;
 const shownFunctions = 25;
@@ -45,25 +45,36 @@ export async function profileSection(context: BenchContext): Promise<SectionRepo
   const sender = await makeSender({ site, gateway }, 'profiled');
   const profiling: Profiling = { context, site, gateway, sender };
   const profiled = [
-    await profileLoad(profiling, 'single records', recordBody()),
-    await profileLoad(profiling, `batches of ${batchRecords}`, batchBody(batchRecords)),
+    await profileLoad(profiling, { what: 'single records', body: recordBody(), warmUpBy: warmUpRequests.single }),
+    await profileLoad(profiling, {
+      what: `batches of ${batchRecords}`,
+      body: batchBody(batchRecords),
+      warmUpBy: warmUpRequests.batch,
+    }),
     await profileAudit(profiling),
   ];
   await stack.releaseAll();
   return reportOf(profiled);
 }
 
-async function profileLoad(profiling: Profiling, what: string, body: string): Promise<Profiled> {
+interface ProfiledLoad {
+  readonly what: string;
+  readonly body: string;
+  readonly warmUpBy: number;
+}
+
+async function profileLoad(profiling: Profiling, { what, body, warmUpBy }: ProfiledLoad): Promise<Profiled> {
   const { context, gateway, sender } = profiling;
-  const { options, generator } = context;
-  const plan = (durationMs: number): LoadPlan => ({
-    ...{ port: gateway.port, path: sender.path, headers: sender.headers, body, watch: [] },
-    keyPrefix: `profile-${randomBytes(6).toString('hex')}`,
-    connections: options.connections,
-    until: { durationMs },
-  });
-  await generator.run(plan(options.warmUpMs));
-  const work = async (): Promise<number> => (await generator.run(plan(options.roundMs))).succeeded;
+  const { options, generator, signal } = context;
+  const load = (durationMs: number): Promise<LoadResult> =>
+    generator.run({
+      ...{ port: gateway.port, path: sender.path, headers: sender.headers, body, watch: [] },
+      keyPrefix: `profile-${randomBytes(6).toString('hex')}`,
+      connections: options.connections,
+      until: { durationMs },
+    });
+  await warmUp(() => load(options.warmUpMs), { requests: warmUpBy, signal });
+  const work = async (): Promise<number> => (await load(options.roundMs)).succeeded;
   return profile(profiling, { what, unit: 'request', work });
 }
 

@@ -8,7 +8,17 @@ import type { Row } from './throughput-rows.ts';
 const options = parseBenchOptions([], { folder: '/', dataFolder: '/' })!;
 
 const row = (kind: Row['kind'], recordsPerRequest: number, speeds: readonly number[]): Row => ({
-  ...{ name: `${kind} with Redis`, kind, recordsPerRequest, port: 1, path: '/', headers: {}, body: '', watch: [] },
+  ...{
+    name: `${kind} with Redis`,
+    kind,
+    recordsPerRequest,
+    port: 1,
+    path: '/',
+    headers: {},
+    body: '',
+    watch: [],
+    warmUpRequests: 1,
+  },
   warmUps: [],
   rounds: speeds.map((speed) => ({
     ...{
@@ -63,7 +73,7 @@ describe('throughputReport', () => {
       ...{ cpu: 'c', cores: 2, memoryGib: 4, system: 's', node: 'v', date: 'd', commit: 'none', syncMs: 1 },
       inMemory: false,
     };
-    const text = renderReport({ machine, settings: { fsync: 'off' }, quick: false }, [
+    const text = renderReport({ machine, settings: { fsync: 'off' }, options }, [
       report(['PostgreSQL: fsync is off.']),
     ]);
     expect(text).toContain('**Ratios are withheld.**\n\n- PostgreSQL: fsync is off.');

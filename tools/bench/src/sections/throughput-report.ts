@@ -31,7 +31,7 @@ export function throughputReport({ context, summaries, withheld, rows }: Measure
     title: 'Throughput',
     tables: [{ columns, rows: summaries.map((summary) => cellsOf(summary, baselines)) }],
     notes: [
-      `Medians of ${rounds} rounds of ${roundMs / 1_000} s each, the rows in turn, after ${warmUpMs / 1_000} s of warming up; ${connections} connections, one request in flight on each.`,
+      `Medians of ${rounds} rounds of ${roundMs / 1_000} s each, the rows in turn, after warming up (${wholeNumber(rows[0]?.warmUpRequests)} single requests or ${wholeNumber(rows.at(-1)?.warmUpRequests)} batches each, at least ${warmUpMs / 1_000} s); ${connections} connections, one request in flight on each.`,
       'Each request has a record of 255 bytes (a batch 100 of them) and an Idempotency-Key never used before. CPU us is user and system time of the whole server process for each request; the columns beside it are what PostgreSQL, Redis and the load generator cost for the same request, on the same cores.',
       'The ratios are of requests/s. Limits per network and per key are on, out of reach; each request is logged to a file.',
       quietness(summaries),

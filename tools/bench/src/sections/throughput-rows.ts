@@ -1,4 +1,4 @@
-import { batchBody, recordBody } from '../bodies.ts';
+import { batchBody, batchRecords, recordBody, warmUpRequests } from '../bodies.ts';
 import { makeSender, type Sender } from '../gateway/gateway-admin.ts';
 import { prepareSite, type GatewaySite } from '../gateway/gateway-site.ts';
 import type { BenchContext } from '../bench-context.ts';
@@ -6,8 +6,6 @@ import type { LoadResult } from '../load/load-plan.ts';
 import type { WatchedProcess } from '../proc-usage.ts';
 import type { ReleaseStack } from '../release-stack.ts';
 import { startEchoServer, type EchoName } from '../servers/echo-server.ts';
-
-export const batchRecords = 100;
 
 /** One line of the table: a server, and the request it is sent. */
 export interface Row {
@@ -19,6 +17,7 @@ export interface Row {
   readonly body: string;
   /** 0 where nothing is kept. */
   readonly recordsPerRequest: number;
+  readonly warmUpRequests: number;
   /** `server` is the one that is compared; the others are what it needs. */
   readonly watch: readonly WatchedProcess[];
   /** Where to count what was written. */
@@ -43,6 +42,7 @@ export async function startRows(context: BenchContext, stack: ReleaseStack): Pro
       ...{ name, kind, port: server.port, path: '/bench', body: recordBody(), recordsPerRequest: 0 },
       headers: { 'Content-Type': 'application/json', 'X-Api-Key': `ingest_${'A'.repeat(43)}` },
       watch: [{ name: 'server', pid: server.pid }],
+      warmUpRequests: warmUpRequests.single,
       warmUps: [],
       rounds: [],
     });
@@ -62,7 +62,10 @@ async function gatewayRows(context: BenchContext, stack: ReleaseStack, redis: Be
     { name: 'postgres', pid: context.postgres.pid, family: true },
     ...(redis === undefined ? [] : [{ name: 'redis', pid: redis.pid }]),
   ];
-  const row = (sender: Sender, more: Pick<Row, 'name' | 'kind' | 'body' | 'recordsPerRequest'>): Row => ({
+  const row = (
+    sender: Sender,
+    more: Pick<Row, 'name' | 'kind' | 'body' | 'recordsPerRequest' | 'warmUpRequests'>,
+  ): Row => ({
     ...more,
     ...{ port: gateway.port, path: sender.path, headers: sender.headers, watch, warmUps: [], rounds: [] },
     kept: { site, channel: sender.channel },
@@ -72,11 +75,11 @@ async function gatewayRows(context: BenchContext, stack: ReleaseStack, redis: Be
   return [
     row(singles, {
       ...{ name: `gateway, single records, ${name} Redis`, kind: 'single' },
-      ...{ body: recordBody(), recordsPerRequest: 1 },
+      ...{ body: recordBody(), recordsPerRequest: 1, warmUpRequests: warmUpRequests.single },
     }),
     row(batches, {
       ...{ name: `gateway, batches of ${batchRecords}, ${name} Redis`, kind: 'batch' },
-      ...{ body: batchBody(batchRecords), recordsPerRequest: batchRecords },
+      ...{ body: batchBody(batchRecords), recordsPerRequest: batchRecords, warmUpRequests: warmUpRequests.batch },
     }),
   ];
 }

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchContext } from '../bench-context.ts';
 import { countRecords } from '../gateway/gateway-admin.ts';
+import type { LoadResult } from '../load/load-plan.ts';
+import { warmUp } from '../load/warm-up.ts';
 import { peakRssBytesOf } from '../proc-usage.ts';
 import { releaseStack } from '../release-stack.ts';
 import type { SectionReport } from '../report.ts';
@@ -23,7 +25,8 @@ export async function throughput(context: BenchContext): Promise<SectionReport> 
   const rows = await startRows(context, stack);
   for (const row of rows) {
     tell(`Warming up: ${row.name}`);
-    row.warmUps.push(await runRow(context, row, options.warmUpMs));
+    const run = (): Promise<LoadResult> => runRow(context, row, options.warmUpMs);
+    row.warmUps.push(...(await warmUp(run, { requests: row.warmUpRequests, signal: context.signal })));
     await delay(settleMs);
   }
   for (let round = 1; round <= options.rounds; round += 1) {

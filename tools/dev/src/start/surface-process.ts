@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, copyFileSync, openSync, readSync, statSync, truncateSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { endProcess, explainFileError } from '@sealgate/local-services';
+import { NODE_OPTIONS } from '@sealgate/service-host';
 import { Interrupted, UserError } from './user-error.ts';
 
 export interface SurfaceProcess {
@@ -37,7 +38,7 @@ export function cleanEnv(env: NodeJS.ProcessEnv): Record<string, string> {
  */
 export function startSurface({ name, program, env, logFile }: SurfaceCommand): SurfaceProcess {
   const output = openLog(logFile);
-  const child = spawn(process.execPath, [program], {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, program], {
     cwd: '/',
     env: { ...cleanEnv(process.env), ...env },
     detached: true,

@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
 import type { KeyGrants } from './key-grants.ts';
-import { readSubmission } from './read-submission.ts';
+import { parseSubmission } from './parse-submission.ts';
 
 const envelope: KeyGrants = { record: 'envelope' };
-const read = (body: JsonValue, grants = envelope) => readSubmission(body, grants, 100);
+const read = (body: JsonValue, grants = envelope) => parseSubmission(body, grants, 100);
 const plain = { id: undefined, type: 'unknown', owner: null, data: {}, extra: null, targetChannels: undefined };
 
 function faultsOf(body: JsonValue): string[] {

@@ -8,7 +8,7 @@ export interface Change {
 }
 
 /** Writes the audit event of an admin change; in the transaction of the change, where one is given. */
-export type RecordChange = (
+export type AuditChange = (
   context: { readonly caller: AdminCaller; readonly requestId: string },
   change: Change & { readonly detail?: Readonly<Record<string, string>> },
   transaction?: Sql,

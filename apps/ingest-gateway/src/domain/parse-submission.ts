@@ -1,7 +1,7 @@
 import { AppError, type Fault } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
 import type { KeyGrants } from './key-grants.ts';
-import { isObject, readRecord, type SubmittedRecord } from './read-record.ts';
+import { isObject, parseRecord, type SubmittedRecord } from './parse-record.ts';
 
 /** What a request body is. */
 export type Submission =
@@ -12,12 +12,12 @@ export type Submission =
  *
  * @throws AppError INVALID_REQUEST with every fault, BATCH_TOO_LARGE.
  */
-export function readSubmission(body: JsonValue, grants: KeyGrants, maxBatchRecords: number): Submission {
+export function parseSubmission(body: JsonValue, grants: KeyGrants, maxBatchRecords: number): Submission {
   if (isObject(body) && 'assets' in body) return { kind: 'write', records: readBatch(body, maxBatchRecords) };
   if (isObject(body) && body['type'] === 'ping') return { kind: 'ping' };
   if (isObject(body) && grants.record === 'whole') return { kind: 'write', records: [wholeRecord(body, grants)] };
   const faults: Fault[] = [];
-  const record = readRecord(body, '', faults);
+  const record = parseRecord(body, '', faults);
   if (faults.length > 0) throw invalid(faults);
   return { kind: 'write', records: [record] };
 }
@@ -47,7 +47,7 @@ function readBatch(body: { [member: string]: JsonValue }, maxBatchRecords: numbe
       `A batch holds at most ${maxBatchRecords} records; this one holds ${assets.length}.`,
     );
   }
-  const records = assets.map((element, position) => readRecord(element, `/assets/${position}`, faults));
+  const records = assets.map((element, position) => parseRecord(element, `/assets/${position}`, faults));
   findRepeatedIds(records, faults);
   if (faults.length > 0) throw invalid(faults);
   return records;

@@ -33,7 +33,7 @@ export function isObject(value: JsonValue): value is Members {
 }
 
 /** Reads one record at `pointer`; faults are added to the list and the record is then not to be used. */
-export function readRecord(value: JsonValue, pointer: string, faults: Fault[]): SubmittedRecord {
+export function parseRecord(value: JsonValue, pointer: string, faults: Fault[]): SubmittedRecord {
   if (!isObject(value))
     return { id: undefined, type: DEFAULT_TYPE, owner: null, data: { value }, extra: null, targetChannels: undefined };
   const id = readText(value, 'id', RECORD_LIMITS.idMaxCodePoints, { pointer, faults });

@@ -1,0 +1,149 @@
+import { spawn } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
+import { expectWritten } from './harness/answers.ts';
+import { gatewayProgram, runMigrations } from './harness/bundle.ts';
+import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
+import { newNoteKey } from './harness/note-key.ts';
+import { quietPort } from './harness/quiet-port.ts';
+import { sender } from './harness/sender.ts';
+
+interface Ending {
+  readonly code: number | null;
+  readonly said: string;
+}
+
+/** Starts a gateway that is expected not to stay, and gives its last words. */
+function runToItsEnd(env: Readonly<Record<string, string>>): Promise<Ending> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [gatewayProgram('main')], { env, stdio: 'pipe', timeout: 20_000 });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, said }));
+  });
+}
+
+describe('A gateway that cannot start', () => {
+  let postgres: ThrowawayPostgres;
+  let sound: Readonly<Record<string, string>>;
+  beforeAll(async () => {
+    postgres = await throwawayPostgres();
+    await runMigrations({ MIGRATION_DATABASE_URL: postgres.url });
+    sound = {
+      DATABASE_URL: postgres.url,
+      SERVER_SECRETS: `s1:${'s'.repeat(32)}`,
+      LEDGER_ORIGIN: 'ledger.test/start',
+      PORT: String(await quietPort()),
+      OPS_PORT: String(await quietPort()),
+    };
+  }, setupTimeoutMs);
+  afterAll(() => postgres.stop());
+
+  it('names every fault of its variables at once, and no secret', async () => {
+    const { code, said } = await runToItsEnd({
+      PORT: 'eighty',
+      SERVER_SECRETS: 's1:too-short-secret',
+      LEDGER_INTEGRATOR: 'yes',
+      LOG_LEVEL: 'loud',
+      RATE_BURST: '5',
+      ADMIN_TOKEN_HASHES: 'not-a-hash',
+      SEALGATE_UNHEARD: '1',
+    });
+    expect(code).toBe(1);
+    const faults = [
+      'PORT',
+      'SERVER_SECRETS',
+      'LEDGER_INTEGRATOR',
+      'LOG_LEVEL',
+      'ADMIN_TOKEN_HASHES',
+      'DATABASE_URL',
+      'LEDGER_ORIGIN',
+    ];
+    for (const name of [...faults, 'SEALGATE_UNHEARD']) expect(said).toContain(name);
+    expect(said).not.toMatch(/too-short-secret|not-a-hash|\n {4}at /);
+  });
+
+  it.each<[string, Readonly<Record<string, string>>, RegExp]>([
+    ['listens off loopback without TLS', { HOST: '0.0.0.0' }, /TLS_CERT_FILE/],
+    ['has half a certificate', { TLS_CERT_FILE: '/nowhere.crt' }, /TLS_KEY_FILE/],
+    [
+      'has a certificate that is not there',
+      { TLS_CERT_FILE: '/nowhere.crt', TLS_KEY_FILE: '/nowhere.key' },
+      /nowhere\.crt/,
+    ],
+    ['integrates without a key', { LEDGER_INTEGRATOR: 'true' }, /LEDGER_SIGNING_KEY/],
+    [
+      'integrates with a key of another ledger',
+      {
+        LEDGER_INTEGRATOR: 'true',
+        LEDGER_SIGNING_KEY: newNoteKey('other').signingKey,
+        CHECKPOINT_DIR: '/tmp/never-made',
+      },
+      /LEDGER_ORIGIN/,
+    ],
+    ['admits no full batch', { RATE_BURST: '99' }, /RATE_BURST/],
+  ])('says why when it %s', async (_when, env, reason) => {
+    const { code, said } = await runToItsEnd({ ...sound, ...env });
+    expect(code).toBe(1);
+    expect(said).toMatch(reason);
+    expect(said).not.toMatch(/\n {4}at /);
+  });
+
+  it(
+    'says which port is taken',
+    async () => {
+      const setup = await contractSetup();
+      try {
+        const { port } = new URL(setup.gateway.public.origin);
+        const { code, said } = await runToItsEnd({ ...sound, PORT: port });
+        expect({ code, said }).toMatchObject({ code: 1, said: expect.stringContaining(port) });
+        expect(said).toContain('PORT');
+      } finally {
+        await setup.stop();
+      }
+    },
+    setupTimeoutMs,
+  );
+});
+
+describe('A gateway that is told to stop', () => {
+  let setup: ContractSetup;
+  beforeAll(async () => {
+    setup = await contractSetup({ env: { DRAIN_DELAY_MS: '500' } });
+  }, setupTimeoutMs);
+  afterAll(() => setup.stop());
+
+  it('answers what it has taken, tells its probes at once, and ends with code 0', async () => {
+    const networkId = await setup.newNetwork();
+    const { rawKey } = await setup.newKey(networkId);
+    const from = sender(setup.gateway.public, networkId, rawKey);
+    const answers: Promise<void>[] = [];
+    let isStopped = false;
+    const sending = (async () => {
+      for (let n = 0; !isStopped && n < 100_000; n += 1) {
+        const sent = from.post({ n }).then((answer) => void expectWritten(answer));
+        answers.push(
+          sent.catch((error: NodeJS.ErrnoException) => {
+            // Once it no longer listens nobody is answered, and nobody was taken.
+            if (error.code !== 'ECONNREFUSED') throw error;
+            isStopped = true;
+          }),
+        );
+        await Promise.race([sent.catch(() => undefined), until(() => false, { timeoutMs: 2 }).catch(() => undefined)]);
+      }
+    })();
+    await until(() => answers.length > 50, { timeoutMs: 10_000 });
+    const stopping = setup.gateway.stop();
+    await until(async () => (await setup.gateway.ops.send({ path: '/health/ready' })).status === 503, {
+      timeoutMs: 400,
+      what: 'not ready while it drains',
+    });
+    expect((await setup.gateway.ops.send({ path: '/health/live' })).status).toBe(200);
+    expect(await stopping).toBe(0);
+    isStopped = true;
+    await sending;
+    await Promise.all(answers);
+    expect(answers.length).toBeGreaterThan(100);
+  });
+});
