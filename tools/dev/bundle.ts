@@ -1,6 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { build, type Metafile } from 'esbuild';
+import { build, stop, type Metafile, type OutputFile } from 'esbuild';
 import { workspaceRoot } from './src/workspace.ts';
 
 /** Bundled CommonJS asks for Node's own modules through `require`, which an ES module does not have. */
@@ -36,8 +36,19 @@ export async function bundleSurface(name: string, output?: string): Promise<void
   }
 }
 
-/** Nothing is written yet: the source maps are made for where the files will lie. */
-const runEsbuild = (app: string, place: string) =>
+/**
+ * Nothing is written yet: the source maps are made for where the files will lie. The process that esbuild works in is
+ * ended: it would stay as long as we do, and a start stays for days.
+ */
+async function runEsbuild(app: string, place: string): Promise<{ outputFiles: OutputFile[]; metafile: Metafile }> {
+  try {
+    return await esbuild(app, place);
+  } finally {
+    await stop();
+  }
+}
+
+const esbuild = (app: string, place: string) =>
   build({
     entryPoints: ['main', 'migrate'].map((file) => join(app, 'src', `${file}.ts`)).filter((file) => existsSync(file)),
     outdir: place,

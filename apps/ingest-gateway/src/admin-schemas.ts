@@ -7,6 +7,8 @@ export const Name = lineOfText({ min: 1, max: 200 });
 export const AssetType = lineOfText({ min: 1, max: 128 });
 export const Time = instantText();
 export const Text = Type.String();
+/** An id in a path or a filter: one that no id can be is a row that is not there, or a fault. */
+export const IdText = lineOfText({ min: 1, max: 1024 });
 export const OrNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
 export const LimitsBody = closedObject({

@@ -21,6 +21,8 @@ export interface IngestGuardPorts {
   readonly refusals: LocalLimits;
   readonly addresses: AddressLimiter;
   readonly defaultLimits: Limits;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
 }
 
 /** Refusals that nothing was charged for, per key and replica; past it the refusal itself is 429. */
@@ -30,7 +32,7 @@ const MOST_REMEMBERED = 10_000;
 
 /** How surface D knows its callers: `X-Api-Key` with an ingest key, two buckets, one for its network and one of its own. */
 export function ingestGuard(ports: IngestGuardPorts): Guard<IngestCaller> {
-  const lastStates = new Map<string, LimitState>();
+  const lastStates = new Map<string, { state: LimitState; untilMs: number }>();
   return {
     challenge: 'ApiKey',
     async authenticate(request: AuthRequest): Promise<IngestCaller> {
@@ -43,18 +45,23 @@ export function ingestGuard(ports: IngestGuardPorts): Guard<IngestCaller> {
     permits: (caller, permission) => mayUse(caller.grants, permission),
     async charge(caller, cost): Promise<Admission> {
       const state = await ports.limits.charge(bucketsOf(caller, ports.defaultLimits), cost);
-      remember(lastStates, caller.keyId, state);
+      remember(lastStates, caller.keyId, { state, untilMs: ports.now() + state.resetSeconds * 1000 });
       return { admitted: state.admitted, headers: rateLimitHeaders(state), retryAfterSeconds: state.retryAfterSeconds };
     },
     lastLimits(caller): RateLimitHeaders {
-      return rateLimitHeaders(lastStates.get(caller.keyId) ?? fullState(caller, ports.defaultLimits));
+      const full = fullState(caller, ports.defaultLimits);
+      const last = lastStates.get(caller.keyId);
+      // A state of other limits than the caller has now, or of a moment that is over, says nothing any more.
+      const isCurrent =
+        last !== undefined && isPolicyOf(caller, ports.defaultLimits, last.state.policy) && ports.now() < last.untilMs;
+      return rateLimitHeaders(isCurrent ? last.state : full);
     },
     refused(caller, error) {
       const state = ports.refusals.decide([{ bucket: caller.keyId, policy: REFUSAL_POLICY }], 1);
       if (state.admitted) return error;
-      return new AppError('RATE_LIMITED', 'Too many requests of this key were refused.', {
-        retryAfterSeconds: state.retryAfterSeconds,
-      });
+      const headers = { ...rateLimitHeaders(state) };
+      const options = { retryAfterSeconds: state.retryAfterSeconds, headers };
+      return new AppError('RATE_LIMITED', 'Too many requests of this key were refused.', options);
     },
     failedAuthentication: (request) => refuseAddress(ports.addresses, request, presentedHash(request) === undefined),
     describe: ({ keyId, networkId }) => ({ keyId, networkId }),
@@ -94,13 +101,19 @@ function bucketsOf(caller: IngestCaller, defaults: Limits) {
   ];
 }
 
+function isPolicyOf(caller: IngestCaller, defaults: Limits, { name, ratePerSecond, burst }: Policy): boolean {
+  return policiesOf(caller, defaults).some(
+    (policy) => policy.name === name && policy.ratePerSecond === ratePerSecond && policy.burst === burst,
+  );
+}
+
 function fullState(caller: IngestCaller, defaults: Limits): LimitState {
   const [network, key] = policiesOf(caller, defaults);
   const policy = key.burst < network.burst ? key : network;
   return { admitted: true, policy, remaining: policy.burst, resetSeconds: 0, retryAfterSeconds: 0 };
 }
 
-function remember(states: Map<string, LimitState>, keyId: string, state: LimitState): void {
+function remember<State>(states: Map<string, State>, keyId: string, state: State): void {
   if (states.size >= MOST_REMEMBERED && !states.has(keyId)) states.delete(states.keys().next().value!);
   states.set(keyId, state);
 }

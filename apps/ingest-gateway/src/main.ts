@@ -92,6 +92,7 @@ function publicAppOf(
     refusals: memoryLimits({ now }),
     addresses: addressLimiter({ limits: shared.limits, listener: 'ingest', now }),
     defaultLimits: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },
+    now,
   };
   const recordPing = ({ networkId, keyId }: IngestCaller, requestId: string) => {
     const eventId = newId('evt_');

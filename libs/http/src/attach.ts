@@ -19,6 +19,11 @@ export function attach(server: Server, listener: RequestListener, rawHeaderLines
     markAwaitingContinue(request);
     listener(request, response);
   });
+  // An Expect that Node does not know is refused by nobody: RFC 9110 section 10.1.1 lets a server ignore it.
+  server.on('checkExpectation', listener);
+  server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+    socket.end(`HTTP/1.1 405 Method Not Allowed\r\n${rawHeaderLines}Content-Length: 0\r\nConnection: close\r\n\r\n`);
+  });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && expireBody(socket)) return;
     if (error.code === 'ECONNRESET' || !socket.writable) {

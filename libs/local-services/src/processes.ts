@@ -30,19 +30,34 @@ export function commandLineOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
   } catch {
-    return commandLineByPs(pid);
+    return saidByPs(pid, 'args=');
   }
 }
 
-function commandLineByPs(pid: number): string {
+/** What `ps` says of a process where there is no /proc; empty when it says nothing. */
+function saidByPs(pid: number, column: string): string {
   try {
-    return execFileSync('ps', ['-o', 'args=', '-p', String(pid)], {
+    return execFileSync('ps', ['-o', column, '-p', String(pid)], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
       timeout: 5_000,
     }).trim();
   } catch {
     return '';
+  }
+}
+
+/**
+ * When the process started, in words that only compare with themselves; undefined when it cannot be told. Together with
+ * its id they are of one process alone, for ids are reused.
+ */
+export function startOfProcess(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The 22nd field (proc_pid_stat(5)): clock ticks since boot. The second, in brackets, may itself hold spaces.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  } catch {
+    return saidByPs(pid, 'lstart=') || undefined;
   }
 }
 

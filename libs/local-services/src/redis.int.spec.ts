@@ -26,10 +26,12 @@ describeWithRedis('startRedis', () => {
 
   it('answers only those who know the password, which stands neither in its arguments nor in its log', async () => {
     const redis = await startRedis({ directory, args: ['--maxmemory', '2mb'], removeWithOwner: directory });
-    const { password } = new URL(redis.url);
+    // Without the user's name `redis-cli -u` would take the password for it.
+    const { username, password } = new URL(redis.url);
+    expect(username).toBe('default');
     expect(password.length).toBeGreaterThanOrEqual(32);
     expect(await say(redis.port, 'PING\r\n')).toMatch(/^-NOAUTH/);
-    expect(await say(redis.port, `AUTH ${password}\r\n`)).toBe('+OK\r\n');
+    expect(await say(redis.port, `AUTH ${username} ${password}\r\n`)).toBe('+OK\r\n');
     expect(commandLineOf(redis.pid)).toContain('--maxmemory 2mb');
     expect(commandLineOf(redis.pid)).not.toContain(password);
     expect(readFileSync(join(directory, 'redis.log'), 'utf8')).not.toContain(password);

@@ -19,7 +19,7 @@ import { LocalServiceError, withFileErrorsExplained } from './local-service-erro
 import { endProcess } from './processes.ts';
 
 export interface LocalRedis {
-  /** With the password: never to be logged. The same folder and port give the same URL again. */
+  /** With user and password, as `redis-cli -u` takes it: never to be logged. The same folder and port give the same URL again. */
   readonly url: string;
   readonly port: number;
   readonly pid: number;
@@ -93,7 +93,7 @@ export async function startRedis(options: RedisOptions): Promise<LocalRedis> {
     await stop();
     throw error;
   }
-  return { url: `redis://:${password}@127.0.0.1:${port}`, port, pid, exited, stop };
+  return { url: `redis://default:${password}@127.0.0.1:${port}`, port, pid, exited, stop };
 }
 
 interface Launch {

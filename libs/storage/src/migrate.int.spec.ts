@@ -16,8 +16,13 @@ DROP TABLE notes;
 `;
 const LOG = `-- Up Migration
 CREATE TABLE entries (id int PRIMARY KEY);
+CREATE FUNCTION put(id int) RETURNS void LANGUAGE sql AS 'INSERT INTO entries VALUES (id)';
+CREATE FUNCTION put_v1_old(id int) RETURNS void LANGUAGE sql AS 'SELECT put(id)';
 CREATE FUNCTION append_v1(id int) RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = ledger, pg_temp
-  AS 'INSERT INTO entries VALUES (id)';
+  AS 'SELECT put(id)';
+CREATE FUNCTION append_v1(id int, "of Note" text, OUT n bigint) LANGUAGE sql SECURITY DEFINER
+  SET search_path = ledger, pg_temp AS 'SELECT count(*) FROM entries';
+CREATE FUNCTION append_v12() RETURNS int LANGUAGE sql AS 'SELECT 12';
 `;
 const DENIED = { code: '42501' };
 
@@ -145,11 +150,16 @@ describe('the run-time role', () => {
     expect(await run(database, 'SELECT name FROM desk.migrations_main')).toEqual([{ name: '0001_notes' }]);
   });
 
-  it('reaches the ledger through its functions alone', async () => {
+  it('reaches the ledger through its versioned functions alone', async () => {
     await migrate({ url, sets: sets(), runtimeRoles });
     const database = as('migrate_test_run');
     await run(database, 'SELECT ledger.append_v1(1)');
+    expect(await run(database, `SELECT ledger.append_v1(1, 'x') AS n, ledger.append_v12() AS m`)).toEqual([
+      { n: '1', m: 12 },
+    ]);
     for (const statement of [
+      'SELECT ledger.put(2)',
+      'SELECT ledger.put_v1_old(2)',
       'SELECT * FROM ledger.entries',
       'INSERT INTO ledger.entries VALUES (2)',
       'UPDATE ledger.entries SET id = 3',
@@ -165,7 +175,9 @@ describe('the run-time role', () => {
     await migrate({ url, sets: sets(), runtimeRoles });
     await run(open(url), 'GRANT ALL ON SCHEMA ledger TO migrate_test_run');
     await run(open(url), 'GRANT SELECT ON ledger.entries TO migrate_test_run');
+    await run(open(url), 'GRANT EXECUTE ON FUNCTION ledger.put(int) TO migrate_test_run');
     await migrate({ url, sets: sets(), runtimeRoles });
+    await expect(run(as('migrate_test_run'), 'SELECT ledger.put(2)')).rejects.toMatchObject(DENIED);
     await expect(run(as('migrate_test_run'), 'SELECT * FROM ledger.entries')).rejects.toMatchObject(DENIED);
     await expect(run(as('migrate_test_run'), 'CREATE TABLE ledger.mine ()')).rejects.toMatchObject(DENIED);
   });

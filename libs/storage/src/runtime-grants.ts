@@ -1,6 +1,9 @@
 import { type Client, escapeIdentifier } from 'pg';
 
-/** The schema whose tables no role but their owner may touch: everything goes through its SECURITY DEFINER functions. */
+/**
+ * The schema whose tables no role but their owner may touch: everything goes through its SECURITY DEFINER functions, those
+ * whose name ends in a version (`append_v1`). The others are what these are made of, and are called with their rights.
+ */
 const FUNCTIONS_ONLY_SCHEMA = 'ledger';
 
 /** Who may use a schema at run time. */
@@ -20,8 +23,8 @@ export async function closeToPublic(client: Client, schema: string): Promise<voi
 }
 
 /**
- * Gives a run-time role what it needs and takes the rest: rows and functions of an ordinary schema, functions alone of
- * the ledger, and DDL of none. The bookkeeping of migrations can be read at most. One transaction, so a running
+ * Gives a run-time role what it needs and takes the rest: rows and functions of an ordinary schema, versioned
+ * functions alone of the ledger, and DDL of none. The bookkeeping of migrations can be read at most. One transaction, so a running
  * service never meets a moment without its rights.
  *
  * @throws Error when the role does not exist, or owns the schema: an owner can not be held back.
@@ -34,11 +37,15 @@ export async function grantRuntime(client: Client, grant: RuntimeGrant): Promise
     `REVOKE ALL ON SCHEMA ${schema} FROM ${role}`,
     `REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${role}`,
     `REVOKE ALL ON ALL SEQUENCES IN SCHEMA ${schema} FROM ${role}`,
+    `REVOKE ALL ON ALL ROUTINES IN SCHEMA ${schema} FROM ${role}`,
     `GRANT USAGE ON SCHEMA ${schema} TO ${role}`,
-    `GRANT EXECUTE ON ALL ROUTINES IN SCHEMA ${schema} TO ${role}`,
   ];
-  if (grant.schema !== FUNCTIONS_ONLY_SCHEMA) {
+  if (grant.schema === FUNCTIONS_ONLY_SCHEMA) {
+    const routines = await versionedRoutines(client, grant.schema);
+    rights.push(...routines.map((routine) => `GRANT EXECUTE ON ROUTINE ${routine} TO ${role}`));
+  } else {
     rights.push(
+      `GRANT EXECUTE ON ALL ROUTINES IN SCHEMA ${schema} TO ${role}`,
       `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role}`,
       `GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${role}`,
       ...(await bookkeepingTables(client, grant.schema)).map(
@@ -58,6 +65,18 @@ async function checkRole(client: Client, { schema, role }: RuntimeGrant): Promis
   const [found] = rows;
   if (found?.known !== true) throw new Error(`The run-time role "${role}" of the schema "${schema}" does not exist.`);
   if (found.owns) throw new Error(`The run-time role "${role}" owns the schema "${schema}"; use a role of its own.`);
+}
+
+/** As GRANT takes them: a name can stand for several functions, so each comes with its parameters. */
+async function versionedRoutines(client: Client, schema: string): Promise<string[]> {
+  const { rows } = await client.query<{ routine: string }>(
+    `SELECT format('%I.%I(%s)', nspname, proname, pg_get_function_identity_arguments(pg_proc.oid)) AS routine
+       FROM pg_proc JOIN pg_namespace ON pg_namespace.oid = pronamespace
+      WHERE nspname = $1 AND proname ~ '_v[0-9]+$'
+      ORDER BY 1`,
+    [schema],
+  );
+  return rows.map(({ routine }) => routine);
 }
 
 async function bookkeepingTables(client: Client, schema: string): Promise<string[]> {

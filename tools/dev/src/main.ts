@@ -1,7 +1,10 @@
+import { join } from 'node:path';
 import { runChecks } from './checks/run-checks.ts';
 import { runStart } from './start/run-start.ts';
 import { runStop } from './start/run-stop.ts';
+import { runTool } from './run-tool.ts';
 import { buildSurface } from './surfaces/bundled.ts';
+import { workspaceRoot } from './workspace.ts';
 
 const [command, ...parameters] = process.argv.slice(2);
 
@@ -14,11 +17,13 @@ async function run(): Promise<number> {
       return runStop(parameters);
     case 'test':
       return runChecks(parameters);
+    case 'bench':
+      return runTool(join(workspaceRoot, 'tools/bench/src/main.ts'), parameters);
     case 'bundle':
       for (const name of parameters) await buildSurface(name);
       return 0;
     default:
-      process.stderr.write('Usage: bootstrap.mjs start | stop | test | bundle [options]\n');
+      process.stderr.write('Usage: bootstrap.mjs start | stop | test | bench | bundle [options]\n');
       return 1;
   }
 }

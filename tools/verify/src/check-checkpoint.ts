@@ -1,4 +1,5 @@
 import type { NoteVerifier } from '@sealgate/merkle';
+import { entryCount } from './entry-count.ts';
 import { startReport } from './report.ts';
 import type { Report } from './report.ts';
 import { keyLabel, openCheckpoint } from './signed-checkpoint.ts';
@@ -12,6 +13,6 @@ export function checkCheckpoint(input: NoteInput & { verifier: NoteVerifier; cha
   const { origin, size, root } = checkpoint;
   report.note('One checkpoint shows no history: keep it, and compare it with later ones ("consistency").');
   return report.finish(
-    `${keyLabel(input.verifier)} signed ${origin} at ${size} entries, root ${root.toString('hex')}.`,
+    `${keyLabel(input.verifier)} signed ${origin} at ${entryCount(size)}, root ${root.toString('hex')}.`,
   );
 }

@@ -42,7 +42,7 @@ function checkOne(
     return;
   }
   report.equal('content', {
-    ok: `Salt, ${content.where} and extra hash to dataHash.`,
+    ok: `Salt, ${content.where.replace(/#$/, '')} and extra hash to dataHash.`,
     failed: 'This is not the content that was written: it does not hash to dataHash.',
     where: content.where,
     expected: receipt.dataHash,

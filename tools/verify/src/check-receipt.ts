@@ -5,6 +5,7 @@ import type { JsonValue } from '@sealgate/json';
 import { rootFromInclusion } from '@sealgate/merkle';
 import type { Checkpoint, NoteVerifier } from '@sealgate/merkle';
 import { checkContent } from './check-content.ts';
+import { entryCount } from './entry-count.ts';
 import type { ReceiptFile, StatedContent } from './receipt-file.ts';
 import { startReport } from './report.ts';
 import type { Report, Reporter } from './report.ts';
@@ -91,7 +92,7 @@ function checkInclusion(report: Reporter, { name, proof }: ReceiptFile, checkpoi
     return;
   }
   report.equal('size', {
-    ok: `The proof is against the tree of ${checkpoint.size} entries that the checkpoint is of.`,
+    ok: `The proof is against the tree of ${entryCount(checkpoint.size)} that the checkpoint is of.`,
     failed: 'The proof is against a tree of another size than the checkpoint.',
     where: `${name}#/proof/treeSize`,
     expected: checkpoint.size,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { documentSigner, generateDocumentKey, jwksOf } from '@sealgate/envelope';
@@ -49,6 +50,7 @@ describe('sealgate-verify', () => {
   it.each([
     [`receipt proof.json --key ${VKEY}`, 'Record order-7 is entry 7 of 300'],
     ['receipt proof.json --key log.vkey --data data.json', 'Its content is proved.'],
+    ['receipt proof.json --key log.vkey --data data.json', `Salt, ${join(directory, 'data.json')} and extra hash`],
     ['receipt proof.json --dev-json dev.json', 'VERIFIED'],
     ['answer answer.json proof.json --key log.vkey', 'What was acknowledged is what was written.'],
     ['checkpoint checkpoint --key log.vkey', 'at 300 entries'],
@@ -133,6 +135,30 @@ describe('sealgate-verify', () => {
     const { code, out } = await run('receipt proof.json', devDirectory);
     expect(code).toBe(0);
     expect(out).toContain(`dev.json, the demo on this machine: no independent pin)`);
+  });
+
+  it('finds the demo from any folder below it, its dev.json before the key that stays when it has ended', async () => {
+    const key = ['.sealgate/log.vkey', `${VKEY}\n`] as const;
+    const devJson = ['.sealgate/dev.json', JSON.stringify({ ledger: { verifierKey: VKEY } })] as const;
+    const stopped = await directoryOf(new Map([...files, key, ['below/below/x', '']]));
+    const from = join(stopped, 'below/below');
+    const afterwards = await run('receipt ../../proof.json', from);
+    expect(afterwards).toMatchObject({ code: 0, err: '' });
+    expect(afterwards.out).toContain(`(from ${join(stopped, '.sealgate/log.vkey')}, the demo on this machine: no`);
+    const running = await directoryOf(new Map([...files, key, devJson]));
+    expect((await run('receipt proof.json', running)).out).toContain(
+      `(from ${join(running, '.sealgate/dev.json')}, the`,
+    );
+  });
+
+  it('believes no demo that another user can write, unless it is named', async () => {
+    const open = await directoryOf(new Map([...files, ['.sealgate/log.vkey', VKEY]]));
+    const path = join(open, '.sealgate/log.vkey');
+    await chmod(path, 0o666);
+    expect((await run('receipt proof.json', open)).err).toContain(
+      `${path} can be written by another user. If you trust it, name it with --key.`,
+    );
+    expect(await run(`receipt proof.json --key ${path}`, open)).toMatchObject({ code: 0 });
   });
 
   it('prefers a key that is given', async () => {

@@ -7,7 +7,7 @@ import { addSignedCommand } from './signed-command.ts';
 export interface CliContext {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Relative paths are seen from here, and `.sealgate/dev.json` is looked for here. */
+  /** Relative paths are seen from here, and the key of the demo is looked for from here upwards. */
   readonly directory: string;
 }
 
@@ -23,7 +23,8 @@ const HELP = `
 Exit codes: 0 verified, 1 not verified, 2 wrong use or unreadable.
 Nothing is sent anywhere: every command works without a network, on files.
 The key: --key takes a C2SP verifier key (<name>+<hash>+<base64>) or a file that holds one. Take it from somewhere you trust,
-not from whoever hands you the proof. Without --key, .sealgate/dev.json of the current directory is used where there is one.`;
+not from whoever hands you the proof. Without --key, that of this machine's own demo is used where there is one: .sealgate/dev.json, else
+.sealgate/log.vkey, in the current directory or above.`;
 
 /** Runs one command line, given without the names of Node and the script. Throws only for bugs. */
 export async function runCli(args: readonly string[], context: CliContext): Promise<ExitCode> {

@@ -1,12 +1,9 @@
-import { join } from 'node:path';
 import { noteVerifier } from '@sealgate/merkle';
 import type { NoteVerifier } from '@sealgate/merkle';
-import { parseJson, pathIn, readBytes, readBytesIfThere, readText } from './read-file.ts';
+import { findDemoFile } from './find-demo-file.ts';
+import { parseJson, pathIn, readBytes, readText } from './read-file.ts';
 import { objectAt, rootObject, stringAt } from './shape.ts';
 import { UnreadableError } from './unreadable-error.ts';
-
-/** Where `npm start` keeps what scripts and tools need to know. */
-const DEFAULT_DEV_JSON = join('.sealgate', 'dev.json');
 
 export interface PinnedKey {
   readonly verifier: NoteVerifier;
@@ -21,17 +18,21 @@ export interface KeyOptions {
   readonly devJson?: string | undefined;
 }
 
-/** Finds the key to trust: the one given, else that of the local demo in the current directory. Throws UnreadableError. */
+/** Finds the key to trust: the one given, else that of the local demo, in the directory or above it. Throws UnreadableError. */
 export async function pinnedKey({ key, devJson }: KeyOptions, directory: string): Promise<PinnedKey> {
   if (key !== undefined && devJson !== undefined)
     throw new UnreadableError('Give either --key or --dev-json, not both.');
   if (key !== undefined) return givenKey(key, directory);
   if (devJson !== undefined) return keyInDevJson(await readBytes(pathIn(directory, devJson)), devJson);
-  const bytes = await readBytesIfThere(pathIn(directory, DEFAULT_DEV_JSON));
-  if (bytes !== undefined) return keyInDevJson(bytes, DEFAULT_DEV_JSON);
-  throw new UnreadableError(
-    `No key to verify with: give --key <vkey or file>, or --dev-json <file>; there is no ${DEFAULT_DEV_JSON} here.`,
-  );
+  const found = findDemoFile(directory, process.getuid?.());
+  if (found === undefined) {
+    throw new UnreadableError(
+      'No key to verify with: give --key <vkey or file>, or --dev-json <file>; ' +
+        'there is neither .sealgate/dev.json nor .sealgate/log.vkey here or above.',
+    );
+  }
+  if (found.kind === 'dev.json') return keyInDevJson(await readBytes(found.path), found.path);
+  return { ...(await givenKey(found.path, directory)), source: demo(found.path) };
 }
 
 async function givenKey(key: string, directory: string): Promise<PinnedKey> {
@@ -43,8 +44,10 @@ async function givenKey(key: string, directory: string): Promise<PinnedKey> {
 function keyInDevJson(bytes: Uint8Array, name: string): PinnedKey {
   const ledger = objectAt(rootObject(name, parseJson(bytes, name)), 'ledger');
   const verifier = verifierFrom(stringAt(ledger, 'verifierKey'), `${name}#/ledger/verifierKey`);
-  return { verifier, source: `${name}, the demo on this machine: no independent pin` };
+  return { verifier, source: demo(name) };
 }
+
+const demo = (name: string): string => `${name}, the demo on this machine: no independent pin`;
 
 /** A verifier key has two plus signs at its very places; a file name does not. */
 function looksLikeKey(text: string): boolean {

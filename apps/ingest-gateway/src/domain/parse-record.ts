@@ -23,7 +23,8 @@ export const RECORD_LIMITS = {
 } as const;
 
 const DEFAULT_TYPE = 'unknown';
-const RESERVED: ReadonlySet<string> = new Set(['id', 'type', 'owner', 'data', 'targetChannels']);
+const RESERVED_NAMES = ['id', 'type', 'owner', 'data', 'targetChannels'];
+const RESERVED: ReadonlySet<string> = new Set(RESERVED_NAMES);
 const DOT_SEGMENTS: ReadonlySet<string> = new Set(['.', '..']);
 // eslint-disable-next-line no-control-regex -- the control characters are what is refused
 const CONTROL = /[\u0000-\u001f\u007f]/;
@@ -53,7 +54,9 @@ export function parseRecord(value: JsonValue, pointer: string, faults: Fault[]):
   return { id, type, owner, data, extra: Object.keys(others).length === 0 ? null : others, targetChannels };
 }
 
+/** The members that mean nothing to us; the object itself where all do, because a large one costs to copy. */
 function othersOf(value: Members): Members {
+  if (RESERVED_NAMES.every((name) => value[name] === undefined)) return value;
   const others: Members = {};
   for (const name of Object.keys(value)) {
     if (!RESERVED.has(name)) others[name] = value[name]!;

@@ -3,6 +3,10 @@ import type { JsonValue } from '@sealgate/json';
 import type { KeyGrants } from './key-grants.ts';
 import { isObject, parseRecord, type SubmittedRecord } from './parse-record.ts';
 
+/** A refusal stays small, whatever it refuses. */
+const MAX_FAULTS = 100;
+const MAX_POINTER = 2048;
+
 /** What a request body is. */
 export type Submission =
   { readonly kind: 'ping' } | { readonly kind: 'write'; readonly records: readonly SubmittedRecord[] };
@@ -35,7 +39,7 @@ function wholeRecord(data: { [member: string]: JsonValue }, grants: KeyGrants): 
 
 function readBatch(body: { [member: string]: JsonValue }, maxBatchRecords: number): SubmittedRecord[] {
   const faults: Fault[] = [];
-  for (const name of Object.keys(body)) {
+  for (const name of Object.keys(body).slice(0, MAX_FAULTS + 1)) {
     if (name !== 'assets') faults.push(fault(`/${escapePointer(name)}`, 'No other member may stand beside assets.'));
   }
   const { assets } = body;
@@ -64,12 +68,12 @@ function findRepeatedIds(records: readonly SubmittedRecord[], faults: Fault[]): 
 
 function invalid(faults: readonly Fault[]): AppError {
   return new AppError('INVALID_REQUEST', 'The body is not a ping, a record, a batch or bare JSON as documented.', {
-    faults,
+    faults: faults.slice(0, MAX_FAULTS),
   });
 }
 
 function fault(pointer: string, detail: string): Fault {
-  return { in: 'body', pointer, detail };
+  return { in: 'body', pointer: pointer.slice(0, MAX_POINTER), detail };
 }
 
 /** RFC 6901 section 3. */

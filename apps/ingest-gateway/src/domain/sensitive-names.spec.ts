@@ -34,6 +34,12 @@ describe('stripping', () => {
     expect(value).toEqual({ a: [{ cvv: 1 }] });
   });
 
+  it('takes one pass, however deep', () => {
+    let value: JsonValue = { cvv: 1 };
+    for (let depth = 0; depth < 60; depth += 1) value = { kept: depth, inner: value };
+    expect(stripSensitive(value).removed).toBe(1);
+  });
+
   it('leaves nothing to strip, for every JSON value', () => {
     const names = fc.oneof(fc.constantFrom('password', 'SSN', 'cvv', 'x'), fc.string());
     const json = fc.letrec<{ value: JsonValue }>((tie) => ({

@@ -36,6 +36,8 @@ function strip(value: JsonValue, counter: { removed: number }): JsonValue {
   return Array.isArray(value) ? stripArray(value, counter) : stripObject(value, counter);
 }
 
+type Members = { [member: string]: JsonValue };
+
 function stripArray(items: JsonValue[], counter: { removed: number }): JsonValue[] {
   let copy: JsonValue[] | undefined;
   for (const [position, item] of items.entries()) {
@@ -45,18 +47,26 @@ function stripArray(items: JsonValue[], counter: { removed: number }): JsonValue
   return copy ?? items;
 }
 
-function stripObject(members: { [member: string]: JsonValue }, counter: { removed: number }): JsonValue {
-  let copy: { [member: string]: JsonValue } | undefined;
-  for (const name of Object.keys(members)) {
+/** One pass: a copy begins at the first member that goes or changes, and most objects never need one. */
+function stripObject(members: Members, counter: { removed: number }): Members {
+  const names = Object.keys(members);
+  let copy: Members | undefined;
+  for (const [position, name] of names.entries()) {
     if (isSensitive(name)) {
-      copy ??= { ...members };
-      delete copy[name];
       counter.removed += 1;
+      copy ??= copyOfFirst(members, names.slice(0, position));
       continue;
     }
     const item = members[name]!;
     const kept = strip(item, counter);
-    if (kept !== item) (copy ??= { ...members })[name] = kept;
+    if (kept !== item) copy ??= copyOfFirst(members, names.slice(0, position));
+    if (copy !== undefined) copy[name] = kept;
   }
   return copy ?? members;
+}
+
+function copyOfFirst(members: Members, names: readonly string[]): Members {
+  const copy: Members = {};
+  for (const name of names) copy[name] = members[name]!;
+  return copy;
 }

@@ -132,7 +132,7 @@ async function append(
     throw new AppError('IDEMPOTENCY_KEY_REUSED', 'The Idempotency-Key was used before with another request.');
   }
   if (result.outcome === 'conflict') {
-    throw new AppError('RECORD_CONFLICT', `The id ${JSON.stringify(result.id)} holds other content already.`);
+    throw new AppError('RECORD_CONFLICT', 'An id of the request holds other content already.');
   }
   return result;
 }
@@ -160,7 +160,7 @@ function refusalOf(error: unknown, { done, note }: { done: readonly Appended[]; 
     });
   }
   if (error instanceof LedgerUnavailableError) {
-    return new AppError('LEDGER_UNAVAILABLE', 'The ledger cannot be reached; nothing was written.', {
+    return new AppError('LEDGER_UNAVAILABLE', 'The ledger cannot be reached; this attempt wrote nothing.', {
       retryAfterSeconds: RETRY_AFTER_SECONDS,
       cause: error,
     });

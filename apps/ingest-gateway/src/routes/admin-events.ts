@@ -12,7 +12,7 @@ import {
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import type { EventFilter, EventStore, IngestEvent } from '../domain/read-events.ts';
-import { AssetType, Text, Time } from '../admin-schemas.ts';
+import { AssetType, IdText, Text, Time } from '../admin-schemas.ts';
 
 const Status = Type.Union([Type.Literal('committed'), Type.Literal('rejected'), Type.Literal('unknown')]);
 
@@ -31,7 +31,7 @@ const EventRow = Type.Object({
 });
 
 const Query = listQuery(ADMIN_LIST_RANGE, {
-  networkId: Type.Optional(Text),
+  networkId: Type.Optional(IdText),
   type: Type.Optional(AssetType),
   status: Type.Optional(Status),
   from: Type.Optional(instantText()),
@@ -69,7 +69,7 @@ export function adminEventRoutes({ events, cursors }: AdminEventsPorts): Route<A
     path: '/admin/v1/events/:eventId',
     operationId: 'getEvent',
     summary: 'Read an event',
-    params: Type.Object({ eventId: Text }),
+    params: Type.Object({ eventId: IdText }),
     responses: { 200: { description: 'The event.', schema: EventRow } },
     errors: ['NOT_FOUND'],
     async handler({ params }) {

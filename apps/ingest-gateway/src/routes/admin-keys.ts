@@ -18,7 +18,7 @@ import { Type, type Static } from '@sinclair/typebox';
 import { PERMISSIONS, type KeyGrants } from '../domain/key-grants.ts';
 import { findNetwork, type NetworkStore } from '../domain/manage-networks.ts';
 import { checkBurst } from './admin-networks.ts';
-import { AssetType, LimitsBody, Name, OrNull, Text, Time } from '../admin-schemas.ts';
+import { AssetType, IdText, LimitsBody, Name, OrNull, Text, Time } from '../admin-schemas.ts';
 import type { AuditChange } from '../audit-change.ts';
 
 const MintBody = closedObject({
@@ -35,7 +35,7 @@ const MintBody = closedObject({
   record: Type.Optional(Type.Union([Type.Literal('envelope'), Type.Literal('whole')])),
   defaultType: Type.Optional(AssetType),
   expiresAt: Type.Optional(instantText()),
-  replaces: Type.Optional(Text),
+  replaces: Type.Optional(IdText),
   overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 604_800 })),
   limits: Type.Optional(LimitsBody),
 });
@@ -76,7 +76,7 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
     path: '/admin/v1/networks/:networkId/keys',
     operationId: 'mintKey',
     summary: 'Mint an ingest key; its raw form is in this answer alone',
-    params: Type.Object({ networkId: Text }),
+    params: Type.Object({ networkId: IdText }),
     body: MintBody,
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
     responses: { 201: { description: 'The key.', schema: MintedKey } },
@@ -110,7 +110,7 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
     path: '/admin/v1/networks/:networkId/keys',
     operationId: 'listKeys',
     summary: 'List live keys and those ended in the last 30 days, newest first',
-    params: Type.Object({ networkId: Text }),
+    params: Type.Object({ networkId: IdText }),
     query: listQuery(ADMIN_LIST_RANGE, {}),
     responses: { 200: { description: 'A page.', schema: listOf(KeyRow) } },
     errors: ['NOT_FOUND', 'INVALID_LIMIT', 'INVALID_CURSOR'],
@@ -129,7 +129,7 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
     path: '/admin/v1/networks/:networkId/keys/:id',
     operationId: 'getKey',
     summary: 'Read a key',
-    params: Type.Object({ networkId: Text, id: Text }),
+    params: Type.Object({ networkId: IdText, id: IdText }),
     responses: { 200: { description: 'The key.', schema: KeyRow } },
     errors: ['NOT_FOUND'],
     async handler({ params }) {
@@ -144,7 +144,7 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
     path: '/admin/v1/networks/:networkId/keys/:id',
     operationId: 'revokeKey',
     summary: 'Revoke a key; it is refused from the next request on',
-    params: Type.Object({ networkId: Text, id: Text }),
+    params: Type.Object({ networkId: IdText, id: IdText }),
     responses: { 204: { description: 'Revoked, now or before.' } },
     errors: ['NOT_FOUND'],
     async handler(context) {

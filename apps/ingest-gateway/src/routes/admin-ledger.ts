@@ -13,7 +13,7 @@ import {
 import { LedgerUnavailableError, type AuditReport, type LedgerReader, type StoredRecord } from '@sealgate/ledger-port';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
-import { Name, OrNull, Text, Time } from '../admin-schemas.ts';
+import { IdText, Name, OrNull, Text, Time } from '../admin-schemas.ts';
 import type { AuditChange } from '../audit-change.ts';
 
 const ChannelRow = Type.Object({ channel: Text, size: Type.Integer() });
@@ -75,7 +75,7 @@ export interface AdminLedgerPorts {
   readonly auditChange: AuditChange;
 }
 
-const ofRecord = Type.Object({ channel: Text, recordId: Text });
+const ofRecord = Type.Object({ channel: IdText, recordId: IdText });
 const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
 
 export function adminLedgerRoutes({ ledger, cursors, auditChange }: AdminLedgerPorts): Route<AdminCaller>[] {
@@ -100,7 +100,7 @@ export function adminLedgerRoutes({ ledger, cursors, auditChange }: AdminLedgerP
     path: '/admin/v1/ledger/channels/:channel/checkpoint',
     operationId: 'getCheckpoint',
     summary: 'The newest signed checkpoint (C2SP tlog-checkpoint)',
-    params: Type.Object({ channel: Text }),
+    params: Type.Object({ channel: IdText }),
     responses: { 200: { description: 'A signed note.', contentType: 'text/plain; charset=utf-8' } },
     errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
     async handler({ params }) {
@@ -141,7 +141,7 @@ export function adminLedgerRoutes({ ledger, cursors, auditChange }: AdminLedgerP
     path: '/admin/v1/ledger/channels/:channel/audit',
     operationId: 'auditChannel',
     summary: 'Walk the whole channel; name the first record that is not what was written',
-    params: Type.Object({ channel: Text }),
+    params: Type.Object({ channel: IdText }),
     body: closedObject({}),
     bodyOptional: true,
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,

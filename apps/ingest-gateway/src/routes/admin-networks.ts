@@ -21,7 +21,7 @@ import {
   type Network,
   type NetworkPorts,
 } from '../domain/manage-networks.ts';
-import { ChannelName, LimitsBody, Name, NetworkId, OrNull, Text, Time } from '../admin-schemas.ts';
+import { ChannelName, IdText, LimitsBody, Name, NetworkId, OrNull, Text, Time } from '../admin-schemas.ts';
 import type { AuditChange } from '../audit-change.ts';
 
 const Channels = Type.Array(ChannelName, {
@@ -59,7 +59,7 @@ export interface AdminNetworksPorts extends NetworkPorts {
   readonly maxBatchRecords: number;
 }
 
-const params = Type.Object({ networkId: Text });
+const params = Type.Object({ networkId: IdText });
 const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
 
 export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller>[] {

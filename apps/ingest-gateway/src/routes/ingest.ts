@@ -69,6 +69,7 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
     bodyMaxBytes: ports.bodyMaxBytes,
     responses: { 200: { description: 'Written, or written before: each record with its receipt.', schema: Answer } },
     errors: [
+      'INVALID_REQUEST',
       'BATCH_TOO_LARGE',
       'ASSET_TYPE_NOT_ALLOWED',
       'UNKNOWN_CHANNEL',
@@ -125,6 +126,6 @@ function checkTypes(caller: IngestCaller, records: readonly { type: string }[]):
     records.map(({ type }) => type),
   );
   if (refused !== undefined) {
-    throw new AppError('ASSET_TYPE_NOT_ALLOWED', `The key may not write records of type ${JSON.stringify(refused)}.`);
+    throw new AppError('ASSET_TYPE_NOT_ALLOWED', 'The key may not write records of a type that is in the request.');
   }
 }

@@ -63,7 +63,7 @@ describe('npm start, npm stop', () => {
     const started = call(['start', '--detach', ...options(place)]);
     expect(started.stderr).toBe('');
     expect(started.status).toBe(0);
-    expect(started.stdout).toContain('It runs in the background; `npm stop` ends it.');
+    expect(started.stdout).toContain(`It runs in the background; \`npm stop -- --data ${place.data}\` ends it.`);
     for (const name of ['dev.json', 'secrets.json']) expect(statSync(join(place.data, name)).mode & 0o777).toBe(0o600);
 
     const lines = started.stdout.split('\n').map((line) => line.trim());
@@ -87,7 +87,28 @@ describe('npm start, npm stop', () => {
     const again = call(['start', '--detach', ...options(place)]);
     expect(again.status).toBe(1);
     expect(again.stderr.trim()).toBe(
-      `Sealgate already runs on ${place.data} (process ${holderOf(place)}). Stop it with \`npm stop\`, or choose another folder with --data.`,
+      `Sealgate already runs on ${place.data} (process ${holderOf(place)}). Stop it with \`npm stop -- --data ${place.data}\`, or choose another folder with --data.`,
+    );
+
+    const log = readFileSync(join(place.data, 'logs/start.log'), 'utf8');
+    expect(log).toContain('Ready.');
+    const dev = readDev(place);
+    for (const secret of [dev.adminToken, ...Object.values(dev.demo.keys)]) expect(log).not.toContain(secret);
+
+    const elsewhere = join(place.folder, 'elsewhere');
+    expect(call(['start', '--detach', ...options({ ...place, data: elsewhere })])).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/^The ports .* are taken\. Choose others with --port-base N\.\n$/),
+    });
+    expect(existsSync(elsewhere)).toBe(false);
+
+    const { pid = 0 } = dev.surfaces['ingest-gateway'] ?? {};
+    process.kill(pid, 'SIGKILL');
+    expect(await waitUntilGone(pid, 10_000)).toBe(true);
+    expect(call(['start', '--detach', ...options(place)]).stderr.trim()).toBe(
+      `Sealgate already runs on ${place.data} (process ${holderOf(place)}), but ingest-gateway has ended since (its log is ` +
+        `${join(place.data, 'logs/ingest-gateway.log')}). \`npm stop -- --data ${place.data}\`, then ` +
+        `\`npm start -- --data ${place.data}\`, brings it back.`,
     );
 
     const pids = everyPid(place);

@@ -8,6 +8,8 @@ export interface DataFolder {
   readonly path: string;
   readonly lockFile: string;
   readonly secretsFile: string;
+  /** The key that the log's checkpoints are checked with: for everybody, and there while nothing runs. */
+  readonly verifierKeyFile: string;
   /** Which processes run, so that what a killed start left can be ended. */
   readonly runFile: string;
   /** For scripts and tools, while everything runs. */
@@ -27,6 +29,7 @@ export function dataFolder(path: string): DataFolder {
     path,
     lockFile: join(path, 'lock.json'),
     secretsFile: join(path, 'secrets.json'),
+    verifierKeyFile: join(path, 'log.vkey'),
     runFile: join(path, 'run.json'),
     devFile: join(path, 'dev.json'),
     logs: join(path, 'logs'),
@@ -74,6 +77,7 @@ export function forgetData(data: DataFolder): void {
   removeCluster(data.postgres);
   const made = [
     data.secretsFile,
+    data.verifierKeyFile,
     data.runFile,
     data.devFile,
     data.checkpoints,

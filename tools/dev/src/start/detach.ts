@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import { join } from 'node:path';
-import { explainFileError } from '@sealgate/local-services';
 import { dataFolder, prepareDataFolder } from './data-folder.ts';
+import { openLog } from './log-file.ts';
 import { detachedMark, reportOf } from './reporter.ts';
 
 /** Starts the same again in the background, passes on what it says until it is ready, and gives the exit code. */
 export async function detach(parameters: readonly string[], dataPath: string): Promise<number> {
-  const output = openLog(dataPath);
+  const data = dataFolder(dataPath);
+  prepareDataFolder(data);
+  const output = openLog(data.startLog);
   const program = join(import.meta.dirname, '../main.ts');
   const child = spawn(process.execPath, [...process.execArgv, program, 'start', ...parameters], {
     detached: true,
@@ -33,19 +35,8 @@ export async function detach(parameters: readonly string[], dataPath: string): P
       done(1);
     });
     child.on('exit', (code) => {
-      if (code !== 0 && !failed)
-        process.stderr.write(`The start ended without a word; its log is ${dataFolder(dataPath).startLog}.\n`);
+      if (code !== 0 && !failed) process.stderr.write(`The start ended without a word; its log is ${data.startLog}.\n`);
       done(code ?? 1);
     });
   });
-}
-
-function openLog(dataPath: string): number {
-  const data = dataFolder(dataPath);
-  prepareDataFolder(data);
-  try {
-    return openSync(data.startLog, 'a', 0o600);
-  } catch (error) {
-    throw explainFileError(error, data.startLog);
-  }
 }

@@ -1,14 +1,33 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fchmodSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { explainFileError } from '@sealgate/local-services';
 import { UserError } from './user-error.ts';
 
 /** Written whole or not at all, and readable by nobody else. */
 export function writeJsonFile(file: string, value: unknown): void {
+  writeWhole(file, `${JSON.stringify(value, undefined, 2)}\n`, 0o600);
+}
+
+/** Written whole or not at all, and readable by everybody. */
+export function writePublicFile(file: string, text: string): void {
+  writeWhole(file, text, 0o644);
+}
+
+function writeWhole(file: string, text: string, mode: number): void {
   const making = `${file}.new`;
   try {
-    const handle = openSync(making, 'w', 0o600);
+    const handle = openSync(making, 'w', mode);
     try {
-      writeFileSync(handle, `${JSON.stringify(value, undefined, 2)}\n`);
+      fchmodSync(handle, mode); // Neither what the umask says, nor what an earlier try left.
+      writeFileSync(handle, text);
       fsyncSync(handle);
     } finally {
       closeSync(handle);

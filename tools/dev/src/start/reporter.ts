@@ -15,7 +15,8 @@ export function reporter(): Reporter {
   const isDetached = process.env[detachedMark] === '1' && process.send !== undefined;
   const write = (report: Report): void => {
     const stream = report.kind === 'failure' ? process.stderr : process.stdout;
-    stream.write(`${report.text}\n`);
+    // What a detached start writes is a log, and the screen holds keys: those are for who waits at the other end.
+    stream.write(isDetached && report.kind === 'ready' ? 'Ready.\n' : `${report.text}\n`);
     if (isDetached && process.connected) process.send?.(report, undefined, {}, () => undefined);
   };
   return {

@@ -7,6 +7,8 @@ import { readJsonFile, writeJsonFile } from './json-file.ts';
 export interface RunningProcess {
   readonly pid: number;
   readonly mark: string;
+  readonly name: string;
+  readonly logFile: string;
 }
 
 /** Written before others depend on the processes, so that a killed start leaves a trace of each. */
@@ -21,9 +23,9 @@ export function writeRunFile(data: DataFolder, processes: readonly RunningProces
  */
 export async function endOrphans(data: DataFolder): Promise<number> {
   let ended = 0;
-  for (const { pid, mark } of readRunFile(data)) {
-    if (!isAlive(pid) || !commandLineOf(pid).includes(mark)) continue;
-    await endProcess(pid, [
+  for (const process of readRunFile(data)) {
+    if (!isOurs(process)) continue;
+    await endProcess(process.pid, [
       { name: 'SIGTERM', waitMs: 15_000 },
       { name: 'SIGKILL', waitMs: 5_000 },
     ]);
@@ -34,13 +36,22 @@ export async function endOrphans(data: DataFolder): Promise<number> {
   return ended;
 }
 
+/** Those that have ended although the start they belong to still runs. */
+export function endedProcesses(data: DataFolder): RunningProcess[] {
+  return readRunFile(data).filter((process) => !isOurs(process));
+}
+
+const isOurs = ({ pid, mark }: RunningProcess): boolean => isAlive(pid) && commandLineOf(pid).includes(mark);
+
 function readRunFile(data: DataFolder): RunningProcess[] {
   const processes: unknown = readJsonFile(data.runFile)?.['processes'];
   return Array.isArray(processes) ? processes.filter(isRunningProcess) : [];
 }
 
 function isRunningProcess(value: unknown): value is RunningProcess {
-  if (typeof value !== 'object' || value === null || !('pid' in value) || !('mark' in value)) return false;
-  const { pid, mark } = value;
-  return typeof pid === 'number' && Number.isInteger(pid) && pid > 1 && typeof mark === 'string' && mark.length > 0;
+  if (typeof value !== 'object' || value === null) return false;
+  const words = ['mark', 'name', 'logFile'].map((member): unknown => Reflect.get(value, member));
+  const pid: unknown = Reflect.get(value, 'pid');
+  const isWord = (word: unknown): boolean => typeof word === 'string' && word.length > 0;
+  return typeof pid === 'number' && Number.isInteger(pid) && pid > 1 && words.every(isWord);
 }

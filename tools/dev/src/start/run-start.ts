@@ -2,7 +2,7 @@ import { LocalServiceError } from '@sealgate/local-services';
 import { existingSurfaces } from '../surfaces/surface-table.ts';
 import { detach } from './detach.ts';
 import { reporter, type Reporter } from './reporter.ts';
-import { startAll } from './start-all.ts';
+import { checkRequest, startAll } from './start-all.ts';
 import { HelpAsked, parseStartOptions, type StartOptions } from './start-options.ts';
 import { Interrupted, UserError } from './user-error.ts';
 
@@ -10,9 +10,13 @@ import { Interrupted, UserError } from './user-error.ts';
 export async function runStart(parameters: readonly string[]): Promise<number> {
   const report = reporter();
   try {
-    const known = existingSurfaces().map(({ name }) => name);
+    const surfaces = existingSurfaces();
+    const known = surfaces.map(({ name }) => name);
     const options = parseStartOptions(parameters, { surfaces: known, env: process.env });
-    if (options.detach && !report.isDetached) return await detach(parameters, options.data);
+    if (options.detach && !report.isDetached) {
+      await checkRequest({ options, surfaces, env: process.env });
+      return await detach(parameters, options.data);
+    }
     await serve(options, report);
     return 0;
   } catch (error) {

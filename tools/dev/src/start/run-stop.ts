@@ -31,7 +31,7 @@ async function stop(path: string): Promise<string> {
     return 'Stopped.';
   }
   if (!existsSync(data.lockFile)) return `Nothing runs on ${path}.`;
-  const lock = takeLock(data.lockFile, path);
+  const lock = takeLock(data);
   try {
     const ended = await endOrphans(data);
     return ended === 0 ? `Nothing runs on ${path}.` : `Stopped ${ended} that a killed start had left.`;

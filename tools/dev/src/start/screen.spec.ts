@@ -41,6 +41,8 @@ Data, keys and logs lie in /data (addresses and keys for scripts: dev.json).
   });
 
   it('says how a detached one ends', () => {
-    expect(renderScreen({ ...screen, detached: true })).toContain('It runs in the background; `npm stop` ends it.');
+    expect(renderScreen({ ...screen, detached: true })).toContain(
+      'It runs in the background; `npm stop -- --data /data` ends it.',
+    );
   });
 });

@@ -1,4 +1,5 @@
 import { relative } from 'node:path';
+import { npmCommand } from './commands.ts';
 import type { Example } from './surface.ts';
 
 export interface ScreenSurface {
@@ -22,7 +23,8 @@ export interface Screen {
 
 /** All that one wants to know once everything is ready, on one screen. */
 export function renderScreen(screen: Screen): string {
-  const ends = screen.detached ? 'It runs in the background; `npm stop` ends it.' : 'Ctrl-C stops it.';
+  const stop = npmCommand('stop', screen.dataPath);
+  const ends = screen.detached ? `It runs in the background; \`${stop}\` ends it.` : 'Ctrl-C stops it.';
   return [
     '',
     `Sealgate is ready. ${ends}`,

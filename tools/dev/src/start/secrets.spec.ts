@@ -25,6 +25,12 @@ describe('the secrets of an installation', () => {
     expect(statSync(data.secretsFile).mode & 0o777).toBe(0o600);
   });
 
+  it('leave the key to check the log with for everybody', () => {
+    const { ledger } = openSecrets(data);
+    expect(readFileSync(data.verifierKeyFile, 'utf8')).toBe(`${ledger.verifierKey}\n`);
+    expect(statSync(data.verifierKeyFile).mode & 0o777).toBe(0o644);
+  });
+
   it('are long, and differ', () => {
     const secrets = openSecrets(data);
     const made = [secrets.adminToken, secrets.secret('a'), secrets.secret('b')];

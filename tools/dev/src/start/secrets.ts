@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { generateNoteKey } from '@sealgate/merkle';
 import type { DataFolder } from './data-folder.ts';
-import { readJsonFile, writeJsonFile } from './json-file.ts';
+import { readJsonFile, writeJsonFile, writePublicFile } from './json-file.ts';
 import { UserError } from './user-error.ts';
 
 /** The name that the ledger of a local installation signs its checkpoints with. */
@@ -35,9 +35,11 @@ export function openSecrets(data: DataFolder): Secrets {
     remember(name, made);
     return made;
   };
+  const ledger = ledgerKey(kept, save);
+  writePublicFile(data.verifierKeyFile, `${ledger.verifierKey}\n`);
   return {
     adminToken: secret('adminToken'),
-    ledger: ledgerKey(kept, save),
+    ledger,
     secret,
     recall: (name) => kept.get(name),
     remember,

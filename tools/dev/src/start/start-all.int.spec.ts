@@ -86,6 +86,7 @@ describe('npm start', () => {
     expect(await isPortFree(portBase + 90)).toBe(true);
     expect(existsSync(join(data, 'dev.json'))).toBe(false);
     expect(existsSync(join(data, 'lock.json'))).toBe(false);
+    expect(readFileSync(join(data, 'log.vkey'), 'utf8')).toBe(`${dev.ledger.verifierKey}\n`);
     expect(readFileSync(join(data, 'logs/stub-4.log'), 'utf8')).toBe('bye\n');
   }, 60_000);
 
@@ -141,7 +142,7 @@ describe('npm start', () => {
       `The port ${portBase + 54} for stub-4 (ops) is taken. Choose others with --port-base N.`,
     );
     server.close();
-    expect(existsSync(join(data, 'postgres'))).toBe(false);
+    expect(existsSync(data)).toBe(false);
   });
 
   it('tells of a file in place of the folder, a full disk and a read-only one, and of broken data', async () => {
@@ -185,7 +186,7 @@ describe('npm start', () => {
     const stranger = await startProcess(['--eval', 'setInterval(() => {}, 1000)'], {});
     mkdirSync(data);
     const mark = join(import.meta.dirname, 'stub-surface.fixture.mjs');
-    const processes = [left, stranger].map((pid) => ({ pid, mark }));
+    const processes = [left, stranger].map((pid) => ({ pid, mark, name: 'stub', logFile: '/x' }));
     writeFileSync(join(data, 'run.json'), JSON.stringify({ processes }));
     await start();
     expect(said).toContain('Ended 1 process that an earlier start had left behind.');

@@ -1,5 +1,6 @@
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { npmCommand } from './commands.ts';
 import { dataFolder, forgetData, prepareDataFolder, type DataFolder } from './data-folder.ts';
 import { devFile } from './dev-file.ts';
 import { writeJsonFile } from './json-file.ts';
@@ -45,11 +46,13 @@ export async function startAll(request: StartRequest): Promise<Running> {
     for (const { name, error } of await stack.releaseAll())
       request.tell(`${name} did not end as it should: ${String(error)}`);
   };
+  const { data } = request.options;
+  const again = `${npmCommand('stop', data)}\`, then \`${npmCommand('start', data)}`;
   const watch = ({ name, logFile, ended }: Watched): void => {
     void ended.then((how) => {
       if (!stopping)
         request.tell(
-          `${name} ended (${how}); the rest keeps running. \`npm stop\`, then \`npm start\`, brings it back. Its log is ${logFile}.`,
+          `${name} ended (${how}); the rest keeps running. \`${again}\`, brings it back. Its log is ${logFile}.`,
         );
     });
   };
@@ -64,9 +67,12 @@ export async function startAll(request: StartRequest): Promise<Running> {
 
 type Wiring = Pick<StartContext, 'stack' | 'watch'>;
 
-/** Up to where the data is ours and nothing else of ours runs on it. */
-async function prepare(request: StartRequest, { stack, watch }: Wiring): Promise<StartContext> {
-  const { options, env, tell } = request;
+/**
+ * Refuses what can be refused before anything is touched, so that nothing is left behind. Gives the surfaces to start.
+ * Where a killed start has left something, the ports are looked at only once that was ended: it may hold them.
+ */
+export async function checkRequest(request: Pick<StartRequest, 'options' | 'surfaces' | 'env'>): Promise<Surface[]> {
+  const { options, env } = request;
   const surfaces = request.surfaces.filter(({ name }) => options.surfaces?.includes(name) ?? true);
   if (surfaces.length === 0) throw new UserError('There is no surface to start in this checkout.');
   if (options.fresh && env['DATABASE_URL'] !== undefined) {
@@ -74,9 +80,18 @@ async function prepare(request: StartRequest, { stack, watch }: Wiring): Promise
       '--fresh cannot forget what lies in a DATABASE_URL that was given. Empty that database, or leave one of them out.',
     );
   }
+  const { runFile, postgres } = dataFolder(options.data);
+  if (!existsSync(runFile) && !existsSync(postgres)) await checkPorts(neededPorts(surfaces, request));
+  return surfaces;
+}
+
+/** Up to where the data is ours and nothing else of ours runs on it. */
+async function prepare(request: StartRequest, { stack, watch }: Wiring): Promise<StartContext> {
+  const { options, env, tell } = request;
+  const surfaces = await checkRequest(request);
   const data = dataFolder(options.data);
   prepareDataFolder(data);
-  const lock = takeLock(data.lockFile, data.path);
+  const lock = takeLock(data);
   stack.own('the lock', () => lock.release());
   await makeRoom(data, request);
   const processes: RunningProcess[] = [];
@@ -105,7 +120,7 @@ async function makeRoom(data: DataFolder, { options, tell }: StartRequest): Prom
   prepareDataFolder(data);
 }
 
-function neededPorts(surfaces: readonly Surface[], request: StartRequest): NeededPort[] {
+function neededPorts(surfaces: readonly Surface[], request: Pick<StartRequest, 'options' | 'env'>): NeededPort[] {
   const { portBase } = request.options;
   const stores = storesToStart(request);
   return [
@@ -156,6 +171,7 @@ function screenOf(
         verifierKey: secrets.ledger.verifierKey,
         demo,
         folder: shortest(data.path),
+        dataPath: data.path,
       }),
     ),
     dataPath: data.path,

@@ -61,6 +61,21 @@ describe('the options of npm start', () => {
     expect(() => parse(...parameters)).toThrow(message);
   });
 
+  it.each([
+    [
+      { npm_config_detach: 'true' },
+      'npm kept --detach for itself: put -- before the options, as in `npm start -- --detach`.',
+    ],
+    [{ npm_config_fresh: 'true', npm_config_data: '/x' }, '`npm start -- --fresh --data DIR`.'],
+    [{ npm_config_port_base: 'true' }, '`npm start -- --port-base N`.'],
+    [{ npm_config_surfaces: 'case-gate' }, '`npm start -- --surfaces a,b`.'],
+    [{ npm_config_redis: '' }, '`npm start -- --no-redis`.'],
+  ])('refuses to go on without the options that npm kept: %j', (env, message) => {
+    const going = () => parseStartOptions([], { surfaces, env });
+    expect(going).toThrow(UserError);
+    expect(going).toThrow(message);
+  });
+
   it('explains itself', () => {
     expect(() => parse('--help')).toThrow(HelpAsked);
     for (const option of ['--detach', '--fresh', '--data', '--port-base', '--surfaces', '--no-redis']) {
@@ -74,5 +89,6 @@ describe('the options of npm stop', () => {
     expect(parseStopOptions([], {})).toBe(resolve(workspaceRoot, '.sealgate'));
     expect(parseStopOptions(['--data', 'here'], { INIT_CWD: '/somewhere' })).toBe('/somewhere/here');
     expect(() => parseStopOptions(['--fresh'], {})).toThrow(UserError);
+    expect(() => parseStopOptions([], { npm_config_data: '/x' })).toThrow('`npm stop -- --data DIR`');
   });
 });

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { workspaceRoot } from '../workspace.ts';
+import { defaultData } from './commands.ts';
 import { messageOf, UserError } from './user-error.ts';
 
 export interface StartOptions {
@@ -36,11 +36,32 @@ export class HelpAsked extends Error {}
 /** npm's folder of call is not ours: a relative --data is seen from where the person typed it. */
 const folderOfCall = (env: NodeJS.ProcessEnv): string => env['INIT_CWD'] ?? process.cwd();
 
+/** By the variable in which npm tells an option that it took for one of its own: what was meant. */
+const meant = {
+  npm_config_detach: '--detach',
+  npm_config_fresh: '--fresh',
+  npm_config_data: '--data DIR',
+  npm_config_port_base: '--port-base N',
+  npm_config_surfaces: '--surfaces a,b',
+  npm_config_redis: '--no-redis',
+};
+
+/** Without `--` npm keeps the options, and what runs would be something else than what was asked for. */
+function refuseSwallowed(env: NodeJS.ProcessEnv, command: string): void {
+  const taken = Object.entries(meant).flatMap(([name, option]) => (env[name] === undefined ? [] : [option]));
+  if (taken.length === 0) return;
+  const options = taken.join(' ');
+  throw new UserError(
+    `npm kept ${options} for itself: put -- before the options, as in \`npm ${command} -- ${options}\`.`,
+  );
+}
+
 /** Throws UserError for what it does not understand, HelpAsked for --help. */
 export function parseStartOptions(
   parameters: readonly string[],
   { surfaces: known, env }: { surfaces: readonly string[]; env: NodeJS.ProcessEnv },
 ): StartOptions {
+  refuseSwallowed(env, 'start');
   const values = read(parameters, {
     detach: { type: 'boolean' },
     fresh: { type: 'boolean' },
@@ -63,6 +84,7 @@ export function parseStartOptions(
 
 /** The data folder that `npm stop` is to end. */
 export function parseStopOptions(parameters: readonly string[], env: NodeJS.ProcessEnv): string {
+  refuseSwallowed(env, 'stop');
   const values = read(parameters, { data: { type: 'string' }, help: { type: 'boolean' } });
   if (values['help'] === true) throw new HelpAsked('Usage: npm stop [-- --data DIR]');
   return dataFolder(values['data'], env);
@@ -81,7 +103,7 @@ function read(parameters: readonly string[], options: Record<string, { type: 'st
 
 function dataFolder(text: string | boolean | undefined, env: NodeJS.ProcessEnv): string {
   if (text === '') throw new UserError('--data needs a folder.');
-  return typeof text === 'string' ? resolve(folderOfCall(env), text) : resolve(workspaceRoot, '.sealgate');
+  return typeof text === 'string' ? resolve(folderOfCall(env), text) : defaultData;
 }
 
 const highestPortOffset = 104;

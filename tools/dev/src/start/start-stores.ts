@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { findRedisServer, startPostgres, startRedis } from '@sealgate/local-services';
 import { givenDatabase, prepareDatabase, type LocalDatabase } from './database.ts';
 import { postgresPort, redisPort } from './ports.ts';
@@ -70,10 +71,10 @@ async function startCache(context: StartContext): Promise<Pick<Stores, 'redisUrl
   tell('Starting Redis');
   const server = await startRedis({ directory: data.redis, port: redisPort(options.portBase) });
   context.stack.own('Redis', () => server.stop());
-  context.remember({ pid: server.pid, mark: data.redis });
+  const shown = { name: 'Redis', logFile: join(data.redis, 'redis.log') };
+  context.remember({ ...shown, pid: server.pid, mark: data.redis });
   context.watch({
-    name: 'Redis',
-    logFile: `${data.redis}/redis.log`,
+    ...shown,
     ended: server.exited.then((code) => (code === null ? 'a signal' : `exit code ${code}`)),
   });
   return { redisUrl: server.url, redisPlace: `127.0.0.1:${server.port}` };

@@ -40,7 +40,7 @@ export async function runSurface(context: StartContext, surface: Surface, stores
     }),
   });
   context.stack.own(surface.name, () => running.stop());
-  context.remember({ pid: running.pid, mark: programs.main });
+  context.remember({ name: surface.name, pid: running.pid, mark: programs.main, logFile: running.logFile });
   await waitUntilReady(running, urlOf(ports.ops), context.signal);
   context.watch(running);
   const adminUrl = urlOf(ports.admin);

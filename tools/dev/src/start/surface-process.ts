@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
-import { closeSync, copyFileSync, openSync, readSync, statSync, truncateSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { endProcess, explainFileError } from '@sealgate/local-services';
+import { endProcess } from '@sealgate/local-services';
 import { NODE_OPTIONS } from '@sealgate/service-host';
+import { cutLog, openLog } from './log-file.ts';
 import { Interrupted, UserError } from './user-error.ts';
 
 export interface SurfaceProcess {
@@ -22,7 +23,6 @@ export interface SurfaceCommand {
   readonly logFile: string;
 }
 
-const logMaxBytes = 64 * 1024 * 1024;
 const logCheckMs = 10_000;
 
 /** Only these of our own variables go on to a surface: it refuses variables that look like a setting and are none. */
@@ -61,23 +61,6 @@ export function startSurface({ name, program, env, logFile }: SurfaceCommand): S
     await ended;
   };
   return { name, pid, logFile, ended, stop };
-}
-
-function openLog(file: string): number {
-  try {
-    cutLog(file);
-    return openSync(file, 'a', 0o600);
-  } catch (error) {
-    throw explainFileError(error, file);
-  }
-}
-
-/** The child appends, so after a cut its next line goes to the new end. What it writes during the copy may be lost. */
-function cutLog(file: string): void {
-  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  if (size <= logMaxBytes) return;
-  copyFileSync(file, `${file}.1`);
-  truncateSync(file);
 }
 
 const readyTimeoutMs = 60_000;

@@ -45,6 +45,8 @@ export interface ExampleContext {
   readonly demo: DemoData;
   /** Where answers may be kept, as short as it can be written. */
   readonly folder: string;
+  /** The data folder, absolute. */
+  readonly dataPath: string;
 }
 
 /** One row of the table of surfaces: all that `npm start` has to know of it. */

@@ -1,4 +1,5 @@
 import { adminClient, textOf } from '../start/admin-client.ts';
+import { adminCommand, quoted } from '../start/commands.ts';
 import { ledgerOrigin, tokenHash, type Secrets } from '../start/secrets.ts';
 import type { DemoContext, DemoData, Example, ExampleContext, Surface, SurfaceContext } from '../start/surface.ts';
 import { bundled } from './bundled.ts';
@@ -74,7 +75,15 @@ async function mintKey(admin: ReturnType<typeof adminClient>, secrets: Secrets):
 
 const recordId = 'hello-1';
 
-function examples({ url, adminUrl, adminToken, verifierKey, demo: { keys }, folder }: ExampleContext): Example[] {
+function examples({
+  url,
+  adminUrl,
+  adminToken,
+  verifierKey,
+  demo: { keys },
+  folder,
+  dataPath,
+}: ExampleContext): Example[] {
   const post = `curl -sS ${url}/${networkId} -H 'X-Api-Key: ${keys['ingest']}' -H 'Content-Type: application/json'`;
   const record = `{"id":"${recordId}","type":"demo.greeting","data":{"text":"Hello"}}`;
   const proof = `${adminUrl}/admin/v1/ledger/channels/${networkId}.${channel}/records/${recordId}/proof`;
@@ -93,8 +102,6 @@ function examples({ url, adminUrl, adminToken, verifierKey, demo: { keys }, fold
       what: 'Check both offline, against the key of the log alone',
       line: `npx sealgate-verify answer ${files.answer} ${files.proof} --key '${verifierKey}'`,
     },
+    { what: 'Ask the admin API', line: adminCommand('networks list', dataPath) },
   ];
 }
-
-/** A path as a shell takes it. */
-const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);
