@@ -134,6 +134,16 @@ describe('Bodies', () => {
     expectProblem(await from.post(cut, { headers: { 'Content-Encoding': 'gzip' } }), 'INVALID_JSON', at(''));
   });
 
+  it('may come in pieces, without their length being said first', async () => {
+    const chunked = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+    const how = { headers: { 'Transfer-Encoding': 'chunked' } };
+    const written = await from.post(`${chunked('{"id":"in-')}${chunked('pieces"}')}0\r\n\r\n`, how);
+    expect(expectWritten(written).records[0]!.id).toBe('in-pieces');
+    const piece = chunked(' '.repeat(65_536));
+    expectProblem(await from.post(`${piece.repeat(17)}0\r\n\r\n`, how), 'PAYLOAD_TOO_LARGE');
+    expectWritten(await from.post({}));
+  });
+
   it.each([
     ['application/json', true],
     ['APPLICATION/JSON', true],

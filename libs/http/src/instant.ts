@@ -3,7 +3,7 @@ const DATE = '(\\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])';
 const TIME = '(?:[01]\\d|2[0-3]):[0-5]\\d';
 const INSTANT = new RegExp(`^${DATE}T${TIME}:[0-5]\\d(?:\\.\\d{1,3})?(?:Z|[+-]${TIME})$`);
 
-const FIRST_MOMENT = Date.UTC(1000, 0, 1);
+const FIRST_MOMENT = Date.parse('0001-01-01T00:00:00Z');
 const LAST_MOMENT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** Whether a text names a moment that exists: there is no 30th of February. */

@@ -3,4 +3,4 @@
  * the machine, and what a batch of records leaves behind is collected late; bounded, a service needs half the memory and
  * is no slower.
  */
-export const NODE_OPTIONS: readonly string[] = ['--max-old-space-size=192', '--max-semi-space-size=8'];
+export const NODE_OPTIONS: readonly string[] = ['--max-old-space-size=160', '--max-semi-space-size=32'];

@@ -19,7 +19,7 @@ export interface BenchOptions {
   readonly quick: boolean;
   /** False: measure the bundle that is there. */
   readonly build: boolean;
-  /** For the gateway's Node, to try a setting. */
+  /** For the gateway's Node, after those it is always started with, to try a setting. */
   readonly nodeOptions: string | undefined;
   readonly jsonFile: string | undefined;
   readonly markdownFile: string | undefined;
@@ -36,7 +36,7 @@ export const usage = `Usage: npm run bench -- [options]
   --seconds S        length of a round (default 5)
   --connections N    connections, one request in flight on each (default 64)
   --records N        size of the ledger that is reopened, proved from and audited (default 1000000)
-  --node-options X   NODE_OPTIONS of the gateway, to try a setting
+  --node-options X   more options for the gateway's Node, to try a setting
   --json FILE        everything that was measured, round by round
   --markdown FILE    what is printed, as a file
   --data DIR         a folder on the disk to measure (default: in the checkout); what is made there is removed

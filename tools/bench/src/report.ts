@@ -31,7 +31,7 @@ export interface RunFacts {
 export function renderReport({ machine, settings, options }: RunFacts, sections: readonly SectionReport[]): string {
   const parts = ['# What was measured', ...machineLines(machine, settings)];
   const { quick, nodeOptions } = options;
-  if (nodeOptions !== undefined) parts.push(`The gateway ran with \`NODE_OPTIONS=${nodeOptions}\`.`);
+  if (nodeOptions !== undefined) parts.push(`The gateway ran with \`node ${nodeOptions}\`.`);
   if (quick) parts.push('Made with `--quick`: it shows that everything runs, not how fast it is.');
   for (const section of sections) parts.push(...renderSection(section));
   const findings = sections.flatMap((section) => section.findings);

@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-const folder = '/tmp/dist-fix';
-resolve('');
+const folder = resolve(import.meta.dirname, '../../../ingest-gateway/dist');
 
 /** The path of a program of the built gateway. Throws when it was not built. */
 export function gatewayProgram(name: 'main' | 'migrate'): string {

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { until } from '@sealgate/testing';
 import { gatewayProgram } from './bundle.ts';
+import { guard } from './guardian.ts';
 import { httpClient, type HttpClient } from './http-client.ts';
 import { quietPort } from './quiet-port.ts';
 
@@ -68,6 +69,7 @@ export async function prepareGateway({ env, logFile, scheme = 'http', ca }: Gate
         stdio: ['ignore', log, log],
       });
       closeSync(log);
+      guard(child);
       await until(async () => !isRunning() || (await isReady()), {
         timeoutMs: readyTimeoutMs,
         what: 'a ready gateway',

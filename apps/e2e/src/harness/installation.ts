@@ -100,6 +100,7 @@ export async function install(options: InstallOptions): Promise<Installation> {
     await Promise.all(gateways.map((one) => one.start()));
   } catch (error) {
     await Promise.all(gateways.map((one) => one.kill()));
+    rmSync(folder, { recursive: true, force: true });
     throw error;
   }
   return {

@@ -25,6 +25,8 @@ export interface Gateway {
 export interface GatewayCommand {
   readonly env: Readonly<Record<string, string>>;
   readonly logFile: string;
+  /** After those that every service is started with, so these win. */
+  readonly nodeOptions: readonly string[];
   readonly stack: ReleaseStack;
 }
 
@@ -39,7 +41,7 @@ export async function startGateway(command: GatewayCommand): Promise<Gateway> {
   const hosts = { HOST: '127.0.0.1', OPS_HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1' };
   const output = openSync(command.logFile, 'a', 0o600);
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [...NODE_OPTIONS, '--import', probe, gatewayProgram], {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, ...command.nodeOptions, '--import', probe, gatewayProgram], {
     env: {
       PATH: process.env['PATH'] ?? '',
       NODE_ENV: 'production',

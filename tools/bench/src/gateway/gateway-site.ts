@@ -45,7 +45,7 @@ export async function prepareSite(context: BenchContext, { name, redisUrl, stack
   const sql = openForBench(ownerUrl);
   stack.own(`connections to ${database}`, () => sql.close());
   const adminToken = secret();
-  const { nodeOptions } = context.options;
+  const nodeOptions = context.options.nodeOptions?.trim().split(/\s+/) ?? [];
   const env = {
     DATABASE_URL: databaseUrl,
     ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
@@ -57,10 +57,9 @@ export async function prepareSite(context: BenchContext, { name, redisUrl, stack
     LEDGER_SIGNING_KEY: generateNoteKey('localhost/bench').privateKey,
     CHECKPOINT_DIR: join(context.folder, `checkpoints-${name}`),
     LOG_LEVEL: 'info',
-    ...(nodeOptions === undefined ? {} : { NODE_OPTIONS: nodeOptions }),
   };
   const logFile = join(context.folder, `gateway-${name}.log`);
-  const start = (): Promise<Gateway> => startGateway({ env, logFile, stack });
+  const start = (): Promise<Gateway> => startGateway({ env, logFile, stack, nodeOptions });
   return { name, adminToken, sql, settings, start };
 }
 

@@ -1,0 +1,41 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+
+/** Ends what it was told of once whoever told it is gone, however that went; a process ends its children only if it can. */
+const program = `
+const known = new Set();
+let rest = '';
+process.on('SIGINT', () => undefined).on('SIGTERM', () => undefined);
+process.stdin.on('data', (chunk) => {
+  const lines = (rest + chunk).split('\\n');
+  rest = lines.pop();
+  for (const line of lines) line[0] === '+' ? known.add(line.slice(1)) : known.delete(line.slice(1));
+});
+process.stdin.on('end', () => {
+  for (const pid of known) try { process.kill(Number(pid), 'SIGKILL'); } catch {}
+});
+`;
+
+let guardian: ChildProcess | undefined;
+let guarded = 0;
+
+/** Has the process ended when this one is gone, even by SIGKILL. Nothing is to be done when it ends by itself before. */
+export function guard(child: ChildProcess): void {
+  guardian ??= startGuardian();
+  const { stdin } = guardian;
+  stdin?.write(`+${child.pid}\n`);
+  guarded += 1;
+  child.once('exit', () => {
+    stdin?.write(`-${child.pid}\n`);
+    guarded -= 1;
+    if (guarded > 0) return;
+    stdin?.end();
+    guardian = undefined;
+  });
+}
+
+function startGuardian(): ChildProcess {
+  const started = spawn(process.execPath, ['--eval', program], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  started.unref();
+  started.stdin?.on('error', () => undefined);
+  return started;
+}
