@@ -1,6 +1,7 @@
 import type { TokenHashes } from '@sealgate/auth';
 import { adminApp, createApp, type App, type AppOptions } from '@sealgate/http';
 import type { AddressLimiter } from '@sealgate/rate-limits';
+import { telling503 } from './admin-outages.ts';
 import type { IngestCaller } from './domain/caller.ts';
 import { ingestGuard, refuseAddress, type IngestGuardPorts } from './ingest-guard.ts';
 import { adminEventRoutes, type AdminEventsPorts } from './routes/admin-events.ts';
@@ -30,10 +31,12 @@ export interface AdminAccess {
   readonly tokens: TokenHashes;
   /** Counts failures per client address, apart from the public listener's. */
   readonly addresses: AddressLimiter;
+  /** Whether the database answers now; bounded in time. */
+  readonly isReachable: () => Promise<boolean>;
 }
 
 /** The admin listener. */
-export function administration(base: AppBase, { tokens, addresses }: AdminAccess, ports: AdminPorts): App {
+export function administration(base: AppBase, { tokens, addresses, isReachable }: AdminAccess, ports: AdminPorts): App {
   const routes = [
     ...adminNetworkRoutes(ports),
     ...adminKeyRoutes(ports),
@@ -44,6 +47,6 @@ export function administration(base: AppBase, { tokens, addresses }: AdminAccess
     ...base,
     tokens,
     failedAuthentication: (request) => refuseAddress(addresses, request, false),
-    routes,
+    routes: telling503(routes, isReachable),
   });
 }

@@ -14,7 +14,7 @@ import { readConfig, type GatewayConfig } from './config.ts';
 import { callersStore } from './data/callers-store.ts';
 import { retainEvents } from './data/event-retention.ts';
 import { eventsStore } from './data/events-store.ts';
-import { networksStore } from './data/networks-store.ts';
+import { holdNetwork, networksStore } from './data/networks-store.ts';
 import { pingEvents } from './data/ping-events.ts';
 import { openShared } from './data/shared-state.ts';
 import { answerWrite } from './domain/answer-write.ts';
@@ -124,11 +124,17 @@ function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, ledg
   const access = {
     tokens: config.adminTokenHashes,
     addresses: addressLimiter({ limits: shared.limits, listener: 'ingest-admin', now }),
+    isReachable: () =>
+      sql.ping(500).then(
+        () => true,
+        () => false,
+      ),
   };
   return administration(appBase, access, {
     networks: networksStore(prisma),
     openChannel: (network, channel) => ledger.openChannel(network, channel),
-    countLiveKeys: (networkId) => keys.countLive(networkId),
+    holdNetwork,
+    countLiveKeys: (networkId, transaction) => keys.countLive(networkId, transaction),
     keys,
     events: eventsStore(prisma, sql),
     ledger,

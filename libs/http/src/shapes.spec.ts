@@ -160,7 +160,7 @@ describe('a moment', () => {
 
   it('may be every one that JavaScript prints', () => {
     const dates = fc.date({
-      min: new Date('0000-01-01T00:00:00Z'),
+      min: new Date('0001-01-01T00:00:00Z'),
       max: new Date('9999-12-31T23:59:59.999Z'),
       noInvalidDate: true,
     });

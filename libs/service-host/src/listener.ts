@@ -41,6 +41,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const { app, host, port, tls } = options;
   const server =
     tls === undefined ? createServer(app.serverOptions) : createSecureServer({ ...app.serverOptions, ...tls });
+  // A client may say that it has sent everything and still wait for the answer.
+  Object.assign(server, { httpAllowHalfOpen: true });
   app.attachTo(server);
   const sockets = trackSockets(server, tls === undefined ? 'connection' : 'secureConnection');
   await new Promise<void>((resolve, reject) => {

@@ -3,6 +3,14 @@ import type { Limits } from '../domain/key-grants.ts';
 import type { Network, NetworkChange, NetworkStore } from '../domain/manage-networks.ts';
 import type { Network as NetworkRow, Prisma, PrismaClient } from '../generated/prisma/client.ts';
 
+const HOLD = 'SELECT 1 FROM ingest.networks WHERE network_id = $1';
+
+/** Whether there is such a network; if so it stays until the transaction ends. */
+export async function holdNetwork(sql: Sql, networkId: string): Promise<boolean> {
+  const rows = await sql.query({ text: `${HOLD} AND deleted_at IS NULL FOR SHARE`, values: [networkId] });
+  return rows.length > 0;
+}
+
 /** Networks in PostgreSQL. A deleted one keeps its row, so that its id is never given twice. */
 export function networksStore(prisma: PrismaClient): NetworkStore {
   return {
@@ -36,14 +44,17 @@ export function networksStore(prisma: PrismaClient): NetworkStore {
         return networkOf(row);
       });
     },
-    delete(networkId, at, also) {
+    delete(networkId, at, { isInUse, also }) {
       return prisma.$transaction(async (transaction) => {
-        const known = await transaction.network.findUnique({ where: { networkId } });
-        if (known === null) return 'missing';
+        const sql = sqlOf(transaction);
+        // Whoever mints a key holds this row too, so no key can come between the question and the answer.
+        const held = await sql.query({ text: `${HOLD} FOR UPDATE`, values: [networkId] });
+        if (held.length === 0) return 'missing';
+        if (await isInUse(sql)) return 'in use';
         const where = { networkId, deletedAt: null };
         const { count } = await transaction.network.updateMany({ where, data: { deletedAt: at } });
         if (count === 0) return 'already';
-        await also(sqlOf(transaction));
+        await also(sql);
         return 'deleted';
       });
     },

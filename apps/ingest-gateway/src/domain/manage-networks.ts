@@ -28,6 +28,12 @@ export interface Transaction {
 /** What is written together with a change that was made, or not at all: its audit event. */
 export type Also = (transaction: Transaction) => Promise<void>;
 
+/** What a deletion asks and writes in its own transaction. */
+export interface DeletionSteps {
+  readonly isInUse: (transaction: Transaction) => Promise<boolean>;
+  readonly also: Also;
+}
+
 export interface NetworkStore {
   /** Undefined when the id was ever given. */
   insert(network: NewNetwork, also: Also): Promise<Network | undefined>;
@@ -35,7 +41,8 @@ export interface NetworkStore {
   /** By id, behind `after` ('' from the first). */
   list(page: { limit: number; after: string }): Promise<Network[]>;
   update(networkId: string, change: NetworkChange, also: Also): Promise<Network | undefined>;
-  delete(networkId: string, at: Date, also: Also): Promise<'deleted' | 'already' | 'missing'>;
+  /** `isInUse` is asked while nobody can mint a key; a network in use is left as it is. */
+  delete(networkId: string, at: Date, steps: DeletionSteps): Promise<'deleted' | 'already' | 'missing' | 'in use'>;
 }
 
 /** What managing a network needs besides its store. */
@@ -43,7 +50,7 @@ export interface NetworkPorts {
   readonly networks: NetworkStore;
   /** Makes the head of a channel in the ledger; again: nothing happens. */
   openChannel(network: string, channel: string): Promise<void>;
-  countLiveKeys(networkId: string): Promise<number>;
+  countLiveKeys(networkId: string, transaction: Transaction): Promise<number>;
   readonly now: () => number;
 }
 
@@ -80,10 +87,9 @@ export async function findNetwork(networks: NetworkStore, networkId: string): Pr
  * @throws AppError NOT_FOUND when it was never made, IN_USE while it has live keys.
  */
 export async function deleteNetwork(ports: NetworkPorts, networkId: string, also: Also): Promise<void> {
-  if ((await ports.countLiveKeys(networkId)) > 0) {
-    throw new AppError('IN_USE', 'The network has live keys; revoke them first.');
-  }
-  const outcome = await ports.networks.delete(networkId, new Date(ports.now()), also);
+  const isInUse = async (transaction: Transaction) => (await ports.countLiveKeys(networkId, transaction)) > 0;
+  const outcome = await ports.networks.delete(networkId, new Date(ports.now()), { isInUse, also });
+  if (outcome === 'in use') throw new AppError('IN_USE', 'The network has live keys; revoke them first.');
   if (outcome === 'missing') throw noNetwork();
 }
 

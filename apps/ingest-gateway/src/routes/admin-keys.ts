@@ -58,6 +58,8 @@ const KeyRow = Type.Object({ id: Text, ...keyMembers, revokedAt: OrNull(Time), l
 
 export interface AdminKeysPorts {
   readonly networks: NetworkStore;
+  /** Whether there is such a network; if so it stays until the transaction ends. */
+  readonly holdNetwork: (sql: Sql, networkId: string) => Promise<boolean>;
   readonly keys: ApiKeys<KeyGrants>;
   readonly cursors: CursorCodec;
   /** A key and its audit event are written together or not at all. */
@@ -86,7 +88,6 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
       const { body } = context;
       checkBurst(body.limits ?? null, ports.maxBatchRecords);
       const expiresAt = expiryOf(body.expiresAt, ports.now());
-      await findNetwork(ports.networks, networkId);
       const { label, replaces, overlapSeconds } = body;
       const key = {
         ownerId: networkId,
@@ -97,6 +98,7 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
         ...(overlapSeconds === undefined ? {} : { overlapSeconds }),
       };
       const { rawKey, ...row } = await ports.inTransaction(async (sql) => {
+        if (!(await ports.holdNetwork(sql, networkId))) throw new AppError('NOT_FOUND', 'There is no such network.');
         const minted = await ports.keys.mint(key, sql);
         await ports.auditChange(context, { action: 'key.mint', resource: 'key', resourceId: minted.id }, sql);
         return minted;
