@@ -1,3 +1,4 @@
+import { NODE_OPTIONS } from '@sealgate/service-host';
 import { findingRow, type Finding } from './targets.ts';
 import type { BenchOptions } from './bench-options.ts';
 import type { Machine } from './machine.ts';
@@ -29,10 +30,8 @@ export interface RunFacts {
 
 /** The whole run as Markdown, which reads well on a terminal too. */
 export function renderReport({ machine, settings, options }: RunFacts, sections: readonly SectionReport[]): string {
-  const parts = ['# What was measured', ...machineLines(machine, settings)];
-  const { quick, nodeOptions } = options;
-  if (nodeOptions !== undefined) parts.push(`The gateway ran with \`node ${nodeOptions}\`.`);
-  if (quick) parts.push('Made with `--quick`: it shows that everything runs, not how fast it is.');
+  const parts = ['# What was measured', machineLines({ machine, settings, options })];
+  if (options.quick) parts.push('Made with `--quick`: it shows that everything runs, not how fast it is.');
   for (const section of sections) parts.push(...renderSection(section));
   const findings = sections.flatMap((section) => section.findings);
   if (findings.length > 0) {
@@ -42,16 +41,15 @@ export function renderReport({ machine, settings, options }: RunFacts, sections:
   return `${parts.join('\n\n')}\n`;
 }
 
-function machineLines(machine: Machine, settings: RunFacts['settings']): string[] {
+function machineLines({ machine, settings, options }: RunFacts): string {
   const { cpu, cores, memoryGib, system, node, date, commit, syncMs } = machine;
   const shown = Object.entries(settings).map(([name, value]) => `${name} ${value}`);
+  const nodeOptions = [...NODE_OPTIONS, ...(options.nodeOptions === undefined ? [] : [options.nodeOptions])];
   return [
-    [
-      `- Machine: ${cpu}, ${cores} cores, ${memoryGib} GiB, ${system}; a synced 8 KiB write takes ${syncMs.toFixed(2)} ms`,
-      `- Node ${node}, ${date}, commit ${commit}`,
-      `- PostgreSQL: ${shown.join(', ')}`,
-    ].join('\n'),
-  ];
+    `- Machine: ${cpu}, ${cores} cores, ${memoryGib} GiB, ${system}; a synced 8 KiB write takes ${syncMs.toFixed(2)} ms`,
+    `- Node ${node}, ${date}, commit ${commit}; the gateway is started with \`${nodeOptions.join(' ')}\``,
+    `- PostgreSQL: ${shown.join(', ')}`,
+  ].join('\n');
 }
 
 function renderSection({ title, tables, notes, withheld }: SectionReport): string[] {

@@ -37,6 +37,7 @@ function fakeLedger(answers: (UnitResult | Error)[] = []): LedgerAppender & { un
   const units: AppendUnit[] = [];
   return {
     units,
+    findConflict: async () => undefined,
     async append(unit) {
       units.push(unit);
       const answer = answers[units.length - 1];
@@ -130,6 +131,7 @@ describe('writing records', () => {
   it('says unknown, not failed, when the ledger is lost after the first of several transactions', async () => {
     const first = fakeLedger();
     const ledger: LedgerAppender = {
+      ...first,
       append: (unit) =>
         unit.channel === 'acme.a' ? first.append(unit) : Promise.reject(new LedgerUnavailableError('gone')),
     };
@@ -137,6 +139,19 @@ describe('writing records', () => {
       code: 'OUTCOME_UNKNOWN',
       members: { eventId: 'evt_1', transactionIds: ['tx-acme.a'] },
     });
+  });
+
+  it('writes nothing to any channel when one of several conflicts', async () => {
+    const ledger = {
+      ...fakeLedger(),
+      findConflict: async ({ channel }: AppendUnit) => (channel === 'acme.b' ? 'x' : undefined),
+    };
+    await expect(
+      writeRecords(ledger, order([submitted({ id: 'x', targetChannels: ['a', 'b'] })])),
+    ).rejects.toMatchObject({
+      code: 'RECORD_CONFLICT',
+    });
+    expect(ledger.units).toEqual([]);
   });
 
   it('lets a bug be a bug', async () => {

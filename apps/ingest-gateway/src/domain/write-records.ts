@@ -61,17 +61,34 @@ export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): P
   const { eventId, keyId, requestId } = order;
   const ours: UnitNote = { eventId, keyId, requestId, strippedFields, types, units: channels.length };
   const ourNote = writeNote(ours);
+  const units = channels.map((channel, position) => {
+    const its = channels.length === 1 ? records : records.filter((record) => record.channels.includes(channel));
+    return unitOf(order, channel, { note: ourNote, first: position === 0, records: its });
+  });
+  if (units.length > 1) await refuseConflicts(ledger, units);
   let note = ourNote;
   const done: Appended[] = [];
-  for (const channel of channels) {
-    const its = channels.length === 1 ? records : records.filter((record) => record.channels.includes(channel));
-    const unit = unitOf(order, channel, { note, first: done.length === 0, records: its });
-    const result = await append(ledger, unit, { done, note });
+  for (const unit of units) {
+    const result = await append(ledger, { ...unit, note }, { done, note });
     done.push(result);
     // What a replay began goes on under its own event, so that one request has one.
     note = result.note;
   }
   return outcomeOf({ records, channels, note: note === ourNote ? ours : readNote(note) }, done);
+}
+
+/** A request of several transactions is refused for a conflict in any of them before the first is written. */
+async function refuseConflicts(ledger: LedgerAppender, units: readonly AppendUnit[]): Promise<void> {
+  for (const unit of units) {
+    const id = await ledger.findConflict(unit).catch((error: unknown) => {
+      throw refusalOf(error, { done: [], note: unit.note });
+    });
+    if (id !== undefined) throw conflict();
+  }
+}
+
+function conflict(): AppError {
+  return new AppError('RECORD_CONFLICT', 'An id of the request holds other content already.');
 }
 
 /** The channels of a request in name order. */
@@ -132,7 +149,8 @@ async function append(
     throw new AppError('IDEMPOTENCY_KEY_REUSED', 'The Idempotency-Key was used before with another request.');
   }
   if (result.outcome === 'conflict') {
-    throw new AppError('RECORD_CONFLICT', 'An id of the request holds other content already.');
+    // Lost to another request after a transaction of this one was written: what is known is not "nothing was written".
+    throw done.length === 0 ? conflict() : refusalOf(new OutcomeUnknownError(''), { done, note });
   }
   return result;
 }
@@ -140,9 +158,10 @@ async function append(
 const RETRY_AFTER_SECONDS = 1;
 
 function refusalOf(error: unknown, { done, note }: { done: readonly Appended[]; note: string }): unknown {
-  const sent = error instanceof OutcomeUnknownError ? [error.transactionId] : [];
+  const isUnknown = error instanceof OutcomeUnknownError;
+  const sent = isUnknown && error.transactionId !== '' ? [error.transactionId] : [];
   const isOutage = error instanceof LedgerUnavailableError || error instanceof LedgerOverloadedError;
-  if (sent.length > 0 || (isOutage && done.length > 0)) {
+  if (isUnknown || (isOutage && done.length > 0)) {
     const { eventId } = readNote(note);
     const transactionIds = [...done.map(({ transactionId }) => transactionId), ...sent];
     const detail =

@@ -182,6 +182,20 @@ BEGIN
       FROM unnest(outcomes) WITH ORDINALITY o (outcome, ordinal) ORDER BY o.ordinal;
 END $$;
 
+-- The first of these ids that holds other content; null when none does. It promises nothing about the next moment.
+CREATE FUNCTION conflict_v1(of_channel text, ids text[], types text[], owners text[], datas text[], extras text[]) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
+  SELECT r.id
+    FROM channels c
+    JOIN unnest(ids, types, owners, datas, extras) WITH ORDINALITY r (id, type, owner, data, extra, ordinal) ON true
+    JOIN record_ids i ON i.channel_id = c.channel_id AND i.id = r.id
+    JOIN records o ON o.channel_id = c.channel_id AND o.idx = i.idx
+   WHERE c.channel = of_channel
+     AND (o.type <> r.type OR o.owner IS DISTINCT FROM r.owner OR o.data IS DISTINCT FROM r.data
+          OR o.extra IS DISTINCT FROM r.extra)
+   ORDER BY r.ordinal LIMIT 1
+$$;
+
 CREATE FUNCTION ensure_next_partition(size bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
 BEGIN
@@ -209,4 +223,4 @@ $$;
 
 -- Down Migration
 
-DROP FUNCTION append_v1, ensure_next_partition, receipts_detail, claim_detail;
+DROP FUNCTION append_v1, conflict_v1, ensure_next_partition, receipts_detail, claim_detail;

@@ -1,9 +1,18 @@
-import type { AuditReport, Ledger, LedgerHealth, RecordQuery, StoredRecord, UnitResult } from '@sealgate/ledger-port';
+import type {
+  AppendUnit,
+  AuditReport,
+  Ledger,
+  LedgerHealth,
+  RecordQuery,
+  StoredRecord,
+  UnitResult,
+} from '@sealgate/ledger-port';
 import type { NoteVerifier } from '@sealgate/merkle';
 import type { Database } from '@sealgate/storage';
 import { appendGroup } from './append-group.ts';
 import { AppendQueue, type AppendQueueLimits } from './append-queue.ts';
 import { auditChannel } from './audit-channel.ts';
+import { textArray } from './binary-array.ts';
 import { readLedger } from './database-problem.ts';
 import type { Integrator } from './integrator.ts';
 import { prepareUnit } from './prepared-unit.ts';
@@ -102,6 +111,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     // prepared-unit.ts hashes, append-queue.ts groups, append-group.ts sends append-statement.ts, and
     // migrations/0002_append.sql writes.
     append: (unit) => queue.add(prepareUnit(unit, now(), random)),
+    findConflict: (unit) => findConflict(sql, unit),
     drain: () => queue.drained(),
     async openChannel(network, channel) {
       await readLedger(
@@ -139,6 +149,26 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     },
     health: () => healthOf(sql, integrator),
   };
+}
+
+async function findConflict(sql: Database, { channel, records }: AppendUnit): Promise<string | undefined> {
+  const [row] = await readLedger<{ id: string | null }>(
+    sql,
+    {
+      name: 'ledger conflict',
+      text: 'SELECT ledger.conflict_v1($1, $2, $3, $4, $5, $6) AS id',
+      values: [
+        channel,
+        textArray(records.map(({ id }) => id)),
+        textArray(records.map(({ type }) => type)),
+        textArray(records.map(({ owner }) => owner)),
+        textArray(records.map(({ data }) => data)),
+        textArray(records.map(({ extra }) => extra)),
+      ],
+    },
+    READ_WITHIN_MS,
+  );
+  return row?.id ?? undefined;
 }
 
 async function queryRecords(sql: Database, { channel, type, afterId, limit }: RecordQuery): Promise<StoredRecord[]> {

@@ -111,6 +111,15 @@ export function describeLedger(name: string, { ledger, newChannel }: LedgerUnder
       expect(await ledger().read(place.channel, 'new')).toBeUndefined();
     });
 
+    it('finds a conflict without writing', async () => {
+      const place = newChannel();
+      await ledger().append(unit(place, [record('a')]));
+      expect(await ledger().findConflict(unit(place, [record('b'), record('a', { data: '{"n":2}' })]))).toBe('a');
+      expect(await ledger().findConflict(unit(place, [record('b'), record('a')]))).toBeUndefined();
+      expect(await ledger().findConflict(unit(newChannel(), [record('a', { type: 'other' })]))).toBeUndefined();
+      expect(await ledger().read(place.channel, 'b')).toBeUndefined();
+    });
+
     it('keeps what JSON can say: U+0000, every plane, numbers as they were', async () => {
       const place = newChannel();
       const data = '{"":"\\u0000","num":1e+21,"😀":"\\u001f\\u007f\u2028"}';

@@ -51,6 +51,11 @@ export interface LedgerAppender {
    * - OutcomeUnknownError: it may have been; the driver goes on settling it by sending the same bytes again.
    */
   append(unit: AppendUnit): Promise<UnitResult>;
+  /**
+   * The id of a unit that holds other content now, or undefined; writes nothing. For a request of several units, which
+   * is to be refused before the first of them is written.
+   */
+  findConflict(unit: AppendUnit): Promise<string | undefined>;
 }
 
 /** `problem` null means healthy. */
