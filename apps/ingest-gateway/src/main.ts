@@ -14,6 +14,7 @@ import { readConfig, type GatewayConfig } from './config.ts';
 import { callersStore } from './data/callers-store.ts';
 import { retainEvents } from './data/event-retention.ts';
 import { eventsStore } from './data/events-store.ts';
+import { writeLateEvent } from './data/late-events.ts';
 import { holdNetwork, networksStore } from './data/networks-store.ts';
 import { pingEvents } from './data/ping-events.ts';
 import { openShared } from './data/shared-state.ts';
@@ -66,7 +67,10 @@ async function openParts({ config, now, newId, log, metrics, counters }: Basics,
     log,
     metrics,
     own,
-    onResult: (result) => counters.settled(result),
+    onResult: (result, { unit, isLate }) => {
+      counters.settled(result);
+      if (isLate) writeLateEvent(sql, unit, result, Math.floor(now())).catch(() => log.warn('late_event_lost'));
+    },
   });
   const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'ingest_', now, newId });
   const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now });

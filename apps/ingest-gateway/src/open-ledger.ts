@@ -4,8 +4,8 @@ import {
   LedgerCorruptError,
   savedCheckpoints,
   type EmbeddedLedger,
+  type OnResult,
 } from '@sealgate/ledger-embedded';
-import type { UnitResult } from '@sealgate/ledger-port';
 import { noteSigner, noteVerifier } from '@sealgate/merkle';
 import type { Log, Metrics } from '@sealgate/observability';
 import { StartError, type Own } from '@sealgate/service-host';
@@ -20,7 +20,7 @@ export interface OpenLedgerOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly own: Own;
-  readonly onResult: (result: UnitResult) => void;
+  readonly onResult: OnResult;
 }
 
 const LEAVES_AT_ONCE = 65_536;

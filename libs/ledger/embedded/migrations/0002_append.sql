@@ -211,7 +211,9 @@ LANGUAGE sql STABLE SET search_path = ledger, pg_temp AS $$
     SELECT json_agg(json_build_object('id', r.id, 'index', r.idx, 'transactionId', encode(r.transaction_id, 'hex'),
                                       'leafHash', encode(r.leaf_hash, 'hex')) ORDER BY i.ordinal)
       FROM unnest(at_indexes) WITH ORDINALITY i (idx, ordinal)
-      JOIN records r ON r.channel_id = of_channel AND r.idx = i.idx))
+           -- Held apart, so that a plan made while the table was empty still looks up record by record.
+           CROSS JOIN LATERAL (SELECT o.id, o.idx, o.transaction_id, o.leaf_hash FROM records o
+                                WHERE o.channel_id = of_channel AND o.idx = i.idx OFFSET 0) r))
 $$;
 
 CREATE FUNCTION claim_detail(of_claim bytea) RETURNS json

@@ -47,7 +47,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
             FROM unnest(coalesce(k.indexes, ARRAY(SELECT generate_series(k.first_index,
                                                     k.first_index + k.record_count - 1))))
                  WITH ORDINALITY w (idx, ordinal)
-            JOIN records r ON r.channel_id = k.channel_id AND r.idx = w.idx)
+                 CROSS JOIN LATERAL (SELECT o.id FROM records o
+                                      WHERE o.channel_id = k.channel_id AND o.idx = w.idx OFFSET 0) r)
     FROM (SELECT l.* FROM claims l JOIN channels c USING (channel_id)
            WHERE c.channel = of_channel AND l.claim > after_claim ORDER BY l.claim LIMIT at_most) k
    ORDER BY k.claim

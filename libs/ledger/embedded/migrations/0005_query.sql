@@ -48,7 +48,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
     JOIN LATERAL (SELECT t.id, t.idx FROM record_types t
                    WHERE t.channel_id = c.channel_id AND t.type = of_type AND t.id > after_id
                    ORDER BY t.id LIMIT at_most) t ON true
-    JOIN records r ON r.channel_id = c.channel_id AND r.idx = t.idx
+    CROSS JOIN LATERAL (SELECT o.* FROM records o WHERE o.channel_id = c.channel_id AND o.idx = t.idx OFFSET 0) r
    WHERE c.channel = of_channel
    ORDER BY r.id
 $$;

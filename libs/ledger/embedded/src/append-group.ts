@@ -1,8 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { LedgerUnavailableError, OutcomeUnknownError, type UnitResult } from '@sealgate/ledger-port';
+import { LedgerUnavailableError, OutcomeUnknownError, type AppendUnit, type UnitResult } from '@sealgate/ledger-port';
 import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
 import type { WaitingUnit } from './append-queue.ts';
 import { appendStatement, resultOf, type AppendRow } from './append-statement.ts';
+
+/** Told every outcome once. `isLate`: its caller was answered "unknown" before it came. */
+export type OnResult = (result: UnitResult, of: { readonly unit: AppendUnit; readonly isLate: boolean }) => void;
 
 export interface AppendGroupOptions {
   readonly sql: Sql;
@@ -14,8 +17,7 @@ export interface AppendGroupOptions {
   readonly settleWithinMs: number;
   readonly now: () => number;
   readonly onUnexpected: (error: unknown) => void;
-  /** Told every outcome once, also of units whose callers were answered "unknown" before it came. */
-  readonly onResult: (result: UnitResult) => void;
+  readonly onResult: OnResult;
 }
 
 const FIRST_PAUSE_MS = 10;
@@ -61,9 +63,9 @@ async function sendGroup(options: AppendGroupOptions, units: readonly WaitingUni
   try {
     const rows = await options.sql.query<AppendRow>(statement, { deadlineMs: options.callWithinMs });
     units.forEach((unit, position) => {
-      unit.settled = true;
       const result = resultOf(unit.prepared, rows[position]!);
-      options.onResult(result);
+      options.onResult(result, { unit: unit.prepared.unit, isLate: unit.settled });
+      unit.settled = true;
       unit.resolve(result);
     });
     return undefined;

@@ -1,15 +1,7 @@
-import type {
-  AppendUnit,
-  AuditReport,
-  Ledger,
-  LedgerHealth,
-  RecordQuery,
-  StoredRecord,
-  UnitResult,
-} from '@sealgate/ledger-port';
+import type { AppendUnit, AuditReport, Ledger, LedgerHealth, RecordQuery, StoredRecord } from '@sealgate/ledger-port';
 import type { NoteVerifier } from '@sealgate/merkle';
 import type { Database } from '@sealgate/storage';
-import { appendGroup } from './append-group.ts';
+import { appendGroup, type OnResult } from './append-group.ts';
 import { AppendQueue, type AppendQueueLimits } from './append-queue.ts';
 import { auditChannel } from './audit-channel.ts';
 import { textArray } from './binary-array.ts';
@@ -34,8 +26,7 @@ export interface EmbeddedLedgerOptions {
   readonly callWithinMs?: number;
   readonly now: () => number;
   readonly onUnexpected?: (error: unknown) => void;
-  /** Told every outcome once, also of units whose callers were answered "unknown" before it came. */
-  readonly onResult?: (result: UnitResult) => void;
+  readonly onResult?: OnResult;
 }
 
 export interface ChannelState {

@@ -1,3 +1,4 @@
+export type { OnResult } from './append-group.ts';
 export { APPEND_LIMITS, embeddedLedger } from './embedded-ledger.ts';
 export type { ChannelState, EmbeddedLedger, EmbeddedLedgerOptions } from './embedded-ledger.ts';
 export type { AppendQueueLimits } from './append-queue.ts';
