@@ -107,7 +107,6 @@ function publicAppOf(
   return publicApp(appBase, guard, {
     answerWrite: answerWrite({
       ledger,
-      copies: shared.copies,
       inFlight: new InFlight({ startTimer }),
       fingerprints: serverSecrets.derive('ingest fingerprints'),
       recordIds: serverSecrets.derive('ingest record ids'),

@@ -11,9 +11,9 @@ async function main(): Promise<number> {
   const stack = releaseStack();
   const interruption = new AbortController();
   const tell = (line: string): void => void process.stderr.write(`${line}\n`);
-  const interrupt = (): void => {
+  const interrupt = (signal: NodeJS.Signals): void => {
     if (interruption.signal.aborted) return;
-    tell('Stopping');
+    tell(`Stopping: ${signal}`);
     interruption.abort();
     void stack.releaseAll(); // What waits for a server fails at once; what is left is released below.
   };

@@ -1,12 +1,9 @@
 import type { Log, Metrics } from '@sealgate/observability';
 import { memoryLimits, redisLimits, sharedLimits, type SharedLimits } from '@sealgate/rate-limits';
 import { openRedis } from '@sealgate/storage';
-import type { AnswerCopies } from '../domain/answer-write.ts';
-import { answerCopies, noCopies } from './answer-copies.ts';
 
 export interface SharedState {
   readonly limits: SharedLimits;
-  readonly copies: AnswerCopies;
   close(): Promise<void>;
 }
 
@@ -22,7 +19,10 @@ export interface SharedStateOptions {
 const CONNECT_WITHIN_MS = 1000;
 const COMMAND_WITHIN_MS = 150;
 
-/** What replicas share through Redis: limits and copies of answers. Losing it costs time and nothing else. */
+/**
+ * What replicas share through Redis: limits. Losing it loses nothing else. Answers are not copied there: the ledger gives
+ * a repeated request its answer from the claim, and a copy would cost every request to save time to a few.
+ */
 export function openShared({ url, replicas, now, log, metrics }: SharedStateOptions): SharedState {
   const gauge = metrics.gauge({
     name: 'limits_shared',
@@ -33,7 +33,7 @@ export function openShared({ url, replicas, now, log, metrics }: SharedStateOpti
   const onStateChange = (state: SharedLimits['state']) => gauge.set({}, state === 'shared' ? 1 : 0);
   if (url === undefined) {
     const limits = sharedLimits({ local, now, log, onStateChange });
-    return { limits, copies: noCopies, close: async () => limits.close() };
+    return { limits, close: async () => limits.close() };
   }
   const redis = openRedis({
     url,
@@ -52,7 +52,6 @@ export function openShared({ url, replicas, now, log, metrics }: SharedStateOpti
   });
   return {
     limits,
-    copies: answerCopies({ redis: redis.client, isReady: () => redis.state === 'ready' && limits.state === 'shared' }),
     async close() {
       limits.close();
       await redis.close();

@@ -1,4 +1,3 @@
-import { AppError } from '@sealgate/errors';
 import type { KeyedHasher } from '@sealgate/auth';
 import { claimOf, parseIdempotencyKey, type Claim, type InFlight } from '@sealgate/idempotency';
 import type { LedgerAppender } from '@sealgate/ledger-port';
@@ -7,19 +6,6 @@ import type { SubmittedRecord } from './parse-record.ts';
 import { derivedIds, type RecordIds } from './record-ids.ts';
 import { renderAnswer } from './render-answer.ts';
 import { writeRecords } from './write-records.ts';
-
-/** Copies of answers, so that a repeated request need not reach the ledger. Never proof that there was no first one. */
-export interface AnswerCopies {
-  /** Undefined: not known here. Cannot hang and does not reject. */
-  find(claim: Buffer): Promise<AnswerCopy | undefined>;
-  /** Returns at once. */
-  keep(claim: Buffer, copy: AnswerCopy): void;
-}
-
-export interface AnswerCopy {
-  readonly fingerprint: string;
-  readonly body: string;
-}
 
 export interface WriteRequest {
   readonly caller: IngestCaller;
@@ -43,7 +29,6 @@ export type AnswerWrite = (request: WriteRequest) => Promise<Answer>;
 
 export interface AnswerWritePorts {
   readonly ledger: LedgerAppender;
-  readonly copies: AnswerCopies;
   readonly inFlight: InFlight<Answer>;
   /** Makes fingerprints. */
   readonly fingerprints: KeyedHasher;
@@ -59,18 +44,14 @@ export interface AnswerWritePorts {
 /**
  * Answers one write: limits, then idempotency, then the ledger.
  * With a key the same request is answered the same, whoever asks the ledger first and whatever was lost meanwhile: the
- * claim is a row in the transaction of the records. What is kept here in memory and in the copies only saves time.
+ * claim is a row in the transaction of the records. What runs in this process is remembered to save time, and no more.
  */
 export function answerWrite(ports: AnswerWritePorts): AnswerWrite {
   return async (request) => {
     const key = parseIdempotencyKey(request.idempotencyKeys);
     const claim = key === undefined ? undefined : claimFor(ports, request, key);
-    const copy = claim === undefined ? undefined : ports.copies.find(claim.claim);
     await request.charge();
-    const answer =
-      claim === undefined
-        ? await write(ports, request, undefined)
-        : await once(ports, request, { claim, copy: await copy });
+    const answer = claim === undefined ? await write(ports, request, undefined) : await once(ports, request, claim);
     ports.onAnswer(answer, request);
     return answer;
   };
@@ -87,15 +68,7 @@ function claimFor(ports: AnswerWritePorts, { caller, path, rawBody }: WriteReque
   return { ...claim, seed: ports.recordIds.hash(...scope, key).digest };
 }
 
-async function once(
-  ports: AnswerWritePorts,
-  request: WriteRequest,
-  { claim, copy }: { claim: KeyedClaim; copy: AnswerCopy | undefined },
-): Promise<Answer> {
-  if (copy !== undefined) {
-    if (claim.acceptable.includes(copy.fingerprint)) return { body: copy.body, replayed: true };
-    throw new AppError('IDEMPOTENCY_KEY_REUSED', 'The Idempotency-Key was used before with another request.');
-  }
+async function once(ports: AnswerWritePorts, request: WriteRequest, claim: KeyedClaim): Promise<Answer> {
   const name = claim.claim.toString('latin1');
   const { value, joined } = await ports.inFlight.run(name, claim.fingerprint, () => write(ports, request, claim));
   return joined ? { body: value.body, replayed: true } : value;
@@ -113,7 +86,5 @@ async function write(ports: AnswerWritePorts, request: WriteRequest, claim: Keye
     ids: claim === undefined ? ports.freshIds : derivedIds(claim.seed),
     claim,
   });
-  const body = renderAnswer(outcome);
-  if (claim !== undefined) ports.copies.keep(claim.claim, { fingerprint: claim.fingerprint, body });
-  return { body, replayed: outcome.replayed };
+  return { body: renderAnswer(outcome), replayed: outcome.replayed };
 }
