@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
 import { auditTrail } from '@sealgate/audit';
@@ -117,6 +118,7 @@ function publicAppOf(
     recordPing,
     maxBatchRecords,
     bodyMaxBytes,
+    nextTurn: () => nextTurn(),
     onRefusal: counters.refused,
   });
 }

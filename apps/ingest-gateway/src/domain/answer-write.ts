@@ -16,6 +16,8 @@ export interface WriteRequest {
   readonly path: string;
   /** The bytes of the body after its content encoding was undone. */
   readonly rawBody: Buffer;
+  /** Lets others have a turn between the steps of a large request; undefined for a small one. */
+  readonly pause: (() => Promise<void>) | undefined;
   /** Takes the cost from the limits; rejects with RATE_LIMITED. */
   charge(): Promise<void>;
 }
@@ -85,6 +87,7 @@ async function write(ports: AnswerWritePorts, request: WriteRequest, claim: Keye
     records,
     ids: claim === undefined ? ports.freshIds : derivedIds(claim.seed),
     claim,
+    pause: request.pause,
   });
   return { body: renderAnswer(outcome), replayed: outcome.replayed };
 }

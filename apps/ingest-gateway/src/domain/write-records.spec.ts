@@ -29,6 +29,7 @@ const order = (records: SubmittedRecord[], more: Partial<WriteOrder> = {}): Writ
   records,
   ids: (position) => `made-${position}`,
   claim: undefined,
+  pause: undefined,
   ...more,
 });
 

@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import { canonical, sha256 } from '@sealgate/json';
+import { canonical, sha256, type JsonValue } from '@sealgate/json';
 import {
   channelOf,
   LedgerOverloadedError,
@@ -28,6 +28,8 @@ export interface WriteOrder {
   readonly records: readonly SubmittedRecord[];
   readonly ids: RecordIds;
   readonly claim: UnitClaim | undefined;
+  /** Lets others have a turn between the steps of a large request; undefined for a small one. */
+  readonly pause: (() => Promise<void>) | undefined;
 }
 
 /** What the sender is told. `records` is in record order, then by channel. */
@@ -55,7 +57,11 @@ type Appended = Extract<UnitResult, { records: unknown }>;
  * OUTCOME_UNKNOWN, with `eventId` and `transactionIds`: something may have been, and the same request completes it.
  */
 export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): Promise<WriteOutcome> {
-  const { records, strippedFields } = nameRecords(order);
+  const stripped = order.records.map(strip);
+  if (order.pause !== undefined) await order.pause();
+  const records = nameRecords(order, stripped);
+  const strippedFields = stripped.reduce((sum, { removed }) => sum + removed, 0);
+  if (order.pause !== undefined) await order.pause();
   const channels = channelsOf(records);
   const types = [...new Set(records.map((record) => record.type))];
   const { eventId, keyId, requestId } = order;
@@ -98,24 +104,32 @@ function channelsOf(records: readonly NamedRecord[]): string[] {
   return [...channels].sort();
 }
 
-function nameRecords(order: WriteOrder): { records: NamedRecord[]; strippedFields: number } {
-  let strippedFields = 0;
+interface StrippedContent {
+  readonly data: JsonValue;
+  readonly extra: { [member: string]: JsonValue } | undefined;
+  readonly removed: number;
+}
+
+function strip({ data, extra }: SubmittedRecord): StrippedContent {
+  const kept = stripSensitive(data);
+  const beside = extra === null ? undefined : stripSensitive(extra);
+  return { data: kept.value, extra: beside?.value, removed: kept.removed + (beside?.removed ?? 0) };
+}
+
+function nameRecords(order: WriteOrder, stripped: readonly StrippedContent[]): NamedRecord[] {
   const byDefault = order.channels.slice(0, 1);
-  const records = order.records.map((record, position): NamedRecord => {
-    const data = stripSensitive(record.data);
-    const extra = record.extra === null ? undefined : stripSensitive(record.extra);
-    strippedFields += data.removed + (extra?.removed ?? 0);
-    const kept = extra === undefined || Object.keys(extra.value).length === 0 ? null : canonical(extra.value);
+  return order.records.map((record, position): NamedRecord => {
+    const { data, extra } = stripped[position]!;
+    const hasExtra = extra !== undefined && Object.keys(extra).length > 0;
     return {
       id: record.id ?? order.ids(position),
       type: record.type,
       owner: record.owner,
-      data: canonical(data.value),
-      extra: kept,
+      data: canonical(data),
+      extra: hasExtra ? canonical(extra) : null,
       channels: record.targetChannels ?? byDefault,
     };
   });
-  return { records, strippedFields };
 }
 
 function unitOf(

@@ -47,6 +47,8 @@ export interface IngestPorts {
   readonly recordPing: (caller: IngestCaller, requestId: string) => string;
   readonly maxBatchRecords: number;
   readonly bodyMaxBytes: number;
+  /** Resolves in a later turn of the event loop. */
+  readonly nextTurn: () => Promise<void>;
   /** Told the code of every refusal on the path. */
   readonly onRefusal: (code: ErrorCode) => void;
 }
@@ -92,6 +94,9 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
     },
     async handler(context) {
       const { caller, requestId } = context;
+      // A large body takes its time in several turns of the event loop: parsed in the last, looked at in this one.
+      const isLarge = context.rawBody.length > LARGE_BODY_BYTES;
+      if (isLarge) await ports.nextTurn();
       const submission = parseSubmission(context.body, caller.grants, ports.maxBatchRecords);
       if (submission.kind === 'ping') {
         context.permit('ingest:ping');
@@ -109,6 +114,7 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
         idempotencyKeys: context.idempotency.keys,
         path: context.path,
         rawBody: context.rawBody,
+        pause: isLarge ? ports.nextTurn : undefined,
         charge: () => context.charge(Math.max(1, records.length)),
       });
       context.note({ records: records.length });
@@ -117,6 +123,9 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
   });
   return [ingest];
 }
+
+/** From here on a body is worth more than one turn of the event loop. */
+const LARGE_BODY_BYTES = 131_072;
 
 const REPLAYED = { 'Idempotent-Replayed': 'true' };
 

@@ -60,8 +60,11 @@ export async function auditChannel(
   const size = Number(counts.size);
   try {
     const checkpoint = checkedCheckpoint(options, channel, counts);
+    // Beside the walk, because it is the database's work while the walk is ours; what the walk finds is told first.
+    const beside = checkBeside(options, channel, counts, checkpoint);
+    beside.catch(() => undefined);
     await new Walk(options, channel, counts, checkpoint).run(signal);
-    await checkBeside(options, channel, counts, checkpoint);
+    await beside;
     return { ok: true, size, firstBadRecordId: null, problem: null };
   } catch (error) {
     if (!(error instanceof Finding)) throw error;
