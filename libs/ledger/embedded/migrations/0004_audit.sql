@@ -40,10 +40,10 @@ END $$;
 -- The claims of a channel in order of claim, with the ids of the records they point at.
 CREATE FUNCTION audit_claims_v1(of_channel text, after_claim bytea, at_most integer)
 RETURNS TABLE (claim bytea, fingerprint text, transaction_id bytea, nonce bytea, note text, record_count integer,
-               ids text[])
+               ids json)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
   SELECT k.claim, k.fingerprint, k.transaction_id, k.nonce, k.note, k.record_count,
-         (SELECT array_agg(r.id ORDER BY w.ordinal)
+         (SELECT json_agg(r.id ORDER BY w.ordinal)
             FROM unnest(coalesce(k.indexes, ARRAY(SELECT generate_series(k.first_index,
                                                     k.first_index + k.record_count - 1))))
                  WITH ORDINALITY w (idx, ordinal)
