@@ -155,6 +155,16 @@ describe('writing records', () => {
     expect(ledger.units).toEqual([]);
   });
 
+  it("asks for conflicts under the request's own claim, so that a repeat is answered and not refused", async () => {
+    const asked: (Buffer | undefined)[] = [];
+    const findConflict = async (unit: AppendUnit) => void asked.push(unit.claim?.claim);
+    await writeRecords(
+      { ...fakeLedger(), findConflict },
+      order([submitted({ targetChannels: ['a', 'b'] })], { claim }),
+    );
+    expect(asked).toEqual([claim.claim, claim.claim]);
+  });
+
   it('lets a bug be a bug', async () => {
     const bug = new TypeError('x is not a function');
     await expect(writeRecords(fakeLedger([bug]), order([submitted()]))).rejects.toBe(bug);

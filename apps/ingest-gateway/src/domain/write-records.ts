@@ -75,7 +75,7 @@ export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): P
   let note = ourNote;
   const done: Appended[] = [];
   for (const unit of units) {
-    const result = await append(ledger, { ...unit, note }, { done, note });
+    const result = await append(ledger, { ...unit, note }, done);
     done.push(result);
     // What a replay began goes on under its own event, so that one request has one.
     note = result.note;
@@ -85,9 +85,12 @@ export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): P
 
 /** A request of several transactions is refused for a conflict in any of them before the first is written. */
 async function refuseConflicts(ledger: LedgerAppender, units: readonly AppendUnit[]): Promise<void> {
+  // Whether the request was made before is said by the claim of its first transaction.
+  const claim = units[0]?.claim;
   for (const unit of units) {
-    const id = await ledger.findConflict(unit).catch((error: unknown) => {
-      throw refusalOf(error, { done: [], note: unit.note });
+    const asked = claim === undefined ? unit : { ...unit, claim };
+    const id = await ledger.findConflict(asked).catch((error: unknown) => {
+      throw refusalOf(error, unit.note, []);
     });
     if (id !== undefined) throw conflict();
   }
@@ -148,44 +151,41 @@ function claimOfChannel({ claim, fingerprint, acceptable }: UnitClaim, channel: 
 }
 
 /** One transaction. Once one of the request is in, "not written" of a later one is no longer the whole truth. */
-async function append(
-  ledger: LedgerAppender,
-  unit: AppendUnit,
-  { done, note }: { done: readonly Appended[]; note: string },
-): Promise<Appended> {
+async function append(ledger: LedgerAppender, unit: AppendUnit, done: readonly Appended[]): Promise<Appended> {
   let result: UnitResult;
   try {
     result = await ledger.append(unit);
   } catch (error) {
-    throw refusalOf(error, { done, note });
+    throw refusalOf(error, unit.note, done);
   }
   if (result.outcome === 'reused') {
     throw new AppError('IDEMPOTENCY_KEY_REUSED', 'The Idempotency-Key was used before with another request.');
   }
   if (result.outcome === 'conflict') {
     // Lost to another request after a transaction of this one was written: what is known is not "nothing was written".
-    throw done.length === 0 ? conflict() : refusalOf(new OutcomeUnknownError(''), { done, note });
+    throw done.length === 0 ? conflict() : outcomeUnknown(unit.note, idsOf(done));
   }
   return result;
 }
 
 const RETRY_AFTER_SECONDS = 1;
 
-function refusalOf(error: unknown, { done, note }: { done: readonly Appended[]; note: string }): unknown {
-  const isUnknown = error instanceof OutcomeUnknownError;
-  const sent = isUnknown && error.transactionId !== '' ? [error.transactionId] : [];
+const idsOf = (done: readonly Appended[]): string[] => done.map(({ transactionId }) => transactionId);
+
+function outcomeUnknown(note: string, transactionIds: readonly string[], cause?: unknown): AppError {
+  const detail =
+    'The ledger did not say in time whether everything was written; send the same request again to learn it.';
+  return new AppError('OUTCOME_UNKNOWN', detail, {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    members: { eventId: readNote(note).eventId, transactionIds },
+    cause,
+  });
+}
+
+function refusalOf(error: unknown, note: string, done: readonly Appended[]): unknown {
+  if (error instanceof OutcomeUnknownError) return outcomeUnknown(note, [...idsOf(done), error.transactionId], error);
   const isOutage = error instanceof LedgerUnavailableError || error instanceof LedgerOverloadedError;
-  if (isUnknown || (isOutage && done.length > 0)) {
-    const { eventId } = readNote(note);
-    const transactionIds = [...done.map(({ transactionId }) => transactionId), ...sent];
-    const detail =
-      'The ledger did not say in time whether everything was written; send the same request again to learn it.';
-    return new AppError('OUTCOME_UNKNOWN', detail, {
-      retryAfterSeconds: RETRY_AFTER_SECONDS,
-      members: { eventId, transactionIds },
-      cause: error,
-    });
-  }
+  if (isOutage && done.length > 0) return outcomeUnknown(note, idsOf(done), error);
   if (error instanceof LedgerOverloadedError) {
     return new AppError('OVERLOADED', 'More is waiting to be written than the gateway holds.', {
       retryAfterSeconds: RETRY_AFTER_SECONDS,

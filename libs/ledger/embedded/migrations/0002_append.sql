@@ -182,8 +182,9 @@ BEGIN
       FROM unnest(outcomes) WITH ORDINALITY o (outcome, ordinal) ORDER BY o.ordinal;
 END $$;
 
--- The first of these ids that holds other content; null when none does. It promises nothing about the next moment.
-CREATE FUNCTION conflict_v1(of_channel text, ids text[], types text[], owners text[], datas text[], extras text[]) RETURNS text
+-- The first of these ids that holds other content; null when none does, or when the claim is there: then append_v1 has
+-- the answer. It promises nothing about the next moment.
+CREATE FUNCTION conflict_v1(of_channel text, of_claim bytea, ids text[], types text[], owners text[], datas text[], extras text[]) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
   SELECT r.id
     FROM channels c
@@ -191,6 +192,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
     JOIN record_ids i ON i.channel_id = c.channel_id AND i.id = r.id
     JOIN records o ON o.channel_id = c.channel_id AND o.idx = i.idx
    WHERE c.channel = of_channel
+     AND NOT EXISTS (SELECT 1 FROM claims k WHERE k.claim = of_claim)
      AND (o.type <> r.type OR o.owner IS DISTINCT FROM r.owner OR o.data IS DISTINCT FROM r.data
           OR o.extra IS DISTINCT FROM r.extra)
    ORDER BY r.ordinal LIMIT 1

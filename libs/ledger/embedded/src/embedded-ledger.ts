@@ -142,14 +142,15 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
   };
 }
 
-async function findConflict(sql: Database, { channel, records }: AppendUnit): Promise<string | undefined> {
+async function findConflict(sql: Database, { channel, claim, records }: AppendUnit): Promise<string | undefined> {
   const [row] = await readLedger<{ id: string | null }>(
     sql,
     {
       name: 'ledger conflict',
-      text: 'SELECT ledger.conflict_v1($1, $2, $3, $4, $5, $6) AS id',
+      text: 'SELECT ledger.conflict_v1($1, $2, $3, $4, $5, $6, $7) AS id',
       values: [
         channel,
+        claim?.claim ?? null,
         textArray(records.map(({ id }) => id)),
         textArray(records.map(({ type }) => type)),
         textArray(records.map(({ owner }) => owner)),

@@ -120,6 +120,14 @@ export function describeLedger(name: string, { ledger, newChannel }: LedgerUnder
       expect(await ledger().read(place.channel, 'b')).toBeUndefined();
     });
 
+    it('finds no conflict where the claim is taken: append says what that is', async () => {
+      const place = newChannel();
+      const mine = claim();
+      await ledger().append(unit(place, [record('a')], { claim: mine }));
+      const other = unit(place, [record('a', { data: '{"n":2}' })], { claim: mine });
+      expect(await ledger().findConflict(other)).toBeUndefined();
+    });
+
     it('keeps what JSON can say: U+0000, every plane, numbers as they were', async () => {
       const place = newChannel();
       const data = '{"":"\\u0000","num":1e+21,"😀":"\\u001f\\u007f\u2028"}';

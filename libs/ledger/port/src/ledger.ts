@@ -52,8 +52,9 @@ export interface LedgerAppender {
    */
   append(unit: AppendUnit): Promise<UnitResult>;
   /**
-   * The id of a unit that holds other content now, or undefined; writes nothing. For a request of several units, which
-   * is to be refused before the first of them is written.
+   * The id of a unit that holds other content now, or undefined; writes nothing. A unit whose claim is taken conflicts
+   * with nothing: it is a replay or a reuse, as `append` will say. For a request of several units, which is to be refused
+   * before the first of them is written.
    */
   findConflict(unit: AppendUnit): Promise<string | undefined>;
 }
