@@ -201,7 +201,10 @@ describeWithRedis('An outage of PostgreSQL', () => {
       );
       for (const { answer } of unknown) {
         const { eventId } = membersOf(answer!.body);
-        const event = await installation.admin.get(`/events/${String(eventId)}`);
+        const read = () => installation.admin.get(`/events/${String(eventId)}`);
+        // The outcome shows later: once the ledger has settled what was sent, whatever the sender did meanwhile.
+        await until(async () => (await read()).status === 200, { timeoutMs: 10_000, what: `event ${String(eventId)}` });
+        const event = await read();
         expect({ eventId, status: event.status, body: event.body }).toMatchObject({
           status: 200,
           body: { status: 'committed' },

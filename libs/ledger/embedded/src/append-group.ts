@@ -36,7 +36,7 @@ export async function appendGroup(options: AppendGroupOptions, group: readonly W
   let everSent = false;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     // Who was told "nothing was written" must stay right: what nobody waits for is dropped unless it may be in already.
-    if (!everSent) units = units.filter((unit) => !unit.settled);
+    if (!everSent) units = units.filter((unit) => !unit.settled || unit.toldUnknown);
     if (units.length === 0) return;
     const problem = await sendGroup(options, units);
     if (problem === undefined) return;

@@ -8,6 +8,8 @@ export interface WaitingUnit {
   readonly deadlineMs: number;
   sent: boolean;
   settled: boolean;
+  /** Its caller was answered "unknown": whatever is learned of it later, it is still to be settled. */
+  toldUnknown: boolean;
   resolve(result: UnitResult): void;
   reject(error: Error): void;
 }
@@ -69,6 +71,7 @@ export class AppendQueue {
         deadlineMs: now() + limits.answerWithinMs,
         sent: false,
         settled: false,
+        toldUnknown: false,
         resolve,
         reject,
       };
@@ -146,6 +149,7 @@ export class AppendQueue {
     for (const unit of this.#alive) {
       if (unit.settled || now < unit.deadlineMs) continue;
       unit.settled = true;
+      unit.toldUnknown = unit.sent;
       unit.reject(
         unit.sent
           ? new OutcomeUnknownError(unit.prepared.transactionIdHex)
