@@ -1,22 +1,71 @@
 -- Up Migration
 
--- An audit trusts nothing it can compute: these functions hand over rows, and the reader does the hashing.
+-- An audit recomputes every hash from the columns it covers. The hashing is done here and not by the service, so that it
+-- costs no transport of a million contents and never holds up the service's event loop. Strings are escaped by to_json
+-- exactly as RFC 8785 asks: short forms for the usual five, quote and backslash; \u00xx for other controls; all else raw.
 
--- Rows of a stretch of the log, 32 to a value, so that the reader pays by the byte and not by the row. A row is the
--- binary form of the composite (integer field count, then type, length and bytes of each field).
-CREATE FUNCTION audit_records_v1(of_channel text, from_index bigint, at_most integer)
-RETURNS TABLE (rows bytea)
+CREATE FUNCTION content_hash(salt bytea, data text, extra text) RETURNS bytea LANGUAGE sql STABLE
+RETURN sha256(salt || convert_to(format('{"data":%s,"extra":%s}', data, coalesce(extra, 'null')), 'UTF8'));
+
+-- RFC 6962, section 2.1, over the leaf in JCS order. channel and network come as JSON: they are the same for every row.
+CREATE FUNCTION leaf_hash(at_ms bigint, channel text, data_hash bytea, id text, network text, owner text,
+                          transaction_id bytea, type text) RETURNS bytea LANGUAGE sql STABLE
+RETURN sha256('\x00'::bytea || convert_to(format(
+  '{"at":"%s","channel":%s,"dataHash":"%s","id":%s,"network":%s,"owner":%s,"transactionId":"%s","type":%s,"v":1}',
+  to_char(timestamp 'epoch' + at_ms * interval '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), channel,
+  encode(data_hash, 'hex'), to_json(id), network, coalesce(to_json(owner)::text, 'null'),
+  encode(transaction_id, 'hex'), to_json(type)), 'UTF8'));
+
+-- See transaction-id.ts.
+CREATE FUNCTION transaction_hash(nonce bytea, claim bytea, fingerprint text, channel text, note text, ids text[])
+RETURNS bytea LANGUAGE sql STABLE
+RETURN sha256(convert_to(format('["sealgate.transaction.v1","%s","%s",%s,%s,%s,%s]', encode(nonce, 'hex'),
+  encode(claim, 'hex'), to_json(fingerprint), to_json(channel), to_json(note), array_to_json(ids)), 'UTF8'));
+
+-- A channel as the functions above want it.
+CREATE VIEW audited_channels AS
+  SELECT c.channel_id, c.channel, to_json(c.channel)::text AS channel_json, to_json(c.network)::text AS network_json
+    FROM channels c OFFSET 0;
+
+-- A stretch of the log: how many rows there are, the first that is not what was written, and the leaf hashes of all in
+-- order, which the auditor builds the tree from.
+CREATE FUNCTION audit_records_v1(of_channel text, from_index bigint, until_index bigint)
+RETURNS TABLE (row_count bigint, first_bad bigint, leaf_hashes bytea)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off AS $$
+  SELECT count(*), min(s.idx) FILTER (WHERE s.is_bad), string_agg(s.leaf_hash, ''::bytea)
+    FROM (SELECT r.idx, r.leaf_hash,
+                 (CASE WHEN r.salt IS NULL OR r.data IS NULL
+                    THEN num_nonnulls(r.salt, r.data, r.extra) > 0
+                         OR NOT EXISTS (SELECT 1 FROM erasures e WHERE e.channel_id = r.channel_id AND e.idx = r.idx)
+                    ELSE content_hash(r.salt, r.data, r.extra) <> r.data_hash END)
+                 OR leaf_hash(r.at_ms, c.channel_json, r.data_hash, r.id, c.network_json, r.owner, r.transaction_id, r.type)
+                    <> r.leaf_hash AS is_bad
+            FROM audited_channels c
+            JOIN records r ON r.channel_id = c.channel_id AND r.idx >= from_index AND r.idx < until_index
+           WHERE c.channel = of_channel ORDER BY r.channel_id, r.idx) s
+$$;
+
+-- Which record stands at an index, and what is wrong with its row: null where it is the row that its leaf was made of.
+CREATE FUNCTION audit_record_v1(of_channel text, at_index bigint) RETURNS TABLE (id text, problem text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
-  SELECT string_agg(record_send(ROW(r.idx, r.at_ms,
-           CASE WHEN r.salt IS NULL THEN EXISTS (SELECT 1 FROM erasures e WHERE e.channel_id = r.channel_id AND e.idx = r.idx)
-                ELSE false END,
-           r.salt, r.data_hash, r.leaf_hash, r.transaction_id, r.id, r.type, r.owner, r.data, r.extra)),
-           ''::bytea ORDER BY r.idx)
-    FROM channels c
-    JOIN records r ON r.channel_id = c.channel_id AND r.idx >= from_index AND r.idx < from_index + at_most
-   WHERE c.channel = of_channel
-   GROUP BY r.idx >> 5
-   ORDER BY r.idx >> 5
+  SELECT r.id,
+         CASE WHEN (r.salt IS NULL OR r.data IS NULL) AND NOT EXISTS (
+                     SELECT 1 FROM erasures e WHERE e.channel_id = r.channel_id AND e.idx = r.idx)
+                THEN 'its content is missing, and no erasure says so'
+              WHEN (r.salt IS NULL OR r.data IS NULL) AND num_nonnulls(r.salt, r.data, r.extra) > 0
+                THEN 'content and erasure do not agree'
+              WHEN content_hash(r.salt, r.data, r.extra) <> r.data_hash THEN 'its content is not what was hashed'
+              WHEN leaf_hash(r.at_ms, c.channel_json, r.data_hash, r.id, c.network_json, r.owner, r.transaction_id, r.type)
+                   <> r.leaf_hash THEN 'it is not what its leaf was made of' END
+    FROM audited_channels c JOIN records r ON r.channel_id = c.channel_id AND r.idx = at_index WHERE c.channel = of_channel
+$$;
+
+-- The first index of a stretch that has no row.
+CREATE FUNCTION audit_missing_v1(of_channel text, from_index bigint, until_index bigint) RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
+  SELECT min(g.idx) FROM generate_series(from_index, until_index - 1) g (idx)
+   WHERE NOT EXISTS (SELECT 1 FROM channels c JOIN records r ON r.channel_id = c.channel_id AND r.idx = g.idx
+                      WHERE c.channel = of_channel)
 $$;
 
 -- The first record whose id is not entered for its index. Sums of hashes under a seed that the auditor draws are
@@ -37,21 +86,30 @@ BEGIN
   END IF;
 END $$;
 
--- The claims of a channel in order of claim, with the ids of the records they point at.
+-- Claims of a channel in order of claim, a page at a time: the last one looked at, how many they were, and the first
+-- that is not the one its transaction was made of, with the first of its records.
 CREATE FUNCTION audit_claims_v1(of_channel text, after_claim bytea, at_most integer)
-RETURNS TABLE (claim bytea, fingerprint text, transaction_id bytea, nonce bytea, note text, record_count integer,
-               ids json)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
-  SELECT k.claim, k.fingerprint, k.transaction_id, k.nonce, k.note, k.record_count,
-         (SELECT json_agg(r.id ORDER BY w.ordinal)
-            FROM unnest(coalesce(k.indexes, ARRAY(SELECT generate_series(k.first_index,
-                                                    k.first_index + k.record_count - 1))))
-                 WITH ORDINALITY w (idx, ordinal)
-                 CROSS JOIN LATERAL (SELECT o.id FROM records o
-                                      WHERE o.channel_id = k.channel_id AND o.idx = w.idx OFFSET 0) r)
-    FROM (SELECT l.* FROM claims l JOIN channels c USING (channel_id)
-           WHERE c.channel = of_channel AND l.claim > after_claim ORDER BY l.claim LIMIT at_most) k
-   ORDER BY k.claim
+RETURNS TABLE (claim_count bigint, last_claim bytea, bad_claim bytea, bad_id text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off AS $$
+  WITH page AS (
+    SELECT k.claim, w.ids[1] AS first_id,
+           cardinality(w.ids) IS DISTINCT FROM k.record_count
+           OR transaction_hash(k.nonce, k.claim, k.fingerprint, of_channel, k.note, w.ids) <> k.transaction_id AS is_bad
+      FROM (SELECT l.* FROM claims l JOIN channels c USING (channel_id)
+             WHERE c.channel = of_channel AND l.claim > after_claim ORDER BY l.claim LIMIT at_most) k
+           CROSS JOIN LATERAL (
+             SELECT CASE WHEN k.indexes IS NULL THEN ARRAY(
+                 SELECT r.id FROM records r
+                  WHERE r.channel_id = k.channel_id AND r.idx >= k.first_index AND r.idx < k.first_index + k.record_count
+                  ORDER BY r.channel_id, r.idx)
+               ELSE ARRAY(
+                 SELECT r.id FROM unnest(k.indexes) WITH ORDINALITY i (idx, ordinal)
+                        JOIN records r ON r.channel_id = k.channel_id AND r.idx = i.idx
+                  ORDER BY i.ordinal) END AS ids
+             OFFSET 0) w)
+  SELECT count(*), (array_agg(claim ORDER BY claim DESC))[1], (array_agg(claim ORDER BY claim) FILTER (WHERE is_bad))[1],
+         (array_agg(first_id ORDER BY claim) FILTER (WHERE is_bad))[1]
+    FROM page
 $$;
 
 -- What can be counted: rows beyond the head, ids without a record, rows of no channel, erasures that were edited.
@@ -83,4 +141,6 @@ $$;
 
 -- Down Migration
 
-DROP FUNCTION audit_id_at_v1, audit_ids_v1, audit_records_v1, audit_claims_v1, audit_counts_v1;
+DROP FUNCTION audit_id_at_v1, audit_ids_v1, audit_records_v1, audit_record_v1, audit_missing_v1, audit_claims_v1, audit_counts_v1,
+  content_hash, leaf_hash, transaction_hash;
+DROP VIEW audited_channels;

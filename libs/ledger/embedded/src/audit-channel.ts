@@ -3,7 +3,6 @@ import type { AuditReport } from '@sealgate/ledger-port';
 import { parseCheckpoint, TILE_WIDTH, TileTree, type Checkpoint, type NoteVerifier, type Tile } from '@sealgate/merkle';
 import type { Sql } from '@sealgate/storage';
 import { auditClaims } from './audit-claims.ts';
-import { AuditRow } from './audit-rows.ts';
 import { readLedger } from './database-problem.ts';
 import { tileReader } from './tile-store.ts';
 
@@ -38,12 +37,16 @@ interface Counts {
   tile_count: string;
 }
 
-const CHUNK_ROWS = 2048;
+/** 32 full tiles: some 30 ms of the database's time, and as much of ours. */
+const STRETCH_ROWS = 8192;
+/** So that the database hashes on two cores while we build the tree. */
+const STRETCHES_AHEAD = 2;
 const HASH_BYTES = 32;
 
 /**
- * Walks a channel from its first record to its head: recomputes every content hash, every leaf and the whole tree,
- * holds them against the stored tiles and the signed checkpoint, then the claims and the indexes beside the log.
+ * Walks a channel from its first record to its head. The database recomputes every content hash and every leaf; the
+ * whole tree is built here from the leaves, and held against the stored tiles and the signed checkpoint; then the claims
+ * and the indexes beside the log.
  * Undefined when there is no such channel.
  */
 export async function auditChannel(
@@ -63,7 +66,7 @@ export async function auditChannel(
     // Beside the walk, because it is the database's work while the walk is ours; what the walk finds is told first.
     const beside = checkBeside(options, channel, counts, checkpoint);
     beside.catch(() => undefined);
-    await new Walk(options, channel, counts, checkpoint).run(signal);
+    await new Walk(options, channel, size, checkpoint).run(signal);
     await beside;
     return { ok: true, size, firstBadRecordId: null, problem: null };
   } catch (error) {
@@ -96,83 +99,91 @@ function checkedCheckpoint(
   return checkpoint;
 }
 
+interface Stretch {
+  readonly from: number;
+  readonly until: number;
+}
+
+interface StretchRow {
+  row_count: string;
+  first_bad: string | null;
+  leaf_hashes: Buffer | null;
+}
+
 class Walk {
   readonly #options: AuditOptions;
   readonly #channel: string;
   readonly #size: number;
   readonly #checkpoint: Checkpoint | undefined;
   readonly #tree = TileTree.empty();
-  readonly #row: AuditRow;
   readonly #readTiles: ReturnType<typeof tileReader>;
 
-  constructor(options: AuditOptions, channel: string, counts: Counts, checkpoint: Checkpoint | undefined) {
+  constructor(options: AuditOptions, channel: string, size: number, checkpoint: Checkpoint | undefined) {
     this.#options = options;
     this.#channel = channel;
-    this.#size = Number(counts.size);
+    this.#size = size;
     this.#checkpoint = checkpoint;
-    this.#row = new AuditRow({ channel: JSON.stringify(channel), network: JSON.stringify(counts.network) });
     this.#readTiles = tileReader(options.sql, channel, options.deadlineMs);
   }
 
-  /** The next stretch is on its way while this one is hashed. */
   async run(signal: AbortSignal | undefined): Promise<void> {
-    let next = this.#read(0);
-    while (this.#tree.size < this.#size) {
-      signal?.throwIfAborted();
-      const from = this.#tree.size;
-      const until = this.#end(from);
-      const rows = await next;
-      next = this.#read(until);
-      next.catch(() => undefined);
-      const full = this.#tree.append(await this.#leaves(rows, from, until));
-      await this.#compare(full, from);
-      if (this.#tree.size === this.#checkpoint?.size) await this.#compareCheckpoint(this.#checkpoint, from);
+    const waiting: { stretch: Stretch; leaves: Promise<Buffer> }[] = [];
+    for (const stretch of stretchesOf(this.#size, this.#checkpoint?.size ?? 0)) {
+      const leaves = this.#leaves(stretch);
+      // What an earlier stretch is found to be comes first; this one is then of no interest.
+      leaves.catch(() => undefined);
+      waiting.push({ stretch, leaves });
+      if (waiting.length > STRETCHES_AHEAD) await this.#take(waiting.shift()!, signal);
     }
+    for (const next of waiting) await this.#take(next, signal);
   }
 
-  /** A stretch ends where the signed tree ends, so that its root can be compared there. */
-  #end(from: number): number {
-    const end = Math.min(from + CHUNK_ROWS, this.#size);
-    const signed = this.#checkpoint?.size ?? 0;
-    return from < signed && signed < end ? signed : end;
+  async #take({ stretch, leaves }: { stretch: Stretch; leaves: Promise<Buffer> }, signal: AbortSignal | undefined) {
+    signal?.throwIfAborted();
+    await this.#compare(this.#tree.append(await leaves));
+    if (stretch.until === this.#checkpoint?.size) await this.#compareCheckpoint(this.#checkpoint);
   }
 
-  async #read(from: number): Promise<Buffer> {
-    if (from >= this.#size) return Buffer.alloc(0);
-    const values = await readLedger<{ rows: Buffer }>(
-      this.#options.sql,
-      {
-        name: 'ledger audit',
-        text: 'SELECT rows FROM ledger.audit_records_v1($1, $2, $3)',
-        values: [this.#channel, from, this.#end(from) - from],
-      },
-      this.#options.deadlineMs,
+  /** The leaf hashes of a stretch, each of which is what its row gives. */
+  async #leaves({ from, until }: Stretch): Promise<Buffer> {
+    const [row] = await this.#ask<StretchRow>(
+      'SELECT row_count, first_bad, leaf_hashes FROM ledger.audit_records_v1($1, $2, $3)',
+      [from, until],
     );
-    return Buffer.concat(values.map(({ rows }) => rows));
-  }
-
-  async #leaves(rows: Buffer, from: number, until: number): Promise<Buffer> {
-    const leaves = Buffer.allocUnsafe((until - from) * HASH_BYTES);
-    let at = 0;
-    for (let index = from; index < until; index += 1) {
-      if (at >= rows.length) throw await this.#missing(index);
-      at = this.#row.read(rows, at);
-      if (this.#row.index !== index) throw await this.#missing(index);
-      const problem = this.#row.problem(index);
-      if (problem !== undefined) throw new Finding(problem, this.#row.id);
-      leaves.set(this.#row.leafHash, (index - from) * HASH_BYTES);
+    const isWhole = Number(row!.row_count) === until - from;
+    const missing = isWhole ? undefined : await this.#missing(from, until);
+    const bad = row!.first_bad === null ? undefined : Number(row!.first_bad);
+    if (bad !== undefined && bad < (missing ?? until)) {
+      const { id, problem } = await this.#record(bad);
+      throw new Finding(`record ${bad}: ${problem}`, id);
     }
-    return leaves;
+    if (missing !== undefined) throw new Finding(`record ${missing} is missing`, await this.#enteredId(missing));
+    return row!.leaf_hashes!;
   }
 
-  async #missing(index: number): Promise<Finding> {
-    const statement = { text: 'SELECT ledger.audit_id_at_v1($1, $2) AS id', values: [this.#channel, index] };
-    const [row] = await readLedger<{ id: string | null }>(this.#options.sql, statement, this.#options.deadlineMs);
-    return new Finding(`record ${index} is missing`, row?.id ?? null);
+  async #missing(from: number, until: number): Promise<number> {
+    const [row] = await this.#ask<{ idx: string }>('SELECT ledger.audit_missing_v1($1, $2, $3) AS idx', [from, until]);
+    return Number(row!.idx);
+  }
+
+  async #record(index: number): Promise<{ id: string | null; problem: string | null }> {
+    const statement = 'SELECT id, problem FROM ledger.audit_record_v1($1, $2)';
+    const [row] = await this.#ask<{ id: string; problem: string | null }>(statement, [index]);
+    return row ?? { id: null, problem: null };
+  }
+
+  async #enteredId(index: number): Promise<string | null> {
+    const [row] = await this.#ask<{ id: string | null }>('SELECT ledger.audit_id_at_v1($1, $2) AS id', [index]);
+    return row?.id ?? null;
+  }
+
+  #ask<Row extends object>(text: string, values: readonly number[]): Promise<Row[]> {
+    const { sql, deadlineMs } = this.#options;
+    return readLedger<Row>(sql, { text, values: [this.#channel, ...values] }, deadlineMs);
   }
 
   /** Stored tiles below the checkpoint against those the records give. Lowest level first: it names the record. */
-  async #compare(tiles: readonly Tile[], from: number): Promise<void> {
+  async #compare(tiles: readonly Tile[]): Promise<void> {
     const signed = this.#checkpoint?.size ?? 0;
     const covered = tiles.filter(
       ({ level, index, width }) => (index * TILE_WIDTH + width) * TILE_WIDTH ** level <= signed,
@@ -184,38 +195,34 @@ class Walk {
     for (const [position, tile] of covered.entries()) {
       if (tile.hashes.equals(stored[position]!)) continue;
       if (tile.level > 0) throw new Finding(`tile ${tile.level}/${tile.index} disagrees with the records below it`);
-      throw await this.#disagreeing(tile, stored[position]!, from);
+      throw await this.#disagreeing(tile, stored[position]!);
     }
   }
 
-  async #disagreeing(tile: Tile, stored: Buffer, from: number): Promise<Finding> {
+  async #disagreeing(tile: Tile, stored: Buffer): Promise<Finding> {
+    const hashAt = (hashes: Buffer, leaf: number) => hashes.subarray(leaf * HASH_BYTES, (leaf + 1) * HASH_BYTES);
     let leaf = 0;
-    while (
-      tile.hashes.compare(
-        stored,
-        leaf * HASH_BYTES,
-        (leaf + 1) * HASH_BYTES,
-        leaf * HASH_BYTES,
-        (leaf + 1) * HASH_BYTES,
-      ) === 0
-    ) {
-      leaf += 1;
-    }
+    while (hashAt(tile.hashes, leaf).equals(hashAt(stored, leaf))) leaf += 1;
     const index = tile.index * TILE_WIDTH + leaf;
-    const rows = await this.#read(Math.min(from, index));
-    let id: string | null = null;
-    for (let at = 0; at < rows.length;) {
-      at = this.#row.read(rows, at);
-      if (this.#row.index === index) id = this.#row.id;
-    }
+    const { id } = await this.#record(index);
     return new Finding(`record ${index} is not the one that the tree was built over`, id);
   }
 
-  async #compareCheckpoint(checkpoint: Checkpoint, from: number): Promise<void> {
-    await this.#compare(this.#tree.edge(), from);
+  async #compareCheckpoint(checkpoint: Checkpoint): Promise<void> {
+    await this.#compare(this.#tree.edge());
     if (!this.#tree.root().equals(checkpoint.root)) {
       throw new Finding(`the records up to ${checkpoint.size} do not give the root that was signed`);
     }
+  }
+}
+
+/** One stretch ends where the signed tree ends, so that its root can be compared there. */
+function* stretchesOf(size: number, signed: number): Generator<Stretch> {
+  for (let from = 0; from < size;) {
+    const end = Math.min(from + STRETCH_ROWS, size);
+    const until = from < signed && signed < end ? signed : end;
+    yield { from, until };
+    from = until;
   }
 }
 

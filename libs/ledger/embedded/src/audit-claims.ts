@@ -1,15 +1,11 @@
 import type { Sql } from '@sealgate/storage';
 import { readLedger } from './database-problem.ts';
-import { transactionIdOf } from './transaction-id.ts';
 
-interface ClaimRow {
-  claim: Buffer;
-  fingerprint: string;
-  transaction_id: Buffer;
-  nonce: Buffer;
-  note: string;
-  record_count: number;
-  ids: string[] | null;
+interface ClaimsRow {
+  claim_count: string;
+  last_claim: Buffer | null;
+  bad_claim: Buffer | null;
+  bad_id: string | null;
 }
 
 const PAGE_ROWS = 2000;
@@ -23,29 +19,15 @@ export async function auditClaims(
   channel: string,
   deadlineMs: number,
 ): Promise<{ problem: string; recordId: string | null } | undefined> {
+  const text = 'SELECT claim_count, last_claim, bad_claim, bad_id FROM ledger.audit_claims_v1($1, $2, $3)';
   let after: Buffer = Buffer.alloc(0);
   for (;;) {
-    const rows = await readLedger<ClaimRow>(
-      sql,
-      {
-        name: 'ledger audit claims',
-        text: 'SELECT * FROM ledger.audit_claims_v1($1, $2, $3)',
-        values: [channel, after, PAGE_ROWS],
-      },
-      deadlineMs,
-    );
-    for (const row of rows) {
-      const ids = row.ids ?? [];
-      const { nonce, claim, fingerprint, note } = row;
-      const expected = transactionIdOf({ nonce, claim, fingerprint, channel, note, recordIds: ids });
-      if (ids.length !== row.record_count || !expected.equals(row.transaction_id)) {
-        return {
-          problem: `claim ${claim.toString('hex')} is not the one its transaction was made of`,
-          recordId: ids[0] ?? null,
-        };
-      }
+    const [page] = await readLedger<ClaimsRow>(sql, { text, values: [channel, after, PAGE_ROWS] }, deadlineMs);
+    const { claim_count: count, last_claim: last, bad_claim: bad, bad_id: recordId } = page!;
+    if (bad !== null) {
+      return { problem: `claim ${bad.toString('hex')} is not the one its transaction was made of`, recordId };
     }
-    if (rows.length < PAGE_ROWS) return undefined;
-    after = rows.at(-1)!.claim;
+    if (Number(count) < PAGE_ROWS || last === null) return undefined;
+    after = last;
   }
 }

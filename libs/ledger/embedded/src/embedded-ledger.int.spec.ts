@@ -1,5 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { dataHashOf, receiptLeaf } from '@sealgate/envelope';
+import fc from 'fast-check';
+import { canonical } from '@sealgate/json';
 import { describeLedger } from '@sealgate/ledger-port/contract';
 import { noteVerifier, parseCheckpoint, verifyInclusion } from '@sealgate/merkle';
 import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
@@ -108,5 +111,24 @@ describe('the embedded ledger', () => {
     await second.integrator.stop();
     expect(await test.ledger.audit(place.channel)).toMatchObject({ ok: true, size: 40 });
     expect([...test.integrator.halted, ...second.integrator.halted]).toEqual([]);
+  });
+
+  it('audits what the service hashed by hashing it in the database, whatever the text', async () => {
+    // All that PostgreSQL can keep as text: everything but U+0000.
+    const text = fc.string({ unit: 'binary', maxLength: 20 }).map((made) => made.replaceAll('\0', ''));
+    const content = fc.record({
+      type: text,
+      owner: fc.option(text),
+      data: fc.dictionary(text, fc.string({ unit: 'binary' })).map((data) => canonical({ ...data })),
+      extra: fc.option(text.map((extra) => canonical({ extra }))),
+    });
+    const property = fc.asyncProperty(fc.array(content, { minLength: 1 }), text, text, async (contents, id, note) => {
+      const place = newChannel();
+      const claim = { claim: randomBytes(32), fingerprint: `s1:${note}`, acceptable: [`s1:${note}`] };
+      const records = contents.map((made, n) => ({ ...made, id: `${id}${n}` }));
+      await test.ledger.append({ ...place, note, claim, records });
+      expect(await test.ledger.audit(place.channel)).toMatchObject({ ok: true, size: records.length });
+    });
+    await fc.assert(property, { numRuns: 50 });
   });
 });
