@@ -1,4 +1,4 @@
 export { canonical, canonicalHash } from './canonical.ts';
 export { MAX_DEPTH, type JsonValue } from './json-value.ts';
-export { parseStrict } from './parse-strict.ts';
+export { parseStrict, parseStrictInTurns } from './parse-strict.ts';
 export { sha256 } from './sha256.ts';

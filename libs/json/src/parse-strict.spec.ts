@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
 import { equalHashesOf } from './nasty-bodies.ts';
-import { parseStrict } from './parse-strict.ts';
+import { parseStrict, parseStrictInTurns } from './parse-strict.ts';
 
 function refusalOf(body: string | Uint8Array): { code: string; pointer: string; detail: string } {
   try {
@@ -239,5 +239,23 @@ describe('parseStrict names one fault', () => {
     expect(refusalOf(`{"a":{"${long}":{"b":[1e400]}}}`)).toEqual(refused('UNSAFE_NUMBER', `/a/${long}/b/0`));
     expect(refusalOf(`{"a":{"${long}":{"bcdef":[1e400]}}}`)).toEqual(refused('UNSAFE_NUMBER', `/a/${long}`));
     expect(refusalOf(`{"a":{"${'n'.repeat(5000)}":1e400}}`)).toEqual(refused('UNSAFE_NUMBER', '/a'));
+  });
+});
+
+describe('a body is parsed in two turns', () => {
+  it('of which the second comes when it is given', async () => {
+    let give = () => {};
+    const given = new Promise<void>((resolve) => (give = resolve));
+    const parsed = parseStrictInTurns(Buffer.from('{"a":1}'), () => given);
+    expect(await Promise.race([parsed, 'not yet'])).toBe('not yet');
+    give();
+    expect(await parsed).toEqual({ a: 1 });
+  });
+
+  it('and none is waited for to refuse it', async () => {
+    const never = () => new Promise<void>(() => {});
+    await expect(parseStrictInTurns(Buffer.from('{"a":1,"a":1}'), never)).rejects.toMatchObject({
+      code: 'DUPLICATE_MEMBER',
+    });
   });
 });

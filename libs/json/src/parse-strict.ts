@@ -13,6 +13,21 @@ import { pointerAt } from './pointer-at.ts';
  * a value.
  */
 export function parseStrict(bytes: Uint8Array): JsonValue {
+  return parseSound(soundBody(bytes));
+}
+
+/**
+ * `parseStrict` in two turns of the event loop, for a body so large that walking and parsing it in one would hold up
+ * everybody else.
+ */
+export async function parseStrictInTurns(bytes: Uint8Array, nextTurn: () => Promise<void>): Promise<JsonValue> {
+  const body = soundBody(bytes);
+  await nextTurn();
+  return parseSound(body);
+}
+
+/** The body, when nothing is wrong with it. */
+function soundBody(bytes: Uint8Array): Buffer {
   const body = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (body.length === 0) throw refusal('INVALID_JSON', '', 'The body is empty.');
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
@@ -23,6 +38,10 @@ export function parseStrict(bytes: Uint8Array): JsonValue {
   if (fault !== undefined) {
     throw refusal(fault.code, fault.grammatical ? pointerAt(body, fault.at) : '', fault.detail);
   }
+  return body;
+}
+
+function parseSound(body: Buffer): JsonValue {
   // Strict JSON is JSON, and JSON.parse without a reviver returns nothing but JSON values.
   return JSON.parse(body.toString('utf8')) as JsonValue;
 }
