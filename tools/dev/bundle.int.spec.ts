@@ -6,7 +6,11 @@ import { bundleSurface } from './bundle.ts';
 import { generateClients } from './src/generate-clients.ts';
 import { appsWith, workspaceRoot } from './src/workspace.ts';
 
+/** Everything that is bundled: the surfaces, and the contract, which is a service without a database. */
 const surfaces = appsWith('src/main.ts');
+const withMigrations = appsWith('src/migrate.ts');
+
+const notSelfContained = /ERR_MODULE_NOT_FOUND|is not defined|is not a function/;
 
 describe('the bundle of a surface', () => {
   it.each(surfaces)(
@@ -17,7 +21,7 @@ describe('the bundle of a surface', () => {
       ).toMatchObject({ ok: true });
       await bundleSurface(name);
       const dist = join(workspaceRoot, 'apps', name, 'dist');
-      for (const set of readdirSync(join(dist, 'migrations'))) {
+      for (const set of withMigrations.includes(name) ? readdirSync(join(dist, 'migrations')) : []) {
         expect(readdirSync(join(dist, 'migrations', set))).toContainEqual(expect.stringMatching(/^0001_\w+\.sql$/));
       }
       // Without any setting it says which are missing, and does nothing else.
@@ -29,8 +33,15 @@ describe('the bundle of a surface', () => {
           timeout: 20_000,
         });
         expect({ program, status: ended.status }).toEqual({ program, status: 1 });
-        expect(ended.stdout + ended.stderr).toMatch(/DATABASE_URL/);
-        expect(ended.stdout + ended.stderr).not.toMatch(/ERR_MODULE_NOT_FOUND|is not defined|is not a function/);
+        expect(ended.stdout + ended.stderr).toMatch(withMigrations.includes(name) ? /DATABASE_URL/ : /CHAINCODE_ID/);
+        expect(ended.stdout + ended.stderr).not.toMatch(notSelfContained);
+      }
+      // A thread's program finds all it needs too, and says that it is no program to start.
+      for (const program of readdirSync(dist).filter((file) => file.endsWith('-worker.js'))) {
+        const ended = spawnSync(process.execPath, [join(dist, program)], { cwd: '/', env: {}, encoding: 'utf8' });
+        expect({ program, status: ended.status }).toEqual({ program, status: 1 });
+        expect(ended.stderr).toMatch(/is a thread of main/);
+        expect(ended.stderr).not.toMatch(notSelfContained);
       }
     },
     120_000,

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { build, stop, type Metafile, type OutputFile } from 'esbuild';
 import { workspaceRoot } from './src/workspace.ts';
@@ -7,13 +7,14 @@ import { workspaceRoot } from './src/workspace.ts';
 const banner = `import { createRequire as createRequireOfBundle } from 'node:module';
 const require = createRequireOfBundle(import.meta.url);`;
 
-/** pg asks for these only where they are installed; we never use them. */
-const external = ['pg-native', 'pg-cloudflare'];
+/** Asked for by pg and by Fabric's gateway client only where they are installed; we never use them. */
+const external = ['pg-native', 'pg-cloudflare', 'pkcs11js'];
 
 /**
- * Makes `apps/<name>/dist`, or another output folder: main.js, migrate.js where the app has one, and below `migrations/<set name>` the SQL of
- * every migration set that the bundles hold. A surface is deployed by copying that folder. It is made beside its place
- * and then exchanged, so that whoever starts the surface meanwhile finds either the old one or the new one.
+ * Makes `apps/<name>/dist`, or another output folder: main.js, migrate.js and the programs of its threads where the app
+ * has them, and below `migrations/<set name>` the SQL of every migration set that the bundles hold. A surface is deployed
+ * by copying that folder. It is made beside its place and then exchanged, so that whoever starts the surface meanwhile
+ * finds either the old one or the new one.
  * Throws Error when the app has no main.ts, the code does not bundle, or two sets share a name.
  */
 export async function bundleSurface(name: string, output?: string): Promise<void> {
@@ -50,13 +51,15 @@ async function runEsbuild(app: string, place: string): Promise<{ outputFiles: Ou
 
 const esbuild = (app: string, place: string) =>
   build({
-    entryPoints: ['main', 'migrate'].map((file) => join(app, 'src', `${file}.ts`)).filter((file) => existsSync(file)),
+    entryPoints: programsOf(join(app, 'src')),
     outdir: place,
     write: false,
     absWorkingDir: workspaceRoot,
     bundle: true,
     platform: 'node',
     format: 'esm',
+    // What is imported on demand (a ledger's driver, say) is a file of its own, read only by those who need it.
+    splitting: true,
     target: 'node24',
     sourcemap: true,
     legalComments: 'none',
@@ -65,6 +68,14 @@ const esbuild = (app: string, place: string) =>
     banner: { js: banner },
     external,
   });
+
+/** `main.ts`, `migrate.ts`, and each `*-worker.ts` beside them: what a thread runs is a file of its own. */
+function programsOf(folder: string): string[] {
+  const isProgram = (file: string) => /^(main|migrate|[a-z-]+-worker)\.ts$/.test(file);
+  return readdirSync(folder)
+    .filter(isProgram)
+    .map((file) => join(folder, file));
+}
 
 /** Finds the sets by the calls that declare them, `migrationSet({ name: '...' })`, in the files that were bundled. */
 function migrationSetsOf(metafile: Metafile): Map<string, string> {

@@ -1,12 +1,18 @@
 import type { TokenHashes } from '@sealgate/auth';
-import { adminApp, createApp, type App, type AppOptions } from '@sealgate/http';
-import type { AddressLimiter } from '@sealgate/rate-limits';
+import {
+  adminApp,
+  adminLedgerRoutes,
+  createApp,
+  type AdminLedgerPorts,
+  type App,
+  type AppOptions,
+} from '@sealgate/http';
+import { refuseAddress, type AddressLimiter } from '@sealgate/rate-limits';
 import { telling503 } from './admin-outages.ts';
 import type { IngestCaller } from './domain/caller.ts';
-import { ingestGuard, refuseAddress, type IngestGuardPorts } from './ingest-guard.ts';
+import { ingestGuard, type IngestGuardPorts } from './ingest-guard.ts';
 import { adminEventRoutes, type AdminEventsPorts } from './routes/admin-events.ts';
 import { adminKeyRoutes, type AdminKeysPorts } from './routes/admin-keys.ts';
-import { adminLedgerRoutes, type AdminLedgerPorts } from './routes/admin-ledger.ts';
 import { adminNetworkRoutes, type AdminNetworksPorts } from './routes/admin-networks.ts';
 import { ingestRoutes, type IngestPorts } from './routes/ingest.ts';
 
@@ -18,14 +24,14 @@ export type AppBase = Pick<
 
 /**
  * The public listener. Each request, in this order: path, method, key (by `ingest-guard.ts`), network (`precheck` of
- * `routes/ingest.ts`), media type, size, JSON (the library), shape, permission, types, channels (its handler),
+ * `routes/ingest.ts`), media type, size (the library), JSON, shape, permission, types, channels (its handler),
  * Idempotency-Key, limits, idempotency (`domain/answer-write.ts`), the write (`domain/write-records.ts`).
  */
 export function publicApp(base: AppBase, guard: IngestGuardPorts, ports: IngestPorts): App {
   return createApp({ ...base, head: false, guard: ingestGuard(guard), routes: ingestRoutes(ports) });
 }
 
-export type AdminPorts = AdminNetworksPorts & AdminKeysPorts & AdminEventsPorts & AdminLedgerPorts;
+export type AdminPorts = AdminNetworksPorts & AdminKeysPorts & AdminEventsPorts & Omit<AdminLedgerPorts, 'auditChange'>;
 
 export interface AdminAccess {
   readonly tokens: TokenHashes;

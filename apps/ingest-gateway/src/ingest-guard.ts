@@ -3,6 +3,7 @@ import { AppError } from '@sealgate/errors';
 import type { Admission, AuthRequest, Guard, RateLimitHeaders } from '@sealgate/http';
 import {
   rateLimitHeaders,
+  refuseAddress,
   type AddressLimiter,
   type LimitState,
   type LimitStore,
@@ -66,18 +67,6 @@ export function ingestGuard(ports: IngestGuardPorts): Guard<IngestCaller> {
     failedAuthentication: (request) => refuseAddress(ports.addresses, request, presentedHash(request) === undefined),
     describe: ({ keyId, networkId }) => ({ keyId, networkId }),
   };
-}
-
-/** Counts a failed authentication against its address; the refusal that takes the place of the 401, where there is one. */
-export async function refuseAddress(
-  addresses: AddressLimiter,
-  { clientAddress }: Pick<AuthRequest, 'clientAddress'>,
-  malformed: boolean,
-): Promise<AppError | undefined> {
-  const state = await addresses.failedAuthentication(clientAddress, { malformed });
-  if (state.admitted) return undefined;
-  const options = { retryAfterSeconds: state.retryAfterSeconds, headers: { ...rateLimitHeaders(state) } };
-  return new AppError('RATE_LIMITED', 'Too many failed authentications from this address.', options);
 }
 
 /** Undefined without I/O: the header is missing, there twice, or no ingest key by its form. */

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
 import { auditTrail } from '@sealgate/audit';
@@ -7,7 +6,7 @@ import { opsApp, type App } from '@sealgate/http';
 import { InFlight } from '@sealgate/idempotency';
 import { createLog, httpMetrics, logMetrics, Metrics } from '@sealgate/observability';
 import { cursorCodec } from '@sealgate/paging';
-import { addressLimiter, memoryLimits } from '@sealgate/rate-limits';
+import { addressLimiter, memoryLimits, openSharedLimits } from '@sealgate/rate-limits';
 import { main, runService, type Composition, type Own } from '@sealgate/service-host';
 import { openDatabase } from '@sealgate/storage';
 import { administration, publicApp, type AppBase } from './app.ts';
@@ -18,7 +17,6 @@ import { eventsStore } from './data/events-store.ts';
 import { writeLateEvent } from './data/late-events.ts';
 import { holdNetwork, networksStore } from './data/networks-store.ts';
 import { pingEvents } from './data/ping-events.ts';
-import { openShared } from './data/shared-state.ts';
 import { answerWrite } from './domain/answer-write.ts';
 import type { IngestCaller } from './domain/caller.ts';
 import type { KeyGrants } from './domain/key-grants.ts';
@@ -27,6 +25,7 @@ import { PrismaClient } from './generated/prisma/client.ts';
 import { SCHEMA } from './ingest-migrations.ts';
 import { ingestMetrics } from './ingest-metrics.ts';
 import { openLedger } from './open-ledger.ts';
+import { openReading } from './open-reading.ts';
 
 const NAME = 'ingest-gateway';
 
@@ -59,7 +58,8 @@ async function openParts({ config, now, newId, log, metrics, counters }: Basics,
     onIdleError: (error) => log.warn('database_connection_lost', { reason: error.message }),
   });
   own('database', () => sql.close());
-  const shared = openShared({ url: config.redisUrl, replicas: config.replicas, now, log, metrics });
+  const { redisUrl: url, replicas } = config;
+  const shared = openSharedLimits({ url, name: NAME, prefix: 'ingest:', replicas, now, log, metrics });
   own('redis', () => shared.close());
   const ledger = await openLedger({
     config,
@@ -73,20 +73,21 @@ async function openParts({ config, now, newId, log, metrics, counters }: Basics,
       if (isLate) writeLateEvent(sql, unit, result, Math.floor(now())).catch(() => log.warn('late_event_lost'));
     },
   });
+  const reading = openReading({ bodyMaxBytes: config.bodyMaxBytes, startTimer, log, metrics, own });
   const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'ingest_', now, newId });
   const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now });
   own('last used', () => lastUsed.close());
   const pings = pingEvents({ sql, onDropped: (count) => log.warn('ping_events_dropped', { count }) });
   own('ping events', () => pings.flush());
   own('event retention', retainEvents({ sql, days: config.eventRetentionDays, now, log }));
-  return { sql, shared, ledger, keys, lastUsed, pings };
+  return { sql, shared, ledger, reading, keys, lastUsed, pings };
 }
 
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
 function publicAppOf(
   { config, now, freshIds, newId, counters, appBase }: Basics,
-  { sql, shared, ledger, lastUsed, pings }: Parts,
+  { sql, shared, ledger, reading, lastUsed, pings }: Parts,
 ): App {
   const { maxBatchRecords, bodyMaxBytes, serverSecrets } = config;
   const callers = callersStore({ sql, now, deadlineMs: 1000 });
@@ -118,7 +119,7 @@ function publicAppOf(
     recordPing,
     maxBatchRecords,
     bodyMaxBytes,
-    nextTurn: () => nextTurn(),
+    readApart: reading.read,
     onRefusal: counters.refused,
   });
 }

@@ -1,7 +1,6 @@
-import { openApi, type OpenApiDocument } from '@sealgate/http';
+import { adminLedgerRoutes, openApi, type OpenApiDocument } from '@sealgate/http';
 import { adminEventRoutes } from './routes/admin-events.ts';
 import { adminKeyRoutes } from './routes/admin-keys.ts';
-import { adminLedgerRoutes } from './routes/admin-ledger.ts';
 import { adminNetworkRoutes } from './routes/admin-networks.ts';
 import { ingestRoutes, type IngestPorts } from './routes/ingest.ts';
 

@@ -36,7 +36,17 @@ const bodiless = testRoute({
   handler: ({ rawBody }) => ({ status: 200, body: { length: rawBody.length } }),
 });
 
-const { app } = testSurface([echo, optional, bodiless]);
+const unparsed = testRoute({
+  ...plain,
+  operationId: 'unparsed',
+  method: 'post',
+  path: '/unparsed',
+  body: 'json-bytes',
+  bodyMaxBytes: MAX_BYTES,
+  handler: ({ body, rawBody }) => ({ status: 200, body: { body: body ?? null, text: rawBody.toString('utf8') } }),
+});
+
+const { app } = testSurface([echo, optional, bodiless, unparsed]);
 const send = (body: string | Buffer, headers: Record<string, string> = {}) => {
   const call = request(app)
     .post('/echo')
@@ -207,5 +217,28 @@ describe('bodies of GET and DELETE', () => {
       .type('text/plain')
       .send('x'.repeat(MAX_BYTES * 3));
     expect(response.body).toEqual({ length: 0 });
+  });
+});
+
+describe('a body whose handler parses it', () => {
+  const sendUnparsed = (text: string, headers: Record<string, string> = {}) =>
+    request(app)
+      .post('/unparsed')
+      .set({ 'Content-Type': 'application/json', ...headers })
+      .serialize((bytes: unknown) => bytes as string)
+      .send(text);
+
+  it('comes as its bytes, decoded, whether they are JSON or not', async () => {
+    expect((await sendUnparsed('{"a":')).body).toEqual({ body: null, text: '{"a":' });
+    const zipped = gzipSync('[1,2') as unknown as string;
+    expect((await sendUnparsed(zipped, { 'Content-Encoding': 'gzip' })).body).toEqual({ body: null, text: '[1,2' });
+  });
+
+  it('is refused before by type, size and emptiness, as every other', async () => {
+    expectProblem(await sendUnparsed('{}', { 'Content-Type': 'text/json' }), 'UNSUPPORTED_MEDIA_TYPE');
+    expectProblem(await sendUnparsed(jsonOf(MAX_BYTES + 1)), 'PAYLOAD_TOO_LARGE');
+    const empty = await sendUnparsed('');
+    expectProblem(empty, 'INVALID_JSON');
+    expect(empty.body.errors).toEqual((await send('')).body.errors);
   });
 });

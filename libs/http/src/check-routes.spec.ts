@@ -41,6 +41,10 @@ describe('an app refuses to start', () => {
     ['GET /x: bodies of GET and DELETE are not read', { ...fine, body: 'strict-json', bodyMaxBytes: 1 }],
     ['POST /x: bodyMaxBytes is missing', { ...fine, method: 'post', body: 'strict-json' }],
     ['POST /x: bodyOptional needs a body', { ...fine, method: 'post', bodyOptional: true }],
+    [
+      'POST /x: bodyOptional, lookAhead and inspect need a parsed body',
+      { ...fine, method: 'post', body: 'json-bytes', bodyMaxBytes: 1, inspect: () => undefined },
+    ],
     ['GET x: the path must begin with a slash', { ...fine, path: 'x' }],
     ['GET /x/: the path has a segment that is not allowed: ""', { ...fine, path: '/x/' }],
     ['GET /x//y: the path has a segment that is not allowed: ""', { ...fine, path: '/x//y' }],

@@ -58,7 +58,14 @@ function bodyFaults(route: AnyRoute): (string | undefined)[] {
     faultWhen(body !== undefined && !isBounded, 'bodyMaxBytes is missing'),
     faultWhen(body !== undefined && WITHOUT_BODY.has(route.method), 'bodies of GET and DELETE are not read'),
     faultWhen(body === undefined && route.bodyOptional !== undefined, 'bodyOptional needs a body'),
+    faultWhen(body === undefined && route.lookAhead !== undefined, 'lookAhead needs a body'),
+    faultWhen(body === undefined && route.inspect !== undefined, 'inspect needs a body'),
+    faultWhen(body === 'json-bytes' && needsParsed(route), 'bodyOptional, lookAhead and inspect need a parsed body'),
   ];
+}
+
+function needsParsed({ bodyOptional, lookAhead, inspect }: AnyRoute): boolean {
+  return bodyOptional !== undefined || lookAhead !== undefined || inspect !== undefined;
 }
 
 function faultWhen(condition: boolean, fault: string): string | undefined {

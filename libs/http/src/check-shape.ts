@@ -19,19 +19,30 @@ export function checkShape(exchange: Exchange, mounted: MountedRoute): void {
     if (checkQuery !== undefined) faults = checkQuery(query.values, url.length);
   }
   if (checkBody !== undefined) faults = [...faults, ...checkBody(exchange.body, exchange.rawBody.length)];
-  if (faults.length > 0) throw shapeError(faults);
+  if (faults.length > 0) {
+    throw besideCursor(exchange, faults) ?? shapeError(faults, mounted.route.pagedBy === 'body' ? 'body' : 'query');
+  }
   if (checkParams !== undefined && checkParams(exchange.params, 0).length > 0) throw notFound();
 }
 
-function shapeError(faults: readonly Fault[]): AppError {
+/** A cursor is bound to filters that were valid: beside one that cannot be, it is of no list, and that is told first. */
+function besideCursor({ query }: Exchange, faults: readonly Fault[]): AppError | undefined {
+  const isPaged = typeof query === 'object' && query !== null && 'cursor' in query;
+  const isOfFilters = faults.every((fault) => fault.in === 'query' && fault.pointer !== '/limit');
+  if (!isPaged || !isOfFilters) return undefined;
+  const fault = { in: 'query', pointer: '/cursor', detail: 'is of no list with these filters' } as const;
+  return parameterError('INVALID_CURSOR', 'cursor', [fault]);
+}
+
+function shapeError(faults: readonly Fault[], pagedBy: 'query' | 'body'): AppError {
+  const of = (name: string) => faults.filter((fault) => fault.in === pagedBy && fault.pointer === `/${name}`);
   return (
-    parameterError('INVALID_LIMIT', 'limit', faults) ??
-    parameterError('INVALID_CURSOR', 'cursor', faults) ??
+    parameterError('INVALID_LIMIT', 'limit', of('limit')) ??
+    parameterError('INVALID_CURSOR', 'cursor', of('cursor')) ??
     new AppError('INVALID_REQUEST', 'The request is not as documented; errors lists every fault.', { faults })
   );
 }
 
 function parameterError(code: ErrorCode, name: string, faults: readonly Fault[]): AppError | undefined {
-  const own = faults.filter((fault) => fault.in === 'query' && fault.pointer === `/${name}`);
-  return own.length === 0 ? undefined : new AppError(code, `The ${name} is not valid.`, { faults: own });
+  return faults.length === 0 ? undefined : new AppError(code, `The ${name} is not valid.`, { faults });
 }

@@ -26,8 +26,12 @@ export function errorCodesOf(route: AnyRoute): ReadonlySet<ErrorCode> {
     ...OF_ANY_ROUTE,
     ...(permit === 'open' ? [] : OF_CALLERS),
     ...when(permit !== 'open' && permit !== 'authenticated', 'FORBIDDEN'),
-    ...(body === undefined ? [] : OF_BODIES),
-    ...when(body !== undefined && body !== 'strict-json', 'INVALID_REQUEST'),
+    ...(body === undefined
+      ? []
+      : OF_BODIES.filter((code) => route.wrongMediaType === undefined || code !== 'UNSUPPORTED_MEDIA_TYPE')),
+    ...(route.wrongMediaType === undefined ? [] : [route.wrongMediaType]),
+    ...when(route.bodyTurns !== undefined, 'OVERLOADED'),
+    ...when(typeof body === 'object', 'INVALID_REQUEST'),
     ...queryCodes(route),
     ...when(pathNames(route.path).length > 0, 'NOT_FOUND'),
     ...(idempotency === 'none' ? [] : OF_IDEMPOTENCY),

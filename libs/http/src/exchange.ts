@@ -35,6 +35,8 @@ export class Exchange implements AnyContext {
   permitCalls = 0;
   chargeCalls = 0;
   wasCharged = false;
+  /** Gives back the turn of a large body. */
+  endTurn: (() => void) | undefined = undefined;
   #view: RequestView | undefined = undefined;
   #traceparent: string | undefined = undefined;
 

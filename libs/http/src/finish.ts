@@ -155,5 +155,6 @@ function finishRecord(exchange: Exchange, status: number): void {
   record.durationMs = Math.max(0, services.now() - exchange.startedAt);
   if (exchange.isKnownCaller) Object.assign(record, exchange.guard.describe?.(exchange.caller));
   services.requests.write(record);
+  exchange.endTurn?.();
   mounted?.meter.observe(status, record.durationMs);
 }

@@ -9,6 +9,16 @@ export interface AuthRequest {
   readonly socketAddress: string;
   /** The client, after the trusted proxies have been skipped. */
   readonly clientAddress: string;
+  /** Present where the route reads its body before authentication; see `lookAhead` of a route. */
+  readonly ahead?: LookedAhead | undefined;
+}
+
+/** What a body said before anybody knew who sent it. */
+export interface LookedAhead {
+  /** What the route's `lookAhead` made of the body; undefined where the body has a fault, which is told later. */
+  readonly value: unknown;
+  /** Milliseconds since the epoch: when the last byte of the body had been read. */
+  readonly readAtMs: number;
 }
 
 /** The headers of draft-ietf-httpapi-ratelimit-headers, as `rateLimitHeaders` of the rate limits makes them. */

@@ -1,5 +1,5 @@
 export type { Reply } from './reply.ts';
-export type { Admission, AuthRequest, Guard, RateLimitHeaders, RequestNotes } from './guard.ts';
+export type { Admission, AuthRequest, Guard, LookedAhead, RateLimitHeaders, RequestNotes } from './guard.ts';
 export type { HandlerContext, PathParams } from './handler-context.ts';
 export {
   route,
@@ -41,4 +41,12 @@ export {
   type AdminAppOptions,
   type AdminCaller,
 } from './admin-app.ts';
+export {
+  adminLedgerRoutes,
+  type AdminLedgerPorts,
+  type AuditErasure,
+  type LedgerAdministration,
+} from './admin-ledger.ts';
+export { BodyTurns, type BodyTurnsOptions } from './body-turns.ts';
 export { readPage, type Page } from './read-page.ts';
+export { toolFrom, type Tool, type ToolCall } from './tool.ts';

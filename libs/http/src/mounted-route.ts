@@ -59,7 +59,7 @@ export function mountRoute(
     checkParams: params && compiler.compile(params, 'path'),
     checkQuery: querySchema && compiler.compile(querySchema, 'query'),
     knownParameters: query === 'ignored' ? undefined : parameterNames(querySchema),
-    checkBody: body === undefined || body === 'strict-json' ? undefined : compiler.compile(body, 'body'),
+    checkBody: typeof body === 'object' ? compiler.compile(body, 'body') : undefined,
     meter,
     errorCodes: errorCodesOf(route),
   };

@@ -118,7 +118,7 @@ function headerParameters(route: AnyRoute): JsonObject[] {
 
 function requestBodyOf(route: AnyRoute): JsonObject {
   if (route.body === undefined) return {};
-  const schema = route.body === 'strict-json' ? {} : (schemaJson(route.body) ?? {});
+  const schema = typeof route.body === 'object' ? (schemaJson(route.body) ?? {}) : {};
   return {
     requestBody: { required: route.bodyOptional !== true, content: { 'application/json': { schema } } },
   };
@@ -189,7 +189,7 @@ function headerRefs(route: AnyRoute, further: readonly HeaderName[]): JsonObject
 }
 
 /** A TypeBox schema without the symbols by which TypeBox knows it. */
-function schemaJson(schema: TSchema | undefined): JsonObject | undefined {
+export function schemaJson(schema: TSchema | undefined): JsonObject | undefined {
   if (schema === undefined) return undefined;
   const json: JsonObject = JSON.parse(JSON.stringify(schema));
   return json;

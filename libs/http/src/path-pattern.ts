@@ -1,8 +1,8 @@
 import { AppError } from '@sealgate/errors';
 
 const LITERAL = /^[A-Za-z0-9._~-]+$/;
-const PARAMETER = /^:[A-Za-z][A-Za-z0-9]*$/;
-const REST = /^\*[A-Za-z][A-Za-z0-9]*$/;
+const PARAMETER = /^:[A-Za-z][A-Za-z0-9_]*$/;
+const REST = /^\*[A-Za-z][A-Za-z0-9_]*$/;
 
 /** What is wrong with the path of a route, or undefined. */
 export function pathFault(path: string): string | undefined {

@@ -1,10 +1,11 @@
 import type { Request } from 'express';
-import type { AuthRequest } from './guard.ts';
+import type { AuthRequest, LookedAhead } from './guard.ts';
 import { headerValues } from './request-headers.ts';
 
 /** What authentication sees of a request. */
 export class RequestView implements AuthRequest {
   readonly #request: Request;
+  ahead: LookedAhead | undefined = undefined;
 
   constructor(request: Request) {
     this.#request = request;

@@ -1,6 +1,7 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
 import type { AppError, ErrorCode, Problem } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
+import type { BodyTurns } from './body-turns.ts';
 import type { AuthRequest } from './guard.ts';
 import type { HandlerContext, PathParams } from './handler-context.ts';
 import type { Reply } from './reply.ts';
@@ -21,6 +22,12 @@ export interface ResponseSpec {
 /** Who may call: a permission, `open` (no key), `authenticated` (any key), or `byHandler` (the body tells). */
 export type Permit = string;
 
+/**
+ * What a body is taken as: JSON of this schema; `strict-json`, any JSON value, whose shape is the handler's business; or
+ * `json-bytes`, a body that says it is JSON, is not empty and fits, and that the handler parses itself, from `rawBody`.
+ */
+export type BodyKind = TSchema | 'strict-json' | 'json-bytes';
+
 type CallerOf<Caller, Access extends Permit> = Access extends 'open' ? undefined : Caller;
 type QueryOf<Query> = Query extends TSchema ? Query['static'] : Readonly<Record<string, never>>;
 type BodyOf<Body> = Body extends 'strict-json' ? JsonValue : Body extends TSchema ? Body['static'] : undefined;
@@ -37,7 +44,7 @@ export interface RouteDefinition<
   Path extends string = string,
   Access extends Permit = Permit,
   Query extends TObject | 'ignored' | undefined = TObject | 'ignored' | undefined,
-  Body extends TSchema | 'strict-json' | undefined = TSchema | 'strict-json' | undefined,
+  Body extends BodyKind | undefined = BodyKind | undefined,
   Raw extends boolean = boolean,
 > {
   readonly method: Method;
@@ -55,7 +62,7 @@ export interface RouteDefinition<
   readonly params?: TObject;
   /** Absent: every query parameter is refused. `ignored`: the query string is not read. Values are strings. */
   readonly query?: Query;
-  /** `strict-json`: any JSON value, its shape is the handler's business. Absent: the body is not read. */
+  /** Absent: the body is not read. */
   readonly body?: Body;
   /** Counts the bytes after Content-Encoding was undone. Required where there is a body. */
   readonly bodyMaxBytes?: number;
@@ -63,6 +70,20 @@ export interface RouteDefinition<
   readonly bodyOptional?: true;
   /** From the end of the headers to the last byte of the body. Absent: the limit of the server on the whole request. */
   readonly bodyTimeoutMs?: number;
+  /** Answered where the body is not sent as `application/json`. Absent: UNSUPPORTED_MEDIA_TYPE. */
+  readonly wrongMediaType?: ErrorCode;
+  /**
+   * Present: the body is read before authentication, and what this makes of it is handed to the guard as `ahead`, so that
+   * the key and what the body names can be looked up in one round trip. A fault of the body is kept, and told when its turn
+   * comes: the order of refusals stays. The shape has not been checked yet. It must not throw, and has no effect.
+   */
+  lookAhead?(body: JsonValue): unknown;
+  /** Shared by the routes that take large bodies: a body above 131,072 bytes is parsed and handled when its turn has come. */
+  readonly bodyTurns?: BodyTurns;
+  /** `body`: its members `limit` and `cursor` are refused as INVALID_LIMIT and INVALID_CURSOR, as those of a query are. */
+  readonly pagedBy?: 'body';
+  /** Refusals by what a body holds that come before its shape is looked at. Throws AppError. */
+  inspect?(body: JsonValue): void;
   readonly responses: Readonly<Record<number, ResponseSpec>>;
   /** Codes the route may answer besides those its other fields imply. */
   readonly errors: readonly ErrorCode[];
@@ -102,7 +123,7 @@ export function routeFor<Caller>() {
     const Path extends string,
     const Access extends Permit,
     const Query extends TObject | 'ignored' | undefined = undefined,
-    const Body extends TSchema | 'strict-json' | undefined = undefined,
+    const Body extends BodyKind | undefined = undefined,
     const Raw extends boolean = false,
   >(definition: RouteDefinition<Caller, Path, Access, Query, Body, Raw>): Route<Caller> {
     // The one place where the schemas are forgotten. It is sound because the library validates against those very

@@ -1,4 +1,5 @@
 import { AppError } from '@sealgate/errors';
+import type { JsonValue } from '@sealgate/json';
 import { checkShape } from './check-shape.ts';
 import type { Exchange } from './exchange.ts';
 import type { MountedRoute } from './mounted-route.ts';
@@ -66,14 +67,17 @@ async function run(exchange: Exchange, mounted: MountedRoute): Promise<void> {
   const { route, cost, permission } = mounted;
   enter(exchange);
   exchange.params = pathValuesOf(exchange.request.params);
+  const ahead = route.lookAhead === undefined ? undefined : await lookAhead(exchange, mounted);
   if (!mounted.isOpen) await authenticate(exchange);
   if (cost !== undefined) await exchange.takeCharge(cost);
   if (permission !== undefined) exchange.requirePermission(permission);
   route.precheck?.({ caller: exchange.caller, params: exchange.params });
   requireSingleHeaders(exchange);
+  if (ahead?.fault !== undefined) throw ahead.fault;
   if (route.body !== undefined) {
-    const reading = takeBody(exchange, mounted);
+    const reading = ahead === undefined ? takeBody(exchange, mounted) : undefined;
     if (reading !== undefined) await reading;
+    route.inspect?.(exchange.body as JsonValue);
   }
   checkShape(exchange, mounted);
   if (route.raw === true) {
@@ -85,6 +89,22 @@ async function run(exchange: Exchange, mounted: MountedRoute): Promise<void> {
   const reply = await route.handler(exchange);
   if (reply === undefined) throw new Error('The handler returned no reply.');
   answerReply(exchange, reply);
+}
+
+/** Reads the body before authentication. A fault of it waits for its turn; a client that has gone is nobody's turn. */
+async function lookAhead(exchange: Exchange, mounted: MountedRoute): Promise<{ fault: AppError | undefined }> {
+  let fault: AppError | undefined;
+  let value: unknown;
+  try {
+    const reading = takeBody(exchange, mounted);
+    if (reading !== undefined) await reading;
+    value = mounted.route.lookAhead?.(exchange.body as JsonValue);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    fault = error;
+  }
+  exchange.view.ahead = { value, readAtMs: exchange.services.now() };
+  return { fault };
 }
 
 async function authenticate(exchange: Exchange): Promise<void> {

@@ -118,7 +118,37 @@ describe('the query of a list', () => {
     expectProblem(await ask('no=1&limit=0&cursor=&state=x'), 'UNKNOWN_PARAMETER');
     expectProblem(await ask('limit=0&cursor=&state=x'), 'INVALID_LIMIT');
     expectProblem(await ask('cursor=&state=x'), 'INVALID_CURSOR');
+    // A cursor is bound to filters that were valid, so beside such a one it is of no list.
+    expectProblem(await ask('cursor=abc&state=x'), 'INVALID_CURSOR', { errors: [{ in: 'query', pointer: '/cursor' }] });
     expectProblem(await ask('state=x'), 'INVALID_REQUEST', { errors: [{ in: 'query', pointer: '/state' }] });
+  });
+});
+
+describe('the body of a list', () => {
+  const list = testRoute({
+    ...plain,
+    method: 'post',
+    path: '/list',
+    pagedBy: 'body',
+    body: closedObject({
+      type: Type.String(),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })),
+      cursor: Type.Optional(Type.String({ minLength: 1 })),
+    }),
+    bodyMaxBytes: 1000,
+    handler: ({ body }) => ({ status: 200, body }),
+  });
+  const { app } = testSurface([list]);
+  const ask = (body: object, query = '') => request(app).post(`/list${query}`).send(body);
+
+  it('has its limit and its cursor refused as those of a query are', async () => {
+    expect((await ask({ type: 'a', limit: 10, cursor: 'x' })).status).toBe(200);
+    expectProblem(await ask({ limit: 0, cursor: '' }, '?no=1'), 'UNKNOWN_PARAMETER');
+    expectProblem(await ask({ limit: 0, cursor: '' }), 'INVALID_LIMIT', {
+      errors: [{ in: 'body', pointer: '/limit' }],
+    });
+    expectProblem(await ask({ cursor: '' }), 'INVALID_CURSOR', { errors: [{ in: 'body', pointer: '/cursor' }] });
+    expectProblem(await ask({ limit: 1 }), 'INVALID_REQUEST', { errors: [{ in: 'body', pointer: '/type' }] });
   });
 });
 

@@ -1,5 +1,6 @@
-import { AppError } from '@sealgate/errors';
-import { parseStrict } from '@sealgate/json';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { AppError, type ErrorCode } from '@sealgate/errors';
+import { parseStrict, parseStrictInTurns } from '@sealgate/json';
 import { contentCodingOf, decode, maxEncodedBytes } from './content-coding.ts';
 import type { Exchange } from './exchange.ts';
 import { isJsonMediaType } from './media-type.ts';
@@ -8,7 +9,8 @@ import { announcesBody, readBody } from './read-body.ts';
 import { headerValues } from './request-headers.ts';
 
 /**
- * Reads the body of a route that has one: media type (415), size (413), strict JSON (400), in that order.
+ * Reads the body of a route that has one: media type (415), size (413), strict JSON (400), in that order. A handler that
+ * takes `json-bytes` is given them unparsed.
  * @returns undefined when it was there already, so that most requests need not wait for it.
  */
 export function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<void> | undefined {
@@ -18,7 +20,7 @@ export function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<voi
     exchange.body = {};
     return undefined;
   }
-  requireJson(exchange);
+  requireJson(exchange, route.wrongMediaType ?? 'UNSUPPORTED_MEDIA_TYPE');
   const maxBytes = route.bodyMaxBytes ?? 0;
   const encoding = request.headers['content-encoding'];
   const limits = { namedMaxBytes: maxBytes, timeoutMs: route.bodyTimeoutMs };
@@ -31,19 +33,23 @@ export function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<voi
   }
   const bytes = readBody(request, response, { ...limits, maxBytes });
   if (bytes instanceof Promise) return bytes.then((read) => parseBody(exchange, mounted, read));
-  parseBody(exchange, mounted, bytes);
-  return undefined;
+  return parseBody(exchange, mounted, bytes);
 }
 
-function requireJson(exchange: Exchange): void {
+function requireJson(exchange: Exchange, refusal: ErrorCode): void {
   const contentType = exchange.request.headers['content-type'];
   if (contentType !== undefined && isJsonMediaType(contentType)) return;
-  throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'The body must be sent as application/json in UTF-8.');
+  throw new AppError(refusal, 'The body must be sent as application/json in UTF-8.');
 }
 
-function parseBody(exchange: Exchange, mounted: MountedRoute, bytes: Buffer): void {
+/** From here on a body is worth more than one turn of the event loop. */
+const LARGE_BODY_BYTES = 131_072;
+
+function parseBody(exchange: Exchange, mounted: MountedRoute, bytes: Buffer): Promise<void> | undefined {
   exchange.rawBody = bytes;
   exchange.record.bytesIn = bytes.length;
+  if (bytes.length > 0 && mounted.route.body === 'json-bytes') return undefined;
+  if (bytes.length > LARGE_BODY_BYTES) return parseLarge(exchange, mounted, bytes);
   if (bytes.length > 0) {
     exchange.body = parseStrict(bytes);
   } else if (mounted.route.bodyOptional === true) {
@@ -53,6 +59,12 @@ function parseBody(exchange: Exchange, mounted: MountedRoute, bytes: Buffer): vo
       faults: [{ in: 'body', pointer: '', detail: 'is empty' }],
     });
   }
+  return undefined;
+}
+
+async function parseLarge(exchange: Exchange, mounted: MountedRoute, bytes: Buffer): Promise<void> {
+  exchange.endTurn = await mounted.route.bodyTurns?.take(bytes.length);
+  exchange.body = await parseStrictInTurns(bytes, () => nextTurn());
 }
 
 /** @throws AppError INVALID_HEADER when a header that Node would quietly drop came twice. */

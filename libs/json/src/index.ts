@@ -1,4 +1,5 @@
 export { canonical, canonicalHash } from './canonical.ts';
 export { MAX_DEPTH, type JsonValue } from './json-value.ts';
+export { opensTooDeep } from './opens-too-deep.ts';
 export { parseStrict, parseStrictInTurns } from './parse-strict.ts';
 export { sha256 } from './sha256.ts';

@@ -17,3 +17,6 @@ export { redisLimits } from './redis-limits.ts';
 export type { RedisLimitsOptions } from './redis-limits.ts';
 export { sharedLimits } from './shared-limits.ts';
 export type { LimitsState, SharedLimits, SharedLimitsOptions } from './shared-limits.ts';
+export { openSharedLimits } from './open-shared-limits.ts';
+export type { OpenedLimits, OpenSharedLimitsOptions } from './open-shared-limits.ts';
+export { refuseAddress } from './refuse-address.ts';

@@ -21,6 +21,7 @@ export {
   startService,
   type Composition,
   type HealthCheck,
+  type HostChecks,
   type HostConfig,
   type RunningService,
   type ServiceHealth,

@@ -27,6 +27,33 @@ describe('starting', () => {
     expect((await get(service.adminUrl ?? '')).text).toBe('admin');
   });
 
+  it('opens further public listeners, and names the variable of one that cannot be', async () => {
+    const port = await freePort();
+    const mcp = servedApp((_, response) => void response.end('mcp'));
+    const further = [{ app: mcp, port, portVariable: 'MCP_PORT' }];
+    const compose = async () => ({ publicApp: hello(), further, ready: () => ({ ok: true }) });
+    const service = await start({ compose });
+    expect((await get(`http://127.0.0.1:${port}`)).text).toBe('mcp');
+    expect((await get(service.publicUrl)).text).toBe('hello');
+    await expect(start({ compose })).rejects.toThrow('MCP_PORT');
+    await service.stop();
+    expect(await isListening(port)).toBe(false);
+  });
+
+  it('tells a surface what it tells probes, for health routes of its own', async () => {
+    const told: unknown[] = [];
+    let ask = async (): Promise<void> => undefined;
+    await start({
+      compose: async (_own, checks) => {
+        ask = async () => void told.push(await checks.ready());
+        await ask();
+        return { publicApp: hello(), ready: () => ({ ok: true }) };
+      },
+    });
+    await ask();
+    expect(told).toEqual([{ ok: false, body: { status: 'starting' } }, { ok: true }]);
+  });
+
   it('answers probes while the rest still starts, and opens no traffic before', async () => {
     const ops = await freePort();
     const traffic = await freePort();

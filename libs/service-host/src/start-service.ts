@@ -33,10 +33,18 @@ export interface Composition {
   readonly publicApp: ServedApp;
   /** Opened only where ADMIN_PORT is set. */
   readonly adminApp?: ServedApp;
+  /** Public listeners besides, at the same address: `portVariable` is what an operator sets to move one. */
+  readonly further?: readonly { readonly app: ServedApp; readonly port: number; readonly portVariable: string }[];
   /** Whether it may be given traffic. Asked only while it runs; must end within its own deadline. */
   readonly ready: HealthCheck;
   /** Whether it has finished starting; absent, it has once it is composed. */
   readonly startup?: HealthCheck;
+}
+
+/** What the host knows besides the service itself: that it still starts, or stops already. */
+export interface HostChecks {
+  readonly ready: HealthCheck;
+  readonly startup: HealthCheck;
 }
 
 export interface ServiceOptions {
@@ -44,9 +52,12 @@ export interface ServiceOptions {
   readonly config: HostConfig;
   readonly log: Log;
   /** Makes the ops listener's app, with the checks of the host: `opsApp` of the http library with metrics added. */
-  readonly opsApp: (checks: { readonly ready: HealthCheck; readonly startup: HealthCheck }) => ServedApp;
-  /** Opens everything and registers how to let it go. Whatever it has registered is released when it throws. */
-  readonly compose: (own: Own) => Promise<Composition>;
+  readonly opsApp: (checks: HostChecks) => ServedApp;
+  /**
+   * Opens everything and registers how to let it go. Whatever it has registered is released when it throws. `checks` are
+   * for a surface that answers health routes on its public listener too.
+   */
+  readonly compose: (own: Own, checks: HostChecks) => Promise<Composition>;
   /** How long each release may take. */
   readonly releaseTimeoutMs?: number;
   /** How often the TLS files are looked at. */
@@ -101,10 +112,10 @@ class Host {
     requireTls(config);
     const tls = await tlsOf(config);
     const { opsHost, opsPort } = config;
-    const checks = { ready: () => this.#ready(), startup: () => this.#startup() };
+    const checks: HostChecks = { ready: () => this.#ready(), startup: () => this.#startup() };
     const app = this.#options.opsApp(checks);
     this.#ops = await listen({ app, host: opsHost, port: opsPort, portVariable: 'OPS_PORT' });
-    this.#composition = await compose(this.#owner.own);
+    this.#composition = await compose(this.#owner.own, checks);
     const open = await this.#openTraffic(this.#composition, tls);
     this.#phase = 'running';
     const addresses = { publicUrl: open.publicUrl, opsUrl: this.#ops.url, adminUrl: open.adminUrl };
@@ -117,7 +128,7 @@ class Host {
     return this.#stopped;
   }
 
-  async #openTraffic({ publicApp, adminApp }: Composition, tls: TlsMaterial | undefined) {
+  async #openTraffic({ publicApp, adminApp, further = [] }: Composition, tls: TlsMaterial | undefined) {
     const { config } = this.#options;
     const { host, port, adminHost, adminPort } = config;
     const open = async (options: Parameters<typeof listen>[0]) => {
@@ -127,6 +138,7 @@ class Host {
       return listener.url;
     };
     const publicUrl = await open({ app: publicApp, host, port, portVariable: 'PORT', tls });
+    for (const listener of further) await open({ ...listener, host, tls });
     if (adminPort === undefined || adminApp === undefined) return { publicUrl, adminUrl: undefined };
     // On loopback there is nothing to protect, and no name that a certificate could be for.
     const adminTls = isLoopback(adminHost) ? undefined : tls;

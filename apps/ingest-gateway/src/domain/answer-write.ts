@@ -2,7 +2,7 @@ import type { KeyedHasher } from '@sealgate/auth';
 import { claimOf, parseIdempotencyKey, type Claim, type InFlight } from '@sealgate/idempotency';
 import type { LedgerAppender } from '@sealgate/ledger-port';
 import type { IngestCaller } from './caller.ts';
-import type { SubmittedRecord } from './parse-record.ts';
+import type { CanonicalRecord } from './read-submission.ts';
 import { derivedIds, type RecordIds } from './record-ids.ts';
 import { renderAnswer } from './render-answer.ts';
 import { writeRecords } from './write-records.ts';
@@ -10,14 +10,13 @@ import { writeRecords } from './write-records.ts';
 export interface WriteRequest {
   readonly caller: IngestCaller;
   readonly requestId: string;
-  readonly records: readonly SubmittedRecord[];
+  readonly records: readonly CanonicalRecord[];
+  readonly strippedFields: number;
   /** The values of the Idempotency-Key header as they came. */
   readonly idempotencyKeys: readonly string[];
   readonly path: string;
   /** The bytes of the body after its content encoding was undone. */
   readonly rawBody: Buffer;
-  /** Lets others have a turn between the steps of a large request; undefined for a small one. */
-  readonly pause: (() => Promise<void>) | undefined;
   /** Takes the cost from the limits; rejects with RATE_LIMITED. */
   charge(): Promise<void>;
 }
@@ -77,7 +76,7 @@ async function once(ports: AnswerWritePorts, request: WriteRequest, claim: Keyed
 }
 
 async function write(ports: AnswerWritePorts, request: WriteRequest, claim: KeyedClaim | undefined): Promise<Answer> {
-  const { caller, requestId, records } = request;
+  const { caller, requestId, records, strippedFields } = request;
   const outcome = await writeRecords(ports.ledger, {
     networkId: caller.networkId,
     channels: caller.channels,
@@ -85,9 +84,9 @@ async function write(ports: AnswerWritePorts, request: WriteRequest, claim: Keye
     requestId,
     eventId: ports.newEventId(),
     records,
+    strippedFields,
     ids: claim === undefined ? ports.freshIds : derivedIds(claim.seed),
     claim,
-    pause: request.pause,
   });
   return { body: renderAnswer(outcome), replayed: outcome.replayed };
 }

@@ -17,6 +17,12 @@ export interface KeyGrants {
   readonly limits?: Limits;
 }
 
+/** What a key says about how a body is read. */
+export interface RecordRules {
+  readonly record: KeyGrants['record'];
+  readonly defaultType?: string | undefined;
+}
+
 export function mayUse(grants: KeyGrants, permission: string): boolean {
   return grants.permissions === undefined || grants.permissions.some((granted) => granted === permission);
 }

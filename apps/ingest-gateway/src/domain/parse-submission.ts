@@ -1,6 +1,6 @@
 import { AppError, type Fault } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
-import type { KeyGrants } from './key-grants.ts';
+import type { RecordRules } from './key-grants.ts';
 import { isObject, parseRecord, type SubmittedRecord } from './parse-record.ts';
 
 /** A refusal stays small, whatever it refuses. */
@@ -16,20 +16,20 @@ export type Submission =
  *
  * @throws AppError INVALID_REQUEST with every fault, BATCH_TOO_LARGE.
  */
-export function parseSubmission(body: JsonValue, grants: KeyGrants, maxBatchRecords: number): Submission {
+export function parseSubmission(body: JsonValue, rules: RecordRules, maxBatchRecords: number): Submission {
   if (isObject(body) && 'assets' in body) return { kind: 'write', records: readBatch(body, maxBatchRecords) };
   if (isObject(body) && body['type'] === 'ping') return { kind: 'ping' };
-  if (isObject(body) && grants.record === 'whole') return { kind: 'write', records: [wholeRecord(body, grants)] };
+  if (isObject(body) && rules.record === 'whole') return { kind: 'write', records: [wholeRecord(body, rules)] };
   const faults: Fault[] = [];
   const record = parseRecord(body, '', faults);
   if (faults.length > 0) throw invalid(faults);
   return { kind: 'write', records: [record] };
 }
 
-function wholeRecord(data: { [member: string]: JsonValue }, grants: KeyGrants): SubmittedRecord {
+function wholeRecord(data: { [member: string]: JsonValue }, { defaultType }: RecordRules): SubmittedRecord {
   return {
     id: undefined,
-    type: grants.defaultType ?? 'unknown',
+    type: defaultType ?? 'unknown',
     owner: null,
     data,
     extra: null,

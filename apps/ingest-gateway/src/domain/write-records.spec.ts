@@ -7,20 +7,20 @@ import {
   type LedgerAppender,
   type UnitResult,
 } from '@sealgate/ledger-port';
-import type { SubmittedRecord } from './parse-record.ts';
+import type { CanonicalRecord } from './read-submission.ts';
 import { writeRecords, type WriteOrder } from './write-records.ts';
 
-const submitted = (more: Partial<SubmittedRecord> = {}): SubmittedRecord => ({
+const submitted = (more: Partial<CanonicalRecord> = {}): CanonicalRecord => ({
   id: undefined,
   type: 'unknown',
   owner: null,
-  data: {},
+  data: '{}',
   extra: null,
   targetChannels: undefined,
   ...more,
 });
 
-const order = (records: SubmittedRecord[], more: Partial<WriteOrder> = {}): WriteOrder => ({
+const order = (records: CanonicalRecord[], more: Partial<WriteOrder> = {}): WriteOrder => ({
   networkId: 'acme',
   channels: ['main', 'b', 'a'],
   keyId: 'key_1',
@@ -29,7 +29,7 @@ const order = (records: SubmittedRecord[], more: Partial<WriteOrder> = {}): Writ
   records,
   ids: (position) => `made-${position}`,
   claim: undefined,
-  pause: undefined,
+  strippedFields: 0,
   ...more,
 });
 
@@ -61,19 +61,19 @@ function fakeLedger(answers: (UnitResult | Error)[] = []): LedgerAppender & { un
 const claim = { claim: Buffer.alloc(32, 1), fingerprint: 's1:x', acceptable: ['s1:x'] };
 
 describe('writing records', () => {
-  it('strips and makes canonical before the ledger sees anything', async () => {
+  it('names what came without a name, writes the rest as it is, and tells how much was stripped', async () => {
     const ledger = fakeLedger();
     const outcome = await writeRecords(
       ledger,
-      order([
-        submitted({ data: { b: 1, a: { cvv: 2 }, password: 3 }, extra: { ssn: 4 } }),
-        submitted({ id: 'own', extra: { z: 1, y: 2 } }),
-      ]),
+      order([submitted({ data: '{"a":{},"b":1}' }), submitted({ id: 'own', owner: 'o', extra: '{"y":2,"z":1}' })], {
+        strippedFields: 3,
+      }),
     );
     expect(ledger.units[0]!.records).toEqual([
       { id: 'made-0', type: 'unknown', owner: null, data: '{"a":{},"b":1}', extra: null, channels: ['main'] },
-      { id: 'own', type: 'unknown', owner: null, data: '{}', extra: '{"y":2,"z":1}', channels: ['main'] },
+      { id: 'own', type: 'unknown', owner: 'o', data: '{}', extra: '{"y":2,"z":1}', channels: ['main'] },
     ]);
+    expect(ledger.units[0]!.note.split('\t')[3]).toBe('3');
     expect(outcome).toMatchObject({
       strippedFields: 3,
       recordCount: 2,

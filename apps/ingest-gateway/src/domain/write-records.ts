@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import { canonical, sha256, type JsonValue } from '@sealgate/json';
+import { sha256 } from '@sealgate/json';
 import {
   channelOf,
   LedgerOverloadedError,
@@ -12,9 +12,8 @@ import {
   type UnitClaim,
   type UnitResult,
 } from '@sealgate/ledger-port';
-import type { SubmittedRecord } from './parse-record.ts';
+import type { CanonicalRecord } from './read-submission.ts';
 import type { RecordIds } from './record-ids.ts';
-import { stripSensitive } from './sensitive-names.ts';
 import { readNote, writeNote, type UnitNote } from './unit-note.ts';
 
 /** A write that passed every check. */
@@ -25,11 +24,11 @@ export interface WriteOrder {
   readonly keyId: string;
   readonly requestId: string;
   readonly eventId: string;
-  readonly records: readonly SubmittedRecord[];
+  readonly records: readonly CanonicalRecord[];
+  /** How many sensitive members were removed from them. */
+  readonly strippedFields: number;
   readonly ids: RecordIds;
   readonly claim: UnitClaim | undefined;
-  /** Lets others have a turn between the steps of a large request; undefined for a small one. */
-  readonly pause: (() => Promise<void>) | undefined;
 }
 
 /** What the sender is told. `records` is in record order, then by channel. */
@@ -57,14 +56,10 @@ type Appended = Extract<UnitResult, { records: unknown }>;
  * OUTCOME_UNKNOWN, with `eventId` and `transactionIds`: something may have been, and the same request completes it.
  */
 export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): Promise<WriteOutcome> {
-  const stripped = order.records.map(strip);
-  if (order.pause !== undefined) await order.pause();
-  const records = nameRecords(order, stripped);
-  const strippedFields = stripped.reduce((sum, { removed }) => sum + removed, 0);
-  if (order.pause !== undefined) await order.pause();
+  const records = nameRecords(order);
   const channels = channelsOf(records);
   const types = [...new Set(records.map((record) => record.type))];
-  const { eventId, keyId, requestId } = order;
+  const { eventId, keyId, requestId, strippedFields } = order;
   const ours: UnitNote = { eventId, keyId, requestId, strippedFields, types, units: channels.length };
   const ourNote = writeNote(ours);
   const units = channels.map((channel, position) => {
@@ -107,32 +102,16 @@ function channelsOf(records: readonly NamedRecord[]): string[] {
   return [...channels].sort();
 }
 
-interface StrippedContent {
-  readonly data: JsonValue;
-  readonly extra: { [member: string]: JsonValue } | undefined;
-  readonly removed: number;
-}
-
-function strip({ data, extra }: SubmittedRecord): StrippedContent {
-  const kept = stripSensitive(data);
-  const beside = extra === null ? undefined : stripSensitive(extra);
-  return { data: kept.value, extra: beside?.value, removed: kept.removed + (beside?.removed ?? 0) };
-}
-
-function nameRecords(order: WriteOrder, stripped: readonly StrippedContent[]): NamedRecord[] {
+function nameRecords(order: WriteOrder): NamedRecord[] {
   const byDefault = order.channels.slice(0, 1);
-  return order.records.map((record, position): NamedRecord => {
-    const { data, extra } = stripped[position]!;
-    const hasExtra = extra !== undefined && Object.keys(extra).length > 0;
-    return {
-      id: record.id ?? order.ids(position),
-      type: record.type,
-      owner: record.owner,
-      data: canonical(data),
-      extra: hasExtra ? canonical(extra) : null,
-      channels: record.targetChannels ?? byDefault,
-    };
-  });
+  return order.records.map(({ id, type, owner, data, extra, targetChannels }, position): NamedRecord => ({
+    id: id ?? order.ids(position),
+    type,
+    owner,
+    data,
+    extra,
+    channels: targetChannels ?? byDefault,
+  }));
 }
 
 function unitOf(

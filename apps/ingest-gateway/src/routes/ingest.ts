@@ -1,10 +1,11 @@
 import { AppError, type ErrorCode } from '@sealgate/errors';
 import { routeFor, type Route } from '@sealgate/http';
+import { opensTooDeep } from '@sealgate/json';
 import { Type } from '@sinclair/typebox';
 import type { IngestCaller } from '../domain/caller.ts';
-import { refusedType } from '../domain/key-grants.ts';
-import { parseSubmission } from '../domain/parse-submission.ts';
 import { checkChannels } from '../domain/check-channels.ts';
+import { refusedType } from '../domain/key-grants.ts';
+import { readSubmission, type ReadApart } from '../domain/read-submission.ts';
 import type { AnswerWrite } from '../domain/answer-write.ts';
 import { renderPing } from '../domain/render-answer.ts';
 
@@ -47,8 +48,8 @@ export interface IngestPorts {
   readonly recordPing: (caller: IngestCaller, requestId: string) => string;
   readonly maxBatchRecords: number;
   readonly bodyMaxBytes: number;
-  /** Resolves in a later turn of the event loop. */
-  readonly nextTurn: () => Promise<void>;
+  /** Reads a large body elsewhere than on the main thread. */
+  readonly readApart: ReadApart;
   /** Told the code of every refusal on the path. */
   readonly onRefusal: (code: ErrorCode) => void;
 }
@@ -67,7 +68,7 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
     charge: 'byHandler',
     idempotency: 'in-ledger',
     query: 'ignored',
-    body: 'strict-json',
+    body: 'json-bytes',
     bodyMaxBytes: ports.bodyMaxBytes,
     responses: { 200: { description: 'Written, or written before: each record with its receipt.', schema: Answer } },
     errors: [
@@ -93,17 +94,18 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
       return problem;
     },
     async handler(context) {
-      const { caller, requestId } = context;
-      // A large body takes its time in several turns of the event loop: parsed in the last, looked at in this one.
-      const isLarge = context.rawBody.length > LARGE_BODY_BYTES;
-      if (isLarge) await ports.nextTurn();
-      const submission = parseSubmission(context.body, caller.grants, ports.maxBatchRecords);
+      const { caller, rawBody, requestId } = context;
+      const { record, defaultType } = caller.grants;
+      const rules = { record, defaultType, maxBatchRecords: ports.maxBatchRecords };
+      const submission = isWorthAThread(rawBody)
+        ? await ports.readApart(rawBody, rules, caller.networkId)
+        : readSubmission(rawBody, rules);
       if (submission.kind === 'ping') {
         context.permit('ingest:ping');
         await context.charge(1);
         return { status: 200, body: renderPing(ports.recordPing(caller, requestId)) };
       }
-      const { records } = submission;
+      const { records, strippedFields } = submission;
       context.permit('ingest:write');
       checkTypes(caller, records);
       checkChannels(records, caller.channels);
@@ -111,10 +113,10 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
         caller,
         requestId,
         records,
+        strippedFields,
         idempotencyKeys: context.idempotency.keys,
         path: context.path,
-        rawBody: context.rawBody,
-        pause: isLarge ? ports.nextTurn : undefined,
+        rawBody,
         charge: () => context.charge(Math.max(1, records.length)),
       });
       context.note({ records: records.length });
@@ -124,8 +126,13 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
   return [ingest];
 }
 
-/** From here on a body is worth more than one turn of the event loop. */
+/** A larger body, read on the main thread, would hold up everybody else. */
 const LARGE_BODY_BYTES = 131_072;
+
+/** Nothing but brackets is refused where it stands, without a thread or a place in its queue: reading it ends there too. */
+function isWorthAThread(body: Buffer): boolean {
+  return body.length > LARGE_BODY_BYTES && !opensTooDeep(body, LARGE_BODY_BYTES);
+}
 
 const REPLAYED = { 'Idempotent-Replayed': 'true' };
 

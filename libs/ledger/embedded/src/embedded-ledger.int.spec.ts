@@ -131,4 +131,33 @@ describe('the embedded ledger', () => {
     });
     await fc.assert(property, { numRuns: 50 });
   });
+
+  it('hands out the tiles under its newest checkpoint, cut to what is asked for, and no others', async () => {
+    const place = newChannel();
+    const append = (from: number, count: number) =>
+      test.ledger.append({
+        ...place,
+        note: '',
+        records: Array.from({ length: count }, (_, n) => record(`t${from + n}`)),
+      });
+    const written = await append(0, 3);
+    const leaves = 'records' in written ? written.records.map(({ leafHash }) => leafHash).join('') : '';
+    await test.integrator.catchUp(place.channel, 3);
+    const tile = (level: number, index: number, width: number) =>
+      test.ledger.tile(place.channel, { level, index, width });
+    expect((await tile(0, 0, 3))?.toString('hex')).toBe(leaves);
+    await append(3, 254);
+    await test.integrator.catchUp(place.channel, 257);
+    expect((await tile(0, 0, 3))?.toString('hex')).toBe(leaves);
+    expect(await tile(0, 0, 256)).toHaveLength(256 * 32);
+    expect(await tile(1, 0, 1)).toHaveLength(32);
+    for (const [level, index, width] of [
+      [0, 1, 2],
+      [0, 2, 1],
+      [1, 0, 2],
+      [2, 0, 1],
+    ] as const)
+      expect(await tile(level, index, width)).toBeUndefined();
+    expect(await test.ledger.tile('acme.nowhere', { level: 0, index: 0, width: 1 })).toBeUndefined();
+  });
 });

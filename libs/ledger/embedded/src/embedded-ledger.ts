@@ -1,5 +1,5 @@
 import type { AppendUnit, AuditReport, Ledger, LedgerHealth, RecordQuery, StoredRecord } from '@sealgate/ledger-port';
-import type { NoteVerifier } from '@sealgate/merkle';
+import { parseCheckpoint, tileWidth, type NoteVerifier, type TileId } from '@sealgate/merkle';
 import type { Database } from '@sealgate/storage';
 import { appendGroup, type OnResult } from './append-group.ts';
 import { AppendQueue, type AppendQueueLimits } from './append-queue.ts';
@@ -11,6 +11,7 @@ import { prepareUnit } from './prepared-unit.ts';
 import { findCheckpoint, findRecord, proveRecord, type ProveOptions } from './prove-record.ts';
 import { randomPool } from '@sealgate/auth';
 import { storedRecord, type RecordRow } from './stored-record.ts';
+import { tileReader } from './tile-store.ts';
 
 export interface EmbeddedLedgerOptions {
   readonly sql: Database;
@@ -39,6 +40,8 @@ export interface EmbeddedLedger extends Ledger {
   openChannel(network: string, channel: string): Promise<void>;
   channels(): Promise<readonly ChannelState[]>;
   audit(channel: string, signal?: AbortSignal): Promise<AuditReport>;
+  /** The hashes of a tile; undefined where the newest checkpoint has no such tile. */
+  tile(channel: string, tile: TileId): Promise<Buffer | undefined>;
   /** Removes salt and content of a record for ever; false when there is no such record. Again: nothing happens. */
   erase(channel: string, id: string, reason: string): Promise<boolean>;
   /** Units that wait or are under way. */
@@ -126,6 +129,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     query: (query) => queryRecords(sql, query),
     prove: (channel, id) => proveRecord(prove, channel, id),
     checkpoint: (channel) => findCheckpoint(prove, channel),
+    tile: (channel, tile) => findTile(prove, channel, tile),
     async audit(channel, signal) {
       const report = await auditChannel(auditOptions, channel, signal);
       return report ?? { ok: false, size: 0, firstBadRecordId: null, problem: `there is no channel ${channel}` };
@@ -140,6 +144,15 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     },
     health: () => healthOf(sql, integrator),
   };
+}
+
+async function findTile(options: ProveOptions, channel: string, tile: TileId): Promise<Buffer | undefined> {
+  const note = await findCheckpoint(options, channel);
+  const size = note === undefined ? 0 : parseCheckpoint(note).size;
+  // A tile that has grown since is cut to the width asked for, so that an older checkpoint can still be checked.
+  if (tileWidth(tile.level, tile.index, size) < tile.width) return undefined;
+  const [hashes] = await tileReader(options.sql, channel, options.deadlineMs)([tile]);
+  return hashes;
 }
 
 async function findConflict(sql: Database, { channel, claim, records }: AppendUnit): Promise<string | undefined> {

@@ -8,3 +8,5 @@ export { LedgerCorruptError } from './ledger-corrupt-error.ts';
 export { ledgerMigrations } from './ledger-migrations.ts';
 export { savedCheckpoints } from './saved-checkpoints.ts';
 export type { SavedCheckpoints } from './saved-checkpoints.ts';
+export { LedgerNotOpenedError, openEmbeddedLedger } from './open-embedded-ledger.ts';
+export type { OpenLedgerOptions } from './open-embedded-ledger.ts';

@@ -10,6 +10,7 @@ import { releaseStack } from '../release-stack.ts';
 import type { SectionReport } from '../report.ts';
 import { decimals, wholeNumber, type Column } from '../text-table.ts';
 import { hostileBodies, openersName, type HostileBody } from './hostile-body-list.ts';
+import { mainThreadTimes, timesBetween, type ThreadTimes } from './hostile-main-thread.ts';
 
 interface BodyResult {
   readonly name: string;
@@ -17,6 +18,7 @@ interface BodyResult {
   readonly status: string;
   readonly answeredMs: readonly number[];
   readonly stallMs: readonly number[];
+  readonly times: readonly ThreadTimes[];
 }
 
 /** A key may be refused 50 times a second before that itself is refused: this stays below. */
@@ -50,10 +52,12 @@ interface Target {
 async function measure({ context, gateway, sender }: Target, body: HostileBody): Promise<BodyResult> {
   const answeredMs: number[] = [];
   const stallMs: number[] = [];
+  const times: ThreadTimes[] = [];
   const statuses = new Set<string>();
   for (let repeat = 0; repeat < context.options.repeats; repeat += 1) {
     await delay(pauseMs);
     let startedAt = 0;
+    const before = mainThreadTimes(gateway.pid);
     const stall = await gateway.longestStallMs(async () => {
       startedAt = performance.now();
       statuses.add(await send(gateway, sender, body));
@@ -61,8 +65,9 @@ async function measure({ context, gateway, sender }: Target, body: HostileBody):
       await delay(20); // What it leaves to do for later turns belongs to it too.
     });
     stallMs.push(stall);
+    times.push(timesBetween(before, mainThreadTimes(gateway.pid)));
   }
-  return { name: body.name, bytes: body.bytes.length, status: [...statuses].join(', '), answeredMs, stallMs };
+  return { name: body.name, bytes: body.bytes.length, status: [...statuses].join(', '), answeredMs, stallMs, times };
 }
 
 const agent = new Agent({ keepAlive: true });
@@ -100,16 +105,26 @@ const columns: readonly Column[] = [
   { name: 'body' },
   { name: 'bytes', right: true },
   { name: 'answer' },
-  ...['answered ms', 'worst ms', 'stall ms', 'worst stall ms'].map((name) => ({ name, right: true })),
+  ...['answered ms', 'worst ms', 'stall ms', 'worst stall ms', 'ran ms', 'waited ms'].map((name) => ({
+    name,
+    right: true,
+  })),
 ];
 
+function waitedAtWorst({ stallMs, times }: Pick<BodyResult, 'stallMs' | 'times'>): number {
+  return times[stallMs.indexOf(Math.max(...stallMs))]?.waitedMs ?? Number.NaN;
+}
+
 function reportOf(results: readonly BodyResult[]): SectionReport {
-  const rows = results.map(({ name, bytes, status, answeredMs, stallMs }) => [
+  const rows = results.map(({ name, bytes, status, answeredMs, stallMs, times }) => [
     name,
     wholeNumber(bytes),
     status,
     ...[median(answeredMs), Math.max(...answeredMs)].map((value) => decimals(value, 1)),
     ...[median(stallMs), Math.max(...stallMs)].map((value) => decimals(value, 1)),
+    ...[Math.max(...times.map(({ ranMs }) => ranMs)), waitedAtWorst({ stallMs, times })].map((value) =>
+      Number.isNaN(value) ? '-' : decimals(value, 1),
+    ),
   ]);
   const openers = results.find(({ name }) => name === openersName);
   const worst = results.toSorted((a, b) => Math.max(...b.stallMs) - Math.max(...a.stallMs))[0];
@@ -118,6 +133,7 @@ function reportOf(results: readonly BodyResult[]): SectionReport {
     tables: [{ columns, rows }],
     notes: [
       "Answered is from the first byte sent to the last byte of the answer. The stall is the longest time between two turns of the gateway's event loop while it had that body; the first row shows how much of it is this machine.",
+      'Ran is the most processor time that the main thread took over that body, all turns together: on a machine with nothing else to do no stall is longer. Waited is for how long the main thread had something to do and no core to do it on, while the worst stall was measured.',
     ],
     findings: [
       { target: 'openers', value: Math.max(...(openers?.answeredMs ?? [Number.NaN])), of: 'worst' },

@@ -1,29 +1,34 @@
 import type { Log, Metrics } from '@sealgate/observability';
-import { memoryLimits, redisLimits, sharedLimits, type SharedLimits } from '@sealgate/rate-limits';
 import { openRedis } from '@sealgate/storage';
+import { memoryLimits } from './memory-limits.ts';
+import { redisLimits } from './redis-limits.ts';
+import { sharedLimits, type SharedLimits } from './shared-limits.ts';
 
-export interface SharedState {
-  readonly limits: SharedLimits;
-  close(): Promise<void>;
-}
-
-export interface SharedStateOptions {
+export interface OpenSharedLimitsOptions {
   /** Undefined: there is no Redis, and this process decides alone. */
   readonly url: string | undefined;
+  /** Of the surface; Redis shows it. */
+  readonly name: string;
+  /** What the keys of the surface begin with: `ingest:`. */
+  readonly prefix: string;
   readonly replicas: number;
+  /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
 }
 
+export interface OpenedLimits {
+  readonly limits: SharedLimits;
+  close(): Promise<void>;
+}
+
 const CONNECT_WITHIN_MS = 1000;
 const COMMAND_WITHIN_MS = 150;
 
-/**
- * What replicas share through Redis: limits. Losing it loses nothing else. Answers are not copied there: the ledger gives
- * a repeated request its answer from the claim, and a copy would cost every request to save time to a few.
- */
-export function openShared({ url, replicas, now, log, metrics }: SharedStateOptions): SharedState {
+/** The limits of a surface, over Redis where it has one, with the gauge and the log line that tell who decides. */
+export function openSharedLimits(options: OpenSharedLimitsOptions): OpenedLimits {
+  const { url, name, prefix, replicas, now, log, metrics } = options;
   const gauge = metrics.gauge({
     name: 'limits_shared',
     help: '1 while Redis decides the limits of all replicas.',
@@ -37,14 +42,14 @@ export function openShared({ url, replicas, now, log, metrics }: SharedStateOpti
   }
   const redis = openRedis({
     url,
-    name: 'ingest-gateway',
+    name,
     connectTimeoutMs: CONNECT_WITHIN_MS,
     commandTimeoutMs: COMMAND_WITHIN_MS,
     onStateChange: (state, cause) =>
       log.info('redis_state', { state, ...(cause === undefined ? {} : { reason: cause.message }) }),
   });
   const limits = sharedLimits({
-    redis: redisLimits({ client: redis.client, prefix: 'ingest:' }),
+    redis: redisLimits({ client: redis.client, prefix }),
     local,
     now,
     log,

@@ -1,20 +1,17 @@
 import { AppError } from '@sealgate/errors';
-import {
-  ADMIN_BODY_MAX_BYTES,
-  ADMIN_LIST_RANGE,
-  adminRoute,
-  closedObject,
-  listOf,
-  listQuery,
-  readPage,
-  type AdminCaller,
-  type Route,
-} from '@sealgate/http';
 import { LedgerUnavailableError, type AuditReport, type LedgerReader, type StoredRecord } from '@sealgate/ledger-port';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
-import { IdText, Name, OrNull, Text, Time } from '../admin-schemas.ts';
-import type { AuditChange } from '../audit-change.ts';
+import { ADMIN_BODY_MAX_BYTES, ADMIN_LIST_RANGE, adminRoute, type AdminCaller } from './admin-app.ts';
+import { closedObject, instantText, lineOfText, listOf, listQuery } from './parameters.ts';
+import { readPage } from './read-page.ts';
+import type { Route } from './route.ts';
+
+const Text = Type.String();
+const Time = instantText();
+/** An id in a path: one that no id can be is a row that is not there. */
+const IdText = lineOfText({ min: 1, max: 1024 });
+const OrNull = <Schema extends typeof Text>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
 const ChannelRow = Type.Object({ channel: Text, size: Type.Integer() });
 
@@ -69,16 +66,32 @@ export interface LedgerAdministration extends LedgerReader {
   erase(channel: string, id: string, reason: string): Promise<boolean>;
 }
 
+/** Writes down that a record was erased, by whom and why. */
+export type AuditErasure = (
+  context: { readonly caller: AdminCaller; readonly requestId: string },
+  change: {
+    readonly action: string;
+    readonly resource: string;
+    readonly resourceId: string;
+    readonly detail: Readonly<Record<string, string>>;
+  },
+) => Promise<void>;
+
 export interface AdminLedgerPorts {
   readonly ledger: LedgerAdministration;
   readonly cursors: CursorCodec;
-  readonly auditChange: AuditChange;
+  readonly auditChange: AuditErasure;
 }
 
 const ofRecord = Type.Object({ channel: IdText, recordId: IdText });
 const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
 
-export function adminLedgerRoutes({ ledger, cursors, auditChange }: AdminLedgerPorts): Route<AdminCaller>[] {
+/** The ledger on the admin listener of any surface that holds one: read, prove, audit, erase. */
+export function adminLedgerRoutes(ports: AdminLedgerPorts): Route<AdminCaller>[] {
+  return [...readingRoutes(ports), ...actingRoutes(ports)];
+}
+
+function readingRoutes({ ledger, cursors }: AdminLedgerPorts): Route<AdminCaller>[] {
   const channels = adminRoute({
     ...base,
     method: 'get',
@@ -135,6 +148,10 @@ export function adminLedgerRoutes({ ledger, cursors, auditChange }: AdminLedgerP
       return { status: 200, body: found(await asked(ledger.prove(params.channel, params.recordId))) };
     },
   });
+  return [channels, checkpoint, record, proof];
+}
+
+function actingRoutes({ ledger, auditChange }: AdminLedgerPorts): Route<AdminCaller>[] {
   const audit = adminRoute({
     ...base,
     method: 'post',
@@ -162,7 +179,7 @@ export function adminLedgerRoutes({ ledger, cursors, auditChange }: AdminLedgerP
     operationId: 'eraseRecord',
     summary: 'Remove salt and content of a record for ever; its proofs stay valid',
     params: ofRecord,
-    body: closedObject({ reason: Name }),
+    body: closedObject({ reason: lineOfText({ min: 1, max: 200 }) }),
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
     responses: { 200: { description: 'The record without its content.', schema: RecordRow } },
     errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
@@ -177,7 +194,7 @@ export function adminLedgerRoutes({ ledger, cursors, auditChange }: AdminLedgerP
       return { status: 200, body: rowOf(found(await asked(ledger.read(channel, recordId)))) };
     },
   });
-  return [channels, checkpoint, record, proof, audit, erase];
+  return [audit, erase];
 }
 
 function rowOf(stored: StoredRecord): Static<typeof RecordRow> {

@@ -1,0 +1,116 @@
+import { describe, expect, it } from '@jest/globals';
+import { Type } from '@sinclair/typebox';
+import { plain, testRoute, type TestCaller } from '../test/test-surface.ts';
+import { limitParameter, listQuery, toolFrom, type ToolCall } from './index.ts';
+
+const range = { default: 50, max: 200 };
+const guard = { permits: ({ permissions }: TestCaller, permission: string) => permissions.includes(permission) };
+const caller: TestCaller = { name: 'good', permissions: ['things:read'] };
+const call: ToolCall<TestCaller> = { caller, requestId: 'r', traceparent: 't', signal: new AbortController().signal };
+
+const reads = { ...plain, method: 'get', permit: 'things:read', charge: 1 } as const;
+
+const list = testRoute({
+  ...reads,
+  path: '/things',
+  summary: 'List things',
+  query: listQuery(range, { colour: Type.Optional(Type.Union([Type.Literal('red'), Type.Literal('blue')])) }),
+  responses: { 200: { description: 'A page.', schema: Type.Object({ items: Type.Array(Type.String()) }) } },
+  handler: ({ query, caller: { name }, header }) => ({ status: 200, body: { query, name, seen: typeof header } }),
+});
+
+const item = testRoute({
+  ...reads,
+  path: '/things/:thingId',
+  params: Type.Object({ thingId: Type.String({ pattern: '^thg_' }) }),
+  handler: ({ params }) => ({ status: 200, body: params }),
+});
+
+describe('a tool made from a route', () => {
+  const tool = toolFrom(list, { name: 'list_things', guard });
+
+  it('says what the route says, with numbers where a query has digits', () => {
+    expect(tool).toMatchObject({ name: 'list_things', description: 'List things' });
+    expect(tool.inputSchema).toEqual({
+      type: 'object',
+      properties: {
+        limit: { type: 'integer', minimum: 1, maximum: 200, default: 50, description: expect.any(String) },
+        cursor: { type: 'string', pattern: expect.any(String), description: expect.any(String) },
+        colour: {
+          anyOf: [
+            { const: 'red', type: 'string' },
+            { const: 'blue', type: 'string' },
+          ],
+        },
+      },
+      additionalProperties: false,
+    });
+    expect(tool.outputSchema).toEqual({
+      type: 'object',
+      required: ['items'],
+      properties: { items: { type: 'array', items: { type: 'string' } } },
+    });
+    expect(toolFrom(item, { name: 'get_thing', guard }).inputSchema).toEqual({
+      type: 'object',
+      properties: { thingId: { type: 'string' } },
+      required: ['thingId'],
+      additionalProperties: false,
+    });
+  });
+
+  it('hands the handler what a request would', async () => {
+    const reply = await tool.call({ limit: 7, colour: 'red' }, call);
+    expect(reply).toEqual({
+      status: 200,
+      body: { query: { limit: '7', colour: 'red' }, name: 'good', seen: 'function' },
+    });
+    expect(await toolFrom(item, { name: 'get_thing', guard }).call({ thingId: 'thg_1' }, call)).toEqual({
+      status: 200,
+      body: { thingId: 'thg_1' },
+    });
+  });
+
+  it.each<[object, string]>([
+    [{ colour: 'green' }, 'INVALID_REQUEST'],
+    [{ colour: 1 }, 'INVALID_REQUEST'],
+    [{ limit: '7' }, 'INVALID_LIMIT'],
+    [{ limit: 0 }, 'INVALID_LIMIT'],
+    [{ limit: 201 }, 'INVALID_LIMIT'],
+    [{ limit: 1.5 }, 'INVALID_LIMIT'],
+    [{ cursor: '' }, 'INVALID_CURSOR'],
+    [{ cursor: null }, 'INVALID_CURSOR'],
+    [{ cursor: 'abc', colour: 'green' }, 'INVALID_CURSOR'],
+    [{ limit: 0, cursor: '', colour: 'green' }, 'INVALID_LIMIT'],
+    [{ size: 1, limit: 0 }, 'UNKNOWN_PARAMETER'],
+    [{ constructor: 1 }, 'UNKNOWN_PARAMETER'],
+  ])('refuses %j', async (args, code) => {
+    await expect(tool.call({ ...args }, call)).rejects.toMatchObject({ code });
+  });
+
+  it('asks the guard at every call', async () => {
+    const poor = { ...caller, permissions: [] };
+    expect([tool.mayCall(caller), tool.mayCall(poor)]).toEqual([true, false]);
+    await expect(tool.call({}, { ...call, caller: poor })).rejects.toMatchObject({ code: 'FORBIDDEN' });
+  });
+
+  it('finds nothing under an id that none can be, and misses one that is not given', async () => {
+    const get = toolFrom(item, { name: 'get_thing', guard });
+    await expect(get.call({ thingId: 'x' }, call)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(get.call({}, call)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+  });
+
+  it.each([
+    ['writes', testRoute({ ...plain, method: 'post', path: '/x', handler: () => ({ status: 200 }) })],
+    ['is open to anybody', testRoute({ ...plain, method: 'get', path: '/x', handler: () => ({ status: 200 }) })],
+    [
+      'decides in its handler',
+      testRoute({ ...reads, permit: 'byHandler', path: '/x', handler: () => ({ status: 200 }) }),
+    ],
+  ])('is refused where the route %s', (_what, route) => {
+    expect(() => toolFrom(route, { name: 'x', guard })).toThrow('only a GET route');
+  });
+});
+
+describe('a query', () => {
+  it('takes a limit as text alone', () => expect(limitParameter(range).type).toBe('string'));
+});

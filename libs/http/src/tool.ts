@@ -1,0 +1,174 @@
+import { AppError, type Fault } from '@sealgate/errors';
+import type { TSchema } from '@sinclair/typebox';
+import type { Guard } from './guard.ts';
+import { schemaJson, type JsonObject } from './openapi-operation.ts';
+import { DECIMAL_KEYWORD, type DecimalRange } from './parameters.ts';
+import { pathNames } from './path-pattern.ts';
+import type { Reply } from './reply.ts';
+import type { AnyContext, Route } from './route.ts';
+import { SchemaCompiler, type Validator } from './validator.ts';
+
+/** What a call of a tool brings along of the request it came in. */
+export interface ToolCall<Caller> {
+  readonly caller: Caller;
+  readonly requestId: string;
+  readonly traceparent: string;
+  readonly signal: AbortSignal;
+}
+
+/** A GET route through another door: the same permission, the same shapes, the same handler. */
+export interface Tool<Caller> {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schemas of the arguments, which carry the names of the route's parameters, and of what is answered. */
+  readonly inputSchema: JsonObject;
+  readonly outputSchema: JsonObject | undefined;
+  mayCall(caller: Caller): boolean;
+  /** @throws AppError FORBIDDEN, UNKNOWN_PARAMETER, INVALID_LIMIT, INVALID_CURSOR, INVALID_REQUEST, NOT_FOUND, and what the handler throws. */
+  call(args: Readonly<Record<string, unknown>>, call: ToolCall<Caller>): Promise<Reply>;
+}
+
+const compiler = new SchemaCompiler();
+
+/**
+ * Makes a tool of a route that reads. @throws Error for a route with a body, or whose permission or cost its handler decides.
+ */
+export function toolFrom<Caller>(
+  route: Route<Caller>,
+  options: { readonly name: string; readonly guard: Pick<Guard<Caller>, 'permits'> },
+): Tool<Caller> {
+  const { permit, query, params } = route;
+  if (route.method !== 'get' || route.raw === true || permit === 'open' || permit === 'byHandler')
+    throw new Error(`${route.operationId}: only a GET route with a permission of its own makes a tool.`);
+  const names = pathNames(route.path);
+  const filters = query === undefined || query === 'ignored' ? {} : query.properties;
+  const checkFilters = query === undefined || query === 'ignored' ? undefined : compiler.compile(query, 'query');
+  const checkNames = params === undefined ? undefined : compiler.compile(params, 'path');
+  const mayCall = (caller: Caller) => permit === 'authenticated' || options.guard.permits(caller, permit);
+  return {
+    name: options.name,
+    description: route.description ?? route.summary,
+    inputSchema: inputSchemaOf(names, filters),
+    outputSchema: schemaJson(route.responses[200]?.schema),
+    mayCall,
+    async call(args, { caller, requestId, traceparent, signal }) {
+      if (!mayCall(caller)) throw new AppError('FORBIDDEN', 'This key may not do that.');
+      const values = valuesOf(args, { names, filters });
+      check(values.query, checkFilters);
+      if ((checkNames?.(values.params, 0).length ?? 0) > 0)
+        throw new AppError('NOT_FOUND', 'There is nothing at this path.');
+      const context = contextOf(values, { caller, requestId, traceparent, signal, mayCall });
+      const reply = await route.handler(context);
+      if (reply === undefined) throw new Error('The handler returned no reply.');
+      return reply;
+    },
+  };
+}
+
+function inputSchemaOf(names: readonly string[], filters: Readonly<Record<string, TSchema>>): JsonObject {
+  const members = Object.entries(filters).map(([name, schema]) => [name, memberSchema(schema)]);
+  return {
+    type: 'object',
+    properties: {
+      ...Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
+      ...Object.fromEntries(members),
+    },
+    ...(names.length === 0 ? {} : { required: [...names] }),
+    additionalProperties: false,
+  };
+}
+
+/** A decimal is text in a query, where there is nothing else, and a number in JSON. */
+function memberSchema(schema: TSchema): JsonObject {
+  const { [DECIMAL_KEYWORD]: range, ...json } = schemaJson(schema) ?? {};
+  return range === undefined ? json : { ...json, type: 'integer', ...(range as unknown as JsonObject & DecimalRange) };
+}
+
+interface Values {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+function valuesOf(
+  args: Readonly<Record<string, unknown>>,
+  known: { readonly names: readonly string[]; readonly filters: Readonly<Record<string, TSchema>> },
+): Values {
+  const params: Record<string, string> = {};
+  const query: Record<string, string> = {};
+  const faults: Fault[] = [];
+  const unknown = Object.keys(args).filter(
+    (name) => !known.names.includes(name) && !Object.hasOwn(known.filters, name),
+  );
+  if (unknown.length > 0) {
+    const detail = 'The tool has no such argument.';
+    throw new AppError('UNKNOWN_PARAMETER', detail, {
+      faults: unknown.map((name) => fault(name, 'is not an argument')),
+    });
+  }
+  for (const [name, value] of Object.entries(args)) {
+    const isDecimal = known.filters[name]?.[DECIMAL_KEYWORD] !== undefined;
+    if (typeof value === 'string' && !isDecimal) (known.names.includes(name) ? params : query)[name] = value;
+    else if (isDecimal && typeof value === 'number') query[name] = String(value);
+    else faults.push(fault(name, isDecimal ? 'must be a whole number' : 'must be a text'));
+  }
+  for (const name of known.names) if (!Object.hasOwn(args, name)) faults.push(fault(name, 'is required'));
+  if (faults.length > 0) throw shapeError(faults);
+  return { params, query };
+}
+
+const fault = (name: string, detail: string): Fault => ({ in: 'query', pointer: `/${name}`, detail });
+
+function check(values: Values['query'], validate: Validator | undefined): void {
+  const faults = validate?.(values, 0) ?? [];
+  if (faults.length > 0) throw shapeError(faults, 'cursor' in values);
+}
+
+/** The precedence that holds for queries: limit, cursor, the rest. A cursor beside a filter that cannot be is of no list. */
+function shapeError(faults: readonly Fault[], isPaged = false): AppError {
+  const about = (pointer: string) => faults.filter((one) => one.pointer === pointer);
+  if (about('/limit').length > 0)
+    return new AppError('INVALID_LIMIT', 'The limit is not valid.', { faults: about('/limit') });
+  if (isPaged || about('/cursor').length > 0)
+    return new AppError('INVALID_CURSOR', 'The cursor is not valid.', {
+      faults: [fault('cursor', 'is not of this list')],
+    });
+  return new AppError('INVALID_REQUEST', 'The arguments are not as documented; errors lists every fault.', { faults });
+}
+
+const NO_BODY = Buffer.alloc(0);
+
+/** The route's handler sees a request like any other. What only a real one has is out of reach of a route that reads. */
+function contextOf<Caller>(
+  { params, query }: Values,
+  call: ToolCall<Caller> & { mayCall(caller: Caller): boolean },
+): AnyContext {
+  const unreachable = (): never => {
+    throw new Error('A tool has no request of its own.');
+  };
+  return {
+    params,
+    query,
+    body: undefined,
+    rawBody: NO_BODY,
+    caller: call.caller,
+    idempotency: { keys: [] },
+    requestId: call.requestId,
+    traceparent: call.traceparent,
+    signal: call.signal,
+    method: 'GET',
+    path: '',
+    socketAddress: '',
+    clientAddress: '',
+    get request() {
+      return unreachable();
+    },
+    get response() {
+      return unreachable();
+    },
+    permit: unreachable,
+    allows: unreachable,
+    charge: unreachable,
+    header: () => undefined,
+    note: () => undefined,
+  };
+}
