@@ -1,0 +1,49 @@
+import { Refusal } from './refusal.ts';
+import type { NewRecord, Receipt, RecordHead, RecordVersion } from './record.ts';
+
+/** What a write needs of the ledger. Reads see what was there before the transaction, never its own writes. */
+export interface RecordWriter {
+  readonly transactionId: string;
+  /** The submitter's time, as a record keeps it. */
+  readonly at: string;
+  /** The newest version, or undefined when there never was one. */
+  head(id: string): Promise<RecordHead | undefined>;
+  /** Makes this the newest version, in place of `replaced`. */
+  put(version: RecordVersion, replaced: RecordHead | undefined): Promise<void>;
+}
+
+/** What happens to an id that holds other content. */
+export type OnOtherContent = 'refuse' | 'new version';
+
+/**
+ * Writes each record whose content is not there already, and answers for each, in order. All are looked up before the
+ * first is written.
+ * @throws Refusal RECORD_CONFLICT for the first id that holds other content, where that is refused.
+ */
+export async function writeRecords(
+  ledger: RecordWriter,
+  records: readonly NewRecord[],
+  onOtherContent: OnOtherContent,
+): Promise<Receipt[]> {
+  const heads: (RecordHead | undefined)[] = [];
+  for (const record of records) heads.push(await ledger.head(record.id));
+  const { transactionId, at } = ledger;
+  const receipts: Receipt[] = [];
+  for (const [index, record] of records.entries()) {
+    const head = heads[index];
+    if (head !== undefined && head.contentHash === record.contentHash) {
+      receipts.push({
+        id: record.id,
+        transactionId: head.transactionId,
+        existing: true,
+        version: head.version,
+      });
+      continue;
+    }
+    if (head !== undefined && onOtherContent === 'refuse') throw new Refusal('RECORD_CONFLICT', { id: record.id });
+    const version = (head?.version ?? 0) + 1;
+    await ledger.put({ ...record, version, transactionId, at }, head);
+    receipts.push({ id: record.id, transactionId, existing: false, version });
+  }
+  return receipts;
+}

@@ -1,0 +1,65 @@
+import { canonical, type JsonValue } from '@sealgate/json';
+import { Contract, type Context } from 'fabric-contract-api';
+import { recordState } from './data/record-state.ts';
+import { parseRecords } from './domain/parse-records.ts';
+import { readHistory, readList, readPage, readRecord } from './domain/read-records.ts';
+import type { RecordVersion } from './domain/record.ts';
+import { writeRecords } from './domain/write-records.ts';
+
+/**
+ * The contract `records`. Each method is a transaction that clients name; arguments and answers are texts. The same
+ * arguments on the same state give the same bytes on every peer: there is no clock, no chance and no locale in here.
+ */
+export class RecordsContract extends Contract {
+  constructor() {
+    super('records');
+  }
+
+  /** Create-once. @throws Refusal RECORD_CONFLICT, INVALID_REQUEST */
+  async createMany(ctx: Context, recordsJson: string): Promise<string> {
+    return answer(await writeRecords(recordState(ctx.stub), parseRecords(recordsJson), 'refuse'));
+  }
+
+  /** Other content makes a new version. @throws Refusal INVALID_REQUEST */
+  async upsertMany(ctx: Context, recordsJson: string): Promise<string> {
+    return answer(await writeRecords(recordState(ctx.stub), parseRecords(recordsJson), 'new version'));
+  }
+
+  /** The newest version, or no bytes when the id was never written. @throws Refusal INVALID_REQUEST */
+  async read(ctx: Context, id: string): Promise<string> {
+    const found = await readRecord(recordState(ctx.stub), id);
+    return found === undefined ? '' : answer(readable(found));
+  }
+
+  /** For evaluation: peers refuse pages in a transaction that writes. @throws Refusal INVALID_REQUEST */
+  async queryByType(ctx: Context, type: string, pageSize: string, bookmark: string): Promise<string> {
+    const page = await readPage(recordState(ctx.stub), type, pageSize, bookmark);
+    return answer({ records: page.records.map(readable), bookmark: page.bookmark });
+  }
+
+  /** All records whose id begins with `prefix`, as `queryByType` gives those of a type. @throws Refusal INVALID_REQUEST */
+  async list(ctx: Context, prefix: string, pageSize: string, bookmark: string): Promise<string> {
+    const page = await readList(recordState(ctx.stub), prefix, pageSize, bookmark);
+    return answer({ records: page.records.map(readable), bookmark: page.bookmark });
+  }
+
+  /** The versions of an id, newest first; none when it was never written. @throws Refusal INVALID_REQUEST */
+  async history(ctx: Context, id: string): Promise<string> {
+    const { versions, complete } = await readHistory(recordState(ctx.stub), id);
+    return answer({ versions: versions.map(readable), complete });
+  }
+}
+
+/** As clients see it: data and extra as values. */
+function readable({ data, extra, ...rest }: RecordVersion) {
+  return {
+    ...rest,
+    data: JSON.parse(data) as JsonValue,
+    extra: extra === null ? null : (JSON.parse(extra) as JsonValue),
+  };
+}
+
+/** Canonical, so that peers that endorse the same answer sign the same bytes. */
+function answer(value: object): string {
+  return canonical(value as JsonValue);
+}

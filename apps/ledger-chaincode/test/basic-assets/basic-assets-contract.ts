@@ -1,0 +1,73 @@
+import { Contract, type Context } from 'fabric-contract-api';
+
+interface Asset {
+  readonly ID: string;
+  readonly Color: string;
+  readonly Size: number;
+  readonly Owner: string;
+  readonly AppraisedValue: number;
+}
+
+/**
+ * A contract as somebody else would have written it: the transactions and positional arguments that newcomers to Fabric
+ * learn first, refusals in words of its own, ids as keys. Our driver must do with it.
+ */
+export class BasicAssetsContract extends Contract {
+  constructor() {
+    super('basic-assets');
+  }
+
+  async CreateAsset(
+    ctx: Context,
+    id: string,
+    color: string,
+    size: string,
+    owner: string,
+    value: string,
+  ): Promise<void> {
+    if (await this.AssetExists(ctx, id)) throw new Error(`the asset ${id} already exists`);
+    await putAsset(ctx, id, { color, size, owner, value });
+    ctx.stub.setEvent('CreateAsset', Buffer.from(id));
+  }
+
+  async UpdateAsset(
+    ctx: Context,
+    id: string,
+    color: string,
+    size: string,
+    owner: string,
+    value: string,
+  ): Promise<void> {
+    if (!(await this.AssetExists(ctx, id))) throw new Error(`the asset ${id} does not exist`);
+    await putAsset(ctx, id, { color, size, owner, value });
+  }
+
+  async ReadAsset(ctx: Context, id: string): Promise<string> {
+    const bytes = await ctx.stub.getState(id);
+    if (bytes.length === 0) throw new Error(`the asset ${id} does not exist`);
+    return Buffer.from(bytes).toString('utf8');
+  }
+
+  async DeleteAsset(ctx: Context, id: string): Promise<void> {
+    if (!(await this.AssetExists(ctx, id))) throw new Error(`the asset ${id} does not exist`);
+    await ctx.stub.deleteState(id);
+  }
+
+  async AssetExists(ctx: Context, id: string): Promise<boolean> {
+    return (await ctx.stub.getState(id)).length > 0;
+  }
+
+  async GetAllAssets(ctx: Context): Promise<string> {
+    const assets: unknown[] = [];
+    for await (const { value } of ctx.stub.getStateByRange('', ''))
+      assets.push(JSON.parse(Buffer.from(value).toString('utf8')));
+    return JSON.stringify(assets);
+  }
+}
+
+type Positional = Readonly<Record<'color' | 'size' | 'owner' | 'value', string>>;
+
+async function putAsset(ctx: Context, id: string, { color, size, owner, value }: Positional): Promise<void> {
+  const asset: Asset = { ID: id, Color: color, Size: Number(size), Owner: owner, AppraisedValue: Number(value) };
+  await ctx.stub.putState(id, Buffer.from(JSON.stringify(asset)));
+}

@@ -1,0 +1,127 @@
+import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
+
+const BOOLEAN = 0x01;
+const INTEGER = 0x02;
+const BIT_STRING = 0x03;
+const OCTET_STRING = 0x04;
+const UTF8_STRING = 0x0c;
+const UTC_TIME = 0x17;
+const SEQUENCE = 0x30;
+const SET = 0x31;
+const DNS_NAME = 0x82;
+const IP_ADDRESS = 0x87;
+const VERSION = 0xa0;
+const EXTENSIONS = 0xa3;
+
+/** Object identifiers in DER: ecdsa-with-SHA256 (RFC 5758), organizationName, commonName, two extensions (RFC 5280). */
+const ECDSA_WITH_SHA256 = Buffer.from('06082a8648ce3d040302', 'hex');
+const ORGANIZATION = Buffer.from('060355040a', 'hex');
+const COMMON_NAME = Buffer.from('0603550403', 'hex');
+const BASIC_CONSTRAINTS = Buffer.from('0603551d13', 'hex');
+const SUBJECT_ALT_NAME = Buffer.from('0603551d11', 'hex');
+
+const FOREVER = new Date('2049-12-31T23:59:59Z');
+const TRUE = Buffer.from([0xff]);
+const LOOPBACK = Buffer.from([127, 0, 0, 1]);
+
+/** A certificate and its P-256 key, as PEM. */
+export interface Certified {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface IssueOptions {
+  /** For a server at localhost and 127.0.0.1. */
+  readonly loopback?: boolean;
+  /** Of the years 2020 to 2049; by default the end of them. */
+  readonly validTo?: Date;
+}
+
+export interface Authority {
+  readonly cert: string;
+  issue(commonName: string, options?: IssueOptions): Certified;
+}
+
+/**
+ * A CA of a test. Node reads X.509 and does not write it, and neither a package nor an `openssl` on the machine is worth
+ * needing for these few lines of DER (RFC 5280).
+ */
+export function certificateAuthority(organization: string): Authority {
+  const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const issuer = distinguishedName(organization, `ca.${organization}`);
+  const extensions = [extension(BASIC_CONSTRAINTS, true, der(SEQUENCE, der(BOOLEAN, TRUE)))];
+  const cert = certificate({
+    issuer,
+    subject: issuer,
+    subjectKey: keys.publicKey,
+    extensions,
+    validTo: FOREVER,
+    signWith: keys.privateKey,
+  });
+  return {
+    cert,
+    issue: (commonName, { loopback = false, validTo = FOREVER } = {}) => {
+      const own = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+      return {
+        cert: certificate({
+          issuer,
+          subject: distinguishedName(organization, commonName),
+          subjectKey: own.publicKey,
+          extensions: loopback ? [loopbackNames()] : [],
+          validTo,
+          signWith: keys.privateKey,
+        }),
+        key: String(own.privateKey.export({ type: 'pkcs8', format: 'pem' })),
+      };
+    },
+  };
+}
+
+interface CertificateParts {
+  readonly issuer: Buffer;
+  readonly subject: Buffer;
+  readonly subjectKey: KeyObject;
+  readonly extensions: readonly Buffer[];
+  readonly validTo: Date;
+  readonly signWith: KeyObject;
+}
+
+function certificate({ issuer, subject, subjectKey, extensions, validTo, signWith }: CertificateParts): string {
+  const algorithm = der(SEQUENCE, ECDSA_WITH_SHA256);
+  const validity = der(SEQUENCE, utcTime(new Date('2020-01-01T00:00:00Z')), utcTime(validTo));
+  const version3 = der(VERSION, der(INTEGER, Buffer.from([2])));
+  const serial = der(INTEGER, Buffer.from([0x01]), randomBytes(8));
+  const spki = subjectKey.export({ type: 'spki', format: 'der' });
+  const trailer = extensions.length === 0 ? [] : [der(EXTENSIONS, der(SEQUENCE, ...extensions))];
+  const body = der(SEQUENCE, version3, serial, algorithm, issuer, validity, subject, spki, ...trailer);
+  const signature = der(BIT_STRING, Buffer.from([0]), sign('sha256', body, signWith));
+  const base64 = der(SEQUENCE, body, algorithm, signature).toString('base64');
+  return `-----BEGIN CERTIFICATE-----\n${base64.replaceAll(/.{1,64}/g, '$&\n')}-----END CERTIFICATE-----\n`;
+}
+
+function distinguishedName(organization: string, commonName: string): Buffer {
+  const named = (type: Buffer, text: string) => der(SET, der(SEQUENCE, type, der(UTF8_STRING, Buffer.from(text))));
+  return der(SEQUENCE, named(ORGANIZATION, organization), named(COMMON_NAME, commonName));
+}
+
+/** YYMMDDhhmmssZ. */
+function utcTime(time: Date): Buffer {
+  return der(UTC_TIME, Buffer.from(`${time.toISOString().replaceAll(/[-:T]/g, '').slice(2, 14)}Z`));
+}
+
+function extension(id: Buffer, critical: boolean, value: Buffer): Buffer {
+  return der(SEQUENCE, id, ...(critical ? [der(BOOLEAN, TRUE)] : []), der(OCTET_STRING, value));
+}
+
+function loopbackNames(): Buffer {
+  const names = der(SEQUENCE, der(DNS_NAME, Buffer.from('localhost')), der(IP_ADDRESS, LOOPBACK));
+  return extension(SUBJECT_ALT_NAME, false, names);
+}
+
+/** Tag, length, contents. */
+function der(tag: number, ...parts: readonly Buffer[]): Buffer {
+  const contents = Buffer.concat(parts);
+  const { length } = contents;
+  const lengthBytes = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.from([tag, ...lengthBytes]), contents]);
+}

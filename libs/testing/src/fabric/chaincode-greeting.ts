@@ -1,0 +1,29 @@
+import { credentials } from '@grpc/grpc-js';
+import { peer } from '@hyperledger/fabric-protos';
+
+/** PEM. Without `cert` and `key` the client shows no certificate. */
+export interface GreetingTls {
+  readonly ca: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** The chaincode id with which a chaincode service greets a peer that connects; rejects when there is no stream to it. */
+export function chaincodeGreeting(address: string, tls?: GreetingTls): Promise<string> {
+  const buffer = (pem: string | undefined) => (pem === undefined ? null : Buffer.from(pem));
+  const channel =
+    tls === undefined
+      ? credentials.createInsecure()
+      : credentials.createSsl(buffer(tls.ca), buffer(tls.key), buffer(tls.cert));
+  const client = new peer.ChaincodeClient(address, channel);
+  const stream = client.connect();
+  return new Promise<string>((resolve, reject) => {
+    stream.on('error', reject);
+    stream.on('data', (message: InstanceType<typeof peer.ChaincodeMessage>) =>
+      resolve(peer.ChaincodeID.deserializeBinary(message.getPayload_asU8()).getName()),
+    );
+  }).finally(() => {
+    stream.cancel();
+    client.close();
+  });
+}

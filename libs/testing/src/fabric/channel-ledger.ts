@@ -1,0 +1,111 @@
+import { EventEmitter } from 'node:events';
+import { verify, X509Certificate } from 'node:crypto';
+import { type common, msp, peer } from '@hyperledger/fabric-protos';
+import { makeBlock, makeGenesisBlock, type Block } from './blocks.ts';
+import type { Faults } from './fault-register.ts';
+import { parseEnvelope, parseTransaction, type ParsedEnvelope, type ParsedTransaction } from './signed-request.ts';
+import type { CommittedTransaction } from './stand-in-types.ts';
+import { validateReads, writesOf } from './validate-reads.ts';
+import { WorldState } from './world-state.ts';
+
+const { VALID, DUPLICATE_TXID, ENDORSEMENT_POLICY_FAILURE, BAD_RESPONSE_PAYLOAD } = peer.TxValidationCode;
+
+/** Blocks and state of one channel, as a peer keeps them. Emits `block` with each block that was committed. */
+export class ChannelLedger extends EventEmitter<{ block: [Block] }> {
+  readonly name: string;
+  readonly #endorser: Uint8Array;
+  readonly #faults: Faults;
+  readonly #blocks: Block[];
+  readonly #committed: CommittedTransaction[] = [];
+  readonly #byId = new Map<string, CommittedTransaction>();
+  readonly #states = new Map<string, WorldState>();
+
+  constructor(name: string, endorser: Uint8Array, faults: Faults) {
+    super();
+    this.setMaxListeners(0);
+    this.name = name;
+    this.#endorser = endorser;
+    this.#faults = faults;
+    this.#blocks = [makeGenesisBlock(name)];
+  }
+
+  get height(): number {
+    return this.#blocks.length;
+  }
+
+  block(number: number): Block | undefined {
+    return this.#blocks[number];
+  }
+
+  get transactions(): readonly CommittedTransaction[] {
+    return this.#committed;
+  }
+
+  /** What became of a transaction: of the first with that id. */
+  find(transactionId: string): CommittedTransaction | undefined {
+    return this.#byId.get(transactionId);
+  }
+
+  state(namespace: string): WorldState {
+    const state = this.#states.get(namespace) ?? new WorldState();
+    this.#states.set(namespace, state);
+    return state;
+  }
+
+  /** Validates in order, each transaction over what the earlier ones left, and appends the block. */
+  commit(envelopes: readonly InstanceType<typeof common.Envelope>[]): void {
+    const number = this.#blocks.length;
+    const codes = envelopes.map((envelope, place) => this.#commitOne(parseEnvelope(envelope), number, place));
+    const block = makeBlock({ channel: this.name, number, previous: this.#blocks.at(-1)!, envelopes, codes });
+    this.#blocks.push(block);
+    this.emit('block', block);
+  }
+
+  #commitOne({ payload, channelHeader }: ParsedEnvelope, block: number, transaction: number): number {
+    const transactionId = channelHeader.getTxId();
+    const parsed = tryParse(payload);
+    const code = this.#judge(transactionId, parsed);
+    if (code === VALID) {
+      const readWriteSet = parsed!.action.getResults_asU8();
+      const timestamp: unknown = channelHeader.getTimestamp();
+      for (const { namespace, key, value } of writesOf(readWriteSet)) {
+        this.state(namespace).apply(key, { block, transaction, value, transactionId, timestamp });
+      }
+    }
+    const chaincode = parsed?.action.getChaincodeId()?.getName() ?? '';
+    const committed = { transactionId, blockNumber: BigInt(block), code, chaincode };
+    this.#committed.push(committed);
+    if (!this.#byId.has(transactionId)) this.#byId.set(transactionId, committed);
+    return code;
+  }
+
+  #judge(transactionId: string, parsed: ParsedTransaction | undefined): number {
+    if (this.#byId.has(transactionId)) return DUPLICATE_TXID;
+    if (parsed === undefined) return BAD_RESPONSE_PAYLOAD;
+    if (!this.#isEndorsed(parsed)) return ENDORSEMENT_POLICY_FAILURE;
+    const code = validateReads(parsed.action.getResults_asU8(), (namespace) => this.state(namespace));
+    return code === VALID ? (this.#faults.verdict('commit', transactionId) ?? VALID) : code;
+  }
+
+  /** The only policy here: this peer has signed it. */
+  #isEndorsed({ proposalResponsePayload, endorsements }: ParsedTransaction): boolean {
+    const identity = msp.SerializedIdentity.deserializeBinary(this.#endorser);
+    const { publicKey } = new X509Certificate(Buffer.from(identity.getIdBytes_asU8()));
+    return endorsements.some((endorsement) =>
+      verify(
+        'sha256',
+        Buffer.concat([proposalResponsePayload, endorsement.getEndorser_asU8()]),
+        publicKey,
+        endorsement.getSignature_asU8(),
+      ),
+    );
+  }
+}
+
+function tryParse(payload: InstanceType<typeof common.Payload>): ParsedTransaction | undefined {
+  try {
+    return parseTransaction(payload);
+  } catch {
+    return undefined; // Ordered all the same: orderers do not look inside.
+  }
+}

@@ -1,0 +1,85 @@
+import { createHash, createPrivateKey, sign } from 'node:crypto';
+import { common, msp, peer } from '@hyperledger/fabric-protos';
+import type { Certified } from './certificates.ts';
+import type { Execution } from './chaincode-process.ts';
+import type { ParsedProposal } from './signed-request.ts';
+
+/** The peer's own identity, with which it signs what it simulated. */
+export interface Endorser {
+  /** A serialized identity. */
+  readonly creator: Uint8Array;
+  /** The transaction to be signed by the client: what the gateway answers Endorse with. */
+  endorse(
+    proposal: ParsedProposal,
+    execution: Execution,
+    readWriteSet: Uint8Array,
+  ): InstanceType<typeof common.Envelope>;
+}
+
+export function endorser(mspId: string, { cert, key }: Certified): Endorser {
+  const identity = new msp.SerializedIdentity();
+  identity.setMspid(mspId);
+  identity.setIdBytes(Buffer.from(cert));
+  const creator = identity.serializeBinary();
+  const privateKey = createPrivateKey(key);
+  return {
+    creator,
+    endorse: (proposal, execution, readWriteSet) => {
+      const responsePayload = proposalResponsePayload(proposal, execution, readWriteSet);
+      const endorsement = new peer.Endorsement();
+      endorsement.setEndorser(creator);
+      endorsement.setSignature(sign('sha256', Buffer.concat([responsePayload, creator]), privateKey));
+      return assemble(proposal, responsePayload, endorsement);
+    },
+  };
+}
+
+function proposalResponsePayload(proposal: ParsedProposal, execution: Execution, readWriteSet: Uint8Array): Uint8Array {
+  const chaincodeId = new peer.ChaincodeID();
+  chaincodeId.setName(proposal.chaincode);
+  chaincodeId.setVersion('1.0');
+  const response = new peer.Response();
+  response.setStatus(execution.status);
+  response.setMessage(execution.message);
+  response.setPayload(execution.payload);
+  const action = new peer.ChaincodeAction();
+  action.setResults(readWriteSet);
+  action.setResponse(response);
+  action.setChaincodeId(chaincodeId);
+  if (execution.event !== undefined) {
+    execution.event.setChaincodeId(proposal.chaincode);
+    execution.event.setTxId(proposal.transactionId);
+    action.setEvents(execution.event.serializeBinary());
+  }
+  const payload = new peer.ProposalResponsePayload();
+  payload.setProposalHash(createHash('sha256').update(proposal.signed.getProposalBytes_asU8()).digest());
+  payload.setExtension$(action.serializeBinary());
+  return payload.serializeBinary();
+}
+
+/** Transient data stays with the peer: the ledger gets the input alone. */
+function assemble(
+  { header, payload }: ParsedProposal,
+  responsePayload: Uint8Array,
+  endorsement: InstanceType<typeof peer.Endorsement>,
+): InstanceType<typeof common.Envelope> {
+  const endorsed = new peer.ChaincodeEndorsedAction();
+  endorsed.setProposalResponsePayload(responsePayload);
+  endorsed.addEndorsements(endorsement);
+  const withoutTransient = new peer.ChaincodeProposalPayload();
+  withoutTransient.setInput(payload.getInput_asU8());
+  const actionPayload = new peer.ChaincodeActionPayload();
+  actionPayload.setChaincodeProposalPayload(withoutTransient.serializeBinary());
+  actionPayload.setAction(endorsed);
+  const action = new peer.TransactionAction();
+  action.setHeader(header.getSignatureHeader_asU8());
+  action.setPayload(actionPayload.serializeBinary());
+  const transaction = new peer.Transaction();
+  transaction.addActions(action);
+  const envelopePayload = new common.Payload();
+  envelopePayload.setHeader(header);
+  envelopePayload.setData(transaction.serializeBinary());
+  const envelope = new common.Envelope();
+  envelope.setPayload(envelopePayload.serializeBinary());
+  return envelope;
+}

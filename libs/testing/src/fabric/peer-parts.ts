@@ -1,0 +1,23 @@
+import type { ChaincodeProcess } from './chaincode-process.ts';
+import type { ChannelLedger } from './channel-ledger.ts';
+import type { Endorser } from './endorser.ts';
+import type { Faults } from './fault-register.ts';
+import type { ErrorDetail } from './faults.ts';
+import type { Membership } from './membership.ts';
+import type { Orderer } from './orderer.ts';
+import type { StreamGate } from './stream-gate.ts';
+
+/** What the peer's services work on; all of it outlives a stop. */
+export interface PeerParts {
+  readonly ledgers: ReadonlyMap<string, ChannelLedger>;
+  readonly chaincodes: ReadonlyMap<string, ChaincodeProcess>;
+  readonly isDefined: (chaincode: string, channel: string) => boolean;
+  readonly members: Membership;
+  readonly endorser: Endorser;
+  readonly orderer: Orderer;
+  readonly faults: Faults;
+  readonly streams: StreamGate;
+  readonly limits: { readonly absoluteMaxBytes: number };
+  /** An entry of an error's details in the name of this peer. */
+  readonly detail: (message: string) => ErrorDetail;
+}

@@ -1,0 +1,108 @@
+import { gateway, peer } from '@hyperledger/fabric-protos';
+import type { Execution } from './chaincode-process.ts';
+import type { PeerParts } from './peer-parts.ts';
+import { Code, RpcError } from './rpc-error.ts';
+import { expectedTransactionId, type ParsedProposal } from './signed-request.ts';
+import { Simulation } from './simulation.ts';
+import { QUERY_CHAINCODE, querySystem } from './system-chaincode.ts';
+
+const EVALUATE_FAILED = 'failed to evaluate transaction, see attached details for more info';
+const ENDORSE_FAILED = 'failed to endorse transaction, see attached details for more info';
+
+/** Simulates, and answers what the chaincode did. @throws RpcError */
+export async function evaluate(parts: PeerParts, proposal: ParsedProposal) {
+  const { channel, chaincode } = proposal;
+  if (!parts.ledgers.has(channel)) {
+    const message = `failed to get config for channel [${channel}]: no such channel`;
+    throw new RpcError({ code: Code.UNAVAILABLE, message });
+  }
+  const isSystem = chaincode === QUERY_CHAINCODE;
+  if (!isSystem && !parts.isDefined(chaincode, channel)) {
+    const message = `no peers available to evaluate chaincode ${chaincode} in channel ${channel}`;
+    throw new RpcError({ code: Code.FAILED_PRECONDITION, message });
+  }
+  const fault = proposalFault(parts, proposal);
+  if (fault !== undefined) {
+    const message = `evaluate call to endorser returned error: ${fault}`;
+    throw new RpcError({ code: Code.FAILED_PRECONDITION, message, details: [parts.detail(fault)] });
+  }
+  const execution = isSystem
+    ? querySystem(parts.ledgers.get(channel)!, proposal)
+    : (await simulate(parts, proposal, EVALUATE_FAILED)).execution;
+  if (refuses(execution)) {
+    const text = refusalText(execution);
+    const message = `evaluate call to endorser returned error: ${text}`;
+    throw new RpcError({ code: Code.UNKNOWN, message, details: [parts.detail(text)] });
+  }
+  const result = new peer.Response();
+  result.setStatus(execution.status);
+  result.setMessage(execution.message);
+  result.setPayload(execution.payload);
+  const response = new gateway.EvaluateResponse();
+  response.setResult(result);
+  return response;
+}
+
+/** Simulates, and answers the transaction for the client to sign. @throws RpcError */
+export async function endorse(parts: PeerParts, proposal: ParsedProposal) {
+  const { channel, chaincode } = proposal;
+  if (!parts.ledgers.has(channel)) {
+    const message = `failed to get config for channel [${channel}]: no such channel`;
+    throw new RpcError({ code: Code.FAILED_PRECONDITION, message });
+  }
+  if (!parts.isDefined(chaincode, channel)) {
+    const message = `no combination of peers can be derived which satisfy the endorsement policy: chaincode ${chaincode} is not defined on channel ${channel}`;
+    throw new RpcError({ code: Code.FAILED_PRECONDITION, message });
+  }
+  const fault = proposalFault(parts, proposal);
+  if (fault !== undefined) throw endorseFailed(parts, fault);
+  const { execution, simulation } = await simulate(parts, proposal, ENDORSE_FAILED);
+  if (refuses(execution)) throw endorseFailed(parts, refusalText(execution));
+  const response = new gateway.EndorseResponse();
+  response.setPreparedTransaction(parts.endorser.endorse(proposal, execution, simulation.readWriteSet()));
+  return response;
+}
+
+function endorseFailed(parts: PeerParts, text: string): RpcError {
+  return new RpcError({ code: Code.ABORTED, message: ENDORSE_FAILED, details: [parts.detail(text)] });
+}
+
+const refuses = ({ status }: Execution) => status < 200 || status >= 400;
+
+const refusalText = ({ status, message }: Execution) => `chaincode response ${status}, ${message}`;
+
+/** What the peer checks before it simulates: who signed, the id of the transaction, and that it is new. */
+function proposalFault({ members, ledgers }: PeerParts, proposal: ParsedProposal): string | undefined {
+  const { signed, signatureHeader, channel, transactionId } = proposal;
+  const creator = signatureHeader.getCreator_asU8();
+  const expected = expectedTransactionId(signatureHeader);
+  if (transactionId !== expected) {
+    return `error validating proposal: incorrectly computed txid '${transactionId}' -- expected '${expected}'`;
+  }
+  const mspId = members.claimedMspId(creator);
+  if (mspId === undefined) {
+    return `error validating proposal: access denied: channel [${channel}] creator org unknown, creator is malformed`;
+  }
+  const member = members.find(creator);
+  if (member === undefined || !member.signed(signed.getProposalBytes_asU8(), signed.getSignature_asU8())) {
+    return `error validating proposal: access denied: channel [${channel}] creator org [${mspId}]`;
+  }
+  if (ledgers.get(channel)!.find(transactionId) !== undefined) {
+    return `duplicate transaction found [${transactionId}]. Creator [${Buffer.from(creator).toString('hex')}]`;
+  }
+  return undefined;
+}
+
+async function simulate(parts: PeerParts, proposal: ParsedProposal, failed: string) {
+  const { channel, chaincode, transactionId, input, signed } = proposal;
+  const ledger = parts.ledgers.get(channel)!;
+  const simulation = new Simulation(chaincode, ledger.state(chaincode), ledger.height, transactionId);
+  try {
+    const invocation = { channel, transactionId, input, proposal: signed, simulation };
+    return { execution: await parts.chaincodes.get(chaincode)!.execute(invocation), simulation };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const text = `error in simulation: failed to execute transaction ${transactionId}: ${reason}`;
+    throw new RpcError({ code: Code.ABORTED, message: failed, details: [parts.detail(text)] });
+  }
+}

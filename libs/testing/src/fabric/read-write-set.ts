@@ -1,0 +1,65 @@
+import { ledger } from '@hyperledger/fabric-protos';
+import type { Version } from './world-state.ts';
+
+export interface RangeRead {
+  readonly start: string;
+  /** Where the scan ended: the end that was asked for when it got there, else the last key seen. */
+  end: string;
+  exhausted: boolean;
+  readonly reads: Map<string, Version>;
+}
+
+export interface ReadsAndWrites {
+  /** Undefined: the key was not there. */
+  readonly reads: ReadonlyMap<string, Version | undefined>;
+  /** Undefined: the key is deleted. */
+  readonly writes: ReadonlyMap<string, Buffer | undefined>;
+  readonly ranges: readonly RangeRead[];
+}
+
+/** A serialized TxReadWriteSet of one chaincode. */
+export function readWriteSet(namespace: string, { reads, writes, ranges }: ReadsAndWrites): Uint8Array {
+  const kv = new ledger.rwset.kvrwset.KVRWSet();
+  for (const [key, version] of sorted(reads)) kv.addReads(kvRead(key, version));
+  for (const range of ranges) kv.addRangeQueriesInfo(rangeQueryInfo(range));
+  for (const [key, value] of sorted(writes)) {
+    const write = new ledger.rwset.kvrwset.KVWrite();
+    write.setKey(key);
+    write.setIsDelete(value === undefined);
+    if (value !== undefined) write.setValue(value);
+    kv.addWrites(write);
+  }
+  const namespaceSet = new ledger.rwset.NsReadWriteSet();
+  namespaceSet.setNamespace(namespace);
+  namespaceSet.setRwset(kv.serializeBinary());
+  const set = new ledger.rwset.TxReadWriteSet();
+  set.setDataModel(ledger.rwset.TxReadWriteSet.DataModel.KV);
+  set.addNsRwset(namespaceSet);
+  return set.serializeBinary();
+}
+
+const sorted = <Value>(entries: ReadonlyMap<string, Value>) =>
+  [...entries].sort(([left], [right]) => Buffer.from(left).compare(Buffer.from(right)));
+
+function kvRead(key: string, version: Version | undefined) {
+  const read = new ledger.rwset.kvrwset.KVRead();
+  read.setKey(key);
+  if (version !== undefined) {
+    const wire = new ledger.rwset.kvrwset.Version();
+    wire.setBlockNum(version.block);
+    wire.setTxNum(version.transaction);
+    read.setVersion(wire);
+  }
+  return read;
+}
+
+function rangeQueryInfo({ start, end, exhausted, reads }: RangeRead) {
+  const info = new ledger.rwset.kvrwset.RangeQueryInfo();
+  info.setStartKey(start);
+  info.setEndKey(end);
+  info.setItrExhausted(exhausted);
+  const list = new ledger.rwset.kvrwset.QueryReads();
+  for (const [key, version] of reads) list.addKvReads(kvRead(key, version));
+  info.setRawReads(list);
+  return info;
+}

@@ -1,0 +1,173 @@
+import { peer } from '@hyperledger/fabric-protos';
+import { keyModification, keyValue, queryResponse } from './query-results.ts';
+import { readWriteSet, type RangeRead } from './read-write-set.ts';
+import type { Version, WorldState } from './world-state.ts';
+
+const { Type } = peer.ChaincodeMessage;
+
+/** Between peer and chaincode, results that are not paged travel in portions of so many. */
+const PORTION = 100;
+
+interface OpenQuery {
+  readonly results: Iterator<Uint8Array>;
+  ahead: IteratorResult<Uint8Array>;
+}
+
+/**
+ * One proposal being simulated: what the chaincode asks of the state, answered as of one height, and written down for
+ * the validation at commit. Writes are kept and not seen by later reads, as in Fabric.
+ */
+export class Simulation {
+  readonly #namespace: string;
+  readonly #state: WorldState;
+  readonly #height: number;
+  readonly #transactionId: string;
+  readonly #reads = new Map<string, Version | undefined>();
+  readonly #writes = new Map<string, Buffer | undefined>();
+  readonly #ranges: RangeRead[] = [];
+  readonly #queries = new Map<string, OpenQuery>();
+  #paged = false;
+  #opened = 0;
+
+  constructor(namespace: string, state: WorldState, height: number, transactionId: string) {
+    this.#namespace = namespace;
+    this.#state = state;
+    this.#height = height;
+    this.#transactionId = transactionId;
+  }
+
+  /** Answers one request of the chaincode: the payload of its RESPONSE. Throws Error with what the ERROR shall say. */
+  answer(type: number, payload: Uint8Array): Uint8Array {
+    switch (type) {
+      case Type.GET_STATE:
+        return this.#getState(peer.GetState.deserializeBinary(payload));
+      case Type.PUT_STATE: {
+        const put = peer.PutState.deserializeBinary(payload);
+        return this.#write(put.getKey(), put.getCollection(), Buffer.from(put.getValue_asU8()));
+      }
+      case Type.DEL_STATE: {
+        const removal = peer.DelState.deserializeBinary(payload);
+        return this.#write(removal.getKey(), removal.getCollection(), undefined);
+      }
+      case Type.GET_STATE_BY_RANGE:
+        return this.#range(peer.GetStateByRange.deserializeBinary(payload));
+      case Type.GET_HISTORY_FOR_KEY:
+        return this.#history(peer.GetHistoryForKey.deserializeBinary(payload).getKey());
+      case Type.QUERY_STATE_NEXT:
+        return this.#next(peer.QueryStateNext.deserializeBinary(payload).getId());
+      case Type.QUERY_STATE_CLOSE: {
+        const id = peer.QueryStateClose.deserializeBinary(payload).getId();
+        this.#queries.delete(id);
+        return queryResponse([], { id, hasMore: false });
+      }
+      case Type.GET_QUERY_RESULT:
+        throw new Error('ExecuteQuery not supported for leveldb');
+      default:
+        throw new Error(`the stand-in peer does not answer messages of type ${type}`);
+    }
+  }
+
+  /** What an endorsement signs: the reads and writes, as a serialized TxReadWriteSet. */
+  readWriteSet(): Uint8Array {
+    return readWriteSet(this.#namespace, { reads: this.#reads, writes: this.#writes, ranges: this.#ranges });
+  }
+
+  #getState(request: InstanceType<typeof peer.GetState>): Uint8Array {
+    refuseCollection(request.getCollection());
+    const found = this.#state.get(request.getKey(), this.#height);
+    this.#reads.set(request.getKey(), found?.version);
+    return found?.value ?? new Uint8Array();
+  }
+
+  #write(key: string, collection: string, value: Buffer | undefined): Uint8Array {
+    refuseCollection(collection);
+    if (this.#paged) {
+      throw new Error(
+        `txid [${this.#transactionId}]: unsupported transaction. Transaction has already performed a paginated query. Writes are not allowed`,
+      );
+    }
+    if (key === '') throw new Error('key is an empty string'); // As the shim of Go says; no peer keeps such a key.
+    this.#writes.set(key, value);
+    return new Uint8Array();
+  }
+
+  #range(request: InstanceType<typeof peer.GetStateByRange>): Uint8Array {
+    refuseCollection(request.getCollection());
+    const end = request.getEndkey();
+    const metadata = request.getMetadata_asU8();
+    const paging = metadata.length === 0 ? undefined : peer.QueryMetadata.deserializeBinary(metadata);
+    const start = paging?.getBookmark() || request.getStartkey();
+    const read: RangeRead = { start, end: start, exhausted: false, reads: new Map() };
+    this.#ranges.push(read);
+    const found = this.#scan(read, end);
+    if (paging === undefined) return this.#open(found);
+    if (this.#writes.size > 0) {
+      throw new Error(
+        `txid [${this.#transactionId}]: unsupported transaction. Paginated queries are supported only in a read-only transaction`,
+      );
+    }
+    this.#paged = true;
+    return this.#page(found, paging.getPagesize(), start, end);
+  }
+
+  *#scan(read: RangeRead, end: string): Generator<Uint8Array> {
+    for (const [key, found] of this.#state.range(read.start, end, this.#height)) {
+      read.end = key;
+      read.reads.set(key, found.version);
+      yield keyValue(this.#namespace, key, found.value);
+    }
+    read.end = end;
+    read.exhausted = true;
+  }
+
+  /** The whole page at once, with the key to go on from; '' when there is none. */
+  #page(found: Iterator<Uint8Array>, pageSize: number, start: string, end: string): Uint8Array {
+    const results: Uint8Array[] = [];
+    while (results.length < pageSize) {
+      const { done, value } = found.next();
+      if (done === true) break;
+      results.push(value);
+    }
+    let bookmark = '';
+    let place = 0;
+    for (const [key] of this.#state.range(start, end, this.#height)) {
+      if (place === results.length) {
+        bookmark = key;
+        break;
+      }
+      place += 1;
+    }
+    const responseMetadata = new peer.QueryResponseMetadata();
+    responseMetadata.setFetchedRecordsCount(results.length);
+    responseMetadata.setBookmark(bookmark);
+    return queryResponse(results, { id: 'page', hasMore: false, metadata: responseMetadata.serializeBinary() });
+  }
+
+  #history(key: string): Uint8Array {
+    return this.#open(this.#state.history(key).map(keyModification)[Symbol.iterator]());
+  }
+
+  #open(results: Iterator<Uint8Array>): Uint8Array {
+    this.#opened += 1;
+    const id = `query-${this.#opened}`;
+    this.#queries.set(id, { results, ahead: results.next() });
+    return this.#next(id);
+  }
+
+  #next(id: string): Uint8Array {
+    const query = this.#queries.get(id);
+    if (query === undefined) throw new Error('query iterator not found');
+    const portion: Uint8Array[] = [];
+    while (query.ahead.done !== true && portion.length < PORTION) {
+      portion.push(query.ahead.value);
+      query.ahead = query.results.next();
+    }
+    const hasMore = query.ahead.done !== true;
+    if (!hasMore) this.#queries.delete(id);
+    return queryResponse(portion, { id, hasMore });
+  }
+}
+
+function refuseCollection(collection: string): void {
+  if (collection !== '') throw new Error(`collection ${collection} could not be found`);
+}

@@ -1,0 +1,164 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ServerCredentials } from '@grpc/grpc-js';
+import { certificateAuthority, type Authority } from './certificates.ts';
+import { ChaincodeProcess } from './chaincode-process.ts';
+import { ChannelLedger } from './channel-ledger.ts';
+import { endorser } from './endorser.ts';
+import { faultRegister } from './fault-register.ts';
+import { membership } from './membership.ts';
+import { Orderer } from './orderer.ts';
+import { PeerListener } from './peer-listener.ts';
+import type { PeerParts } from './peer-parts.ts';
+import { Code } from './rpc-error.ts';
+import type { ChannelView, ClientIdentity, StandInPeer, StandInPeerOptions } from './stand-in-types.ts';
+import { StreamGate } from './stream-gate.ts';
+
+const TEN_MEBIBYTES = 10 * 1024 * 1024;
+
+/** Starts the peer and its chaincodes on this machine; resolves when both take transactions. */
+export async function startStandInPeer(options: StandInPeerOptions): Promise<StandInPeer> {
+  const directory = mkdtempSync(join(tmpdir(), 'sealgate-fabric-'));
+  const identities = identitiesIn(directory, options.mspId ?? 'Org1MSP');
+  const isTls = options.tls ?? true;
+  const tls = isTls ? serverTls(directory) : undefined;
+  const parts = assemble(options, directory, identities);
+  const listen = () =>
+    new PeerListener(parts, options.concurrencyLimit ?? 500, tls?.credentials ?? ServerCredentials.createInsecure());
+  const listeners = [listen()];
+  const [listener] = listeners as [PeerListener];
+  const close = async () => {
+    for (const each of listeners) each.stop();
+    await Promise.all([...parts.chaincodes.values()].map((chaincode) => chaincode.stop()));
+    rmSync(directory, { recursive: true, force: true });
+  };
+  try {
+    await Promise.all([...parts.chaincodes.values()].map((chaincode) => chaincode.start()));
+    await listener.start();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    get url() {
+      return listener.url;
+    },
+    tlsCaFile: tls?.caFile,
+    identity: identities.enroll('client'),
+    directory,
+    start: () => listener.start(),
+    stop: async () => listener.stop(),
+    close,
+    addPeer: async () => {
+      const further = listen();
+      listeners.push(further);
+      await further.start();
+      return { url: further.url, start: () => further.start(), stop: async () => further.stop() };
+    },
+    enroll: identities.enroll,
+    channel: (name) => channelView(parts, name),
+    faults: parts.faults,
+    orderer: ordererControl(parts.orderer),
+    blockStreams: {
+      hold: () => parts.streams.hold(),
+      release: () => parts.streams.release(),
+      cut: (status = { code: Code.UNAVAILABLE, message: 'stream cut' }) => parts.streams.cut(status),
+    },
+    chaincode: {
+      kill: (name) => chaincodeNamed(parts, name).stop(),
+      start: (name) => chaincodeNamed(parts, name).start(),
+      freeze: (name) => chaincodeNamed(parts, name).signal('SIGSTOP'),
+      thaw: (name) => chaincodeNamed(parts, name).signal('SIGCONT'),
+      pid: (name) => chaincodeNamed(parts, name).pid,
+    },
+  };
+}
+
+function assemble(options: StandInPeerOptions, directory: string, identities: Identities): PeerParts {
+  const mspId = options.mspId ?? 'Org1MSP';
+  const faults = faultRegister();
+  const ownEndorser = endorser(mspId, identities.authority.issue('peer0'));
+  const executeTimeoutMs = options.executeTimeoutMs ?? 30_000;
+  const processes = options.chaincodes.map((chaincode) => new ChaincodeProcess(chaincode, directory, executeTimeoutMs));
+  const channelsOf = new Map(options.chaincodes.map(({ name, channels }) => [name, channels]));
+  const channels = options.channels ?? ['main'];
+  return {
+    ledgers: new Map(channels.map((name) => [name, new ChannelLedger(name, ownEndorser.creator, faults)])),
+    chaincodes: new Map(processes.map((chaincode) => [chaincode.name, chaincode])),
+    isDefined: (chaincode, channel) =>
+      channelsOf.has(chaincode) && (channelsOf.get(chaincode)?.includes(channel) ?? true),
+    members: membership(new Map([[mspId, identities.authority.cert]])),
+    endorser: ownEndorser,
+    orderer: new Orderer({
+      batchTimeoutMs: options.batchTimeoutMs ?? 20,
+      maxMessageCount: options.maxMessageCount ?? 100,
+    }),
+    faults,
+    streams: new StreamGate(),
+    limits: { absoluteMaxBytes: options.absoluteMaxBytes ?? TEN_MEBIBYTES },
+    detail: (message) => ({ address: 'peer0:7051', mspId, message }),
+  };
+}
+
+interface Identities {
+  readonly authority: Authority;
+  readonly enroll: (commonName: string, mspId?: string) => ClientIdentity;
+}
+
+function identitiesIn(directory: string, ownMspId: string): Identities {
+  const authority = certificateAuthority(ownMspId);
+  let enrolled = 0;
+  return {
+    authority,
+    enroll: (commonName, mspId = ownMspId) => {
+      // Another organisation's CA is made for the one certificate: nobody here knows it.
+      const { cert, key } = (mspId === ownMspId ? authority : certificateAuthority(mspId)).issue(commonName);
+      enrolled += 1;
+      const [certFile, keyFile] = ['cert', 'key'].map((what) => join(directory, `client-${enrolled}-${what}.pem`));
+      writeFileSync(certFile!, cert);
+      writeFileSync(keyFile!, key, { mode: 0o600 });
+      return { mspId, certFile: certFile!, keyFile: keyFile! };
+    },
+  };
+}
+
+function serverTls(directory: string) {
+  const authority = certificateAuthority('tls');
+  const { cert, key } = authority.issue('peer0', { loopback: true });
+  const caFile = join(directory, 'tls-ca.pem');
+  writeFileSync(caFile, authority.cert);
+  const pair = { cert_chain: Buffer.from(cert), private_key: Buffer.from(key) };
+  return { caFile, credentials: ServerCredentials.createSsl(null, [pair], false) };
+}
+
+function channelView({ ledgers, orderer }: PeerParts, name: string): ChannelView {
+  const ledger = ledgers.get(name);
+  if (ledger === undefined) throw new Error(`The stand-in peer has no channel ${name}.`);
+  return {
+    height: () => ledger.height,
+    transactions: () => ledger.transactions,
+    state: (chaincode, key) => ledger.state(chaincode).get(key, Number.POSITIVE_INFINITY)?.value.toString('utf8'),
+    pending: () => orderer.pending(ledger),
+  };
+}
+
+function ordererControl(orderer: Orderer): StandInPeer['orderer'] {
+  return {
+    stop: () => {
+      orderer.isAway = true;
+    },
+    start: () => {
+      orderer.isAway = false;
+    },
+    hold: () => orderer.hold(),
+    release: () => orderer.release(),
+    forget: () => orderer.forget(),
+  };
+}
+
+function chaincodeNamed({ chaincodes }: PeerParts, name: string): ChaincodeProcess {
+  const chaincode = chaincodes.get(name);
+  if (chaincode === undefined) throw new Error(`The stand-in peer has no chaincode ${name}.`);
+  return chaincode;
+}

@@ -1,0 +1,85 @@
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
+import type { Contract, GatewayError, Network } from '@hyperledger/fabric-gateway';
+import { connectClient, type ConnectedClient } from '../connect-client.ts';
+import type { StandInPeer, StandInPeerOptions } from '../stand-in-types.ts';
+import { startStandInPeer } from '../start-stand-in-peer.ts';
+
+const contracts = join(import.meta.dirname, '../../../../../apps/ledger-chaincode');
+
+export interface Suite {
+  readonly peer: StandInPeer;
+  readonly client: ConnectedClient;
+  /** Channel `main`; there is `audit` too, with `records` alone. */
+  readonly network: Network;
+  readonly records: Contract;
+  readonly assets: Contract;
+}
+
+/** One stand-in for the specs of a file, and a new client for each; what one held or broke is made good behind it. */
+export function standInSuite(options: Partial<StandInPeerOptions> = {}): Suite {
+  let peer: StandInPeer;
+  let client: ConnectedClient;
+  const network = () => client.gateway.getNetwork('main');
+  beforeAll(async () => {
+    peer = await startStandInPeer({
+      channels: ['main', 'audit'],
+      chaincodes: [
+        { name: 'records', program: join(contracts, 'src/main.ts') },
+        { name: 'assets', program: join(contracts, 'test/basic-assets/main.ts'), channels: ['main'] },
+      ],
+      ...options,
+    });
+  }, 60_000);
+  afterAll(() => peer.close());
+  beforeEach(() => {
+    client = connectClient(peer);
+  });
+  afterEach(() => {
+    peer.faults.clear();
+    peer.orderer.release();
+    peer.blockStreams.release();
+    client.close();
+  });
+  return {
+    get peer() {
+      return peer;
+    },
+    get client() {
+      return client;
+    },
+    get network() {
+      return network();
+    },
+    get records() {
+      return network().getContract('records');
+    },
+    get assets() {
+      return network().getContract('assets');
+    },
+  };
+}
+
+let last = 0;
+export const freshId = () => `id-${(last += 1)}`;
+
+/** One record as `createMany` takes it. */
+export const record = (id = freshId(), text = '') =>
+  JSON.stringify([{ id, type: 'note', owner: null, data: JSON.stringify({ text }), extra: null }]);
+
+export const createAsset = (id = freshId()) => ['CreateAsset', id, 'red', '1', 'me', '2'] as const;
+
+/** What it was refused with; undefined when it was not. */
+export const failureOf = (attempt: Promise<unknown>): Promise<GatewayError | undefined> =>
+  attempt.then(
+    () => undefined,
+    (error: unknown) => error as GatewayError,
+  );
+
+export const textOf = (bytes: Uint8Array) => Buffer.from(bytes).toString();
+
+/** The first of a stream. @throws Error when it ends before. */
+export async function firstOf<Item>(stream: AsyncIterable<Item>): Promise<Item> {
+  for await (const item of stream) return item;
+  throw new Error('The stream ended.');
+}

@@ -1,0 +1,73 @@
+/** Where a value was written: block and place in it. */
+export interface Version {
+  readonly block: number;
+  readonly transaction: number;
+}
+
+/** One change of a key. `value` undefined: it was deleted. */
+export interface Modification extends Version {
+  readonly value: Buffer | undefined;
+  readonly transactionId: string;
+  readonly timestamp: unknown;
+}
+
+export interface VersionedValue {
+  readonly value: Buffer;
+  readonly version: Version;
+}
+
+/**
+ * The keys of one chaincode on one channel, with all they ever held. Reads name the height they look from, so that a
+ * simulation sees one state however many blocks come meanwhile.
+ */
+export class WorldState {
+  readonly #changes = new Map<string, Modification[]>();
+  /** In the order of their UTF-8 bytes, as LevelDB has them. */
+  readonly #keys: string[] = [];
+
+  /** Changes come in the order of the ledger. */
+  apply(key: string, change: Modification): void {
+    const changes = this.#changes.get(key);
+    if (changes !== undefined) {
+      changes.push(change);
+      return;
+    }
+    this.#changes.set(key, [change]);
+    this.#keys.splice(this.#placeOf(key), 0, key);
+  }
+
+  /** What the key holds for one who sees the blocks below `height`. */
+  get(key: string, height: number): VersionedValue | undefined {
+    const change = this.#changes.get(key)?.findLast(({ block }) => block < height);
+    if (change?.value === undefined) return undefined;
+    return { value: change.value, version: { block: change.block, transaction: change.transaction } };
+  }
+
+  /** Keys from `start` up to, without, `end` ('' : to the last). */
+  *range(start: string, end: string, height: number): Generator<readonly [string, VersionedValue]> {
+    // A copy: keys may come in between while the caller takes its time.
+    const keys = this.#keys.slice(this.#placeOf(start), end === '' ? undefined : this.#placeOf(end));
+    for (const key of keys) {
+      const found = this.get(key, height);
+      if (found !== undefined) yield [key, found];
+    }
+  }
+
+  /** Newest first, without regard to any height, as a peer's history index answers. */
+  history(key: string): readonly Modification[] {
+    return (this.#changes.get(key) ?? []).toReversed();
+  }
+
+  /** The place of the first key that is not before this one. */
+  #placeOf(key: string): number {
+    const sought = Buffer.from(key);
+    let low = 0;
+    let high = this.#keys.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (Buffer.from(this.#keys[middle]!).compare(sought) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
