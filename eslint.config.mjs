@@ -12,7 +12,7 @@ const mayImport = {
   'type:tool': ['type:base', 'type:adapter', 'type:host', 'type:local'],
   'type:verifier': ['type:base'],
   'type:testing': ['type:local'],
-  'type:local': [],
+  'type:local': ['type:local'],
   'type:e2e': ['type:testing', 'type:local', 'type:verifier'],
 };
 
@@ -39,6 +39,12 @@ const owned = [
     instead: '@sealgate/storage',
   },
   { name: 'ioredis', owners: ['libs/storage', 'libs/rate-limits'], instead: '@sealgate/storage' },
+  // The benchmarks compare with the client, the stand-in peer is the other end of it.
+  ...['@hyperledger/fabric-gateway', '@hyperledger/fabric-protos', '@grpc/grpc-js'].map((name) => ({
+    name,
+    owners: ['libs/ledger/fabric', 'libs/testing', 'tools/bench', 'tools/fabric-devnet'],
+    instead: '@sealgate/ledger-fabric',
+  })),
 ];
 
 const restrictedPaths = (folder) =>

@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
+import { DevnetError } from './devnet-error.ts';
+import type { NetworkPlan, Role } from './network-plan.ts';
+import type { Nodes } from './nodes.ts';
+import { explainOutput, wordsOf } from './run-command.ts';
+
+export const composeFile = resolve(import.meta.dirname, '../../../docker/compose.yaml');
+
+/** Runs `docker` with these parameters; rejects with DevnetError where it fails. Gives its standard output. */
+export type RunDocker = (
+  parameters: readonly string[],
+  env: Readonly<Record<string, string>>,
+  timeoutMs: number,
+) => Promise<string>;
+
+/**
+ * Orderer and peers as containers of `docker/compose.yaml`. They share the machine's network and see the data under the
+ * same path, so that every configuration file, address and port is the same as without Docker.
+ */
+export function composeNodes(plan: NetworkPlan, env: NodeJS.ProcessEnv, docker: RunDocker = runDocker): Nodes {
+  const { data } = plan.folders;
+  // Two networks on one engine are two projects.
+  const project = `sealgate-fabric-${createHash('sha256').update(data).digest('hex').slice(0, 8)}`;
+  const composeEnv = {
+    ...Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)),
+    FABRIC_DATA: data,
+    // What the containers write must be ours to read and to remove.
+    FABRIC_USER: `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`,
+  };
+  const compose = (parameters: readonly string[], timeoutMs = 60_000): Promise<string> =>
+    docker(
+      ['compose', '--project-name', project, '--file', composeFile, '--profile', 'fabric', ...parameters],
+      composeEnv,
+      timeoutMs,
+    );
+  const isRunning = async (role: Role): Promise<boolean> => {
+    const services = await compose(['ps', '--status', 'running', '--status', 'paused', '--services']);
+    return services.split('\n').includes(role);
+  };
+  const endBy = async (role: Role, parameters: readonly string[]): Promise<boolean> => {
+    if (!(await isRunning(role))) return false;
+    await compose([...parameters, role]);
+    return true;
+  };
+  return {
+    // The first start may pull the images.
+    start: async (role) => void (await compose(['up', '--detach', '--no-deps', role], 600_000)),
+    isRunning,
+    end: (role) => endBy(role, ['stop', '--timeout', '20']),
+    kill: (role) => endBy(role, ['kill']),
+    freeze: async (role) => void (await compose(['pause', role])),
+    thaw: async (role) => void (await compose(['unpause', role])),
+    logFile: () => undefined,
+    lastOutput: (role) => compose(['logs', '--no-color', '--no-log-prefix', '--tail', '50', role]),
+    pidOf: () => undefined,
+    run: (command, parameters, { env: more = {}, timeoutMs = 600_000 }) => {
+      const variables = Object.entries(more).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
+      return compose(['run', '--rm', '--no-TTY', ...variables, 'tools', command, ...parameters], timeoutMs);
+    },
+  };
+}
+
+const runDocker: RunDocker = (parameters, env, timeoutMs) =>
+  new Promise((done, failed) => {
+    const options = { env: { ...env }, timeout: timeoutMs, maxBuffer: 16 * 1024 * 1024 };
+    execFile('docker', parameters, options, (error, stdout, stderr) => {
+      if (error === null) return done(stdout);
+      const said = explainOutput(wordsOf(stderr) ?? wordsOf(stdout) ?? 'it said nothing');
+      failed(new DevnetError(`docker ${parameters.slice(0, 1).join(' ')} failed: ${said}`, { cause: error }));
+    });
+  });

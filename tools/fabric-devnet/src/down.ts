@@ -1,0 +1,25 @@
+import { existsSync } from 'node:fs';
+import { explainFileError } from '@sealgate/local-services';
+import { locked } from './lock.ts';
+import { readMemory } from './network-folder.ts';
+import { contractNames, networkPlan } from './network-plan.ts';
+import { openNodes, rolesOf, type Nodes } from './nodes.ts';
+
+/** Ends every program of the network in `data`, all at once; gives how many ran. What was committed stays. */
+export async function down({ data, env }: { readonly data: string; readonly env: NodeJS.ProcessEnv }): Promise<number> {
+  if (!existsSync(data)) return 0;
+  const memory = readMemory(data);
+  if (memory === undefined) return 0;
+  const plan = networkPlan(data, memory);
+  const nodes = openNodes({ plan, commands: undefined, programs: {}, env, inDocker: memory.inDocker });
+  try {
+    return await locked(plan.lockFile, () => endAll(nodes), { evenIfFull: true });
+  } catch (error) {
+    throw explainFileError(error, data);
+  }
+}
+
+async function endAll(nodes: Nodes): Promise<number> {
+  const ended = await Promise.all(rolesOf(contractNames).map((role) => nodes.end(role)));
+  return ended.filter(Boolean).length;
+}

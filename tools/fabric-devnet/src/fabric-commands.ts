@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join, resolve } from 'node:path';
+import { MissingCommandsError } from './devnet-error.ts';
+
+export const commandNames = ['peer', 'orderer', 'configtxgen', 'cryptogen'] as const;
+export type CommandName = (typeof commandNames)[number];
+
+/** Where Fabric's programs come from: files on this machine, or the images of `docker/compose.yaml`. */
+export type FabricCommands =
+  { readonly from: 'files'; readonly files: Readonly<Record<CommandName, string>> } | { readonly from: 'docker' };
+
+const howToGetThem =
+  'Put Fabric 2.5 on the PATH, or name its folder in FABRIC_BIN ' +
+  '(`curl -sSL https://raw.githubusercontent.com/hyperledger/fabric/main/scripts/install-fabric.sh | bash -s -- --fabric-version 2.5.16 binary` puts it into ./bin), ' +
+  'or start a Docker engine.';
+
+export interface Environment {
+  readonly env: NodeJS.ProcessEnv;
+  /** Whether a Docker engine with `docker compose` answers; asked only where the commands are missing. */
+  readonly hasDocker: () => Promise<boolean>;
+}
+
+/**
+ * Finds Fabric's commands in FABRIC_BIN, else on the PATH, else in Docker.
+ * Throws MissingCommandsError, which names what is missing and says how to get it.
+ */
+export async function findFabricCommands({ env, hasDocker }: Environment): Promise<FabricCommands> {
+  const own = env['FABRIC_BIN'];
+  const folders = own ? [resolve(own)] : (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  const found = commandNames.map((name) => [name, find(name, folders)] as const);
+  const missing = found.filter(([, file]) => file === undefined).map(([name]) => name);
+  if (missing.length === 0) return { from: 'files', files: Object.fromEntries(found) as Record<CommandName, string> };
+  // Who names a folder wants what is in it: another version from an image would surprise.
+  if (own) throw new MissingCommandsError(`FABRIC_BIN (${own}) lacks ${missing.join(', ')}. ${howToGetThem}`);
+  if (await hasDocker()) return { from: 'docker' };
+  throw new MissingCommandsError(
+    `Fabric's commands (${missing.join(', ')}) are not on the PATH and no Docker engine answers. ${howToGetThem}`,
+  );
+}
+
+function find(name: CommandName, folders: readonly string[]): string | undefined {
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** `docker` alone proves nothing: it may be a client whose engine is away, or lack the compose plugin. */
+export async function hasDockerEngine(): Promise<boolean> {
+  return (await succeeds('docker', ['info'])) && (await succeeds('docker', ['compose', 'version']));
+}
+
+function succeeds(program: string, parameters: readonly string[]): Promise<boolean> {
+  return new Promise((done) => {
+    execFile(program, parameters, { timeout: 10_000 }, (error) => done(error === null));
+  });
+}

@@ -1,0 +1,11 @@
+export { DevnetError, MissingCommandsError } from './devnet-error.ts';
+export { down } from './down.ts';
+export { commandNames, findFabricCommands, hasDockerEngine } from './fabric-commands.ts';
+export type { CommandName, FabricCommands } from './fabric-commands.ts';
+export { openFaults } from './network-faults.ts';
+export type { FaultsOptions, NetworkFaults } from './network-faults.ts';
+export type { ContractName, NetworkPlan, OrganizationName, OrganizationPlan, Role } from './network-plan.ts';
+export { status } from './status.ts';
+export type { NetworkStatus, RoleStatus } from './status.ts';
+export { up } from './up.ts';
+export type { UpOptions, UpResult } from './up.ts';

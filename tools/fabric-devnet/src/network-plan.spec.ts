@@ -1,0 +1,58 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { contractNames, highestPortOffset, networkPlan, portsOf } from './network-plan.ts';
+import { rolesOf } from './nodes.ts';
+
+const settings = { portBase: 4300, batchTimeoutMs: 200 };
+
+describe('the plan of a network', () => {
+  it('counts every port from the base, and says whose it is', () => {
+    expect(portsOf(networkPlan('/data', settings), ['records', 'basic'])).toEqual([
+      { role: 'orderer', port: 4301 },
+      { role: 'orderer', port: 4302 },
+      { role: 'orderer', port: 4303 },
+      { role: 'peer-north', port: 4311 },
+      { role: 'peer-north', port: 4312 },
+      { role: 'peer-north', port: 4313 },
+      { role: 'records-north', port: 4314 },
+      { role: 'basic-north', port: 4315 },
+      { role: 'peer-south', port: 4321 },
+      { role: 'peer-south', port: 4322 },
+      { role: 'peer-south', port: 4323 },
+      { role: 'records-south', port: 4324 },
+      { role: 'basic-south', port: 4325 },
+    ]);
+  });
+
+  it('gives no port twice, and none above the highest offset', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1024, max: 65_535 - highestPortOffset }), (portBase) => {
+        const ports = portsOf(networkPlan('/data', { ...settings, portBase }), contractNames).map(({ port }) => port);
+        expect(new Set(ports).size).toBe(ports.length);
+        expect(Math.max(...ports)).toBe(portBase + highestPortOffset);
+      }),
+    );
+  });
+
+  it('has a port for every role, and a role for every port', () => {
+    const ported = portsOf(networkPlan('/data', settings), contractNames).map(({ role }) => role);
+    expect([...new Set(ported)].sort()).toEqual([...rolesOf(contractNames)].sort());
+  });
+
+  it('asks both organisations to endorse on one channel, and either on the other', () => {
+    expect(networkPlan('/data', settings).channels).toEqual([
+      { name: 'both', endorsementPolicy: "AND('NorthMSP.peer','SouthMSP.peer')", blockFile: '/data/blocks/both.block' },
+      {
+        name: 'either',
+        endorsementPolicy: "OR('NorthMSP.peer','SouthMSP.peer')",
+        blockFile: '/data/blocks/either.block',
+      },
+    ]);
+  });
+
+  it('keeps everything below its folder', () => {
+    const paths = JSON.stringify(networkPlan('/data', settings)).match(/"\/[^"]*"/g) ?? [];
+    expect(paths.length).toBeGreaterThan(30);
+    expect(paths.filter((path) => !path.startsWith('"/data'))).toEqual([]);
+  });
+});

@@ -1,0 +1,216 @@
+import { join } from 'node:path';
+
+/** What a network is made with; it stays as it is for the life of the network, since the addresses are in its blocks. */
+export interface NetworkSettings {
+  /** Ports are counted from here; see `networkPlan`. */
+  readonly portBase: number;
+  /** How long the orderer waits for more transactions before it cuts a block. */
+  readonly batchTimeoutMs: number;
+}
+
+export const organizationNames = ['north', 'south'] as const;
+export type OrganizationName = (typeof organizationNames)[number];
+
+export const contractNames = ['records', 'basic'] as const;
+export type ContractName = (typeof contractNames)[number];
+
+/** One process of the network. */
+export type Role = 'orderer' | `peer-${OrganizationName}` | `${ContractName}-${OrganizationName}`;
+
+/** PEM files of a TLS server, and of the authority that its clients trust. */
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly caFile: string;
+}
+
+/** PEM files of somebody who signs. */
+export interface Identity {
+  readonly mspFolder: string;
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+export interface OrdererPlan {
+  readonly role: 'orderer';
+  readonly mspId: string;
+  readonly domain: string;
+  readonly port: number;
+  readonly adminPort: number;
+  readonly operationsPort: number;
+  /** What the admin listener takes: the channel participation API asks for a client certificate. */
+  readonly adminTls: TlsFiles;
+  readonly tls: TlsFiles;
+  readonly mspFolder: string;
+  readonly organizationMspFolder: string;
+  readonly configFolder: string;
+  readonly stateFolder: string;
+}
+
+export interface OrganizationPlan {
+  readonly name: OrganizationName;
+  readonly mspId: string;
+  readonly domain: string;
+  readonly organizationMspFolder: string;
+  readonly admin: Identity;
+  readonly user: Identity;
+  readonly peer: PeerPlan;
+  /** The certificate that the contracts' servers show. */
+  readonly contractTls: TlsFiles;
+  readonly contractPorts: Readonly<Record<ContractName, number>>;
+  readonly connectionFile: string;
+}
+
+export interface PeerPlan {
+  readonly role: `peer-${OrganizationName}`;
+  readonly port: number;
+  readonly chaincodePort: number;
+  readonly operationsPort: number;
+  readonly tls: TlsFiles;
+  readonly mspFolder: string;
+  readonly configFolder: string;
+  readonly stateFolder: string;
+}
+
+export interface ChannelPlan {
+  readonly name: string;
+  /** As `peer lifecycle chaincode approveformyorg --signature-policy` takes it. */
+  readonly endorsementPolicy: string;
+  readonly blockFile: string;
+}
+
+export interface NetworkPlan {
+  readonly settings: NetworkSettings;
+  readonly folders: {
+    readonly data: string;
+    readonly config: string;
+    readonly crypto: string;
+    readonly blocks: string;
+    readonly packages: string;
+    readonly builder: string;
+    readonly logs: string;
+    readonly run: string;
+  };
+  readonly settingsFile: string;
+  readonly lockFile: string;
+  /** The same as the first organisation's. */
+  readonly connectionFile: string;
+  readonly orderer: OrdererPlan;
+  readonly organizations: readonly OrganizationPlan[];
+  readonly channels: readonly ChannelPlan[];
+}
+
+export const defaultPortBase = 4300;
+export const defaultBatchTimeoutMs = 200;
+export const highestPortOffset = 25;
+
+/** Where everything of a network lies and listens. `data` is absolute. Pure: nothing is made. */
+export function networkPlan(data: string, settings: NetworkSettings): NetworkPlan {
+  const in_ = (...parts: string[]): string => join(data, ...parts);
+  const organizations = organizationNames.map((name, index) =>
+    organizationPlan(data, name, settings.portBase + 10 * (index + 1)),
+  );
+  return {
+    settings,
+    folders: {
+      data,
+      config: in_('config'),
+      crypto: in_('crypto'),
+      blocks: in_('blocks'),
+      packages: in_('packages'),
+      builder: in_('builder'),
+      logs: in_('logs'),
+      run: in_('run'),
+    },
+    settingsFile: in_('network.json'),
+    lockFile: in_('lock'),
+    connectionFile: in_('connection.json'),
+    orderer: ordererPlan(data, settings.portBase),
+    organizations,
+    channels: [
+      { name: 'both', endorsementPolicy: policyOf('AND', organizations), blockFile: in_('blocks', 'both.block') },
+      { name: 'either', endorsementPolicy: policyOf('OR', organizations), blockFile: in_('blocks', 'either.block') },
+    ],
+  };
+}
+
+const policyOf = (operator: string, organizations: readonly OrganizationPlan[]): string =>
+  `${operator}(${organizations.map(({ mspId }) => `'${mspId}.peer'`).join(',')})`;
+
+const tlsFiles = (folder: string, name: 'server' | 'client' = 'server'): TlsFiles => ({
+  certFile: join(folder, `${name}.crt`),
+  keyFile: join(folder, `${name}.key`),
+  caFile: join(folder, 'ca.crt'),
+});
+
+/** The layout below is cryptogen's. */
+function ordererPlan(data: string, base: number): OrdererPlan {
+  const domain = 'orderer.test';
+  const organization = join(data, 'crypto/ordererOrganizations', domain);
+  const node = join(organization, 'orderers', `orderer.${domain}`);
+  return {
+    role: 'orderer',
+    mspId: 'OrdererMSP',
+    domain,
+    port: base + 1,
+    adminPort: base + 2,
+    operationsPort: base + 3,
+    adminTls: tlsFiles(join(organization, `users/Admin@${domain}/tls`), 'client'),
+    tls: tlsFiles(join(node, 'tls')),
+    mspFolder: join(node, 'msp'),
+    organizationMspFolder: join(organization, 'msp'),
+    configFolder: join(data, 'config/orderer'),
+    stateFolder: join(data, 'state/orderer'),
+  };
+}
+
+function organizationPlan(data: string, name: OrganizationName, base: number): OrganizationPlan {
+  const domain = `${name}.test`;
+  const organization = join(data, 'crypto/peerOrganizations', domain);
+  const node = (host: string): string => join(organization, 'peers', `${host}.${domain}`);
+  return {
+    name,
+    mspId: `${name[0]!.toUpperCase()}${name.slice(1)}MSP`,
+    domain,
+    organizationMspFolder: join(organization, 'msp'),
+    admin: identity(organization, `Admin@${domain}`),
+    user: identity(organization, `User1@${domain}`),
+    peer: {
+      role: `peer-${name}`,
+      port: base + 1,
+      chaincodePort: base + 2,
+      operationsPort: base + 3,
+      tls: tlsFiles(join(node('peer'), 'tls')),
+      mspFolder: join(node('peer'), 'msp'),
+      configFolder: join(data, 'config', `peer-${name}`),
+      stateFolder: join(data, 'state', `peer-${name}`),
+    },
+    contractTls: tlsFiles(join(node('contract'), 'tls')),
+    contractPorts: { records: base + 4, basic: base + 5 },
+    connectionFile: join(data, `connection.${name}.json`),
+  };
+}
+
+function identity(organization: string, user: string): Identity {
+  const mspFolder = join(organization, 'users', user, 'msp');
+  return {
+    mspFolder,
+    certFile: join(mspFolder, 'signcerts', `${user}-cert.pem`),
+    keyFile: join(mspFolder, 'keystore/priv_sk'),
+  };
+}
+
+/** Every port of the network with the role that listens on it. */
+export function portsOf(
+  plan: NetworkPlan,
+  contracts: readonly ContractName[],
+): readonly { role: Role; port: number }[] {
+  const { orderer, organizations } = plan;
+  return [
+    ...[orderer.port, orderer.adminPort, orderer.operationsPort].map((port) => ({ role: orderer.role, port })),
+    ...organizations.flatMap(({ name, peer, contractPorts }) => [
+      ...[peer.port, peer.chaincodePort, peer.operationsPort].map((port) => ({ role: peer.role, port })),
+      ...contracts.map((contract) => ({ role: `${contract}-${name}` as const, port: contractPorts[contract] })),
+    ]),
+  ];
+}

@@ -1,0 +1,190 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { messageOf } from './devnet-error.ts';
+import { down, findFabricCommands, openFaults, status, up, type NetworkFaults, type UpOptions } from './index.ts';
+import { workspaceRoot } from './options.ts';
+import { canRead, proveCommits } from './probe.ts';
+import { isListening } from './wait-for-port.ts';
+
+jest.setTimeout(60_000);
+
+// Not in Docker: a test run pulls no images.
+const missing = await findFabricCommands({ env: process.env, hasDocker: async () => false }).then(
+  () => undefined,
+  (error: unknown) => messageOf(error),
+);
+if (missing !== undefined) process.stderr.write(`SKIPPED: the tests on a real Fabric network. ${missing}\n`);
+
+const data = join(tmpdir(), `sealgate-fabric-${randomUUID()}`, 'net');
+// Away from where a person has his own network and other runs theirs, and below the ports of outgoing connections.
+const portBase = 20_000 + (process.pid % 120) * 100;
+const app = resolve(workspaceRoot, 'apps/ledger-chaincode');
+const options: UpOptions = {
+  data,
+  portBase,
+  batchTimeoutMs: 100,
+  env: process.env,
+  now: Date.now,
+  tell: () => undefined,
+};
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** As `npm run fabric:<command>` runs it. */
+function command([name, ...parameters]: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<Ended> {
+  const program = resolve(workspaceRoot, 'tools/dev/bootstrap.mjs');
+  return new Promise((done) => {
+    execFile(process.execPath, [program, `fabric:${name}`, ...parameters], { env }, (error, stdout, stderr) =>
+      done({ code: typeof error?.code === 'number' ? error.code : error === null ? 0 : -1, stdout, stderr }),
+    );
+  });
+}
+
+describe('the commands without a network', () => {
+  it('end with 2 and say how to get what is missing', async () => {
+    const { code, stderr } = await command(['up', '--data', data], { PATH: '/nowhere' });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^Fabric's commands \(peer, orderer, configtxgen, cryptogen\) are not on the PATH[^\n]*\n$/);
+    expect(existsSync(data)).toBe(false);
+  });
+
+  it('end with 3 when asked how it is, and with 0 when it is to be stopped', async () => {
+    expect(await command(['status', '--data', data])).toMatchObject({
+      code: 3,
+      stdout: `There is no network on ${data}.\n`,
+    });
+    expect(JSON.parse((await command(['status', '--json', '--data', data])).stdout)).toMatchObject({
+      state: 'absent',
+      roles: [],
+    });
+    expect(await command(['down', '--data', data])).toMatchObject({ code: 0, stdout: `Nothing runs on ${data}.\n` });
+  });
+
+  it('end with 1 and one sentence for an option that they do not know', async () => {
+    const { code, stderr } = await command(['up', '--frehs']);
+    expect(code).toBe(1);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+});
+
+(missing === undefined ? describe : describe.skip)('a network', () => {
+  let faults: NetworkFaults;
+
+  beforeAll(async () => {
+    await up(options);
+    faults = await openFaults({ data, env: process.env });
+  }, 120_000);
+  afterAll(async () => {
+    await down({ data, env: process.env });
+    rmSync(join(data, '..'), { recursive: true, force: true });
+  });
+
+  it('has committed on every channel through every organisation', async () => {
+    expect(await canRead(faults.plan)).toBe(true);
+    expect(await status({ data, env: process.env })).toMatchObject({ state: 'up' });
+  });
+
+  it('tells clients where it is', () => {
+    const [north, south] = faults.plan.organizations;
+    const read = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
+    expect(read(faults.plan.connectionFile)).toEqual(read(north!.connectionFile));
+    expect(read(south!.connectionFile)).toMatchObject({
+      mspId: 'SouthMSP',
+      peers: [{ endpoint: `127.0.0.1:${portBase + 21}` }, { endpoint: `127.0.0.1:${portBase + 11}` }],
+      channels: [{ name: 'both', holds: ['*'] }, { name: 'either' }],
+    });
+  });
+
+  it('is found up by a second start, which ends with 0 at once', async () => {
+    const { code, stdout } = await command(['up', '--data', data]);
+    expect(stdout).toContain('The network is up already.');
+    expect(code).toBe(0);
+  });
+
+  it('keeps its ports and its time of a batch for life', async () => {
+    await expect(up({ ...options, portBase: portBase + 30 })).rejects.toThrow(`--port-base ${portBase}.`);
+    await expect(up({ ...options, batchTimeoutMs: 101 })).rejects.toThrow('add --fresh');
+  });
+
+  it('refuses to start once its certificates have ended', async () => {
+    const later = Date.UTC(2100, 0, 1);
+    await expect(up({ ...options, now: () => later })).rejects.toThrow(/^The certificate .* ended at .*--fresh\.$/);
+    await expect(up({ ...options, now: () => 0 })).rejects.toThrow('is valid only from');
+  });
+
+  it('can lose any of its programs, says so, and is mended', async () => {
+    for (const role of ['peer-south', 'orderer', 'records-north'] as const) {
+      await faults.kill(role);
+      expect(await command(['status', '--data', data])).toMatchObject({
+        code: 4,
+        stdout: expect.stringMatching(`${role} .*down`),
+      });
+      await expect(faults.kill(role)).rejects.toThrow(`${role} does not run.`);
+      expect((await up(options)).wasUp).toBe(false);
+      expect(await status({ data, env: process.env })).toMatchObject({ state: 'up' });
+    }
+  }, 180_000);
+
+  it('commits nothing on `both` without one of the peers, and again once it is back', async () => {
+    await faults.stop('peer-south');
+    await expect(proveCommits(faults.plan, 2_000)).rejects.toThrow('No transaction commits on both through north');
+    await faults.start('peer-south');
+    await faults.mend();
+  }, 120_000);
+
+  it('answers nothing through a frozen peer until it thaws', async () => {
+    await faults.freeze('peer-north');
+    expect(await isListening(faults.plan.organizations[0]!.peer.port)).toBe(true);
+    expect(await canRead(faults.plan, 1_000)).toBe(false);
+    await faults.thaw('peer-north');
+    await faults.mend();
+  }, 120_000);
+
+  it('keeps what was committed when it is stopped and started', async () => {
+    expect(await down({ data, env: process.env })).toBe(5);
+    expect(await status({ data, env: process.env })).toMatchObject({ state: 'down' });
+    const { wasUp } = await up(options);
+    expect(wasUp).toBe(false);
+    expect(await canRead(faults.plan)).toBe(true);
+  }, 120_000);
+
+  it('does not start where somebody else has a port, and says which', async () => {
+    const other = join(data, '../other');
+    await expect(up({ ...options, data: other })).rejects.toThrow(
+      `The port ${portBase + 1} is taken; orderer needs it.`,
+    );
+    expect(await status({ data: other, env: process.env })).toMatchObject({ state: 'down' });
+  });
+
+  it('takes another contract beside the first', async () => {
+    const basic = join(app, 'test/basic-assets/main.ts');
+    const { contracts } = await up({ ...options, programs: { basic } });
+    expect(contracts).toEqual(['records', 'basic']);
+    expect((await up(options)).wasUp).toBe(true);
+  });
+
+  it('tells the last words of a contract that does not start, and takes one that does', async () => {
+    const records = join(data, '../absent.mjs');
+    await expect(up({ ...options, programs: { records } })).rejects.toThrow(
+      /^records-(north|south) ended: .*absent\.mjs/,
+    );
+    const { wasUp } = await up({ ...options, programs: { records: join(app, 'src/main.ts') } });
+    expect(wasUp).toBe(false);
+  });
+
+  it('is forgotten and made anew', async () => {
+    const [north] = faults.plan.organizations;
+    const before = readFileSync(north!.user.certFile, 'utf8');
+    await up({ ...options, fresh: true });
+    expect(readFileSync(north!.user.certFile, 'utf8')).not.toBe(before);
+    expect((await status({ data, env: process.env })).roles.map(({ role }) => role)).not.toContain('basic-north');
+  }, 120_000);
+});

@@ -1,0 +1,135 @@
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { commandLineOf, endProcess, isAlive, startOfProcess } from '@sealgate/local-services';
+import { DevnetError } from './devnet-error.ts';
+import type { Role } from './network-plan.ts';
+
+export interface ProcessSpec {
+  readonly role: Role;
+  readonly program: string;
+  readonly parameters: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const tailBytes = 16_384;
+
+export type NodeSignal = 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT';
+
+/** The long-running programs of a network, found again by any later command. */
+export interface NodeProcesses {
+  /** Starts it in the background; it outlives us. Nothing happens where it runs already. */
+  start(spec: ProcessSpec): void;
+  /** The process that is this role's now; undefined where there is none. */
+  pidOf(role: Role): number | undefined;
+  signal(role: Role, name: NodeSignal): void;
+  /** Ends it, in order first, and returns once it is gone; false where there was none. */
+  end(role: Role): Promise<boolean>;
+  /** Ends it as a crash would, and returns once it is gone. */
+  kill(role: Role): Promise<boolean>;
+  logFile(role: Role): string;
+  /** The end of its log; empty where there is none. */
+  lastOutput(role: Role): string;
+}
+
+/**
+ * A pid file is never believed: ids are reused, so a process is ours only where its command line begins with a name
+ * that lies in our folder (`argv[0]`, which the programs do not look at) and it started when the file says. A start
+ * that was killed between starting a process and writing the file leaves one that is found by that name alone.
+ */
+export function nodeProcesses(folders: { readonly run: string; readonly logs: string }): NodeProcesses {
+  const pidFile = (role: Role): string => join(folders.run, `${role}.pid`);
+  const nameOf = (role: Role): string => join(folders.run, role);
+  const logFile = (role: Role): string => join(folders.logs, `${role}.log`);
+
+  const pidOf = (role: Role): number | undefined => {
+    const noted = readPidFile(pidFile(role));
+    const isOurs = (pid: number): boolean => isAlive(pid) && `${commandLineOf(pid)} `.startsWith(`${nameOf(role)} `);
+    if (noted !== undefined && isOurs(noted.pid) && startOfProcess(noted.pid) === noted.started) return noted.pid;
+    return existsSync(folders.run) ? processesNamed(nameOf(role)).find(isOurs) : undefined;
+  };
+
+  const end = async (role: Role, steps: Parameters<typeof endProcess>[1]): Promise<boolean> => {
+    const pid = pidOf(role);
+    if (pid !== undefined) await endProcess(pid, steps);
+    if (pid !== undefined && isAlive(pid)) throw new DevnetError(`${role} (process ${pid}) cannot be ended.`);
+    rmSync(pidFile(role), { force: true });
+    return pid !== undefined;
+  };
+
+  return {
+    start(spec) {
+      if (pidOf(spec.role) !== undefined) return;
+      for (const folder of [folders.run, folders.logs]) mkdirSync(folder, { recursive: true });
+      const pid = launch(spec, nameOf(spec.role), logFile(spec.role));
+      writeFileSync(pidFile(spec.role), `${JSON.stringify({ pid, started: startOfProcess(pid) })}\n`);
+    },
+    pidOf,
+    signal(role, name) {
+      const pid = pidOf(role);
+      if (pid === undefined) throw new DevnetError(`${role} does not run.`);
+      process.kill(pid, name);
+    },
+    end: (role) =>
+      end(role, [
+        { name: 'SIGTERM', waitMs: 20_000 },
+        { name: 'SIGKILL', waitMs: 10_000 },
+      ]),
+    kill: (role) => end(role, [{ name: 'SIGKILL', waitMs: 10_000 }]),
+    logFile,
+    lastOutput: (role) =>
+      existsSync(logFile(role)) ? readFileSync(logFile(role)).subarray(-tailBytes).toString('utf8') : '',
+  };
+}
+
+function launch({ program, parameters, env, role }: ProcessSpec, argv0: string, logFile: string): number {
+  // One older log is kept: it says why the last one ended.
+  if (existsSync(logFile)) renameSync(logFile, `${logFile}.1`);
+  const log = openSync(logFile, 'a', 0o600);
+  try {
+    // In a group of its own, so that a terminal's Ctrl-C does not reach it.
+    const child = spawn(program, parameters, { argv0, env, cwd: '/', detached: true, stdio: ['ignore', log, log] });
+    child.on('error', () => undefined); // It has no pid then, which is told below.
+    child.unref();
+    if (child.pid === undefined) throw new DevnetError(`${role} could not be started: ${program} does not run.`);
+    return child.pid;
+  } finally {
+    closeSync(log);
+  }
+}
+
+function readPidFile(file: string): { pid: number; started: string | undefined } | undefined {
+  try {
+    const { pid, started }: Record<string, unknown> = JSON.parse(readFileSync(file, 'utf8'));
+    if (typeof pid !== 'number' || !Number.isInteger(pid) || pid <= 1) return undefined;
+    return { pid, started: typeof started === 'string' ? started : undefined };
+  } catch {
+    return undefined; // None, or one that was cut short as it was written.
+  }
+}
+
+/** Processes whose command line begins with that name. */
+function processesNamed(name: string): readonly number[] {
+  if (existsSync('/proc/self/cmdline')) {
+    const pids = readdirSync('/proc')
+      .filter((entry) => /^\d+$/.test(entry))
+      .map(Number);
+    return pids.filter((pid) => `${commandLineOf(pid)} `.startsWith(`${name} `));
+  }
+  const listed = execFileSync('ps', ['-A', '-o', 'pid=,args='], { encoding: 'utf8', timeout: 10_000 });
+  return listed
+    .split('\n')
+    .map((line) => /^\s*(\d+)\s+(.*)$/.exec(line))
+    .filter((match) => match !== null && `${match[2]} `.startsWith(`${name} `))
+    .map((match) => Number(match![1]));
+}

@@ -1,0 +1,53 @@
+import { resolve } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { parseOptions, workspaceRoot } from './options.ts';
+
+describe('the options', () => {
+  it('leave everything as the network has it', () => {
+    expect(parseOptions('up', [], {})).toEqual({
+      data: resolve(workspaceRoot, '.sealgate/fabric'),
+      fresh: false,
+      portBase: undefined,
+      batchTimeoutMs: undefined,
+      withBasic: false,
+      contract: undefined,
+      json: false,
+    });
+  });
+
+  it('see a relative path from where the person typed it', () => {
+    const { data } = parseOptions('down', ['--data', 'net'], { INIT_CWD: '/home/ann' });
+    expect(data).toBe('/home/ann/net');
+  });
+
+  it.each([
+    ['--port-base', '1023'],
+    ['--port-base', '65511'],
+    ['--port-base', '4300.5'],
+    ['--port-base', ''],
+    ['--batch-timeout', '9'],
+    ['--batch-timeout', '2s'],
+  ])('refuse %s %s', (option, value) => {
+    expect(() => parseOptions('up', [option, value], {})).toThrow(`${option} must be a number from`);
+  });
+
+  it('take the first and the last base that fit', () => {
+    expect(parseOptions('up', ['--port-base', '1024'], {}).portBase).toBe(1024);
+    expect(parseOptions('up', ['--port-base', '65510'], {}).portBase).toBe(65_510);
+  });
+
+  it('say what they do not understand, and where to look', () => {
+    expect(() => parseOptions('down', ['--fresh'], {})).toThrow(/--fresh.*npm run fabric:down -- --help/);
+    expect(() => parseOptions('up', ['here'], {})).toThrow(/npm run fabric:up -- --help/);
+    expect(() => parseOptions('up', ['--data', ''], {})).toThrow('A path must not be empty.');
+  });
+
+  it('refuse what npm kept for itself', () => {
+    expect(() => parseOptions('up', [], { npm_config_fresh: 'true' })).toThrow('npm run fabric:up -- --fresh');
+    expect(() => parseOptions('up', [], { npm_config_with_basic: 'true' })).toThrow('-- --with-basic');
+  });
+
+  it('answer --help with every option', () => {
+    expect(() => parseOptions('status', ['--help'], {})).toThrow(/--data[^]*--fresh[^]*--json/);
+  });
+});

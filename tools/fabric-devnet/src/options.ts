@@ -1,0 +1,108 @@
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { DevnetError, messageOf } from './devnet-error.ts';
+import { highestPortOffset } from './network-plan.ts';
+
+export const workspaceRoot = resolve(import.meta.dirname, '../../..');
+
+export const usage = `Usage: npm run fabric:up -- [options]
+
+  --data DIR           where keys, blocks and logs are kept (default .sealgate/fabric)
+  --fresh              forget the network that is there first
+  --port-base N        where the ports begin (default 4300); they stay for the life of the network
+  --batch-timeout MS   how long the orderer waits before it cuts a block (default 200)
+  --with-basic         add the contract \`basic\`: assets with positional arguments, as Fabric's samples have them
+  --contract FILE      a Node program to run as \`records\` instead of apps/ledger-chaincode
+  --help               this text
+
+       npm run fabric:down [-- --data DIR]
+       npm run fabric:status [-- --data DIR --json]
+
+Fabric's commands (peer, orderer, configtxgen, cryptogen; 2.5) are taken from FABRIC_BIN, else from the PATH, else from
+the official images where a Docker engine runs.`;
+
+/** Thrown for `--help`: the text to print is its message. */
+export class HelpAsked extends Error {}
+
+export interface CliOptions {
+  readonly data: string;
+  readonly fresh: boolean;
+  readonly portBase: number | undefined;
+  readonly batchTimeoutMs: number | undefined;
+  readonly withBasic: boolean;
+  readonly contract: string | undefined;
+  readonly json: boolean;
+}
+
+const known = {
+  up: ['data', 'fresh', 'port-base', 'batch-timeout', 'with-basic', 'contract', 'help'],
+  down: ['data', 'help'],
+  status: ['data', 'json', 'help'],
+} as const;
+
+export type DevnetCommand = keyof typeof known;
+
+export const isDevnetCommand = (name: string | undefined): name is DevnetCommand =>
+  name !== undefined && Object.hasOwn(known, name);
+
+const flags = ['fresh', 'with-basic', 'json', 'help'];
+
+/** Throws DevnetError for what it does not understand, HelpAsked for --help. */
+export function parseOptions(
+  command: DevnetCommand,
+  parameters: readonly string[],
+  env: NodeJS.ProcessEnv,
+): CliOptions {
+  refuseSwallowed(command, env);
+  const values = read(command, parameters);
+  if (values['help'] === true) throw new HelpAsked(usage);
+  const folder = (text: unknown): string | undefined => {
+    if (text === '') throw new DevnetError('A path must not be empty.');
+    // npm's folder of call is not ours: a relative path is seen from where the person typed it.
+    return typeof text === 'string' ? resolve(env['INIT_CWD'] ?? process.cwd(), text) : undefined;
+  };
+  return {
+    data: folder(values['data']) ?? resolve(workspaceRoot, '.sealgate/fabric'),
+    fresh: values['fresh'] === true,
+    portBase: numberOf('--port-base', values['port-base'], 1_024, 65_535 - highestPortOffset),
+    batchTimeoutMs: numberOf('--batch-timeout', values['batch-timeout'], 10, 60_000),
+    withBasic: values['with-basic'] === true,
+    contract: folder(values['contract']),
+    json: values['json'] === true,
+  };
+}
+
+/** Without `--` npm keeps the options, and what runs would be something else than what was asked for. */
+function refuseSwallowed(command: DevnetCommand, env: NodeJS.ProcessEnv): void {
+  const taken = known[command].filter(
+    (name) => env[`npm_config_${name.replaceAll('-', '_')}`] !== undefined && name !== 'help',
+  );
+  if (taken.length === 0) return;
+  const options = taken.map((name) => `--${name}`).join(' ');
+  throw new DevnetError(
+    `npm kept ${options} for itself: put -- before the options, as in \`npm run fabric:${command} -- ${options}\`.`,
+  );
+}
+
+function read(
+  command: DevnetCommand,
+  parameters: readonly string[],
+): Readonly<Record<string, string | boolean | undefined>> {
+  const options = Object.fromEntries(
+    known[command].map((name) => [name, { type: flags.includes(name) ? ('boolean' as const) : ('string' as const) }]),
+  );
+  try {
+    return parseArgs({ args: [...parameters], options, allowPositionals: false, strict: true }).values;
+  } catch (error) {
+    const [sentence = ''] = messageOf(error).split('. ');
+    throw new DevnetError(`${sentence.replace(/\.$/, '')}. \`npm run fabric:${command} -- --help\` lists the options.`);
+  }
+}
+
+function numberOf(option: string, text: unknown, least: number, most: number): number | undefined {
+  if (typeof text !== 'string') return undefined;
+  const number = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : 0;
+  if (number < least || number > most)
+    throw new DevnetError(`${option} must be a number from ${least} to ${most}; "${text}" is not.`);
+  return number;
+}

@@ -1,0 +1,113 @@
+import { createPrivateKey } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { credentials, Client } from '@grpc/grpc-js';
+import { connect, GatewayError, hash, signers, type Gateway } from '@hyperledger/fabric-gateway';
+import { DevnetError, messageOf } from './devnet-error.ts';
+import type { ChannelPlan, NetworkPlan, OrganizationPlan } from './network-plan.ts';
+
+/** The record that every `fabric:up` writes; create-once, so that all but the first find it as it is. */
+export const probeRecord = {
+  id: 'sealgate-devnet-probe',
+  type: 'devnet.probe',
+  owner: null,
+  data: JSON.stringify({ written: 'by npm run fabric:up' }),
+  extra: null,
+};
+
+const callTimeoutMs = 10_000;
+
+/**
+ * Returns once the contract has committed a transaction and has been read back on every channel, through the gateway of
+ * every organisation's peer: only then do both peers know each other as endorsers. Throws DevnetError with the last
+ * refusal when it has not come to that by then.
+ */
+export async function proveCommits(plan: NetworkPlan, timeoutMs: number): Promise<void> {
+  const end = performance.now() + timeoutMs;
+  for (const organization of plan.organizations) {
+    await withGateway(organization, (gateway) =>
+      Promise.all(
+        plan.channels.map((channel) =>
+          untilTrue(() => commits(gateway, channel), end, `${channel.name} through ${organization.name}`),
+        ),
+      ),
+    );
+  }
+}
+
+/** Whether the probe can be read on every channel through every peer right now. */
+export async function canRead(plan: NetworkPlan, timeoutMs = callTimeoutMs): Promise<boolean> {
+  const reads = plan.organizations.map((organization) =>
+    withGateway(
+      organization,
+      (gateway) => Promise.all(plan.channels.map((channel) => readsBack(gateway, channel))),
+      timeoutMs,
+    ),
+  );
+  try {
+    return (await Promise.all(reads)).flat().every(Boolean);
+  } catch {
+    return false;
+  }
+}
+
+async function commits(gateway: Gateway, channel: ChannelPlan): Promise<boolean> {
+  const contract = gateway.getNetwork(channel.name).getContract('records');
+  await contract.submitTransaction('createMany', JSON.stringify([probeRecord]));
+  return readsBack(gateway, channel);
+}
+
+async function readsBack(gateway: Gateway, channel: ChannelPlan): Promise<boolean> {
+  const contract = gateway.getNetwork(channel.name).getContract('records');
+  const read = Buffer.from(await contract.evaluateTransaction('read', probeRecord.id)).toString('utf8');
+  return read !== '' && JSON.parse(read)?.id === probeRecord.id;
+}
+
+/** Gossip takes a moment to tell the peers of each other, and a channel's leader is elected: refusals until then are expected. */
+async function untilTrue(attempt: () => Promise<boolean>, end: number, where: string): Promise<void> {
+  let last = 'what was written is not read back';
+  while (performance.now() < end) {
+    try {
+      if (await attempt()) return;
+    } catch (error) {
+      last = wordsOfGateway(error);
+    }
+    await delay(200);
+  }
+  throw new DevnetError(`No transaction commits on ${where}: ${last}.`);
+}
+
+export function wordsOfGateway(error: unknown): string {
+  const details =
+    error instanceof GatewayError ? error.details.map(({ address, message }) => `${address}: ${message}`) : [];
+  return [messageOf(error), ...details].join('; ');
+}
+
+async function withGateway<T>(
+  organization: OrganizationPlan,
+  work: (gateway: Gateway) => Promise<T>,
+  timeoutMs = callTimeoutMs,
+): Promise<T> {
+  const { user, peer, mspId, domain } = organization;
+  const client = new Client(`127.0.0.1:${peer.port}`, credentials.createSsl(readFileSync(peer.tls.caFile)), {
+    // TLS knows no server names that are addresses (RFC 6066).
+    'grpc.ssl_target_name_override': `peer.${domain}`,
+  });
+  const deadline = () => ({ deadline: Date.now() + timeoutMs });
+  const gateway = connect({
+    client,
+    identity: { mspId, credentials: readFileSync(user.certFile) },
+    signer: signers.newPrivateKeySigner(createPrivateKey(readFileSync(user.keyFile))),
+    hash: hash.sha256,
+    evaluateOptions: deadline,
+    endorseOptions: deadline,
+    submitOptions: deadline,
+    commitStatusOptions: deadline,
+  });
+  try {
+    return await work(gateway);
+  } finally {
+    gateway.close();
+    client.close();
+  }
+}

@@ -1,0 +1,191 @@
+import { existsSync, statfsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { explainFileError } from '@sealgate/local-services';
+import { DevnetError } from './devnet-error.ts';
+import { findFabricCommands, hasDockerEngine, type FabricCommands } from './fabric-commands.ts';
+import { commitContract, installContract, type Lifecycle } from './lifecycle.ts';
+import { locked } from './lock.ts';
+import { checkCertificates, makeNetworkFiles, writeConnectionFiles } from './network-files.ts';
+import { emptyFolder, readMemory, takeFolder, writeMemory, type NetworkMemory } from './network-folder.ts';
+import {
+  contractNames,
+  defaultBatchTimeoutMs,
+  defaultPortBase,
+  networkPlan,
+  type ContractName,
+  type NetworkPlan,
+} from './network-plan.ts';
+import { openNodes, rolesOf, rolesOfContracts, type Nodes } from './nodes.ts';
+import { ordererChannels } from './orderer-channels.ts';
+import { joinChannel, joinedChannels, peerClient } from './peer-client.ts';
+import { canRead, proveCommits } from './probe.ts';
+import { startRoles } from './running-roles.ts';
+import { waitUntil } from './wait-for-port.ts';
+import type { ContractPrograms } from './contract-process.ts';
+
+export interface UpOptions {
+  /** Absolute. */
+  readonly data: string;
+  /** Forget the network that is there, and make a new one. */
+  readonly fresh?: boolean;
+  /** Undefined: as the network has it, else 4300. */
+  readonly portBase?: number;
+  /** Undefined: as the network has it, else 200. */
+  readonly batchTimeoutMs?: number;
+  /**
+   * Programs of the contracts, absolute paths. What is not named stays as the network has it: at first `records` is
+   * ours and there is no `basic`. A contract whose program is another now is started again.
+   */
+  readonly programs?: ContractPrograms;
+  readonly env: NodeJS.ProcessEnv;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** One line of progress. */
+  readonly tell: (line: string) => void;
+}
+
+export interface UpResult {
+  readonly plan: NetworkPlan;
+  readonly nodes: Nodes;
+  readonly contracts: readonly ContractName[];
+  /** The network was up and answered: nothing was done. */
+  readonly wasUp: boolean;
+}
+
+/**
+ * Brings the network of a data folder up, from nothing or from wherever an earlier start or a crash left it: every step
+ * looks whether it is done. Returns once a transaction has committed on every channel through every organisation.
+ * Throws DevnetError or LocalServiceError, each with one sentence; MissingCommandsError without Fabric's commands.
+ */
+export async function up(options: UpOptions): Promise<UpResult> {
+  const { data } = options;
+  try {
+    const commands = await findFabricCommands({ env: options.env, hasDocker: hasDockerEngine });
+    takeFolder(data);
+    return await locked(networkPlan(data, settingsOf(options, undefined)).lockFile, () => upLocked(options, commands));
+  } catch (error) {
+    throw explainFileError(isFull(data) ? explainFull(error, data) : error, data);
+  }
+}
+
+const hardlyAnythingBytes = 1024 * 1024;
+
+function isFull(data: string): boolean {
+  if (!existsSync(data)) return false;
+  const { bavail, bsize } = statfsSync(data);
+  return bavail * bsize < hardlyAnythingBytes;
+}
+
+/** On a full disk the nodes stay silent, or say something else: what helps is said first. */
+function explainFull(error: unknown, data: string): unknown {
+  if (!(error instanceof DevnetError) || error.message.startsWith('The disk')) return error;
+  return new DevnetError(`The disk that holds ${data} is full. ${error.message}`, { cause: error });
+}
+
+async function upLocked(options: UpOptions, commands: FabricCommands): Promise<UpResult> {
+  const { data, env, tell } = options;
+  if (options.fresh === true) await forget(options);
+  const before = readMemory(data);
+  refuseOtherSettings(options, before);
+  const settings = settingsOf(options, before);
+  const programs: ContractPrograms = { records: ownContract, ...before?.programs, ...options.programs };
+  const inDocker = before?.inDocker ?? commands.from === 'docker';
+  if (inDocker && commands.from !== 'docker')
+    throw new DevnetError('This network runs in Docker. Make it anew with the commands: npm run fabric:up -- --fresh.');
+  const plan = networkPlan(data, settings);
+  const nodes = openNodes({ plan, commands, inDocker, programs, env });
+  const contracts = contractNames.filter((name) => programs[name] !== undefined);
+  const result = { plan, nodes, contracts };
+  checkCertificates(plan, options.now());
+  const changed = contracts.filter((name) => before?.programs[name] !== programs[name]);
+  if (before?.isComplete === true && changed.length === 0 && (await isUp(result))) return { ...result, wasUp: true };
+  tell(before === undefined ? 'Making a network' : 'Bringing the network up');
+  writeMemory(data, { ...settings, inDocker, programs, isComplete: false });
+  await Promise.all(rolesOfContracts(changed).map((role) => nodes.end(role)));
+  await converge(result, tell);
+  writeMemory(data, { ...settings, inDocker, programs, isComplete: true });
+  return { ...result, wasUp: false };
+}
+
+/** The contract of this checkout, run from its sources. */
+const ownContract = resolve(import.meta.dirname, '../../../apps/ledger-chaincode/src/main.ts');
+
+const settingsOf = (options: UpOptions, before: NetworkMemory | undefined) => ({
+  portBase: before?.portBase ?? options.portBase ?? defaultPortBase,
+  batchTimeoutMs: before?.batchTimeoutMs ?? options.batchTimeoutMs ?? defaultBatchTimeoutMs,
+});
+
+/** Addresses and the time of a batch are in the channels' first blocks. */
+function refuseOtherSettings(options: UpOptions, before: NetworkMemory | undefined): void {
+  for (const [name, option] of [
+    ['portBase', '--port-base'],
+    ['batchTimeoutMs', '--batch-timeout'],
+  ] as const) {
+    const asked = options[name];
+    if (before !== undefined && asked !== undefined && asked !== before[name])
+      throw new DevnetError(
+        `This network was made with ${option} ${before[name]}. Another takes a new network: add --fresh.`,
+      );
+  }
+}
+
+/** Ends and removes what is there, with or without a memory that can be read. */
+async function forget({ data, env }: UpOptions): Promise<void> {
+  let memory: NetworkMemory | undefined;
+  try {
+    memory = readMemory(data);
+  } catch (error) {
+    if (!(error instanceof DevnetError)) throw error;
+  }
+  const plan = networkPlan(data, { portBase: defaultPortBase, batchTimeoutMs: defaultBatchTimeoutMs, ...memory });
+  const nodes = openNodes({ plan, commands: undefined, inDocker: memory?.inDocker ?? false, programs: {}, env });
+  // Nothing of it is needed any more, so nothing has to be ended in order.
+  await Promise.all(rolesOf(contractNames).map((role) => nodes.kill(role)));
+  emptyFolder(data);
+}
+
+async function isUp({ plan, nodes, contracts }: Omit<UpResult, 'wasUp'>): Promise<boolean> {
+  const running = await Promise.all(rolesOf(contracts).map((role) => nodes.isRunning(role)));
+  return running.every(Boolean) && (await canRead(plan));
+}
+
+const leadTimeoutMs = 30_000;
+const commitTimeoutMs = 60_000;
+
+async function converge({ plan, nodes, contracts }: Omit<UpResult, 'wasUp'>, tell: UpOptions['tell']): Promise<void> {
+  await makeNetworkFiles(plan, nodes);
+  tell('Starting the nodes and the contracts');
+  await startRoles(plan, nodes, rolesOf(contracts));
+  tell('Joining the channels');
+  const clients = plan.organizations.map((organization) => peerClient(nodes, organization));
+  await joinChannels(plan, clients);
+  tell('Approving and committing the contracts');
+  const lifecycle: Lifecycle = { plan, clients };
+  for (const contract of contracts) {
+    await Promise.all(clients.map((client) => installContract(lifecycle, client, contract)));
+    await Promise.all(plan.channels.map((channel) => commitContract(lifecycle, channel, contract)));
+  }
+  tell('Waiting until a transaction commits on every channel');
+  await proveCommits(plan, commitTimeoutMs);
+  writeConnectionFiles(plan);
+}
+
+async function joinChannels(plan: NetworkPlan, clients: readonly ReturnType<typeof peerClient>[]): Promise<void> {
+  const orderer = ordererChannels(plan.orderer);
+  await Promise.all(
+    plan.channels.map(async (channel) => {
+      if (await orderer.isServed(channel.name)) return;
+      await orderer.join(channel);
+      if (!(await waitUntil(() => orderer.isServed(channel.name), leadTimeoutMs)))
+        throw new DevnetError(
+          `The orderer does not serve the channel ${channel.name} after ${leadTimeoutMs / 1_000} seconds.`,
+        );
+    }),
+  );
+  await Promise.all(
+    clients.map(async (client) => {
+      const joined = await joinedChannels(client);
+      for (const { name, blockFile } of plan.channels) if (!joined.includes(name)) await joinChannel(client, blockFile);
+    }),
+  );
+}
