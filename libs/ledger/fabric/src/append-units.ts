@@ -1,0 +1,185 @@
+import {
+  LedgerUnavailableError,
+  OutcomeUnknownError,
+  type AppendUnit,
+  type UnitClaim,
+  type UnitResult,
+} from '@sealgate/ledger-port';
+import type { ChannelMap, ChannelPlace } from './channel-map.ts';
+import type { ClaimStore, HeldClaim } from './claim-store.ts';
+import type { ContractCall } from './contract-call.ts';
+import type { OnSettlement } from './ending-writer.ts';
+import type { FabricClient } from './fabric-client.ts';
+import { ClaimTakenError, ContractRefusedError } from './fabric-errors.ts';
+import type { OnResult } from './fabric-ledger.ts';
+import { asLedgerError } from './ledger-problem.ts';
+import { conflictOf, receiptsOf, recordsArgument } from './records-contract.ts';
+import { readUnitNote, writeUnitNote } from './unit-note.ts';
+
+export interface AppendUnitsOptions {
+  readonly client: FabricClient;
+  readonly claims: ClaimStore;
+  readonly channels: ChannelMap;
+  readonly callOf: (place: ChannelPlace, transaction: string, args: readonly string[]) => ContractCall;
+  readonly now: () => number;
+  readonly answerWithinMs: number;
+  readonly onResult: OnResult;
+}
+
+interface UnderWay {
+  readonly acceptable: readonly string[];
+  readonly ended: Promise<unknown>;
+}
+
+/** Units as transactions of the contract: one each, its claim taken with its journal row. */
+export class AppendUnits {
+  readonly #options: AppendUnitsOptions;
+  readonly #byClaim = new Map<string, UnderWay>();
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor(options: AppendUnitsOptions) {
+    this.#options = options;
+  }
+
+  get depth(): number {
+    return this.#running.size;
+  }
+
+  async drained(): Promise<void> {
+    while (this.#running.size > 0) await Promise.allSettled(this.#running);
+  }
+
+  append(unit: AppendUnit): Promise<UnitResult> {
+    const result = unit.claim === undefined ? this.#write(unit, this.#endsAt()) : this.#appendClaimed(unit, unit.claim);
+    this.#running.add(result);
+    const done = (): void => void this.#running.delete(result);
+    result.then(done, done);
+    return result;
+  }
+
+  async findConflict(unit: AppendUnit): Promise<string | undefined> {
+    const { client, claims, channels, callOf } = this.#options;
+    const place = channels.find(unit.channel);
+    if (place === undefined) return undefined;
+    try {
+      if (unit.claim !== undefined && (await claims.find(unit.claim.claim)) !== undefined) return undefined;
+      // Evaluated and not submitted, the same transaction says what is in its way.
+      await client.evaluate(callOf(place, 'createMany', [recordsArgument(unit.records, place)]));
+      return undefined;
+    } catch (error) {
+      const conflict = error instanceof ContractRefusedError ? conflictOf(error.message, place) : undefined;
+      if (conflict === undefined) throw asLedgerError(error);
+      return conflict;
+    }
+  }
+
+  /** What became of a transaction of this ledger, this process's or another's. */
+  tellSettlement: OnSettlement = (settlement, { note: text, isLate }) => {
+    const about = readUnitNote(text);
+    const place = about === undefined ? undefined : this.#options.channels.find(about.unit.channel);
+    if (about === undefined || place === undefined) return undefined;
+    const { unit, firstId } = about;
+    if (settlement.status === 'committed') {
+      const result = resultOf({ ...settlement, note: unit.note }, unit.channel, place);
+      return this.#options.onResult(result, { unit, isLate });
+    }
+    // A caller who waits sees to a new attempt himself.
+    return isLate ? this.#options.onResult({ outcome: 'conflict', id: firstId }, { unit, isLate }) : undefined;
+  };
+
+  #endsAt(): number {
+    return this.#options.now() + this.#options.answerWithinMs;
+  }
+
+  /** Within this process the same claim is tried by one at a time; between processes its row decides. */
+  async #appendClaimed(unit: AppendUnit, claim: UnitClaim): Promise<UnitResult> {
+    const endsAtMs = this.#endsAt();
+    const key = claim.claim.toString('latin1');
+    for (let other = this.#byClaim.get(key); other !== undefined; other = this.#byClaim.get(key)) {
+      if (!other.acceptable.some((fingerprint) => claim.acceptable.includes(fingerprint))) return { outcome: 'reused' };
+      // It ends within its own deadline, which began before this one's.
+      await other.ended;
+    }
+    const result = this.#claimOrReplay(unit, claim, endsAtMs);
+    const ended = result.catch(() => undefined).finally(() => this.#byClaim.delete(key));
+    this.#byClaim.set(key, { acceptable: claim.acceptable, ended });
+    return result;
+  }
+
+  async #claimOrReplay(unit: AppendUnit, claim: UnitClaim, endsAtMs: number): Promise<UnitResult> {
+    const { claims, now } = this.#options;
+    for (;;) {
+      const held = await claims.find(claim.claim).catch((error: unknown) => {
+        throw asLedgerError(error);
+      });
+      if (held !== undefined) {
+        const replay = await this.#replay(held, claim, endsAtMs);
+        if (replay !== undefined) return replay;
+      }
+      if (now() >= endsAtMs) throw new LedgerUnavailableError('The claim did not become free in time.');
+      try {
+        return await this.#write(unit, endsAtMs);
+      } catch (error) {
+        if (!(error instanceof ClaimTakenError)) throw error;
+      }
+    }
+  }
+
+  /** Undefined where the claim was given up meanwhile: its transaction came to nothing. */
+  async #replay(held: HeldClaim, { acceptable }: UnitClaim, endsAtMs: number): Promise<UnitResult | undefined> {
+    const { client, now } = this.#options;
+    const { transactionId, note, records } = held;
+    if (!acceptable.includes(held.fingerprint)) return { outcome: 'reused' };
+    if (!held.settled) {
+      const waitMs = Math.max(0, endsAtMs - now());
+      const settlement = await client.settle(transactionId, { waitMs }).catch((error: unknown) => {
+        throw asLedgerError(error);
+      });
+      if (settlement?.status === 'unknown') throw new OutcomeUnknownError(transactionId);
+      if (settlement !== undefined && settlement.status !== 'committed') return undefined;
+    }
+    return { outcome: 'replayed', transactionId, note, records };
+  }
+
+  /** @throws ClaimTakenError, and the errors of the port. */
+  async #write(unit: AppendUnit, endsAtMs: number): Promise<UnitResult> {
+    const { client, channels, callOf, now, onResult } = this.#options;
+    const { channel, note, claim: wanted } = unit;
+    const place = channels.of(channel);
+    const claim =
+      wanted === undefined
+        ? undefined
+        : (endorsed: { result: Buffer }) => ({
+            claim: wanted.claim,
+            fingerprint: wanted.fingerprint,
+            channel,
+            note,
+            receipts: JSON.stringify(receiptsOf(endorsed.result, channel, place)),
+          });
+    try {
+      const call = callOf(place, 'createMany', [recordsArgument(unit.records, place)]);
+      const answerWithinMs = Math.max(1, endsAtMs - now());
+      const options = { answerWithinMs, note: writeUnitNote(unit), ...(claim === undefined ? {} : { claim }) };
+      const committed = await client.submit(call, options);
+      return resultOf({ ...committed, note }, channel, place);
+    } catch (error) {
+      if (error instanceof ClaimTakenError) throw error;
+      const conflict = error instanceof ContractRefusedError ? conflictOf(error.message, place) : undefined;
+      if (conflict === undefined) throw asLedgerError(error);
+      // No transaction came of it, so nobody else would tell.
+      const result: UnitResult = { outcome: 'conflict', id: conflict };
+      await onResult(result, { unit, isLate: false });
+      return result;
+    }
+  }
+}
+
+function resultOf(
+  { transactionId, result, note }: { transactionId: string; result: Buffer; note: string },
+  channel: string,
+  place: ChannelPlace,
+): UnitResult {
+  const records = receiptsOf(result, channel, place);
+  const outcome = records.every(({ existing }) => existing) ? 'existing' : 'written';
+  return { outcome, transactionId, note, records };
+}

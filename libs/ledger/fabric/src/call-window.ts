@@ -1,0 +1,124 @@
+import { OverloadedError } from './fabric-errors.ts';
+
+export interface CallWindowOptions {
+  readonly max: number;
+  readonly queueMax: number;
+  readonly now: () => number;
+}
+
+interface Waiting {
+  readonly sinceMs: number;
+  readonly enter: () => void;
+  gone: boolean;
+}
+
+/** Halved once per overload, not once per call that met it. */
+const HALVE_EVERY_MS = 100;
+
+/**
+ * How many calls may be under way: additive increase, multiplicative decrease (as RFC 5681 does it for TCP). A peer that
+ * says "too many requests" halves the window; every call that ends well widens it a little.
+ */
+export class CallWindow {
+  readonly #options: CallWindowOptions;
+  #size: number;
+  #active = 0;
+  #queue: Waiting[] = [];
+  #head = 0;
+  #waiting = 0;
+  #halvedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: CallWindowOptions) {
+    this.#options = options;
+    this.#size = options.max;
+  }
+
+  get active(): number {
+    return this.#active;
+  }
+
+  get size(): number {
+    return Math.floor(this.#size);
+  }
+
+  get queued(): number {
+    return this.#waiting;
+  }
+
+  get queueAgeMs(): number {
+    this.#skipGone();
+    const oldest = this.#queue[this.#head];
+    return oldest === undefined ? 0 : Math.max(0, this.#options.now() - oldest.sinceMs);
+  }
+
+  /**
+   * A place; give it back with `leave`. Undefined where it can be had at once, so that the usual case costs no turn.
+   *
+   * @throws OverloadedError when the queue is full, or at `signal`.
+   */
+  enter(signal: AbortSignal): Promise<void> | undefined {
+    if (this.#active < this.size && this.#waiting === 0) {
+      this.#active += 1;
+      return undefined;
+    }
+    if (this.#waiting >= this.#options.queueMax) {
+      return Promise.reject(new OverloadedError('More calls are waiting than the driver holds.'));
+    }
+    if (signal.aborted) return Promise.reject(waitedInVain());
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => {
+        waiting.gone = true;
+        this.#waiting -= 1;
+        reject(waitedInVain());
+      };
+      const waiting: Waiting = {
+        sinceMs: this.#options.now(),
+        gone: false,
+        enter: () => {
+          signal.removeEventListener('abort', giveUp);
+          resolve();
+        },
+      };
+      signal.addEventListener('abort', giveUp, { once: true });
+      this.#queue.push(waiting);
+      this.#waiting += 1;
+    });
+  }
+
+  leave(how: 'well' | 'badly' | 'overloaded'): void {
+    this.#active -= 1;
+    if (how === 'well') this.#size = Math.min(this.#options.max, this.#size + 1 / this.#size);
+    if (how === 'overloaded') this.#halve();
+    while (this.#active < this.size && this.#waiting > 0) this.#admit();
+  }
+
+  #halve(): void {
+    const now = this.#options.now();
+    if (now - this.#halvedAtMs < HALVE_EVERY_MS) return;
+    this.#halvedAtMs = now;
+    this.#size = Math.max(1, this.#size / 2);
+  }
+
+  #admit(): void {
+    this.#skipGone();
+    const next = this.#queue[this.#head];
+    if (next === undefined) return;
+    this.#head += 1;
+    this.#waiting -= 1;
+    this.#active += 1;
+    next.enter();
+  }
+
+  /** Who gave up stays in the list until it is met; the list is cut when half of it is behind us. */
+  #skipGone(): void {
+    while (this.#queue[this.#head]?.gone === true) this.#head += 1;
+    if (this.#head > 1024 && this.#head * 2 > this.#queue.length) {
+      this.#queue = this.#queue.slice(this.#head);
+      this.#head = 0;
+    }
+  }
+}
+
+function waitedInVain(): OverloadedError {
+  return new OverloadedError('No call to a peer became possible in time.');
+}

@@ -1,0 +1,31 @@
+import { describe, expect, it } from '@jest/globals';
+import { LedgerUnavailableError } from '@sealgate/ledger-port';
+import { ChannelMap } from './channel-map.ts';
+
+const map = new ChannelMap([
+  { name: 'own', holds: ['acme.main'] },
+  { name: 'network', holds: ['acme.*', 'beta.*'] },
+  { name: 'rest', holds: ['*'] },
+]);
+
+describe('which Fabric channel holds one of ours', () => {
+  it.each([
+    ['acme.main', { fabricChannel: 'own', prefix: '' }],
+    ['acme.other', { fabricChannel: 'network', prefix: 'acme.other/' }],
+    ['beta.main', { fabricChannel: 'network', prefix: 'beta.main/' }],
+    ['gamma.main', { fabricChannel: 'rest', prefix: 'gamma.main/' }],
+  ])('%s', (channel, place) => {
+    expect(map.of(channel)).toEqual(place);
+  });
+
+  it.each([['acme'], ['acme.'], ['.main'], ['acme.main/x'], ['ACME.main'], ['*'], ['acme.*']])(
+    'none: %s',
+    (channel) => {
+      expect(() => map.of(channel.replace('*', ' '))).toThrow(LedgerUnavailableError);
+    },
+  );
+
+  it('none where nothing holds it', () => {
+    expect(new ChannelMap([{ name: 'own', holds: ['acme.main'] }]).find('acme.other')).toBeUndefined();
+  });
+});

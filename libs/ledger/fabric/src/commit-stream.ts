@@ -1,0 +1,133 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CloseableAsyncIterable } from '@hyperledger/fabric-gateway';
+import type { peer as protos } from '@hyperledger/fabric-protos';
+import type { GatewayPeers } from './gateway-peers.ts';
+
+export interface CommitStreamOptions {
+  /** Fabric's name. */
+  readonly channel: string;
+  readonly peers: GatewayPeers;
+  /** A block gave its verdict over one of the transactions that are watched. */
+  readonly onVerdict: (transactionId: string, code: number, blockNumber: number) => void;
+  /** What was watched may have been missed: the stream broke off before it had a position to go on from. */
+  readonly onGap: () => void;
+  readonly onLost: (detail: string) => void;
+}
+
+const UNAVAILABLE = 14;
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2000;
+
+/**
+ * The blocks of one channel, filtered: only ids and verdicts come over the wire. One stream serves every transaction of
+ * the channel. After a break it goes on behind the last block it saw, at another peer where there is one, so nothing
+ * that was committed meanwhile is missed.
+ */
+export class CommitStream {
+  readonly #options: CommitStreamOptions;
+  readonly #watched = new Set<string>();
+  #position: number | undefined;
+  #events: CloseableAsyncIterable<protos.FilteredBlock> | undefined;
+  #endpoint: string | undefined;
+  #live = false;
+  #told = false;
+  #closed = false;
+  #running: Promise<void> | undefined;
+  readonly #stop = new AbortController();
+
+  constructor(options: CommitStreamOptions) {
+    this.#options = options;
+  }
+
+  /** The newest block that was seen: what is submitted from now on is in a later one. */
+  get position(): number | undefined {
+    return this.#position;
+  }
+
+  /** True while blocks come from a known place: then silence means that there is no block. */
+  get live(): boolean {
+    return this.#live;
+  }
+
+  /** Opens the stream, the first time; behind `afterBlock` where one is given, else behind the newest there is. */
+  open(afterBlock?: number): void {
+    if (this.#running !== undefined) return;
+    this.#position = afterBlock;
+    this.#running = this.#run();
+  }
+
+  watch(transactionId: string): void {
+    this.#watched.add(transactionId);
+  }
+
+  unwatch(transactionId: string): void {
+    this.#watched.delete(transactionId);
+  }
+
+  /** Its peer told of a block by other means, and not here: another one is asked for what is missing. */
+  giveUpSilent(): void {
+    if (this.#endpoint !== undefined) this.#options.peers.rest(this.#endpoint, 'its block stream is silent');
+    this.#events?.close();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#stop.abort();
+    this.#events?.close();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    for (let pauseMs = FIRST_PAUSE_MS; !this.#closed; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+      const before = this.#position;
+      const reason = await this.#follow();
+      this.#live = false;
+      if (this.#closed) return;
+      if (!this.#told) this.#options.onLost(reason);
+      // Said once, until blocks come again.
+      this.#told = true;
+      if (this.#position === undefined) this.#options.onGap();
+      if (this.#position !== before) pauseMs = FIRST_PAUSE_MS;
+      await delay(pauseMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+    }
+  }
+
+  /** Follows one stream to its end; the answer is why it ended. */
+  async #follow(): Promise<string> {
+    try {
+      const { peers, channel } = this.#options;
+      const picked = peers.pick();
+      this.#endpoint = picked.endpoint;
+      const start = this.#position === undefined ? {} : { startBlock: BigInt(this.#position + 1) };
+      this.#events = await picked.gateway.getNetwork(channel).getFilteredBlockEvents(start);
+      // From a known block on, nothing can be missed; without one that is so from the first block on.
+      this.#live = this.#position !== undefined;
+      for await (const block of this.#events) this.#take(block);
+      return 'the stream ended';
+    } catch (error) {
+      const { code } = error as { code?: unknown };
+      if (code === UNAVAILABLE && this.#endpoint !== undefined && !this.#closed) {
+        this.#options.peers.rest(this.#endpoint, 'its block stream broke off');
+      }
+      return error instanceof Error ? error.message : String(error);
+    } finally {
+      this.#events?.close();
+      this.#events = undefined;
+      this.#endpoint = undefined;
+    }
+  }
+
+  #take(block: protos.FilteredBlock): void {
+    const number = block.getNumber();
+    if (this.#watched.size > 0) {
+      for (const transaction of block.getFilteredTransactionsList()) {
+        const id = transaction.getTxid();
+        if (this.#watched.has(id)) this.#options.onVerdict(id, transaction.getTxValidationCode(), number);
+      }
+    }
+    // Moved only when all of the block has been told, so that a break in between repeats it.
+    this.#position = number;
+    this.#live = true;
+    this.#told = false;
+  }
+}

@@ -1,0 +1,122 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { ConnectionFileError, parseConnection, readConnectionFile } from './connection-file.ts';
+
+const good = {
+  mspId: 'NorthMSP',
+  certFile: 'north/cert.pem',
+  keyFile: '/keys/key.pem',
+  peers: [{ endpoint: 'peer.north.example:7051', tlsCaFile: 'ca.pem', serverNameOverride: 'peer' }],
+  channels: [{ name: 'main', holds: ['acme.main'] }, { name: 'other' }],
+};
+const faultsOf = (changes: object): readonly string[] => {
+  try {
+    parseConnection({ ...good, ...changes }, '/etc/fabric/connection.json');
+  } catch (error) {
+    if (error instanceof ConnectionFileError) return error.faults;
+    throw error;
+  }
+  return [];
+};
+
+describe('a connection file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sealgate-connection-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('has paths relative to its folder, and defaults for what it leaves out', () => {
+    expect(parseConnection(good, '/etc/fabric/connection.json')).toEqual({
+      mspId: 'NorthMSP',
+      certFile: '/etc/fabric/north/cert.pem',
+      keyFile: '/keys/key.pem',
+      peers: [{ endpoint: 'peer.north.example:7051', tlsCaFile: '/etc/fabric/ca.pem', serverNameOverride: 'peer' }],
+      channels: [
+        { name: 'main', holds: ['acme.main'] },
+        { name: 'other', holds: [] },
+      ],
+      deadlinesMs: { evaluate: 5000, endorse: 10_000, submit: 5000, commitStatus: 5000, answer: 15_000 },
+      limits: { window: 200, queue: 4096, unsettled: 20_000, callBytes: 4_194_304, conflictAttempts: 8 },
+    });
+  });
+
+  it('keeps what it says, and leaves its content as it was', () => {
+    const content = { ...good, deadlinesMs: { endorse: 1234 }, limits: { window: 7 } };
+    const { deadlinesMs, limits } = parseConnection(content, '/c.json');
+    expect([deadlinesMs.endorse, deadlinesMs.submit, limits.window]).toEqual([1234, 5000, 7]);
+    expect(content.limits).toEqual({ window: 7 });
+  });
+
+  it('tells all its faults at once', () => {
+    const file = join(folder, 'bad.json');
+    writeFileSync(file, JSON.stringify({ ...good, mspId: '', peers: [], extra: 1, limits: { window: 0 } }));
+    expect(() => readConnectionFile(file)).toThrow(
+      `${file}: the file has an unknown member extra; /mspId must NOT have fewer than 1 characters; ` +
+        '/peers must NOT have fewer than 1 items; /limits/window must be >= 1',
+    );
+  });
+
+  it.each<[string, object, string]>([
+    [
+      'a peer without a port',
+      { peers: [{ endpoint: 'peer', tlsCaFile: 'a' }] },
+      '/peers/0/endpoint must match pattern',
+    ],
+    [
+      'port 0',
+      { peers: [{ endpoint: 'peer:0', tlsCaFile: 'a' }] },
+      '/peers/0/endpoint has no port between 1 and 65535',
+    ],
+    ['plaintext off loopback', { peers: [{ endpoint: '10.0.0.1:7051' }] }, '/peers/0 needs tlsCaFile'],
+    [
+      'plaintext to a name that only begins like loopback',
+      { peers: [{ endpoint: '127.0.0.1.evil.example:1' }] },
+      '/peers/0 needs tlsCaFile',
+    ],
+    [
+      'a peer twice',
+      { peers: [{ endpoint: 'localhost:1' }, { endpoint: 'localhost:1' }] },
+      '/peers/1/endpoint is there twice',
+    ],
+    ['a channel twice', { channels: [{ name: 'a' }, { name: 'a' }] }, '/channels/1/name is there twice'],
+    ['no name for Fabric', { channels: [{ name: 'Main' }] }, '/channels/0/name must match pattern'],
+    [
+      'a hold that is no channel',
+      { channels: [{ name: 'a', holds: ['acme'] }] },
+      '/channels/0/holds/0 must match pattern',
+    ],
+    [
+      'a hold twice',
+      {
+        channels: [
+          { name: 'a', holds: ['*'] },
+          { name: 'b', holds: ['*'] },
+        ],
+      },
+      '/channels/1/holds/0 is held twice',
+    ],
+    [
+      'an own channel that is shared',
+      { channels: [{ name: 'a', holds: ['acme.main', 'beta.*'] }] },
+      '/channels/0/holds: a channel named without * has a Fabric channel of its own',
+    ],
+  ])('is refused for %s', (_, changes, fault) => {
+    expect(faultsOf(changes)).toEqual([expect.stringContaining(fault)]);
+  });
+
+  it('may leave TLS out on loopback', () => {
+    for (const endpoint of ['localhost:7051', '127.0.0.1:7051', '[::1]:7051']) {
+      expect(faultsOf({ peers: [{ endpoint }] })).toEqual([]);
+    }
+  });
+
+  it.each([[null], [[]], ['text'], [7]])('is refused when it holds %j', (content) => {
+    expect(() => parseConnection(content, '/c.json')).toThrow('/c.json: must hold a JSON object');
+  });
+
+  it('is refused when it cannot be read or is not JSON', () => {
+    expect(() => readConnectionFile(join(folder, 'none.json'))).toThrow('cannot be read');
+    writeFileSync(join(folder, 'text.json'), 'no');
+    expect(() => readConnectionFile(join(folder, 'text.json'))).toThrow('is not JSON');
+  });
+});

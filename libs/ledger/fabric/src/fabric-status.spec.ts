@@ -1,0 +1,84 @@
+import { describe, expect, it } from '@jest/globals';
+import { askVerdict, sendVerdict } from './fabric-status.ts';
+
+const failure = (code: number, message: string, ...details: string[]) => ({
+  code,
+  message,
+  details: details.map((text) => ({ address: 'peer0:7051', mspId: 'NorthMSP', message: text })),
+});
+const BUSY = 'too many requests for /gateway.Gateway, exceeding concurrency limit (500)';
+
+describe('what an error of Evaluate or Endorse means', () => {
+  // Words and codes as peers of Fabric 2.5 say them.
+  it.each([
+    ['refused', failure(10, 'failed to endorse transaction', 'chaincode response 500, the asset a does not exist')],
+    [
+      'refused',
+      failure(2, 'evaluate call to endorser returned error: chaincode response 500, the asset a does not exist'),
+    ],
+    ['overloaded', failure(2, BUSY)],
+    ['overloaded', failure(8, BUSY)],
+    ['elsewhere', failure(14, 'connection refused')],
+    ['elsewhere', failure(4, 'endorsement timeout expired while collecting first endorsement')],
+    ['elsewhere', failure(1, 'evaluate call to endorser returned error: context canceled')],
+    [
+      'elsewhere',
+      failure(9, 'no combination of peers can be derived: no peer combination can satisfy the endorsement policy'),
+    ],
+    ['again', failure(10, 'failed to endorse transaction', 'error in simulation: failed to execute transaction')],
+    ['again', failure(10, 'failed to collect enough transaction endorsements')],
+    ['again', failure(2, 'something new')],
+    ['misconfigured', failure(9, 'no peers available to evaluate chaincode x in channel y')],
+    [
+      'misconfigured',
+      failure(9, 'no combination of peers can be derived: No metadata was found for chaincode x in channel y'),
+    ],
+    [
+      'misconfigured',
+      failure(10, 'failed to endorse', 'error validating proposal: access denied: channel [c] creator org [M]'),
+    ],
+    [
+      'misconfigured',
+      failure(9, 'evaluate call', 'access denied: channel [c] creator org unknown, creator is malformed'),
+    ],
+    ['misconfigured', failure(7, 'no')],
+    ['misconfigured', failure(12, 'unknown service gateway.Gateway')],
+    ['misconfigured', failure(3, 'the proposed transaction must contain a signed proposal')],
+  ])('%s: %j', (kind, error) => {
+    expect(askVerdict(error).kind).toBe(kind);
+  });
+
+  it('passes on what the contract said, over several lines, and nothing else', () => {
+    const said = 'chaincode response 500, first\nsecond, chaincode response 1, third';
+    expect(askVerdict(failure(10, 'failed', 'peer away', said))).toEqual({
+      kind: 'refused',
+      message: 'first\nsecond, chaincode response 1, third',
+    });
+  });
+
+  it('takes a contract that speaks of requests or access at its word', () => {
+    for (const words of [BUSY, 'access denied: not your asset']) {
+      expect(askVerdict(failure(10, 'failed', `chaincode response 500, ${words}`))).toEqual({
+        kind: 'refused',
+        message: words,
+      });
+    }
+  });
+});
+
+describe('what an error of Submit means', () => {
+  it.each([
+    ['unknown', failure(14, 'no orderers could successfully process transaction')],
+    ['unknown', failure(4, 'submit timeout expired while broadcasting to ordering service')],
+    ['unknown', failure(1, 'cancelled')],
+    ['unknown', failure(13, 'internal')],
+    ['unknown', failure(2, 'something new')],
+    ['unknown', failure(8, 'message larger than max')],
+    ['unsent', failure(2, BUSY)],
+    ['refused', failure(10, 'received unsuccessful response from orderer: status=BAD_REQUEST, info=too large')],
+    ['refused', failure(9, 'channel c not found')],
+    ['refused', failure(3, 'prepared transaction must be signed')],
+  ])('%s: %j', (kind, error) => {
+    expect(sendVerdict(error).kind).toBe(kind);
+  });
+});

@@ -1,0 +1,91 @@
+import type { GatewayError } from '@hyperledger/fabric-gateway';
+
+/** gRPC status codes (https://grpc.io/docs/guides/status-codes/) that say something here. */
+const CANCELLED = 1;
+const UNKNOWN = 2;
+const INVALID_ARGUMENT = 3;
+const DEADLINE_EXCEEDED = 4;
+const PERMISSION_DENIED = 7;
+const RESOURCE_EXHAUSTED = 8;
+const FAILED_PRECONDITION = 9;
+const ABORTED = 10;
+const UNIMPLEMENTED = 12;
+const UNAVAILABLE = 14;
+const UNAUTHENTICATED = 16;
+
+/**
+ * What an error of Evaluate or Endorse means. Nothing is ordered by either, so nothing was written in any case.
+ * - refused: the contract said no
+ * - overloaded: ask fewer at once
+ * - elsewhere: this peer cannot; another one, or the same one later, may
+ * - again: a new proposal may fare better
+ * - misconfigured: asking again will not help
+ */
+export type AskVerdict =
+  | { readonly kind: 'refused' | 'misconfigured'; readonly message: string }
+  | { readonly kind: 'overloaded' | 'elsewhere' | 'again'; readonly message: string };
+
+/**
+ * What an error of Submit means.
+ * - unsent: the peer did not look at it; the same envelope may be sent again at once
+ * - refused: the orderer looked at it and did not take it
+ * - unknown: it may have been ordered
+ */
+export type SendVerdict =
+  { readonly kind: 'unsent' | 'unknown' } | { readonly kind: 'refused'; readonly message: string };
+
+/** What a peer says before it looks at a call (its concurrency limit), under code 2 or 8. */
+const OVERLOAD = /too many requests for \//;
+/** `chaincode response <status>, <message>`: the words of the contract, as the peer passes them on. */
+const CONTRACT_SAID = /chaincode response \d+, ([\s\S]*)$/;
+const DENIED = /access denied/;
+/** Under code 9, where endorsers are away rather than unheard of. */
+const ENDORSERS_AWAY =
+  /no peer combination can satisfy|not installed on sufficient peers|no principal sets remained|no endorsers found/;
+
+type Failure = Pick<GatewayError, 'code' | 'message' | 'details'>;
+
+export function askVerdict(error: Failure): AskVerdict {
+  const texts = [...error.details.map(({ message }) => message), error.message];
+  const said = texts.map((text) => CONTRACT_SAID.exec(text)?.[1]).find((message) => message !== undefined);
+  if (said !== undefined) return { kind: 'refused', message: said };
+  const message = texts[0]!;
+  if (isOverload(error)) return { kind: 'overloaded', message };
+  if (texts.some((text) => DENIED.test(text))) return { kind: 'misconfigured', message };
+  switch (error.code) {
+    case FAILED_PRECONDITION:
+      return { kind: ENDORSERS_AWAY.test(error.message) ? 'elsewhere' : 'misconfigured', message };
+    case PERMISSION_DENIED:
+    case UNAUTHENTICATED:
+    case INVALID_ARGUMENT:
+    case UNIMPLEMENTED:
+      return { kind: 'misconfigured', message };
+    case UNAVAILABLE:
+    case DEADLINE_EXCEEDED:
+    case CANCELLED:
+      return { kind: 'elsewhere', message };
+    // ABORTED: endorsers disagreed, or a chaincode process is away.
+    default:
+      return { kind: 'again', message };
+  }
+}
+
+export function sendVerdict(error: Failure): SendVerdict {
+  if (isOverload(error)) return { kind: 'unsent' };
+  switch (error.code) {
+    // An orderer answered 4xx; the gateway passes it on as ABORTED and asks no other orderer.
+    case ABORTED:
+    case INVALID_ARGUMENT:
+    case FAILED_PRECONDITION:
+    case PERMISSION_DENIED:
+    case UNAUTHENTICATED:
+    case UNIMPLEMENTED:
+      return { kind: 'refused', message: error.details[0]?.message ?? error.message };
+    default:
+      return { kind: 'unknown' };
+  }
+}
+
+function isOverload({ code, message }: Failure): boolean {
+  return (code === UNKNOWN || code === RESOURCE_EXHAUSTED) && OVERLOAD.test(message);
+}

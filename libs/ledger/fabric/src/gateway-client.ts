@@ -1,0 +1,222 @@
+import type { Database } from '@sealgate/storage';
+import type { CallWindow } from './call-window.ts';
+import type { FabricConnection } from './connection-file.ts';
+import type { Committed, ContractCall, Settlement, SubmitOptions } from './contract-call.ts';
+import type { CredentialsState } from './credentials.ts';
+import { deadlineIn, orEnded, pause, type Deadline } from './deadline.ts';
+import type { FabricClient, FabricHealth } from './fabric-client.ts';
+import {
+  ClaimTakenError,
+  ContractRefusedError,
+  FabricError,
+  InvalidatedError,
+  MisconfiguredError,
+  OverloadedError,
+  UnavailableError,
+  UnknownOutcomeError,
+} from './fabric-errors.ts';
+import type { FabricObserver, FabricOutcome, FabricState } from './fabric-observer.ts';
+import type { GatewayPeers } from './gateway-peers.ts';
+import type { IdentityFiles } from './identity-files.ts';
+import type { Journal } from './journal.ts';
+import type { JournalKeeper } from './journal-keeper.ts';
+import type { PeerCalls } from './peer-calls.ts';
+import type { Settler } from './settler.ts';
+import type { Submission } from './submission.ts';
+
+export interface GatewayClientParts {
+  readonly connection: FabricConnection;
+  readonly sql: Database;
+  readonly identity: IdentityFiles;
+  readonly peers: GatewayPeers;
+  readonly window: CallWindow;
+  readonly journal: Journal;
+  readonly settler: Settler;
+  readonly calls: PeerCalls;
+  readonly submission: Submission;
+  readonly keeper: JournalKeeper;
+  readonly now: () => number;
+  readonly observer: FabricObserver;
+}
+
+const HEALTH_WITHIN_MS = 1000;
+const CLOSE_WITHIN_MS = 5000;
+const LOOK_AGAIN_MS = 200;
+const REFERENCE_MAX_LENGTH = 200;
+const NOTE_MAX_LENGTH = 65_536;
+
+/** The parts as one client: deadlines begin here, and outcomes are counted here. */
+export class GatewayClient implements FabricClient {
+  readonly #parts: GatewayClientParts;
+  #underWay = 0;
+  #closing = false;
+
+  constructor(parts: GatewayClientParts) {
+    this.#parts = parts;
+  }
+
+  async submit(call: ContractCall, options: SubmitOptions = {}): Promise<Committed> {
+    const { submission, connection, observer } = this.#parts;
+    this.#check(call, options);
+    const ms = options.answerWithinMs ?? connection.deadlinesMs.answer;
+    return this.#within(ms, options.signal, async (deadline) => {
+      try {
+        const committed = await submission.run(call, options, deadline);
+        observer.outcome?.('committed');
+        return committed;
+      } catch (error) {
+        const outcome = outcomeOf(error);
+        if (outcome !== undefined) observer.outcome?.(outcome);
+        throw error;
+      }
+    });
+  }
+
+  async evaluate(call: ContractCall, { signal }: { readonly signal?: AbortSignal } = {}): Promise<Buffer> {
+    const { calls, connection } = this.#parts;
+    this.#check(call, {});
+    return this.#within(connection.deadlinesMs.evaluate, signal, (deadline) => calls.evaluate(call, deadline));
+  }
+
+  async settle(
+    transactionId: string,
+    { waitMs = 0 }: { readonly waitMs?: number } = {},
+  ): Promise<Settlement | undefined> {
+    const { settler, journal, now } = this.#parts;
+    const deadline = deadlineIn(waitMs, now(), undefined);
+    try {
+      for (;;) {
+        const open = settler.find(transactionId);
+        const here = open === undefined ? undefined : await orEnded(open.settlement, deadline);
+        if (here !== undefined) return here;
+        const [there] = open === undefined ? await journal.read({ transactionId }) : [];
+        if (open === undefined && there?.status !== 'unknown') return there;
+        // Another process has it, or its end is just being written.
+        if (!(await pause(LOOK_AGAIN_MS, deadline))) return { status: 'unknown', transactionId };
+      }
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  find(reference: string): Promise<readonly Settlement[]> {
+    return this.#parts.journal.read({ reference });
+  }
+
+  credentials(): CredentialsState {
+    return this.#parts.identity.state();
+  }
+
+  async health(): Promise<FabricHealth> {
+    const { connection, sql } = this.#parts;
+    const { ok, problems } = this.credentials();
+    if (!ok) return { ok, problem: problems.join('; ') };
+    const journal = sql.ping(HEALTH_WITHIN_MS).then(
+      () => null,
+      () => 'the database of the journal does not answer',
+    );
+    const gateway = this.#askGateway(connection.channels[0]!.name);
+    const problem = (await gateway) ?? (await journal);
+    return { ok: problem === null, problem };
+  }
+
+  state(): FabricState {
+    const { window, settler } = this.#parts;
+    return {
+      calls: window.active,
+      window: window.size,
+      queued: window.queued,
+      queueAgeMs: window.queueAgeMs,
+      unsettled: settler.unsettled,
+      oldestUnsettledMs: settler.oldestMs,
+      streams: settler.liveStreams,
+    };
+  }
+
+  async close(deadlineMs = CLOSE_WITHIN_MS): Promise<void> {
+    const { submission, settler, keeper, peers, now } = this.#parts;
+    this.#closing = true;
+    const deadline = deadlineIn(deadlineMs, now(), undefined);
+    try {
+      while (this.#underWay > 0 && (await pause(10, deadline)));
+      await orEnded(submission.drained(), deadline);
+      await orEnded(settler.close(), deadline);
+      await orEnded(keeper.stop(), deadline);
+    } finally {
+      deadline.clear();
+      peers.close();
+    }
+  }
+
+  /** @throws MisconfiguredError: nothing is sent that cannot be meant. */
+  #check(call: ContractCall, options: SubmitOptions): void {
+    const { channels, limits } = this.#parts.connection;
+    if (!channels.some(({ name }) => name === call.channel)) {
+      throw new MisconfiguredError(`The connection names no channel ${call.channel}.`);
+    }
+    checkSizes(call, options, limits.callBytes);
+  }
+
+  async #within<Value>(
+    ms: number,
+    signal: AbortSignal | undefined,
+    work: (deadline: Deadline) => Promise<Value>,
+  ): Promise<Value> {
+    if (this.#closing) throw new UnavailableError('The service is being stopped.');
+    const deadline = deadlineIn(ms, this.#parts.now(), signal);
+    this.#underWay += 1;
+    try {
+      return await work(deadline);
+    } finally {
+      this.#underWay -= 1;
+      deadline.clear();
+    }
+  }
+
+  /** Asks the system chaincode for the height of a channel: every peer has it, and it touches no contract. */
+  async #askGateway(channel: string): Promise<string | null> {
+    const call = { channel, chaincode: 'qscc', transaction: 'GetChainInfo', args: [channel] };
+    try {
+      await this.#within(HEALTH_WITHIN_MS, undefined, (deadline) => this.#parts.calls.evaluate(call, deadline));
+      return null;
+    } catch (error) {
+      // An answer all the same: of a peer that is busy, or that lets others ask this.
+      if (error instanceof OverloadedError || error instanceof ContractRefusedError) return null;
+      if (error instanceof MisconfiguredError) return 'the gateway peer refuses this service';
+      if (error instanceof FabricError) return 'no gateway peer answers';
+      throw error;
+    }
+  }
+}
+
+/** @throws MisconfiguredError: no peer would take it, now or later. */
+function checkSizes({ args, transient = {} }: ContractCall, { reference, note }: SubmitOptions, most: number): void {
+  let bytes = 0;
+  for (const part of [...args, ...Object.values(transient)]) {
+    bytes += typeof part === 'string' ? Buffer.byteLength(part) : part.byteLength;
+  }
+  if (bytes > most) throw new MisconfiguredError(`The arguments are ${bytes} bytes; a call takes ${most}.`);
+  checkText(reference, 'reference', REFERENCE_MAX_LENGTH);
+  checkText(note, 'note', NOTE_MAX_LENGTH);
+}
+
+/** What the journal's columns take. @throws RangeError. */
+function checkText(text: string | undefined, name: string, maxLength: number): void {
+  if (text === undefined) return;
+  if (text.length > maxLength) throw new RangeError(`A ${name} is ${maxLength} characters at most.`);
+  if (text.includes('\0')) throw new RangeError(`A ${name} holds no U+0000.`);
+}
+
+const OUTCOMES = [
+  [ContractRefusedError, 'refused'],
+  [UnavailableError, 'unavailable'],
+  [OverloadedError, 'overloaded'],
+  [MisconfiguredError, 'misconfigured'],
+  [InvalidatedError, 'invalidated'],
+  [UnknownOutcomeError, 'unknown'],
+  [ClaimTakenError, 'refused'],
+] as const satisfies readonly (readonly [new (...args: never[]) => FabricError, FabricOutcome])[];
+
+function outcomeOf(error: unknown): FabricOutcome | undefined {
+  return OUTCOMES.find(([kind]) => error instanceof kind)?.[1];
+}

@@ -1,0 +1,82 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { LedgerUnavailableError, OutcomeUnknownError, type UnitResult } from '@sealgate/ledger-port';
+import { openDatabase } from '@sealgate/storage';
+import { until } from '@sealgate/testing';
+import { UnavailableError } from './fabric-errors.ts';
+import type { FabricLedger } from './fabric-ledger.ts';
+import { read, write } from './testing/contract-calls.ts';
+import { openTestFabric, SCHEMA, type TestFabric } from './testing/open-test-fabric.ts';
+
+let test: TestFabric;
+let ledger: FabricLedger;
+const late: UnitResult[] = [];
+
+beforeAll(async () => {
+  test = await openTestFabric();
+  const onResult = (result: UnitResult, { isLate }: { isLate: boolean }) => void (isLate && late.push(result));
+  ({ ledger } = test.openLedger({ onResult, answerWithinMs: 1500 }));
+}, 60_000);
+afterAll(() => test.close());
+
+const CHANNEL = 'acme.main';
+const claimOf = (claim: Buffer) => ({ claim, fingerprint: 's1:a', acceptable: ['s1:a'] });
+const unit = (id: string, claim?: Buffer) => ({
+  network: 'acme',
+  channel: CHANNEL,
+  note: '{"event":1}',
+  records: [{ id, type: 'asset', owner: null, data: '{"n":1}', extra: null }],
+  ...(claim === undefined ? {} : { claim: claimOf(claim) }),
+});
+const ordered = () => test.peer.channel('main').transactions().length + test.peer.channel('main').pending();
+const alter = (text: string) => test.sql.query({ text: text.replaceAll('journal', `${SCHEMA}.fabric_transactions`) });
+
+describe('while the journal cannot be written', () => {
+  it('nothing is sent, and "nothing was written" is true', async () => {
+    const before = ordered();
+    await alter('ALTER TABLE journal RENAME COLUMN request TO away');
+    await expect(ledger.append(unit(randomUUID()))).rejects.toThrow(LedgerUnavailableError);
+    await alter('ALTER TABLE journal RENAME COLUMN away TO request');
+    expect(ordered()).toBe(before);
+    expect(await ledger.append(unit(randomUUID()))).toMatchObject({ outcome: 'written' });
+  });
+
+  it('a row that may be there is made sure of: the caller is told "unknown", and it is written once', async () => {
+    const id = randomUUID();
+    const before = ordered();
+    const told = await test.sql.transaction(async (locked) => {
+      await locked.query({ text: `LOCK TABLE ${SCHEMA}.fabric_transactions` });
+      return ledger.append(unit(id)).catch((error: unknown) => error);
+    });
+    expect(told).toBeInstanceOf(OutcomeUnknownError);
+    await until(() => late.length === 1, { timeoutMs: 10_000 });
+    expect(late[0]).toMatchObject({ outcome: 'written', transactionId: (told as OutcomeUnknownError).transactionId });
+    expect(ordered()).toBe(before + 1);
+    expect(await ledger.append(unit(id))).toMatchObject({ outcome: 'existing' });
+  }, 30_000);
+
+  it('a claim that cannot be looked up is not taken, and nothing is sent', async () => {
+    const before = ordered();
+    await alter('ALTER TABLE journal RENAME COLUMN status TO away');
+    await expect(ledger.append(unit(randomUUID(), randomBytes(32)))).rejects.toThrow();
+    await alter('ALTER TABLE journal RENAME COLUMN away TO status');
+    expect(ordered()).toBe(before);
+  });
+
+  it('is told by health, and heals nothing else', async () => {
+    const limits = { maxConnections: 1, connectTimeoutMs: 300, deadlineMs: 300 };
+    const away = openDatabase({ url: 'postgres://nobody:x@127.0.0.1:1/none', applicationName: 'test', ...limits });
+    const problems: string[] = [];
+    const client = test.open({
+      journal: { sql: away, schema: SCHEMA },
+      observer: { problem: (what) => void problems.push(what) },
+    });
+    expect(await client.health()).toEqual({ ok: false, problem: 'the database of the journal does not answer' });
+    await expect(client.find('x')).rejects.toThrow(UnavailableError);
+    await expect(client.submit(write(randomUUID()))).rejects.toThrow(UnavailableError);
+    expect(await client.evaluate(read('nobody'))).toHaveLength(0);
+    await until(() => problems.includes('journal_away'));
+    await client.close();
+    await away.close();
+  });
+});

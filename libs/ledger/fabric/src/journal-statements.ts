@@ -1,0 +1,178 @@
+import type { Statement } from '@sealgate/storage';
+import type { Ending, JournalEntry } from './journal-entry.ts';
+
+const idOf = (transactionId: string): Buffer => Buffer.from(transactionId, 'hex');
+
+/**
+ * Journals a group, and takes the claims of its transactions in the same statement. A transaction whose claim another
+ * one holds is not journalled: its row comes back with `begun` false. Sent a second time (the first answer was lost), it
+ * changes nothing and answers the same. Claims are taken in order, so that two groups cannot wait for each other.
+ */
+export function beginStatement(schema: string, holder: string, entries: readonly JournalEntry[]): Statement {
+  return {
+    name: `${schema} fabric begin`,
+    text: `WITH entry AS (
+             SELECT * FROM unnest($2::bytea[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::bigint[], $8::bytea[],
+                                  $9::text[], $10::text[], $11::text[], $12::text[])
+               AS t (transaction_id, channel, reference, note, claim, from_block, request,
+                     fingerprint, claim_channel, claim_note, receipts)),
+           taken AS (
+             INSERT INTO ${schema}.fabric_claims AS held (claim, fingerprint, transaction_id, channel, note, receipts)
+             SELECT claim, fingerprint, transaction_id, claim_channel, claim_note, receipts
+               FROM entry WHERE claim IS NOT NULL ORDER BY claim
+             ON CONFLICT (claim) DO UPDATE SET fingerprint = held.fingerprint
+              WHERE held.transaction_id = EXCLUDED.transaction_id
+             RETURNING held.claim),
+           begun AS (
+             INSERT INTO ${schema}.fabric_transactions
+                         (transaction_id, holder, channel, reference, note, claim, from_block, request)
+             SELECT transaction_id, $1, channel, reference, note, claim, from_block, request
+               FROM entry WHERE claim IS NULL OR claim IN (SELECT claim FROM taken)
+             ON CONFLICT (transaction_id) DO NOTHING)
+           SELECT transaction_id, claim IS NULL OR claim IN (SELECT claim FROM taken) AS begun FROM entry`,
+    values: [
+      holder,
+      entries.map(({ transactionId }) => idOf(transactionId)),
+      entries.map(({ channel }) => channel),
+      entries.map(({ reference }) => reference ?? null),
+      entries.map(({ note }) => note ?? null),
+      entries.map(({ claim }) => claim?.claim ?? null),
+      entries.map(({ fromBlock }) => fromBlock ?? null),
+      entries.map(({ request }) => request),
+      entries.map(({ claim }) => claim?.fingerprint ?? null),
+      entries.map(({ claim }) => claim?.channel ?? null),
+      entries.map(({ claim }) => claim?.note ?? null),
+      entries.map(({ claim }) => claim?.receipts ?? null),
+    ],
+  };
+}
+
+/** Settles a group, each transaction once; the claims of those that were not committed are given up with it. */
+export function settleStatement(schema: string, endings: readonly Ending[]): Statement {
+  return {
+    name: `${schema} fabric settle`,
+    text: `WITH ending AS (
+             SELECT * FROM unnest($1::bytea[], $2::text[], $3::text[], $4::bigint[], $5::bytea[])
+               AS t (transaction_id, status, detail, block_number, result)),
+           settled AS (
+             UPDATE ${schema}.fabric_transactions AS open
+                SET status = ending.status, detail = ending.detail, block_number = ending.block_number,
+                    result = ending.result, request = NULL, settled_at = clock_timestamp()
+               FROM ending
+              WHERE open.transaction_id = ending.transaction_id AND open.settled_at IS NULL
+             RETURNING open.transaction_id, open.claim, open.status)
+           DELETE FROM ${schema}.fabric_claims AS held USING settled
+            WHERE settled.status <> 'committed' AND held.claim = settled.claim
+              AND held.transaction_id = settled.transaction_id`,
+    values: [
+      endings.map(({ transactionId }) => idOf(transactionId)),
+      endings.map(({ status }) => status),
+      endings.map(({ detail }) => detail),
+      endings.map(({ blockNumber }) => blockNumber),
+      endings.map(({ result }) => (result === null ? null : asBuffer(result))),
+    ],
+  };
+}
+
+/** Says that this process lives; answers whether there is anything of processes that do not. */
+export function beatStatement(schema: string, holder: string, leaseMs: number): Statement {
+  return {
+    name: `${schema} fabric beat`,
+    text: `WITH beat AS (
+             INSERT INTO ${schema}.fabric_holders AS h (holder, alive_until)
+             VALUES ($1, clock_timestamp() + $2 * interval '1 millisecond')
+             ON CONFLICT (holder) DO UPDATE SET alive_until = EXCLUDED.alive_until)
+           SELECT EXISTS (
+             SELECT FROM ${schema}.fabric_transactions t
+              WHERE t.settled_at IS NULL AND t.holder <> $1
+                AND NOT EXISTS (SELECT FROM ${schema}.fabric_holders o
+                                 WHERE o.holder = t.holder AND o.alive_until > clock_timestamp())) AS orphans`,
+    values: [holder, leaseMs],
+  };
+}
+
+/**
+ * Takes over transactions of processes that are gone, oldest first. Several processes may do so at once. `known`: given
+ * after an answer to this was lost; what this process took over then without learning of it is not among the known ones.
+ */
+export function adoptStatement(
+  schema: string,
+  holder: string,
+  { most, known }: { most: number; known: readonly string[] | undefined },
+): Statement {
+  return {
+    name: `${schema} fabric adopt`,
+    text: `UPDATE ${schema}.fabric_transactions AS mine SET holder = $1
+             FROM (SELECT t.transaction_id FROM ${schema}.fabric_transactions t
+                    WHERE t.settled_at IS NULL
+                      AND (t.holder <> $1
+                           AND NOT EXISTS (SELECT FROM ${schema}.fabric_holders o
+                                            WHERE o.holder = t.holder AND o.alive_until > clock_timestamp())
+                           OR t.holder = $1 AND t.begun_at < clock_timestamp() - interval '1 minute'
+                              AND t.transaction_id <> ALL ($3::bytea[]))
+                    ORDER BY t.begun_at LIMIT $2 FOR UPDATE SKIP LOCKED) AS orphan
+            WHERE mine.transaction_id = orphan.transaction_id
+           RETURNING mine.transaction_id, mine.channel, mine.request, mine.from_block, mine.note,
+                     (extract(epoch FROM mine.begun_at) * 1000)::float8 AS begun_at_ms`,
+    values: [holder, most, known?.map(idOf) ?? null],
+  };
+}
+
+/** Ends this process's lease, so that others need not wait for it. */
+export function departStatement(schema: string, holder: string): Statement {
+  return {
+    name: `${schema} fabric depart`,
+    text: `UPDATE ${schema}.fabric_holders SET alive_until = clock_timestamp() WHERE holder = $1`,
+    values: [holder],
+  };
+}
+
+export interface Retention {
+  readonly keepSettledMs: number;
+  /** Undefined: for ever. */
+  readonly keepClaimsMs: number | undefined;
+}
+
+/** Removes what was settled and claimed long enough ago, some at a time, and processes that are gone and own nothing. */
+export function forgetStatement(schema: string, { keepSettledMs, keepClaimsMs }: Retention, most: number): Statement {
+  return {
+    name: `${schema} fabric forget`,
+    text: `WITH old AS (
+             SELECT transaction_id FROM ${schema}.fabric_transactions
+              WHERE settled_at < clock_timestamp() - $1 * interval '1 millisecond'
+              ORDER BY settled_at LIMIT $2 FOR UPDATE SKIP LOCKED),
+           gone AS (
+             DELETE FROM ${schema}.fabric_transactions USING old
+              WHERE fabric_transactions.transaction_id = old.transaction_id
+             RETURNING 1),
+           stale AS (
+             SELECT c.claim FROM ${schema}.fabric_claims c
+              WHERE c.made_at < clock_timestamp() - $3::float8 * interval '1 millisecond'
+                AND NOT EXISTS (SELECT FROM ${schema}.fabric_transactions t
+                                 WHERE t.transaction_id = c.transaction_id AND t.settled_at IS NULL)
+              ORDER BY c.made_at LIMIT $2 FOR UPDATE SKIP LOCKED),
+           freed AS (
+             DELETE FROM ${schema}.fabric_claims USING stale WHERE fabric_claims.claim = stale.claim RETURNING 1),
+           dead AS (
+             DELETE FROM ${schema}.fabric_holders AS h
+              WHERE h.alive_until < clock_timestamp() - interval '1 hour'
+                AND NOT EXISTS (SELECT FROM ${schema}.fabric_transactions t
+                                 WHERE t.settled_at IS NULL AND t.holder = h.holder))
+           SELECT greatest((SELECT count(*) FROM gone), (SELECT count(*) FROM freed))::int AS removed`,
+    values: [keepSettledMs, most, keepClaimsMs ?? null],
+  };
+}
+
+export function readStatement(schema: string, by: { transactionId: string } | { reference: string }): Statement {
+  const byId = 'transactionId' in by;
+  return {
+    name: `${schema} fabric read by ${byId ? 'id' : 'reference'}`,
+    text: `SELECT transaction_id, status, detail, block_number, result FROM ${schema}.fabric_transactions
+            WHERE ${byId ? 'transaction_id' : 'reference'} = $1 ORDER BY begun_at, transaction_id LIMIT 1000`,
+    values: [byId ? idOf(by.transactionId) : by.reference],
+  };
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -1,0 +1,187 @@
+import { DatabaseUnavailableError, type Database, type Statement } from '@sealgate/storage';
+import type { Settlement } from './contract-call.ts';
+import { UnavailableError } from './fabric-errors.ts';
+import { Grouped } from './grouped.ts';
+import type { Ending, JournalEntry, OrphanEntry } from './journal-entry.ts';
+import {
+  adoptStatement,
+  beatStatement,
+  beginStatement,
+  departStatement,
+  forgetStatement,
+  readStatement,
+  settleStatement,
+} from './journal-statements.ts';
+
+export interface JournalSettings {
+  readonly sql: Database;
+  readonly schema: string;
+  /** A UUID of this process, new at every start. */
+  readonly holder: string;
+  readonly leaseMs: number;
+  readonly keepSettledMs: number;
+  /** Undefined: for ever. */
+  readonly keepClaimsMs?: number | undefined;
+}
+
+/**
+ * - begun: the row is there, and so is the claim
+ * - claimed: another transaction holds the claim; nothing was written
+ * - unwritten: certainly nothing was written
+ * - unsure: the database did not say
+ */
+export type Begun = 'begun' | 'claimed' | 'unwritten' | 'unsure';
+
+interface TransactionRow {
+  readonly transaction_id: Buffer;
+  readonly status: string;
+  readonly detail: string | null;
+  readonly block_number: string | null;
+  readonly result: Buffer | null;
+}
+
+const WRITE_WITHIN_MS = 2000;
+const READ_WITHIN_MS = 2000;
+const MOST_OF_A_GROUP = 256;
+/** Two: the second is sent while the first waits for the disk. */
+const GROUPS_AT_ONCE = 2;
+const FORGET_AT_ONCE = 5000;
+const MOST_ATTEMPTS = 5;
+const SCHEMA_NAME = /^[a-z][a-z0-9_]*$/;
+
+/** The transactions of this surface that were signed and not yet settled, in PostgreSQL; see the README for its states. */
+export class Journal {
+  readonly #settings: JournalSettings;
+  readonly #begin: Grouped<JournalEntry, Begun>;
+  readonly #settle: Grouped<Ending, void>;
+
+  constructor(settings: JournalSettings) {
+    // The name becomes part of statements.
+    if (!SCHEMA_NAME.test(settings.schema)) throw new Error(`"${settings.schema}" cannot name a schema.`);
+    this.#settings = settings;
+    this.#begin = new Grouped<JournalEntry, Begun>({
+      most: MOST_OF_A_GROUP,
+      running: GROUPS_AT_ONCE,
+      run: (entries) => this.#runBegin(entries),
+      keyOf: ({ claim }) => claim?.claim.toString('latin1'),
+    });
+    this.#settle = new Grouped<Ending, void>({
+      most: MOST_OF_A_GROUP,
+      running: 1,
+      run: (endings) => this.#runSettle(endings),
+    });
+  }
+
+  /** Never rejects: what went wrong is one of the answers. The same entry may be given again. */
+  begin(entry: JournalEntry): Promise<Begun> {
+    return this.#begin.add(entry);
+  }
+
+  /** Resolves once it is written. A transaction is settled once; a second ending changes nothing. */
+  settle(ending: Ending): Promise<void> {
+    return this.#settle.add(ending);
+  }
+
+  /** True where there is something to adopt. */
+  async beat(): Promise<boolean> {
+    const { schema, holder, leaseMs } = this.#settings;
+    const [row] = await this.#query<{ orphans: boolean }>(beatStatement(schema, holder, leaseMs));
+    return row?.orphans === true;
+  }
+
+  async depart(): Promise<void> {
+    const { schema, holder } = this.#settings;
+    await this.#query(departStatement(schema, holder));
+  }
+
+  /** Makes transactions of processes that are gone this process's own; see `adoptStatement` for `known`. */
+  async adopt(most: number, known: readonly string[] | undefined): Promise<OrphanEntry[]> {
+    const { schema, holder } = this.#settings;
+    const rows = await this.#query<{
+      transaction_id: Buffer;
+      channel: string;
+      request: Buffer;
+      from_block: string | null;
+      note: string | null;
+      begun_at_ms: number;
+    }>(adoptStatement(schema, holder, { most, known }));
+    return rows.map((row) => ({
+      transactionId: row.transaction_id.toString('hex'),
+      channel: row.channel,
+      request: row.request,
+      fromBlock: row.from_block === null ? undefined : Number(row.from_block),
+      note: row.note ?? undefined,
+      begunAtMs: row.begun_at_ms,
+    }));
+  }
+
+  /** Removes some of what was settled long ago; true where there may be more. */
+  async forget(): Promise<boolean> {
+    const { schema, keepSettledMs, keepClaimsMs } = this.#settings;
+    const statement = forgetStatement(schema, { keepSettledMs, keepClaimsMs }, FORGET_AT_ONCE);
+    const [row] = await this.#query<{ removed: number }>(statement);
+    return (row?.removed ?? 0) === FORGET_AT_ONCE;
+  }
+
+  /** @throws UnavailableError when the journal cannot be asked. */
+  async read(by: { transactionId: string } | { reference: string }): Promise<Settlement[]> {
+    try {
+      return (await this.#query<TransactionRow>(readStatement(this.#settings.schema, by))).map(settlementOf);
+    } catch (cause) {
+      if (!(cause instanceof DatabaseUnavailableError)) throw cause;
+      throw new UnavailableError('The journal cannot be asked.', { cause });
+    }
+  }
+
+  get idle(): boolean {
+    return this.#begin.idle && this.#settle.idle;
+  }
+
+  #query<Row extends object>(statement: Statement): Promise<Row[]> {
+    return this.#settings.sql.query<Row>(statement, { deadlineMs: READ_WITHIN_MS });
+  }
+
+  async #runBegin(entries: readonly JournalEntry[], attempt = 1): Promise<Begun[]> {
+    const { sql, schema, holder } = this.#settings;
+    try {
+      const statement = beginStatement(schema, holder, entries);
+      const rows = await sql.query<{ transaction_id: Buffer; begun: boolean }>(statement, {
+        deadlineMs: WRITE_WITHIN_MS,
+      });
+      const begun = new Map(rows.map((row) => [row.transaction_id.toString('hex'), row.begun]));
+      return entries.map(({ transactionId }) => (begun.get(transactionId) === true ? 'begun' : 'claimed'));
+    } catch (error) {
+      if (isDeadlock(error) && attempt < MOST_ATTEMPTS) return this.#runBegin(entries, attempt + 1);
+      // A server that refuses the statement has undone it.
+      const sent = error instanceof DatabaseUnavailableError && error.sent;
+      return entries.map(() => (sent ? 'unsure' : 'unwritten'));
+    }
+  }
+
+  async #runSettle(endings: readonly Ending[]): Promise<undefined[]> {
+    const { sql, schema } = this.#settings;
+    await sql.query(settleStatement(schema, endings), { deadlineMs: WRITE_WITHIN_MS });
+    return endings.map(() => undefined);
+  }
+}
+
+/** Two groups of two processes that wait for each other's claims; the server has undone one of them. */
+function isDeadlock(error: unknown): boolean {
+  return (error as { code?: unknown }).code === '40P01';
+}
+
+function settlementOf(row: TransactionRow): Settlement {
+  const transactionId = row.transaction_id.toString('hex');
+  const blockNumber = Number(row.block_number);
+  const detail = row.detail ?? '';
+  switch (row.status) {
+    case 'committed':
+      return { status: 'committed', transactionId, blockNumber, result: row.result ?? Buffer.alloc(0) };
+    case 'invalid':
+      return { status: 'invalid', transactionId, code: detail, blockNumber };
+    case 'refused':
+      return { status: 'refused', transactionId, message: detail };
+    default:
+      return { status: 'unknown', transactionId };
+  }
+}

@@ -1,0 +1,46 @@
+import { generateKeyPairSync, verify } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { signLowS } from './native-signer.ts';
+
+/** FIPS 186-5, P-256. */
+const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+
+/** A strict reader of DER (X.690 section 8.3): each integer as short as it can be, nothing behind the last. */
+function scalarsOf(der: Buffer): { r: bigint; s: bigint } {
+  expect(der[0]).toBe(0x30);
+  expect(der[1]).toBe(der.length - 2);
+  let at = 2;
+  const integer = (): bigint => {
+    expect(der[at]).toBe(0x02);
+    const bytes = der.subarray(at + 2, at + 2 + der[at + 1]!);
+    expect(bytes[0]! & 0x80).toBe(0);
+    if (bytes.length > 1 && bytes[0] === 0) expect(bytes[1]! & 0x80).toBe(0x80);
+    at += 2 + bytes.length;
+    return BigInt(`0x${bytes.toString('hex')}`);
+  };
+  const scalars = { r: integer(), s: integer() };
+  expect(at).toBe(der.length);
+  return scalars;
+}
+
+describe('signLowS', () => {
+  it('makes signatures that verify, in DER, with the lower s', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), (message) => {
+        const signature = signLowS(privateKey, message);
+        const { r, s } = scalarsOf(signature);
+        expect(r > 0n && r < ORDER).toBe(true);
+        expect(s > 0n && s <= ORDER / 2n).toBe(true);
+        expect(verify('sha256', message, publicKey, signature)).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('signs the message it was given and no other', () => {
+    const signature = signLowS(privateKey, Buffer.from('one'));
+    expect(verify('sha256', Buffer.from('another'), publicKey, signature)).toBe(false);
+  });
+});

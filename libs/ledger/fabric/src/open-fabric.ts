@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import type { Database } from '@sealgate/storage';
+import { CallWindow } from './call-window.ts';
+import type { FabricConnection } from './connection-file.ts';
+import type { OnSettlement } from './ending-writer.ts';
+import type { FabricClient } from './fabric-client.ts';
+import type { FabricObserver } from './fabric-observer.ts';
+import { GatewayClient } from './gateway-client.ts';
+import { GatewayPeers } from './gateway-peers.ts';
+import { IdentityFiles } from './identity-files.ts';
+import { Journal } from './journal.ts';
+import { JournalKeeper } from './journal-keeper.ts';
+import { PeerCalls } from './peer-calls.ts';
+import { Settler } from './settler.ts';
+import { Submission } from './submission.ts';
+
+export interface FabricOptions {
+  readonly connection: FabricConnection;
+  readonly journal: JournalOptions;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly observer?: FabricObserver;
+  /** Told of the end of every journalled transaction; see `OnSettlement`. */
+  readonly onSettlement?: OnSettlement;
+}
+
+export interface JournalOptions {
+  readonly sql: Database;
+  /** The surface's schema; `fabricMigrations(schema)` made the tables in it. */
+  readonly schema: string;
+  /** How long what is settled is kept; default 24 h. */
+  readonly keepSettledMs?: number;
+  /** How long a claim is kept; default for ever. */
+  readonly keepClaimsMs?: number;
+  /** How long a process may be silent before another takes its transactions over; default 15 s. */
+  readonly leaseMs?: number;
+}
+
+const KEEP_SETTLED_MS = 24 * 60 * 60 * 1000;
+const LEASE_MS = 15_000;
+
+/**
+ * Opens a gateway, and resumes what the journal holds of processes that are gone. Nothing need be there yet: a missing key
+ * file, an absent peer or a database that is away is told by `credentials()`, `health()` and the errors of the calls, and
+ * heals by itself.
+ */
+export function openFabric(options: FabricOptions): FabricClient {
+  const { connection, now, observer = {}, onSettlement } = options;
+  const { limits, deadlinesMs } = connection;
+  const { sql, schema, keepSettledMs = KEEP_SETTLED_MS, keepClaimsMs, leaseMs = LEASE_MS } = options.journal;
+  const random = Math.random;
+  const identity = new IdentityFiles({
+    ...connection,
+    now,
+    onProblem: (detail) => observer.problem?.('identity_not_reloaded', detail),
+  });
+  const peers = new GatewayPeers({
+    peers: connection.peers,
+    deadlinesMs,
+    identity: () => identity.current(),
+    now,
+    onAway: (endpoint, reason) => observer.problem?.('peer_away', `${endpoint}: ${reason}`),
+  });
+  const window = new CallWindow({ max: limits.window, queueMax: limits.queue, now });
+  const journal = new Journal({ sql, schema, holder: randomUUID(), leaseMs, keepSettledMs, keepClaimsMs });
+  const settler = new Settler({ peers, journal, deadlinesMs, now, observer, onSettlement });
+  const calls = new PeerCalls({ peers, window, deadlinesMs, now, random, observer });
+  const shared = { peers, deadlinesMs, now, observer };
+  const submission = new Submission({ ...shared, calls, window, journal, settler, limits, random });
+  const keeper = new JournalKeeper({
+    journal,
+    leaseMs,
+    adopt: (orphans) => settler.adopt(orphans),
+    hasRoom: () => settler.unsettled < limits.unsettled,
+    known: () => settler.openIds,
+    onProblem: (detail) => observer.problem?.('journal_away', detail),
+  });
+  const parts = { connection, sql, identity, peers, window, journal, settler, calls, submission, keeper };
+  return new GatewayClient({ ...parts, now, observer });
+}

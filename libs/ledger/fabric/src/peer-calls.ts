@@ -1,0 +1,133 @@
+import { GatewayError, type Proposal, type Transaction } from '@hyperledger/fabric-gateway';
+import type { CallWindow } from './call-window.ts';
+import type { FabricDeadlines } from './connection-file.ts';
+import type { ContractCall } from './contract-call.ts';
+import { pause, type Deadline } from './deadline.ts';
+import { ContractRefusedError, MisconfiguredError, OverloadedError, UnavailableError } from './fabric-errors.ts';
+import type { FabricObserver } from './fabric-observer.ts';
+import { askVerdict, type AskVerdict } from './fabric-status.ts';
+import type { GatewayPeers, PeerGateway } from './gateway-peers.ts';
+
+export interface PeerCallsOptions {
+  readonly peers: GatewayPeers;
+  readonly window: CallWindow;
+  readonly deadlinesMs: FabricDeadlines;
+  readonly now: () => number;
+  /** 0 <= x < 1. */
+  readonly random: () => number;
+  readonly observer: FabricObserver;
+}
+
+/** A transaction that the endorsers signed; it holds a place in the window until `leave`. */
+export interface Endorsed {
+  readonly transaction: Transaction;
+  readonly peer: PeerGateway;
+}
+
+/** Proposals in all while endorsers disagree or a chaincode is away. */
+const ATTEMPTS = 4;
+const PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1000;
+
+/** Evaluate and Endorse: nothing is ordered by either, so each may be asked again with a new proposal. */
+export class PeerCalls {
+  readonly #options: PeerCallsOptions;
+
+  constructor(options: PeerCallsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws ContractRefusedError, UnavailableError, OverloadedError, MisconfiguredError. */
+  async evaluate(call: ContractCall, deadline: Deadline): Promise<Buffer> {
+    return this.#ask('evaluate', call, deadline, async (proposal, _peer, options) => {
+      const result = await proposal.evaluate(options);
+      this.#options.window.leave('well');
+      return Buffer.from(result.buffer, result.byteOffset, result.byteLength);
+    });
+  }
+
+  /**
+   * The caller then has a place in the window, and gives it back.
+   *
+   * @throws ContractRefusedError, UnavailableError, OverloadedError, MisconfiguredError.
+   */
+  endorse(call: ContractCall, deadline: Deadline): Promise<Endorsed> {
+    return this.#ask('endorse', call, deadline, async (proposal, peer, options) => ({
+      transaction: await proposal.endorse(options),
+      peer,
+    }));
+  }
+
+  async #ask<Answer>(
+    phase: 'evaluate' | 'endorse',
+    call: ContractCall,
+    deadline: Deadline,
+    run: (proposal: Proposal, peer: PeerGateway, options: { deadline: number }) => Promise<Answer>,
+  ): Promise<Answer> {
+    const { window, peers, observer, now, deadlinesMs } = this.#options;
+    let failures = 0;
+    for (let attempt = 0; ; attempt += 1) {
+      const place = window.enter(deadline.signal);
+      if (place !== undefined) await place;
+      const startedAtMs = now();
+      let peer: PeerGateway | undefined;
+      try {
+        peer = peers.pick();
+        // A peer that hangs must leave the next one time to answer.
+        const shareMs = (deadline.atMs - startedAtMs) / (failures + 1 < peers.count ? 2 : 1);
+        const options = { deadline: startedAtMs + Math.min(deadlinesMs[phase], shareMs) };
+        const answer = await run(proposalOf(call, peer), peer, options);
+        peers.answered(peer.endpoint);
+        observer.phase?.(phase, true, now() - startedAtMs);
+        return answer;
+      } catch (error) {
+        const verdict = error instanceof GatewayError ? askVerdict(error) : undefined;
+        window.leave(leavingOf(verdict));
+        observer.phase?.(phase, verdict?.kind === 'refused', now() - startedAtMs);
+        if (peer === undefined || !(error instanceof GatewayError) || verdict === undefined) throw error;
+        if (verdict.kind === 'elsewhere') peers.rest(peer.endpoint, verdict.message);
+        if (verdict.kind !== 'overloaded') failures += 1;
+        await this.#beforeNext(verdict, { phase, attempt, failures, deadline, cause: error });
+      }
+    }
+  }
+
+  /** Waits where it is worth to ask again; else throws what it has come to. */
+  async #beforeNext(
+    { kind, message }: AskVerdict,
+    round: { phase: 'evaluate' | 'endorse'; attempt: number; failures: number; deadline: Deadline; cause: unknown },
+  ): Promise<void> {
+    const { attempt, failures, deadline, cause } = round;
+    if (kind === 'refused') throw new ContractRefusedError(message, { cause });
+    if (kind === 'misconfigured') throw new MisconfiguredError(message, { cause });
+    const ended = (): Error =>
+      kind === 'overloaded' ? new OverloadedError(message, { cause }) : new UnavailableError(message, { cause });
+    const { observer, peers, random } = this.#options;
+    if (failures >= Math.max(ATTEMPTS, peers.count + 1)) throw ended();
+    observer.retried?.(kind === 'overloaded' ? 'overload' : round.phase);
+    // Another peer is asked at once; the same one a little later.
+    const isSwitch = kind === 'elsewhere' && failures < peers.count;
+    const longestMs = Math.min(PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS);
+    if (!isSwitch && !(await pause(longestMs * (0.5 + random() / 2), deadline))) throw ended();
+    if (deadline.signal.aborted) throw ended();
+  }
+}
+
+function proposalOf({ channel, chaincode, contract, ...call }: ContractCall, { gateway }: PeerGateway): Proposal {
+  return gateway
+    .getNetwork(channel)
+    .getContract(chaincode, contract)
+    .newProposal(call.transaction, {
+      arguments: [...call.args],
+      ...(call.transient === undefined ? {} : { transientData: { ...call.transient } }),
+      ...(call.endorsingOrganizations === undefined
+        ? {}
+        : { endorsingOrganizations: [...call.endorsingOrganizations] }),
+    });
+}
+
+/** A refusal is an answer: the peer did its work. */
+function leavingOf(verdict: AskVerdict | undefined): 'well' | 'badly' | 'overloaded' {
+  if (verdict?.kind === 'overloaded') return 'overloaded';
+  return verdict?.kind === 'refused' ? 'well' : 'badly';
+}

@@ -1,0 +1,78 @@
+import { canonical, sha256, type JsonValue } from '@sealgate/json';
+import { parseChannel, type NewRecord, type RecordReceipt, type StoredRecord } from '@sealgate/ledger-port';
+import type { ChannelPlace } from './channel-map.ts';
+
+/** A record as the contract answers it. */
+export interface ContractRecord {
+  readonly id: string;
+  readonly type: string;
+  readonly owner: string | null;
+  readonly data: JsonValue;
+  readonly extra: JsonValue;
+  readonly version: number;
+  /** Lower hex of SHA-256 over JCS({type, owner, data, extra}). */
+  readonly contentHash: string;
+  readonly transactionId: string;
+  readonly at: string;
+}
+
+interface ContractReceipt {
+  readonly id: string;
+  readonly transactionId: string;
+  readonly existing: boolean;
+}
+
+const CONFLICT = /RECORD_CONFLICT:(\{.*\})/s;
+
+/** The argument of `createMany`. */
+export function recordsArgument(records: readonly NewRecord[], { prefix }: ChannelPlace): string {
+  if (prefix === '')
+    return JSON.stringify(records.map(({ id, type, owner, data, extra }) => ({ id, type, owner, data, extra })));
+  return JSON.stringify(
+    records.map(({ id, type, owner, data, extra }) => ({ id: prefix + id, type: prefix + type, owner, data, extra })),
+  );
+}
+
+/** What `createMany` answers, as our receipts. */
+export function receiptsOf(result: Buffer, channel: string, { prefix }: ChannelPlace): RecordReceipt[] {
+  const receipts = JSON.parse(result.toString('utf8')) as ContractReceipt[];
+  return receipts.map(({ id, transactionId, existing }) => ({
+    id: unprefixed(id, prefix),
+    channel,
+    transactionId,
+    existing,
+  }));
+}
+
+/** The id that holds other content, where that is what the contract said. */
+export function conflictOf(message: string, { prefix }: ChannelPlace): string | undefined {
+  const facts = CONFLICT.exec(message)?.[1];
+  if (facts === undefined) return undefined;
+  const { id } = JSON.parse(facts) as { id: string };
+  return unprefixed(id, prefix);
+}
+
+export function storedRecordOf(record: ContractRecord, channel: string, { prefix }: ChannelPlace): StoredRecord {
+  return {
+    network: parseChannel(channel)?.networkId ?? '',
+    channel,
+    id: unprefixed(record.id, prefix),
+    type: unprefixed(record.type, prefix),
+    owner: record.owner,
+    data: record.data,
+    extra: record.extra,
+    erased: false,
+    transactionId: record.transactionId,
+    at: record.at,
+  };
+}
+
+/** True where the content is the one that the contract hashed when it was written. */
+export function isAsHashed({ type, owner, data, extra, contentHash }: ContractRecord): boolean {
+  return sha256(canonical({ type, owner, data, extra })).toString('hex') === contentHash;
+}
+
+function unprefixed(text: string, prefix: string): string {
+  if (!text.startsWith(prefix)) throw new Error('The contract answered with a record of another channel.');
+  return text.slice(prefix.length);
+}

@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@sealgate/testing';
+import type { FurtherPeer } from '@sealgate/testing/fabric';
+import type { FabricClient } from './fabric-client.ts';
+import { write } from './testing/contract-calls.ts';
+import { openTestFabric, type TestFabric } from './testing/open-test-fabric.ts';
+
+let test: TestFabric;
+let second: FurtherPeer;
+let client: FabricClient;
+let problems: string[];
+
+beforeAll(async () => {
+  test = await openTestFabric();
+  second = await test.peer.addPeer();
+}, 60_000);
+beforeEach(async () => {
+  problems = [];
+  const tls = { tlsCaFile: test.peer.tlsCaFile };
+  const peers = [test.peer.url, second.url].map((endpoint) => ({ endpoint, ...tls }));
+  client = test.open({
+    connection: test.connection({ peers }),
+    observer: { problem: (what) => void problems.push(what) },
+  });
+  await client.submit(write(randomUUID()));
+  await until(() => client.state().streams === 1);
+});
+afterEach(async () => {
+  await client.close();
+  test.peer.faults.clear();
+  test.peer.blockStreams.release();
+});
+afterAll(() => test.close());
+
+const validIds = () =>
+  test.peer
+    .channel('main')
+    .transactions()
+    .filter(({ code }) => code === 0)
+    .map(({ transactionId }) => transactionId);
+
+describe('several peers', () => {
+  it('goes on at the next one while the preferred one is away, and back to it', async () => {
+    await test.peer.stop();
+    await client.submit(write(randomUUID()));
+    expect(problems).toContain('peer_away');
+    await test.peer.start();
+    await second.stop();
+    await until(() => client.submit(write(randomUUID())).then(() => true), { timeoutMs: 15_000 });
+    await second.start();
+  }, 40_000);
+
+  it('misses no block while its stream moves from peer to peer', async () => {
+    const before = validIds().length;
+    const written: string[] = [];
+    let more = true;
+    const writers = Array.from({ length: 4 }, async () => {
+      while (more) written.push((await client.submit(write(randomUUID()))).transactionId);
+    });
+    for (const peer of [test.peer, second, test.peer]) {
+      const goal = written.length + 20;
+      await until(() => written.length >= goal, { timeoutMs: 20_000 });
+      await peer.stop();
+      const further = written.length + 20;
+      await until(() => written.length >= further, { timeoutMs: 20_000 });
+      await peer.start();
+    }
+    more = false;
+    await Promise.all(writers);
+    // All that was answered is valid, once; and all that is valid was answered.
+    expect(new Set(validIds().slice(before))).toEqual(new Set(written));
+    expect(validIds().slice(before)).toHaveLength(written.length);
+  }, 90_000);
+
+  it('turns to another peer where one takes calls and never answers, and asks that one now and then', async () => {
+    const hang = test.peer.faults.inject('endorse', { drop: 'before' }, { when: ({ peer }) => peer === test.peer.url });
+    const submit = () => client.submit(write(randomUUID()));
+    await submit();
+    expect(hang.struck()).toBe(1);
+    const writers = Array.from({ length: 10 }, async () => {
+      for (let n = 0; n < 5; n += 1) await submit();
+    });
+    await Promise.all(writers);
+    // Of fifty, those few that found out that it still hangs.
+    expect(hang.struck()).toBeLessThanOrEqual(10);
+    hang.remove();
+    await until(async () => {
+      await submit();
+      return client.state().calls === 0;
+    });
+  }, 40_000);
+
+  it('leaves a stream that is silent', async () => {
+    test.peer.blockStreams.hold();
+    await client.submit(write(randomUUID()), { answerWithinMs: 15_000 });
+    await until(() => problems.includes('stream_lost'), { timeoutMs: 10_000 });
+  }, 40_000);
+
+  it('loses its stream while nothing is under way, and goes on where it was', async () => {
+    test.peer.blockStreams.cut();
+    await until(() => problems.includes('stream_lost'));
+    await client.submit(write(randomUUID()));
+    await until(() => client.state().streams === 1);
+  }, 20_000);
+});
