@@ -1,0 +1,24 @@
+{{- define "sealgate.name" -}}
+{{- if contains .Values.surface .Release.Name -}}
+{{- .Release.Name | trunc 48 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name .Values.surface | trunc 48 | trimSuffix "-" -}}
+{{- end -}}
+{{- end }}
+
+{{- define "sealgate.selector" -}}
+app.kubernetes.io/name: {{ .Values.surface }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "sealgate.labels" -}}
+{{ include "sealgate.selector" . }}
+app.kubernetes.io/part-of: sealgate
+app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{- define "sealgate.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}

@@ -1,0 +1,181 @@
+{{/* What every pod of a surface may do: nothing that it does not need. */}}
+{{- define "sealgate.podSecurity" -}}
+automountServiceAccountToken: false
+enableServiceLinks: false
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 10001
+  runAsGroup: 10001
+  fsGroup: 10001
+  fsGroupChangePolicy: OnRootMismatch
+  seccompProfile:
+    type: RuntimeDefault
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end }}
+
+{{- define "sealgate.containerSecurity" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  privileged: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
+{{- end }}
+
+{{/* One variable from an existing Secret. Takes {variable, secret: {name, key}}. */}}
+{{- define "sealgate.secretVariable" -}}
+- name: {{ .variable }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ .secret.name }}
+      key: {{ .secret.key | default .variable }}
+{{- end }}
+
+{{/* Takes {root, integrates}. The integrator's public listener stays on loopback: it serves nobody. */}}
+{{- define "sealgate.env" -}}
+{{- $values := .root.Values -}}
+- name: HOST
+  value: {{ ternary "127.0.0.1" "0.0.0.0" .integrates | quote }}
+- name: PORT
+  value: "8080"
+- name: OPS_HOST
+  value: 0.0.0.0
+- name: OPS_PORT
+  value: "8081"
+{{- if $values.admin.enabled }}
+- name: ADMIN_HOST
+  value: 127.0.0.1
+- name: ADMIN_PORT
+  value: {{ $values.admin.port | quote }}
+{{- end }}
+{{- if not .integrates }}
+{{- if $values.tls.secretName }}
+- name: TLS_CERT_FILE
+  value: /etc/sealgate/tls/tls.crt
+- name: TLS_KEY_FILE
+  value: /etc/sealgate/tls/tls.key
+{{- else }}
+- name: TLS_TERMINATED_UPSTREAM
+  value: "true"
+{{- end }}
+{{- end }}
+- name: DRAIN_DELAY_MS
+  value: {{ ternary 0 (mul $values.drain.delaySeconds 1000) .integrates | quote }}
+- name: DRAIN_TIMEOUT_MS
+  value: {{ mul $values.drain.timeoutSeconds 1000 | quote }}
+- name: REPLICAS
+  value: {{ ternary $values.autoscaling.maxReplicas $values.replicas $values.autoscaling.enabled | quote }}
+{{- if .integrates }}
+- name: LEDGER_INTEGRATOR
+  value: "true"
+- name: CHECKPOINT_DIR
+  value: /checkpoints
+{{ include "sealgate.secretVariable" (dict "variable" "LEDGER_SIGNING_KEY" "secret" $values.integrator.signingKey) }}
+{{- end }}
+{{- range $name, $value := $values.env }}
+- name: {{ $name }}
+  value: {{ $value | quote }}
+{{- end }}
+{{- range $variable, $secret := $values.secrets }}
+{{ include "sealgate.secretVariable" (dict "variable" $variable "secret" $secret) }}
+{{- end }}
+{{- end }}
+
+{{/* Takes {root, integrates}. */}}
+{{- define "sealgate.container" -}}
+{{- $values := .root.Values -}}
+- name: {{ $values.surface }}
+  image: {{ include "sealgate.image" .root }}
+  imagePullPolicy: {{ $values.image.pullPolicy }}
+  {{- include "sealgate.containerSecurity" . | nindent 2 }}
+  env:
+    {{- include "sealgate.env" . | nindent 4 }}
+  ports:
+    {{- if not .integrates }}
+    - name: public
+      containerPort: 8080
+    {{- end }}
+    - name: ops
+      containerPort: 8081
+  # Two minutes to start: an integrator holds every channel against its kept checkpoint first.
+  startupProbe:
+    httpGet: { path: /health/startup, port: ops }
+    periodSeconds: 2
+    timeoutSeconds: 2
+    failureThreshold: 60
+  livenessProbe:
+    httpGet: { path: /health/live, port: ops }
+    periodSeconds: 10
+    timeoutSeconds: 5
+    failureThreshold: 3
+  readinessProbe:
+    httpGet: { path: /health/ready, port: ops }
+    periodSeconds: 5
+    timeoutSeconds: 2
+    failureThreshold: 2
+  resources:
+    {{- toYaml $values.resources | nindent 4 }}
+  {{- with include "sealgate.mounts" . | trim }}
+  volumeMounts:
+    {{- . | nindent 4 }}
+  {{- end }}
+{{- end }}
+
+{{- define "sealgate.mounts" -}}
+{{- $values := .root.Values }}
+{{- if .integrates }}
+- name: checkpoints
+  mountPath: /checkpoints
+{{- else if $values.tls.secretName }}
+- name: tls
+  mountPath: /etc/sealgate/tls
+  readOnly: true
+{{- end }}
+{{- range $index, $file := $values.files }}
+- name: files-{{ $index }}
+  mountPath: {{ $file.path }}
+  readOnly: true
+{{- end }}
+{{- end }}
+
+{{- define "sealgate.volumes" -}}
+{{- $values := .root.Values -}}
+{{- if and $values.tls.secretName (not .integrates) }}
+- name: tls
+  secret:
+    secretName: {{ $values.tls.secretName }}
+    defaultMode: 0440
+{{- end }}
+{{- range $index, $file := $values.files }}
+- name: files-{{ $index }}
+  {{- if $file.secret }}
+  secret:
+    secretName: {{ $file.secret }}
+    defaultMode: 0440
+  {{- else }}
+  configMap:
+    name: {{ $file.configMap }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The drain, and up to five seconds for each thing that is let go of afterwards. */}}
+{{- define "sealgate.graceSeconds" -}}
+{{ add .Values.drain.delaySeconds .Values.drain.timeoutSeconds 45 }}
+{{- end }}

@@ -1,0 +1,177 @@
+import { basename } from 'node:path';
+import { expect, it } from '@jest/globals';
+import { projectFiles } from '../rules/project-files.ts';
+import { configuredSurfaces } from './config-tables.ts';
+import { describeWith, type RunCommand } from './describe-with.fixture.ts';
+import { parseYaml } from './yaml-file.ts';
+
+interface Variable {
+  readonly name: string;
+  readonly value?: string;
+}
+
+interface Container {
+  readonly args?: readonly string[];
+  readonly env: readonly Variable[];
+  readonly securityContext: object;
+  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
+  readonly [other: string]: unknown;
+}
+
+interface PodTemplate {
+  readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+  readonly spec: { readonly containers: readonly [Container]; readonly [other: string]: unknown };
+}
+
+interface Rendered {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec?: { readonly template?: PodTemplate; readonly [other: string]: unknown };
+}
+
+const surfaces = projectFiles()
+  .filter((path) => path.startsWith('infra/helm/values/'))
+  .map((path) => basename(path, '.yaml'));
+
+const podsOf = (rendered: readonly Rendered[]) =>
+  rendered.flatMap(({ kind, spec }) => (spec?.template === undefined ? [] : [{ kind, ...spec.template }]));
+
+const envOf = (rendered: readonly Rendered[], kind: string): Readonly<Record<string, string | undefined>> => {
+  const pod = podsOf(rendered).find((found) => found.kind === kind);
+  return Object.fromEntries((pod?.spec.containers[0].env ?? []).map(({ name, value }) => [name, value]));
+};
+
+const named = (rendered: readonly Rendered[], kind: string): string[] =>
+  rendered.filter((resource) => resource.kind === kind).map(({ metadata }) => metadata.name);
+
+const templateOf = (helm: RunCommand, surface: string, settings: readonly string[]) =>
+  helm([
+    ...['template', 'shop', 'infra/helm', '--kube-version', '1.31.0', '-f', `infra/helm/values/${surface}.yaml`],
+    ...settings.flatMap((setting) => ['--set', setting]),
+  ]);
+
+describeWith('helm', (helm) => {
+  function render(surface: string, ...settings: string[]): Rendered[] {
+    const { ok, output, errors } = templateOf(helm, surface, settings);
+    if (!ok) throw new Error(errors);
+    return parseYaml(output) as Rendered[];
+  }
+
+  it.each(surfaces)('gives %s pods that may do nothing they need not', (surface) => {
+    expect(helm(['lint', 'infra/helm', '-f', `infra/helm/values/${surface}.yaml`]).ok).toBe(true);
+    const pods = podsOf(render(surface, 'integrator.enabled=true', 'integrator.signingKey.name=key'));
+    expect(pods.map(({ kind }) => kind).sort()).toEqual(['Deployment', 'Job', 'StatefulSet']);
+    for (const { spec } of pods) {
+      expect(spec).toMatchObject({
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      });
+      expect(spec.containers[0].securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        privileged: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(spec.containers[0]['resources']).toMatchObject({ limits: { memory: expect.any(String) } });
+    }
+  });
+
+  it.each(configuredSurfaces)('sets for $app what it knows, each once, and no secret as text', ({ app, variables }) => {
+    const known = new Map(variables.map((variable) => [variable.name, variable]));
+    for (const { spec } of podsOf(render(app))) {
+      const { env } = spec.containers[0];
+      expect(env.filter(({ name }) => !known.has(name))).toEqual([]);
+      expect(new Set(env.map(({ name }) => name)).size).toBe(env.length);
+      expect(env.filter(({ name, value }) => value !== undefined && known.get(name)?.isSecret === true)).toEqual([]);
+    }
+  });
+
+  it('gives the right to change tables to the migration alone, before everything else', () => {
+    const rendered = render('ingest-gateway');
+    const job = rendered.find(({ kind }) => kind === 'Job');
+    expect(job?.metadata.annotations).toMatchObject({
+      'helm.sh/hook': 'pre-install,pre-upgrade',
+      'helm.sh/hook-weight': '0',
+    });
+    expect(Object.keys(envOf(rendered, 'Job')).sort()).toEqual(['DATABASE_URL', 'MIGRATION_DATABASE_URL']);
+    expect(job?.spec?.template?.spec.containers[0].args).toEqual(['migrate.js']);
+    expect(envOf(rendered, 'Deployment')).not.toHaveProperty('MIGRATION_DATABASE_URL');
+    const policies = rendered
+      .filter(({ kind }) => kind === 'NetworkPolicy')
+      .map(({ metadata }) => metadata.annotations);
+    expect(policies.filter((found) => found?.['helm.sh/hook-weight'] === '-1')).toHaveLength(1);
+  });
+
+  it('gives the signing key and a volume to one process that serves nobody', () => {
+    const rendered = render('ledger-peer');
+    expect(envOf(rendered, 'StatefulSet')).toMatchObject({
+      HOST: '127.0.0.1',
+      LEDGER_INTEGRATOR: 'true',
+      CHECKPOINT_DIR: '/checkpoints',
+    });
+    expect(envOf(rendered, 'StatefulSet')).toHaveProperty('LEDGER_SIGNING_KEY');
+    expect(envOf(rendered, 'Deployment')).not.toHaveProperty('LEDGER_SIGNING_KEY');
+    expect(envOf(rendered, 'Deployment')).not.toHaveProperty('LEDGER_INTEGRATOR');
+    const pod = podsOf(rendered).find(({ kind }) => kind === 'StatefulSet');
+    expect(pod?.spec.containers[0].volumeMounts).toContainEqual({ name: 'checkpoints', mountPath: '/checkpoints' });
+    const selectors = rendered
+      .filter(({ kind }) => kind === 'Service')
+      .map(({ metadata, spec }) => [metadata.name, spec?.['selector']]);
+    expect(Object.fromEntries(selectors)['shop-ledger-peer']).toMatchObject({
+      'app.kubernetes.io/component': 'server',
+    });
+    expect(pod?.metadata.labels).toMatchObject({ 'app.kubernetes.io/component': 'integrator' });
+  });
+
+  it('leaves time for the drain, and tells the service of it', () => {
+    const rendered = render('ingest-gateway', 'drain.delaySeconds=15', 'drain.timeoutSeconds=100');
+    expect(envOf(rendered, 'Deployment')).toMatchObject({ DRAIN_DELAY_MS: '15000', DRAIN_TIMEOUT_MS: '100000' });
+    expect(podsOf(rendered).find(({ kind }) => kind === 'Deployment')?.spec).toMatchObject({
+      terminationGracePeriodSeconds: 160,
+    });
+  });
+
+  it('counts for the limits what may run', () => {
+    expect(envOf(render('case-gate', 'replicas=4'), 'Deployment')).toMatchObject({ REPLICAS: '4' });
+    const scaled = render('case-gate', 'autoscaling.enabled=true', 'autoscaling.maxReplicas=9');
+    expect(envOf(scaled, 'Deployment')).toMatchObject({ REPLICAS: '9' });
+    expect(scaled.find(({ kind }) => kind === 'Deployment')?.spec).not.toHaveProperty('replicas');
+    expect(named(scaled, 'HorizontalPodAutoscaler')).toEqual(['shop-case-gate']);
+    expect(named(render('case-gate', 'replicas=1'), 'PodDisruptionBudget')).toEqual([]);
+  });
+
+  it('keeps the label by which rules know a surface', () => {
+    const monitor = render('risk-partner', 'serviceMonitor.enabled=true').find(({ kind }) => kind === 'ServiceMonitor');
+    expect(monitor?.spec).toMatchObject({ jobLabel: 'app.kubernetes.io/part-of', endpoints: [{ honorLabels: true }] });
+  });
+
+  it('speaks TLS in the pod or says that a proxy does', () => {
+    expect(envOf(render('case-gate'), 'Deployment')).toMatchObject({ TLS_CERT_FILE: '/etc/sealgate/tls/tls.crt' });
+    const upstream = envOf(render('case-gate', 'tls.secretName=', 'tls.terminatedUpstream=true'), 'Deployment');
+    expect(upstream).toMatchObject({ HOST: '0.0.0.0', TLS_TERMINATED_UPSTREAM: 'true' });
+    expect(upstream).not.toHaveProperty('TLS_CERT_FILE');
+  });
+
+  it.each([
+    ['a value that there is not', ['replica=3']],
+    ['a public listener without TLS', ['tls.secretName=']],
+    ['TLS in both places', ['tls.terminatedUpstream=true']],
+    ['a secret as text', ['env.SERVER_SECRETS=s1:x']],
+    ['what the chart sets itself', ['env.HOST=0.0.0.0']],
+    ['the key that changes tables, for the service', ['secrets.MIGRATION_DATABASE_URL.name=x']],
+    ['the value of a secret', ['secrets.DATABASE_URL.value=x']],
+    ['a migration without its URL', ['migration.databaseUrl=null']],
+    ['an integrator without its key', ['integrator.enabled=true']],
+    [
+      'an integrator over Fabric',
+      ['integrator.enabled=true', 'integrator.signingKey.name=key', 'env.LEDGER_DRIVER=fabric'],
+    ],
+    ['an admin listener that nobody may use', ['secrets.ADMIN_TOKEN_HASHES=null']],
+    ['a surface that there is not', ['surface=wallet']],
+  ])('refuses %s', (_what, settings) => {
+    const { ok, errors } = templateOf(helm, 'ingest-gateway', settings);
+    expect(ok).toBe(false);
+    expect(errors).toMatch(/schema/);
+  });
+});

@@ -1,0 +1,83 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { NODE_OPTIONS } from '@sealgate/service-host';
+import { readProjectFile } from '../rules/project-files.ts';
+import { workspaceRoot } from '../workspace.ts';
+import { configuredSurfaces } from './config-tables.ts';
+import { readYaml } from './yaml-file.ts';
+
+interface Service {
+  readonly build?: { readonly args: { readonly SURFACE: string } };
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly volumes?: readonly string[];
+}
+
+const { services } = readYaml('docker/compose.services.yaml') as { services: Readonly<Record<string, Service>> };
+
+describe('the Dockerfile', () => {
+  const dockerfile = readProjectFile('docker/Dockerfile');
+
+  it('starts Node as a service is meant to be started', () => {
+    const [, entry = '[]'] = /^ENTRYPOINT (.*)$/m.exec(dockerfile) ?? [];
+    expect(JSON.parse(entry)).toEqual(['node', ...NODE_OPTIONS]);
+  });
+
+  it('stands on the Node of the project, twice', () => {
+    const wanted = `node:${readProjectFile('.node-version').trim()}-slim`;
+    expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)).toEqual([wanted, wanted]);
+  });
+
+  it('runs as the user that the chart asks for, and no other', () => {
+    const [, user] = /^USER (\d+):\d+$/m.exec(dockerfile) ?? [];
+    expect(readProjectFile('infra/helm/templates/_pod.tpl')).toContain(`runAsUser: ${user}\n`);
+  });
+});
+
+describe.each(configuredSurfaces)('the containers of $app', ({ app, variables }) => {
+  const service = services[app];
+  const migration = services[`${app}-migrate`];
+
+  it('are made from that surface', () => {
+    expect(service?.build?.args.SURFACE).toBe(app);
+    expect(migration?.build?.args.SURFACE).toBe(app);
+    expect(migration?.command).toEqual(['migrate.js']);
+  });
+
+  it('are told what it knows, and all that it cannot start without', () => {
+    const told = Object.keys(service?.environment ?? {});
+    const known = variables.map(({ name }) => name);
+    expect(told.filter((name) => !known.includes(name))).toEqual([]);
+    const missing = variables
+      .filter(({ name, isRequired }) => isRequired && !told.includes(name))
+      .map(({ name }) => name);
+    expect(missing).toEqual(['MIGRATION_DATABASE_URL']);
+    expect(Object.keys(migration?.environment ?? {}).sort()).toEqual(['DATABASE_URL', 'MIGRATION_DATABASE_URL']);
+  });
+});
+
+describe('the containers', () => {
+  it('are given files that exist', () => {
+    const files = Object.values(services)
+      .flatMap(({ volumes = [] }) => volumes)
+      .filter((volume) => volume.startsWith('../'))
+      .map((volume) => volume.split(':')[0] ?? '');
+    expect(files.length).toBeGreaterThan(0);
+    expect(files.filter((file) => !existsSync(join(workspaceRoot, 'docker', file)))).toEqual([]);
+  });
+
+  it('have one integrator among them, and no secret written down', () => {
+    const integrators = Object.entries(services).filter(([, { environment }]) => environment?.['LEDGER_INTEGRATOR']);
+    expect(integrators.map(([name]) => name)).toEqual(['ledger-peer']);
+    const secrets = new Set(
+      configuredSurfaces
+        .flatMap(({ variables }) => variables)
+        .filter(({ isSecret }) => isSecret)
+        .map(({ name }) => name),
+    );
+    for (const { environment = {} } of Object.values(services))
+      for (const [name, value] of Object.entries(environment))
+        if (secrets.has(name)) expect(value).toMatch(/\$\{\w+:\?\}/);
+  });
+});
