@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { canonical } from '@sealgate/json';
 
 /** The size of the record that every row of the table sends. */
 export const recordBytes = 255;
@@ -33,4 +34,29 @@ export function recordBody(): string {
 
 export function batchBody(records: number): string {
   return `{"assets":[${Array.from({ length: records }, recordBody).join(',')}]}`;
+}
+
+/** Content of an asset, exactly as large as that of a record. */
+export const assetBytes = recordBytes;
+
+function assetData(): string {
+  const data = (memo: string): string => JSON.stringify({ ...JSON.parse(recordBody()).data, memo });
+  const text = data('x'.repeat(assetBytes - data('').length));
+  assert.equal(Buffer.byteLength(text), assetBytes, 'The table says how large an asset is.');
+  return text;
+}
+
+const numbered = (count: number, element: (id: string) => string): string =>
+  Array.from({ length: count }, (_, number) => element(`{key}-${number}`)).join(',');
+
+/** A request to the ledger peer, all of it in one transaction; `{key}` makes the ids new each time. */
+export function assetsBody(count: number, type: string): string {
+  const data = assetData();
+  return `{"assets":[${numbered(count, (id) => `{"id":"${id}","type":"${type}","data":${data}}`)}],"options":{"batchSize":${count}}}`;
+}
+
+/** The same as the argument of `createMany`, with the data as canonical text. */
+export function recordsArgument(count: number, { type, idPrefix }: { type: string; idPrefix: string }): string {
+  const data = JSON.stringify(canonical(JSON.parse(assetData())));
+  return `[${numbered(count, (id) => `{"id":"${idPrefix}${id}","type":"${type}","owner":null,"data":${data},"extra":null}`)}]`;
 }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { findRedisServer, removeCluster, startPostgres, startRedis } from '@sealgate/local-services';
 import type { BenchContext } from './bench-context.ts';
 import type { BenchOptions, SectionName } from './bench-options.ts';
-import { buildGateway } from './gateway/build-gateway.ts';
+import { buildSurfaces, type MeasuredSurface } from './gateway/build-gateway.ts';
 import { readSettings } from './gateway/durable-settings.ts';
 import { startGenerator } from './load/generator-process.ts';
 import { describeMachine } from './machine.ts';
@@ -11,6 +11,7 @@ import type { ReleaseStack } from './release-stack.ts';
 import { renderReport, type RunFacts, type SectionReport } from './report.ts';
 import { hostileBodiesSection } from './sections/hostile-bodies.ts';
 import { ledgerAtSize } from './sections/ledger-at-size.ts';
+import { peerSection } from './sections/peer.ts';
 import { profileSection } from './sections/profile.ts';
 import { throughput } from './sections/throughput.ts';
 import { workspaceRoot } from './workspace-root.ts';
@@ -19,6 +20,7 @@ const sections: Readonly<Record<SectionName, (context: BenchContext) => Promise<
   throughput,
   ledger: ledgerAtSize,
   bodies: hostileBodiesSection,
+  peer: peerSection,
   profile: profileSection,
 };
 
@@ -47,8 +49,9 @@ export interface BenchRun {
 /** Everything that was asked for. Gives what to print, and whether every number may be believed. */
 export async function runBench(run: BenchRun): Promise<{ text: string; trusted: boolean }> {
   const { options, tell, signal } = run;
-  tell('Building the gateway');
-  await buildGateway(options.build);
+  const surfaces = measuredBy(options.sections);
+  tell(`Building ${surfaces.join(', ')}`);
+  await buildSurfaces(surfaces, options.build);
   const context = await prepare(run);
   const reports: SectionReport[] = [];
   for (const name of options.sections) {
@@ -61,6 +64,15 @@ export async function runBench(run: BenchRun): Promise<{ text: string; trusted: 
   if (options.jsonFile !== undefined)
     writeFileSync(options.jsonFile, `${JSON.stringify({ ...facts, sections: reports }, undefined, 2)}\n`);
   return { text, trusted: reports.every(({ withheld }) => withheld.length === 0) };
+}
+
+/** Each section measures the gateway, but for the one that measures the peer. */
+function measuredBy(names: readonly SectionName[]): MeasuredSurface[] {
+  const gateway = names.some((name) => name !== 'peer');
+  return [
+    ...(gateway ? (['ingest-gateway'] as const) : []),
+    ...(names.includes('peer') ? (['ledger-peer'] as const) : []),
+  ];
 }
 
 async function prepare({ options, stack, signal, now, tell }: BenchRun): Promise<BenchContext> {

@@ -47,6 +47,24 @@ export const targets = {
     better: 'higher',
     show: (records) => `${wholeNumber(records)} records/s`,
   },
+  peerAssets: {
+    name: 'assets/s of the ledger peer on the embedded ledger, batches of 100',
+    limit: 30_000,
+    better: 'higher',
+    show: wholeNumber,
+  },
+  peerTransactions: {
+    name: 'transactions/s of the ledger peer against the direct client',
+    limit: 0.95,
+    better: 'higher',
+    show: ratio,
+  },
+  peerCpu: {
+    name: 'CPU of the ledger peer for a submit',
+    limit: 0.65,
+    better: 'lower',
+    show: (ms) => `${decimals(ms, 2)} ms`,
+  },
   openers: { name: 'half a million openers refused', limit: 100, better: 'lower', show: milliseconds },
   stall: { name: 'longest stall that a body causes', limit: 50, better: 'lower', show: milliseconds },
 } as const satisfies Record<string, Target>;

@@ -4,27 +4,29 @@ import { join } from 'node:path';
 import { UsageError } from '../usage-error.ts';
 import { workspaceRoot } from '../workspace-root.ts';
 
-const output = join(workspaceRoot, 'apps/ingest-gateway/dist');
+export type MeasuredSurface = 'ingest-gateway' | 'ledger-peer';
 
 /** What is deployed is what is measured: the bundle, not the sources. */
-export const gatewayProgram = join(output, 'main.js');
-export const gatewayMigrations = join(output, 'migrate.js');
+export function programOf(surface: MeasuredSurface, name: 'main' | 'migrate' = 'main'): string {
+  return join(workspaceRoot, 'apps', surface, 'dist', `${name}.js`);
+}
 
 const buildWithinMs = 300_000;
 
-/** Makes the bundle as `npm start` does. Throws UsageError with what the build said when it fails. */
-export async function buildGateway(build: boolean): Promise<void> {
+/** Makes the bundles as `npm start` does. Throws UsageError with what the build said when it fails. */
+export async function buildSurfaces(surfaces: readonly MeasuredSurface[], build: boolean): Promise<void> {
   if (build) {
-    const { code, said } = await runBuild();
-    if (code !== 0) throw new UsageError(`The gateway could not be built.\n${said.trim()}`);
+    const { code, said } = await runBuild(surfaces);
+    if (code !== 0) throw new UsageError(`${surfaces.join(', ')} could not be built.\n${said.trim()}`);
   }
-  if (!existsSync(gatewayProgram)) throw new UsageError('The gateway is not built. Leave out --no-build.');
+  const missing = surfaces.filter((surface) => !existsSync(programOf(surface)));
+  if (missing.length > 0) throw new UsageError(`${missing.join(', ')} is not built. Leave out --no-build.`);
 }
 
-function runBuild(): Promise<{ code: number | null; said: string }> {
+function runBuild(surfaces: readonly MeasuredSurface[]): Promise<{ code: number | null; said: string }> {
   const program = join(workspaceRoot, 'tools/dev/src/main.ts');
   return new Promise((done) => {
-    const child = spawn(process.execPath, [program, 'bundle', 'ingest-gateway'], {
+    const child = spawn(process.execPath, [program, 'bundle', ...surfaces], {
       cwd: workspaceRoot,
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: buildWithinMs,

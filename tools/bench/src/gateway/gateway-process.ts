@@ -5,7 +5,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '@sealgate/local-services';
 import { NODE_OPTIONS } from '@sealgate/service-host';
 import type { ReleaseStack } from '../release-stack.ts';
-import { gatewayProgram } from './build-gateway.ts';
 import type { ProbeAnswer, ProbeRequest } from './probe.ts';
 
 export interface Gateway {
@@ -23,6 +22,7 @@ export interface Gateway {
 }
 
 export interface GatewayCommand {
+  readonly program: string;
   readonly env: Readonly<Record<string, string>>;
   readonly logFile: string;
   /** After those that every service is started with, so these win. */
@@ -41,7 +41,7 @@ export async function startGateway(command: GatewayCommand): Promise<Gateway> {
   const hosts = { HOST: '127.0.0.1', OPS_HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1' };
   const output = openSync(command.logFile, 'a', 0o600);
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [...NODE_OPTIONS, ...command.nodeOptions, '--import', probe, gatewayProgram], {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, ...command.nodeOptions, '--import', probe, command.program], {
     env: {
       PATH: process.env['PATH'] ?? '',
       NODE_ENV: 'production',

@@ -5,11 +5,11 @@ import { generateNoteKey } from '@sealgate/merkle';
 import type { Database } from '@sealgate/storage';
 import type { BenchContext } from '../bench-context.ts';
 import type { ReleaseStack } from '../release-stack.ts';
-import { gatewayMigrations } from './build-gateway.ts';
+import { programOf, type MeasuredSurface } from './build-gateway.ts';
 import { openForBench, readSettings } from './durable-settings.ts';
 import { startGateway, type Gateway } from './gateway-process.ts';
 
-/** A database of its own with the gateway's tables, and all that a gateway on it is configured with, start after start. */
+/** A database of its own with a surface's tables, and all that a process of it on that database is configured with, start after start. */
 export interface GatewaySite {
   readonly name: string;
   readonly adminToken: string;
@@ -22,6 +22,10 @@ export interface GatewaySite {
 
 export interface SiteOptions {
   readonly name: string;
+  /** Absent: the gateway. */
+  readonly surface?: MeasuredSurface;
+  /** Settings beyond those that every surface has. */
+  readonly env?: Readonly<Record<string, string>>;
   readonly redisUrl: string | undefined;
   readonly stack: ReleaseStack;
 }
@@ -29,7 +33,10 @@ export interface SiteOptions {
 const migrateWithinMs = 120_000;
 
 /** Makes the database, the run-time role without rights of its own and the tables, as an installation does. */
-export async function prepareSite(context: BenchContext, { name, redisUrl, stack }: SiteOptions): Promise<GatewaySite> {
+export async function prepareSite(
+  context: BenchContext,
+  { name, surface = 'ingest-gateway', redisUrl, stack, env: more = {} }: SiteOptions,
+): Promise<GatewaySite> {
   const database = `bench_${name}`;
   const role = `gateway_${name}`;
   const secret = (): string => randomBytes(32).toString('base64url');
@@ -40,7 +47,7 @@ export async function prepareSite(context: BenchContext, { name, redisUrl, stack
   await admin.close();
   const ownerUrl = withParts(context.postgres.url, { pathname: `/${database}` });
   const databaseUrl = withParts(ownerUrl, { username: role, password });
-  await migrate({ MIGRATION_DATABASE_URL: ownerUrl, DATABASE_URL: databaseUrl });
+  await migrate(programOf(surface, 'migrate'), { MIGRATION_DATABASE_URL: ownerUrl, DATABASE_URL: databaseUrl });
   const settings = await readSettings(databaseUrl);
   const sql = openForBench(ownerUrl);
   stack.own(`connections to ${database}`, () => sql.close());
@@ -57,18 +64,19 @@ export async function prepareSite(context: BenchContext, { name, redisUrl, stack
     LEDGER_SIGNING_KEY: generateNoteKey('localhost/bench').privateKey,
     CHECKPOINT_DIR: join(context.folder, `checkpoints-${name}`),
     LOG_LEVEL: 'info',
+    ...more,
   };
   const logFile = join(context.folder, `gateway-${name}.log`);
-  const start = (): Promise<Gateway> => startGateway({ env, logFile, stack, nodeOptions });
+  const start = (): Promise<Gateway> => startGateway({ program: programOf(surface), env, logFile, stack, nodeOptions });
   return { name, adminToken, sql, settings, start };
 }
 
 const withParts = (url: string, parts: { pathname?: string; username?: string; password?: string }): string =>
   Object.assign(new URL(url), parts).href;
 
-function migrate(env: Readonly<Record<string, string>>): Promise<void> {
+function migrate(program: string, env: Readonly<Record<string, string>>): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [gatewayMigrations], {
+    const child = spawn(process.execPath, [program], {
       env: { PATH: process.env['PATH'] ?? '', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: migrateWithinMs,
@@ -77,8 +85,6 @@ function migrate(env: Readonly<Record<string, string>>): Promise<void> {
     child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
     child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
     child.on('error', reject);
-    child.on('close', (code) =>
-      code === 0 ? resolve() : reject(new Error(`The gateway's tables could not be made: ${said}`)),
-    );
+    child.on('close', (code) => (code === 0 ? resolve() : reject(new Error(`The tables could not be made: ${said}`))));
   });
 }

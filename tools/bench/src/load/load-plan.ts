@@ -5,9 +5,12 @@ export interface LoadPlan {
   readonly port: number;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** `{key}` in it stands for the request's key. */
   readonly body: string;
   /** What each Idempotency-Key begins with; the generator adds the connection and a number. New for each round. */
   readonly keyPrefix: string;
+  /** False: no Idempotency-Key is sent. */
+  readonly sendsKey?: boolean;
   readonly connections: number;
   /** Ends after this time, or after that many requests. What is in flight then is waited for. */
   readonly until: { readonly durationMs: number } | { readonly requests: number };

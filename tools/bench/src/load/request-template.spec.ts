@@ -26,6 +26,17 @@ describe('RequestTemplate', () => {
     expect(rest.size).toBe(1);
   });
 
+  it('counts every key in the body too, and leaves the header out where none is wanted', () => {
+    const body = '[{"id":"{key}-a"},{"id":"{key}-b"}]';
+    const options = { port: 1, path: '/', headers: {}, body, keyPrefix: 'run-' };
+    const template = new RequestTemplate({ ...options, sendsKey: false });
+    for (let request = 1; request < 12; request += 1) template.next();
+    const text = template.next().toString();
+    expect(text).toContain('[{"id":"run-000000012-a"},{"id":"run-000000012-b"}]');
+    expect(text).toContain('Content-Length: 51');
+    expect(text).not.toContain('Idempotency-Key');
+  });
+
   it('refuses a key that would need more digits', () => {
     const template = make();
     template.bytes.write('999999999', template.bytes.indexOf('000000000'));

@@ -6,40 +6,56 @@ export interface RequestTemplateOptions {
   readonly port: number;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** `{key}` in it stands for the request's key, so that ids in it are never used twice. */
   readonly body: string;
   /** Visible ASCII. The key is this, a number of nine digits behind it. */
   readonly keyPrefix: string;
+  /** False: no Idempotency-Key is sent. */
+  readonly sendsKey?: boolean;
 }
 
-/** A whole HTTP request as bytes, of which only the digits of the Idempotency-Key change from one to the next. */
+/** A whole HTTP request as bytes, of which only the digits of the key change from one to the next. */
 export class RequestTemplate {
   readonly bytes: Buffer;
-  readonly #lastDigit: number;
+  /** Where each copy of the key ends. */
+  readonly #lastDigits: readonly number[];
 
-  constructor({ port, path, headers, body, keyPrefix }: RequestTemplateOptions) {
+  constructor({ port, path, headers, body, keyPrefix, sendsKey = true }: RequestTemplateOptions) {
     assert.match(keyPrefix, /^[\x21-\x7e]+$/, 'The key goes on the wire as it is.');
     const key = `${keyPrefix}${'0'.repeat(keyDigits)}`;
+    const content = body.replaceAll('{key}', key);
     const head = [
       `POST ${path} HTTP/1.1`,
       `Host: 127.0.0.1:${port}`,
       ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      `Idempotency-Key: ${key}`,
+      `Content-Length: ${Buffer.byteLength(content)}`,
+      ...(sendsKey ? [`Idempotency-Key: ${key}`] : []),
     ].join('\r\n');
-    this.bytes = Buffer.from(`${head}\r\n\r\n${body}`);
-    this.#lastDigit = Buffer.byteLength(head) - 1;
+    this.bytes = Buffer.from(`${head}\r\n\r\n${content}`);
+    this.#lastDigits = endsOf(this.bytes, key);
   }
 
   /** Counts the key up by one, in place: the request before must have been answered. */
   next(): Buffer {
-    for (let at = this.#lastDigit; ; at -= 1) {
-      assert(at > this.#lastDigit - keyDigits, 'A connection sends fewer requests than nine digits can count.');
+    for (const lastDigit of this.#lastDigits) this.#countUp(lastDigit);
+    return this.bytes;
+  }
+
+  #countUp(lastDigit: number): void {
+    for (let at = lastDigit; ; at -= 1) {
+      assert(at > lastDigit - keyDigits, 'A connection sends fewer requests than nine digits can count.');
       const digit = this.bytes[at]!;
       if (digit < 0x39) {
         this.bytes[at] = digit + 1;
-        return this.bytes;
+        return;
       }
       this.bytes[at] = 0x30;
     }
   }
+}
+
+function endsOf(bytes: Buffer, key: string): number[] {
+  const ends: number[] = [];
+  for (let at = bytes.indexOf(key); at >= 0; at = bytes.indexOf(key, at + 1)) ends.push(at + key.length - 1);
+  return ends;
 }

@@ -4,7 +4,7 @@ import type { SourceMapPayload } from 'node:module';
 import { join } from 'node:path';
 import type { BenchContext } from '../bench-context.ts';
 import { batchBody, batchRecords, recordBody, warmUpRequests } from '../bodies.ts';
-import { gatewayProgram } from '../gateway/build-gateway.ts';
+import { programOf } from '../gateway/build-gateway.ts';
 import { askAdmin, makeSender, type Sender } from '../gateway/gateway-admin.ts';
 import type { Gateway } from '../gateway/gateway-process.ts';
 import { prepareSite, type GatewaySite } from '../gateway/gateway-site.ts';
@@ -99,8 +99,9 @@ async function profile(
   const file = join(context.folder, `${what.replaceAll(' ', '-')}.cpuprofile`);
   const { result, memory } = await gateway.profile(file, work);
   const recorded: CpuProfile = JSON.parse(readFileSync(file, 'utf8'));
-  const map: SourceMapPayload = JSON.parse(readFileSync(`${gatewayProgram}.map`, 'utf8'));
-  const locate = frameLocator({ bundle: gatewayProgram, map, root: workspaceRoot });
+  const bundle = programOf('ingest-gateway');
+  const map: SourceMapPayload = JSON.parse(readFileSync(`${bundle}.map`, 'utf8'));
+  const locate = frameLocator({ bundle, map, root: workspaceRoot });
   return { ...summariseProfile(recorded, locate), what, unit, count: result, memory };
 }
 

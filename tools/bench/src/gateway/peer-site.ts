@@ -1,0 +1,44 @@
+import { hash, randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { BenchContext } from '../bench-context.ts';
+import type { ReleaseStack } from '../release-stack.ts';
+import { prepareSite, type GatewaySite } from './gateway-site.ts';
+
+export interface PeerSite extends GatewaySite {
+  /** For `X-Api-Key`. */
+  readonly key: string;
+}
+
+export interface PeerSiteOptions {
+  readonly name: string;
+  /** `<networkId>.<name>`: where every type goes. */
+  readonly channel: string;
+  /** Absent: the embedded ledger. */
+  readonly fabricConfig?: string;
+  readonly stack: ReleaseStack;
+}
+
+/** The ledger peer as an installation has it: a mapping file, one key, limits on and out of reach. */
+export async function preparePeerSite(
+  context: BenchContext,
+  { name, channel, fabricConfig, stack }: PeerSiteOptions,
+): Promise<PeerSite> {
+  const mappingFile = join(context.folder, `mapping-${name}.json`);
+  writeFileSync(mappingFile, JSON.stringify({ mappings: [{ type: '*', channel, chaincode: 'records' }] }));
+  const key = randomBytes(32).toString('base64url');
+  const env = {
+    MAPPING_FILE: mappingFile,
+    API_KEY_HASHES: hash('sha256', key, 'hex'),
+    RATE_PER_SECOND: '1000000',
+    RATE_BURST: '1000000',
+    ...(fabricConfig === undefined
+      ? {}
+      : { LEDGER_DRIVER: 'fabric', FABRIC_CONFIG: fabricConfig, LEDGER_INTEGRATOR: 'false' }),
+  };
+  const site = await prepareSite(context, {
+    ...{ name, surface: 'ledger-peer', redisUrl: context.redis?.url, stack },
+    env,
+  });
+  return { ...site, key };
+}

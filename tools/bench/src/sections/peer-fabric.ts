@@ -1,0 +1,80 @@
+import { createPrivateKey } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, credentials } from '@grpc/grpc-js';
+import { connect, hash } from '@hyperledger/fabric-gateway';
+import { down, findFabricCommands, MissingCommandsError, up } from '@sealgate/fabric-devnet';
+import { readConnectionFile, signLowS } from '@sealgate/ledger-fabric';
+import { freePort } from '@sealgate/local-services';
+import type { BenchContext } from '../bench-context.ts';
+import type { ReleaseStack } from '../release-stack.ts';
+
+/** A real network of this run. */
+export interface BenchFabric {
+  readonly connectionFile: string;
+  /** The one that takes the endorsement of both organisations. */
+  readonly fabricChannel: 'both';
+  /** What it is, as a sentence for the report. */
+  readonly says: string;
+}
+
+/** Fabric's default is two seconds, under which every client would do nothing but wait. */
+const batchTimeoutMs = 50;
+
+/** Brings a network up for this run; without Fabric's commands it says what is missing. Docker is not measured. */
+export async function fabricForBench(
+  context: BenchContext,
+  stack: ReleaseStack,
+): Promise<BenchFabric | { readonly missing: string }> {
+  try {
+    await findFabricCommands({ env: process.env, hasDocker: () => Promise.resolve(false) });
+  } catch (error) {
+    if (!(error instanceof MissingCommandsError)) throw error;
+    return { missing: `There was no Fabric network to measure on: ${error.message}` };
+  }
+  const data = join(context.folder, 'fabric');
+  stack.own('the Fabric network', async () => void (await down({ data, env: process.env })));
+  context.tell('Starting a Fabric network');
+  const portBase = await freePort();
+  await up({ data, portBase, batchTimeoutMs, env: process.env, now: Date.now, tell: context.tell });
+  return {
+    connectionFile: join(data, 'connection.json'),
+    fabricChannel: 'both',
+    says: `A real Fabric network of two organisations on this machine, sharing its cores: TLS, both endorse, blocks cut after ${batchTimeoutMs} ms.`,
+  };
+}
+
+const pageSize = 1000;
+const maxMessageBytes = 100 * 1024 * 1024;
+
+/** How many records of a type the channel holds, counted by the contract's own query. */
+export async function countOnFabric({ connectionFile, fabricChannel }: BenchFabric, type: string): Promise<number> {
+  const { peers, mspId, certFile, keyFile } = readConnectionFile(connectionFile);
+  const peer = peers[0]!;
+  const client = new Client(peer.endpoint, credentials.createSsl(readFileSync(peer.tlsCaFile ?? '')), {
+    'grpc.max_receive_message_length': maxMessageBytes,
+    'grpc.ssl_target_name_override': peer.serverNameOverride ?? '',
+  });
+  const key = createPrivateKey(readFileSync(keyFile));
+  const gateway = connect({
+    client,
+    identity: { mspId, credentials: readFileSync(certFile) },
+    hash: hash.none,
+    signer: (message) => Promise.resolve(signLowS(key, message)),
+  });
+  try {
+    const contract = gateway.getNetwork(fabricChannel).getContract('records');
+    let count = 0;
+    let bookmark = '';
+    do {
+      const answer = await contract.evaluateTransaction('queryByType', type, String(pageSize), bookmark);
+      const page: { records: unknown[]; bookmark: string } = JSON.parse(Buffer.from(answer).toString('utf8'));
+      count += page.records.length;
+      bookmark = page.bookmark;
+    } while (bookmark !== '');
+    return count;
+  } finally {
+    gateway.close();
+    client.close();
+  }
+}

@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import type { BenchContext } from '../bench-context.ts';
+import { assetsBody, recordsArgument } from '../bodies.ts';
+import type { Gateway } from '../gateway/gateway-process.ts';
+import type { DirectClient } from '../servers/direct-client.ts';
+import type { DirectPlan } from '../servers/fabric-direct-plan.ts';
+
+/** One round of either client, in the same words. */
+export interface PeerRound {
+  readonly measuredMs: number;
+  /** Transactions acknowledged in the measured time. */
+  readonly measured: number;
+  /** All that were acknowledged. */
+  readonly succeeded: number;
+  readonly refused: number;
+  readonly firstProblem: string | null;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Of the client process: the ledger peer, or the direct client; NaN where the system does not tell. */
+  readonly cpuMs: number;
+}
+
+/** One line of the table. */
+export interface PeerRow {
+  readonly name: string;
+  readonly client: 'peer' | 'direct';
+  readonly assets: number;
+  readonly inFlight: number;
+  /** The type of everything it writes, so that what it wrote can be counted. */
+  readonly type: string;
+  readonly run: (durationMs: number) => Promise<PeerRound>;
+  /** Those to warm up included. */
+  readonly all: PeerRound[];
+  readonly rounds: PeerRound[];
+}
+
+export interface PeerAddress {
+  readonly peer: Gateway;
+  readonly key: string;
+}
+
+type RowShape = Pick<PeerRow, 'name' | 'assets' | 'inFlight' | 'type'>;
+
+/** The ledger peer over HTTP, each connection with one request in flight; a request is one transaction. */
+export function peerRow(context: BenchContext, { peer, key }: PeerAddress, shape: RowShape): PeerRow {
+  const run = async (durationMs: number): Promise<PeerRound> => {
+    const result = await context.generator.run({
+      port: peer.port,
+      path: '/api/assets',
+      headers: { 'Content-Type': 'application/json', 'X-Api-Key': key },
+      body: assetsBody(shape.assets, shape.type),
+      sendsKey: false,
+      keyPrefix: randomBytes(6).toString('hex'),
+      connections: shape.inFlight,
+      until: { durationMs },
+      watch: [{ name: 'server', pid: peer.pid }],
+    });
+    const refused = Object.values(result.refused).reduce((sum, count) => sum + count, result.unanswered);
+    return { ...result, refused, cpuMs: result.usage['server']?.cpuMs ?? Number.NaN };
+  };
+  return { ...shape, client: 'peer', run, all: [], rounds: [] };
+}
+
+export interface DirectTarget {
+  readonly client: DirectClient;
+  readonly plan: Pick<DirectPlan, 'connectionFile' | 'fabricChannel' | 'signing'>;
+  /** Stands before ids and types, as the ledger peer puts it on a channel that several share. */
+  readonly prefix: string;
+}
+
+/** The client of Fabric itself, with as many transactions in flight. */
+export function directRow({ client, plan, prefix }: DirectTarget, shape: RowShape): PeerRow {
+  const run = (durationMs: number): Promise<PeerRound> =>
+    client.run({
+      ...plan,
+      inFlight: shape.inFlight,
+      durationMs,
+      arguments: recordsArgument(shape.assets, { type: prefix + shape.type, idPrefix: prefix }),
+      keyPrefix: randomBytes(6).toString('hex'),
+    });
+  return { ...shape, client: 'direct', run, all: [], rounds: [] };
+}

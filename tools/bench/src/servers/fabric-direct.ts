@@ -1,0 +1,92 @@
+import { createPrivateKey } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Client, credentials } from '@grpc/grpc-js';
+import { connect, hash, signers, type ConnectOptions, type Contract } from '@hyperledger/fabric-gateway';
+import { readConnectionFile, signLowS, type FabricConnection } from '@sealgate/ledger-fabric';
+import { LatencyHistogram } from '../latency-histogram.ts';
+import type { DirectAnswer, DirectPlan, DirectResult } from './fabric-direct-plan.ts';
+
+/**
+ * What the ledger peer is compared with: the gateway client as its guide shows it, with so many transactions in flight,
+ * each waiting for its commit status. A process of its own, so that its costs are its own; it ends with its parent.
+ */
+process.on('message', (plan: DirectPlan) => {
+  run(plan).then(
+    (result) => answer({ result }),
+    (error: unknown) => answer({ problem: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+  );
+});
+process.on('disconnect', () => process.exit(0));
+process.on('SIGINT', () => undefined);
+
+const answer = (message: DirectAnswer): void => void process.send?.(message);
+const maxMessageBytes = 100 * 1024 * 1024;
+
+async function run(plan: DirectPlan): Promise<DirectResult> {
+  const connection = readConnectionFile(plan.connectionFile);
+  const client = clientOf(connection);
+  const gateway = connect({ client, ...identityOf(connection, plan.signing) });
+  try {
+    return await load(plan, gateway.getNetwork(plan.fabricChannel).getContract('records'));
+  } finally {
+    gateway.close();
+    client.close();
+  }
+}
+
+function clientOf({ peers }: FabricConnection): Client {
+  const peer = peers[0]!;
+  const security =
+    peer.tlsCaFile === undefined ? credentials.createInsecure() : credentials.createSsl(readFileSync(peer.tlsCaFile));
+  return new Client(peer.endpoint, security, {
+    'grpc.max_receive_message_length': maxMessageBytes,
+    'grpc.max_send_message_length': maxMessageBytes,
+    ...(peer.serverNameOverride === undefined ? {} : { 'grpc.ssl_target_name_override': peer.serverNameOverride }),
+  });
+}
+
+function identityOf({ mspId, certFile, keyFile }: FabricConnection, signing: DirectPlan['signing']) {
+  const key = createPrivateKey(readFileSync(keyFile));
+  const native: Pick<ConnectOptions, 'hash' | 'signer'> = {
+    hash: hash.none,
+    signer: (message) => Promise.resolve(signLowS(key, message)),
+  };
+  return {
+    identity: { mspId, credentials: readFileSync(certFile) },
+    ...(signing === 'native' ? native : { hash: hash.sha256, signer: signers.newPrivateKeySigner(key) }),
+  };
+}
+
+async function load(plan: DirectPlan, contract: Contract): Promise<DirectResult> {
+  const latencies = new LatencyHistogram();
+  const state = { measuring: true, measured: 0, succeeded: 0, refused: 0, firstProblem: null as string | null };
+  let number = 0;
+  const one = async (): Promise<void> => {
+    const text = plan.arguments.replaceAll('{key}', `${plan.keyPrefix}-${(number += 1)}`);
+    const sentAt = performance.now();
+    try {
+      const submitted = await contract.submitAsync('createMany', { arguments: [text] });
+      const { successful, code } = await submitted.getStatus();
+      if (!successful) throw new Error(`The transaction ended with code ${code}.`);
+      state.succeeded += 1;
+      if (state.measuring) latencies.record(performance.now() - sentAt);
+    } catch (error) {
+      state.refused += 1;
+      state.firstProblem ??= error instanceof Error ? error.message : String(error);
+    }
+  };
+  const cpuBefore = process.cpuUsage();
+  const startedAt = performance.now();
+  const lanes = Array.from({ length: plan.inFlight }, async () => {
+    while (state.measuring) await one();
+  });
+  await new Promise((done) => setTimeout(done, plan.durationMs));
+  const measuredMs = performance.now() - startedAt;
+  const measured = state.succeeded;
+  const { user, system } = process.cpuUsage(cpuBefore);
+  state.measuring = false;
+  const quantiles = { p50Ms: latencies.quantileMs(0.5), p99Ms: latencies.quantileMs(0.99) };
+  await Promise.all(lanes);
+  const { succeeded, refused, firstProblem } = state;
+  return { measuredMs, measured, ...quantiles, cpuMs: (user + system) / 1000, succeeded, refused, firstProblem };
+}
