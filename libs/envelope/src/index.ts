@@ -4,5 +4,13 @@ export { documentSigner, generateDocumentKey } from './document-signer.ts';
 export type { DocumentSigner } from './document-signer.ts';
 export { verifyDetached } from './verify-detached.ts';
 export type { DetachedVerdict } from './verify-detached.ts';
-export { jwksOf } from './public-jwk.ts';
+export { jwksOf, publicJwkOf } from './public-jwk.ts';
 export type { Jwks, PublicJwk } from './public-jwk.ts';
+export {
+  hashedBytesOf,
+  hasTrueHash,
+  isPartnerEnvelope,
+  PARTNER_CONTRACT,
+  sealPartnerEnvelope,
+} from './partner-envelope.ts';
+export type { PartnerEnvelope, PartnerEnvelopeParts, SealedEnvelope } from './partner-envelope.ts';

@@ -7,7 +7,7 @@ import type { UnreachableError } from './unreachable-error.ts';
 import { unreachable, unusable } from './unreachable.ts';
 
 export interface Call {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Below `/admin/v1`, made with `apiPath`. */
   readonly path: string;
   /** Parameters that are undefined are left out. */

@@ -1,8 +1,16 @@
 import type { Group } from './command-spec.ts';
+import { decisionCommands } from './groups/decisions.ts';
 import { eventCommands } from './groups/events.ts';
+import { frameworkCommands } from './groups/frameworks.ts';
+import { gateKeyCommands } from './groups/gate-keys.ts';
 import { keyCommands } from './groups/keys.ts';
 import { ledgerCommands } from './groups/ledger.ts';
 import { networkCommands } from './groups/networks.ts';
+import { orgCommands } from './groups/orgs.ts';
+import { peopleCommands } from './groups/people.ts';
+import { policyCommands } from './groups/policies.ts';
+import { subjectCommands } from './groups/subjects.ts';
+import { venueCommands } from './groups/venues.ts';
 
 /** Every group of the command line. A new one is a file in `groups/` and a row here. */
 export const GROUPS: readonly Group[] = [
@@ -30,5 +38,53 @@ export const GROUPS: readonly Group[] = [
     // Where the ledger peer is deployed it is the one that signs checkpoints, so its proofs are never behind.
     surfaces: ['ledger-peer', 'ingest-gateway'],
     commands: ledgerCommands,
+  },
+  {
+    name: 'gate-keys',
+    summary: 'gk_ keys of the case gate, each of one environment.',
+    surfaces: ['case-gate'],
+    commands: gateKeyCommands,
+  },
+  {
+    name: 'venues',
+    summary: 'Venues that the gate stands at.',
+    surfaces: ['case-gate'],
+    commands: venueCommands,
+  },
+  {
+    name: 'policies',
+    summary: 'Policy versions that cases are decided under.',
+    surfaces: ['case-gate'],
+    commands: policyCommands,
+  },
+  {
+    name: 'subjects',
+    summary: 'Subjects: their eligibility, and how to end it.',
+    surfaces: ['case-gate'],
+    commands: subjectCommands,
+  },
+  {
+    name: 'decisions',
+    summary: 'What the gate answered.',
+    surfaces: ['case-gate'],
+    commands: decisionCommands,
+  },
+  {
+    name: 'orgs',
+    summary: 'Organisations whose risks, controls and evidence are kept.',
+    surfaces: ['risk-partner'],
+    commands: orgCommands,
+  },
+  {
+    name: 'people',
+    summary: 'People and machines of an organisation: roles, the rows they see, and their svc_ keys.',
+    surfaces: ['risk-partner'],
+    commands: peopleCommands,
+  },
+  {
+    name: 'frameworks',
+    summary: 'Frameworks of an organisation: requirements that controls are mapped to.',
+    surfaces: ['risk-partner'],
+    commands: frameworkCommands,
   },
 ];

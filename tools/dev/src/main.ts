@@ -1,8 +1,10 @@
 import { join } from 'node:path';
+import { runFabricChecks } from './checks/fabric-checks.ts';
 import { runChecks } from './checks/run-checks.ts';
 import { runStart } from './start/run-start.ts';
 import { runStop } from './start/run-stop.ts';
 import { runTool } from './run-tool.ts';
+import { runTour } from './tour/run-tour.ts';
 import { buildSurface } from './surfaces/bundled.ts';
 import { workspaceRoot } from './workspace.ts';
 
@@ -17,13 +19,23 @@ async function run(): Promise<number> {
       return runStop(parameters);
     case 'test':
       return runChecks(parameters);
+    case 'test:fabric':
+      return runFabricChecks(parameters);
     case 'bench':
       return runTool(join(workspaceRoot, 'tools/bench/src/main.ts'), parameters);
+    case 'fabric:up':
+    case 'fabric:down':
+    case 'fabric:status':
+      return runTool(join(workspaceRoot, 'tools/fabric-devnet/src/main.ts'), [command.slice(7), ...parameters]);
+    case 'tour':
+      return runTour(parameters);
     case 'bundle':
       for (const name of parameters) await buildSurface(name);
       return 0;
     default:
-      process.stderr.write('Usage: bootstrap.mjs start | stop | test | bench | bundle [options]\n');
+      process.stderr.write(
+        'Usage: bootstrap.mjs start | stop | test | test:fabric | bench | tour | bundle | fabric:up | fabric:down | fabric:status [options]\n',
+      );
       return 1;
   }
 }

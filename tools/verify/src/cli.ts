@@ -1,5 +1,7 @@
 import { Command, CommanderError } from 'commander';
+import { addEnvelopeCommand } from './envelope-command.ts';
 import { addLogCommands } from './log-commands.ts';
+import { addPackCommand } from './pack-command.ts';
 import { addReceiptCommands } from './receipt-commands.ts';
 import { addSignedCommand } from './signed-command.ts';
 
@@ -39,6 +41,8 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   addReceiptCommands(program, host);
   addLogCommands(program, host);
   addSignedCommand(program, host);
+  addPackCommand(program, host);
+  addEnvelopeCommand(program, host);
   try {
     await program.parseAsync([...args], { from: 'user' });
     return exitCode;

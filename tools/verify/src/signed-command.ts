@@ -1,25 +1,28 @@
+import type { PartnerEnvelope } from '@sealgate/envelope';
+import { AppError } from '@sealgate/errors';
+import { parseStrict } from '@sealgate/json';
 import type { Command } from 'commander';
+import { checkEnvelope, envelopeIn } from './check-envelope.ts';
 import { checkSigned } from './check-signed.ts';
-import type { SignedInput } from './check-signed.ts';
 import type { CommandHost } from './cli.ts';
-import { readKeySet } from './key-set.ts';
-import { pathIn, readBytes, readJson, readText } from './read-file.ts';
+import { pathIn, readBytes } from './read-file.ts';
 import { runCheck } from './run-check.ts';
+import { readSignature } from './signature-options.ts';
+import type { SignatureOptions } from './signature-options.ts';
 import { UnreadableError } from './unreadable-error.ts';
 
-interface SignedOptions {
-  readonly signature?: string;
-  readonly jwks?: string;
+interface SignedOptions extends SignatureOptions {
   readonly sha256?: string;
   readonly json?: boolean;
 }
 
 const HELP = `
-FILE holds exactly the bytes that were signed: save the body of the answer as it came. The signature is a detached JWS, as in
-the header Evidence-Signature. Pin the key set: save /.well-known/jwks.json once, from where you trust it. A hash alone is
-reported as "unchanged since hashed" and is not verified: whoever changed the document could have hashed it anew.
+FILE holds exactly the bytes that were signed: save the body of the answer as it came. A partner envelope is checked as
+"envelope" does. The signature is a detached JWS: give it, or a file that holds it. Pin the key set: save
+/.well-known/jwks.json once, from where you trust it. A hash alone is reported as "unchanged since hashed" and is not
+verified: whoever changed the document could have hashed it anew.
 
-  sealgate-verify signed envelope.json --signature envelope.jws --jwks partner.jwks.json`;
+  sealgate-verify signed document.json --signature document.jws --jwks keys.json`;
 
 /** Adds `signed`. */
 export function addSignedCommand(program: Command, host: CommandHost): void {
@@ -40,27 +43,26 @@ export function addSignedCommand(program: Command, host: CommandHost): void {
         if (signature === undefined && hash === undefined) {
           throw new UnreadableError('Give --signature and --jwks (or --sha256, which alone verifies nothing).');
         }
-        return checkSigned({ name, bytes: await readBytes(name), signature, hash });
+        const bytes = await readBytes(name);
+        const envelope = hash === undefined ? envelopeOf(bytes) : undefined;
+        // What is signed of an envelope are not all the bytes of the file.
+        if (envelope !== undefined) return checkEnvelope({ name, envelope, signature });
+        return checkSigned({ name, bytes, signature, hash });
       });
     });
 }
 
-async function readSignature(host: CommandHost, options: SignedOptions): Promise<SignedInput['signature']> {
-  const { signature, jwks } = options;
-  if (signature === undefined && jwks === undefined) return undefined;
-  if (signature === undefined) throw new UnreadableError('--jwks is given without --signature.');
-  if (jwks === undefined) throw new UnreadableError('--signature is given without --jwks: pin the keys to trust.');
-  const { name, value } = await readJson(pathIn(host.directory, jwks));
-  const jws = looksLikeJws(signature) ? signature : (await readText(pathIn(host.directory, signature))).trim();
-  return { jws, jwks: readKeySet(name, value) };
+function envelopeOf(bytes: Uint8Array): PartnerEnvelope | undefined {
+  try {
+    return envelopeIn(parseStrict(bytes));
+  } catch (error) {
+    // Whatever else is signed need not be JSON.
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
 }
 
 function readHash({ sha256 }: SignedOptions): string | undefined {
   if (sha256 === undefined || /^[0-9a-f]{64}$/i.test(sha256)) return sha256;
   throw new UnreadableError('--sha256 takes 64 hex digits.');
-}
-
-/** Three dotted parts, and far longer than file names are. */
-function looksLikeJws(text: string): boolean {
-  return text.length > 100 && /^[\w-]+\.[\w-]*\.[\w-]*$/.test(text);
 }

@@ -2,21 +2,23 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-const folder = resolve(import.meta.dirname, '../../../ingest-gateway/dist');
+const apps = resolve(import.meta.dirname, '../../..');
 
-/** The path of a program of the built gateway. Throws when it was not built. */
-export function gatewayProgram(name: 'main' | 'migrate'): string {
-  const path = join(folder, `${name}.js`);
+/** The path of a program of a built surface. Throws when it was not built. */
+export function programOf(surface: string, name: 'main' | 'migrate'): string {
+  const path = join(apps, surface, 'dist', `${name}.js`);
   if (existsSync(path)) return path;
-  throw new Error(`The gateway is not built (${path} is missing): run \`npm run build\` first.`);
+  throw new Error(`${surface} is not built (${path} is missing): run \`npm run build\` first.`);
 }
+
+export const gatewayProgram = (name: 'main' | 'migrate'): string => programOf('ingest-gateway', name);
 
 const migrateTimeoutMs = 60_000;
 
-/** Runs the migration job of the gateway to its end. Rejects with what it said when it fails. */
-export function runMigrations(env: Readonly<Record<string, string>>): Promise<void> {
+/** Runs the migration job of a surface to its end. Rejects with what it said when it fails. */
+export function runMigrations(env: Readonly<Record<string, string>>, surface = 'ingest-gateway'): Promise<void> {
   return new Promise((done, fail) => {
-    const child = spawn(process.execPath, [gatewayProgram('migrate')], {
+    const child = spawn(process.execPath, [programOf(surface, 'migrate')], {
       env: { ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: migrateTimeoutMs,

@@ -28,6 +28,8 @@ export interface Gateway {
 export interface GatewayOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly logFile: string;
+  /** What Node runs; the gateway unless said otherwise. */
+  readonly program?: string;
   readonly scheme?: 'http' | 'https';
   /** The certificate to trust, for https. */
   readonly ca?: string;
@@ -37,7 +39,13 @@ const readyTimeoutMs = 30_000;
 const stopTimeoutMs = 30_000;
 
 /** A gateway on free ports, not yet started. */
-export async function prepareGateway({ env, logFile, scheme = 'http', ca }: GatewayOptions): Promise<Gateway> {
+export async function prepareGateway({
+  env,
+  logFile,
+  program = gatewayProgram('main'),
+  scheme = 'http',
+  ca,
+}: GatewayOptions): Promise<Gateway> {
   const [port, opsPort, adminPort] = [await quietPort(), await quietPort(), await quietPort()];
   const ports = { PORT: String(port), OPS_PORT: String(opsPort), ADMIN_PORT: String(adminPort) };
   const clients = {
@@ -64,7 +72,7 @@ export async function prepareGateway({ env, logFile, scheme = 'http', ca }: Gate
     async start() {
       const log = openSync(logFile, 'a');
       // Nothing of this process's environment: what the gateway needs is what it is told here.
-      child = spawn(process.execPath, [gatewayProgram('main')], {
+      child = spawn(process.execPath, [program], {
         env: { ...env, ...ports },
         stdio: ['ignore', log, log],
       });

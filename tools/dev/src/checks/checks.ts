@@ -4,6 +4,8 @@ import { generateClients } from '../generate-clients.ts';
 import { messageOf } from '../start/user-error.ts';
 import { appsWith, programs } from '../workspace.ts';
 import { buildRedis } from './build-redis.ts';
+import { judgeFabric } from './fabric-checks.ts';
+import { hasFabricCommands } from './fabric-network.ts';
 import { runCommand, type CommandResult } from './run-command.ts';
 import { runJest } from './run-jest.ts';
 import { nothing, oneFailure, type Tally } from './tally.ts';
@@ -60,6 +62,13 @@ async function redis(): Promise<Tally> {
   return process.env['CI'] === 'true' ? oneFailure : nothing;
 }
 
+/** A real network is not needed to run the product: where Fabric's commands are missing, the stand-in has to do. */
+async function fabric(): Promise<Tally> {
+  if (hasFabricCommands(process.env)) return judgeFabric();
+  process.stderr.write('SKIPPED: the stories on a real Fabric network. `npm run test:fabric` says what they need.\n');
+  return nothing;
+}
+
 /** In the order they run: what the later ones need comes first, then the quick ones. */
 export const checks: readonly Check[] = [
   quiet('generate', () => generateClients()),
@@ -71,4 +80,5 @@ export const checks: readonly Check[] = [
   { name: 'unit', run: () => runJest({ project: 'unit', workers: 2, timeoutMs: 10 * minuteMs }) },
   { name: 'integration', run: () => runJest({ project: 'integration', workers: 1, timeoutMs: 15 * minuteMs }) },
   { name: 'e2e', run: () => runJest({ project: 'e2e', workers: 1, timeoutMs: 10 * minuteMs }) },
+  { name: 'fabric', run: fabric },
 ];

@@ -8,21 +8,28 @@ import { tallyOf, type Tally } from './tally.ts';
 export interface JestRun {
   /** The name of a project in jest.config.mjs. */
   readonly project: string;
+  /** Which of its files, by a part of their paths; all unless said otherwise. */
+  readonly paths?: readonly string[];
   /** One worker means: in this process, one file after the other. */
   readonly workers: number;
   readonly timeoutMs: number;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Runs one project of jest with its own output shown, and counts what it reports. */
-export async function runJest({ project, workers, timeoutMs }: JestRun): Promise<Tally> {
+export async function runJest({ project, paths = [], workers, timeoutMs, env = {} }: JestRun): Promise<Tally> {
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-check-'));
   const report = join(folder, 'report.json');
   const how = workers === 1 ? ['--runInBand'] : [`--maxWorkers=${workers}`];
-  const parameters = ['--selectProjects', project, ...how, '--passWithNoTests', '--json', `--outputFile=${report}`];
+  const parameters = [
+    ...['--selectProjects', project, ...how, ...paths],
+    ...(paths.length === 0 ? ['--passWithNoTests'] : []),
+    ...['--json', `--outputFile=${report}`],
+  ];
   try {
     const nodeArguments = ['--experimental-vm-modules', programs.jest, ...parameters];
     // `--json` also prints the whole report to standard output, which says nothing to a person; it is kept and dropped.
-    await runCommand({ nodeArguments, timeoutMs, output: 'errors' });
+    await runCommand({ nodeArguments, env, timeoutMs, output: 'errors' });
     return tallyOf(readReport(report));
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -8,13 +8,14 @@ export interface AdminAnswer {
 export interface AdminClient {
   get(path: string): Promise<AdminAnswer>;
   post(path: string, body: unknown): Promise<AdminAnswer>;
+  delete(path: string): Promise<AdminAnswer>;
 }
 
 const deadlineMs = 15_000;
 
 /** The admin API of a surface that runs. Paths begin after `/admin/v1`. Throws UserError when it gives no answer at all. */
 export function adminClient(adminUrl: string, token: string): AdminClient {
-  const send = async (method: 'GET' | 'POST', path: string, body?: unknown): Promise<AdminAnswer> => {
+  const send = async (method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<AdminAnswer> => {
     try {
       const response = await fetch(`${adminUrl}/admin/v1${path}`, {
         method,
@@ -30,7 +31,11 @@ export function adminClient(adminUrl: string, token: string): AdminClient {
       throw new UserError(`The admin API at ${adminUrl} gave no answer to ${method} ${path}.`, { cause: error });
     }
   };
-  return { get: (path) => send('GET', path), post: (path, body) => send('POST', path, body) };
+  return {
+    get: (path) => send('GET', path),
+    post: (path, body) => send('POST', path, body),
+    delete: (path) => send('DELETE', path),
+  };
 }
 
 function membersOf(text: string): Readonly<Record<string, unknown>> {

@@ -44,7 +44,7 @@ export async function runSurface(context: StartContext, surface: Surface, stores
   await waitUntilReady(running, urlOf(ports.ops), context.signal);
   context.watch(running);
   const adminUrl = urlOf(ports.admin);
-  const demo = await surface.demo({ adminUrl, secrets });
+  const demo = await surface.demo({ url: urlOf(ports.public), adminUrl, secrets });
   const { name, mcp } = surface;
   return { name, mcp, url: urlOf(ports.public), opsUrl: urlOf(ports.ops), adminUrl, pid: running.pid, demo, surface };
 }

@@ -26,6 +26,8 @@ export interface DemoData {
 }
 
 export interface DemoContext {
+  /** The public listener, without a trailing slash. */
+  readonly url: string;
   /** The admin listener, without a trailing slash. */
   readonly adminUrl: string;
   readonly secrets: Secrets;

@@ -1,0 +1,77 @@
+import type { TokenHashes } from '@sealgate/auth';
+import { adminApp, createApp, type App, type AppOptions } from '@sealgate/http';
+import { refuseAddress, type AddressLimiter } from '@sealgate/rate-limits';
+import type { GateCaller } from './domain/gate-caller.ts';
+import { gateGuard, type GateGuardPorts } from './gate-guard.ts';
+import { telling503 } from './outages.ts';
+import { adminKeyRoutes, type AdminKeysPorts } from './routes/admin-keys.ts';
+import { adminPolicyRoutes, type AdminPoliciesPorts } from './routes/admin-policies.ts';
+import { adminRecordRoutes, type AdminRecordsPorts } from './routes/admin-records.ts';
+import { adminSubjectRoutes, type AdminSubjectsPorts } from './routes/admin-subjects.ts';
+import { adminVenueRoutes, type AdminVenuesPorts } from './routes/admin-venues.ts';
+import { authzenRoutes, type AuthzenPorts } from './routes/authzen.ts';
+import { caseRoutes, type CasesPorts } from './routes/cases.ts';
+import { caseStepRoutes, type CaseStepsPorts } from './routes/case-steps.ts';
+import { gateRoutes } from './routes/gate.ts';
+import { recordRoutes, type RecordsPorts } from './routes/records.ts';
+import { serviceRoutes, type ServicePorts } from './routes/service.ts';
+
+/** What both listeners share. */
+export type AppBase = Pick<
+  AppOptions<GateCaller>,
+  'log' | 'metrics' | 'now' | 'newRequestId' | 'trustProxy' | 'tlsTerminatedUpstream'
+> & {
+  /** Whether the database answers now; bounded in time. */
+  readonly isReachable: () => Promise<boolean>;
+};
+
+export type PublicPorts = CasesPorts & CaseStepsPorts & RecordsPorts & AuthzenPorts & ServicePorts;
+
+/**
+ * The public listener. Each request, in this order: path, method, key (by `gate-guard.ts`, at the gate together with what
+ * the body names), limits, scope, media type, size, JSON, shape (the library), then the handler of its route. The gate
+ * stands apart: its handler asks nothing of the database any more.
+ */
+export function publicApp({ isReachable, ...base }: AppBase, guard: GateGuardPorts, ports: PublicPorts): App {
+  const stored = [...caseRoutes(ports), ...caseStepRoutes(ports), ...recordRoutes(ports)];
+  return createApp({
+    ...base,
+    head: true,
+    guard: gateGuard(guard),
+    routes: [
+      ...telling503(stored, isReachable),
+      ...gateRoutes(ports),
+      ...authzenRoutes(ports),
+      ...serviceRoutes(ports),
+    ],
+  });
+}
+
+export type AdminAppPorts = AdminKeysPorts &
+  AdminVenuesPorts &
+  AdminPoliciesPorts &
+  AdminSubjectsPorts &
+  AdminRecordsPorts;
+
+export interface AdminAccess {
+  readonly tokens: TokenHashes;
+  /** Counts failures per client address, apart from the public listener's. */
+  readonly addresses: AddressLimiter;
+}
+
+/** The admin listener. */
+export function administration({ isReachable, ...base }: AppBase, access: AdminAccess, ports: AdminAppPorts): App {
+  const routes = [
+    ...adminKeyRoutes(ports),
+    ...adminVenueRoutes(ports),
+    ...adminPolicyRoutes(ports),
+    ...adminSubjectRoutes(ports),
+    ...adminRecordRoutes(ports),
+  ];
+  return adminApp({
+    ...base,
+    tokens: access.tokens,
+    failedAuthentication: (request) => refuseAddress(access.addresses, request, false),
+    routes: telling503(routes, isReachable),
+  });
+}

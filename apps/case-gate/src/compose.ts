@@ -1,0 +1,160 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import { jwksOf } from '@sealgate/envelope';
+import type { App } from '@sealgate/http';
+import { InFlight } from '@sealgate/idempotency';
+import { httpMetrics } from '@sealgate/observability';
+import { cursorCodec } from '@sealgate/paging';
+import { addressLimiter } from '@sealgate/rate-limits';
+import type { Composition, Own } from '@sealgate/service-host';
+import { administration, publicApp, type AppBase } from './app.ts';
+import type { GateConfig } from './config.ts';
+import { readCase, readCaseFile } from './data/case-reads.ts';
+import { caseTransaction } from './data/case-transaction.ts';
+import { decisionsStore } from './data/decisions-store.ts';
+import { readEligibility, readHistory } from './data/eligibility-store.ts';
+import { environmentOfKey, mintSignedKey, revokeSignedKey } from './data/keys-store.ts';
+import { insertPolicy, lockPolicy, policiesStore, savePolicy } from './data/policies-store.ts';
+import { insertVenue, lockVenue, saveVenue, venuesStore } from './data/venues-store.ts';
+import { SCHEMA } from './gate-migrations.ts';
+import { PrismaClient } from './generated/prisma/client.ts';
+import { openParts, type Basics, type Parts } from './open-parts.ts';
+import { publicDescription } from './openapi.ts';
+
+/** Opens everything that the surface stands on, and makes its listeners of it. */
+export async function composeGate(basics: Basics, own: Own): Promise<Composition> {
+  const parts = await openParts(basics, own);
+  const base = appBaseOf(basics, parts);
+  const ready = () => readiness(parts);
+  return { publicApp: publicAppOf(basics, parts, base), adminApp: adminAppOf(basics, parts, base), ready };
+}
+
+function appBaseOf({ config, now, newId, log, metrics }: Basics, { sql }: Parts): AppBase {
+  const { trustProxy, tlsTerminatedUpstream } = config;
+  const isReachable = () => answers(sql.ping(500));
+  const meters = httpMetrics(metrics);
+  const newRequestId = () => newId('req_');
+  return { log, metrics: meters, now, newRequestId, trustProxy, tlsTerminatedUpstream, isReachable };
+}
+
+function answers(ping: Promise<unknown>): Promise<boolean> {
+  return ping.then(
+    () => true,
+    () => false,
+  );
+}
+
+function publicAppOf(basics: Basics, parts: Parts, base: AppBase): App {
+  const { config, now, newId, counters } = basics;
+  const { sql, ledger, inTransaction, eligibility, decisions, worker, macs, audit } = parts;
+  const wholeMs = () => Math.floor(now());
+  const guard = {
+    gateLookups: parts.gateLookups,
+    apiLookups: parts.apiLookups,
+    touchKey: (keyId: string) => parts.lastUsed.touch(keyId),
+    limits: parts.shared.limits,
+    addresses: addressLimiter({ limits: parts.shared.limits, listener: 'gate', now }),
+    policies: {
+      api: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },
+      gate: { ratePerSecond: config.gateRatePerSecond, burst: config.gateRateBurst },
+    },
+    gateDeadlineMs: config.gateDeadlineMs,
+    now,
+  };
+  const description = JSON.stringify(publicDescription());
+  return publicApp(base, guard, {
+    ...eligibility,
+    now: wholeMs,
+    newId,
+    inTransaction,
+    caseTtlDays: config.caseTtlDays,
+    readCase: (environment, caseId) => readCase(sql, environment, caseId),
+    inFlight: new InFlight({ startTimer }),
+    fingerprints: config.serverSecrets.derive('gate fingerprints'),
+    ledger,
+    target: worker.target,
+    onConflict: worker.onConflict,
+    readCaseFile: (environment, caseId) => readCaseFile(sql, environment, caseId),
+    channel: worker.target.channel,
+    keepProof: worker.proofs.keepProof,
+    signer: config.documentSigner,
+    readEligibility: (environment, subjectRef) => readEligibility(sql, macs.eligibility, { environment, subjectRef }),
+    auditExport: ({ caseId, actor, requestId, packHash }) =>
+      audit.record(sql, {
+        ...{ actor, action: 'case.export', resource: 'case', resourceId: caseId, requestId },
+        detail: { pack_hash: packHash },
+      }),
+    nextDecision: decisions.nextDecision,
+    record: (decision, asker) => {
+      counters.decided(decision);
+      decisions.record(decision, asker);
+    },
+    deadlineMs: config.gateDeadlineMs,
+    publicUrl: publicUrlOf(config),
+    healthRequiresKey: config.healthRequiresKey,
+    openApiText: () => description,
+    jwks: jwksOf([config.documentSigner.jwk, ...config.retiredKeys]),
+  });
+}
+
+function publicUrlOf({ publicUrl, host, port, tlsCertFile }: GateConfig): string {
+  const made = `${tlsCertFile === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return (publicUrl ?? made).replace(/\/+$/, '');
+}
+
+function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
+  const { config, now } = basics;
+  const { sql, macs, keys, audit, eligibility } = parts;
+  const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
+  const wholeMs = () => Math.floor(now());
+  const access = {
+    tokens: config.adminTokenHashes,
+    addresses: addressLimiter({ limits: parts.shared.limits, listener: 'gate-admin', now }),
+  };
+  type Audited = { readonly caller: { readonly actor: string }; readonly requestId: string };
+  const actorOf = ({ caller, requestId }: Audited) => ({ actor: caller.actor, requestId });
+  return administration(base, access, {
+    ...eligibility,
+    now: wholeMs,
+    cursors: cursorCodec({ hasher: config.serverSecrets.derive('gate cursors'), now: wholeMs }),
+    inSql: (work) => sql.transaction(work),
+    auditChange: (context, { detail = {}, ...change }, transaction) =>
+      audit.record(transaction, { ...change, detail: { ...detail }, ...actorOf(context) }),
+    inAuditedTransaction: (context, { action, subjectRef, environment, reason }, work) =>
+      sql.transaction(async (transaction) => {
+        const result = await work(caseTransaction(transaction, macs.eligibility));
+        const change = { action, resource: 'subject', resourceId: subjectRef, detail: { environment, reason } };
+        await audit.record(transaction, { ...change, ...actorOf(context) });
+        return result;
+      }),
+    keys,
+    mintKey: (transaction, order) => mintSignedKey(keys, macs.keys, { sql: transaction, order }),
+    revokeKey: (transaction, environment, id) =>
+      revokeSignedKey(keys, macs.keys, { sql: transaction, environment, id }),
+    environmentOfKey: (id) => environmentOfKey(sql, id),
+    venues: venuesStore(prisma),
+    insertVenue: (transaction, venue) => insertVenue(transaction, venue, macs.venues),
+    lockVenue: (transaction, id) => lockVenue(transaction, id, macs.venues),
+    saveVenue: (transaction, venue) => saveVenue(transaction, venue, macs.venues),
+    policies: policiesStore(prisma),
+    insertPolicy,
+    lockPolicy,
+    savePolicy,
+    readEligibility: (environment, subjectRef) => readEligibility(sql, macs.eligibility, { environment, subjectRef }),
+    readHistory: (id, page) => readHistory(sql, id, page),
+    decisions: decisionsStore(prisma),
+    listAudit: (page) => audit.list(sql, page),
+  });
+}
+
+/** Ready: the database answers, to the gate as well, and nothing is wrong with the ledger. Ends within a second. */
+async function readiness({ sql, gateSql, ledger, shared }: Parts) {
+  const [isUp, gateIsUp] = await Promise.all([answers(sql.ping(500)), answers(gateSql.ping(500))]);
+  if (!isUp || !gateIsUp) return { ok: false, body: { status: 'not ready', problem: 'the database does not answer' } };
+  const { ok, problem } = await ledger.health();
+  return { ok, body: ok ? { status: 'ready', limits: shared.limits.state } : { status: 'not ready', problem } };
+}
+
+function startTimer(done: () => void, ms: number): () => void {
+  const timer = setTimeout(done, ms);
+  return () => clearTimeout(timer);
+}

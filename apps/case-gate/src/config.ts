@@ -1,0 +1,172 @@
+import { documentSigner, type DocumentSigner, type PublicJwk } from '@sealgate/envelope';
+import { parseChannel } from '@sealgate/ledger-port';
+import {
+  booleanField,
+  customField,
+  integerField,
+  ledgerFaults,
+  ledgerFields,
+  listenerFaults,
+  listenerFields,
+  loadConfig,
+  storeFields,
+  textField,
+  urlField,
+  type Config,
+  type Environment,
+} from '@sealgate/service-host';
+
+const rate = { min: 1, max: 1_000_000 } as const;
+
+const limitFields = {
+  ratePerSecond: integerField({
+    ...rate,
+    name: 'RATE_PER_SECOND',
+    description: 'Requests each second of a key.',
+    default: 20,
+  }),
+  rateBurst: integerField({ ...rate, name: 'RATE_BURST', description: 'Requests at once, likewise.', default: 100 }),
+  gateRatePerSecond: integerField({
+    ...rate,
+    name: 'GATE_RATE_PER_SECOND',
+    description: 'Requests to the gate each second of a key.',
+    default: 100,
+  }),
+  gateRateBurst: integerField({
+    ...rate,
+    name: 'GATE_RATE_BURST',
+    description: 'Requests to the gate at once, likewise.',
+    default: 200,
+  }),
+};
+
+const signingFields = {
+  documentSigner: customField<DocumentSigner>({
+    name: 'DOCUMENT_SIGNING_KEY',
+    description: 'The Ed25519 key that signs assessor packs.',
+    form: 'PKCS #8 PEM; line feeds may be written as `\\n`',
+    isSecret: true,
+    parse: (text) => documentSigner(text.replaceAll('\\n', '\n')),
+  }),
+  retiredKeys: customField<readonly PublicJwk[]>({
+    name: 'DOCUMENT_RETIRED_KEYS',
+    description: 'Public keys that signed packs before; they stay listed in `/.well-known/jwks.json`.',
+    form: 'a JWK set as JSON',
+    fallback: { value: [], shown: 'none' },
+    parse: parseKeys,
+  }),
+};
+
+/** Every variable of the surface. The table in the README is made from this. */
+export const fields = {
+  ...listenerFields,
+  ...storeFields,
+  ...ledgerFields,
+  ledgerNetwork: textField({
+    name: 'LEDGER_NETWORK',
+    description: 'The network that LEDGER_CHANNEL has to belong to.',
+    default: undefined,
+  }),
+  ledgerChannel: customField({
+    name: 'LEDGER_CHANNEL',
+    description: 'Where seals and eligibility records go.',
+    form: '`<networkId>.<name>`',
+    fallback: { value: 'gate.seals', shown: '`gate.seals`' },
+    parse: (text) => {
+      if (parseChannel(text) === undefined) throw new Error('must be <networkId>.<name>');
+      return text;
+    },
+  }),
+  ...signingFields,
+  ...limitFields,
+  gateDeadlineMs: integerField({
+    name: 'GATE_DEADLINE_MS',
+    description: 'The budget of the gate, from the last byte of a request to the first of its answer.',
+    min: 50,
+    max: 5000,
+    default: 250,
+  }),
+  caseTtlDays: integerField({
+    name: 'CASE_TTL_DAYS',
+    description: 'How long a case may stay undecided.',
+    min: 1,
+    max: 3650,
+    default: 90,
+  }),
+  decisionRetentionDays: integerField({
+    name: 'DECISION_RETENTION_DAYS',
+    description: 'How long answers of the gate are kept.',
+    min: 1,
+    max: 3650,
+    default: 365,
+  }),
+  healthRequiresKey: booleanField({
+    name: 'HEALTH_REQUIRES_KEY',
+    description: 'Whether `/v1/health` asks for a key.',
+    default: false,
+  }),
+  publicUrl: urlField({
+    name: 'PUBLIC_URL',
+    description: 'How others reach the public listener, for AuthZEN metadata; else it is made of HOST and PORT.',
+    protocols: ['http:', 'https:'],
+    isSecret: false,
+    default: undefined,
+  }),
+};
+
+export type GateConfig = Config<typeof fields>;
+
+/** @throws ConfigError naming every fault at once. */
+export function readConfig(env: Environment): GateConfig {
+  return loadConfig(fields, env, {
+    check: (config) => [...listenerFaults(config), ...ledgerFaults(config), ...gateFaults(config)],
+  });
+}
+
+function gateFaults({
+  ledgerDriver,
+  ledgerIntegrator,
+  checkpointDir,
+  ledgerNetwork,
+  ledgerChannel,
+}: GateConfig): string[] {
+  const faults: [boolean, string][] = [
+    [ledgerDriver === 'fabric', 'LEDGER_DRIVER: packs need proofs, which the embedded ledger alone has'],
+    [ledgerIntegrator && checkpointDir === undefined, 'CHECKPOINT_DIR: is required where LEDGER_INTEGRATOR is true'],
+    [
+      ledgerNetwork !== undefined && parseChannel(ledgerChannel)?.networkId !== ledgerNetwork,
+      'LEDGER_CHANNEL: is of another network than LEDGER_NETWORK',
+    ],
+  ];
+  return faults.flatMap(([isFault, text]) => (isFault ? [text] : []));
+}
+
+/** The set as RFC 8037 writes it; what is no Ed25519 key would be a promise that nobody can check. */
+function parseKeys(text: string): readonly PublicJwk[] {
+  const { keys } = JSON.parse(text) as { keys?: unknown };
+  if (!Array.isArray(keys)) throw new Error('must have keys');
+  return keys.map((key: Partial<PublicJwk>) => {
+    const { kty, crv, x, kid } = key;
+    if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string' || typeof kid !== 'string') {
+      throw new Error('must hold Ed25519 keys, each with its kid');
+    }
+    return { kty, crv, x, kid, alg: 'EdDSA', use: 'sig' };
+  });
+}
+
+const postgres = { protocols: ['postgres:', 'postgresql:'], isSecret: true } as const;
+
+/** The variables of the migration job. */
+export const migrationFields = {
+  migrationDatabaseUrl: urlField({
+    ...postgres,
+    name: 'MIGRATION_DATABASE_URL',
+    description: 'PostgreSQL under a role that may change tables.',
+  }),
+  databaseUrl: urlField({
+    ...postgres,
+    name: 'DATABASE_URL',
+    description: 'What the service itself will use; its role is given the rights it needs, and no others.',
+    default: undefined,
+  }),
+};

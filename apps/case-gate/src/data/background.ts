@@ -1,0 +1,144 @@
+import type { LedgerAppender } from '@sealgate/ledger-port';
+import type { Log } from '@sealgate/observability';
+import type { Sql } from '@sealgate/storage';
+import { proveSeal, type PackPorts } from '../domain/assessor-pack.ts';
+import { expire, hasEnded } from '../domain/case-lifetime.ts';
+import type { InTransaction, OutboxRecord } from '../domain/case-transaction.ts';
+import { completeSeal, ledgerUnit, SEAL_RECORD_TYPE, type SealPorts } from '../domain/seal-case.ts';
+
+/** Runs `work` again and again, one after the other, until stopped. A failure is logged, and tried again at the next turn. */
+export function repeat(
+  name: string,
+  work: () => Promise<unknown>,
+  { everyMs, log }: { everyMs: number; log: Log },
+): { readonly stop: () => Promise<void>; readonly runSoon: () => void } {
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> = Promise.resolve();
+  let isStopped = false;
+  const schedule = (ms: number): void => {
+    clearTimeout(timer);
+    if (!isStopped) timer = setTimeout(run, ms);
+  };
+  const run = (): void => {
+    running = running
+      .then(work)
+      .catch((error: unknown) => log.warn(`${name}_failed`, { reason: String(error) }))
+      .then(() => schedule(everyMs));
+  };
+  schedule(everyMs);
+  return {
+    runSoon: () => schedule(0),
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}
+
+const RECORDS_AT_ONCE = 50;
+/** How long one process has a record to itself; then it is somebody's again. */
+const LEASE_MS = 5000;
+
+export interface OutboxPorts extends Pick<SealPorts, 'recordIds' | 'onCorrupt' | 'onConflict' | 'target'> {
+  readonly sql: Sql;
+  readonly ledger: Pick<LedgerAppender, 'append'>;
+  readonly inTransaction: InTransaction;
+  readonly now: () => number;
+}
+
+/**
+ * Sends what is due to the ledger, and does what follows. The same record sent twice is one record, so a process that
+ * dies between two steps leaves nothing behind that the next one does not finish. Returns how many were sent.
+ */
+export async function drainOutbox(ports: OutboxPorts): Promise<number> {
+  const due = await takeDue(ports);
+  const outcomes = await Promise.allSettled(due.map((record) => sendRecord(ports, record)));
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return due.length;
+}
+
+async function takeDue({ sql, now }: OutboxPorts): Promise<OutboxRecord[]> {
+  return sql.query<OutboxRecord>({
+    text: `UPDATE gate.outbox o SET attempts = attempts + 1, next_attempt_at = $1::timestamptz + make_interval(secs => $2)
+            WHERE outbox_id IN (SELECT outbox_id FROM gate.outbox WHERE next_attempt_at <= $1
+                                 ORDER BY outbox_id LIMIT $3 FOR UPDATE SKIP LOCKED)
+           RETURNING record_id AS "recordId", record_type AS "recordType", data, next_attempt_at AS "nextAttemptAt"`,
+    values: [new Date(now()), LEASE_MS / 1000, RECORDS_AT_ONCE],
+  });
+}
+
+async function sendRecord(ports: OutboxPorts, record: OutboxRecord): Promise<void> {
+  const result = await ports.ledger.append(ledgerUnit(ports.target, record));
+  const outcome = result.outcome === 'conflict' || result.outcome === 'reused' ? 'conflict' : 'written';
+  const { recordId } = record;
+  await ports.inTransaction(async (tx) => {
+    if (record.recordType === SEAL_RECORD_TYPE) {
+      await completeSeal(tx, ports, { recordId, outcome, actor: 'system' });
+      return;
+    }
+    if (outcome === 'conflict') ports.onConflict(recordId);
+    await tx.removeFromOutbox(recordId);
+  });
+}
+
+const CASES_AT_ONCE = 100;
+
+/** Ends the cases whose time is over. Returns how many. */
+export async function expireCases(ports: {
+  sql: Sql;
+  inTransaction: InTransaction;
+  now: () => number;
+}): Promise<number> {
+  const due = await ports.sql.query<{ case_id: string; environment: string }>({
+    text: `SELECT case_id, environment FROM gate.cases
+            WHERE status IN ('received', 'in_review') AND expires_at <= $1 ORDER BY expires_at LIMIT $2`,
+    values: [new Date(ports.now()), CASES_AT_ONCE],
+  });
+  for (const { case_id: caseId, environment } of due) {
+    await ports.inTransaction(async (tx) => {
+      const record = await tx.lockCase(environment, caseId);
+      if (record !== undefined && hasEnded(record, ports.now())) await expire(tx, record, ports.now());
+    });
+  }
+  return due.length;
+}
+
+const PROOFS_AT_ONCE = 20;
+
+/** Keeps the proof of each seal as soon as a checkpoint covers it. */
+export async function keepProofs(sql: Sql, ports: Pick<PackPorts, 'ledger' | 'channel' | 'keepProof'>): Promise<void> {
+  const rows = await sql.query<{ ledger_record_id: string }>({
+    text: `SELECT ledger_record_id FROM gate.seals WHERE status = 'sealed' AND proof IS NULL ORDER BY sealed_at LIMIT $1`,
+    values: [PROOFS_AT_ONCE],
+  });
+  for (const { ledger_record_id: recordId } of rows) await proveSeal(ports, recordId);
+}
+
+const DAY_MS = 86_400_000;
+const ROWS_AT_ONCE = 5000;
+const CLAIM_DAYS = 30;
+
+/** Forgets claims after 30 days, and logged decisions after as long as is configured. */
+export async function forgetOld(
+  sql: Sql,
+  { nowMs, decisionDays }: { nowMs: number; decisionDays: number },
+): Promise<void> {
+  const before = (days: number) => new Date(nowMs - days * DAY_MS);
+  await removeWhere(sql, { table: 'gate.claims', column: 'created_at', before: before(CLAIM_DAYS) });
+  await removeWhere(sql, { table: 'gate.gate_decisions', column: 'evaluated_at', before: before(decisionDays) });
+}
+
+async function removeWhere(
+  sql: Sql,
+  { table, column, before }: { table: string; column: string; before: Date },
+): Promise<void> {
+  for (;;) {
+    const gone = await sql.query({
+      text: `DELETE FROM ${table} WHERE ctid IN (SELECT ctid FROM ${table} WHERE ${column} < $1 LIMIT $2) RETURNING 1`,
+      values: [before, ROWS_AT_ONCE],
+    });
+    if (gone.length < ROWS_AT_ONCE) return;
+  }
+}

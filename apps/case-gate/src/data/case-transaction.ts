@@ -1,0 +1,192 @@
+import { AppError } from '@sealgate/errors';
+import { canonical } from '@sealgate/json';
+import type { KeyedHasher } from '@sealgate/auth';
+import type { Database, Sql } from '@sealgate/storage';
+import type { Decision, Policy, Seal } from '../domain/case-record.ts';
+import type { CaseTransaction, InTransaction, StoredClaim } from '../domain/case-transaction.ts';
+import { chainEvent } from '../domain/timeline.ts';
+import {
+  ATTACHMENT_COLUMNS,
+  attachmentOf,
+  CASE_COLUMNS,
+  caseOf,
+  DECISION_COLUMNS,
+  insertAttachmentsStatement,
+  insertCaseStatement,
+  insertDecisionStatement,
+  saveCaseStatement,
+  SEAL_COLUMNS,
+  type AttachmentRow,
+  type CaseRow,
+} from './case-rows.ts';
+import { lockEligibility, saveEligibility } from './eligibility-store.ts';
+
+/** How long a caller waits for the same claim elsewhere. */
+const CLAIM_WAIT_MS = 250;
+const TRANSACTION_WITHIN_MS = 2000;
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/** Transactions over cases and subjects in PostgreSQL. */
+export function caseTransactions(sql: Database, macs: KeyedHasher): InTransaction {
+  return (work) =>
+    sql.transaction((transaction) => work(caseTransaction(transaction, macs)), { deadlineMs: TRANSACTION_WITHIN_MS });
+}
+
+/** What `work` is given: statements of one transaction. */
+export function caseTransaction(sql: Sql, macs: KeyedHasher): CaseTransaction {
+  return {
+    ...caseStatements(sql),
+    ...decisionStatements(sql),
+    ...sealStatements(sql),
+    ...claimStatements(sql),
+    lockEligibility: (environment, subjectRef) => lockEligibility(sql, macs, { environment, subjectRef }),
+    saveEligibility: (record, by) => saveEligibility(sql, macs, { record, ...by }),
+  };
+}
+
+type Part<Name extends keyof CaseTransaction> = Pick<CaseTransaction, Name>;
+
+function caseStatements(
+  sql: Sql,
+): Part<'lockCase' | 'insertCase' | 'saveCase' | 'addEvent' | 'attachments' | 'attachmentsWith' | 'insertAttachments'> {
+  return {
+    async lockCase(environment, caseId) {
+      const text = `SELECT ${CASE_COLUMNS} FROM gate.cases c WHERE c.case_id = $1 AND c.environment = $2 FOR UPDATE`;
+      const [row] = await sql.query<CaseRow>({ name: 'gate lock case', text, values: [caseId, environment] });
+      return row === undefined ? undefined : caseOf(row);
+    },
+    async insertCase(record) {
+      await sql.query(insertCaseStatement(record));
+    },
+    async saveCase(record) {
+      await sql.query(saveCaseStatement(record));
+    },
+    async addEvent(caseId, event) {
+      const [last] = await sql.query<{ seq: number; hash: string }>({
+        name: 'gate last event',
+        text: 'SELECT seq, hash FROM gate.timeline WHERE case_id = $1 ORDER BY seq DESC LIMIT 1',
+        values: [caseId],
+      });
+      const { seq, at, actor, data, prev_hash: previous, hash, event: name } = chainEvent(last, event);
+      await sql.query({
+        name: 'gate add event',
+        text: `INSERT INTO gate.timeline (case_id, seq, at, event, actor, data, prev_hash, hash)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+        values: [caseId, seq, new Date(at), name, actor, canonical(data), previous, hash],
+      });
+    },
+    async attachments(caseId) {
+      const text = `SELECT ${ATTACHMENT_COLUMNS} FROM gate.attachments WHERE case_id = $1 ORDER BY position`;
+      return (await sql.query<AttachmentRow>({ name: 'gate attachments', text, values: [caseId] })).map(attachmentOf);
+    },
+    async attachmentsWith(caseId, refs) {
+      const text = `SELECT ${ATTACHMENT_COLUMNS} FROM gate.attachments WHERE case_id = $1 AND ref = ANY ($2)`;
+      const rows = await sql.query<AttachmentRow>({ name: 'gate attachments by ref', text, values: [caseId, refs] });
+      return rows.map(attachmentOf);
+    },
+    async insertAttachments(caseId, attachments, at) {
+      await sql.query(insertAttachmentsStatement(caseId, attachments, at));
+    },
+  };
+}
+
+function decisionStatements(sql: Sql): Part<'unknownVenues' | 'findPolicy' | 'decisions' | 'insertDecision'> {
+  return {
+    async unknownVenues(environment, venueIds) {
+      const text = `SELECT n.venue_id FROM unnest($2::text[]) n (venue_id)
+        WHERE NOT EXISTS (SELECT FROM gate.venues v WHERE v.environment = $1 AND v.venue_id = n.venue_id)`;
+      const rows = await sql.query<{ venue_id: string }>({ text, values: [environment, venueIds] });
+      return rows.map((row) => row.venue_id);
+    },
+    async findPolicy(environment, policyVersion) {
+      // Held, so that a version that is being retired is decided under before that or not at all.
+      const text = `SELECT policy_version AS "policyVersion", status, rules FROM gate.policies
+        WHERE environment = $1 AND policy_version = $2 FOR SHARE`;
+      const [row] = await sql.query<Policy>({ text, values: [environment, policyVersion] });
+      return row;
+    },
+    decisions(caseId) {
+      const text = `SELECT ${DECISION_COLUMNS} FROM gate.decisions WHERE case_id = $1 ORDER BY decided_at, decision_id`;
+      return sql.query<Decision>({ text, values: [caseId] });
+    },
+    async insertDecision(decision) {
+      await sql.query(insertDecisionStatement(decision));
+    },
+  };
+}
+
+function sealStatements(
+  sql: Sql,
+): Part<'findSeal' | 'findSealByRecord' | 'insertSeal' | 'endSeal' | 'addToOutbox' | 'removeFromOutbox'> {
+  return {
+    async findSeal(caseId, policyVersion) {
+      const text = `SELECT ${SEAL_COLUMNS} FROM gate.seals s WHERE s.case_id = $1 AND s.policy_version = $2`;
+      const [row] = await sql.query<Seal>({ text, values: [caseId, policyVersion] });
+      return row;
+    },
+    async findSealByRecord(recordId) {
+      const text = `SELECT ${SEAL_COLUMNS}, c.environment FROM gate.seals s JOIN gate.cases c USING (case_id)
+        WHERE s.ledger_record_id = $1`;
+      const [row] = await sql.query<Seal & { environment: string }>({ text, values: [recordId] });
+      if (row === undefined) return undefined;
+      const { environment, ...seal } = row;
+      return { seal, environment };
+    },
+    async insertSeal(seal, at) {
+      await sql.query({
+        text: `INSERT INTO gate.seals (case_id, policy_version, decision_id, ledger_record_id, document, seal_hash,
+                 seal_version, status, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+        values: [
+          ...[seal.caseId, seal.policyVersion, seal.decisionId, seal.ledgerRecordId, seal.document, seal.sealHash],
+          ...[seal.sealVersion, seal.status, at],
+        ],
+      });
+    },
+    async endSeal({ caseId, policyVersion }, status, at) {
+      const text = `UPDATE gate.seals SET status = $3, sealed_at = CASE WHEN $3 = 'sealed' THEN $4::timestamptz END
+        WHERE case_id = $1 AND policy_version = $2 AND status = 'pending' RETURNING 1`;
+      return (await sql.query({ text, values: [caseId, policyVersion, status, at] })).length > 0;
+    },
+    async addToOutbox({ recordId, recordType, data, nextAttemptAt }) {
+      await sql.query({
+        text: 'INSERT INTO gate.outbox (record_id, record_type, data, next_attempt_at) VALUES ($1, $2, $3, $4)',
+        values: [recordId, recordType, data, nextAttemptAt],
+      });
+    },
+    async removeFromOutbox(recordId) {
+      await sql.query({ text: 'DELETE FROM gate.outbox WHERE record_id = $1', values: [recordId] });
+    },
+  };
+}
+
+function claimStatements(sql: Sql): Part<'lockClaim' | 'insertClaim'> {
+  return {
+    async lockClaim(claim) {
+      await lockFor(sql, claim);
+      const text = 'SELECT fingerprint, body FROM gate.claims WHERE claim = $1';
+      const [row] = await sql.query<StoredClaim>({ name: 'gate claim', text, values: [claim] });
+      return row;
+    },
+    async insertClaim(claim, { fingerprint, body }, at) {
+      await sql.query({
+        text: 'INSERT INTO gate.claims (claim, fingerprint, body, created_at) VALUES ($1, $2, $3, $4)',
+        values: [claim, fingerprint, body, at],
+      });
+    },
+  };
+}
+
+/** A lock of the transaction, so that it is let go with it; the first 64 bits of a SHA-256 name it. */
+async function lockFor(sql: Sql, claim: Buffer): Promise<void> {
+  await sql.query({ text: `SET LOCAL lock_timeout = ${CLAIM_WAIT_MS}` });
+  try {
+    await sql.query({ text: 'SELECT pg_advisory_xact_lock($1)', values: [claim.readBigInt64BE(0).toString()] });
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;
+    throw new AppError('IDEMPOTENCY_IN_PROGRESS', 'The first request with this key is still running.', {
+      retryAfterSeconds: 1,
+      cause: error,
+    });
+  }
+  await sql.query({ text: 'SET LOCAL lock_timeout = 0' });
+}

@@ -1,0 +1,122 @@
+import type { KeyedHasher } from '@sealgate/auth';
+import type { Sql } from '@sealgate/storage';
+import type { StoredEligibility } from '../domain/case-transaction.ts';
+import { recordOf, rowOf, type EligibilityRecord, type EligibilityRow } from '../domain/eligibility-record.ts';
+
+interface StoredRow {
+  environment: string;
+  subject_ref: string;
+  record_version: number | null;
+  status: string | null;
+  document: string | null;
+  changed_at: Date | null;
+  mac: string | null;
+  newest_version: number | null;
+}
+
+const SELECT = `SELECT s.environment, s.subject_ref, e.record_version, e.status, e.document, e.changed_at, e.mac,
+    (SELECT max(h.record_version) FROM gate.eligibility_history h
+      WHERE h.environment = s.environment AND h.subject_ref = s.subject_ref) AS newest_version
+  FROM (SELECT $1::text AS environment, $2::text AS subject_ref) s
+  LEFT JOIN gate.eligibility e ON e.environment = s.environment AND e.subject_ref = s.subject_ref`;
+
+export interface SubjectId {
+  readonly environment: string;
+  readonly subjectRef: string;
+}
+
+/** Reads without holding anything. */
+export async function readEligibility(sql: Sql, macs: KeyedHasher, id: SubjectId): Promise<StoredEligibility> {
+  const values = [id.environment, id.subjectRef];
+  const [row] = await sql.query<StoredRow>({ name: 'gate eligibility', text: SELECT, values });
+  return row === undefined ? { kind: 'none' } : storedOf(row, macs);
+}
+
+/** The same, held until the transaction ends: a lock by name, because there may be no row yet. */
+export async function lockEligibility(sql: Sql, macs: KeyedHasher, id: SubjectId): Promise<StoredEligibility> {
+  await sql.query({
+    text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))',
+    values: [`gate.eligibility ${id.environment} ${id.subjectRef}`],
+  });
+  return readEligibility(sql, macs, id);
+}
+
+/** What a row, or the lack of one, says. One that is older than the newest version there was is not believed. */
+export function storedOf(row: StoredRow, macs: KeyedHasher): StoredEligibility {
+  const newest = row.newest_version ?? 0;
+  const complete = completeRow(row);
+  if (complete === undefined) return newest === 0 ? { kind: 'none' } : { kind: 'corrupt', newestVersion: newest };
+  const record = recordOf(complete, macs);
+  if (record !== undefined && record.record_version === newest) return { kind: 'record', record };
+  return { kind: 'corrupt', newestVersion: Math.max(newest, complete.record_version) };
+}
+
+/** Undefined where there is no row. */
+export function completeRow(row: StoredRow): EligibilityRow | undefined {
+  const { record_version: version, status, document, changed_at: changedAt, mac } = row;
+  if (version === null || status === null || document === null || changedAt === null || mac === null) return undefined;
+  const { environment, subject_ref: subjectRef } = row;
+  return {
+    environment,
+    subject_ref: subjectRef,
+    record_version: version,
+    status,
+    document,
+    changed_at: changedAt,
+    mac,
+  };
+}
+
+export async function saveEligibility(
+  sql: Sql,
+  macs: KeyedHasher,
+  { record, event, actor }: { record: EligibilityRecord; event: string; actor: string },
+): Promise<void> {
+  const row = rowOf(record, macs);
+  const values = [
+    row.environment,
+    row.subject_ref,
+    row.record_version,
+    row.status,
+    row.document,
+    row.changed_at,
+    row.mac,
+  ];
+  await sql.query({
+    name: 'gate save eligibility',
+    text: `INSERT INTO gate.eligibility AS e (environment, subject_ref, record_version, status, document, changed_at, mac)
+           VALUES ($1, $2, $3, $4, $5, $6, $7)
+           ON CONFLICT (environment, subject_ref) DO UPDATE SET record_version = EXCLUDED.record_version,
+             status = EXCLUDED.status, document = EXCLUDED.document, changed_at = EXCLUDED.changed_at, mac = EXCLUDED.mac`,
+    values,
+  });
+  await sql.query({
+    name: 'gate save eligibility history',
+    text: `INSERT INTO gate.eligibility_history (environment, subject_ref, record_version, event, actor, document, changed_at)
+           VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    values: [row.environment, row.subject_ref, row.record_version, event, actor, row.document, row.changed_at],
+  });
+}
+
+interface VersionRow {
+  readonly recordVersion: number;
+  readonly event: string;
+  readonly actor: string;
+  readonly changedAt: Date;
+  readonly document: string;
+}
+
+/** Every version of a record, newest first, below `before`. */
+export async function readHistory(
+  sql: Sql,
+  { environment, subjectRef }: SubjectId,
+  { limit, before }: { limit: number; before: number | undefined },
+): Promise<VersionRow[]> {
+  return sql.query<VersionRow>({
+    text: `SELECT record_version AS "recordVersion", event, actor, changed_at AS "changedAt", document
+             FROM gate.eligibility_history
+            WHERE environment = $1 AND subject_ref = $2 AND ($4::integer IS NULL OR record_version < $4)
+            ORDER BY record_version DESC LIMIT $3`,
+    values: [environment, subjectRef, limit, before ?? null],
+  });
+}

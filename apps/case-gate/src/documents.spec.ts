@@ -1,0 +1,68 @@
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { documentSigner, generateDocumentKey } from '@sealgate/envelope';
+import { checkOpenApiFile } from '@sealgate/http';
+import { checkConfigTable } from '@sealgate/service-host';
+import { fields, migrationFields, readConfig } from './config.ts';
+import { adminDescription, publicDescription } from './openapi.ts';
+
+const folder = join(import.meta.dirname, '..');
+// `UPDATE_DOCUMENTS=1 npx jest documents` writes what has changed.
+const write = process.env['UPDATE_DOCUMENTS'] === '1';
+
+describe('the documents of the case gate say what the code does', () => {
+  it('openapi.json', () => checkOpenApiFile(join(folder, 'openapi.json'), publicDescription(), { write }));
+  it('admin-openapi.json', () => checkOpenApiFile(join(folder, 'admin-openapi.json'), adminDescription(), { write }));
+  it('the table of variables in the README', () => {
+    const { migrationDatabaseUrl } = migrationFields;
+    checkConfigTable(join(folder, 'README.md'), { ...fields, migrationDatabaseUrl }, { write });
+  });
+});
+
+describe('the configuration', () => {
+  const pem = generateDocumentKey();
+  const env = {
+    DATABASE_URL: 'postgres://u:p@127.0.0.1/x',
+    SERVER_SECRETS: `s1:${'x'.repeat(32)}`,
+    LEDGER_ORIGIN: 'ledger.example',
+    DOCUMENT_SIGNING_KEY: pem,
+  };
+
+  it('needs a database, secrets, an origin and a signing key, and has a default for the rest', () => {
+    expect(readConfig(env)).toMatchObject({
+      port: 8080,
+      ratePerSecond: 20,
+      rateBurst: 100,
+      gateRatePerSecond: 100,
+      gateRateBurst: 200,
+      gateDeadlineMs: 250,
+      caseTtlDays: 90,
+      ledgerChannel: 'gate.seals',
+    });
+  });
+
+  it('takes the key with its line feeds written out, and retired keys as a set', () => {
+    const { jwk } = documentSigner(generateDocumentKey());
+    const config = readConfig({
+      ...env,
+      DOCUMENT_SIGNING_KEY: pem.replaceAll('\n', '\\n'),
+      DOCUMENT_RETIRED_KEYS: JSON.stringify({ keys: [jwk] }),
+    });
+    expect(config.documentSigner.kid).toBe(documentSigner(pem).kid);
+    expect(config.retiredKeys).toEqual([jwk]);
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['LEDGER_CHANNEL', { LEDGER_CHANNEL: 'main' }],
+    ['LEDGER_CHANNEL', { LEDGER_CHANNEL: 'demo.main', LEDGER_NETWORK: 'other' }],
+    ['LEDGER_DRIVER', { LEDGER_DRIVER: 'fabric' }],
+    ['CHECKPOINT_DIR', { LEDGER_INTEGRATOR: 'true', LEDGER_SIGNING_KEY: 'PRIVATE+KEY+x' }],
+    ['GATE_DEADLINE_MS', { GATE_DEADLINE_MS: '5' }],
+    ['DOCUMENT_SIGNING_KEY', { DOCUMENT_SIGNING_KEY: 'secret-of-mine' }],
+    ['DOCUMENT_RETIRED_KEYS', { DOCUMENT_RETIRED_KEYS: '{"keys":[{"kty":"RSA"}]}' }],
+    ['GATE_DEADLINE', { GATE_DEADLINE: 'typo' }],
+  ])('refuses a wrong %s by name, and never shows a secret', (name, more) => {
+    expect(() => readConfig({ ...env, ...more })).toThrow(name);
+    expect(() => readConfig({ ...env, ...more })).not.toThrow(/secret-of-mine/);
+  });
+});

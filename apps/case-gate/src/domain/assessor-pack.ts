@@ -1,0 +1,124 @@
+import type { DocumentSigner } from '@sealgate/envelope';
+import { AppError } from '@sealgate/errors';
+import { canonical, sha256, type JsonValue } from '@sealgate/json';
+import type { LedgerReader } from '@sealgate/ledger-port';
+import type { Attachment, CaseRecord, Decision, Seal, TimelineEvent } from './case-record.ts';
+import { noCase } from './case-lifetime.ts';
+
+/** Everything about one case, as it was at one moment. */
+export interface CaseFile {
+  readonly record: CaseRecord;
+  readonly timeline: readonly TimelineEvent[];
+  readonly decisions: readonly Decision[];
+  readonly attachments: readonly Attachment[];
+  /** Those that were sealed, in the order of their sealing. */
+  readonly seals: readonly Seal[];
+}
+
+export interface PackPorts {
+  /** Reads all of it in one snapshot; undefined in another environment too. */
+  readonly readCaseFile: (environment: string, caseId: string) => Promise<CaseFile | undefined>;
+  readonly ledger: Pick<LedgerReader, 'prove'>;
+  /** The channel that seals go to. */
+  readonly channel: string;
+  /** Keeps the first proof of a seal; gives the one that is kept. */
+  readonly keepProof: (ledgerRecordId: string, proof: string) => Promise<string>;
+  readonly signer: DocumentSigner;
+  readonly now: () => number;
+}
+
+export const CANONICALIZATION = 'RFC8785';
+
+/** What is hashed and signed: the pack without when it was generated, its hash and its signature. */
+export type SignedMembers = {
+  readonly case_id: string;
+  readonly subject_ref: string;
+  readonly status: string;
+  readonly timeline: JsonValue;
+  readonly decisions: JsonValue;
+  readonly attachments: JsonValue;
+  readonly seals: JsonValue;
+  readonly canonicalization: string;
+};
+
+export type AssessorPack = SignedMembers & {
+  readonly generated_at: string;
+  readonly pack_hash: string;
+  readonly signature: string;
+};
+
+/**
+ * The pack of a case. But for the time of its making it is the same bytes for as long as nothing happens to the case:
+ * each proof is the one that was kept first.
+ * @throws AppError NOT_FOUND, CASE_NOT_SEALED, LEDGER_UNAVAILABLE while no checkpoint covers a seal.
+ */
+export async function assemblePack(
+  ports: PackPorts,
+  { environment, caseId, isDraft }: { environment: string; caseId: string; isDraft: boolean },
+): Promise<AssessorPack> {
+  const file = await ports.readCaseFile(environment, caseId);
+  if (file === undefined) throw noCase();
+  if (!isDraft && file.seals.length === 0) {
+    throw new AppError('CASE_NOT_SEALED', 'The case has not been sealed; ?draft=true shows what there is.');
+  }
+  const seals: JsonValue[] = [];
+  for (const seal of isDraft ? [] : file.seals) seals.push(await sealEntry(ports, seal));
+  const { record } = file;
+  const signed: SignedMembers = {
+    case_id: record.caseId,
+    subject_ref: record.subjectRef,
+    status: record.status,
+    timeline: file.timeline.map((event) => ({ ...event })),
+    decisions: file.decisions.map(decisionEntry),
+    attachments: file.attachments.map(({ attachmentId, sha256: hash }) => ({
+      attachment_id: attachmentId,
+      sha256: hash,
+    })),
+    seals,
+    canonicalization: CANONICALIZATION,
+  };
+  const bytes = Buffer.from(canonical(signed));
+  return {
+    ...signed,
+    generated_at: new Date(ports.now()).toISOString(),
+    pack_hash: sha256(bytes).toString('hex'),
+    signature: ports.signer.sign(bytes),
+  };
+}
+
+function decisionEntry(decision: Decision): JsonValue {
+  return {
+    decision_id: decision.decisionId,
+    policy_version: decision.policyVersion,
+    decision: decision.decision,
+    reason_codes: [...decision.reasonCodes],
+    valid_until: decision.validUntil?.toISOString() ?? null,
+    decided_at: decision.decidedAt.toISOString(),
+    decided_by: decision.decidedBy,
+  };
+}
+
+async function sealEntry(ports: PackPorts, seal: Seal): Promise<JsonValue> {
+  const proof = seal.proof ?? (await proveSeal(ports, seal.ledgerRecordId));
+  return {
+    document: JSON.parse(seal.document) as JsonValue,
+    seal_hash: seal.sealHash,
+    ledger_record_id: seal.ledgerRecordId,
+    proof: JSON.parse(proof) as JsonValue,
+  };
+}
+
+/**
+ * Proves a seal and keeps the proof: `{receipt, proof}`, as a verifier takes it.
+ * @throws AppError LEDGER_UNAVAILABLE while no checkpoint covers it.
+ */
+export async function proveSeal(
+  { ledger, channel, keepProof }: Pick<PackPorts, 'ledger' | 'channel' | 'keepProof'>,
+  ledgerRecordId: string,
+): Promise<string> {
+  const proof = await ledger.prove(channel, ledgerRecordId).catch((cause: unknown) => {
+    throw new AppError('LEDGER_UNAVAILABLE', 'No checkpoint covers the seal yet.', { retryAfterSeconds: 1, cause });
+  });
+  if (proof === undefined) throw new Error('A sealed record is in the ledger.');
+  return keepProof(ledgerRecordId, canonical({ receipt: { ...proof.receipt }, proof: { ...proof.proof } }));
+}

@@ -1,0 +1,80 @@
+import { AppError } from '@sealgate/errors';
+import type { CaseRecord } from './case-record.ts';
+import { isOpen, move } from './case-states.ts';
+import type { CaseTransaction, InTransaction } from './case-transaction.ts';
+
+export interface LifetimePorts {
+  readonly inTransaction: InTransaction;
+  readonly now: () => number;
+}
+
+/** Whether a case has ended undecided, by now. */
+export function hasEnded({ status, expiresAt }: CaseRecord, nowMs: number): boolean {
+  return isOpen(status) && nowMs >= expiresAt.getTime();
+}
+
+/**
+ * The case for whoever is to change it, held to the end of the transaction. One whose time is over has expired first,
+ * and that is written, whatever is refused then.
+ * @throws AppError NOT_FOUND, also for a case of another environment.
+ */
+export async function changeCase<Result>(
+  ports: LifetimePorts,
+  { environment, caseId }: { environment: string; caseId: string },
+  work: (tx: CaseTransaction, record: CaseRecord) => Promise<Result>,
+): Promise<Result> {
+  const outcome = await ports.inTransaction(async (tx): Promise<{ result: Result } | { expired: CaseRecord }> => {
+    const record = await tx.lockCase(environment, caseId);
+    if (record === undefined) throw noCase();
+    if (hasEnded(record, ports.now())) return { expired: await expire(tx, record, ports.now()) };
+    return { result: await work(tx, record) };
+  });
+  if ('result' in outcome) return outcome.result;
+  // Now that it is written, the work meets the case as it is.
+  return ports.inTransaction(async (tx) => {
+    const record = await tx.lockCase(environment, caseId);
+    if (record === undefined) throw noCase();
+    return work(tx, record);
+  });
+}
+
+/** The case as it is now: one whose time is over expires by being read. Undefined where there is none. */
+export async function settledCase(
+  ports: LifetimePorts & {
+    readonly readCase: (environment: string, caseId: string) => Promise<CaseRecord | undefined>;
+  },
+  environment: string,
+  caseId: string,
+): Promise<CaseRecord | undefined> {
+  const record = await ports.readCase(environment, caseId);
+  if (record === undefined || !hasEnded(record, ports.now())) return record;
+  return ports.inTransaction(async (tx) => {
+    const locked = await tx.lockCase(environment, caseId);
+    return locked !== undefined && hasEnded(locked, ports.now()) ? expire(tx, locked, ports.now()) : locked;
+  });
+}
+
+/** Ends a case whose time is over. */
+export async function expire(tx: CaseTransaction, record: CaseRecord, nowMs: number): Promise<CaseRecord> {
+  const at = new Date(nowMs);
+  const next = { ...record, status: move(record.status, 'expired'), updatedAt: at };
+  await tx.saveCase(next);
+  await tx.addEvent(record.caseId, { event: 'case.expired', actor: 'system', at, data: {} });
+  return next;
+}
+
+/** Ends a case before it was decided. @throws AppError INVALID_STATE_TRANSITION. */
+export async function withdraw(
+  tx: CaseTransaction,
+  record: CaseRecord,
+  { actor, at }: { actor: string; at: Date },
+): Promise<CaseRecord> {
+  const next = { ...record, status: move(record.status, 'withdrawn'), updatedAt: at };
+  await tx.saveCase(next);
+  await tx.addEvent(record.caseId, { event: 'case.withdrawn', actor, at, data: {} });
+  return next;
+}
+
+export function noCase(): AppError {
+  return new AppError('NOT_FOUND', 'There is no such case.');
+}

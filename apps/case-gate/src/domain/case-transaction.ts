@@ -1,0 +1,66 @@
+import type { Attachment, CaseRecord, Decision, NewAttachment, Policy, Seal } from './case-record.ts';
+import type { EligibilityRecord } from './eligibility-record.ts';
+import type { NewEvent } from './timeline.ts';
+
+/** A claim of an Idempotency-Key, as it is stored. */
+export interface StoredClaim {
+  readonly fingerprint: string;
+  readonly body: string;
+}
+
+/** A record on its way to the ledger. */
+export interface OutboxRecord {
+  readonly recordId: string;
+  readonly recordType: string;
+  /** Canonical JSON. */
+  readonly data: string;
+  readonly nextAttemptAt: Date;
+}
+
+/** What a subject's record is said to be: one that was believed, one that was not, or none. */
+export type StoredEligibility =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'record'; readonly record: EligibilityRecord }
+  | { readonly kind: 'corrupt'; readonly newestVersion: number };
+
+/** What one transaction can do with cases and subjects. A case that was locked stays as it is until the end. */
+export interface CaseTransaction {
+  /** The case of this environment, held against every other writer. */
+  lockCase(environment: string, caseId: string): Promise<CaseRecord | undefined>;
+  insertCase(record: CaseRecord): Promise<void>;
+  /** Writes the members that a case can change. */
+  saveCase(record: CaseRecord): Promise<void>;
+  addEvent(caseId: string, event: NewEvent): Promise<void>;
+  /** Those of the ids that no venue of the environment has. */
+  unknownVenues(environment: string, venueIds: readonly string[]): Promise<string[]>;
+  attachments(caseId: string): Promise<Attachment[]>;
+  /** The attachments of the case that have one of these references. */
+  attachmentsWith(caseId: string, refs: readonly string[]): Promise<Attachment[]>;
+  insertAttachments(
+    caseId: string,
+    attachments: readonly (NewAttachment & { attachmentId: string })[],
+    at: Date,
+  ): Promise<void>;
+  findPolicy(environment: string, policyVersion: string): Promise<Policy | undefined>;
+  decisions(caseId: string): Promise<Decision[]>;
+  insertDecision(decision: Decision): Promise<void>;
+  findSeal(caseId: string, policyVersion: string): Promise<Seal | undefined>;
+  findSealByRecord(ledgerRecordId: string): Promise<{ readonly seal: Seal; readonly environment: string } | undefined>;
+  insertSeal(seal: Seal, at: Date): Promise<void>;
+  /** Ends a pending seal; false when it had ended before. */
+  endSeal(seal: Seal, status: 'sealed' | 'conflict', at: Date): Promise<boolean>;
+  addToOutbox(record: OutboxRecord): Promise<void>;
+  removeFromOutbox(recordId: string): Promise<void>;
+  /** The record of a subject, held against every other writer, also while there is none. */
+  lockEligibility(environment: string, subjectRef: string): Promise<StoredEligibility>;
+  saveEligibility(record: EligibilityRecord, by: { readonly event: string; readonly actor: string }): Promise<void>;
+  /**
+   * Holds a claim against the same one elsewhere, and reads it.
+   * @throws AppError IDEMPOTENCY_IN_PROGRESS when it is held for longer than the contract lets a caller wait.
+   */
+  lockClaim(claim: Buffer): Promise<StoredClaim | undefined>;
+  insertClaim(claim: Buffer, stored: StoredClaim, at: Date): Promise<void>;
+}
+
+/** Runs work as one transaction: all of it, or nothing. */
+export type InTransaction = <Result>(work: (tx: CaseTransaction) => Promise<Result>) => Promise<Result>;

@@ -1,0 +1,103 @@
+import { AppError } from '@sealgate/errors';
+import type { Claim } from '@sealgate/idempotency';
+import type { CaseRecord } from './case-record.ts';
+import { isOpen, notNow } from './case-states.ts';
+import type { CaseTransaction, InTransaction } from './case-transaction.ts';
+import { registerSubject, type EligibilityPorts } from './change-eligibility.ts';
+
+export interface Actor {
+  readonly environment: string;
+  /** As it stands in timelines: the id of a key. */
+  readonly actor: string;
+}
+
+export interface NewCase {
+  readonly subjectRef: string;
+  readonly caseType: string;
+  readonly venueIds: readonly string[];
+  readonly externalRef: string | null;
+  readonly requestedPolicyVersion: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export interface CreateCasePorts extends EligibilityPorts {
+  readonly inTransaction: InTransaction;
+  readonly newId: (prefix: string) => string;
+  readonly caseTtlDays: number;
+  /** The body of the answer, which is kept and sent again for the same request. */
+  readonly render: (record: CaseRecord) => string;
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Makes a case, once for each claim: the claim is a row of the same transaction, held by a lock while it runs.
+ * @throws AppError IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS, UNKNOWN_VENUE.
+ */
+export function createCase(
+  ports: CreateCasePorts,
+  { environment, actor }: Actor,
+  { fields, claim }: { fields: NewCase; claim: Claim },
+): Promise<{ body: string; replayed: boolean }> {
+  return ports.inTransaction(async (tx) => {
+    const known = await tx.lockClaim(claim.claim);
+    if (known !== undefined) {
+      if (claim.acceptable.includes(known.fingerprint)) return { body: known.body, replayed: true };
+      throw new AppError('IDEMPOTENCY_KEY_REUSED', 'The Idempotency-Key was used before with another request.');
+    }
+    await requireVenues(tx, environment, fields.venueIds);
+    const at = new Date(ports.now());
+    const record: CaseRecord = {
+      ...fields,
+      caseId: ports.newId('case_'),
+      environment,
+      status: 'received',
+      attachmentCount: 0,
+      policyVersion: null,
+      decision: null,
+      decisionId: null,
+      ledgerRecordId: null,
+      decidedAt: null,
+      sealedAt: null,
+      createdAt: at,
+      updatedAt: at,
+      expiresAt: new Date(at.getTime() + ports.caseTtlDays * DAY_MS),
+    };
+    await tx.insertCase(record);
+    const data = { subject_ref: fields.subjectRef, case_type: fields.caseType, venue_ids: [...fields.venueIds] };
+    await tx.addEvent(record.caseId, { event: 'case.received', actor, at, data });
+    await registerSubject(tx, ports, { environment, subjectRef: fields.subjectRef, actor });
+    const body = ports.render(record);
+    await tx.insertClaim(claim.claim, { fingerprint: claim.fingerprint, body }, at);
+    return { body, replayed: false };
+  });
+}
+
+/** Says where a subject may enter; before a decision only. @throws AppError INVALID_STATE_TRANSITION, UNKNOWN_VENUE. */
+export async function changeVenues(
+  tx: CaseTransaction,
+  record: CaseRecord,
+  { venueIds, actor, at }: { venueIds: readonly string[]; actor: string; at: Date },
+): Promise<CaseRecord> {
+  if (!isOpen(record.status)) throw notNow(record.status);
+  await requireVenues(tx, record.environment, venueIds);
+  if (JSON.stringify(venueIds) === JSON.stringify(record.venueIds)) return record;
+  const next = { ...record, venueIds, updatedAt: at };
+  await tx.saveCase(next);
+  await tx.addEvent(record.caseId, { event: 'case.venues_changed', actor, at, data: { venue_ids: [...venueIds] } });
+  return next;
+}
+
+async function requireVenues(tx: CaseTransaction, environment: string, venueIds: readonly string[]): Promise<void> {
+  const named = venueIds.filter((venueId) => venueId !== '*');
+  if (named.length === 0) return;
+  const unknown = await tx.unknownVenues(environment, named);
+  if (unknown.length === 0) return;
+  throw new AppError('UNKNOWN_VENUE', 'A venue that is named does not exist.', {
+    faults: unknown.map((venueId) => ({
+      in: 'body',
+      pointer: `/venue_ids/${venueIds.indexOf(venueId)}`,
+      detail: 'There is no such venue.',
+    })),
+  });
+}

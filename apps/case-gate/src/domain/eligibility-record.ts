@@ -1,0 +1,200 @@
+import type { KeyedHasher } from '@sealgate/auth';
+import { canonical } from '@sealgate/json';
+import type { FinalDecision } from './case-record.ts';
+
+/** The decision that counts for a subject now. */
+export interface CurrentDecision {
+  readonly decision: FinalDecision;
+  readonly case_id: string;
+  readonly policy_version: string;
+  readonly decision_id: string;
+  readonly decided_at: string;
+  /** Null for a decline that was never sealed. */
+  readonly ledger_record_id: string | null;
+  readonly reason_codes: readonly string[];
+  readonly venue_ids: readonly string[];
+  readonly valid_from: string;
+  readonly valid_until: string | null;
+}
+
+export interface Restriction {
+  readonly at: string;
+  readonly reason: string;
+}
+
+/**
+ * All that is known of a subject in one environment: the positive record that the gate believes. Its members are those of
+ * the text that is stored, sent to the ledger, and authenticated. Times are RFC 3339, UTC, milliseconds.
+ */
+export interface EligibilityRecord {
+  readonly v: 1;
+  readonly environment: string;
+  readonly subject_ref: string;
+  /** 1 for the first; each change is one more. */
+  readonly record_version: number;
+  readonly current: CurrentDecision | null;
+  readonly suspension: Restriction | null;
+  readonly revocation: Restriction | null;
+  readonly changed_at: string;
+}
+
+/** What a record says regardless of the time: `eligible` may have ended since. */
+export type StoredStatus = 'pending' | 'eligible' | 'ineligible' | 'suspended' | 'revoked';
+
+/** Revocation outranks suspension, and both outrank every decision. */
+export function storedStatus({ current, suspension, revocation }: EligibilityRecord): StoredStatus {
+  if (revocation !== null) return 'revoked';
+  if (suspension !== null) return 'suspended';
+  if (current === null) return 'pending';
+  return current.decision === 'approve' ? 'eligible' : 'ineligible';
+}
+
+/** The first record of a subject: nothing has been decided. */
+export function newRecord(environment: string, subjectRef: string, at: Date): EligibilityRecord {
+  return {
+    v: 1,
+    environment,
+    subject_ref: subjectRef,
+    record_version: 1,
+    current: null,
+    suspension: null,
+    revocation: null,
+    changed_at: at.toISOString(),
+  };
+}
+
+/** The record after a change. */
+export function changed(
+  record: EligibilityRecord,
+  change: Partial<Pick<EligibilityRecord, 'current' | 'suspension' | 'revocation'>>,
+  at: Date,
+): EligibilityRecord {
+  return { ...record, ...change, record_version: record.record_version + 1, changed_at: at.toISOString() };
+}
+
+/** Whether a decision takes the place of the one that counts: the latest by (decided_at, decision_id) does. */
+export function isNewer(candidate: CurrentDecision, current: CurrentDecision | null): boolean {
+  if (current === null) return true;
+  if (candidate.decided_at !== current.decided_at) return candidate.decided_at > current.decided_at;
+  return candidate.decision_id >= current.decision_id;
+}
+
+/** A record as its row holds it. */
+export interface EligibilityRow {
+  readonly environment: string;
+  readonly subject_ref: string;
+  readonly record_version: number;
+  readonly status: string;
+  /** The canonical text of the record. */
+  readonly document: string;
+  readonly changed_at: Date;
+  /** `<secretId>:<base64url>` */
+  readonly mac: string;
+}
+
+/** The row to store: the columns beside the document say nothing that it does not, and the MAC is over all of them. */
+export function rowOf(record: EligibilityRecord, macs: KeyedHasher): EligibilityRow {
+  const row = {
+    environment: record.environment,
+    subject_ref: record.subject_ref,
+    record_version: record.record_version,
+    status: storedStatus(record),
+    document: canonical({ ...record } as never),
+    changed_at: new Date(record.changed_at),
+  };
+  const { id, digest } = macs.hash(...partsOf(row));
+  return { ...row, mac: `${id}:${digest.toString('base64url')}` };
+}
+
+/** The record of a row; undefined where any column is not what was authenticated, or the text is no such record. */
+export function recordOf(row: EligibilityRow, macs: KeyedHasher): EligibilityRecord | undefined {
+  if (!isAuthentic(row.mac, macs, partsOf(row))) return undefined;
+  const record = readRecord(row.document);
+  const agrees =
+    record !== undefined &&
+    record.environment === row.environment &&
+    record.subject_ref === row.subject_ref &&
+    record.record_version === row.record_version &&
+    record.changed_at === row.changed_at.toISOString() &&
+    storedStatus(record) === row.status;
+  return agrees ? record : undefined;
+}
+
+type Authenticated = Omit<EligibilityRow, 'mac'>;
+
+function partsOf({ environment, subject_ref, record_version, status, document, changed_at }: Authenticated): string[] {
+  return [environment, subject_ref, String(record_version), status, changed_at.toISOString(), document];
+}
+
+/** Whether a stored `<secretId>:<base64url>` was made of these parts. Never throws, whatever the column holds. */
+export function isAuthentic(mac: unknown, macs: KeyedHasher, parts: readonly string[]): boolean {
+  if (typeof mac !== 'string' || parts.some((part) => typeof part !== 'string' || !part.isWellFormed())) return false;
+  const colon = mac.indexOf(':');
+  if (colon < 0) return false;
+  const digest = Buffer.from(mac.slice(colon + 1), 'base64url');
+  return macs.verify({ id: mac.slice(0, colon), digest }, ...parts);
+}
+
+/** Reads the stored text member by member: what is missing, null or of another type makes it no record at all. */
+export function readRecord(text: string): EligibilityRecord | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return isRecord(value) ? value : undefined;
+}
+
+type Check = (value: unknown) => boolean;
+
+const isText: Check = (value) => typeof value === 'string' && value !== '';
+const isTexts: Check = (value) => Array.isArray(value) && value.every((item) => isText(item));
+const isMoment: Check = (value) =>
+  typeof value === 'string' && !Number.isNaN(Date.parse(value)) && new Date(value).toISOString() === value;
+const orNull =
+  (check: Check): Check =>
+  (value) =>
+    value === null || check(value);
+
+/** Exactly these members, each of which must pass. */
+const shape =
+  (checks: Readonly<Record<string, Check>>): Check =>
+  (value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+    const names = Object.keys(value);
+    if (names.length !== Object.keys(checks).length) return false;
+    return names.every(
+      (name) => Object.hasOwn(checks, name) && checks[name]!((value as Record<string, unknown>)[name]),
+    );
+  };
+
+const isRestriction = shape({ at: isMoment, reason: isText });
+
+const isCurrent = shape({
+  decision: (value) => value === 'approve' || value === 'decline',
+  case_id: isText,
+  policy_version: isText,
+  decision_id: isText,
+  decided_at: isMoment,
+  ledger_record_id: orNull(isText),
+  reason_codes: isTexts,
+  venue_ids: isTexts,
+  valid_from: isMoment,
+  valid_until: orNull(isMoment),
+});
+
+const hasShape = shape({
+  v: (value) => value === 1,
+  environment: isText,
+  subject_ref: isText,
+  record_version: (value) => Number.isSafeInteger(value) && (value as number) >= 1,
+  current: orNull(isCurrent),
+  suspension: orNull(isRestriction),
+  revocation: orNull(isRestriction),
+  changed_at: isMoment,
+});
+
+function isRecord(value: unknown): value is EligibilityRecord {
+  return hasShape(value);
+}

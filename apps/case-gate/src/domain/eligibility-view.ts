@@ -1,0 +1,49 @@
+import { canonicalHash } from '@sealgate/json';
+import { storedStatus, type CurrentDecision, type EligibilityRecord } from './eligibility-record.ts';
+
+export type EligibilityStatus = 'eligible' | 'ineligible' | 'pending' | 'expired' | 'suspended' | 'revoked';
+
+/** A record as it is told: what it says now. */
+export function eligibilityView(record: EligibilityRecord, nowMs: number) {
+  const { current, revocation } = record;
+  const rest = {
+    subject_ref: record.subject_ref,
+    status: statusAt(record, nowMs),
+    ...(current === null ? UNDECIDED : decisionView(current)),
+    revoked_at: revocation?.at ?? null,
+    revocation_reason: revocation?.reason ?? null,
+    as_of: new Date(nowMs).toISOString(),
+    record_version: record.record_version,
+  };
+  return { ...rest, evidence_hash: canonicalHash(rest) };
+}
+
+const UNDECIDED = {
+  policy_version: null,
+  case_id: null,
+  decision_id: null,
+  ledger_record_id: null,
+  reason_codes: [],
+  venue_ids: [],
+  valid_from: null,
+  valid_until: null,
+};
+
+function decisionView(current: CurrentDecision) {
+  return {
+    policy_version: current.policy_version,
+    case_id: current.case_id,
+    decision_id: current.decision_id,
+    ledger_record_id: current.ledger_record_id,
+    reason_codes: [...current.reason_codes],
+    venue_ids: [...current.venue_ids],
+    valid_from: current.valid_from,
+    valid_until: current.valid_until,
+  };
+}
+
+function statusAt(record: EligibilityRecord, nowMs: number): EligibilityStatus {
+  const status = storedStatus(record);
+  const until = record.current?.valid_until ?? null;
+  return status === 'eligible' && until !== null && nowMs >= Date.parse(until) ? 'expired' : status;
+}

@@ -1,0 +1,51 @@
+import { AppError } from '@sealgate/errors';
+import type { Policy } from './case-record.ts';
+import { notNow } from './case-states.ts';
+import { ruleFaults, type PolicyRules } from './policy-rules.ts';
+
+export type PolicyStatus = Policy['status'];
+
+export interface StoredPolicy extends Policy {
+  readonly environment: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+export interface PolicyChange {
+  readonly status?: PolicyStatus;
+  readonly rules?: PolicyRules | null;
+}
+
+/** Draft, then active, then retired for good. */
+const NEXT: Readonly<Record<PolicyStatus, PolicyStatus | undefined>> = {
+  draft: 'active',
+  active: 'retired',
+  retired: undefined,
+};
+
+/**
+ * What a change leaves of a policy. Its rules are frozen once it has left draft.
+ * @throws AppError IN_USE, INVALID_STATE_TRANSITION with `current_status`, INVALID_REQUEST.
+ */
+export function changedPolicy(
+  policy: Pick<StoredPolicy, 'status' | 'rules'>,
+  { status, rules }: PolicyChange,
+): Pick<StoredPolicy, 'status' | 'rules'> {
+  const text = rules === undefined ? policy.rules : rulesText(rules);
+  if (text !== policy.rules && policy.status !== 'draft') {
+    throw new AppError('IN_USE', 'The rules of a policy version are frozen once it has left draft.');
+  }
+  if (status === undefined || status === policy.status) return { status: policy.status, rules: text };
+  if (NEXT[policy.status] !== status) throw notNow(policy.status);
+  return { status, rules: text };
+}
+
+/** The stored form of rules. @throws AppError INVALID_REQUEST naming everything in them that cannot be evaluated. */
+export function rulesText(rules: PolicyRules | null): string | null {
+  if (rules === null) return null;
+  const faults = ruleFaults(rules);
+  if (faults.length === 0) return JSON.stringify(rules);
+  throw new AppError('INVALID_REQUEST', 'The rules cannot be evaluated; errors lists every fault.', {
+    faults: faults.slice(0, 100).map(({ pointer, detail }) => ({ in: 'body', pointer: `/rules${pointer}`, detail })),
+  });
+}

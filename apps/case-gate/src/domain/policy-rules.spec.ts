@@ -1,0 +1,185 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { JsonValue } from '@sealgate/json';
+import { changedPolicy, rulesText } from './manage-policies.ts';
+import { evaluateRules, ruleFaults, type CaseFacts, type PolicyRules } from './policy-rules.ts';
+
+const facts: CaseFacts = {
+  case_type: 'onboarding',
+  venue_ids: ['hall'],
+  metadata: { risk: 'low', score: '3', empty: '' },
+  attachment_count: 2,
+  attachment_kinds: ['vault_ref', 'upload_handle'],
+  attachment_labels: ['passport'],
+};
+
+/** Approves when the condition holds, else declines. */
+const approveWhen = (when: JsonValue): PolicyRules => ({
+  rules: [{ when, decision: 'approve', reason_codes: ['HELD'] }],
+  default: { decision: 'decline', reason_codes: ['DEFAULT'] },
+});
+/** Declines when the condition holds, else approves. */
+const declineWhen = (when: JsonValue): PolicyRules => ({
+  rules: [{ when, decision: 'decline', reason_codes: ['HELD'] }],
+  default: { decision: 'approve', reason_codes: ['DEFAULT'] },
+});
+const v = (name: string): JsonValue => ({ var: name });
+
+describe('the rules of a policy', () => {
+  it.each<[JsonValue, boolean]>([
+    [true, true],
+    [{ '==': [v('metadata.risk'), 'low'] }, true],
+    [{ '===': [v('case_type'), 'onboarding'] }, true],
+    [{ '!=': [v('metadata.risk'), 'high'] }, true],
+    [{ '<': [v('metadata.score'), 5] }, true],
+    [{ '<': [1, v('attachment_count'), 3] }, true],
+    [{ '>=': [v('attachment_count'), 3] }, false],
+    [{ in: ['passport', v('attachment_labels')] }, true],
+    [{ some: [v('attachment_kinds'), { '==': [v(''), 'vault_ref'] }] }, true],
+    [{ all: [v('attachment_kinds'), { '==': [v(''), 'vault_ref'] }] }, false],
+    [{ none: [v('venue_ids'), { '==': [v(''), 'pier'] }] }, true],
+    [{ and: [{ '==': [v('metadata.risk'), 'low'] }, { '!': [{ missing: ['metadata.score'] }] }] }, true],
+    [{ or: [false, { '>': [v('attachment_count'), 1] }] }, true],
+    [{ if: [{ '==': [v('metadata.risk'), 'low'] }, true, false] }, true],
+    // A default is the author's own word.
+    [{ '<': [{ var: ['metadata.unknown', 1] }, 5] }, true],
+    // What is no `true` approves nobody.
+    [1, false],
+    ['yes', false],
+    [v('metadata.risk'), false],
+    [null, false],
+  ])('decide by %j', (when, holds) => {
+    expect(ruleFaults(approveWhen(when))).toEqual([]);
+    expect(evaluateRules(approveWhen(when), facts).decision).toBe(holds ? 'approve' : 'decline');
+  });
+
+  it('take the first that holds', () => {
+    const rules: PolicyRules = {
+      rules: [
+        { when: false, decision: 'approve', reason_codes: ['A'] },
+        { when: true, decision: 'decline', reason_codes: ['B'] },
+        { when: true, decision: 'approve', reason_codes: ['C'] },
+      ],
+      default: { decision: 'approve', reason_codes: ['D'] },
+    };
+    expect(evaluateRules(rules, facts)).toEqual({ decision: 'decline', reason_codes: ['B'] });
+  });
+
+  it.each<[string, JsonValue]>([
+    ['is missing', { '!=': [v('metadata.unknown'), 'high'] }],
+    ['is missing, and would count as less', { '<': [v('metadata.unknown'), 5] }],
+    ['is missing, and its absence is asked for', { '!': [v('metadata.unknown')] }],
+    ['is no own member', { '!!': [v('metadata.constructor')] }],
+    ['is no number', { '<': [v('metadata.empty'), 5] }],
+    ['is no number either', { '<': [v('metadata.risk'), 5] }],
+    ['is of another type', { '!=': [v('metadata.risk'), 5] }],
+    ['is a list', { '<': [v('venue_ids'), 5] }],
+  ])('never approve by a fact that %s', (_, when) => {
+    expect(evaluateRules(approveWhen(when), facts).decision).toBe('decline');
+    // Nor by passing over the rule that asked for it.
+    const passed = { ...approveWhen(when), default: { decision: 'approve' as const, reason_codes: [] } };
+    expect(evaluateRules(passed, facts)).toEqual({ decision: 'refer', reason_codes: ['ATTRIBUTE_MISSING'] });
+  });
+
+  it('decline by the absence of a fact, where they say so', () => {
+    expect(evaluateRules(declineWhen({ '!': [v('metadata.unknown')] }), facts).decision).toBe('decline');
+    expect(evaluateRules(declineWhen({ missing: ['metadata.unknown'] }), facts).decision).toBe('decline');
+  });
+
+  it.each<[string, JsonValue, string]>([
+    ['an unknown operator', { foo: 1 }, '/rules/0/when'],
+    ['one that the engine knows and we do not', { throw: 'x' }, '/rules/0/when'],
+    ['two operators at once', { '==': [1, 1], '!': 1 }, '/rules/0/when'],
+    ['an empty object', { and: [{}] }, '/rules/0/when/and/0'],
+    ['an unknown fact', { '!': [v('clock')] }, '/rules/0/when/!/0/var'],
+    ['a fact that is computed', { var: { '==': [1, 1] } }, '/rules/0/when/var'],
+    ['too many levels', nested(20), '/rules/0/when'],
+    ['a comparison with nothing', { '==': [1] }, '/rules/0/when'],
+    ['going through what is no list', { none: [{ var: 'metadata.risk' }, true] }, '/rules/0/when'],
+    [
+      'a fact where a text of the list is meant',
+      { all: [v('venue_ids'), { '!=': [v('foo'), 'x'] }] },
+      '/rules/0/when/all/1',
+    ],
+  ])('are refused for %s, by its place', (_, when, pointer) => {
+    const [fault] = ruleFaults(approveWhen(when));
+    expect(fault?.pointer.startsWith(pointer)).toBe(true);
+    expect(() => rulesText(approveWhen(when))).toThrow(expect.objectContaining({ code: 'INVALID_REQUEST' }));
+  });
+
+  it('are refused for more parts than anybody can read', () => {
+    expect(ruleFaults(approveWhen({ and: Array.from({ length: 3000 }, () => true) }))).toHaveLength(1);
+  });
+
+  it('decide the same each time, never throw, and approve only by what is named as a rule', () => {
+    const logic = fc.letrec<{ any: JsonValue }>((tie) => ({
+      any: fc.oneof(
+        { maxDepth: 4 },
+        fc.constantFrom<JsonValue>(
+          true,
+          false,
+          null,
+          0,
+          1,
+          'low',
+          '',
+          v('metadata.risk'),
+          v('metadata.unknown'),
+          v('attachment_count'),
+        ),
+        fc
+          .tuple(
+            fc.constantFrom('==', '!=', '<', '>', '!', '!!', 'and', 'or', 'if', 'in', 'some', 'all', 'none'),
+            fc.array(tie('any'), { maxLength: 3 }),
+          )
+          .map(([operator, parts]) => ({ [operator]: parts })),
+      ),
+    })).any;
+    fc.assert(
+      fc.property(logic, (when) => {
+        fc.pre(ruleFaults(approveWhen(when)).length === 0);
+        const ruling = evaluateRules(approveWhen(when), facts);
+        expect(evaluateRules(approveWhen(when), facts)).toEqual(ruling);
+        expect(['approve', 'decline']).toContain(ruling.decision);
+        if (JSON.stringify(when).includes('unknown')) expect(ruling.decision).toBe('decline');
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+function nested(levels: number): JsonValue {
+  return levels === 0 ? true : { and: [nested(levels - 1)] };
+}
+
+describe('a policy version', () => {
+  const draft = { status: 'draft' as const, rules: null };
+  it('goes from draft to active to retired, and no other way', () => {
+    expect(changedPolicy(draft, { status: 'active' }).status).toBe('active');
+    expect(changedPolicy({ ...draft, status: 'active' }, { status: 'retired' }).status).toBe('retired');
+    for (const [from, to] of [
+      ['draft', 'retired'],
+      ['active', 'draft'],
+      ['retired', 'active'],
+      ['retired', 'draft'],
+    ] as const) {
+      expect(() => changedPolicy({ ...draft, status: from }, { status: to })).toThrow(
+        expect.objectContaining({ code: 'INVALID_STATE_TRANSITION', members: { current_status: from } }),
+      );
+    }
+  });
+
+  it('may be told again what it is, and keeps its rules once it has left draft', () => {
+    expect(changedPolicy({ ...draft, status: 'retired' }, { status: 'retired' })).toEqual({
+      ...draft,
+      status: 'retired',
+    });
+    const rules = approveWhen(true);
+    expect(changedPolicy(draft, { rules }).rules).toBe(JSON.stringify(rules));
+    for (const status of ['active', 'retired'] as const) {
+      expect(() => changedPolicy({ status, rules: null }, { rules })).toThrow(
+        expect.objectContaining({ code: 'IN_USE' }),
+      );
+    }
+  });
+});

@@ -1,0 +1,193 @@
+import { AppError } from '@sealgate/errors';
+import { canonical, sha256, type JsonValue } from '@sealgate/json';
+import type { LedgerAppender } from '@sealgate/ledger-port';
+import type { CaseRecord, Decision, Seal } from './case-record.ts';
+import { move } from './case-states.ts';
+import type { CaseTransaction, InTransaction } from './case-transaction.ts';
+import { applyDecision, type EligibilityPorts } from './change-eligibility.ts';
+import { currentDecisionOf } from './decide-case.ts';
+import { noCase } from './case-lifetime.ts';
+import { ledgerRecordId } from './ledger-record-id.ts';
+
+export const SEAL_RECORD_TYPE = 'case.seal';
+const SEAL_VERSION = 1;
+/** How long the request that began a seal has it to itself, before a worker takes it for abandoned. */
+const OWN_TRY_MS = 5000;
+
+/** Where the ledger records of this surface go. */
+export interface LedgerTarget {
+  readonly network: string;
+  /** `<networkId>.<name>` */
+  readonly channel: string;
+}
+
+export interface SealPorts extends EligibilityPorts {
+  readonly inTransaction: InTransaction;
+  readonly ledger: Pick<LedgerAppender, 'append'>;
+  readonly target: LedgerTarget;
+  /** Told of a record id that holds other content: somebody has written to the ledger what we had not. */
+  readonly onConflict: (recordId: string) => void;
+  /** Called between the steps; tests end the process there. */
+  readonly atStep?: (step: SealStep) => void;
+}
+
+export type SealStep = 'begun' | 'appended' | 'completed';
+
+export interface SealOrder {
+  readonly environment: string;
+  readonly caseId: string;
+  readonly policyVersion: string;
+  readonly actor: string;
+}
+
+export interface Sealed {
+  readonly seal: Seal;
+  /** True for the one call that ended the seal. */
+  readonly byThis: boolean;
+}
+
+/**
+ * Seals a decided case: a row and its outbox entry, then the ledger, then what follows from it. Whatever crashes between,
+ * the entry is found by a worker, the record has the same id and content, and the ledger takes it once.
+ * @throws AppError NOT_FOUND, CASE_NOT_DECIDED, RECORD_CONFLICT, LEDGER_UNAVAILABLE (the seal goes on without the caller).
+ */
+export async function sealCase(ports: SealPorts, order: SealOrder): Promise<Sealed> {
+  const seal = await ports.inTransaction((tx) => begin(tx, ports, order));
+  if (seal.status === 'sealed') return { seal, byThis: false };
+  if (seal.status === 'conflict') throw conflict();
+  ports.atStep?.('begun');
+  const outcome = await append(ports, seal);
+  ports.atStep?.('appended');
+  const done = await ports.inTransaction((tx) =>
+    completeSeal(tx, ports, { recordId: seal.ledgerRecordId, outcome, actor: order.actor }),
+  );
+  ports.atStep?.('completed');
+  if (outcome === 'conflict') throw conflict();
+  return done;
+}
+
+async function begin(tx: CaseTransaction, ports: SealPorts, order: SealOrder): Promise<Seal> {
+  const { environment, caseId, policyVersion, actor } = order;
+  const record = await tx.lockCase(environment, caseId);
+  if (record === undefined) throw noCase();
+  const known = await tx.findSeal(caseId, policyVersion);
+  if (known !== undefined) return known;
+  if (record.policyVersion !== policyVersion || record.status !== 'decided') {
+    throw new AppError('CASE_NOT_DECIDED', 'The case has no decision under this policy version that could be sealed.');
+  }
+  const decision = (await tx.decisions(caseId)).find(({ decisionId }) => decisionId === record.decisionId);
+  if (decision === undefined) throw new Error('A decided case has its decision.');
+  const at = new Date(ports.now());
+  const document = canonical(await documentOf(tx, record, decision));
+  const seal: Seal = {
+    caseId,
+    policyVersion,
+    decisionId: decision.decisionId,
+    ledgerRecordId: ledgerRecordId(ports.recordIds, ['seal', caseId, policyVersion]),
+    document,
+    sealHash: sha256(document).toString('hex'),
+    sealVersion: SEAL_VERSION,
+    status: 'pending',
+    sealedAt: null,
+    proof: null,
+  };
+  await tx.insertSeal(seal, at);
+  await tx.addToOutbox({
+    recordId: seal.ledgerRecordId,
+    recordType: SEAL_RECORD_TYPE,
+    data: document,
+    nextAttemptAt: new Date(at.getTime() + OWN_TRY_MS),
+  });
+  await tx.saveCase({ ...record, status: move(record.status, 'sealing'), updatedAt: at });
+  const data = { policy_version: policyVersion, seal_hash: seal.sealHash, ledger_record_id: seal.ledgerRecordId };
+  await tx.addEvent(caseId, { event: 'case.sealing', actor, at, data });
+  return seal;
+}
+
+async function documentOf(tx: CaseTransaction, record: CaseRecord, decision: Decision): Promise<JsonValue> {
+  const attachments = await tx.attachments(record.caseId);
+  return {
+    v: SEAL_VERSION,
+    case_id: record.caseId,
+    subject_ref: record.subjectRef,
+    environment: record.environment,
+    venue_ids: [...record.venueIds],
+    policy_version: decision.policyVersion,
+    decision: decision.decision,
+    reason_codes: [...decision.reasonCodes],
+    valid_until: decision.validUntil?.toISOString() ?? null,
+    decided_at: decision.decidedAt.toISOString(),
+    decision_id: decision.decisionId,
+    attachments: attachments.map(({ attachmentId, sha256: hash }) => ({ attachment_id: attachmentId, sha256: hash })),
+  };
+}
+
+/** One record of ours, as the ledger takes it: the same bytes however often it is sent. */
+export function ledgerUnit(
+  { network, channel }: LedgerTarget,
+  record: { recordId: string; recordType: string; data: string },
+) {
+  const { recordId: id, recordType: type, data } = record;
+  return { network, channel, note: '{}', records: [{ id, type, owner: null, data, extra: null }] };
+}
+
+async function append(ports: SealPorts, seal: Seal): Promise<'written' | 'conflict'> {
+  const record = { recordId: seal.ledgerRecordId, recordType: SEAL_RECORD_TYPE, data: seal.document };
+  try {
+    const result = await ports.ledger.append(ledgerUnit(ports.target, record));
+    return result.outcome === 'conflict' || result.outcome === 'reused' ? 'conflict' : 'written';
+  } catch (cause) {
+    // Whatever the ledger failed with, the outbox entry stays, and a worker goes on until the outcome is known.
+    throw new AppError('LEDGER_UNAVAILABLE', 'The ledger cannot be reached; the seal is completed once it can be.', {
+      retryAfterSeconds: 1,
+      cause,
+    });
+  }
+}
+
+/** What follows once the ledger has answered for a seal's record: once, whoever comes first. */
+export async function completeSeal(
+  tx: CaseTransaction,
+  ports: Pick<SealPorts, keyof EligibilityPorts | 'onConflict'>,
+  { recordId, outcome, actor }: { recordId: string; outcome: 'written' | 'conflict'; actor: string },
+): Promise<Sealed> {
+  const found = await tx.findSealByRecord(recordId);
+  if (found === undefined) throw new Error('A seal that was begun is there.');
+  const { seal, environment } = found;
+  // The case first: everybody locks in this order.
+  const record = await tx.lockCase(environment, seal.caseId);
+  if (record === undefined) throw new Error('A seal has its case.');
+  const at = new Date(ports.now());
+  const ended = await tx.endSeal(seal, outcome === 'conflict' ? 'conflict' : 'sealed', at);
+  await tx.removeFromOutbox(recordId);
+  if (!ended) {
+    const known = await tx.findSeal(seal.caseId, seal.policyVersion);
+    if (known?.status === 'conflict') throw conflict();
+    return { seal: known ?? seal, byThis: false };
+  }
+  const sealed: Seal = { ...seal, status: outcome === 'conflict' ? 'conflict' : 'sealed', sealedAt: at };
+  if (outcome === 'conflict') {
+    ports.onConflict(recordId);
+    await tx.addEvent(seal.caseId, { event: 'case.seal_refused', actor, at, data: { ledger_record_id: recordId } });
+    return { seal: sealed, byThis: true };
+  }
+  const next = {
+    ...record,
+    status: move(record.status, 'sealed'),
+    ledgerRecordId: recordId,
+    sealedAt: at,
+    updatedAt: at,
+  };
+  await tx.saveCase(next);
+  const data = { policy_version: seal.policyVersion, seal_hash: seal.sealHash, ledger_record_id: recordId };
+  await tx.addEvent(seal.caseId, { event: 'case.sealed', actor, at, data });
+  const decision = (await tx.decisions(seal.caseId)).find(({ decisionId }) => decisionId === seal.decisionId);
+  if (decision === undefined) throw new Error('A seal has its decision.');
+  const candidate = currentDecisionOf(next, decision, recordId);
+  await applyDecision(tx, ports, { environment, subjectRef: record.subjectRef, actor, candidate });
+  return { seal: sealed, byThis: true };
+}
+
+function conflict(): AppError {
+  return new AppError('RECORD_CONFLICT', 'The ledger holds other content under the id of this seal.');
+}

@@ -1,0 +1,94 @@
+import { bearerToken, keyHashOf } from '@sealgate/auth';
+import { AppError } from '@sealgate/errors';
+import type { Admission, AuthRequest, Guard, RateLimitHeaders } from '@sealgate/http';
+import {
+  rateLimitHeaders,
+  refuseAddress,
+  type AddressLimiter,
+  type LimitState,
+  type LimitStore,
+  type Policy,
+} from '@sealgate/rate-limits';
+import type { CallerLookups } from './data/caller-lookups.ts';
+import type { EntryIds, GateCaller } from './domain/gate-caller.ts';
+
+export interface Limits {
+  readonly ratePerSecond: number;
+  readonly burst: number;
+}
+
+export interface GateGuardPorts {
+  /** On connections of their own, so that nothing else can be in the gate's way. */
+  readonly gateLookups: CallerLookups;
+  readonly apiLookups: CallerLookups;
+  /** Told the id of a key each time it is used. */
+  readonly touchKey: (keyId: string) => void;
+  readonly limits: LimitStore;
+  readonly addresses: AddressLimiter;
+  readonly policies: { readonly api: Limits; readonly gate: Limits };
+  /** The budget of the gate, from the last byte of the body. */
+  readonly gateDeadlineMs: number;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+const API_WITHIN_MS = 1000;
+
+/** How surface B knows its callers: `Authorization: Bearer` with a gk_ key; one bucket for a key, another for its gate. */
+export function gateGuard(ports: GateGuardPorts): Guard<GateCaller> {
+  return {
+    challenge: 'Bearer',
+    async authenticate(request): Promise<GateCaller> {
+      const keyHash = presentedHash(request);
+      const caller = keyHash === undefined ? undefined : await findCaller(ports, keyHash, request);
+      if (caller === undefined) throw new AppError('UNAUTHENTICATED', 'No live key was presented.');
+      ports.touchKey(caller.keyId);
+      return caller;
+    },
+    permits: ({ scopes }, permission) => scopes.some((scope) => scope === permission),
+    async charge(caller, cost): Promise<Admission> {
+      const policy = policyOf(ports, caller);
+      const state = await ports.limits.charge([{ bucket: `${caller.bucket}:key:${caller.keyId}`, policy }], cost);
+      return { admitted: state.admitted, headers: rateLimitHeaders(state), retryAfterSeconds: state.retryAfterSeconds };
+    },
+    lastLimits(caller): RateLimitHeaders {
+      const policy = policyOf(ports, caller);
+      const full: LimitState = {
+        admitted: true,
+        policy,
+        remaining: policy.burst,
+        resetSeconds: 0,
+        retryAfterSeconds: 0,
+      };
+      return rateLimitHeaders(full);
+    },
+    failedAuthentication: (request) => refuseAddress(ports.addresses, request, presentedHash(request) === undefined),
+    describe: ({ keyId }) => ({ keyId }),
+  };
+}
+
+async function findCaller(
+  ports: GateGuardPorts,
+  keyHash: Buffer,
+  { ahead }: AuthRequest,
+): Promise<GateCaller | undefined> {
+  if (ahead === undefined) {
+    const found = await ports.apiLookups.find(keyHash, [], API_WITHIN_MS);
+    return found && { ...found, bucket: 'api', readAtMs: ports.now() };
+  }
+  const leftMs = ahead.readAtMs + ports.gateDeadlineMs - ports.now();
+  // What a route of the gate looks ahead for is entries; a body with a fault names none.
+  const entries = (ahead.value ?? []) as readonly EntryIds[];
+  const found = await ports.gateLookups.find(keyHash, entries, leftMs);
+  return found && { ...found, bucket: 'gate', readAtMs: ahead.readAtMs };
+}
+
+/** Undefined without I/O: the header is missing, no bearer token, or no key of this surface by its form. */
+function presentedHash(request: AuthRequest): Buffer | undefined {
+  const token = bearerToken(request.header('authorization')[0] ?? '');
+  return token === undefined ? undefined : keyHashOf('gk_', token);
+}
+
+function policyOf({ policies }: GateGuardPorts, { bucket }: GateCaller): Policy {
+  return { name: 'key', ...policies[bucket] };
+}

@@ -1,0 +1,191 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { until } from '@sealgate/testing';
+import { check, gateSite, sealedCase, SETUP_MS, type Answer } from '../test/running-gate.ts';
+
+let site: Awaited<ReturnType<typeof gateSite>>;
+let key: string;
+let subjectRef: string;
+beforeAll(async () => {
+  site = await gateSite();
+  ({ key } = site);
+  ({ subjectRef } = await sealedCase(site, key));
+}, SETUP_MS);
+afterAll(() => site.stop());
+
+const GATE = '/v1/gate/check';
+const PATHS = [GATE, '/access/v1/evaluation', '/access/v1/evaluations'];
+
+/** Whether an answer says no, in the words of its path. */
+function saysNo(path: string, { body }: Answer): void {
+  if (path === GATE) expect(body).toMatchObject({ decision: 'deny', allow: false, reason_codes: [expect.any(String)] });
+  else expect(body).toMatchObject({ decision: false });
+}
+
+describe('every refusal on the path of the gate says deny', () => {
+  it.each(PATHS)('%s', async (path) => {
+    const poor = await site.newKey(['case:read']);
+    const text = (body: string, headers = {}) => site.ask('POST', path, { key, raw: body, headers });
+    const answers: [number, Answer][] = [
+      [405, await site.ask('GET', path, { key })],
+      [405, await site.ask('PUT', path, { key, body: {} })],
+      [405, await site.ask('PATCH', path, { key, body: {} })],
+      [405, await site.ask('DELETE', path, { key })],
+      [405, await site.ask('OPTIONS', path, { key })],
+      [401, await site.ask('POST', path, { body: {} })],
+      [401, await site.ask('POST', path, { key: `gk_${'x'.repeat(43)}`, body: {} })],
+      [401, await site.ask('POST', path, { body: {}, headers: { 'x-api-key': key } })],
+      [403, await site.ask('POST', path, { key: poor, raw: '{' })],
+      [
+        path === GATE ? 415 : 400,
+        await site.ask('POST', path, { key, raw: '{}', headers: { 'content-type': 'text/plain' } }),
+      ],
+      [415, await text('{}', { 'content-encoding': 'zstd' })],
+      [413, await text(`{"context":{"a":"${'x'.repeat(262_144)}"}}`)],
+      [400, await text('')],
+      [400, await text('{')],
+      [400, await text('{"a":1,"a":2}')],
+      [400, await text('{"subject_ref":1}')],
+      [400, await text('[]')],
+      [400, await text('null')],
+      [400, await text(`${'['.repeat(65)}${']'.repeat(65)}`)],
+      [400, await site.ask('POST', `${path}?x=1`, { key, body: {} })],
+    ];
+    for (const [status, answer] of answers) {
+      expect({ status: answer.status, text: answer.text }).toMatchObject({ status });
+      saysNo(path, answer);
+    }
+    // Nobody answers for a path that is misspelt, and it allows nothing.
+    for (const misspelt of [`${path}/`, path.toUpperCase(), `/${path}`, `${path}x`]) {
+      const answer = await site.ask('POST', misspelt, { key, body: { subject_ref: subjectRef, venue_id: 'hall' } });
+      expect(answer.status).toBe(404);
+      expect(answer.text).not.toMatch(/allow":true|decision":true|"allow"/);
+    }
+  });
+
+  it('429', async () => {
+    const slow = await site.replica({
+      GATE_RATE_PER_SECOND: '1',
+      GATE_RATE_BURST: '1',
+      RATE_PER_SECOND: '1',
+      RATE_BURST: '1',
+    });
+    const body = { subject_ref: subjectRef, venue_id: 'hall' };
+    const first = await slow.ask('POST', GATE, { key, body });
+    expect(first.headers['ratelimit-policy']).toBe('"key";q=1;w=1');
+    const second = await slow.ask('POST', GATE, { key, body });
+    expect(second).toMatchObject({
+      status: 429,
+      body: { decision: 'deny', allow: false, reason_codes: ['RATE_LIMITED'] },
+    });
+    expect(second.headers['retry-after']).toMatch(/^[1-9]/);
+    // The other endpoints have a bucket of their own.
+    expect((await slow.ask('GET', '/v1/eligibility/subj_a', { key })).status).toBe(404);
+  });
+
+  it('408, after the two seconds that a body may take', async () => {
+    const { hostname, port } = new URL(site.url);
+    const socket = connect(Number(port), hostname);
+    let answer = '';
+    socket.on('data', (chunk: Buffer) => (answer += chunk.toString('utf8')));
+    const startedMs = performance.now();
+    socket.write(
+      `POST ${GATE} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{`,
+    );
+    await until(() => answer.includes('"allow":false'), { timeoutMs: 6000 });
+    expect(performance.now() - startedMs).toBeGreaterThan(1900);
+    expect(answer).toContain('HTTP/1.1 408');
+    expect(answer).toContain('"decision":"deny"');
+    socket.destroy();
+  }, 10_000);
+});
+
+describe('a request with anything missing, null or mistyped', () => {
+  it('is deny or 400, whatever it is', async () => {
+    const good: Record<string, unknown> = {
+      subject_ref: subjectRef,
+      venue_id: 'hall',
+      action: 'enter',
+      policy_version: 'p1',
+      context: { a: 1 },
+    };
+    expect(await check(site, key, subjectRef, good)).toBe('allow ELIGIBLE');
+    const wrong = [
+      null,
+      true,
+      0,
+      1,
+      '',
+      ' ',
+      [],
+      {},
+      [subjectRef],
+      { id: subjectRef },
+      'subj_',
+      '*',
+      '../hall',
+      'hall\n',
+      `${subjectRef} `,
+    ];
+    for (const name of Object.keys(good)) {
+      for (const value of wrong) {
+        if (name === 'context' && typeof value === 'object' && value !== null && !Array.isArray(value)) continue;
+        const answer = await site.ask('POST', GATE, { key, body: { ...good, [name]: value } });
+        expect({ name, value, allow: answer.body.allow }).toEqual({ name, value, allow: false });
+      }
+    }
+    for (const name of ['subject_ref', 'venue_id']) {
+      const { [name]: _, ...rest } = good;
+      expect((await site.ask('POST', GATE, { key, body: rest })).status).toBe(400);
+    }
+    expect((await site.ask('POST', GATE, { key, body: { ...good, extra: 1 } })).status).toBe(400);
+  });
+
+  it('is deny or 400 for bodies of chance', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.jsonValue(), async (body) => {
+        const answer = await site.ask('POST', GATE, { key, raw: JSON.stringify(body) });
+        expect(answer.body).toMatchObject({ decision: 'deny', allow: false });
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('has a context of 4 KiB at most, which is neither evaluated nor logged', async () => {
+    const context = (bytes: number) => ({ a: 'x'.repeat(bytes - '{"a":""}'.length) });
+    expect(await check(site, key, subjectRef, { context: context(4096) })).toBe('allow ELIGIBLE');
+    expect(await check(site, key, subjectRef, { context: context(4097) })).toBe('deny INVALID_REQUEST');
+    await check(site, key, subjectRef, { context: { secret: 'never-to-be-seen' } });
+    await until(
+      async () => (await site.admin('GET', `/decisions?subject_ref=${subjectRef}&limit=1`)).body.items.length === 1,
+    );
+    expect(site.logLines.join('\n')).not.toContain('never-to-be-seen');
+  });
+});
+
+describe('the budget', () => {
+  it('denies what comes after it, though everything else would allow', async () => {
+    const replica = await site.replica({ GATE_DEADLINE_MS: '300' });
+    const blocker = site.sql.transaction(async (sql) => {
+      await sql.query({ text: 'LOCK TABLE gate.eligibility IN ACCESS EXCLUSIVE MODE' });
+      const startedMs = performance.now();
+      const body = { subject_ref: subjectRef, venue_id: 'hall' };
+      const answer = await replica.ask('POST', GATE, { key, body });
+      expect(answer).toMatchObject({
+        status: 503,
+        body: {
+          code: 'UNAVAILABLE',
+          decision: 'deny',
+          allow: false,
+          reason_codes: ['BACKEND_UNAVAILABLE'],
+          fail_closed: true,
+        },
+      });
+      expect(answer.headers['retry-after']).toBe('1');
+      expect(performance.now() - startedMs).toBeLessThan(700);
+    });
+    await blocker;
+    await until(async () => (await check(replica, key, subjectRef)) === 'allow ELIGIBLE');
+  });
+});

@@ -1,0 +1,15 @@
+import { apiKeyMigrations } from '@sealgate/api-keys';
+import { auditMigrations } from '@sealgate/audit';
+import { ledgerMigrations } from '@sealgate/ledger-embedded';
+import { migrationSet, type MigrationSet } from '@sealgate/storage';
+
+/** The schema of this surface. No other surface reads it. */
+export const SCHEMA = 'gate';
+
+/** Everything that must be in the database before the service starts. */
+export const migrations: readonly MigrationSet[] = [
+  ledgerMigrations,
+  apiKeyMigrations(SCHEMA),
+  auditMigrations(SCHEMA),
+  migrationSet({ name: 'gate', schema: SCHEMA, from: import.meta.url }),
+];

@@ -1,0 +1,196 @@
+import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
+import { auditTrail } from '@sealgate/audit';
+import { LedgerNotOpenedError, openEmbeddedLedger, type EmbeddedLedger } from '@sealgate/ledger-embedded';
+import { LedgerUnavailableError, parseChannel } from '@sealgate/ledger-port';
+import type { Metrics, ServiceLog } from '@sealgate/observability';
+import { openSharedLimits } from '@sealgate/rate-limits';
+import { StartError, type Own } from '@sealgate/service-host';
+import { openDatabase, type Database } from '@sealgate/storage';
+import type { GateConfig } from './config.ts';
+import { drainOutbox, expireCases, forgetOld, keepProofs, repeat } from './data/background.ts';
+import { callerLookups } from './data/caller-lookups.ts';
+import { keepProof } from './data/case-reads.ts';
+import { caseTransactions } from './data/case-transaction.ts';
+import { decisionLog } from './data/decision-log.ts';
+import { seenVersions } from './data/seen-versions.ts';
+import type { InTransaction } from './domain/case-transaction.ts';
+import type { EligibilityPorts } from './domain/change-eligibility.ts';
+import type { KeyGrants } from './domain/key-grants.ts';
+import { SCHEMA } from './gate-migrations.ts';
+import type { GateMetrics } from './gate-metrics.ts';
+
+export const NAME = 'case-gate';
+
+export interface Basics {
+  readonly config: GateConfig;
+  /** Milliseconds since the epoch, with a fraction. */
+  readonly now: () => number;
+  readonly newId: (prefix: string) => string;
+  readonly log: ServiceLog;
+  readonly metrics: Metrics;
+  readonly counters: GateMetrics;
+}
+
+export type Parts = Awaited<ReturnType<typeof openParts>>;
+
+const MOST_SEEN = 200_000;
+/** What is left of the gate's budget when a query has taken its time. */
+const GATE_MARGIN_MS = 30;
+
+/** Everything that is opened, each with how it is let go; released in reverse. */
+export async function openParts(basics: Basics, own: Own) {
+  const { config, now, newId, log, metrics } = basics;
+  const { sql, gateSql } = openDatabases(basics, own);
+  const { redisUrl: url, replicas } = config;
+  const shared = openSharedLimits({ url, name: NAME, prefix: 'gate:', replicas, now, log, metrics });
+  own('redis', () => shared.close());
+  const ledger = await openLedger(basics, { sql, own });
+  const macs = macsOf(config);
+  const wholeMs = () => Math.floor(now());
+  const inTransaction = caseTransactions(sql, macs.eligibility);
+  const eligibility = eligibilityPorts(basics);
+  const lookups = openLookups(basics, { sql, gateSql, macs });
+  const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'gk_', now: wholeMs, newId });
+  const audit = auditTrail({ schema: SCHEMA, now: wholeMs, newId });
+  const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now: wholeMs });
+  own('last used', () => lastUsed.close());
+  const decisions = decisionLog({ sql, process: newId('').slice(0, 20), log });
+  basics.counters.watchLog(decisions);
+  own('decision log', () => decisions.flush());
+  const parts = { sql, gateSql, shared, ledger, macs, inTransaction, eligibility, keys, audit, lastUsed, decisions };
+  const worker = startWork(basics, { ...parts, own });
+  return { ...parts, ...lookups, worker };
+}
+
+/** The gate has connections of its own, so that no other work can be in its way. */
+function openDatabases({ config, log }: Basics, own: Own) {
+  const common = {
+    url: config.databaseUrl,
+    preparedStatements: config.databasePreparedStatements,
+    onIdleError: (error: Error) => log.warn('database_connection_lost', { reason: error.message }),
+  };
+  const sql = openDatabase({
+    ...common,
+    applicationName: NAME,
+    maxConnections: 12,
+    connectTimeoutMs: 1000,
+    deadlineMs: 2000,
+  });
+  own('database', () => sql.close());
+  const gateSql = openDatabase({
+    ...common,
+    applicationName: `${NAME} gate`,
+    maxConnections: 4,
+    connectTimeoutMs: Math.min(200, config.gateDeadlineMs),
+    deadlineMs: config.gateDeadlineMs,
+  });
+  own('gate database', () => gateSql.close());
+  return { sql, gateSql };
+}
+
+async function openLedger({ config, now, log, metrics }: Basics, { sql, own }: { sql: Database; own: Own }) {
+  const ledger = await opened(() => openEmbeddedLedger({ config, sql, now, log, metrics, own }));
+  const { network, channel } = targetOf(config);
+  try {
+    // So that the channel is listed before its first seal; a database that is away is no reason not to start.
+    await ledger.openChannel(network, channel);
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailableError)) throw error;
+  }
+  return ledger;
+}
+
+async function opened(open: () => Promise<EmbeddedLedger>): Promise<EmbeddedLedger> {
+  try {
+    return await open();
+  } catch (error) {
+    if (error instanceof LedgerNotOpenedError) throw new StartError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+export function targetOf({ ledgerChannel: channel }: GateConfig) {
+  const parsed = parseChannel(channel);
+  if (parsed === undefined) throw new Error('The configuration was checked.');
+  return { network: parsed.networkId, channel };
+}
+
+/** The keys that the database never sees. Their names must never change. */
+function macsOf({ serverSecrets }: GateConfig) {
+  return {
+    eligibility: serverSecrets.derive('gate eligibility records'),
+    venues: serverSecrets.derive('gate venues'),
+    keys: serverSecrets.derive('gate keys'),
+  };
+}
+
+function eligibilityPorts({ config, now, log, counters }: Basics): EligibilityPorts {
+  return {
+    recordIds: config.serverSecrets.derive('gate ledger records'),
+    now: () => Math.floor(now()),
+    onCorrupt: ({ environment, subjectRef }) => {
+      counters.corrupt();
+      log.error('record_not_intact', { what: `subject ${subjectRef}`, environment });
+    },
+  };
+}
+
+function openLookups(
+  { config, now, log, counters }: Basics,
+  { sql, gateSql, macs }: { sql: Database; gateSql: Database; macs: ReturnType<typeof macsOf> },
+) {
+  const seen = seenVersions(MOST_SEEN);
+  const onCorrupt = (what: string) => {
+    counters.corrupt();
+    log.error('record_not_intact', { what });
+  };
+  const options = { macs, seen, now: () => Math.floor(now()), onCorrupt };
+  return {
+    gateLookups: callerLookups({ ...options, sql: gateSql, deadlineMs: config.gateDeadlineMs - GATE_MARGIN_MS }),
+    apiLookups: callerLookups({ ...options, sql, deadlineMs: 1000 }),
+  };
+}
+
+interface WorkParts {
+  readonly sql: Database;
+  readonly ledger: EmbeddedLedger;
+  readonly inTransaction: InTransaction;
+  readonly eligibility: EligibilityPorts;
+  readonly own: Own;
+}
+
+const OUTBOX_EVERY_MS = 250;
+const PROOFS_EVERY_MS = 1000;
+const EXPIRY_EVERY_MS = 60_000;
+const FORGET_EVERY_MS = 3_600_000;
+
+/** What goes on without a request. */
+function startWork(
+  { config, now, log, counters }: Basics,
+  { sql, ledger, inTransaction, eligibility, own }: WorkParts,
+) {
+  const wholeMs = () => Math.floor(now());
+  const onConflict = (recordId: string) => {
+    counters.conflicted();
+    log.error('ledger_record_conflict', { recordId });
+  };
+  const target = targetOf(config);
+  const outbox = { ...eligibility, sql, ledger, inTransaction, target, onConflict };
+  const proofs = {
+    ledger,
+    channel: target.channel,
+    keepProof: (id: string, proof: string) => keepProof(sql, id, proof),
+  };
+  const begin = (name: string, everyMs: number, work: () => Promise<unknown>) => {
+    const repeated = repeat(name, work, { everyMs, log });
+    own(name, () => repeated.stop());
+    return repeated;
+  };
+  begin('proofs', PROOFS_EVERY_MS, () => keepProofs(sql, proofs));
+  begin('expiry', EXPIRY_EVERY_MS, () => expireCases({ sql, inTransaction, now: wholeMs }));
+  begin('retention', FORGET_EVERY_MS, () =>
+    forgetOld(sql, { nowMs: wholeMs(), decisionDays: config.decisionRetentionDays }),
+  );
+  begin('outbox', OUTBOX_EVERY_MS, () => drainOutbox(outbox));
+  return { onConflict, proofs, target };
+}

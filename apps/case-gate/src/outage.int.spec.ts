@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { throwawayPostgres, until, type OwnPostgres } from '@sealgate/testing';
+import { check, gateSite, sealedCase, SETUP_MS } from '../test/running-gate.ts';
+import { execFileSync } from 'node:child_process';
+
+let postgres: OwnPostgres;
+let site: Awaited<ReturnType<typeof gateSite>>;
+let key: string;
+let subjectRef: string;
+beforeAll(async () => {
+  postgres = await throwawayPostgres({ own: true });
+  site = await gateSite({ GATE_DEADLINE_MS: '250' }, postgres);
+  ({ key } = site);
+  ({ subjectRef } = await sealedCase(site, key));
+  await until(async () => (await check(site, key, subjectRef)) === 'allow ELIGIBLE');
+}, SETUP_MS);
+afterAll(async () => {
+  await postgres.restart().catch(() => undefined);
+  await site.stop();
+  await postgres.stop();
+}, SETUP_MS);
+
+/** The server and all that it forked. */
+function signal(name: 'SIGSTOP' | 'SIGCONT'): void {
+  const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(postgres.pid)])
+    .toString()
+    .split('\n')
+    .map(Number)
+    .filter(Boolean);
+  for (const pid of [postgres.pid, ...children]) process.kill(pid, name);
+}
+
+/** A machine that others use too is given more time than the contract, but not so much that a hang would pass. */
+const SLACK = 3;
+
+async function expectDenied(): Promise<void> {
+  for (let index = 0; index < 10; index += 1) {
+    const startedMs = performance.now();
+    const answer = await site.ask('POST', '/v1/gate/check', {
+      key,
+      body: { subject_ref: subjectRef, venue_id: 'hall' },
+    });
+    expect(performance.now() - startedMs).toBeLessThan(300 * SLACK);
+    expect(answer).toMatchObject({
+      status: 503,
+      body: {
+        code: 'UNAVAILABLE',
+        decision: 'deny',
+        allow: false,
+        reason_codes: ['BACKEND_UNAVAILABLE'],
+        fail_closed: true,
+      },
+    });
+  }
+}
+
+async function expectNotReady(): Promise<void> {
+  const startedMs = performance.now();
+  expect(await site.composition.ready()).toMatchObject({ ok: false });
+  expect(performance.now() - startedMs).toBeLessThan(1000 * SLACK);
+}
+
+async function expectRecovery(): Promise<void> {
+  await until(async () => (await check(site, key, subjectRef)) === 'allow ELIGIBLE', { timeoutMs: 10_000 });
+  await until(async () => (await site.composition.ready()).ok, { timeoutMs: 10_000 });
+}
+
+describe('a store that is away', () => {
+  it('frozen, denies in time, is not ready, and is back by itself', async () => {
+    signal('SIGSTOP');
+    try {
+      await expectDenied();
+      await expectNotReady();
+      const started = performance.now();
+      const other = await site.ask('GET', '/v1/cases/case_x', { key });
+      expect(other).toMatchObject({ status: 503, body: { code: 'UNAVAILABLE' } });
+      expect(performance.now() - started).toBeLessThan(2000 * SLACK);
+    } finally {
+      signal('SIGCONT');
+    }
+    await expectRecovery();
+  }, 60_000);
+
+  it('stopped, denies at once, is not ready, and is back by itself', async () => {
+    await postgres.halt('immediate');
+    await expectDenied();
+    await expectNotReady();
+    await postgres.restart();
+    await expectRecovery();
+  }, 60_000);
+});

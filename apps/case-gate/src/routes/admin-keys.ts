@@ -1,0 +1,196 @@
+import type { ApiKeyRow, ApiKeys } from '@sealgate/api-keys';
+import { AppError } from '@sealgate/errors';
+import {
+  ADMIN_BODY_MAX_BYTES,
+  ADMIN_LIST_RANGE,
+  adminRoute,
+  closedObject,
+  instantText,
+  listOf,
+  listQuery,
+  readPage,
+  type AdminCaller,
+  type Route,
+} from '@sealgate/http';
+import type { Sql } from '@sealgate/storage';
+import { Type, type Static } from '@sinclair/typebox';
+import { SCOPES, type KeyGrants, type Scope } from '../domain/key-grants.ts';
+import { Environment, IdText, Name, OrNull, Text, Texts, Time } from '../schemas.ts';
+import { adminBase, EnvironmentQuery, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
+
+const MintBody = closedObject({
+  label: Name,
+  environment: Environment,
+  scopes: Type.Array(Type.Union(SCOPES.map((scope) => Type.Literal(scope))), { uniqueItems: true }),
+  expiresAt: Type.Optional(instantText()),
+  replaces: Type.Optional(IdText),
+  overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 604_800 })),
+});
+
+const keyMembers = {
+  label: Text,
+  keyPrefix: Text,
+  environment: Text,
+  scopes: Texts,
+  createdAt: Time,
+  expiresAt: OrNull(Time),
+  replaces: OrNull(Text),
+};
+const MintedKey = Type.Object({ id: Text, rawKey: Type.String({ description: 'Shown this once.' }), ...keyMembers });
+const KeyRow = Type.Object({ id: Text, ...keyMembers, revokedAt: OrNull(Time), lastUsedAt: OrNull(Time) });
+
+/** What is asked of a key before it has an id. */
+export interface MintOrder {
+  readonly environment: string;
+  readonly label: string;
+  readonly scopes: readonly Scope[];
+  readonly expiresAt?: Date;
+  readonly replaces?: string;
+  readonly overlapSeconds?: number;
+}
+
+export interface AdminKeysPorts extends AdminPorts {
+  readonly keys: Pick<ApiKeys<KeyGrants>, 'list' | 'get'>;
+  readonly mintKey: (sql: Sql, order: MintOrder) => Promise<ApiKeyRow<KeyGrants> & { readonly rawKey: string }>;
+  readonly revokeKey: (sql: Sql, environment: string, id: string) => Promise<'revoked' | 'already' | 'missing'>;
+  /** The environment of a key; undefined when there is no such key. */
+  readonly environmentOfKey: (id: string) => Promise<string | undefined>;
+}
+
+const ofKey = Type.Object({ id: IdText });
+
+export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
+  /** A key is found wherever it is, unless an environment was named. */
+  const placeOf = async (id: string, named: string | undefined): Promise<string> => {
+    const environment = named ?? (await ports.environmentOfKey(id));
+    if (environment === undefined) throw noKey();
+    return environment;
+  };
+  const list = adminRoute({
+    ...adminBase,
+    method: 'get',
+    path: '/admin/v1/keys',
+    operationId: 'listKeys',
+    summary: 'List live keys of an environment and those ended in the last 30 days, newest first',
+    query: listQuery(ADMIN_LIST_RANGE, environmentQuery),
+    responses: { 200: { description: 'A page.', schema: listOf(KeyRow) } },
+    errors: [],
+    async handler({ query }) {
+      const environment = environmentOf({}, query);
+      const page = readPage(query, ports.cursors, ['keys', environment]);
+      const after = page.after === undefined ? {} : { after: positionOf(String(page.after)) };
+      const rows = await ports.keys.list(environment, { limit: page.limit + 1, ...after });
+      const position = ({ createdAt, id }: ApiKeyRow<KeyGrants>) => `${createdAt.toISOString()} ${id}`;
+      return { status: 200, body: page.answer(rows, { item: rowOf, position }) };
+    },
+  });
+  const get = adminRoute({
+    ...adminBase,
+    method: 'get',
+    path: '/admin/v1/keys/:id',
+    operationId: 'getKey',
+    summary: 'Read a key',
+    params: ofKey,
+    query: EnvironmentQuery,
+    responses: { 200: { description: 'The key.', schema: KeyRow } },
+    errors: ['NOT_FOUND'],
+    async handler({ params, query }) {
+      const row = await ports.keys.get(await placeOf(params.id, query.environment), params.id);
+      if (row === undefined) throw noKey();
+      return { status: 200, body: rowOf(row) };
+    },
+  });
+  const revoke = adminRoute({
+    ...adminBase,
+    method: 'delete',
+    path: '/admin/v1/keys/:id',
+    operationId: 'revokeKey',
+    summary: 'Revoke a key; it is refused from the next request on',
+    params: ofKey,
+    query: EnvironmentQuery,
+    responses: { 204: { description: 'Revoked, now or before.' } },
+    errors: ['NOT_FOUND'],
+    async handler(context) {
+      const { id } = context.params;
+      const environment = await placeOf(id, context.query.environment);
+      const outcome = await ports.inSql(async (sql) => {
+        const revoked = await ports.revokeKey(sql, environment, id);
+        const change = { action: 'key.revoke', resource: 'key', resourceId: id, detail: { environment } };
+        if (revoked === 'revoked') await ports.auditChange(context, change, sql);
+        return revoked;
+      });
+      if (outcome === 'missing') throw noKey();
+      return { status: 204 };
+    },
+  });
+  return [mintRoute(ports), list, get, revoke];
+}
+
+function mintRoute(ports: AdminKeysPorts): Route<AdminCaller> {
+  return adminRoute({
+    ...adminBase,
+    method: 'post',
+    path: '/admin/v1/keys',
+    operationId: 'mintKey',
+    summary: 'Mint a gk_ key; its raw form is in this answer alone',
+    body: MintBody,
+    bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
+    responses: { 201: { description: 'The key.', schema: MintedKey } },
+    errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'LIMIT_REACHED'],
+    async handler(context) {
+      const { environment, label, scopes, replaces, overlapSeconds, expiresAt: ends } = context.body;
+      const expiresAt = expiryOf(ends, ports.now());
+      const order: MintOrder = {
+        environment,
+        label,
+        scopes,
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+        ...(replaces === undefined ? {} : { replaces }),
+        ...(overlapSeconds === undefined ? {} : { overlapSeconds }),
+      };
+      const { rawKey, ...row } = await ports.inSql(async (sql) => {
+        const minted = await ports.mintKey(sql, order);
+        const change = { action: 'key.mint', resource: 'key', resourceId: minted.id, detail: { environment } };
+        await ports.auditChange(context, change, sql);
+        return minted;
+      });
+      return { status: 201, body: { id: row.id, rawKey, ...membersOf(row) }, headers: { 'Cache-Control': 'no-store' } };
+    },
+  });
+}
+
+function noKey(): AppError {
+  return new AppError('NOT_FOUND', 'There is no such key.');
+}
+
+function rowOf(row: ApiKeyRow<KeyGrants>): Static<typeof KeyRow> {
+  const { id, revokedAt, lastUsedAt } = row;
+  const times = { revokedAt: revokedAt?.toISOString() ?? null, lastUsedAt: lastUsedAt?.toISOString() ?? null };
+  return { id, ...membersOf(row), ...times };
+}
+
+function membersOf(row: ApiKeyRow<KeyGrants>): Omit<Static<typeof MintedKey>, 'id' | 'rawKey'> {
+  return {
+    label: row.label,
+    keyPrefix: row.keyPrefix,
+    environment: row.ownerId,
+    scopes: [...row.grants.scopes],
+    createdAt: row.createdAt.toISOString(),
+    expiresAt: row.expiresAt?.toISOString() ?? null,
+    replaces: row.replaces,
+  };
+}
+
+function expiryOf(text: string | undefined, now: number): Date | undefined {
+  if (text === undefined) return undefined;
+  const expiresAt = new Date(text);
+  if (expiresAt.getTime() > now) return expiresAt;
+  throw new AppError('INVALID_REQUEST', 'The key would never be valid.', {
+    faults: [{ in: 'body', pointer: '/expiresAt', detail: 'expiresAt lies in the future.' }],
+  });
+}
+
+function positionOf(after: string): { createdAt: Date; id: string } {
+  const [createdAt = '', id = ''] = after.split(' ');
+  return { createdAt: new Date(createdAt), id };
+}

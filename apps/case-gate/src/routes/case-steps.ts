@@ -1,0 +1,258 @@
+import { AppError } from '@sealgate/errors';
+import { closedObject, instantText, lineOfText, routeFor, type Route } from '@sealgate/http';
+import { parseIdempotencyKey } from '@sealgate/idempotency';
+import { Type, type Static } from '@sinclair/typebox';
+import { attach } from '../domain/attach.ts';
+import { changeCase, type LifetimePorts } from '../domain/case-lifetime.ts';
+import type { CaseRecord, NewAttachment, Seal } from '../domain/case-record.ts';
+import { decideCase, type Decided, type DecidePorts } from '../domain/decide-case.ts';
+import type { GateCaller } from '../domain/gate-caller.ts';
+import { sealCase, type SealPorts } from '../domain/seal-case.ts';
+import { refuseVaultBytes } from '../domain/vault-bytes.ts';
+import {
+  BODY_MAX_BYTES,
+  CaseId,
+  OrNull,
+  Outcome,
+  PolicyVersion,
+  ReasonCode,
+  Sha256,
+  Status,
+  Text,
+  Texts,
+  Time,
+} from '../schemas.ts';
+import { REPLAYED } from './cases.ts';
+
+const route = routeFor<GateCaller>();
+
+const Kind = Type.Union([Type.Literal('vault_ref'), Type.Literal('upload_handle')]);
+
+const AttachmentBody = closedObject({
+  kind: Kind,
+  ref: lineOfText({ min: 1, max: 512 }),
+  sha256: Sha256,
+  media_type: lineOfText({ min: 1, max: 255 }),
+  size_bytes: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+  label: Type.Optional(lineOfText({ min: 1, max: 200 })),
+});
+
+const AttachAnswer = Type.Object({
+  case_id: Text,
+  status: Status,
+  attachments: Type.Array(Type.Object({ attachment_id: Text, kind: Kind, ref: Text, sha256: Text })),
+});
+
+const DecideBody = closedObject({
+  policy_version: PolicyVersion,
+  decision: Type.Optional(Outcome),
+  reason_codes: Type.Optional(Type.Array(ReasonCode, { maxItems: 20 })),
+  valid_until: Type.Optional(instantText()),
+  decided_by: Type.Optional(lineOfText({ min: 1, max: 200 })),
+});
+
+const DecideAnswer = Type.Object({
+  case_id: Text,
+  status: Status,
+  policy_version: Text,
+  decision: Outcome,
+  decision_id: Text,
+  reason_codes: Texts,
+  decided_at: Time,
+  valid_until: OrNull(Time),
+});
+
+const SealAnswer = Type.Object({
+  case_id: Text,
+  status: Status,
+  policy_version: Text,
+  ledger_record_id: Text,
+  seal_hash: Text,
+  seal_version: Type.Integer(),
+  sealed_at: Time,
+});
+
+export interface CaseStepsPorts extends LifetimePorts, DecidePorts, SealPorts {
+  readonly readCase: (environment: string, caseId: string) => Promise<CaseRecord | undefined>;
+}
+
+const params = Type.Object({ case_id: CaseId });
+
+export function caseStepRoutes(ports: CaseStepsPorts): Route<GateCaller>[] {
+  return [attachRoute(ports), decideRoute(ports), sealRoute(ports)];
+}
+
+function attachRoute(ports: CaseStepsPorts): Route<GateCaller> {
+  return route({
+    method: 'post',
+    path: '/v1/cases/:case_id/attachments',
+    operationId: 'attach',
+    summary: 'Attach vault references or upload handles; never bytes',
+    permit: 'case:write',
+    charge: 1,
+    idempotency: 'none',
+    params,
+    inspect: refuseVaultBytes,
+    body: closedObject({ attachments: Type.Array(AttachmentBody, { minItems: 1, maxItems: 50 }) }),
+    bodyMaxBytes: BODY_MAX_BYTES,
+    responses: {
+      200: { description: 'All of them were there before.', schema: AttachAnswer },
+      201: { description: 'Attached.', schema: AttachAnswer },
+    },
+    errors: [
+      ...(['NOT_FOUND', 'VAULT_BYTES_NOT_ALLOWED', 'ATTACHMENT_CONFLICT', 'LIMIT_REACHED'] as const),
+      ...(['INVALID_STATE_TRANSITION', 'OUTCOME_UNKNOWN'] as const),
+    ],
+    async handler({ caller, params: { case_id: caseId }, body }) {
+      const { environment, keyId: actor } = caller;
+      const attachments = body.attachments.map(attachmentOf);
+      const {
+        record,
+        attachments: attached,
+        added,
+      } = await changeCase(ports, { environment, caseId }, (tx, locked) =>
+        attach(tx, locked, { attachments, actor, at: new Date(ports.now()), newId: ports.newId }),
+      );
+      const rows = attached.map(({ attachmentId, kind, ref, sha256 }) => ({
+        attachment_id: attachmentId,
+        kind,
+        ref,
+        sha256,
+      }));
+      const answer: Static<typeof AttachAnswer> = { case_id: caseId, status: record.status, attachments: rows };
+      return { status: added ? 201 : 200, body: answer };
+    },
+  });
+}
+
+function attachmentOf(body: Static<typeof AttachmentBody>): NewAttachment {
+  const { kind, ref, sha256, media_type: mediaType, size_bytes: sizeBytes, label = null } = body;
+  return { kind, ref, sha256, mediaType, sizeBytes, label };
+}
+
+function decideRoute(ports: CaseStepsPorts): Route<GateCaller> {
+  return route({
+    method: 'post',
+    path: '/v1/cases/:case_id/decide',
+    operationId: 'decideCase',
+    summary: 'Record a decision under a policy version',
+    description: 'Without `decision` the rules of the version decide; naming an outcome needs case:override too.',
+    permit: 'case:decide',
+    charge: 1,
+    idempotency: 'none',
+    params,
+    body: DecideBody,
+    bodyMaxBytes: BODY_MAX_BYTES,
+    responses: {
+      200: { description: 'This outcome was recorded before.', schema: DecideAnswer },
+      201: { description: 'Recorded.', schema: DecideAnswer },
+    },
+    errors: [
+      ...(['NOT_FOUND', 'FORBIDDEN', 'UNKNOWN_POLICY_VERSION', 'POLICY_VERSION_RETIRED', 'DECISION_CONFLICT'] as const),
+      ...(['INVALID_STATE_TRANSITION', 'OUTCOME_UNKNOWN'] as const),
+    ],
+    async handler(context) {
+      const { caller, body } = context;
+      const { case_id: caseId } = context.params;
+      const { environment, keyId: actor } = caller;
+      const order = {
+        policyVersion: body.policy_version,
+        decision: body.decision,
+        reasonCodes: body.reason_codes ?? [],
+        validUntil: futureOf(body.valid_until, ports.now()),
+        decidedBy: body.decided_by,
+        actor,
+      };
+      const mayOverride = context.allows('case:override');
+      const decided = await changeCase(ports, { environment, caseId }, (tx, record) => {
+        if (order.decision !== undefined && !mayOverride) {
+          throw new AppError('FORBIDDEN', 'Naming an outcome needs case:override.');
+        }
+        return decideCase(tx, record, { ports, order });
+      });
+      return { status: decided.repeated ? 200 : 201, body: decideAnswer(decided) };
+    },
+  });
+}
+
+function futureOf(text: string | undefined, nowMs: number): Date | null {
+  if (text === undefined) return null;
+  const moment = new Date(text);
+  if (moment.getTime() > nowMs) return moment;
+  throw new AppError('INVALID_REQUEST', 'The decision would never hold.', {
+    faults: [{ in: 'body', pointer: '/valid_until', detail: 'valid_until lies in the future.' }],
+  });
+}
+
+function decideAnswer({ record, decision }: Decided): Static<typeof DecideAnswer> {
+  return {
+    case_id: record.caseId,
+    status: record.status,
+    policy_version: decision.policyVersion,
+    decision: decision.decision,
+    decision_id: decision.decisionId,
+    reason_codes: [...decision.reasonCodes],
+    decided_at: decision.decidedAt.toISOString(),
+    valid_until: decision.validUntil?.toISOString() ?? null,
+  };
+}
+
+const POLICY_VERSION = /^[A-Za-z0-9._-]{1,64}$/;
+
+function sealRoute(ports: CaseStepsPorts): Route<GateCaller> {
+  return route({
+    method: 'post',
+    path: '/v1/cases/:case_id/seal',
+    operationId: 'sealCase',
+    summary: 'Seal the current decision into the ledger, once',
+    description: 'The Idempotency-Key is `{case_id}:{policy_version}`.',
+    permit: 'case:seal',
+    charge: 1,
+    idempotency: 'in-transaction',
+    params,
+    body: closedObject({}),
+    bodyOptional: true,
+    bodyMaxBytes: BODY_MAX_BYTES,
+    responses: {
+      200: { description: 'It was sealed before.', schema: SealAnswer },
+      201: { description: 'Sealed by this request.', schema: SealAnswer },
+    },
+    errors: [
+      ...(['NOT_FOUND', 'IDEMPOTENCY_KEY_REQUIRED', 'IDEMPOTENCY_KEY_MISMATCH', 'CASE_NOT_DECIDED'] as const),
+      ...(['RECORD_CONFLICT', 'LEDGER_UNAVAILABLE', 'OUTCOME_UNKNOWN'] as const),
+    ],
+    async handler(context) {
+      const { environment, keyId: actor } = context.caller;
+      const { case_id: caseId } = context.params;
+      // A case that is not there is told before anything about the header is.
+      const record = await ports.readCase(environment, caseId);
+      if (record === undefined) throw new AppError('NOT_FOUND', 'There is no such case.');
+      const policyVersion = versionOf(caseId, parseIdempotencyKey(context.idempotency.keys));
+      const { seal, byThis } = await sealCase(ports, { environment, caseId, policyVersion, actor });
+      return { status: byThis ? 201 : 200, body: sealAnswer(seal), ...(byThis ? {} : { headers: REPLAYED }) };
+    },
+  });
+}
+
+/** The policy version of a key `{case_id}:{policy_version}`. */
+function versionOf(caseId: string, key: string | undefined): string {
+  const detail = 'A seal needs the Idempotency-Key {case_id}:{policy_version}.';
+  if (key === undefined) throw new AppError('IDEMPOTENCY_KEY_REQUIRED', detail);
+  const version = key.startsWith(`${caseId}:`) ? key.slice(caseId.length + 1) : '';
+  if (!POLICY_VERSION.test(version)) throw new AppError('IDEMPOTENCY_KEY_MISMATCH', detail);
+  return version;
+}
+
+/** A seal is told as it was when it was made, so that every answer about it is the same. */
+function sealAnswer(seal: Seal): Static<typeof SealAnswer> {
+  if (seal.sealedAt === null) throw new Error('What is answered has been sealed.');
+  return {
+    case_id: seal.caseId,
+    status: 'sealed',
+    policy_version: seal.policyVersion,
+    ledger_record_id: seal.ledgerRecordId,
+    seal_hash: seal.sealHash,
+    seal_version: seal.sealVersion,
+    sealed_at: seal.sealedAt.toISOString(),
+  };
+}

@@ -1,0 +1,225 @@
+import type { KeyedHasher } from '@sealgate/auth';
+import { AppError } from '@sealgate/errors';
+import { closedObject, lineOfText, routeFor, type Route } from '@sealgate/http';
+import { claimOf, parseIdempotencyKey, type InFlight } from '@sealgate/idempotency';
+import { canonical, type JsonValue } from '@sealgate/json';
+import { Type, type Static } from '@sinclair/typebox';
+import type { CaseRecord } from '../domain/case-record.ts';
+import { changeCase, noCase, settledCase, withdraw, type LifetimePorts } from '../domain/case-lifetime.ts';
+import { changeVenues, createCase, type CreateCasePorts } from '../domain/create-case.ts';
+import type { GateCaller } from '../domain/gate-caller.ts';
+import {
+  BODY_MAX_BYTES,
+  CaseId,
+  OrNull,
+  Outcome,
+  PolicyVersion,
+  Status,
+  SubjectRef,
+  Text,
+  Texts,
+  Time,
+  VenueIds,
+} from '../schemas.ts';
+
+const route = routeFor<GateCaller>();
+
+const Metadata = Type.Object(
+  {},
+  {
+    maxProperties: 20,
+    propertyNames: { type: 'string', minLength: 1, maxLength: 512 },
+    additionalProperties: Type.String({ maxLength: 512 }),
+  },
+);
+
+const NewCaseBody = closedObject({
+  subject_ref: SubjectRef,
+  case_type: Type.Optional(Type.Literal('onboarding')),
+  venue_ids: Type.Optional(VenueIds),
+  external_ref: Type.Optional(lineOfText({ min: 1, max: 256 })),
+  requested_policy_version: Type.Optional(PolicyVersion),
+  metadata: Type.Optional(Metadata),
+});
+
+const NewCaseAnswer = Type.Object({ case_id: Text, status: Status, subject_ref: Text, created_at: Time });
+
+export const CaseAnswer = Type.Object({
+  case_id: Text,
+  status: Status,
+  subject_ref: Text,
+  venue_ids: Texts,
+  policy_version: OrNull(Text),
+  decision: OrNull(Outcome),
+  decision_id: OrNull(Text),
+  attachment_count: Type.Integer(),
+  ledger_record_id: OrNull(Text),
+  created_at: Time,
+  updated_at: Time,
+  decided_at: OrNull(Time),
+  sealed_at: OrNull(Time),
+  expires_at: Time,
+});
+
+export interface CasesPorts extends Omit<CreateCasePorts, 'render'>, LifetimePorts {
+  /** Reads without holding anything; undefined in another environment too. */
+  readonly readCase: (environment: string, caseId: string) => Promise<CaseRecord | undefined>;
+  readonly inFlight: InFlight<{ readonly body: string; readonly replayed: boolean }>;
+  readonly fingerprints: KeyedHasher;
+}
+
+const params = Type.Object({ case_id: CaseId });
+
+export function caseRoutes(ports: CasesPorts): Route<GateCaller>[] {
+  return [createRoute(ports), readRoute(ports), venuesRoute(ports), withdrawRoute(ports)];
+}
+
+function createRoute(ports: CasesPorts): Route<GateCaller> {
+  return route({
+    method: 'post',
+    path: '/v1/cases',
+    operationId: 'createCase',
+    summary: 'Create an onboarding case',
+    permit: 'case:write',
+    charge: 1,
+    idempotency: 'in-transaction',
+    body: NewCaseBody,
+    bodyMaxBytes: BODY_MAX_BYTES,
+    responses: {
+      201: { description: 'The case.', schema: NewCaseAnswer, headers: { Location: 'The path of the case.' } },
+    },
+    errors: ['IDEMPOTENCY_KEY_REQUIRED', 'UNKNOWN_VENUE', 'OUTCOME_UNKNOWN'],
+    async handler(context) {
+      const { body, caller, path } = context;
+      const key = parseIdempotencyKey(context.idempotency.keys);
+      if (key === undefined) throw new AppError('IDEMPOTENCY_KEY_REQUIRED', 'A case needs an Idempotency-Key.');
+      const { environment, familyId, keyId: actor } = caller;
+      const claim = claimOf({
+        hasher: ports.fingerprints,
+        scope: [environment, familyId, 'createCase'],
+        key,
+        method: 'POST',
+        path,
+        body: Buffer.from(canonical(body as JsonValue)),
+      });
+      const create = { ...ports, render: renderNewCase };
+      const work = () => createCase(create, { environment, actor }, { fields: fieldsOf(body), claim });
+      const { value, joined } = await ports.inFlight.run(claim.claim.toString('latin1'), claim.fingerprint, work);
+      const { case_id: caseId } = JSON.parse(value.body) as { case_id: string };
+      const headers = { Location: `/v1/cases/${caseId}` };
+      const isReplay = joined || value.replayed;
+      return { status: 201, body: value.body, headers: isReplay ? { ...headers, ...REPLAYED } : headers };
+    },
+  });
+}
+
+export const REPLAYED = { 'Idempotent-Replayed': 'true' };
+
+function fieldsOf(body: Static<typeof NewCaseBody>) {
+  return {
+    subjectRef: body.subject_ref,
+    caseType: body.case_type ?? 'onboarding',
+    venueIds: body.venue_ids ?? [],
+    externalRef: body.external_ref ?? null,
+    requestedPolicyVersion: body.requested_policy_version ?? null,
+    metadata: (body.metadata ?? {}) as Record<string, string>,
+  };
+}
+
+function renderNewCase({ caseId, status, subjectRef, createdAt }: CaseRecord): string {
+  return JSON.stringify({
+    case_id: caseId,
+    status,
+    subject_ref: subjectRef,
+    created_at: createdAt.toISOString(),
+  } satisfies Static<typeof NewCaseAnswer>);
+}
+
+function readRoute(ports: CasesPorts): Route<GateCaller> {
+  return route({
+    method: 'get',
+    path: '/v1/cases/:case_id',
+    operationId: 'readCase',
+    summary: 'Read the status of a case; nothing of the vault',
+    permit: 'case:read',
+    charge: 1,
+    idempotency: 'none',
+    params,
+    responses: { 200: { description: 'The case.', schema: CaseAnswer } },
+    errors: ['NOT_FOUND'],
+    async handler({ caller, params: { case_id: caseId } }) {
+      const { environment } = caller;
+      const record = await settledCase(ports, environment, caseId);
+      if (record === undefined) throw noCase();
+      return { status: 200, body: caseAnswer(record) };
+    },
+  });
+}
+
+function venuesRoute(ports: CasesPorts): Route<GateCaller> {
+  return route({
+    method: 'put',
+    path: '/v1/cases/:case_id/venues',
+    operationId: 'changeVenues',
+    summary: 'Say where the subject may enter, before a decision',
+    permit: 'case:write',
+    charge: 1,
+    idempotency: 'none',
+    params,
+    body: closedObject({ venue_ids: VenueIds }),
+    bodyMaxBytes: BODY_MAX_BYTES,
+    responses: { 200: { description: 'The case.', schema: CaseAnswer } },
+    errors: ['NOT_FOUND', 'UNKNOWN_VENUE', 'INVALID_STATE_TRANSITION', 'OUTCOME_UNKNOWN'],
+    async handler({ caller, params: { case_id: caseId }, body }) {
+      const { environment, keyId: actor } = caller;
+      const record = await changeCase(ports, { environment, caseId }, (tx, locked) =>
+        changeVenues(tx, locked, { venueIds: body.venue_ids, actor, at: new Date(ports.now()) }),
+      );
+      return { status: 200, body: caseAnswer(record) };
+    },
+  });
+}
+
+function withdrawRoute(ports: CasesPorts): Route<GateCaller> {
+  return route({
+    method: 'post',
+    path: '/v1/cases/:case_id/withdraw',
+    operationId: 'withdrawCase',
+    summary: 'End a case before it is decided',
+    permit: 'case:write',
+    charge: 1,
+    idempotency: 'none',
+    params,
+    body: closedObject({}),
+    bodyOptional: true,
+    bodyMaxBytes: BODY_MAX_BYTES,
+    responses: { 200: { description: 'The case.', schema: CaseAnswer } },
+    errors: ['NOT_FOUND', 'INVALID_STATE_TRANSITION', 'OUTCOME_UNKNOWN'],
+    async handler({ caller, params: { case_id: caseId } }) {
+      const { environment, keyId: actor } = caller;
+      const record = await changeCase(ports, { environment, caseId }, (tx, locked) =>
+        withdraw(tx, locked, { actor, at: new Date(ports.now()) }),
+      );
+      return { status: 200, body: caseAnswer(record) };
+    },
+  });
+}
+
+export function caseAnswer(record: CaseRecord): Static<typeof CaseAnswer> {
+  return {
+    case_id: record.caseId,
+    status: record.status,
+    subject_ref: record.subjectRef,
+    venue_ids: [...record.venueIds],
+    policy_version: record.policyVersion,
+    decision: record.decision,
+    decision_id: record.decisionId,
+    attachment_count: record.attachmentCount,
+    ledger_record_id: record.ledgerRecordId,
+    created_at: record.createdAt.toISOString(),
+    updated_at: record.updatedAt.toISOString(),
+    decided_at: record.decidedAt?.toISOString() ?? null,
+    sealed_at: record.sealedAt?.toISOString() ?? null,
+    expires_at: record.expiresAt.toISOString(),
+  };
+}

@@ -1,0 +1,18 @@
+import type { AppError, Problem } from '@sealgate/errors';
+
+/** What the code of a refusal is called among the reasons of the gate. */
+function reasonOf({ status, code }: AppError): string {
+  return status === 503 ? 'BACKEND_UNAVAILABLE' : code;
+}
+
+/** Every refusal on the gate's path says deny, so that nobody can take it for anything else. */
+export function denyProblem(problem: Problem, error: AppError): Problem {
+  const isOurs = error.status >= 500;
+  return { ...problem, decision: 'deny', allow: false, reason_codes: [reasonOf(error)], fail_closed: isOurs };
+}
+
+/** The same in the words of AuthZEN. */
+export function falseProblem(problem: Problem, error: AppError): Problem {
+  const context = { reason_codes: [reasonOf(error)], fail_closed: error.status >= 500 };
+  return { ...problem, decision: false, context };
+}

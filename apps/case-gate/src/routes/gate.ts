@@ -1,0 +1,123 @@
+import { AppError } from '@sealgate/errors';
+import { closedObject, routeFor, type Route } from '@sealgate/http';
+import { Type, type Static } from '@sinclair/typebox';
+import { checkEntry, type CheckPorts, type GateDecision } from '../domain/check-entry.ts';
+import type { EntryIds, GateCaller } from '../domain/gate-caller.ts';
+import {
+  BODY_MAX_BYTES,
+  OrNull,
+  PolicyVersion,
+  SUBJECT_REF,
+  SubjectRef,
+  Text,
+  Time,
+  VENUE_ID,
+  VenueId,
+} from '../schemas.ts';
+import { denyProblem } from './deny-problem.ts';
+
+const route = routeFor<GateCaller>();
+
+const CheckBody = closedObject({
+  subject_ref: SubjectRef,
+  venue_id: VenueId,
+  action: Type.Optional(Type.Literal('enter')),
+  policy_version: Type.Optional(PolicyVersion),
+  context: Type.Optional(
+    Type.Object(
+      {},
+      { additionalProperties: true, description: 'At most 4096 bytes of JSON; never evaluated, never logged.' },
+    ),
+  ),
+});
+
+const CheckAnswer = Type.Object({
+  decision: Type.Union([Type.Literal('allow'), Type.Literal('deny')]),
+  allow: Type.Boolean(),
+  decision_id: Text,
+  subject_ref: Text,
+  venue_id: Text,
+  policy_version: OrNull(Text),
+  reason_codes: Type.Array(Text, { minItems: 1, maxItems: 1 }),
+  ledger_record_id: OrNull(Text),
+  evaluated_at: Time,
+  valid_until: OrNull(Time),
+  fail_closed: Type.Boolean(),
+});
+
+export const CONTEXT_MAX_BYTES = 4096;
+/** A body that comes slower than this is a 408, whatever the budget of the gate. */
+export const GATE_BODY_TIMEOUT_MS = 2000;
+
+/** `POST /v1/gate/check`: whether a subject may enter a venue now. Whatever goes wrong, the answer is a denial. */
+export function gateRoutes(ports: CheckPorts): Route<GateCaller>[] {
+  const check = route({
+    method: 'post',
+    path: '/v1/gate/check',
+    operationId: 'checkGate',
+    summary: 'Allow or deny entry; fails closed',
+    permit: 'gate:check',
+    charge: 1,
+    idempotency: 'none',
+    body: CheckBody,
+    bodyMaxBytes: BODY_MAX_BYTES,
+    bodyTimeoutMs: GATE_BODY_TIMEOUT_MS,
+    lookAhead: entriesOf,
+    problem: denyProblem,
+    responses: {
+      200: { description: 'The decision. It holds for this moment and must not be used again.', schema: CheckAnswer },
+    },
+    errors: [],
+    async handler({ caller, body, requestId }) {
+      requireSmallContext(body.context, '/context');
+      const { environment, keyId, found, readAtMs } = caller;
+      const { subject_ref: subjectRef, venue_id: venueId, action = 'enter', policy_version: policyVersion } = body;
+      const entry = { environment, subjectRef, venueId, action, policyVersion };
+      const decision = checkEntry(ports, { entry, found: found[0], readAtMs, asker: { keyId, requestId } });
+      return { status: 200, body: checkAnswer(decision), headers: NO_STORE };
+    },
+  });
+  return [check];
+}
+
+const NO_STORE = { 'Cache-Control': 'no-store' };
+
+const subjectPattern = new RegExp(SUBJECT_REF);
+const venuePattern = new RegExp(VENUE_ID);
+
+/** The entry that a body names; none where it is not one that could be checked. */
+function entriesOf(body: unknown): readonly EntryIds[] {
+  if (typeof body !== 'object' || body === null) return [];
+  const { subject_ref: subjectRef, venue_id: venueId } = body as Record<string, unknown>;
+  return areIds(subjectRef, venueId) ? [{ subjectRef: subjectRef as string, venueId: venueId as string }] : [];
+}
+
+/** Whether these could be the ids of a subject and a venue. */
+export function areIds(subjectRef: unknown, venueId: unknown): boolean {
+  if (typeof subjectRef !== 'string' || typeof venueId !== 'string') return false;
+  return subjectPattern.test(subjectRef) && venuePattern.test(venueId);
+}
+
+/** @throws AppError INVALID_REQUEST for a context of more than 4 KiB. */
+export function requireSmallContext(context: unknown, pointer: string): void {
+  if (context === undefined || Buffer.byteLength(JSON.stringify(context)) <= CONTEXT_MAX_BYTES) return;
+  throw new AppError('INVALID_REQUEST', 'The context is too large.', {
+    faults: [{ in: 'body', pointer, detail: `A context is at most ${CONTEXT_MAX_BYTES} bytes of JSON.` }],
+  });
+}
+
+function checkAnswer(decision: GateDecision): Static<typeof CheckAnswer> {
+  return {
+    decision: decision.allow ? 'allow' : 'deny',
+    allow: decision.allow,
+    decision_id: decision.decisionId,
+    subject_ref: decision.entry.subjectRef,
+    venue_id: decision.entry.venueId,
+    policy_version: decision.policyVersion,
+    reason_codes: [decision.reason],
+    ledger_record_id: decision.ledgerRecordId,
+    evaluated_at: decision.evaluatedAt.toISOString(),
+    valid_until: decision.validUntil,
+    fail_closed: decision.failClosed,
+  };
+}

@@ -1,0 +1,136 @@
+import { routeFor, type Route } from '@sealgate/http';
+import { AppError } from '@sealgate/errors';
+import { Type } from '@sinclair/typebox';
+import { assemblePack, type PackPorts } from '../domain/assessor-pack.ts';
+import { settledCase, type LifetimePorts } from '../domain/case-lifetime.ts';
+import type { CaseRecord } from '../domain/case-record.ts';
+import type { StoredEligibility } from '../domain/case-transaction.ts';
+import { eligibilityView } from '../domain/eligibility-view.ts';
+import type { GateCaller } from '../domain/gate-caller.ts';
+import { CaseId, OrNull, SubjectRef, Text, Texts, Time } from '../schemas.ts';
+import { packPage, prefersHtml } from './pack-page.ts';
+
+const route = routeFor<GateCaller>();
+
+export const EligibilityAnswer = Type.Object({
+  subject_ref: Text,
+  status: Type.Union(
+    (['eligible', 'ineligible', 'pending', 'expired', 'suspended', 'revoked'] as const).map((status) =>
+      Type.Literal(status),
+    ),
+  ),
+  policy_version: OrNull(Text),
+  case_id: OrNull(Text),
+  decision_id: OrNull(Text),
+  ledger_record_id: OrNull(Text),
+  reason_codes: Texts,
+  venue_ids: Texts,
+  valid_from: OrNull(Time),
+  valid_until: OrNull(Time),
+  revoked_at: OrNull(Time),
+  revocation_reason: OrNull(Text),
+  as_of: Time,
+  record_version: Type.Integer({ minimum: 1 }),
+  evidence_hash: Type.String({ description: 'SHA-256 over the canonical form (RFC 8785) of the other members.' }),
+});
+
+const Pack = Type.Object({
+  case_id: Text,
+  subject_ref: Text,
+  status: Text,
+  timeline: Type.Array(
+    Type.Object({
+      seq: Type.Integer(),
+      at: Time,
+      event: Text,
+      actor: Text,
+      data: Type.Object({}, { additionalProperties: true }),
+      prev_hash: OrNull(Text),
+      hash: Text,
+    }),
+  ),
+  decisions: Type.Array(Type.Object({}, { additionalProperties: true })),
+  attachments: Type.Array(Type.Object({ attachment_id: Text, sha256: Text })),
+  seals: Type.Array(
+    Type.Object({
+      document: Type.Object({}, { additionalProperties: true }),
+      seal_hash: Text,
+      ledger_record_id: Text,
+      proof: Type.Object({}, { additionalProperties: true, description: '{receipt, proof} of the ledger record.' }),
+    }),
+  ),
+  canonicalization: Type.Literal('RFC8785'),
+  generated_at: Time,
+  pack_hash: Text,
+  signature: Type.String({ description: 'Detached JWS (EdDSA) over the bytes that pack_hash is of.' }),
+});
+
+export interface RecordsPorts extends PackPorts, LifetimePorts {
+  readonly readCase: (environment: string, caseId: string) => Promise<CaseRecord | undefined>;
+  readonly readEligibility: (environment: string, subjectRef: string) => Promise<StoredEligibility>;
+  /** Writes down who took a pack; a pack that cannot be written down is not handed out. */
+  readonly auditExport: (export_: {
+    readonly caseId: string;
+    readonly actor: string;
+    readonly requestId: string;
+    readonly packHash: string;
+  }) => Promise<void>;
+}
+
+export function recordRoutes(ports: RecordsPorts): Route<GateCaller>[] {
+  return [eligibilityRoute(ports), packRoute(ports)];
+}
+
+function eligibilityRoute(ports: RecordsPorts): Route<GateCaller> {
+  return route({
+    method: 'get',
+    path: '/v1/eligibility/:subject_ref',
+    operationId: 'readEligibility',
+    summary: 'The current eligibility record of a subject',
+    permit: 'eligibility:read',
+    charge: 1,
+    idempotency: 'none',
+    params: Type.Object({ subject_ref: SubjectRef }),
+    responses: { 200: { description: 'The record, as of now.', schema: EligibilityAnswer } },
+    errors: ['NOT_FOUND'],
+    async handler({ caller, params }) {
+      const stored = await ports.readEligibility(caller.environment, params.subject_ref);
+      if (stored.kind === 'none') throw new AppError('NOT_FOUND', 'There is no such subject.');
+      // Nothing is told from a row that is not as it was written; the gate says so too.
+      if (stored.kind === 'corrupt') throw new Error(`The eligibility record of ${params.subject_ref} is not intact.`);
+      return { status: 200, body: eligibilityView(stored.record, ports.now()) };
+    },
+  });
+}
+
+function packRoute(ports: RecordsPorts): Route<GateCaller> {
+  return route({
+    method: 'get',
+    path: '/v1/cases/:case_id/assessor-pack',
+    operationId: 'exportAssessorPack',
+    summary: 'Everything about a sealed case, signed, for an assessor to check offline',
+    description: 'With `Accept: text/html` preferred it is a page to print.',
+    permit: 'case:export',
+    charge: 1,
+    idempotency: 'none',
+    params: Type.Object({ case_id: CaseId }),
+    query: Type.Object(
+      { draft: Type.Optional(Type.Union([Type.Literal('true'), Type.Literal('false')])) },
+      { additionalProperties: false },
+    ),
+    responses: { 200: { description: 'The pack.', schema: Pack, headers: { Vary: 'Accept' } } },
+    errors: ['NOT_FOUND', 'CASE_NOT_SEALED', 'LEDGER_UNAVAILABLE', 'OUTCOME_UNKNOWN'],
+    async handler(context) {
+      const { caller, query, requestId } = context;
+      const { case_id: caseId } = context.params;
+      const { environment } = caller;
+      await settledCase(ports, environment, caseId);
+      const pack = await assemblePack(ports, { environment, caseId, isDraft: query.draft === 'true' });
+      await ports.auditExport({ caseId, actor: caller.keyId, requestId, packHash: pack.pack_hash });
+      if (!prefersHtml(context.header('accept'))) return { status: 200, body: pack, headers: VARY };
+      return { status: 200, body: packPage(pack), contentType: 'text/html; charset=utf-8', headers: VARY };
+    },
+  });
+}
+
+const VARY = { Vary: 'Accept' };

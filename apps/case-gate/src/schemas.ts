@@ -1,0 +1,40 @@
+import { instantText, lineOfText } from '@sealgate/http';
+import { Type, type TSchema } from '@sinclair/typebox';
+
+/** The most that a body of the public listener may hold. */
+export const BODY_MAX_BYTES = 262_144;
+
+export const OrNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+export const Text = Type.String();
+export const Texts = Type.Array(Type.String());
+export const Time = instantText();
+
+/** Patterns of ids that callers choose, which the look-ahead of the gate asks for too. */
+export const SUBJECT_REF = '^subj_[A-Za-z0-9_-]{1,64}$';
+export const VENUE_ID = '^[A-Za-z0-9_-]{1,64}$';
+
+export const SubjectRef = Type.String({ pattern: SUBJECT_REF });
+export const VenueId = Type.String({ pattern: VENUE_ID });
+export const PolicyVersion = Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$' });
+export const Environment = Type.String({ pattern: '^[a-z][a-z0-9-]{0,30}$' });
+export const ReasonCode = Type.String({ pattern: '^[A-Z][A-Z0-9_]{0,63}$' });
+export const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
+/** An id in a path: one that no id can be is a row that is not there. */
+export const CaseId = Type.String({ pattern: '^case_[A-Za-z0-9_-]{1,64}$' });
+export const IdText = lineOfText({ min: 1, max: 1024 });
+export const Name = lineOfText({ min: 1, max: 200 });
+export const Status = Type.Union(
+  (['received', 'in_review', 'decided', 'sealing', 'sealed', 'withdrawn', 'expired'] as const).map((status) =>
+    Type.Literal(status),
+  ),
+);
+export const Outcome = Type.Union([Type.Literal('approve'), Type.Literal('decline'), Type.Literal('refer')]);
+
+/** `['*']` or the ids of venues. */
+export const VenueIds = Type.Union([
+  Type.Array(Type.Literal('*'), { minItems: 1, maxItems: 1, description: 'Every active venue.' }),
+  Type.Array(VenueId, { maxItems: 200, uniqueItems: true }),
+]);
+
+/** The environment where a query or body names none. */
+export const DEFAULT_ENVIRONMENT = 'live';

@@ -1,0 +1,14 @@
+/**
+ * Ids of 32 hex digits behind a prefix, in the order of their making by the millisecond: 48 bits of time, 80 of chance, in
+ * the layout of a UUIDv7 (RFC 9562 section 5.7).
+ */
+export function timeOrderedIds(now: () => number, random: (bytes: number) => Uint8Array): (prefix: string) => string {
+  return (prefix) => {
+    const bytes = Buffer.alloc(16);
+    bytes.writeUIntBE(Math.floor(now()), 0, 6);
+    bytes.set(random(10), 6);
+    bytes[6] = 0x70 | (bytes[6]! & 0x0f);
+    bytes[8] = 0x80 | (bytes[8]! & 0x3f);
+    return prefix + bytes.toString('hex');
+  };
+}

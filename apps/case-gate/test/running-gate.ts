@@ -1,0 +1,253 @@
+import { randomBytes } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { randomPool } from '@sealgate/auth';
+import { generateDocumentKey } from '@sealgate/envelope';
+import { generateNoteKey } from '@sealgate/merkle';
+import { createLog, Metrics } from '@sealgate/observability';
+import type { Composition, ServedApp } from '@sealgate/service-host';
+import { migrate, openDatabase, type Database } from '@sealgate/storage';
+import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { composeGate } from '../src/compose.ts';
+import { readConfig } from '../src/config.ts';
+import { SCOPES } from '../src/domain/key-grants.ts';
+import { migrations } from '../src/gate-migrations.ts';
+import { gateMetrics } from '../src/gate-metrics.ts';
+import { timeOrderedIds } from '../src/time-ordered-ids.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  // Tests read what they expect to be there; a wrong guess fails them.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly body: any;
+}
+
+export interface Ask {
+  readonly body?: unknown;
+  readonly raw?: string;
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** One process's worth of the surface, in this process, on a real PostgreSQL. */
+export interface RunningGate {
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly composition: Composition;
+  readonly logLines: string[];
+  ask(method: string, path: string, ask?: Ask): Promise<Answer>;
+  admin(method: string, path: string, body?: unknown): Promise<Answer>;
+  /** Moves the clock of this process ahead. */
+  advance(ms: number): void;
+  stop(): Promise<void>;
+}
+
+export interface GateSite extends RunningGate {
+  readonly database: ThrowawayPostgres;
+  /** As the owner of the tables: what somebody with the database in hand could do. */
+  readonly sql: Database;
+  readonly verifierKey: string;
+  /** Another replica on the same database and with the same secrets. */
+  replica(env?: Readonly<Record<string, string>>): Promise<RunningGate>;
+  /** A key with these scopes; all of them unless said otherwise. */
+  newKey(scopes?: readonly string[], environment?: string): Promise<string>;
+}
+
+/** For `beforeAll`: a real database is started and migrated. */
+export const SETUP_MS = 60_000;
+
+const adminToken = 'test-admin-token';
+
+/** A migrated database, the surface on it, a venue `hall`, a policy `p1` without rules, and a key for everything. */
+export async function gateSite(
+  env: Readonly<Record<string, string>> = {},
+  server?: ThrowawayPostgres,
+): Promise<GateSite & { readonly key: string }> {
+  const database = server ?? (await throwawayPostgres());
+  await migrate({ url: database.url, sets: migrations });
+  const folder = mkdtempSync(join(tmpdir(), 'sealgate-gate-'));
+  const noteKey = generateNoteKey('ledger.test');
+  const common = {
+    DATABASE_URL: database.url,
+    SERVER_SECRETS: `s1:${randomBytes(32).toString('hex')}`,
+    ADMIN_TOKEN_HASHES: hash('sha256', adminToken, 'hex'),
+    DOCUMENT_SIGNING_KEY: generateDocumentKey(),
+    LEDGER_ORIGIN: 'ledger.test',
+    LEDGER_SIGNING_KEY: noteKey.privateKey,
+    RATE_PER_SECOND: '100000',
+    RATE_BURST: '100000',
+    GATE_RATE_PER_SECOND: '100000',
+    GATE_RATE_BURST: '100000',
+    // A loaded machine is no reason for a test of something else to fail.
+    GATE_DEADLINE_MS: '2000',
+    ...env,
+  };
+  const first = await runGate({ ...common, LEDGER_INTEGRATOR: 'true', CHECKPOINT_DIR: join(folder, 'checkpoints') });
+  const sql = openDatabase({
+    url: database.url,
+    applicationName: 'test',
+    maxConnections: 2,
+    connectTimeoutMs: 2000,
+    deadlineMs: 10_000,
+  });
+  const replicas: RunningGate[] = [];
+  const newKey = async (scopes: readonly string[] = SCOPES, environment = 'live'): Promise<string> => {
+    const minted = await first.admin('POST', '/keys', { label: 'test', environment, scopes });
+    if (minted.status !== 201) throw new Error(minted.text);
+    return minted.body.rawKey;
+  };
+  await first.admin('POST', '/venues', { venue_id: 'hall', name: 'Hall' });
+  await first.admin('POST', '/policies', { policy_version: 'p1', status: 'active' });
+  return {
+    ...first,
+    key: await newKey(),
+    database,
+    sql,
+    verifierKey: noteKey.verifierKey,
+    newKey,
+    async replica(more = {}) {
+      const made = await runGate({ ...common, ...more });
+      replicas.push(made);
+      return made;
+    },
+    async stop() {
+      for (const one of [...replicas, first]) await one.stop();
+      await sql.close();
+      if (server === undefined) await database.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function runGate(env: Readonly<Record<string, string>>): Promise<RunningGate> {
+  let offsetMs = 0;
+  const now = () => performance.timeOrigin + performance.now() + offsetMs;
+  const logLines: string[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      logLines.push(...chunk.toString('utf8').split('\n').filter(Boolean));
+      done();
+    },
+  });
+  const log = createLog({ service: 'case-gate', level: 'info', stream, now });
+  const metrics = new Metrics('case-gate', { unknownLabels: 'throw', processMetrics: false });
+  const releases: (() => void | Promise<void>)[] = [];
+  const basics = {
+    config: readConfig(env),
+    now,
+    newId: timeOrderedIds(now, randomPool()),
+    log,
+    metrics,
+    counters: gateMetrics(metrics),
+  };
+  const composition = await composeGate(basics, (_, release) => void releases.unshift(release));
+  const [open, admin] = [await listen(composition.publicApp), await listen(composition.adminApp!)];
+  return {
+    url: open.url,
+    adminUrl: admin.url,
+    composition,
+    logLines,
+    ask: (method, path, { body, raw, key, headers = {} } = {}) =>
+      send(`${open.url}${path}`, {
+        method,
+        headers: {
+          ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+          ...(body === undefined && raw === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined && raw === undefined ? {} : { body: raw ?? JSON.stringify(body) }),
+      }),
+    admin: (method, path, body) =>
+      send(`${admin.url}/admin/v1${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${adminToken}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    advance: (ms) => {
+      offsetMs += ms;
+    },
+    async stop() {
+      for (const { server } of [open, admin]) {
+        server.closeAllConnections();
+        await new Promise((done) => server.close(done));
+      }
+      for (const release of releases) await release();
+    },
+  };
+}
+
+async function listen(app: ServedApp): Promise<{ server: Server; url: string }> {
+  const server = createServer(app.serverOptions);
+  app.attachTo(server);
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+async function send(url: string, init: RequestInit): Promise<Answer> {
+  const response = await fetch(url, init);
+  const text = await response.text();
+  const isJson = /json/.test(response.headers.get('content-type') ?? '');
+  return {
+    status: response.status,
+    headers: Object.fromEntries(response.headers),
+    text,
+    body: isJson && text !== '' ? JSON.parse(text) : undefined,
+  };
+}
+
+let made = 0;
+
+/** A case of a new subject. */
+export async function newCase(
+  gate: RunningGate,
+  key: string,
+  more: object = {},
+): Promise<{ caseId: string; subjectRef: string }> {
+  made += 1;
+  const subjectRef = `subj_s${made}_${randomBytes(4).toString('hex')}`;
+  const body = { subject_ref: subjectRef, venue_ids: ['hall'], ...more };
+  const answer = await gate.ask('POST', '/v1/cases', {
+    key,
+    body,
+    headers: { 'idempotency-key': randomBytes(8).toString('hex') },
+  });
+  if (answer.status !== 201) throw new Error(answer.text);
+  return { caseId: answer.body.case_id, subjectRef: answer.body.subject_ref };
+}
+
+/** A case that was decided, and sealed. */
+export async function sealedCase(
+  gate: RunningGate,
+  key: string,
+  { decide = {}, create = {} }: { decide?: object; create?: object } = {},
+): Promise<{ caseId: string; subjectRef: string; seal: Answer }> {
+  const one = await newCase(gate, key, create);
+  const order = { policy_version: 'p1', decision: 'approve', ...decide };
+  const decided = await gate.ask('POST', `/v1/cases/${one.caseId}/decide`, { key, body: order });
+  if (decided.status !== 201) throw new Error(decided.text);
+  const seal = await sealNow(gate, key, { caseId: one.caseId, version: order.policy_version });
+  if (seal.status !== 201) throw new Error(seal.text);
+  return { ...one, seal };
+}
+
+export function sealNow(gate: RunningGate, key: string, of: { caseId: string; version: string }): Promise<Answer> {
+  const headers = { 'idempotency-key': `${of.caseId}:${of.version}` };
+  return gate.ask('POST', `/v1/cases/${of.caseId}/seal`, { key, headers });
+}
+
+/** Asks the gate, and gives its answer in short. */
+export async function check(gate: RunningGate, key: string, subjectRef: string, more: object = {}): Promise<string> {
+  const body = { subject_ref: subjectRef, venue_id: 'hall', ...more };
+  const answer = await gate.ask('POST', '/v1/gate/check', { key, body });
+  return `${answer.body.decision} ${answer.body.reason_codes}`;
+}

@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+import { deliver, type AssetOrder, type Fate } from './harness/asset-orders.ts';
+import type { FabricStage } from './harness/fabric-stage.ts';
+import { scaled } from './harness/scale.ts';
+
+const storyTimeoutMs = 180_000;
+const writers = scaled({ full: 100, quick: 24 });
+const creates = 1000;
+const contested = 10;
+
+/** Many at once who want the same. */
+export function contentionStories(stageOf: () => FabricStage): void {
+  const orderOf = (key: string, asset: AssetOrder['assets'][number]): AssetOrder => ({
+    idempotencyKey: `${stageOf().tag}-${key}`,
+    assets: [asset],
+    takesNo: false,
+  });
+
+  describe('asked by many at once', () => {
+    it(
+      'keep every version of one asset, each once, and the newest is the one that is read',
+      async () => {
+        const { tag, setup, main, network } = stageOf();
+        const id = `${tag}-storm`;
+        /** Told "not written, try again", a sender does, as another request. */
+        const insist = async (writer: number): Promise<Fate> => {
+          for (let attempt = 0; attempt < 20; attempt += 1) {
+            const order = orderOf(`storm-${writer}-${attempt}`, { id, type: 'kept', data: { writer } });
+            const [fate] = await deliver(order, { setup });
+            if (fate?.told === 'written') return fate;
+          }
+          throw new Error(`The version of ${writer} was not written.`);
+        };
+        const fates = await Promise.all(Array.from({ length: writers }, (_, writer) => insist(writer)));
+        const versions = await network.reader.history(main.fabricChannel, main.prefix + id);
+        expect(versions.map(({ version }) => version)).toEqual(Array.from({ length: writers }, (_, at) => at + 1));
+        const pair = (transactionId: string, data: unknown): string => `${transactionId} ${JSON.stringify(data)}`;
+        expect(versions.map(({ transactionId, data }) => pair(transactionId, data)).toSorted()).toEqual(
+          fates.map((fate) => pair(fate.told === 'written' ? fate.transactionId : '', fate.asset.data)).toSorted(),
+        );
+        const newest = versions.at(-1);
+        expect((await setup.ask('GET', `/api/assets/${id}`)).body).toMatchObject({
+          id,
+          version: writers,
+          data: newest?.data,
+          transactionId: newest?.transactionId,
+        });
+      },
+      storyTimeoutMs,
+    );
+
+    it(
+      'let one content of each of ten ids win, asked for a thousand times at two processes',
+      async () => {
+        const { tag, setup, main, network } = stageOf();
+        const contents = ['one', 'other'];
+        const fates = await Promise.all(
+          Array.from({ length: creates }, async (_, at): Promise<Fate> => {
+            const id = `${tag}-wanted-${at % contested}`;
+            const content = contents[Math.floor(at / contested) % 2]!;
+            const peer = setup.peers[Math.floor(at / (2 * contested)) % 2]!;
+            const order = orderOf(`wanted-${at}`, { id, type: 'asset', data: { content } });
+            const [fate] = await deliver(order, { setup, peers: [peer], giveUpAfterMs: 120_000 });
+            return fate!;
+          }),
+        );
+        const kept = await network.reader.list(main.fabricChannel, `${main.prefix}${tag}-wanted-`);
+        expect(kept.size).toBe(contested);
+        for (const fate of fates) {
+          const record = kept.get(main.prefix + fate.asset.id);
+          const isWinner = JSON.stringify(record?.data) === JSON.stringify(fate.asset.data);
+          expect({ told: fate.told, by: fate.told === 'written' ? fate.transactionId : fate.code }).toEqual(
+            isWinner ? { told: 'written', by: record?.transactionId } : { told: 'not written', by: 'RECORD_CONFLICT' },
+          );
+        }
+        expect(fates.filter(({ told }) => told === 'written')).toHaveLength(creates / 2);
+      },
+      storyTimeoutMs,
+    );
+  });
+}

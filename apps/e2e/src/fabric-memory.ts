@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from '@jest/globals';
+import type { FabricStage } from './harness/fabric-stage.ts';
+import { inParallel } from './harness/in-parallel.ts';
+import { canSeeProcesses } from './harness/postgres-processes.ts';
+import { scaled } from './harness/scale.ts';
+
+const storyTimeoutMs = scaled({ full: 600_000, quick: 120_000 });
+const requests = scaled({ full: 20_000, quick: 400 });
+/** Each asset is this large, so that what would be kept of each request is soon seen. */
+const assetBytes = 64 * 1024;
+/** Of what the requests held: a process that kept them would have grown by all of it. */
+const mostKeptShare = scaled({ full: 10, quick: 4 });
+
+/** While the network is away senders go on asking, and what they sent must not stay. */
+export function memoryStory(stageOf: () => FabricStage): void {
+  (canSeeProcesses ? it : it.skip)(
+    'hold no more memory the longer the gateway peer is away',
+    async () => {
+      const { network, setup, tag } = stageOf();
+      const body = (at: number): string =>
+        JSON.stringify({ assets: [{ id: `${tag}-heap-${at}`, type: 'asset', data: { x: 'x'.repeat(assetBytes) } }] });
+      const askAll = (from: number): Promise<number[]> =>
+        inParallel(16, requests, async (at) => {
+          const { status } = await setup.ask('POST', '/api/assets', { body: body(from + at) });
+          return status;
+        });
+      await network.peer.kill();
+      // Once, so that what grows with use alone has grown.
+      await askAll(0);
+      const before = residentBytes(setup.peer.pid);
+      const statuses = await askAll(requests);
+      expect(new Set(statuses)).toEqual(new Set([503]));
+      const grewBytes = residentBytes(setup.peer.pid) - before;
+      expect(grewBytes).toBeLessThan(Math.max((requests * assetBytes) / mostKeptShare, 16 * 1024 * 1024));
+    },
+    storyTimeoutMs,
+  );
+}
+
+function residentBytes(pid: number): number {
+  const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kibibytes) * 1024;
+}

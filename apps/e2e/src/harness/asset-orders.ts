@@ -1,0 +1,124 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Gateway } from './gateway-process.ts';
+import type { HttpAnswer } from './http-exchange.ts';
+import { codeOf } from './load.ts';
+import type { PeerSetup, SyncSummary } from './peer-setup.ts';
+
+export interface Asset {
+  readonly id: string;
+  readonly type: string;
+  readonly data: object;
+}
+
+/** What one sender wants written by one request. */
+export interface AssetOrder {
+  readonly idempotencyKey: string;
+  readonly assets: readonly Asset[];
+  /** Takes the first refusal of the whole request for an answer: then nothing of it may ever be in the ledger. */
+  readonly takesNo: boolean;
+}
+
+/** What the sender of an asset was told in the end. */
+export type Fate = { readonly asset: Asset; readonly order: AssetOrder } & (
+  { readonly told: 'written'; readonly transactionId: string } | { readonly told: 'not written'; readonly code: string }
+);
+
+/** One answer, or why there was none. */
+export interface AssetAttempt {
+  readonly order: AssetOrder;
+  readonly startedMs: number;
+  readonly endedMs: number;
+  readonly answer?: HttpAnswer;
+}
+
+export interface Delivery {
+  readonly setup: Pick<PeerSetup, 'ask' | 'peers'>;
+  /** Given each attempt as it ends. */
+  readonly onAttempt?: (attempt: AssetAttempt) => void;
+  /** Which processes are asked, by turns; all unless said otherwise. */
+  readonly peers?: readonly Gateway[];
+  /** Default 60 s. */
+  readonly giveUpAfterMs?: number;
+}
+
+/** Refusals of a whole request by which nothing of it was sent. */
+const nothingSent = new Set(['LEDGER_UNAVAILABLE', 'OVERLOADED', 'UNAVAILABLE']);
+const passing = new Set([...nothingSent, 'IDEMPOTENCY_IN_PROGRESS']);
+const PAUSE_MS = 50;
+/** Far beyond every deadline of the service: who gets no answer by then is left hanging. */
+const HANGS_AFTER_MS = 30_000;
+
+/**
+ * Sends an order as the documentation asks of senders: the same request under the same key until it is answered, and
+ * what is pending asked for by its job. Gives what it was told of each asset. Throws for an answer that nothing here can
+ * be answered with, such as a 500.
+ */
+export async function deliver(order: AssetOrder, delivery: Delivery): Promise<Fate[]> {
+  const { setup, onAttempt, peers = setup.peers, giveUpAfterMs = 60_000 } = delivery;
+  const endsAtMs = performance.now() + giveUpAfterMs;
+  let wasCut = false;
+  for (let turn = Math.floor(Math.random() * peers.length); performance.now() < endsAtMs; turn += 1) {
+    const startedMs = performance.now();
+    const answer = await post(order, setup, peers[turn % peers.length]!);
+    onAttempt?.({ order, startedMs, endedMs: performance.now(), ...(answer === undefined ? {} : { answer }) });
+    if (answer?.status === 200) return fatesOf(order, answer.body as SyncSummary);
+    if (answer?.status === 202) {
+      return fatesOf(order, await jobResult(String(answer.headers['location']), delivery, endsAtMs));
+    }
+    const code = answer === undefined ? undefined : codeOf(answer);
+    if (answer === undefined) wasCut = true;
+    else if (code === undefined || !passing.has(code)) {
+      throw new Error(`${order.idempotencyKey} was answered ${answer.status}: ${answer.text.slice(0, 500)}`);
+    } else if (order.takesNo && !wasCut && nothingSent.has(code)) {
+      return order.assets.map((asset) => ({ asset, order, told: 'not written', code }));
+    }
+    await delay(PAUSE_MS);
+  }
+  throw new Error(`${order.idempotencyKey} was not answered within ${giveUpAfterMs} ms.`);
+}
+
+async function post(order: AssetOrder, setup: Delivery['setup'], peer: Gateway): Promise<HttpAnswer | undefined> {
+  const body = { assets: order.assets, options: { continueOnError: true } };
+  const headers = { 'Idempotency-Key': order.idempotencyKey };
+  try {
+    return await setup.ask('POST', '/api/assets', { peer, body, headers, timeoutMs: HANGS_AFTER_MS });
+  } catch (error) {
+    // A process that was killed cuts its connections. One that lives has to answer.
+    if (error instanceof Error && error.message.startsWith('No answer within')) throw error;
+    return undefined;
+  }
+}
+
+/** What a job has come to, asked of any process until it is done. */
+export async function jobResult(
+  location: string,
+  { setup, peers = setup.peers }: Delivery,
+  endsAtMs: number,
+): Promise<SyncSummary> {
+  for (let turn = 0; performance.now() < endsAtMs; turn += 1) {
+    const answer = await setup.ask('GET', location, { peer: peers[turn % peers.length]! }).catch(() => undefined);
+    if (answer !== undefined && answer.status !== 200 && answer.status !== 503) {
+      throw new Error(`${location} was answered ${answer.status}: ${answer.text.slice(0, 500)}`);
+    }
+    const job = answer?.status === 200 ? (answer.body as { status: string; result?: SyncSummary }) : undefined;
+    if (job?.status === 'done' && job.result !== undefined) return job.result;
+    await delay(PAUSE_MS);
+  }
+  throw new Error(`${location} was not done in time.`);
+}
+
+/** Throws for a summary that does not say one thing of each asset. */
+export function fatesOf(order: AssetOrder, summary: SyncSummary): Fate[] {
+  const place = (id: string): Fate => {
+    const asset = order.assets.find((one) => one.id === id);
+    const of = summary.transactions.filter(({ assetIds }) => assetIds.includes(id));
+    const failure = summary.failed.find((one) => one.id === id);
+    const isWritten = summary.succeeded.includes(id);
+    if (asset === undefined || isWritten === (failure !== undefined) || of.length !== (isWritten ? 1 : 0)) {
+      throw new Error(`${order.idempotencyKey} was told no one thing of ${id}: ${JSON.stringify(summary)}`);
+    }
+    if (failure !== undefined) return { asset, order, told: 'not written', code: failure.code };
+    return { asset, order, told: 'written', transactionId: of[0]!.transactionId };
+  };
+  return order.assets.map(({ id }) => place(id));
+}

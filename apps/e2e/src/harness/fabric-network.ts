@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto';
+import type { LedgerReader } from './fabric-reader.ts';
+
+/**
+ * A Fabric network that can be told to fail: the stand-in of `@sealgate/testing/fabric`, or a real one. Each fault
+ * returns once it has taken effect, and holds until it is undone.
+ */
+export interface FabricNetwork {
+  /** For the titles of stories. */
+  readonly title: string;
+  /** Fabric's name of the channel whose transactions take all the network has to give. */
+  readonly mainChannel: string;
+  /** Fabric's name of another channel. */
+  readonly otherChannel: string;
+  /** What a surface is given as FABRIC_CONFIG, but for channels and deadlines: one gateway peer. */
+  readonly connection: FabricAccess;
+  /** Reads what the contract keeps, as a client of its own: not through any surface of ours. */
+  readonly reader: LedgerReader;
+  /** The gateway peer, the orderer, and the contract `records` wherever it runs. */
+  readonly peer: Killable;
+  readonly orderer: Killable & Freezable;
+  readonly contract: Killable & Freezable;
+  /** Undoes every fault, and returns once transactions commit again. */
+  mend(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Killable {
+  /** As a crash: what it had not told anybody else is lost. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}
+
+export interface Freezable {
+  /** It keeps its connections and does nothing: an orderer puts nothing into blocks, a contract answers nothing. */
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
+}
+
+export interface FabricAccess {
+  readonly mspId: string;
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly peers: readonly {
+    readonly endpoint: string;
+    readonly tlsCaFile?: string;
+    readonly serverNameOverride?: string;
+  }[];
+}
+
+/** A prefix of ids and types that no other run on the same network has used. */
+export const freshTag = (): string => `t${randomBytes(5).toString('hex')}`;

@@ -1,0 +1,65 @@
+import { connectClient, type PeerAddress } from '@sealgate/testing/fabric';
+
+/** A record as the contract `records` keeps it. */
+export interface KeptRecord {
+  readonly id: string;
+  readonly type: string;
+  /** Canonical JSON, or what it says: as the contract shows it. */
+  readonly data: unknown;
+  readonly version: number;
+  readonly transactionId: string;
+}
+
+/** Reads the state of a channel by the SDK alone. Addresses are Fabric's own: nothing of ours stands between. */
+export interface LedgerReader {
+  /** Every record of `records` whose id begins with the prefix, by its id. */
+  list(channel: string, idPrefix: string): Promise<ReadonlyMap<string, KeptRecord>>;
+  /** Every version of one record, oldest first. */
+  history(channel: string, id: string): Promise<readonly KeptRecord[]>;
+  /** What another contract answers; undefined where it refuses. */
+  evaluate(channel: string, call: ReaderCall): Promise<unknown>;
+  close(): void;
+}
+
+export interface ReaderCall {
+  readonly chaincode: string;
+  readonly transaction: string;
+  readonly args: readonly string[];
+}
+
+const PAGE = 1000;
+const MOST_PAGES = 1000;
+const ANSWER_WITHIN_MS = 20_000;
+
+export function ledgerReader(address: PeerAddress): LedgerReader {
+  const { gateway, close } = connectClient(address, {
+    evaluateOptions: () => ({ deadline: Date.now() + ANSWER_WITHIN_MS }),
+  });
+  const ask = async (channel: string, { chaincode, transaction, args }: ReaderCall): Promise<unknown> => {
+    const contract = gateway.getNetwork(channel).getContract(chaincode);
+    const text = Buffer.from(await contract.evaluateTransaction(transaction, ...args)).toString('utf8');
+    return text === '' ? undefined : (JSON.parse(text) as unknown);
+  };
+  return {
+    async list(channel, idPrefix) {
+      const found = new Map<string, KeptRecord>();
+      for (let bookmark = '', pages = 0; pages < MOST_PAGES; pages += 1) {
+        const args = [idPrefix, String(PAGE), bookmark];
+        const page = await ask(channel, { chaincode: 'records', transaction: 'list', args });
+        const { records, bookmark: next } = page as { records: KeptRecord[]; bookmark: string };
+        for (const record of records) found.set(record.id, record);
+        if (next === '') return found;
+        bookmark = next;
+      }
+      throw new Error(`The list of ${idPrefix} does not end.`);
+    },
+    async history(channel, id) {
+      const answer = await ask(channel, { chaincode: 'records', transaction: 'history', args: [id] });
+      const { versions, complete } = answer as { versions: KeptRecord[]; complete: boolean };
+      if (!complete) throw new Error(`The history of ${id} is cut off.`);
+      return versions.toReversed();
+    },
+    evaluate: ask,
+    close,
+  };
+}

@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { until } from '@sealgate/testing';
+import { freshTag, type FabricNetwork } from './fabric-network.ts';
+import type { Gateway } from './gateway-process.ts';
+import { peerSetup, type PeerSetup } from './peer-setup.ts';
+
+/** Processes of the ledger peer on a Fabric network, and where their assets come to lie in it. */
+export interface FabricStage {
+  readonly network: FabricNetwork;
+  readonly setup: PeerSetup;
+  /** Every id of a story begins with it: nobody else on the network uses such ids. */
+  readonly tag: string;
+  /** Of types that are mapped to our contract on the main channel. */
+  readonly main: Place;
+  /** Likewise on the other channel, which keeps one channel of ours alone. */
+  readonly other: Place;
+  /** Waits until no process has a transaction that is sent and not settled, and no job runs. */
+  settled(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Where records lie: Fabric's channel, and what stands before ids and types there. */
+export interface Place {
+  readonly fabricChannel: string;
+  readonly prefix: string;
+}
+
+export interface StageOptions {
+  /** Processes on one database; 2 unless said otherwise. */
+  readonly peers?: number;
+  /** The gateway peers that they know; those of the network unless said otherwise. */
+  readonly gatewayPeers?: FabricNetwork['connection']['peers'];
+  /** For a caller of a write, all phases and attempts together. */
+  readonly answerMs?: number;
+}
+
+/** As the connection file has them. */
+export const deadlinesMs = { evaluate: 2000, endorse: 3000, submit: 1500, commitStatus: 1500, answer: 4000 };
+
+/** What a connection file says of this network; `tag.*` lies on the main channel, `tag.other` on the other one alone. */
+export function connectionOf(network: FabricNetwork, tag: string, options: StageOptions = {}): object {
+  const { gatewayPeers = network.connection.peers, answerMs = deadlinesMs.answer } = options;
+  return {
+    ...network.connection,
+    peers: gatewayPeers,
+    channels: [
+      { name: network.mainChannel, holds: ['*'] },
+      { name: network.otherChannel, holds: [`${tag}.other`] },
+    ],
+    deadlinesMs: { ...deadlinesMs, answer: answerMs },
+  };
+}
+
+const mappingOf = (tag: string) => ({
+  mappings: [
+    { type: 'asset', channel: `${tag}.main`, chaincode: 'records' },
+    { type: 'kept', channel: `${tag}.main`, chaincode: 'records', write: 'upsert' },
+    { type: 'other', channel: `${tag}.other`, chaincode: 'records' },
+    {
+      type: 'vehicle',
+      channel: `${tag}.main`,
+      chaincode: 'basic',
+      transactions: { write: 'CreateAsset', read: 'ReadAsset', query: 'GetAllAssets' },
+      arguments: {
+        write: ['{id}', '{data.color}', '{data.size}', '{data.owner}', '{data.value}'],
+        read: ['{id}'],
+        query: [],
+      },
+      idMember: 'ID',
+    },
+  ],
+});
+
+export async function fabricStage(network: FabricNetwork, options: StageOptions = {}): Promise<FabricStage> {
+  const tag = freshTag();
+  const folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-fabric-'));
+  const [fabricConfig, mappingFile] = ['fabric.json', 'mapping.json'].map((name) => join(folder, name));
+  writeFileSync(fabricConfig!, JSON.stringify(connectionOf(network, tag, options)));
+  writeFileSync(mappingFile!, JSON.stringify(mappingOf(tag)));
+  const setup = await peerSetup({
+    peers: options.peers ?? 2,
+    env: {
+      LEDGER_DRIVER: 'fabric',
+      FABRIC_CONFIG: fabricConfig,
+      MAPPING_FILE: mappingFile,
+      LEDGER_INTEGRATOR: undefined,
+      LEDGER_SIGNING_KEY: undefined,
+    },
+  });
+  return {
+    network,
+    setup,
+    tag,
+    main: { fabricChannel: network.mainChannel, prefix: `${tag}.main/` },
+    other: { fabricChannel: network.otherChannel, prefix: '' },
+    settled: () =>
+      until(async () => (await unsettledOf(setup.peers)) === 0, {
+        timeoutMs: 60_000,
+        what: 'an end to every transaction that was sent',
+      }),
+    async stop() {
+      await setup.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function unsettledOf(peers: readonly Gateway[]): Promise<number> {
+  const all = await Promise.all(peers.map((peer) => gaugeOf(peer, 'ledger_unsettled_transactions')));
+  return all.reduce((total, one) => total + one, 0);
+}
+
+/** What a gauge or counter of a process says, all its series together. Throws where there is no such metric. */
+export async function gaugeOf({ ops }: Gateway, name: string): Promise<number> {
+  const { text } = await ops.send({ path: '/metrics' });
+  const lines = text.split('\n').filter((line) => new RegExp(`^${name}(\\{[^}]*\\})? `).test(line));
+  if (lines.length === 0) throw new Error(`There is no metric ${name}.`);
+  return lines.reduce((total, line) => total + Number(line.split(' ').at(-1)), 0);
+}

@@ -1,0 +1,184 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectProblem, until } from '@sealgate/testing';
+import { setupTimeoutMs } from './harness/contract-setup.ts';
+import type { HttpAnswer } from './harness/http-exchange.ts';
+import { peerSetup, type PeerSetup, type SyncSummary } from './harness/peer-setup.ts';
+import { verify } from './harness/verifier.ts';
+
+let setup: PeerSetup;
+beforeAll(async () => {
+  setup = await peerSetup();
+}, setupTimeoutMs);
+afterAll(() => setup.stop());
+
+let made = 0;
+const freshId = (): string => `id-${(made += 1)}`;
+const asset = (id: string, data: object = {}, type = 'asset') => ({ id, type, data });
+const push = (assets: readonly object[], options?: object, headers: Record<string, string> = {}): Promise<HttpAnswer> =>
+  setup.ask('POST', '/api/assets', { body: { assets, ...(options === undefined ? {} : { options }) }, headers });
+const summaryOf = (answer: HttpAnswer): SyncSummary => {
+  expect(answer.status).toBe(200);
+  return answer.body as SyncSummary;
+};
+
+describe('Reading assets', () => {
+  it('gives what was written, by HEAD too, and picks the mapping by type', async () => {
+    const a = freshId();
+    await push([asset(a, { x: 1 }, 'other.thing')]);
+    const read = await setup.ask('GET', `/api/assets/${a}`);
+    expect(read.body).toMatchObject({ id: a, type: 'other.thing', data: { x: 1 }, channel: 'acme.other' });
+    expect((await setup.ask('GET', `/api/assets/${a}?type=other.x`)).status).toBe(200);
+    expectProblem(await setup.ask('GET', `/api/assets/${a}?type=asset`), 'NOT_FOUND');
+    expectProblem(await setup.ask('GET', `/api/assets/${a}?type=nobodys`), 'UNKNOWN_CHAINCODE');
+    const head = await setup.ask('HEAD', `/api/assets/${a}`);
+    expect(head).toMatchObject({ status: 200, text: '' });
+    expect(head.headers['content-length']).toBe(read.headers['content-length']);
+  });
+
+  it.each([
+    ['?proof=yes', 'INVALID_REQUEST'],
+    ['?proof=', 'INVALID_REQUEST'],
+    ['?type=', 'INVALID_REQUEST'],
+    ['?proof=true&proof=true', 'UNKNOWN_PARAMETER'],
+    ['?limit=1', 'UNKNOWN_PARAMETER'],
+  ])('refuses %s', async (query, code) => {
+    expectProblem(await setup.ask('GET', `/api/assets/x${query}`), code);
+  });
+
+  it('proves an asset to whoever has the key of the log alone', async () => {
+    const a = freshId();
+    await push([asset(a, { secret: 'content' })]);
+    const proved = await setup.ask('GET', `/api/assets/${a}?proof=true`);
+    expect(proved.body).toMatchObject({
+      asset: { id: a, data: { secret: 'content' } },
+      receipt: { network: 'acme', channel: 'acme.main', id: a, type: 'asset', owner: null, extra: null },
+      proof: { channel: 'acme.main', checkpoint: expect.stringContaining('\n— ') },
+    });
+    const alone = await setup.ask('GET', `/ledger/acme.main/records/${a}/proof`);
+    expect(Object.keys(alone.body as object)).toEqual(['receipt', 'proof']);
+    for (const [name, { body }] of Object.entries({ 'with.json': proved, 'alone.json': alone })) {
+      const { receipt, proof } = body as { receipt: object; proof: object };
+      writeFileSync(join(setup.folder, name), JSON.stringify({ receipt, proof }));
+      writeFileSync(join(setup.folder, 'data.json'), '{"secret":"content"}');
+      const judged = await verify(setup.folder, 'receipt', name, '--key', setup.verifierKey, '--data', 'data.json');
+      expect(judged).toMatchObject({ exitCode: 0 });
+    }
+    writeFileSync(join(setup.folder, 'data.json'), '{"secret":"other"}');
+    expect(
+      await verify(setup.folder, 'receipt', 'alone.json', '--key', setup.verifierKey, '--data', 'data.json'),
+    ).toMatchObject({ exitCode: 1 });
+  });
+
+  it('shows an erased asset without its content, and never gives its id again', async () => {
+    const a = freshId();
+    await push([asset(a, { personal: true })]);
+    await setup.admin.ask('POST', `/ledger/channels/acme.main/records/${a}/erase`, { reason: 'asked for' });
+    expect((await setup.ask('GET', `/api/assets/${a}`)).body).toEqual({
+      id: a,
+      type: 'asset',
+      data: null,
+      erased: true,
+    });
+    const again = summaryOf(await push([asset(a, { personal: true })]));
+    expect(again.failed).toMatchObject([{ id: a, code: 'RECORD_CONFLICT' }]);
+    const proved = await setup.ask('GET', `/api/assets/${a}?proof=true`);
+    expect(proved.body).toMatchObject({ asset: { erased: true }, receipt: { salt: null, extra: null } });
+    expect(await setup.admin.ask('POST', '/ledger/channels/acme.main/audit')).toMatchObject({ ok: true });
+  });
+});
+
+describe('Querying assets', () => {
+  const query = (body: object) => setup.ask('POST', '/api/assets/query', { body });
+
+  it('pages by id in code point order, and says null exactly on the last page', async () => {
+    const type = 'demo.paged';
+    // U+FF5E sorts after U+1F600 by UTF-16, and before it by code points.
+    const ids = ['p1', 'p10', 'p2', 'pA', 'pa', 'p～', 'p😀'];
+    await push(ids.toReversed().map((id) => asset(id, {}, type)));
+    await push([asset(freshId(), {}, 'demo.another')]);
+    const seen: string[] = [];
+    const pages: number[] = [];
+    let cursor: string | null | undefined;
+    do {
+      const answer = await query({ type, limit: 3, ...(cursor == null ? {} : { cursor }) });
+      const page = answer.body as { assets: { id: string }[]; count: number; nextCursor: string | null };
+      expect(Object.keys(page)).toEqual(['assets', 'count', 'nextCursor']);
+      expect(page.count).toBe(page.assets.length);
+      pages.push(page.count);
+      seen.push(...page.assets.map(({ id }) => id));
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    expect(seen).toEqual(ids);
+    expect(pages).toEqual([3, 3, 1]);
+    expect((await query({ type, limit: 7 })).body).toMatchObject({ count: 7, nextCursor: null });
+    expect((await query({ type: 'demo.nothing' })).body).toEqual({ assets: [], count: 0, nextCursor: null });
+  });
+
+  it('refuses a cursor of another type, one that was altered, and what is no limit', async () => {
+    await push([asset(freshId(), {}, 'demo.c'), asset(freshId(), {}, 'demo.c')]);
+    const { nextCursor } = (await query({ type: 'demo.c', limit: 1 })).body as { nextCursor: string };
+    const cursor = nextCursor;
+    expectProblem(await query({ type: 'demo.d', cursor }), 'INVALID_CURSOR', {
+      errors: [{ in: 'body', pointer: '/cursor' }],
+    });
+    expectProblem(await query({ type: 'demo.c', cursor: `${cursor.slice(0, -2)}AA` }), 'INVALID_CURSOR');
+    for (const wrong of ['', 7, null, 'a b'])
+      expectProblem(await query({ type: 'demo.c', cursor: wrong }), 'INVALID_CURSOR');
+    for (const limit of [0, 1001, 1.5, '10', null, -1]) {
+      expectProblem(await query({ type: 'demo.c', limit, cursor: 7 }), 'INVALID_LIMIT', {
+        errors: [{ in: 'body', pointer: '/limit' }],
+      });
+    }
+    expectProblem(await query({ limit: 1 }), 'INVALID_REQUEST', { errors: [{ in: 'body', pointer: '/type' }] });
+    expectProblem(await query({ type: 'nobodys' }), 'UNKNOWN_CHAINCODE');
+  });
+
+  it('answers GET of its path with the asset of that id', async () => {
+    await push([asset('query', { at: 'odd' })]);
+    expect((await setup.ask('GET', '/api/assets/query')).body).toMatchObject({ id: 'query' });
+    const refused = await setup.ask('DELETE', '/api/assets/query');
+    expectProblem(refused, 'METHOD_NOT_ALLOWED');
+    expect(refused.headers['allow']).toBe('GET, HEAD, POST');
+    expect((await setup.ask('PUT', '/api/assets')).headers['allow']).toBe('POST');
+  });
+});
+
+describe('The public log', () => {
+  it('signs a checkpoint within a second of a write, and serves the tiles under it', async () => {
+    await push([asset(freshId(), {}, 'other.t'), asset(freshId(), {}, 'other.t'), asset(freshId(), {}, 'other.t')]);
+    const size = (await setup.admin.ask('GET', '/ledger/channels'))['items'] as { channel: string; size: number }[];
+    const wanted = size.find(({ channel }) => channel === 'acme.other')?.size ?? 0;
+    const checkpoint = () => setup.ask('GET', '/ledger/acme.other/checkpoint');
+    await until(async () => Number((await checkpoint()).text.split('\n')[1]) >= wanted, { timeoutMs: 3_000 });
+    const note = await checkpoint();
+    expect(note.headers['content-type']).toBe('text/plain; charset=utf-8');
+    expect(note.text).toMatch(/^ledger\.test\/sealgate\/acme\.other\n\d+\n\S+\n\n— ledger\.test\/sealgate /);
+    const tile = await setup.ask('GET', `/ledger/acme.other/tile/0/000.p/${wanted}`);
+    expect(tile.headers).toMatchObject({
+      'content-type': 'application/octet-stream',
+      'content-length': `${wanted * 32}`,
+    });
+    for (const path of [
+      `tile/0/000.p/${wanted + 1}`,
+      'tile/0/000',
+      'tile/9/000',
+      'tile/0/0',
+      'tile/0/000.p/0',
+      'tile/x',
+    ]) {
+      expectProblem(await setup.ask('GET', `/ledger/acme.other/${path}`), 'NOT_FOUND');
+    }
+    for (const path of [
+      '/ledger/acme.nowhere/checkpoint',
+      '/ledger/nowhere/checkpoint',
+      '/ledger/acme.other/records/no/proof',
+    ])
+      expectProblem(await setup.ask('GET', path), 'NOT_FOUND');
+    expectProblem(
+      await setup.ask('GET', '/ledger/acme.other/checkpoint', { headers: { 'X-Api-Key': 'x' } }),
+      'UNAUTHENTICATED',
+    );
+  });
+});

@@ -1,0 +1,150 @@
+import { describe, expect, it } from '@jest/globals';
+import { until } from '@sealgate/testing';
+import { removeOldJobs } from './data/job-retention.ts';
+import type { SyncAnswer } from './domain/answer-sync.ts';
+import { prismaOf, testPeer, writeOf } from './testing/open-test-peer.ts';
+import { peerSuite } from './testing/peer-suite.ts';
+import { scriptedLedger } from './testing/scripted-ledger.ts';
+
+const suite = peerSuite();
+const { peerWith, keep, rows } = suite;
+
+const summaryOf = ({ body }: SyncAnswer) => (JSON.parse(body) as { summary: object }).summary;
+
+/** Something that a test lets happen when it is time. */
+function gate() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
+}
+
+describe('a plain write', () => {
+  it('costs no row', async () => {
+    const { answer } = peerWith();
+    expect(await answer(writeOf(['a', 'b']))).toMatchObject({ status: 200, replayed: false });
+    expect(await rows()).toEqual([]);
+  });
+
+  it('is refused whole where a type is not mapped, and asset by asset where errors are passed over', async () => {
+    const { answer, ledger } = peerWith();
+    const request = writeOf(['a'], { type: 'unmapped' });
+    await expect(answer(request)).rejects.toMatchObject({
+      code: 'UNKNOWN_CHAINCODE',
+      faults: [{ in: 'body', pointer: '/assets/0/type' }],
+    });
+    const lenient = await answer(writeOf(['a'], { type: 'unmapped', options: { continueOnError: true } }));
+    expect(summaryOf(lenient)).toEqual({ total: 1, succeeded: 0, failed: 1, pending: 0 });
+    expect(ledger.writes).toEqual([]);
+  });
+
+  it.each([
+    ['unavailable', 'LEDGER_UNAVAILABLE'],
+    ['overloaded', 'OVERLOADED'],
+  ] as const)('is refused where the ledger was %s and nothing was sent', async (outcome, code) => {
+    const { answer } = peerWith({ write: () => ({ outcome }) });
+    await expect(answer(writeOf(['a']))).rejects.toMatchObject({ code, retryAfterSeconds: 1 });
+  });
+
+  it('says what was not attempted where the ledger was lost half-way', async () => {
+    let calls = 0;
+    const { answer } = peerWith({ write: () => ((calls += 1) > 1 ? { outcome: 'unavailable' } : undefined) });
+    const given = await answer(writeOf(['a', 'b'], { options: { batchSize: 1 } }));
+    expect(given.status).toBe(200);
+    expect(JSON.parse(given.body)).toMatchObject({
+      succeeded: ['a'],
+      failed: [{ id: 'b', code: 'NOT_ATTEMPTED', retryable: true }],
+    });
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  it('gets the same bytes again, from any process, and writes once', async () => {
+    const first = peerWith();
+    const second = peerWith();
+    const given = await first.answer(writeOf(['a'], { key: 'k' }));
+    expect(given).toMatchObject({ status: 200, replayed: false });
+    for (const { answer } of [first, second]) {
+      expect(await answer(writeOf(['a'], { key: 'k' }))).toEqual({ ...given, replayed: true });
+    }
+    expect([...first.ledger.writes, ...second.ledger.writes]).toEqual([['a']]);
+  });
+
+  it('is refused for another body, also one whose type is not mapped, and is free for another family', async () => {
+    const { answer } = peerWith();
+    await answer(writeOf(['a'], { key: 'k' }));
+    await expect(answer(writeOf(['b'], { key: 'k' }))).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
+    await expect(answer(writeOf(['a'], { key: 'k', type: 'unmapped' }))).rejects.toMatchObject({
+      code: 'IDEMPOTENCY_KEY_REUSED',
+    });
+    const others = { familyId: 'other', bucket: 'o' };
+    expect(await answer(writeOf(['b'], { key: 'k', caller: others }))).toMatchObject({ replayed: false });
+  });
+
+  it('is not taken by a request that nobody can map', async () => {
+    const { answer } = peerWith();
+    await expect(answer(writeOf(['a'], { key: 'k', type: 'unmapped' }))).rejects.toMatchObject({
+      code: 'UNKNOWN_CHAINCODE',
+    });
+    expect(await rows()).toEqual([]);
+  });
+
+  it('must be valid before anything else', async () => {
+    const { answer } = peerWith();
+    await expect(answer({ ...writeOf(['a'], { type: 'unmapped' }), idempotencyKeys: ['a b'] })).rejects.toMatchObject({
+      code: 'INVALID_IDEMPOTENCY_KEY',
+    });
+  });
+
+  it('waits a moment for the first request in another process, then says that it runs', async () => {
+    const { opened, open } = gate();
+    const slow = peerWith();
+    const ledger = { ...slow.ledger, write: async () => opened.then(() => ({ outcome: 'unavailable' as const })) };
+    const first = testPeer({ sql: suite.database.sql, ledger, owner: 'slow' });
+    keep(first);
+    const running = first.answer(writeOf(['a'], { key: 'k' })).catch((error: unknown) => error);
+    await until(async () => (await rows()).length > 0);
+    await expect(slow.answer(writeOf(['a'], { key: 'k' }))).rejects.toMatchObject({
+      code: 'IDEMPOTENCY_IN_PROGRESS',
+      retryAfterSeconds: 1,
+    });
+    await expect(slow.answer(writeOf(['b'], { key: 'k' }))).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
+    open();
+    expect(await running).toMatchObject({ code: 'LEDGER_UNAVAILABLE' });
+    // What failed keeps nothing: the same key can be used at once.
+    expect(await slow.answer(writeOf(['a'], { key: 'k' }))).toMatchObject({ status: 200, replayed: false });
+  });
+
+  it('is taken over once the process that had it is silent for as long as its lease', async () => {
+    const never = new Promise<never>(() => undefined);
+    const dead = testPeer({
+      sql: suite.database.sql,
+      ledger: { ...scriptedLedger(), write: () => never },
+      owner: 'dead',
+      leaseMs: 300,
+    });
+    void dead.answer(writeOf(['a'], { key: 'k' }));
+    await until(async () => (await rows()).length > 0);
+    const alive = peerWith({}, { leaseMs: 300 });
+    // As long as it renews its lease, it is there.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await expect(alive.answer(writeOf(['a'], { key: 'k' }))).rejects.toMatchObject({ code: 'IDEMPOTENCY_IN_PROGRESS' });
+    dead.crash();
+    let given: SyncAnswer | undefined;
+    await until(async () => {
+      given = await alive.answer(writeOf(['a'], { key: 'k' })).catch(() => undefined);
+      return given !== undefined;
+    });
+    expect(given).toMatchObject({ status: 200, replayed: false });
+    expect(alive.ledger.writes).toEqual([['a']]);
+  });
+
+  it('is kept for 30 days', async () => {
+    let nowMs = Date.now();
+    const { answer } = peerWith({}, { now: () => nowMs });
+    const removeOld = () => removeOldJobs(prismaOf(suite.database.sql), nowMs);
+    await answer(writeOf(['a'], { key: 'k' }));
+    nowMs += 30 * 86_400_000 - 1000;
+    expect(await removeOld()).toBe(0);
+    nowMs += 2000;
+    expect(await removeOld()).toBe(1);
+  });
+});

@@ -1,0 +1,72 @@
+import type { TokenHashes } from '@sealgate/auth';
+import {
+  adminApp,
+  adminLedgerRoutes,
+  createApp,
+  type AdminLedgerPorts,
+  type App,
+  type AppOptions,
+  type Route,
+} from '@sealgate/http';
+import { refuseAddress, type AddressLimiter } from '@sealgate/rate-limits';
+import type { PeerCaller } from './domain/caller.ts';
+import { peerGuard, type PeerGuardPorts } from './peer-guard.ts';
+import { assetRoutes, type AssetsPorts } from './routes/assets.ts';
+import { descriptionRoutes, type DescriptionsPorts } from './routes/descriptions.ts';
+import { healthRoutes, type HealthPorts } from './routes/health.ts';
+import { jobRoutes } from './routes/jobs.ts';
+import { publicLogRoutes } from './routes/public-log.ts';
+
+/** What both listeners share. */
+export type AppBase = Pick<
+  AppOptions<PeerCaller>,
+  'log' | 'metrics' | 'now' | 'newRequestId' | 'trustProxy' | 'tlsTerminatedUpstream'
+>;
+
+export interface PublicPorts {
+  readonly assets: AssetsPorts;
+  readonly jobs: Parameters<typeof jobRoutes>[0];
+  readonly publicLog: Parameters<typeof publicLogRoutes>[0];
+  readonly health: HealthPorts;
+  readonly descriptions: DescriptionsPorts;
+}
+
+/** Every route of the public listener. */
+export function publicRoutes(ports: PublicPorts): Route<PeerCaller>[] {
+  return [
+    ...assetRoutes(ports.assets),
+    ...jobRoutes(ports.jobs),
+    ...publicLogRoutes(ports.publicLog),
+    ...healthRoutes(ports.health),
+    ...descriptionRoutes(ports.descriptions),
+  ];
+}
+
+/**
+ * The public listener. Each request, in this order: path, method, key and limits (by `peer-guard.ts`), media type, size,
+ * JSON, number of assets (`routes/assets.ts`), shape (the library), idempotency, mapping, the write
+ * (`domain/answer-sync.ts`).
+ */
+export function publicApp(base: AppBase, guard: PeerGuardPorts, ports: PublicPorts): App {
+  return createApp({ ...base, head: true, guard: peerGuard(guard), routes: publicRoutes(ports) });
+}
+
+export interface AdminAccess {
+  readonly tokens: TokenHashes;
+  /** Counts failures per client address, apart from the public listener's. */
+  readonly addresses: AddressLimiter;
+}
+
+/** The admin listener. `ports` undefined: the ledger is another's to administer, and there is nothing here. */
+export function administration(
+  base: AppBase,
+  { tokens, addresses }: AdminAccess,
+  ports: AdminLedgerPorts | undefined,
+): App {
+  return adminApp({
+    ...base,
+    tokens,
+    failedAuthentication: (request) => refuseAddress(addresses, request, false),
+    routes: ports === undefined ? [] : adminLedgerRoutes(ports),
+  });
+}

@@ -1,0 +1,201 @@
+import { readFileSync } from 'node:fs';
+import { parseChannel } from '@sealgate/ledger-port';
+import {
+  booleanField,
+  customField,
+  integerField,
+  isLoopback,
+  ledgerFaults,
+  ledgerFields,
+  listenerFaults,
+  listenerFields,
+  loadConfig,
+  storeFields,
+  textField,
+  urlField,
+  type Config,
+  type Environment,
+} from '@sealgate/service-host';
+import { ConfiguredKeys } from './api-keys.ts';
+import type { Mappings } from './domain/mapping.ts';
+import { MappingError, parseMappings } from './domain/parse-mappings.ts';
+import { parseMetricsAllow } from './metrics-access.ts';
+
+const accessFields = {
+  apiKeys: customField({
+    name: 'API_KEY_HASHES',
+    description: 'Who may call, by `X-Api-Key`. Keys of one family share jobs and Idempotency-Keys.',
+    form: 'SHA-256 hashes in hex, each alone or as `family:hash`, separated by commas; keys have at least 32 characters',
+    isSecret: true,
+    fallback: { value: ConfiguredKeys.parse(''), shown: 'none' },
+    parse: (text) => ConfiguredKeys.parse(text),
+  }),
+  allowUnauthenticated: booleanField({
+    name: 'ALLOW_UNAUTHENTICATED',
+    description: 'Whether to start without keys although other machines can reach the public listener.',
+    default: false,
+  }),
+  metricsAllow: customField({
+    name: 'METRICS_ALLOW',
+    description: 'Whose socket address gets `/metrics` of the public listener, unless a proxy passed the request on.',
+    form: 'addresses and subnets separated by commas',
+    fallback: { value: parseMetricsAllow('127.0.0.0/8,::1'), shown: '`127.0.0.0/8,::1`' },
+    parse: parseMetricsAllow,
+  }),
+  ratePerSecond: integerField({
+    name: 'RATE_PER_SECOND',
+    description: 'Requests each second, for each key; for each client address where there are no keys.',
+    min: 1,
+    max: 1_000_000,
+    default: 100,
+  }),
+  rateBurst: integerField({
+    name: 'RATE_BURST',
+    description: 'Requests at once, likewise.',
+    min: 1,
+    max: 1_000_000,
+    default: 200,
+  }),
+};
+
+const assetFields = {
+  mappingFile: textField({ name: 'MAPPING_FILE', description: 'Which asset types go to which chaincode; see above.' }),
+  ledgerNetwork: textField({
+    name: 'LEDGER_NETWORK',
+    description: 'The network that LEDGER_CHANNEL has to belong to.',
+    default: undefined,
+  }),
+  ledgerChannel: textField({
+    name: 'LEDGER_CHANNEL',
+    description: 'The channel of mappings that name none, as `<networkId>.<name>`.',
+    default: undefined,
+  }),
+  ledgerVerifierKeys: customField<readonly string[]>({
+    name: 'LEDGER_VERIFIER_KEYS',
+    description: 'Keys that check checkpoints, listed in `/.well-known/jwks.json` besides that of LEDGER_SIGNING_KEY.',
+    form: '`name+hash+key` (C2SP signed notes), separated by commas',
+    fallback: { value: [], shown: 'none' },
+    parse: (text) => text.split(',').map((key) => key.trim()),
+  }),
+  fabricConfig: textField({
+    name: 'FABRIC_CONFIG',
+    description: 'The connection file of the Fabric network; needed where LEDGER_DRIVER is fabric.',
+    default: undefined,
+  }),
+  bodyMaxBytes: integerField({
+    name: 'BODY_MAX_BYTES',
+    description: 'Largest request body, after its content encoding was undone.',
+    min: 1024,
+    max: 8_388_608,
+    default: 8_388_608,
+  }),
+  batchMaxBytes: integerField({
+    name: 'BATCH_MAX_BYTES',
+    description: 'Most content of one transaction; a larger asset goes alone.',
+    min: 1024,
+    max: 4_194_304,
+    default: 1_048_576,
+  }),
+  answerWithinMs: integerField({
+    name: 'ANSWER_WITHIN_MS',
+    description: 'How long batches of one request are begun before the rest is answered as not attempted.',
+    min: 1000,
+    max: 60_000,
+    default: 15_000,
+  }),
+  jobsAtOnce: integerField({
+    name: 'JOBS_AT_ONCE',
+    description: 'Jobs that this process runs at the same time.',
+    min: 1,
+    max: 64,
+    default: 4,
+  }),
+  jobsMaxWaiting: integerField({
+    name: 'JOBS_MAX_WAITING',
+    description: 'Jobs of all processes that may wait; one more is refused as overload.',
+    min: 1,
+    max: 1_000_000,
+    default: 10_000,
+  }),
+};
+
+/** Every variable of the peer. The table in the README is made from this. */
+export const fields = { ...listenerFields, ...storeFields, ...ledgerFields, ...accessFields, ...assetFields };
+
+type PeerVariables = Config<typeof fields>;
+
+export type PeerConfig = PeerVariables & { readonly mappings: Mappings };
+
+/** @throws ConfigError naming every fault at once, those of the mapping file included. */
+export function readConfig(env: Environment): PeerConfig {
+  let mappings: Mappings | undefined;
+  const config = loadConfig(fields, env, {
+    check: (variables) => {
+      const read = readMappings(variables);
+      mappings = read.mappings;
+      return [...listenerFaults(variables), ...ledgerFaults(variables), ...peerFaults(variables), ...read.faults];
+    },
+  });
+  if (mappings === undefined) throw new Error('A configuration without a fault has mappings.');
+  return Object.freeze({ ...config, mappings });
+}
+
+function readMappings({ mappingFile, ledgerDriver, ledgerChannel }: PeerVariables): {
+  mappings?: Mappings;
+  faults: string[];
+} {
+  let text: string;
+  try {
+    text = readFileSync(mappingFile, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+    return { faults: [`MAPPING_FILE: cannot be read${code}`] };
+  }
+  try {
+    return { mappings: parseMappings(text, { driver: ledgerDriver, defaultChannel: ledgerChannel }), faults: [] };
+  } catch (error) {
+    if (error instanceof MappingError) return { faults: error.faults.map((fault) => `MAPPING_FILE: ${fault}`) };
+    throw error;
+  }
+}
+
+function peerFaults(config: PeerVariables): string[] {
+  const { ledgerIntegrator, checkpointDir, ledgerDriver, fabricConfig, apiKeys, allowUnauthenticated, host } = config;
+  const { ledgerNetwork, ledgerChannel } = config;
+  const channel = ledgerChannel === undefined ? undefined : parseChannel(ledgerChannel);
+  const faults: [boolean, string][] = [
+    [ledgerIntegrator && checkpointDir === undefined, 'CHECKPOINT_DIR: is required where LEDGER_INTEGRATOR is true'],
+    [
+      ledgerDriver === 'fabric' && fabricConfig === undefined,
+      'FABRIC_CONFIG: is required where LEDGER_DRIVER is fabric',
+    ],
+    [ledgerDriver !== 'fabric' && fabricConfig !== undefined, 'FABRIC_CONFIG: needs LEDGER_DRIVER=fabric'],
+    [
+      apiKeys.size === 0 && !allowUnauthenticated && !isLoopback(host),
+      'API_KEY_HASHES: without keys anybody who reaches HOST may write; set keys, or ALLOW_UNAUTHENTICATED=true',
+    ],
+    [ledgerChannel !== undefined && channel === undefined, 'LEDGER_CHANNEL: must be <networkId>.<name>'],
+    [
+      channel !== undefined && ledgerNetwork !== undefined && channel.networkId !== ledgerNetwork,
+      'LEDGER_CHANNEL: is of another network than LEDGER_NETWORK',
+    ],
+  ];
+  return faults.flatMap(([isFault, text]) => (isFault ? [text] : []));
+}
+
+const postgres = { protocols: ['postgres:', 'postgresql:'], isSecret: true } as const;
+
+/** The variables of the migration job. */
+export const migrationFields = {
+  migrationDatabaseUrl: urlField({
+    ...postgres,
+    name: 'MIGRATION_DATABASE_URL',
+    description: 'PostgreSQL under a role that may change tables.',
+  }),
+  databaseUrl: urlField({
+    ...postgres,
+    name: 'DATABASE_URL',
+    description: 'What the service itself will use; its role is given the rights it needs, and no others.',
+    default: undefined,
+  }),
+};

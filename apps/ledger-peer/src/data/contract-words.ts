@@ -1,0 +1,206 @@
+import type { ErrorCode } from '@sealgate/errors';
+import { canonical, type JsonValue } from '@sealgate/json';
+import type { AssetPage, AssetQuery, NewAsset } from '../domain/asset-ledger.ts';
+import type { ContractShape, Target } from '../domain/mapping.ts';
+import { byCodePoints } from '../domain/read-assets.ts';
+
+/** How a contract is spoken to, and what its answers mean. */
+export interface ContractWords {
+  /** Whether one transaction takes several assets. */
+  readonly takesMany: boolean;
+  /** @throws MissingMemberError where an asset lacks what the contract asks for. */
+  writeArguments(assets: readonly NewAsset[]): string[];
+  readArguments(id: string): string[];
+  queryArguments(query: AssetQuery): string[];
+  /** Which transaction holds each asset after a write; undefined: the one of the write. */
+  receipts(
+    result: Buffer,
+    assets: readonly NewAsset[],
+  ): { readonly id: string; readonly transactionId: string | undefined }[];
+  /** What it said no to. */
+  refusal(message: string): { readonly code: ErrorCode; readonly message: string; readonly id?: string };
+  saysAbsent(message: string): boolean;
+  /** The asset as JSON text; undefined: there is none. */
+  asset(answer: Buffer): string | undefined;
+  page(answer: Buffer, query: AssetQuery): AssetPage;
+}
+
+/** An asset that cannot be sent: its data lacks a member that is an argument of the mapped transaction. */
+export class MissingMemberError extends Error {
+  override readonly name = 'MissingMemberError';
+  readonly assetId: string;
+
+  constructor(assetId: string, member: string) {
+    super(`The mapped transaction needs ${member} of the data, which is not there.`);
+    this.assetId = assetId;
+  }
+}
+
+/** @param place.prefix what stands before ids and types of our own contract, where the Fabric channel is shared. */
+export function contractWords({ shape }: Target, place: { readonly prefix: string }): ContractWords {
+  return shape.kind === 'records' ? recordsWords(place.prefix) : positionalWords(shape);
+}
+
+interface ContractRecord {
+  readonly id: string;
+  readonly type: string;
+  readonly [member: string]: JsonValue;
+}
+
+interface ContractReceipt {
+  readonly id: string;
+  readonly transactionId: string;
+}
+
+const OUR_REFUSAL = /(RECORD_CONFLICT|INVALID_REQUEST):(\{.*\})/s;
+
+/** Our own contract; see the README of `apps/ledger-chaincode`. */
+function recordsWords(prefix: string): ContractWords {
+  const bare = (text: string): string => {
+    if (!text.startsWith(prefix)) throw new Error('The contract answered with a record of another channel.');
+    return text.slice(prefix.length);
+  };
+  const shown = (record: ContractRecord): JsonValue => ({ ...record, id: bare(record.id), type: bare(record.type) });
+  return {
+    takesMany: true,
+    writeArguments: (assets) => [
+      JSON.stringify(
+        assets.map(({ id, type, text }) => ({
+          id: prefix + id,
+          type: prefix + type,
+          owner: null,
+          data: text,
+          extra: null,
+        })),
+      ),
+    ],
+    readArguments: (id) => [prefix + id],
+    queryArguments: ({ type, limit, after }) => [
+      prefix + type,
+      String(limit),
+      typeof after === 'string' ? prefix + after : '',
+    ],
+    receipts: (result) =>
+      (JSON.parse(result.toString('utf8')) as ContractReceipt[]).map(({ id, transactionId }) => ({
+        id: bare(id),
+        transactionId,
+      })),
+    refusal(message) {
+      const [, code, facts] = OUR_REFUSAL.exec(message) ?? [];
+      if (code === 'RECORD_CONFLICT' && facts !== undefined) {
+        const { id } = JSON.parse(facts) as { id: string };
+        return { code, message: 'The id is taken by other content.', id: bare(id) };
+      }
+      return { code: 'INVALID_REQUEST', message: inItsWords(message) };
+    },
+    saysAbsent: () => false,
+    asset(answer) {
+      if (answer.length === 0) return undefined;
+      return JSON.stringify(shown(JSON.parse(answer.toString('utf8')) as ContractRecord));
+    },
+    page(answer) {
+      const { records, bookmark } = JSON.parse(answer.toString('utf8')) as {
+        records: ContractRecord[];
+        bookmark: string;
+      };
+      return { assets: records.map(shown), next: bookmark === '' ? undefined : bare(bookmark) };
+    },
+  };
+}
+
+type Positional = Extract<ContractShape, { kind: 'positional' }>;
+
+/** Anybody's contract, as the mapping describes it. */
+function positionalWords(shape: Positional): ContractWords {
+  const { write, read, query, idMember, absentWords, existsWords } = shape;
+  const says = (words: readonly string[], message: string): boolean => words.some((word) => message.includes(word));
+  return {
+    takesMany: write.includes('{assets}'),
+    writeArguments: (assets) => write.map((text) => writeArgument(text, assets)),
+    readArguments: (id) => read.map((text) => (text === '{id}' ? id : text)),
+    queryArguments: ({ type, limit, after }) => {
+      const filled: Readonly<Record<string, string>> = {
+        '{type}': type,
+        '{limit}': String(limit),
+        '{bookmark}': typeof after === 'string' ? after : '',
+      };
+      return query.map((text) => filled[text] ?? text);
+    },
+    receipts: (_result, assets) => assets.map(({ id }) => ({ id, transactionId: undefined })),
+    refusal: (message) => ({
+      code: says(existsWords, message) ? 'RECORD_CONFLICT' : 'INVALID_REQUEST',
+      message: inItsWords(message),
+    }),
+    saysAbsent: (message) => says(absentWords, message),
+    asset(answer) {
+      const text = answer.toString('utf8');
+      // A contract that answers nothing, or null, has no such asset.
+      if (text === '' || text === 'null') return undefined;
+      return JSON.stringify(valueOf(text));
+    },
+    page(answer, asked) {
+      const value = valueOf(answer.toString('utf8') || '[]');
+      const paged = query.includes('{bookmark}') ? bookmarkedPage(value) : undefined;
+      return paged ?? sortedPage(value, { ...asked, idMember });
+    },
+  };
+}
+
+function writeArgument(text: string, assets: readonly NewAsset[]): string {
+  if (text === '{assets}') return canonical(assets.map(({ id, type, data }) => ({ id, type, data })));
+  const [asset] = assets;
+  if (asset === undefined) throw new Error('A write has an asset.');
+  if (text === '{id}') return asset.id;
+  if (text === '{type}') return asset.type;
+  if (text === '{data}') return asset.text;
+  const member = /^\{data\.(.+)\}$/s.exec(text)?.[1];
+  return member === undefined ? text : memberOf(asset, member);
+}
+
+/** A text goes as it is, everything else as JSON. */
+function memberOf({ id, data }: NewAsset, member: string): string {
+  const isObject = typeof data === 'object' && data !== null && !Array.isArray(data);
+  const value = isObject && Object.hasOwn(data, member) ? data[member] : undefined;
+  if (value === undefined) throw new MissingMemberError(id, member);
+  return typeof value === 'string' ? value : canonical(value);
+}
+
+/** A contract that pages by itself: `{records, bookmark}`, as ours does. */
+function bookmarkedPage(value: JsonValue): AssetPage | undefined {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isObject || !Array.isArray(value['records'])) return undefined;
+  const { records, bookmark } = value;
+  return { assets: records, next: typeof bookmark === 'string' && bookmark !== '' ? bookmark : undefined };
+}
+
+/** A contract that answers all at once is sorted and paged here. */
+function sortedPage(value: JsonValue, { limit, after, idMember }: AssetQuery & { idMember: string }): AssetPage {
+  const idOf = (asset: JsonValue): string => {
+    const isObject = typeof asset === 'object' && asset !== null && !Array.isArray(asset);
+    const id = isObject ? asset[idMember] : undefined;
+    return typeof id === 'string' ? id : canonical(id ?? null);
+  };
+  const all = (Array.isArray(value) ? value : [value]).map((asset) => ({ id: idOf(asset), asset }));
+  const sorted = all.sort((one, other) => byCodePoints(one.id, other.id));
+  const rest = typeof after === 'string' ? sorted.filter(({ id }) => byCodePoints(id, after) > 0) : sorted;
+  const shown = rest.slice(0, limit);
+  return { assets: shown.map(({ asset }) => asset), next: rest.length > limit ? shown.at(-1)?.id : undefined };
+}
+
+/** What a contract answered, as JSON: text that is none is a JSON string. */
+function valueOf(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return text;
+  }
+}
+
+const MAX_MESSAGE = 500;
+
+/** A contract's own words, cut to a length that an answer can hold, and without what would break a line. */
+function inItsWords(message: string): string {
+  // eslint-disable-next-line no-control-regex -- the control characters are what is replaced
+  const line = message.replaceAll(/[\u0000-\u001f\u007f]/g, ' ').toWellFormed();
+  return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE).toWellFormed()}...` : line;
+}

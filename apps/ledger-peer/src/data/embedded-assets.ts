@@ -1,0 +1,199 @@
+import type { JsonValue } from '@sealgate/json';
+import type { EmbeddedLedger, OnResult } from '@sealgate/ledger-embedded';
+import {
+  LedgerOverloadedError,
+  LedgerUnavailableError,
+  OutcomeUnknownError,
+  type AppendUnit,
+  type RecordReceipt,
+  type StoredRecord,
+  type UnitResult,
+} from '@sealgate/ledger-port';
+import { parseTilePath, TILE_WIDTH } from '@sealgate/merkle';
+import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
+import type { AssetLedger, NewAsset, SettleOutcome, WriteOutcome, WrittenTransaction } from '../domain/asset-ledger.ts';
+import type { Target } from '../domain/mapping.ts';
+import type { PublicLog } from '../domain/read-assets.ts';
+
+export interface EmbeddedAssetsOptions {
+  readonly ledger: EmbeddedLedger;
+  /** For asking where a transaction begins. */
+  readonly sql: Sql;
+  /** How long `settle` waits for what this process sent. */
+  readonly settleWithinMs: number;
+}
+
+export interface EmbeddedAssets extends AssetLedger {
+  /** To be told every result that the ledger learns after its caller was answered. */
+  readonly onResult: OnResult;
+}
+
+/** The most records one unit of append may hold, of any surface: how far back a transaction can begin. */
+const MOST_IN_UNIT = 1000;
+
+/** Assets as records of the embedded ledger. The id of an asset is given once in a channel, whichever surface gave it. */
+export function embeddedAssets(options: EmbeddedAssetsOptions): EmbeddedAssets {
+  const { ledger, sql, settleWithinMs } = options;
+  const late = new LateResults();
+  return {
+    onResult: (_result, { unit, isLate }) => {
+      if (isLate) late.settled(unit);
+    },
+    takesMany: () => true,
+    async write(target, assets) {
+      const unit = unitOf(target, assets);
+      try {
+        const result = await ledger.append(unit);
+        return await outcomeOf(sql, unit, result);
+      } catch (error) {
+        if (error instanceof OutcomeUnknownError) late.await(error.transactionId, unit);
+        return failureOf(error);
+      }
+    },
+    async settle(_target, _assets, transactionId): Promise<SettleOutcome> {
+      // While this process still sends the same bytes again, it is not sent under another name.
+      const isOver = await late.isOver(transactionId, settleWithinMs);
+      return isOver ? { outcome: 'again' } : { outcome: 'unknown', transactionId };
+    },
+    async read({ channel }, id) {
+      const record = await ledger.read(channel, id);
+      return record === undefined ? undefined : JSON.stringify(assetOf(record));
+    },
+    async query({ channel }, { type, limit, after }) {
+      const afterId = typeof after === 'string' ? after : '';
+      const records = await ledger.query({ channel, type, afterId, limit: limit + 1 });
+      const shown = records.slice(0, limit);
+      return { assets: shown.map(assetOf), next: records.length > limit ? shown.at(-1)?.id : undefined };
+    },
+  };
+}
+
+/** The log that outsiders check by. */
+export function embeddedLog(ledger: EmbeddedLedger): PublicLog {
+  return {
+    prove: (channel, id) => ledger.prove(channel, id),
+    checkpoint: (channel) => ledger.checkpoint(channel),
+    async tile(channel, path) {
+      const tile = parseTilePath(path);
+      const hashes = tile === undefined ? undefined : await ledger.tile(channel, tile);
+      return hashes === undefined ? undefined : { hashes, isFull: tile?.width === TILE_WIDTH };
+    },
+  };
+}
+
+function unitOf({ network, channel }: Target, assets: readonly NewAsset[]): AppendUnit {
+  const records = assets.map(({ id, type, text }) => ({ id, type, owner: null, data: text, extra: null }));
+  return { network, channel, note: '', records };
+}
+
+async function outcomeOf(sql: Sql, unit: AppendUnit, result: UnitResult): Promise<WriteOutcome> {
+  if (result.outcome === 'conflict') {
+    return { outcome: 'refused', code: 'RECORD_CONFLICT', message: 'The id is taken by other content.', id: result.id };
+  }
+  if (result.outcome === 'reused') throw new Error('A unit without a claim cannot meet one.');
+  const { transactionId, records } = result;
+  if (result.outcome === 'written' && records.every(({ existing }) => !existing)) {
+    const assetIds = unit.records.map(({ id }) => id);
+    return {
+      outcome: 'committed',
+      transactions: [{ transactionId, blockNumber: records[0]?.index ?? null, assetIds }],
+    };
+  }
+  return { outcome: 'committed', transactions: await transactionsOf(sql, unit.channel, records) };
+}
+
+/** Where records were there before, each shows the transaction that wrote it. */
+async function transactionsOf(
+  sql: Sql,
+  channel: string,
+  records: readonly RecordReceipt[],
+): Promise<WrittenTransaction[]> {
+  const groups = [...Map.groupBy(records, ({ transactionId }) => transactionId)];
+  return Promise.all(
+    groups.map(async ([transactionId, of]) => {
+      const first = Math.min(...of.map(({ index = 0 }) => index));
+      const isOurs = of.every(({ existing }) => !existing);
+      const blockNumber = isOurs ? first : await firstIndexOf(sql, channel, { transactionId, index: first });
+      return { transactionId, blockNumber, assetIds: of.map(({ id }) => id) };
+    }),
+  );
+}
+
+/** The new records of a transaction stand together, so it begins where the one before it ends. */
+async function firstIndexOf(
+  sql: Sql,
+  channel: string,
+  { transactionId, index }: { transactionId: string; index: number },
+): Promise<number | null> {
+  const before = async (count: number): Promise<{ idx: string; transaction_id: string }[]> => {
+    const from = Math.max(0, index - count);
+    const places = Array.from({ length: index - from }, (_, at) => String(from + at));
+    return sql.query({
+      name: 'peer receipts',
+      text: 'SELECT idx, transaction_id FROM ledger.receipts_v1($1, $2) ORDER BY idx DESC',
+      values: [channel, places],
+    });
+  };
+  try {
+    const [last] = index === 0 ? [] : await before(1);
+    if (last?.transaction_id !== transactionId) return index;
+    const rows = await before(MOST_IN_UNIT);
+    const end = rows.findIndex((row) => row.transaction_id !== transactionId);
+    return Number((end < 0 ? rows.at(-1) : rows[end - 1])?.idx ?? index);
+  } catch (error) {
+    // The assets are known to be written; only where their transaction begins cannot be asked now.
+    if (error instanceof DatabaseUnavailableError) return null;
+    throw error;
+  }
+}
+
+function failureOf(error: unknown): WriteOutcome {
+  if (error instanceof OutcomeUnknownError) return { outcome: 'unknown', transactionId: error.transactionId };
+  if (error instanceof LedgerUnavailableError) return { outcome: 'unavailable' };
+  if (error instanceof LedgerOverloadedError) return { outcome: 'overloaded' };
+  throw error;
+}
+
+/** An asset as this surface shows it. A record that another surface wrote shows its owner and what stood beside its data. */
+function assetOf(record: StoredRecord): JsonValue {
+  const { id, type, owner, data, extra, channel, index, transactionId, at, erased } = record;
+  if (erased) return { id, type, data: null, erased: true };
+  return { id, type, data, owner, extra, channel, index: index ?? null, transactionId, at };
+}
+
+/** Units whose caller was told "unknown", and that this process goes on sending. */
+class LateResults {
+  readonly #open = new Map<
+    string,
+    { readonly unit: AppendUnit; readonly over: Promise<void>; readonly end: () => void }
+  >();
+
+  await(transactionId: string, unit: AppendUnit): void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#open.set(transactionId, { unit, over: promise, end: resolve });
+    // The ledger gives up after two minutes without telling; what is open for longer is over too.
+    const timer = setTimeout(() => this.#end(transactionId), FORGET_AFTER_MS);
+    timer.unref();
+  }
+
+  settled(unit: AppendUnit): void {
+    for (const [transactionId, open] of this.#open) if (open.unit === unit) this.#end(transactionId);
+  }
+
+  async isOver(transactionId: string, withinMs: number): Promise<boolean> {
+    const open = this.#open.get(transactionId);
+    if (open === undefined) return true;
+    const { promise: tooLate, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, withinMs);
+    await Promise.race([open.over, tooLate]);
+    clearTimeout(timer);
+    return !this.#open.has(transactionId);
+  }
+
+  #end(transactionId: string): void {
+    this.#open.get(transactionId)?.end();
+    this.#open.delete(transactionId);
+  }
+}
+
+const FORGET_AFTER_MS = 180_000;

@@ -1,0 +1,254 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { canonical, type JsonValue } from '@sealgate/json';
+import { ChannelMap, openFabric, parseConnection, type FabricClient } from '@sealgate/ledger-fabric';
+import { LedgerUnavailableError } from '@sealgate/ledger-port';
+import { until } from '@sealgate/testing';
+import { startStandInPeer, type StandInPeer } from '@sealgate/testing/fabric';
+import type { AssetLedger, NewAsset } from '../domain/asset-ledger.ts';
+import type { Mappings, Target } from '../domain/mapping.ts';
+import { parseMappings } from '../domain/parse-mappings.ts';
+import { writeBatch } from '../domain/write-batch.ts';
+import { SCHEMA } from '../schema.ts';
+import { openTestDatabase, type TestDatabase } from '../testing/open-test-peer.ts';
+import { fabricAssets } from './fabric-assets.ts';
+
+const programOf = (path: string) => fileURLToPath(new URL(`../../../ledger-chaincode/${path}`, import.meta.url));
+
+const MAPPING = {
+  mappings: [
+    { type: 'ours.*', channel: 'acme.main', chaincode: 'records' },
+    { type: 'kept.*', channel: 'acme.kept', chaincode: 'records', write: 'upsert' },
+    {
+      type: 'vehicle',
+      channel: 'acme.main',
+      chaincode: 'basic',
+      transactions: { write: 'CreateAsset', read: 'ReadAsset', query: 'GetAllAssets' },
+      arguments: {
+        write: ['{id}', '{data.color}', '{data.size}', '{data.owner}', '{data.value}'],
+        read: ['{id}'],
+        query: [],
+      },
+      idMember: 'ID',
+    },
+    { type: 'nobodys', channel: 'acme.main', chaincode: 'nowhere' },
+  ],
+};
+
+let peer: StandInPeer;
+let database: TestDatabase;
+let client: FabricClient;
+let ledger: AssetLedger;
+let mappings: Mappings;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  peer = await startStandInPeer({
+    chaincodes: [
+      { name: 'records', program: programOf('src/main.ts') },
+      { name: 'basic', program: programOf('test/basic-assets/main.ts') },
+    ],
+    channels: ['main', 'shared'],
+  });
+  const { mspId, certFile, keyFile } = peer.identity;
+  const connection = parseConnection(
+    {
+      mspId,
+      certFile,
+      keyFile,
+      peers: [{ endpoint: peer.url, ...(peer.tlsCaFile === undefined ? {} : { tlsCaFile: peer.tlsCaFile }) }],
+      channels: [
+        { name: 'main', holds: ['acme.main'] },
+        { name: 'shared', holds: ['*'] },
+      ],
+      deadlinesMs: { evaluate: 2000, endorse: 2000, submit: 1000, commitStatus: 1000, answer: 3000 },
+    },
+    '/connection.json',
+  );
+  client = openFabric({ connection, journal: { sql: database.sql, schema: SCHEMA }, now: Date.now });
+  ledger = fabricAssets({ client, channels: new ChannelMap(connection.channels), settleWithinMs: 500 });
+  mappings = parseMappings(JSON.stringify(MAPPING), { driver: 'fabric', defaultChannel: undefined });
+}, 120_000);
+afterEach(() => peer.faults.clear());
+afterAll(async () => {
+  await client.close();
+  await peer.close();
+  await database.close();
+});
+
+const target = (type: string): Target => mappings.find(type)!;
+const asset = (id: string, type: string, data: JsonValue = {}): NewAsset => ({ id, type, data, text: canonical(data) });
+let made = 0;
+const freshId = () => `f-${(made += 1)}`;
+const car = (id: string) => asset(id, 'vehicle', { color: 'blue', size: 5, owner: 'Tom', value: 1.5 });
+
+describe('our own contract', () => {
+  it('takes many assets in one transaction, and gives the first receipt for the same content', async () => {
+    const ids = [freshId(), freshId()];
+    const assets = ids.map((id) => asset(id, 'ours.x', { is: id }));
+    const first = await ledger.write(target('ours.x'), assets);
+    expect(first).toEqual({
+      outcome: 'committed',
+      transactions: [
+        { transactionId: expect.stringMatching(/^[0-9a-f]{64}$/), blockNumber: expect.any(Number), assetIds: ids },
+      ],
+    });
+    expect(await ledger.write(target('ours.x'), assets)).toEqual(first);
+  });
+
+  it('names the asset whose id is taken, and its neighbours are written', async () => {
+    const [taken, free] = [freshId(), freshId()];
+    await ledger.write(target('ours.x'), [asset(taken, 'ours.x', { v: 1 })]);
+    const assets = [asset(taken, 'ours.x', { v: 2 }), asset(free, 'ours.x')];
+    expect(await ledger.write(target('ours.x'), assets)).toMatchObject({
+      outcome: 'refused',
+      code: 'RECORD_CONFLICT',
+      id: taken,
+    });
+    const { results } = await writeBatch({ ledger }, target('ours.x'), assets);
+    expect(results.get(taken)).toMatchObject({ state: 'failed', code: 'RECORD_CONFLICT' });
+    expect(results.get(free)).toMatchObject({ state: 'succeeded' });
+  });
+
+  it('is read as it answers, and knows what is not there', async () => {
+    const id = freshId();
+    await ledger.write(target('ours.x'), [asset(id, 'ours.x', { a: ['é', null] })]);
+    const text = await ledger.read(target('ours.x'), id);
+    expect(JSON.parse(text ?? '')).toMatchObject({ id, type: 'ours.x', data: { a: ['é', null] }, version: 1 });
+    expect(await ledger.read(target('ours.x'), 'nobody')).toBeUndefined();
+  });
+
+  it('is queried page by page', async () => {
+    const ids = ['q1', 'q2', 'q3'];
+    await ledger.write(
+      target('ours.q'),
+      ids.map((id) => asset(id, 'ours.q')),
+    );
+    const query = { type: 'ours.q', limit: 2, after: undefined };
+    const first = await ledger.query(target('ours.q'), query);
+    expect(first).toMatchObject({ assets: [{ id: 'q1' }, { id: 'q2' }], next: 'q2' });
+    const second = await ledger.query(target('ours.q'), { ...query, after: first.next });
+    expect(second).toMatchObject({ assets: [{ id: 'q3' }], next: undefined });
+  });
+
+  it('keeps versions where the mapping says upsert, on a Fabric channel that it shares', async () => {
+    const id = freshId();
+    const kept = target('kept.x');
+    for (const v of [1, 2])
+      expect(await ledger.write(kept, [asset(id, 'kept.x', { v })])).toMatchObject({ outcome: 'committed' });
+    expect(JSON.parse((await ledger.read(kept, id)) ?? '')).toMatchObject({
+      id,
+      type: 'kept.x',
+      data: { v: 2 },
+      version: 2,
+    });
+    expect(await ledger.read(target('ours.x'), id)).toBeUndefined();
+    expect(await ledger.query(kept, { type: 'kept.x', limit: 10, after: undefined })).toMatchObject({
+      assets: [{ id }],
+    });
+  });
+});
+
+describe('a contract of others', () => {
+  it('is given its arguments one by one, and an asset a transaction', async () => {
+    const ids = [freshId(), freshId()];
+    const { results } = await writeBatch({ ledger }, target('vehicle'), ids.map(car));
+    const transactions = ids.map((id) => results.get(id));
+    expect(transactions).toMatchObject([{ state: 'succeeded' }, { state: 'succeeded' }]);
+    expect(JSON.parse((await ledger.read(target('vehicle'), ids[0]!)) ?? '')).toEqual({
+      ID: ids[0],
+      Color: 'blue',
+      Size: 5,
+      Owner: 'Tom',
+      AppraisedValue: 1.5,
+    });
+  });
+
+  it('says in its own words that an id is taken, and that there is no such asset', async () => {
+    const id = freshId();
+    await ledger.write(target('vehicle'), [car(id)]);
+    expect(await ledger.write(target('vehicle'), [car(id)])).toEqual({
+      outcome: 'refused',
+      code: 'RECORD_CONFLICT',
+      message: `the asset ${id} already exists`,
+    });
+    expect(await ledger.read(target('vehicle'), 'nobody')).toBeUndefined();
+  });
+
+  it('is not sent what lacks an argument', async () => {
+    const wrong = asset(freshId(), 'vehicle', { color: 'blue' });
+    expect(await ledger.write(target('vehicle'), [wrong])).toMatchObject({
+      outcome: 'refused',
+      code: 'INVALID_REQUEST',
+      id: wrong.id,
+    });
+  });
+
+  it('is sorted and paged where it answers all at once', async () => {
+    const ids = ['z～', 'z😀', 'z1'];
+    for (const id of ids) await ledger.write(target('vehicle'), [car(id)]);
+    const seen: string[] = [];
+    let after: JsonValue | undefined = 'z';
+    do {
+      const page = await ledger.query(target('vehicle'), { type: 'vehicle', limit: 2, after });
+      seen.push(...page.assets.map((one) => (one as { ID: string }).ID));
+      after = page.next;
+    } while (after !== undefined);
+    expect(seen).toEqual(['z1', 'z～', 'z😀']);
+  });
+
+  it('finds what an earlier run of a job has sent, and does not call it taken', async () => {
+    const id = freshId();
+    const first = await ledger.write(target('vehicle'), [car(id)], 'job_1');
+    expect(first).toMatchObject({ outcome: 'committed' });
+    expect(await ledger.write(target('vehicle'), [car(id)], 'job_1')).toEqual(first);
+    expect(await ledger.write(target('vehicle'), [car(id)], 'job_2')).toMatchObject({ code: 'RECORD_CONFLICT' });
+  });
+});
+
+describe('a network in trouble', () => {
+  it('is unknown where no block comes, and settled once one does', async () => {
+    const id = freshId();
+    peer.orderer.hold();
+    const outcome = await ledger.write(target('ours.x'), [asset(id, 'ours.x')]);
+    expect(outcome).toMatchObject({ outcome: 'unknown' });
+    const { transactionId } = outcome as { transactionId: string };
+    expect(await ledger.settle(target('ours.x'), [asset(id, 'ours.x')], transactionId)).toEqual(outcome);
+    peer.orderer.release();
+    await until(
+      async () => (await ledger.settle(target('ours.x'), [asset(id, 'ours.x')], transactionId)).outcome === 'committed',
+      { timeoutMs: 15_000 },
+    );
+    expect(await ledger.settle(target('ours.x'), [asset(id, 'ours.x')], transactionId)).toMatchObject({
+      transactions: [{ transactionId, assetIds: [id] }],
+    });
+  }, 30_000);
+
+  it('is unavailable where no peer answers, and says so to readers too', async () => {
+    await peer.stop();
+    try {
+      expect(await ledger.write(target('ours.x'), [asset(freshId(), 'ours.x')])).toEqual({ outcome: 'unavailable' });
+      await expect(ledger.read(target('ours.x'), 'x')).rejects.toBeInstanceOf(LedgerUnavailableError);
+      await expect(
+        ledger.query(target('ours.x'), { type: 'ours.x', limit: 1, after: undefined }),
+      ).rejects.toBeInstanceOf(LedgerUnavailableError);
+    } finally {
+      await peer.start();
+    }
+    await until(
+      async () => (await ledger.write(target('ours.x'), [asset(freshId(), 'ours.x')])).outcome === 'committed',
+      {
+        timeoutMs: 15_000,
+      },
+    );
+  }, 40_000);
+
+  it('fails what is mapped to a chaincode that is not there, and never calls an asset of it missing', async () => {
+    expect(await ledger.write(target('nobodys'), [asset('x', 'nobodys')])).toMatchObject({
+      outcome: 'failed',
+      code: 'LEDGER_UNAVAILABLE',
+      retryable: true,
+    });
+    await expect(ledger.read(target('nobodys'), 'x')).rejects.toBeInstanceOf(LedgerUnavailableError);
+  });
+});

@@ -1,0 +1,89 @@
+import { AppError } from '@sealgate/errors';
+import type { JobStore, JobView, PromisedJob } from '../domain/jobs.ts';
+import { KEEP_RESULTS_MS } from './job-retention.ts';
+import { promiseStatement } from './job-statements.ts';
+import type { JobTable } from './job-table.ts';
+
+export interface JobPromisesOptions {
+  /** How many promises may wait; one more is refused. */
+  readonly maxWaiting: number;
+  /** Called when there is a job to run. */
+  readonly onPromise: () => void;
+  /** Told why a promise could not be written yet. */
+  readonly onDelay: (error: unknown) => void;
+}
+
+const RETRY_EVERY_MS = 200;
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** Jobs that somebody was told to ask for. */
+export class JobPromises implements Pick<JobStore, 'enqueue' | 'follow' | 'find'> {
+  readonly #table: JobTable;
+  readonly #options: JobPromisesOptions;
+  /** Promises that are not written yet, because the database is away. */
+  readonly #unwritten = new Map<string, { readonly job: PromisedJob; readonly written: Promise<void> }>();
+
+  constructor(table: JobTable, options: JobPromisesOptions) {
+    this.#table = table;
+    this.#options = options;
+  }
+
+  async enqueue(job: PromisedJob): Promise<void> {
+    const { maxWaiting } = this.#options;
+    const text = `SELECT count(*) AS waiting
+                    FROM (SELECT FROM peer.jobs WHERE promised AND status <> 'done' LIMIT $1) w`;
+    const [row] = await this.#table.ask<{ waiting: string }>({ text, values: [maxWaiting] });
+    if (Number(row?.waiting) >= maxWaiting) {
+      throw new AppError('OVERLOADED', 'Too many jobs are waiting already.', { retryAfterSeconds: 5 });
+    }
+    await this.#write(job, 'queued');
+  }
+
+  async follow(job: PromisedJob): Promise<void> {
+    const written = this.#insist(job).finally(() => this.#unwritten.delete(job.jobId));
+    this.#unwritten.set(job.jobId, { job, written });
+    // A database that answers has it before the sender does.
+    await Promise.race([written, pause(RETRY_EVERY_MS)]);
+  }
+
+  async find(jobId: string, familyId: string): Promise<JobView | undefined> {
+    const waiting = this.#unwritten.get(jobId)?.job;
+    if (waiting !== undefined) {
+      return waiting.familyId === familyId ? { jobId, status: 'running', result: undefined } : undefined;
+    }
+    const { ask, now } = this.#table;
+    const [row] = await ask<{ status: JobView['status']; result: string | null }>({
+      name: 'peer job',
+      text: `SELECT status, result FROM peer.jobs
+              WHERE job_id = $1 AND family_id = $2 AND promised
+                AND coalesce(done_at > to_timestamp($3 / 1000.0), true)`,
+      values: [jobId, familyId, now() - KEEP_RESULTS_MS],
+    });
+    return row === undefined ? undefined : { jobId, status: row.status, result: row.result ?? undefined };
+  }
+
+  /** Waits until every promise is written, at most so long. */
+  async settle(withinMs: number): Promise<void> {
+    const all = Promise.all([...this.#unwritten.values()].map(({ written }) => written));
+    await Promise.race([all, pause(withinMs)]);
+  }
+
+  async #write(job: PromisedJob, status: 'queued' | 'running'): Promise<void> {
+    const { ask, leases, now } = this.#table;
+    await ask(promiseStatement(job, status, now()));
+    leases.drop(job.jobId);
+    this.#options.onPromise();
+  }
+
+  async #insist(job: PromisedJob): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#write(job, 'running');
+      } catch (error) {
+        this.#options.onDelay(error);
+        await pause(RETRY_EVERY_MS);
+      }
+    }
+  }
+}

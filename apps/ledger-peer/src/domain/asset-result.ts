@@ -1,0 +1,29 @@
+import type { ErrorCode, ItemCode } from '@sealgate/errors';
+import type { WrittenTransaction } from './asset-ledger.ts';
+import type { Target } from './mapping.ts';
+
+/** A transaction as the answer shows it. */
+export type CommittedTransaction = Omit<WrittenTransaction, 'assetIds'> & Pick<Target, 'channel' | 'chaincode'>;
+
+/** What became of one asset of a request. */
+export type AssetResult =
+  | { readonly state: 'succeeded'; readonly transaction: CommittedTransaction }
+  | { readonly state: 'pending'; readonly transactionId: string }
+  | { readonly state: 'failed'; readonly code: ItemCode; readonly message: string; readonly retryable: boolean };
+
+export const failed = (code: ItemCode, message: string, retryable: boolean): AssetResult => ({
+  state: 'failed',
+  code,
+  message,
+  retryable,
+});
+
+export const NOT_ATTEMPTED = failed('NOT_ATTEMPTED', 'It was not sent to the ledger; send it again.', true);
+
+export const UNKNOWN_CHAINCODE = failed('UNKNOWN_CHAINCODE', 'No chaincode is mapped for its type.', false);
+
+/** How a write that found no ledger is told. */
+export const OUTAGES: Readonly<Record<'unavailable' | 'overloaded', { code: ErrorCode; detail: string }>> = {
+  unavailable: { code: 'LEDGER_UNAVAILABLE', detail: 'The ledger cannot be reached; nothing was written.' },
+  overloaded: { code: 'OVERLOADED', detail: 'The ledger is given more than it takes; nothing was written.' },
+};

@@ -1,0 +1,7 @@
+/** Who asks: the holder of a configured key, or anybody where none is configured. */
+export interface PeerCaller {
+  /** Keys of one family share their jobs and Idempotency-Keys, so that both survive a rotation. */
+  readonly familyId: string;
+  /** What the limits are charged to. */
+  readonly bucket: string;
+}

@@ -1,0 +1,93 @@
+import type { Receipt, RecordProof } from '@sealgate/envelope';
+import { AppError } from '@sealgate/errors';
+import type { JsonValue } from '@sealgate/json';
+import { LedgerUnavailableError } from '@sealgate/ledger-port';
+import type { CursorCodec } from '@sealgate/paging';
+import type { AssetLedger } from './asset-ledger.ts';
+import type { Mappings, Target } from './mapping.ts';
+
+/** What outsiders check by; undefined on a ledger without a public log. */
+export interface PublicLog {
+  prove(channel: string, id: string): Promise<{ receipt: Receipt; proof: RecordProof } | undefined>;
+  checkpoint(channel: string): Promise<string | undefined>;
+  /** The hashes of one tile, by its C2SP path (`tile/0/x001/067`); undefined where the newest checkpoint has no such tile. */
+  tile(channel: string, path: string): Promise<{ hashes: Buffer; isFull: boolean } | undefined>;
+}
+
+export interface ReadAssetsPorts {
+  readonly ledger: AssetLedger;
+  readonly mappings: Mappings;
+  readonly log: PublicLog | undefined;
+  /** Of the pages of a query. */
+  readonly cursors: CursorCodec;
+}
+
+/**
+ * The asset as its read query returned it, as JSON text. Without a type every target is asked, in the order of the file.
+ * @throws AppError NOT_FOUND, UNKNOWN_CHAINCODE, LEDGER_UNAVAILABLE: never one for the other.
+ */
+export async function readAsset(ports: ReadAssetsPorts, id: string, type: string | undefined): Promise<string> {
+  return (await find(ports, id, type)).text;
+}
+
+/**
+ * The asset with its receipt and the proof that it is in the public log, as JSON text.
+ * @throws AppError as `readAsset`, and INVALID_REQUEST where the ledger has no public log.
+ */
+export async function proveAsset(ports: ReadAssetsPorts, id: string, type: string | undefined): Promise<string> {
+  const { log } = ports;
+  if (log === undefined) throw noPublicLog();
+  const { text, target } = await find(ports, id, type);
+  const proved = await asked(log.prove(target.channel, id));
+  if (proved === undefined) throw new AppError('NOT_FOUND', NO_ASSET);
+  return `{"asset":${text},"receipt":${JSON.stringify(proved.receipt)},"proof":${JSON.stringify(proved.proof)}}`;
+}
+
+/** One page, and the cursor of the next. @throws AppError UNKNOWN_CHAINCODE, INVALID_CURSOR, LEDGER_UNAVAILABLE. */
+export async function queryAssets(
+  { ledger, mappings, cursors }: ReadAssetsPorts,
+  { type, limit, cursor }: { type: string; limit: number; cursor: string | undefined },
+): Promise<{ assets: readonly JsonValue[]; count: number; nextCursor: string | null }> {
+  const binding = ['assets v1', type];
+  const after = cursor === undefined ? undefined : cursors.read(binding, cursor);
+  const { assets, next } = await asked(ledger.query(targetOf(mappings, type), { type, limit, after }));
+  return { assets, count: assets.length, nextCursor: next === undefined ? null : cursors.make(binding, next) };
+}
+
+/** A ledger that cannot be asked is 503, never "not found". @throws AppError LEDGER_UNAVAILABLE. */
+export async function asked<Value>(answer: Promise<Value>): Promise<Value> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailableError)) throw error;
+    throw new AppError('LEDGER_UNAVAILABLE', 'The ledger cannot be asked.', { retryAfterSeconds: 1, cause: error });
+  }
+}
+
+const NO_ASSET = 'There is no such asset.';
+
+async function find({ ledger, mappings }: ReadAssetsPorts, id: string, type: string | undefined) {
+  const targets = type === undefined ? mappings.targets : [targetOf(mappings, type)];
+  for (const target of targets) {
+    const text = await asked(ledger.read(target, id));
+    if (text !== undefined) return { text, target };
+  }
+  throw new AppError('NOT_FOUND', NO_ASSET);
+}
+
+/** @throws AppError UNKNOWN_CHAINCODE */
+function targetOf(mappings: Mappings, type: string): Target {
+  const target = mappings.find(type);
+  if (target === undefined) throw new AppError('UNKNOWN_CHAINCODE', 'No chaincode is mapped for this type.');
+  return target;
+}
+
+function noPublicLog(): AppError {
+  const detail = 'The ledger of this peer has no public log.';
+  return new AppError('INVALID_REQUEST', detail, { faults: [{ in: 'query', pointer: '/proof', detail }] });
+}
+
+/** Compares texts by code points, which is how ledgers order ids. */
+export function byCodePoints(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import { failed, type AssetResult } from './asset-result.ts';
+import { renderSummary } from './render-summary.ts';
+
+const transaction = (transactionId: string, blockNumber: number | null = 7) => ({
+  transactionId,
+  channel: 'acme.main',
+  chaincode: 'records',
+  blockNumber,
+});
+const succeeded = (transactionId: string, blockNumber?: number | null): AssetResult => ({
+  state: 'succeeded',
+  transaction: transaction(transactionId, blockNumber),
+});
+
+describe('the answer of a write', () => {
+  it('tells each asset once, in the order of the request, and each transaction with what it holds', () => {
+    const ids = ['a"', 'b', 'c', 'a"', 'd', 'e'];
+    const results: AssetResult[] = [
+      succeeded('t1'),
+      { state: 'pending', transactionId: 't3' },
+      failed('RECORD_CONFLICT', 'Says "no".', false),
+      succeeded('t1'),
+      succeeded('t2', null),
+      succeeded('t1'),
+    ];
+    const text = renderSummary(ids, results, 'job_1');
+    const answer: unknown = JSON.parse(text);
+    expect(answer).toEqual({
+      summary: { total: 6, succeeded: 4, failed: 1, pending: 1 },
+      succeeded: ['a"', 'a"', 'd', 'e'],
+      failed: [{ id: 'c', index: 2, code: 'RECORD_CONFLICT', message: 'Says "no".', retryable: false }],
+      pending: [{ id: 'b', index: 1, transactionId: 't3' }],
+      transactionIds: ['t1', 't2'],
+      transactions: [
+        { transactionId: 't1', channel: 'acme.main', chaincode: 'records', blockNumber: 7, assetIds: ['a"', 'e'] },
+        { transactionId: 't2', channel: 'acme.main', chaincode: 'records', blockNumber: null, assetIds: ['d'] },
+      ],
+      jobId: 'job_1',
+    });
+    // Rendered by hand, and still what JSON.stringify makes of it.
+    expect(text).toBe(JSON.stringify(answer));
+  });
+
+  it('has no jobId where nothing is open', () => {
+    expect(JSON.parse(renderSummary([], []))).toEqual({
+      summary: { total: 0, succeeded: 0, failed: 0, pending: 0 },
+      succeeded: [],
+      failed: [],
+      pending: [],
+      transactionIds: [],
+      transactions: [],
+    });
+  });
+});

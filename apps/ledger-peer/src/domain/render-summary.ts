@@ -1,0 +1,71 @@
+import type { AssetResult, CommittedTransaction } from './asset-result.ts';
+
+interface ShownTransaction extends CommittedTransaction {
+  /** As JSON texts. */
+  readonly ids: Set<string>;
+}
+
+/**
+ * The answer of a write as JSON text. Rendered here and not by JSON.stringify because each id is needed twice and
+ * everything else is hex, numbers and names; a test holds the two together.
+ *
+ * @param results one for each place of the request.
+ * @param jobId of an answer that is not the last word.
+ */
+export function renderSummary(ids: readonly string[], results: readonly AssetResult[], jobId?: string): string {
+  const succeeded: string[] = [];
+  const failed: string[] = [];
+  const pending: string[] = [];
+  const transactions = new Transactions();
+  results.forEach((result, index) => {
+    const id = JSON.stringify(ids[index]);
+    if (result.state === 'succeeded') {
+      succeeded.push(id);
+      transactions.list(result.transaction, id);
+    } else if (result.state === 'pending') {
+      pending.push(`{"id":${id},"index":${index},"transactionId":"${result.transactionId}"}`);
+    } else {
+      const { code, message, retryable } = result;
+      failed.push(
+        `{"id":${id},"index":${index},"code":"${code}","message":${JSON.stringify(message)},"retryable":${retryable}}`,
+      );
+    }
+  });
+  const shown = transactions.all;
+  const counts = `"total":${ids.length},"succeeded":${succeeded.length},"failed":${failed.length},"pending":${pending.length}`;
+  const transactionIds = new Set(shown.map(({ transactionId }) => `"${transactionId}"`));
+  return (
+    `{"summary":{${counts}},"succeeded":[${succeeded.join(',')}],"failed":[${failed.join(',')}],` +
+    `"pending":[${pending.join(',')}],"transactionIds":[${[...transactionIds].join(',')}],` +
+    `"transactions":[${shown.map(renderTransaction).join(',')}]${jobId === undefined ? '' : `,"jobId":"${jobId}"`}}`
+  );
+}
+
+/** The transactions of an answer, each with its assets once, also with one that the request names twice. */
+class Transactions {
+  readonly #shown = new Map<string, ShownTransaction>();
+  /** Results of one write share their transaction, so most are found without making its name. */
+  readonly #known = new Map<CommittedTransaction, ShownTransaction>();
+
+  list(transaction: CommittedTransaction, id: string): void {
+    const shown = this.#known.get(transaction) ?? this.#find(transaction);
+    shown.ids.add(id);
+  }
+
+  get all(): ShownTransaction[] {
+    return [...this.#shown.values()];
+  }
+
+  #find(transaction: CommittedTransaction): ShownTransaction {
+    const { channel, chaincode, transactionId } = transaction;
+    const name = `${channel} ${chaincode} ${transactionId}`;
+    const shown = this.#shown.get(name) ?? { ...transaction, ids: new Set<string>() };
+    this.#shown.set(name, shown);
+    this.#known.set(transaction, shown);
+    return shown;
+  }
+}
+
+function renderTransaction({ transactionId, channel, chaincode, blockNumber, ids }: ShownTransaction): string {
+  return `{"transactionId":"${transactionId}","channel":"${channel}","chaincode":"${chaincode}","blockNumber":${blockNumber},"assetIds":[${[...ids].join(',')}]}`;
+}

@@ -1,0 +1,108 @@
+import type { AssetLedger, SettleOutcome } from './asset-ledger.ts';
+import { failed, NOT_ATTEMPTED, type AssetResult } from './asset-result.ts';
+import type { RunningJobs, TakenJob } from './jobs.ts';
+import type { Mappings, Target } from './mapping.ts';
+import { planBatches, type Batch, type Plan, type SentAsset } from './plan-batches.ts';
+import { renderSummary } from './render-summary.ts';
+import { runPlan } from './run-plan.ts';
+
+export interface RunJobPorts {
+  readonly ledger: AssetLedger;
+  readonly mappings: Mappings;
+  readonly jobs: RunningJobs;
+  readonly batchMaxBytes: number;
+  readonly batchesAtOnce: number;
+}
+
+/** The documented body of a write; the route has checked it before it was kept. */
+interface KeptBody {
+  readonly assets: readonly SentAsset[];
+  readonly options?: { readonly batchSize?: number; readonly continueOnError?: boolean };
+}
+
+export const DEFAULT_BATCH_SIZE = 100;
+
+type Results = (AssetResult | undefined)[];
+
+/**
+ * Brings a job further: asks what became of what is unknown, and sends what was not sent. Safe to run again from wherever
+ * a killed process left it: what was sent is settled before anything is sent again, and an id is given once.
+ * @returns whether it is done; if not, it is to be run again later.
+ */
+export async function runJob(ports: RunJobPorts, job: TakenJob, mayGoOn: () => boolean): Promise<boolean> {
+  const body = JSON.parse(job.body) as KeptBody;
+  const { batchSize = DEFAULT_BATCH_SIZE, continueOnError = false } = body.options ?? {};
+  const plan = planBatches(body.assets, ports.mappings, { batchSize, maxBytes: ports.batchMaxBytes });
+  const known: Results = plan.ids.map((_, index) => job.results[index]);
+  await settlePending(ports.ledger, plan, known);
+  const options = {
+    ledger: ports.ledger,
+    jobId: job.jobId,
+    continueOnError,
+    batchesAtOnce: ports.batchesAtOnce,
+    mayGoOn,
+    onProgress: (results: readonly (AssetResult | undefined)[], { target }: Batch) =>
+      isSafeAgain(target) ? Promise.resolve() : ports.jobs.saveResults(job.jobId, results),
+  };
+  const { results } = await runPlan(plan, options, known);
+  const isDone = results.every((result) => result !== undefined && result.state !== 'pending');
+  if (isDone) await ports.jobs.finish(job.jobId, renderSummary(plan.ids, results));
+  else await ports.jobs.saveResults(job.jobId, results);
+  return isDone;
+}
+
+/** Where an id is given once, a batch that is sent again finds itself; elsewhere it must be known that it was sent. */
+function isSafeAgain({ shape, write }: Target): boolean {
+  return shape.kind === 'records' && write === 'create';
+}
+
+/** The result of a job that is given up: what was never sent is told so; what is unknown stays so. */
+export function abandonedResult(job: TakenJob): string {
+  const { assets } = JSON.parse(job.body) as KeptBody;
+  const results = assets.map((_, index) => job.results[index] ?? NOT_ATTEMPTED);
+  return renderSummary(
+    assets.map(({ id }) => id),
+    results,
+  );
+}
+
+async function settlePending(ledger: AssetLedger, plan: Plan, known: Results): Promise<void> {
+  for (const batch of plan.batches) {
+    const open = batch.indexes.flatMap((index, at) => {
+      const result = known[index];
+      return result?.state === 'pending' ? [{ index, asset: batch.assets[at]!, result }] : [];
+    });
+    for (const [transactionId, of] of Map.groupBy(open, ({ result }) => result.transactionId)) {
+      const assets = of.map(({ asset }) => asset);
+      const outcome = await ledger.settle(batch.target, assets, transactionId);
+      for (const { index, asset } of of) known[index] = settledResult(batch, asset.id, outcome, known[index]);
+    }
+  }
+}
+
+/** Undefined: to be written again. */
+function settledResult(
+  { target: { channel, chaincode } }: Batch,
+  id: string,
+  outcome: SettleOutcome,
+  before: AssetResult | undefined,
+): AssetResult | undefined {
+  switch (outcome.outcome) {
+    case 'again':
+      return undefined;
+    case 'committed': {
+      const transaction = outcome.transactions.find(({ assetIds }) => assetIds.includes(id));
+      if (transaction === undefined) return undefined;
+      const { transactionId, blockNumber } = transaction;
+      return { state: 'succeeded', transaction: { transactionId, blockNumber, channel, chaincode } };
+    }
+    case 'refused':
+      return failed(outcome.code, outcome.message, false);
+    case 'failed':
+      return failed(outcome.code, outcome.message, outcome.retryable);
+    case 'unknown':
+    case 'unavailable':
+    case 'overloaded':
+      return before;
+  }
+}

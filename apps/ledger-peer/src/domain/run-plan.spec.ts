@@ -1,0 +1,148 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { Mappings } from './mapping.ts';
+import { planBatches, type Plan } from './plan-batches.ts';
+import { runPlan, type RunOptions } from './run-plan.ts';
+import { refusedFor, scriptedLedger, type Script, type ScriptedLedger } from '../testing/scripted-ledger.ts';
+
+const mappings = new Mappings([
+  {
+    type: '*',
+    target: {
+      channel: 'acme.main',
+      network: 'acme',
+      chaincode: 'records',
+      contract: undefined,
+      transactions: { write: 'w', read: 'r', query: 'q' },
+      shape: { kind: 'records' },
+      write: 'create',
+    },
+  },
+]);
+
+const planOf = (ids: readonly string[], batchSize = 100): Plan =>
+  planBatches(
+    ids.map((id) => ({ id: id.split('=')[0]!, type: 'a', data: { is: id } })),
+    mappings,
+    { batchSize, maxBytes: 1_000_000 },
+  );
+
+async function run(
+  plan: Plan,
+  script: Script,
+  more: Partial<RunOptions> = {},
+): Promise<{ ledger: ScriptedLedger; states: string[]; outcome: Awaited<ReturnType<typeof runPlan>> }> {
+  const ledger = scriptedLedger(script);
+  const options = { ledger, continueOnError: false, batchesAtOnce: 4, mayGoOn: () => true, ...more };
+  const outcome = await runPlan(plan, options);
+  const states = outcome.results.map((result) =>
+    result?.state === 'failed' ? result.code : (result?.state ?? 'open'),
+  );
+  return { ledger, states, outcome };
+}
+
+const letters = 'abcdefghijklmnopqrstuvwxyz'.split('');
+
+describe('running a plan', () => {
+  it('writes each batch as one transaction, in order', async () => {
+    const { ledger, states } = await run(planOf(['a', 'b', 'c'], 2), {});
+    expect(ledger.writes).toEqual([['a', 'b'], ['c']]);
+    expect(states).toEqual(['succeeded', 'succeeded', 'succeeded']);
+  });
+
+  it('finds a refused asset by halving, when the contract does not name it, and writes its neighbours', async () => {
+    const script: Script = {
+      write: (ids) =>
+        ids.includes('f') ? { outcome: 'refused', code: 'INVALID_REQUEST', message: 'f is odd' } : undefined,
+    };
+    const { states, outcome, ledger } = await run(planOf(letters), script);
+    expect(states).toEqual(letters.map((id) => (id === 'f' ? 'INVALID_REQUEST' : 'succeeded')));
+    expect(outcome.results[5]).toMatchObject({ message: 'f is odd', retryable: false });
+    // Halving 26 down to one: never more than two writes a level, besides the first.
+    expect(ledger.writes.length).toBeLessThanOrEqual(11);
+  });
+
+  it('fails many refused assets alone, each with its neighbours written', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.subarray(letters), fc.boolean(), async (bad, names) => {
+        const write = (ids: readonly string[]) => {
+          const id = ids.find((one) => bad.includes(one));
+          if (id === undefined) return undefined;
+          return names ? refusedFor(id) : ({ outcome: 'refused', code: 'RECORD_CONFLICT', message: 'Taken.' } as const);
+        };
+        const { states } = await run(planOf(letters), { write });
+        expect(states).toEqual(letters.map((id) => (bad.includes(id) ? 'RECORD_CONFLICT' : 'succeeded')));
+      }),
+    );
+  });
+
+  it('attempts nothing behind a batch in which an asset failed', async () => {
+    const { states, ledger } = await run(planOf(['a', 'b', 'c', 'd'], 2), {
+      write: (ids) => (ids.includes('a') ? refusedFor('a') : undefined),
+    });
+    expect(states).toEqual(['RECORD_CONFLICT', 'succeeded', 'NOT_ATTEMPTED', 'NOT_ATTEMPTED']);
+    expect(ledger.writes).toEqual([['a', 'b'], ['b']]);
+  });
+
+  it('goes on behind it where that is asked for', async () => {
+    const script: Script = { write: (ids) => (ids.includes('a') ? refusedFor('a') : undefined) };
+    const { states } = await run(planOf(['a', 'b', 'c', 'd'], 2), script, { continueOnError: true });
+    expect(states).toEqual(['RECORD_CONFLICT', 'succeeded', 'succeeded', 'succeeded']);
+  });
+
+  it('tells a repeat what became of the first, and refuses other content without sending it', async () => {
+    const { states, ledger } = await run(planOf(['a=1', 'a=1', 'a=2', 'b'], 2), {});
+    expect(states).toEqual(['succeeded', 'succeeded', 'RECORD_CONFLICT', 'succeeded']);
+    expect(ledger.writes).toEqual([['a'], ['b']]);
+    const failing = await run(planOf(['a=1', 'a=1']), { write: () => refusedFor('a') });
+    expect(failing.states).toEqual(['RECORD_CONFLICT', 'RECORD_CONFLICT']);
+  });
+
+  it('says that nothing was sent where the ledger was away from the start', async () => {
+    const { outcome, states } = await run(planOf(['a', 'b'], 1), { write: () => ({ outcome: 'unavailable' }) });
+    expect(outcome).toMatchObject({ sent: false, lost: 'unavailable' });
+    expect(states).toEqual(['open', 'open']);
+  });
+
+  it.each([false, true])('leaves the rest open where the ledger is lost half-way (continueOnError %s)', async (on) => {
+    let calls = 0;
+    const script: Script = { write: () => ((calls += 1) > 1 ? { outcome: 'overloaded' } : undefined) };
+    const more = { continueOnError: on, batchesAtOnce: 1 };
+    const { outcome, states, ledger } = await run(planOf(['a', 'b', 'c'], 1), script, more);
+    expect(outcome).toMatchObject({ sent: true, lost: 'overloaded' });
+    expect(states).toEqual(['succeeded', 'open', 'open']);
+    expect(ledger.writes).toEqual([['a'], ['b']]);
+  });
+
+  it('calls an unknown outcome pending and never failed, and sends nothing behind it', async () => {
+    const { states, outcome } = await run(planOf(['a', 'b', 'c'], 2), {
+      write: () => ({ outcome: 'unknown', transactionId: 'tx' }),
+    });
+    expect(states).toEqual(['pending', 'pending', 'open']);
+    expect(outcome).toMatchObject({ sent: true, lost: 'unknown' });
+  });
+
+  it('passes on what was known not to be written, and whether to try again', async () => {
+    const { outcome } = await run(planOf(['a']), {
+      write: () => ({ outcome: 'failed', code: 'LEDGER_UNAVAILABLE', message: 'Invalid.', retryable: true }),
+    });
+    expect(outcome.results).toEqual([
+      { state: 'failed', code: 'LEDGER_UNAVAILABLE', message: 'Invalid.', retryable: true },
+    ]);
+  });
+
+  it('begins no batch once its time is over', async () => {
+    let left = 1;
+    const { states } = await run(planOf(['a', 'b'], 1), {}, { mayGoOn: () => (left -= 1) >= 0 });
+    expect(states).toEqual(['succeeded', 'open']);
+  });
+
+  it('sends asset by asset where the contract takes one, each failing alone', async () => {
+    const { states, ledger } = await run(planOf(['a', 'b', 'c']), {
+      takesMany: false,
+      write: (ids) => (ids.includes('b') ? refusedFor('b') : undefined),
+    });
+    expect(ledger.writes).toEqual([['a'], ['b'], ['c']]);
+    expect(states).toEqual(['succeeded', 'RECORD_CONFLICT', 'succeeded']);
+  });
+});

@@ -1,0 +1,94 @@
+import { failed, NOT_ATTEMPTED, UNKNOWN_CHAINCODE, type AssetResult } from './asset-result.ts';
+import type { Batch, Plan } from './plan-batches.ts';
+import { writeBatch, type BatchOutcome, type BatchWriter } from './write-batch.ts';
+
+export interface RunOptions extends BatchWriter {
+  readonly continueOnError: boolean;
+  /** Batches under way at once where one that fails does not keep the others back. */
+  readonly batchesAtOnce: number;
+  /** Asked before each batch; what is not begun by then is not attempted. */
+  readonly mayGoOn: () => boolean;
+  /** Given the results each time they have grown, and awaited. */
+  readonly onProgress?: (results: readonly (AssetResult | undefined)[], batch: Batch) => Promise<void>;
+}
+
+export interface RunOutcome {
+  /** One for each place of the request. Undefined: not sent, because the ledger was lost or the time was over. */
+  readonly results: readonly (AssetResult | undefined)[];
+  readonly lost: BatchOutcome['lost'];
+  readonly sent: boolean;
+}
+
+const TAKEN_IN_REQUEST = failed(
+  'RECORD_CONFLICT',
+  'An earlier asset of the request has this id and other content.',
+  false,
+);
+
+/**
+ * Sends the batches of a plan that have no result yet. Without `continueOnError` they go one after another, and behind a
+ * batch in which an asset failed nothing is attempted; with it several are under way at once.
+ */
+export async function runPlan(
+  plan: Plan,
+  options: RunOptions,
+  known: readonly (AssetResult | undefined)[] = [],
+): Promise<RunOutcome> {
+  const run = new Run(plan, options, known);
+  const width = options.continueOnError ? options.batchesAtOnce : 1;
+  const rest = plan.batches.values();
+  const work = async () => {
+    for (const batch of rest) if (!(await run.send(batch))) return;
+  };
+  await Promise.all(Array.from({ length: Math.min(width, plan.batches.length) }, work));
+  return run.outcome();
+}
+
+class Run {
+  readonly #plan: Plan;
+  readonly #options: RunOptions;
+  readonly #results: (AssetResult | undefined)[];
+  #lost: BatchOutcome['lost'];
+  #sent = false;
+  /** A batch failed, and those behind it are not attempted. */
+  #ended = false;
+
+  constructor(plan: Plan, options: RunOptions, known: readonly (AssetResult | undefined)[]) {
+    this.#plan = plan;
+    this.#options = options;
+    this.#results = plan.ids.map((_, index) => known[index]);
+    for (const index of plan.unmapped) this.#results[index] = UNKNOWN_CHAINCODE;
+  }
+
+  /** False: no further batch is to be sent. */
+  async send(batch: Batch): Promise<boolean> {
+    const { continueOnError, mayGoOn, onProgress } = this.#options;
+    if (this.#ended) return this.#skip(batch);
+    if (this.#lost !== undefined || !mayGoOn()) return true;
+    const open = batch.assets.filter((_, at) => this.#results[batch.indexes[at]!] === undefined);
+    if (open.length > 0) {
+      const outcome = await writeBatch(this.#options, batch.target, open);
+      this.#lost ??= outcome.lost;
+      this.#sent ||= outcome.sent;
+      batch.assets.forEach(({ id }, at) => (this.#results[batch.indexes[at]!] ??= outcome.results.get(id)));
+    }
+    for (const index of batch.refusedIndexes) this.#results[index] = TAKEN_IN_REQUEST;
+    if (!continueOnError && this.#hasFailed(batch)) this.#ended = true;
+    await onProgress?.(this.#results, batch);
+    return true;
+  }
+
+  outcome(): RunOutcome {
+    for (const [index, first] of this.#plan.repeats) this.#results[index] = this.#results[first];
+    return { results: this.#results, lost: this.#lost, sent: this.#sent };
+  }
+
+  #skip({ indexes, refusedIndexes }: Batch): boolean {
+    for (const index of [...indexes, ...refusedIndexes]) this.#results[index] ??= NOT_ATTEMPTED;
+    return true;
+  }
+
+  #hasFailed({ indexes, refusedIndexes }: Batch): boolean {
+    return refusedIndexes.length > 0 || indexes.some((index) => this.#results[index]?.state === 'failed');
+  }
+}

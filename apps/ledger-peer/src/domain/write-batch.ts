@@ -1,0 +1,84 @@
+import type { AssetLedger, NewAsset } from './asset-ledger.ts';
+import { failed, type AssetResult } from './asset-result.ts';
+import type { Target } from './mapping.ts';
+
+export interface BatchOutcome {
+  /** By id. */
+  readonly results: ReadonlyMap<string, AssetResult>;
+  /** The ledger was lost meanwhile: some assets were not sent, or their outcome is not known. */
+  readonly lost: 'unavailable' | 'overloaded' | 'unknown' | undefined;
+  /** Something was sent, whatever came of it. */
+  readonly sent: boolean;
+}
+
+export interface BatchWriter {
+  readonly ledger: AssetLedger;
+  /** The job that is run, where it is one. */
+  readonly jobId?: string | undefined;
+}
+
+interface Writing extends BatchWriter {
+  readonly target: Target;
+  readonly results: Map<string, AssetResult>;
+  lost: BatchOutcome['lost'];
+  sent: boolean;
+}
+
+/**
+ * Writes a batch as one transaction where the contract takes it. Where it refuses, the assets at fault are found by
+ * halving, and fail alone. What is not sent because the ledger was lost has no result.
+ */
+export async function writeBatch(
+  { ledger, jobId }: BatchWriter,
+  target: Target,
+  assets: readonly NewAsset[],
+): Promise<BatchOutcome> {
+  const writing: Writing = { ledger, jobId, target, results: new Map(), lost: undefined, sent: false };
+  if (ledger.takesMany(target)) await writeTogether(writing, assets);
+  else await Promise.all(assets.map((asset) => writeTogether(writing, [asset])));
+  return writing;
+}
+
+async function writeTogether(writing: Writing, assets: readonly NewAsset[]): Promise<void> {
+  // Once it is lost, more of the same would only make every caller wait for another deadline.
+  if (assets.length === 0 || writing.lost !== undefined) return;
+  const { ledger, jobId, target, results } = writing;
+  const result = await ledger.write(target, assets, jobId);
+  if (result.outcome === 'unavailable' || result.outcome === 'overloaded') {
+    writing.lost ??= result.outcome;
+    return;
+  }
+  writing.sent = true;
+  switch (result.outcome) {
+    case 'committed': {
+      const { channel, chaincode } = target;
+      for (const { transactionId, blockNumber, assetIds } of result.transactions) {
+        const transaction = { transactionId, channel, chaincode, blockNumber };
+        for (const id of assetIds) results.set(id, { state: 'succeeded', transaction });
+      }
+      return;
+    }
+    case 'unknown':
+      writing.lost = 'unknown';
+      for (const { id } of assets) results.set(id, { state: 'pending', transactionId: result.transactionId });
+      return;
+    case 'failed':
+      for (const { id } of assets) results.set(id, failed(result.code, result.message, result.retryable));
+      return;
+    case 'refused':
+      return refuse(writing, assets, result);
+  }
+}
+
+/** The halves run at once: their ids differ, and a ledger that groups writes takes both in one go. */
+async function refuse(
+  writing: Writing,
+  assets: readonly NewAsset[],
+  { code, message, id }: Extract<Awaited<ReturnType<AssetLedger['write']>>, { outcome: 'refused' }>,
+): Promise<void> {
+  const culprit = assets.length === 1 ? assets[0]?.id : id;
+  if (culprit !== undefined) writing.results.set(culprit, failed(code, message, false));
+  const rest = assets.filter((asset) => asset.id !== culprit);
+  const middle = rest.length >> 1;
+  await Promise.all([writeTogether(writing, rest.slice(0, middle)), writeTogether(writing, rest.slice(middle))]);
+}

@@ -1,0 +1,163 @@
+import { describe, expect, it } from '@jest/globals';
+import { DatabaseUnavailableError } from '@sealgate/storage';
+import { until } from '@sealgate/testing';
+import { removeOldJobs } from './data/job-retention.ts';
+import { prismaOf, testPeer, writeOf } from './testing/open-test-peer.ts';
+import { peerSuite } from './testing/peer-suite.ts';
+import { refusedFor, scriptedLedger, type Script } from './testing/scripted-ledger.ts';
+
+const suite = peerSuite();
+const { peerWith, rows } = suite;
+
+describe('a write whose outcome is unknown', () => {
+  const unknownOnce = (): Script => {
+    let calls = 0;
+    return { write: () => ((calls += 1) === 1 ? { outcome: 'unknown', transactionId: 'tx' } : undefined) };
+  };
+
+  it('is pending with a job, which tells what became of it', async () => {
+    const { answer, jobs, ledger } = peerWith(unknownOnce());
+    const given = await answer(writeOf(['a', 'b', 'c'], { options: { batchSize: 2 } }));
+    expect(given.status).toBe(202);
+    expect(JSON.parse(given.body)).toMatchObject({
+      summary: { total: 3, succeeded: 0, failed: 1, pending: 2 },
+      pending: [
+        { id: 'a', index: 0, transactionId: 'tx' },
+        { id: 'b', index: 1, transactionId: 'tx' },
+      ],
+      failed: [{ id: 'c', code: 'NOT_ATTEMPTED' }],
+      jobId: given.jobId,
+    });
+    await until(async () => (await jobs.find(given.jobId, 'family'))?.status === 'done');
+    const done = await jobs.find(given.jobId, 'family');
+    // What the sender was told is not attempted stays so: it is the sender's to send again.
+    expect(JSON.parse(done?.result ?? '')).toMatchObject({
+      summary: { total: 3, succeeded: 2, failed: 1, pending: 0 },
+      failed: [{ id: 'c', code: 'NOT_ATTEMPTED' }],
+    });
+    expect(ledger.settled).toEqual(['tx']);
+    expect(ledger.writes).toEqual([
+      ['a', 'b'],
+      ['a', 'b'],
+    ]);
+  });
+
+  it('is the answer of its Idempotency-Key for ever, also when the job is done', async () => {
+    const { answer, jobs } = peerWith(unknownOnce());
+    const given = await answer(writeOf(['a'], { key: 'k' }));
+    await until(async () => (await jobs.find(given.jobId, 'family'))?.status === 'done');
+    expect(await answer(writeOf(['a'], { key: 'k' }))).toEqual({ ...given, replayed: true });
+  });
+
+  it('stays running while it is unknown, and is never called failed', async () => {
+    let isKnown = false;
+    const { answer, jobs } = peerWith({
+      write: () => ({ outcome: 'unknown', transactionId: 'tx' }),
+      settle: () =>
+        isKnown
+          ? { outcome: 'committed', transactions: [{ transactionId: 'tx', blockNumber: 9, assetIds: ['a'] }] }
+          : { outcome: 'unknown', transactionId: 'tx' },
+    });
+    const given = await answer(writeOf(['a']));
+    await until(async () => (await rows()).length > 0);
+    expect(await jobs.find(given.jobId, 'family')).toMatchObject({ status: 'running', result: undefined });
+    isKnown = true;
+    await until(async () => (await jobs.find(given.jobId, 'family'))?.status === 'done');
+    const done = await jobs.find(given.jobId, 'family');
+    expect(JSON.parse(done?.result ?? '')).toMatchObject({
+      succeeded: ['a'],
+      transactions: [{ transactionId: 'tx', blockNumber: 9, assetIds: ['a'] }],
+    });
+  });
+
+  it('is told although the store of jobs is away, and written down once it is back', async () => {
+    let isAway = true;
+    const sql = Object.create(suite.database.sql) as typeof suite.database.sql;
+    sql.query = async (statement, options) => {
+      if (isAway) throw new DatabaseUnavailableError('Away.', { sent: false });
+      return suite.database.sql.query(statement, options);
+    };
+    const { answer, jobs } = peerWith(unknownOnce(), { sql });
+    const given = await answer(writeOf(['a']));
+    expect(given.status).toBe(202);
+    expect(await jobs.find(given.jobId, 'family')).toMatchObject({ status: 'running' });
+    expect(await jobs.find(given.jobId, 'another')).toBeUndefined();
+    isAway = false;
+    await until(async () => (await jobs.find(given.jobId, 'family'))?.status === 'done');
+  });
+});
+
+describe('a sender that does not wait', () => {
+  it('is told of a job at once, and the job tells everything', async () => {
+    const { answer, jobs } = peerWith({ write: (ids) => (ids.includes('b') ? refusedFor('b') : undefined) });
+    const given = await answer(writeOf(['a', 'b'], { prefersAsync: true }));
+    expect(given).toMatchObject({ status: 202, isAsync: true, body: `{"jobId":"${given.jobId}","status":"queued"}` });
+    await until(async () => (await jobs.find(given.jobId, 'family'))?.status === 'done');
+    const done = await jobs.find(given.jobId, 'family');
+    expect(JSON.parse(done?.result ?? '')).toMatchObject({
+      summary: { total: 2, succeeded: 1, failed: 1, pending: 0 },
+    });
+    expect(await jobs.find(given.jobId, 'another')).toBeUndefined();
+  });
+
+  it('gets the same job for the same key', async () => {
+    const { answer, ledger, jobs } = peerWith();
+    const given = await answer(writeOf(['a'], { prefersAsync: true, key: 'k' }));
+    expect(await answer(writeOf(['a'], { prefersAsync: true, key: 'k' }))).toEqual({ ...given, replayed: true });
+    await until(async () => (await jobs.find(given.jobId, 'family'))?.status === 'done');
+    expect(ledger.writes).toEqual([['a']]);
+  });
+
+  it('has its job waited for while the ledger is away', async () => {
+    let isAway = true;
+    const { answer, jobs } = peerWith({ write: () => (isAway ? { outcome: 'unavailable' } : undefined) });
+    const given = await answer(writeOf(['a'], { prefersAsync: true }));
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect(await jobs.find(given.jobId, 'family')).toMatchObject({ result: undefined });
+    isAway = false;
+    await until(async () => (await jobs.find(given.jobId, 'family'))?.status === 'done');
+  });
+
+  it('has its job run by another process where the first one is gone, from where it was left', async () => {
+    const never = new Promise<never>(() => undefined);
+    const first = scriptedLedger();
+    const dead = testPeer({
+      sql: suite.database.sql,
+      ledger: {
+        ...first,
+        write: (target, assets) => (assets.some(({ id }) => id === 'b') ? never : first.write(target, assets)),
+      },
+      owner: 'gone',
+      leaseMs: 300,
+    });
+    const options = { batchSize: 1 };
+    const given = await dead.answer(writeOf(['a', 'b'], { prefersAsync: true, options }));
+    await until(async () => first.writes.length > 0);
+    dead.crash();
+    const { jobs } = peerWith({}, { leaseMs: 300 });
+    await until(async () => (await jobs.find(given.jobId, 'family'))?.status === 'done');
+    const done = await jobs.find(given.jobId, 'family');
+    expect(JSON.parse(done?.result ?? '')).toMatchObject({ succeeded: ['a', 'b'] });
+  });
+
+  it('is refused as overload where too many jobs wait already', async () => {
+    const { answer } = peerWith({}, { runsJobs: false, maxWaiting: 2 });
+    await answer(writeOf(['a'], { prefersAsync: true }));
+    await answer(writeOf(['b'], { prefersAsync: true }));
+    await expect(answer(writeOf(['c'], { prefersAsync: true }))).rejects.toMatchObject({ code: 'OVERLOADED' });
+  });
+
+  it('finds its result for 24 hours', async () => {
+    let nowMs = Date.now();
+    const { answer, jobs } = peerWith({}, { now: () => nowMs });
+    const removeOld = () => removeOldJobs(prismaOf(suite.database.sql), nowMs);
+    const given = await answer(writeOf(['a'], { prefersAsync: true }));
+    await until(async () => (await jobs.find(given.jobId, 'family'))?.status === 'done');
+    nowMs += 86_400_000 - 1000;
+    expect(await removeOld()).toBe(0);
+    expect(await jobs.find(given.jobId, 'family')).toBeDefined();
+    nowMs += 2000;
+    expect(await jobs.find(given.jobId, 'family')).toBeUndefined();
+    expect(await removeOld()).toBe(1);
+  });
+});

@@ -1,0 +1,19 @@
+import { jwksOf, publicJwkOf, type Jwks } from '@sealgate/envelope';
+import { noteSigner, parseVerifierKey } from '@sealgate/merkle';
+import { StartError } from '@sealgate/service-host';
+
+/**
+ * The keys that checkpoints are checked with, as JWKs: that of this process where it signs, and those that are listed.
+ * @throws StartError when a listed key is none.
+ */
+export function logKeys(config: {
+  readonly ledgerSigningKey: string | undefined;
+  readonly ledgerVerifierKeys: readonly string[];
+}): Jwks {
+  const own = config.ledgerSigningKey === undefined ? [] : [noteSigner(config.ledgerSigningKey).verifierKey];
+  try {
+    return jwksOf([...own, ...config.ledgerVerifierKeys].map((key) => publicJwkOf(parseVerifierKey(key).publicKey)));
+  } catch (cause) {
+    throw new StartError('LEDGER_VERIFIER_KEYS holds what is no C2SP verifier key.', { cause });
+  }
+}

@@ -1,0 +1,245 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { PrismaPg } from '@prisma/adapter-pg';
+import { auditTrail } from '@sealgate/audit';
+import { randomPool } from '@sealgate/auth';
+import { BodyTurns, opsApp, type App } from '@sealgate/http';
+import { InFlight } from '@sealgate/idempotency';
+import { createLog, httpMetrics, logMetrics, Metrics } from '@sealgate/observability';
+import { cursorCodec } from '@sealgate/paging';
+import { addressLimiter, openSharedLimits } from '@sealgate/rate-limits';
+import { main, runService, type Composition, type HostChecks, type Own } from '@sealgate/service-host';
+import { openDatabase } from '@sealgate/storage';
+import { administration, publicApp, type AppBase } from './app.ts';
+import { cachedCheck } from './cached-check.ts';
+import { readConfig, type PeerConfig } from './config.ts';
+import { jobWorker } from './data/job-worker.ts';
+import { jobsStore } from './data/jobs-store.ts';
+import { leases as openLeases } from './data/leases.ts';
+import { removeOldJobs, retainJobs } from './data/job-retention.ts';
+import { answerSync } from './domain/answer-sync.ts';
+import { runJob } from './domain/run-job.ts';
+import { PrismaClient } from './generated/prisma/client.ts';
+import { logKeys } from './log-keys.ts';
+import { isScraper } from './metrics-access.ts';
+import { openLedger } from './open-ledger.ts';
+import { publicDescription } from './openapi.ts';
+import { SCHEMA } from './schema.ts';
+import { answerMetrics, jobMetrics, ledgerMetrics } from './peer-metrics.ts';
+import { timeOrderedId } from './time-ordered-id.ts';
+
+const NAME = 'ledger-peer';
+
+/** Batches of one request, or one job, that are under way at once where one that fails keeps no other back. */
+const BATCHES_AT_ONCE = 4;
+/** How long a process may be silent before another one takes over what it had in hand. */
+const LEASE_MS = 5000;
+const JOBS_EVERY_MS = 1000;
+const KEEP_CHECK_MS = 900;
+const CHECK_WITHIN_MS = 1000;
+
+/** What everything in the process is given: settings, time, ids, and where to tell. */
+function openBasics(config: PeerConfig) {
+  // Milliseconds with a fraction, so that durations of requests are taken from the same clock.
+  const now = () => performance.timeOrigin + performance.now();
+  const newId = timeOrderedId(now, randomPool());
+  const log = createLog({ service: NAME, level: config.logLevel, stream: process.stdout, now });
+  const metrics = new Metrics(NAME, { unknownLabels: 'other' });
+  logMetrics(metrics, log);
+  const { trustProxy, tlsTerminatedUpstream } = config;
+  const newRequestId = () => newId('req_');
+  const appBase: AppBase = { log, metrics: httpMetrics(metrics), now, newRequestId, trustProxy, tlsTerminatedUpstream };
+  return { config, now, newId, newRequestId, log, metrics, appBase };
+}
+
+type Basics = ReturnType<typeof openBasics>;
+
+/** Everything that is opened, each with how it is let go; released in reverse. */
+async function openParts(basics: Basics, own: Own) {
+  const { config, now, newId, log, metrics } = basics;
+  const sql = openDatabase({
+    url: config.databaseUrl,
+    applicationName: NAME,
+    maxConnections: 12,
+    connectTimeoutMs: 1000,
+    deadlineMs: 2000,
+    preparedStatements: config.databasePreparedStatements,
+    onIdleError: (error) => log.warn('database_connection_lost', { reason: error.message }),
+  });
+  own('database', () => sql.close());
+  const { redisUrl: url, replicas } = config;
+  const shared = openSharedLimits({ url, name: NAME, prefix: 'peer:', replicas, now, log, metrics });
+  own('redis', () => shared.close());
+  const ledger = await openLedger({ config, sql, now, log, metrics, own, ledgerMetrics: ledgerMetrics(metrics) });
+  const leases = openLeases({
+    sql,
+    owner: newId('proc_'),
+    lengthMs: LEASE_MS,
+    onError: (error) => log.warn('leases_not_renewed', { reason: String(error) }),
+  });
+  own('leases', () => leases.close());
+  const jobs = jobsStore({
+    sql,
+    leases,
+    now,
+    maxWaiting: config.jobsMaxWaiting,
+    onPromise: () => worker.kick(),
+    onDelay: (error) => log.warn('job_not_written_yet', { reason: String(error) }),
+  });
+  own('jobs', () => jobs.settle(SETTLE_JOBS_WITHIN_MS));
+  // Each has turns of its own: a job may take long, and no request waits for it.
+  const [bodyTurns, jobTurns] = [new BodyTurns(BODY_TURNS), new BodyTurns(BODY_TURNS)];
+  const running = { ...planning(config), ledger: ledger.assets, jobs };
+  const worker = jobWorker({
+    jobs,
+    leases,
+    run: (job, mayGoOn) => inItsTurn(jobTurns, job.body.length, () => runJob(running, job, mayGoOn)),
+    atOnce: config.jobsAtOnce,
+    everyMs: JOBS_EVERY_MS,
+    onError: (error) => log.warn('job_left_undone', { reason: String(error) }),
+  });
+  worker.start();
+  own('job worker', () => worker.stop());
+  jobMetrics(metrics, worker);
+  const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
+  own('job retention', retainJobs({ remove: () => removeOldJobs(prisma, now()), log }));
+  return { sql, shared, ledger, jobs, bodyTurns };
+}
+
+/** What a body becomes on the heap is several times its bytes. One of the largest is handled at a time, or many smaller. */
+const BODY_TURNS = { atOnceBytes: 8_388_608, waitingBytes: 134_217_728, waitMs: 10_000 } as const;
+
+/** A job whose turn does not come is left for later, as in an outage. */
+async function inItsTurn<Value>(turns: BodyTurns, bytes: number, work: () => Promise<Value>): Promise<Value> {
+  const endTurn = await turns.take(bytes);
+  try {
+    return await work();
+  } finally {
+    endTurn();
+  }
+}
+
+const SETTLE_JOBS_WITHIN_MS = 4000;
+
+const planning = ({ mappings, batchMaxBytes }: PeerConfig) => ({
+  mappings,
+  batchMaxBytes,
+  batchesAtOnce: BATCHES_AT_ONCE,
+});
+
+type Parts = Awaited<ReturnType<typeof openParts>>;
+
+function checksOf({ now }: Basics, { ledger }: Parts) {
+  const options = { deadlineMs: CHECK_WITHIN_MS, keepMs: KEEP_CHECK_MS, now };
+  return {
+    ledger: cachedCheck({
+      ...options,
+      check: () => ledger.health(),
+      otherwise: { ok: false, problem: 'the ledger does not answer in time' },
+    }),
+    credentials: cachedCheck({
+      ...options,
+      check: () => ledger.credentials(),
+      otherwise: { ok: false, problems: ['the credentials could not be looked at in time'] },
+    }),
+  };
+}
+
+type Checks = ReturnType<typeof checksOf>;
+
+function publicAppOf(
+  basics: Basics,
+  { shared, ledger, jobs, bodyTurns }: Parts,
+  { host, own }: { host: HostChecks; own: Checks },
+) {
+  const { config, now, newId, metrics, appBase } = basics;
+  const { ratePerSecond, rateBurst: burst, serverSecrets, bodyMaxBytes, answerWithinMs, mappings } = config;
+  const guard = {
+    keys: config.apiKeys,
+    limits: shared.limits,
+    addresses: addressLimiter({ limits: shared.limits, listener: 'peer', now }),
+    rate: { ratePerSecond, burst },
+  };
+  const answer = answerSync({
+    ...planning(config),
+    ledger: ledger.assets,
+    jobs,
+    inFlight: new InFlight(),
+    fingerprints: serverSecrets.derive('peer fingerprints'),
+    newJobId: () => newId('job_'),
+    now,
+    pause: (ms) => delay(ms),
+    answerWithinMs,
+    onAnswer: answerMetrics(metrics).answered,
+  });
+  const cursors = cursorCodec({
+    hasher: serverSecrets.derive('peer cursors'),
+    now,
+    maxBytes: CURSOR_MAX_BYTES,
+    sentIn: 'body',
+  });
+  return publicApp(appBase, guard, {
+    assets: {
+      answerSync: answer,
+      reading: { ledger: ledger.assets, mappings, log: ledger.log, cursors },
+      bodyMaxBytes,
+      bodyTurns,
+    },
+    jobs: { jobs },
+    publicLog: { log: ledger.log },
+    health: {
+      ...host,
+      metrics,
+      checkTimeoutMs: CHECK_WITHIN_MS,
+      credentials: own.credentials,
+      isScraper: (request) => isScraper(request, config.metricsAllow),
+    },
+    descriptions: { describe: publicDescription, jwks: logKeys(config) },
+  });
+}
+
+/** An id of 256 code points, escaped and in base64, with room to spare. */
+const CURSOR_MAX_BYTES = 4096;
+
+function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, ledger }: Parts): App {
+  const audit = auditTrail({ schema: SCHEMA, now, newId });
+  const access = {
+    tokens: config.adminTokenHashes,
+    addresses: addressLimiter({ limits: shared.limits, listener: 'peer-admin', now }),
+  };
+  const administered = ledger.administration;
+  if (administered === undefined) return administration(appBase, access, undefined);
+  return administration(appBase, access, {
+    ledger: administered,
+    cursors: cursorCodec({ hasher: config.serverSecrets.derive('peer admin cursors'), now }),
+    auditChange: ({ caller, requestId }, change) =>
+      audit.record(sql, { ...change, detail: { ...change.detail }, actor: caller.actor, requestId }),
+  });
+}
+
+main(NAME, async () => {
+  const basics = openBasics(readConfig(process.env));
+  const { config, log, metrics, now, newRequestId } = basics;
+  const compose = async (own: Own, host: HostChecks): Promise<Composition> => {
+    const parts = await openParts(basics, own);
+    const checks = checksOf(basics, parts);
+    return {
+      publicApp: publicAppOf(basics, parts, { host, own: checks }),
+      adminApp: adminAppOf(basics, parts),
+      async ready() {
+        const [{ ok, problem }, credentials] = await Promise.all([checks.ledger(), checks.credentials()]);
+        const reasons = [...credentials.problems, ...(problem === null ? [] : [problem])];
+        const isReady = ok && credentials.ok;
+        return {
+          ok: isReady,
+          body: isReady ? { status: 'healthy' } : { status: 'unhealthy', reason: reasons.join('; ') },
+        };
+      },
+      async startup() {
+        const { ok, problems } = await checks.credentials();
+        return { ok, body: ok ? { status: 'healthy' } : { status: 'unhealthy', reason: problems.join('; ') } };
+      },
+    };
+  };
+  const ops = { metrics, checkTimeoutMs: CHECK_WITHIN_MS + 200, log, now, newRequestId };
+  await runService({ name: NAME, config, log, compose, opsApp: (checks) => opsApp({ ...ops, ...checks }) });
+});

@@ -1,0 +1,45 @@
+import { adminLedgerRoutes, BodyTurns, openApi, type OpenApiDocument } from '@sealgate/http';
+import { publicRoutes, type PublicPorts } from './app.ts';
+
+const VERSION = '1.0.0';
+
+/** A description needs the routes and none of what stands behind them: that is only reached for by a request. */
+const noPorts = <Ports extends object>(known: Partial<Ports> = {}): Ports => known as Ports;
+
+/** The OpenAPI description of the public listener. */
+export function publicDescription(): OpenApiDocument {
+  return openApi({
+    title: 'Sealgate ledger peer',
+    version: VERSION,
+    description:
+      'Domain assets onto the chaincode that is mapped for their types, and the public log they can be checked by.',
+    routes: publicRoutes({
+      assets: noPorts<PublicPorts['assets']>({ bodyMaxBytes: 8_388_608, bodyTurns: NO_TURNS }),
+      jobs: noPorts(),
+      publicLog: { log: undefined },
+      health: noPorts<PublicPorts['health']>({ metrics: METRICS_TEXT }),
+      descriptions: noPorts<PublicPorts['descriptions']>({ describe: publicDescription }),
+    }),
+    securityScheme: 'ApiKey',
+    servers: ['http://127.0.0.1:8080'],
+  });
+}
+
+const NO_TURNS = new BodyTurns({ atOnceBytes: 0, waitingBytes: 0, waitMs: 0 });
+
+const METRICS_TEXT = {
+  contentType: 'text/plain; version=0.0.4; charset=utf-8',
+  text: () => Promise.resolve(''),
+};
+
+/** The OpenAPI description of the admin listener. */
+export function adminDescription(): OpenApiDocument {
+  return openApi({
+    title: 'Sealgate ledger peer, administration',
+    version: VERSION,
+    description: 'The ledger: read, prove, audit, erase. Every change is an audit event.',
+    routes: adminLedgerRoutes(noPorts()),
+    securityScheme: 'Bearer',
+    servers: ['http://127.0.0.1:8082'],
+  });
+}

@@ -1,0 +1,187 @@
+import { AppError } from '@sealgate/errors';
+import { closedObject, lineOfText, routeFor, type BodyTurns, type Reply, type Route } from '@sealgate/http';
+import type { JsonValue } from '@sealgate/json';
+import { Type } from '@sinclair/typebox';
+import type { AnswerSync, SyncAnswer } from '../domain/answer-sync.ts';
+import type { PeerCaller } from '../domain/caller.ts';
+import { proveAsset, queryAssets, readAsset, type ReadAssetsPorts } from '../domain/read-assets.ts';
+import { DEFAULT_BATCH_SIZE } from '../domain/run-job.ts';
+import { prefersAsync } from './prefer.ts';
+import { AnyJson, JobStatus, Proof, Receipt, Summary } from './schemas.ts';
+
+const route = routeFor<PeerCaller>();
+
+const MAX_ASSETS = 1000;
+const QUERY_LIMIT = { default: 100, max: 1000 } as const;
+
+const AssetId = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  pattern: '^(?!\\.{1,2}$)[^\\u0000-\\u001f\\u007f]*$',
+  description: 'Neither `.` nor `..`, which no path can name.',
+});
+const AssetType = lineOfText({ min: 1, max: 128 });
+
+const SyncBody = closedObject({
+  assets: Type.Array(closedObject({ id: AssetId, type: AssetType, data: AnyJson({ type: 'object' }) }), {
+    minItems: 1,
+    maxItems: MAX_ASSETS,
+  }),
+  options: Type.Optional(
+    closedObject({
+      batchSize: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: 500, default: DEFAULT_BATCH_SIZE, description: 'Assets a batch.' }),
+      ),
+      continueOnError: Type.Optional(
+        Type.Boolean({ default: false, description: 'Whether batches behind one in which an asset failed are sent.' }),
+      ),
+    }),
+  ),
+});
+
+const QueryBody = closedObject({
+  type: AssetType,
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: QUERY_LIMIT.max, default: QUERY_LIMIT.default })),
+  cursor: Type.Optional(
+    Type.String({ pattern: '^[A-Za-z0-9_-]{1,4096}$', description: 'nextCursor of the page before.' }),
+  ),
+});
+
+const ReadQuery = Type.Object(
+  {
+    type: Type.Optional(lineOfText({ min: 1, max: 128 })),
+    proof: Type.Optional(
+      Type.Literal('true', { description: 'Also the receipt, and the proof that it is in the log.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const Page = Type.Object({
+  assets: Type.Array(AnyJson({})),
+  count: Type.Integer({ description: 'How many are in this page.' }),
+  nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'null exactly on the last page.' }),
+});
+
+export interface AssetsPorts {
+  readonly answerSync: AnswerSync;
+  readonly reading: ReadAssetsPorts;
+  readonly bodyMaxBytes: number;
+  readonly bodyTurns: BodyTurns;
+}
+
+/** Assets onto their chaincode, and back. */
+export function assetRoutes(ports: AssetsPorts): Route<PeerCaller>[] {
+  return [syncRoute(ports), queryRoute(ports), readRoute(ports)];
+}
+
+function syncRoute({ answerSync, bodyMaxBytes, bodyTurns }: AssetsPorts): Route<PeerCaller> {
+  return route({
+    method: 'post',
+    path: '/api/assets',
+    operationId: 'syncAssets',
+    summary: 'Push assets onto the chaincode that is mapped for their types',
+    description:
+      'Each asset is told apart: succeeded, failed, or pending while its outcome is not known. `Prefer: respond-async` ' +
+      'answers at once with a job. The same Idempotency-Key and body get the same answer for 30 days.',
+    permit: 'authenticated',
+    charge: 1,
+    idempotency: 'in-transaction',
+    body: SyncBody,
+    bodyMaxBytes,
+    bodyTurns,
+    inspect: refuseLargeBatch,
+    responses: {
+      200: { description: 'What became of each asset; all of them may have failed.', schema: Summary },
+      202: {
+        description: 'A job: of a sender that does not wait, or for what is pending.',
+        schema: Type.Union([Summary, JobStatus]),
+        headers: {
+          Location: 'Where to ask for the job.',
+          'Preference-Applied': '`respond-async`, where it was preferred.',
+        },
+      },
+    },
+    errors: ['BATCH_TOO_LARGE', 'UNKNOWN_CHAINCODE', 'LEDGER_UNAVAILABLE', 'OVERLOADED'],
+    async handler(context) {
+      const { assets, options = {} } = context.body;
+      const answer = await answerSync({
+        caller: context.caller,
+        assets,
+        batchSize: options.batchSize ?? DEFAULT_BATCH_SIZE,
+        continueOnError: options.continueOnError ?? false,
+        prefersAsync: prefersAsync(context.header('prefer')),
+        idempotencyKeys: context.idempotency.keys,
+        method: context.method,
+        path: context.path,
+        body: context.body,
+        rawBody: context.rawBody,
+      });
+      context.note({ records: assets.length });
+      return replyOf(answer);
+    },
+  });
+}
+
+/** Said before the shape is looked at: of so many assets it would be looked at in vain. */
+function refuseLargeBatch(body: JsonValue): void {
+  const assets = body !== null && typeof body === 'object' && !Array.isArray(body) ? body['assets'] : undefined;
+  if (Array.isArray(assets) && assets.length > MAX_ASSETS) {
+    throw new AppError('BATCH_TOO_LARGE', `A request may hold at most ${MAX_ASSETS} assets.`);
+  }
+}
+
+function replyOf({ status, body, jobId, isAsync, replayed }: SyncAnswer): Reply {
+  const headers = {
+    ...(status === 202 ? { Location: `/api/jobs/${jobId}` } : {}),
+    ...(isAsync ? { 'Preference-Applied': 'respond-async' } : {}),
+    ...(replayed ? { 'Idempotent-Replayed': 'true' } : {}),
+  };
+  return { status, body, headers };
+}
+
+function queryRoute({ reading }: AssetsPorts): Route<PeerCaller> {
+  return route({
+    method: 'post',
+    path: '/api/assets/query',
+    operationId: 'queryAssets',
+    summary: 'List the assets of a type by id, in code point order',
+    permit: 'authenticated',
+    charge: 1,
+    idempotency: 'none',
+    body: QueryBody,
+    bodyMaxBytes: 65_536,
+    pagedBy: 'body',
+    responses: { 200: { description: 'A page.', schema: Page } },
+    errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'UNKNOWN_CHAINCODE', 'LEDGER_UNAVAILABLE'],
+    async handler({ body: { type, limit = QUERY_LIMIT.default, cursor } }) {
+      return { status: 200, body: await queryAssets(reading, { type, limit, cursor }) };
+    },
+  });
+}
+
+function readRoute({ reading }: AssetsPorts): Route<PeerCaller> {
+  return route({
+    method: 'get',
+    path: '/api/assets/:id',
+    operationId: 'readAsset',
+    summary: 'Read an asset as its chaincode returns it',
+    description: 'Without `type` the mapped contracts are asked in the order of the mapping file.',
+    permit: 'authenticated',
+    charge: 1,
+    idempotency: 'none',
+    params: Type.Object({ id: AssetId }),
+    query: ReadQuery,
+    responses: {
+      200: {
+        description: 'The asset; with `proof=true` with its receipt and proof.',
+        schema: Type.Union([AnyJson({}), Type.Object({ asset: AnyJson({}), receipt: Receipt, proof: Proof })]),
+      },
+    },
+    errors: ['NOT_FOUND', 'UNKNOWN_CHAINCODE', 'LEDGER_UNAVAILABLE'],
+    async handler({ params: { id }, query: { type, proof } }) {
+      const body = proof === 'true' ? await proveAsset(reading, id, type) : await readAsset(reading, id, type);
+      return { status: 200, body };
+    },
+  });
+}

@@ -1,0 +1,67 @@
+import { AppError } from '@sealgate/errors';
+import { opsRoutes, routeFor, type AuthRequest, type OpsOptions, type Route } from '@sealgate/http';
+import { Type } from '@sinclair/typebox';
+import type { PeerCaller } from '../domain/caller.ts';
+
+const route = routeFor<PeerCaller>();
+
+/** Whether what opens the ledger to us is in order, as far as it can be told without asking the ledger. */
+export interface Credentials {
+  readonly ok: boolean;
+  /** Sentences for people; none of them holds a secret. */
+  readonly problems: readonly string[];
+  /** RFC 3339; absent where nothing expires. */
+  readonly certificateExpiresAt?: string | null;
+}
+
+export interface HealthPorts extends OpsOptions {
+  /** Ends within its own deadline. */
+  credentials(): Promise<Credentials>;
+  /** Whether /metrics is answered to this request. */
+  isScraper(request: AuthRequest): boolean;
+}
+
+const CredentialsState = Type.Object({
+  ok: Type.Boolean(),
+  problems: Type.Array(Type.String()),
+  certificateExpiresAt: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+});
+
+/** The health routes and /metrics on the public listener. */
+export function healthRoutes(ports: HealthPorts): Route<PeerCaller>[] {
+  const coarse = route({
+    method: 'get',
+    path: '/health',
+    operationId: 'health',
+    summary: 'Whether the credentials are in order',
+    permit: 'open',
+    charge: 'none',
+    idempotency: 'none',
+    query: 'ignored',
+    responses: {
+      200: {
+        description: 'Always.',
+        schema: Type.Object({ status: Type.String(), credentials: CredentialsState }),
+      },
+    },
+    errors: [],
+    async handler() {
+      const credentials = await ports.credentials();
+      return { status: 200, body: { status: credentials.ok ? 'healthy' : 'unhealthy', credentials } };
+    },
+  });
+  return [
+    coarse,
+    ...opsRoutes<PeerCaller>(ports).map((one) => (one.path === '/metrics' ? forScrapers(one, ports) : one)),
+  ];
+}
+
+/** To everybody else the path is not there, whatever the method. */
+function forScrapers(metrics: Route<PeerCaller>, { isScraper }: HealthPorts): Route<PeerCaller> {
+  return {
+    ...metrics,
+    admit(request) {
+      if (!isScraper(request)) throw new AppError('NOT_FOUND', 'There is nothing at this path.');
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { AppError } from '@sealgate/errors';
+import { lineOfText, routeFor, type Route } from '@sealgate/http';
+import { Type } from '@sinclair/typebox';
+import type { PeerCaller } from '../domain/caller.ts';
+import type { JobStore } from '../domain/jobs.ts';
+import { Summary } from './schemas.ts';
+
+const route = routeFor<PeerCaller>();
+
+const Job = Type.Object({
+  id: Type.String(),
+  status: Type.Union([Type.Literal('queued'), Type.Literal('running'), Type.Literal('done')]),
+  result: Type.Optional(Summary),
+});
+
+/** Jobs, for the key family that made them. */
+export function jobRoutes({ jobs }: { readonly jobs: Pick<JobStore, 'find'> }): Route<PeerCaller>[] {
+  return [
+    route({
+      method: 'get',
+      path: '/api/jobs/:id',
+      operationId: 'getJob',
+      summary: 'What became of a write that was not waited for',
+      permit: 'authenticated',
+      charge: 1,
+      idempotency: 'none',
+      params: Type.Object({ id: lineOfText({ min: 1, max: 128 }) }),
+      responses: { 200: { description: 'The job; its result once it is done, for 24 hours.', schema: Job } },
+      errors: ['NOT_FOUND'],
+      async handler({ params, caller }) {
+        const job = await jobs.find(params.id, caller.familyId);
+        if (job === undefined) throw new AppError('NOT_FOUND', 'There is no such job.');
+        const { jobId, status, result } = job;
+        const rest = result === undefined ? '' : `,"result":${result}`;
+        return { status: 200, body: `{"id":"${jobId}","status":"${status}"${rest}}` };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,73 @@
+import type { JsonValue } from '@sealgate/json';
+import { Type, type SchemaOptions } from '@sinclair/typebox';
+
+/** JSON that is handed on as it is. */
+export const AnyJson = (options: SchemaOptions & { readonly type?: string }) => Type.Unsafe<JsonValue>(options);
+
+const Text = Type.String();
+
+export const Summary = Type.Object({
+  summary: Type.Object({
+    total: Type.Integer(),
+    succeeded: Type.Integer(),
+    failed: Type.Integer(),
+    pending: Type.Integer(),
+  }),
+  succeeded: Type.Array(Text, { description: 'Ids, in the order of the request.' }),
+  failed: Type.Array(
+    Type.Object({
+      id: Text,
+      index: Type.Integer({ description: 'Its place in the request, from 0.' }),
+      code: Text,
+      message: Text,
+      retryable: Type.Boolean({ description: 'Whether the same asset may be taken when it is sent again.' }),
+    }),
+  ),
+  pending: Type.Array(Type.Object({ id: Text, index: Type.Integer(), transactionId: Text }), {
+    description: 'It may have been written; the job tells once it is known.',
+  }),
+  transactionIds: Type.Array(Text),
+  transactions: Type.Array(
+    Type.Object({
+      transactionId: Text,
+      channel: Text,
+      chaincode: Text,
+      blockNumber: Type.Union([Type.Integer(), Type.Null()], {
+        description: 'The first index of the transaction on the embedded ledger; null where it is not known.',
+      }),
+      assetIds: Type.Array(Text),
+    }),
+  ),
+  jobId: Type.Optional(Text),
+});
+
+export const JobStatus = Type.Object({
+  jobId: Text,
+  status: Type.Union([Type.Literal('queued'), Type.Literal('running'), Type.Literal('done')]),
+});
+
+const Hex = Type.String({ pattern: '^[0-9a-f]{64}$' });
+const OrNull = <const Schema extends typeof Text>(schema: Schema) => Type.Union([schema, Type.Null()]);
+
+export const Receipt = Type.Object({
+  network: Text,
+  channel: Text,
+  id: Text,
+  type: Text,
+  owner: OrNull(Text),
+  dataHash: Hex,
+  salt: OrNull(Hex),
+  extra: AnyJson({}),
+  transactionId: Text,
+  at: Text,
+  index: Type.Integer(),
+});
+
+export const Proof = Type.Object({
+  channel: Text,
+  index: Type.Integer(),
+  leafHash: Hex,
+  treeSize: Type.Integer(),
+  inclusionPath: Type.Array(Hex, { description: 'From the leaf up.' }),
+  checkpoint: Type.String({ description: 'A signed note (C2SP tlog-checkpoint).' }),
+});

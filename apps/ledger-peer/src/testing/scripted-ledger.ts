@@ -1,0 +1,53 @@
+import type { AssetLedger, NewAsset, SettleOutcome, WriteOutcome } from '../domain/asset-ledger.ts';
+
+/** A ledger that refuses, loses and settles as it is told, and takes everything else; it remembers what was sent. */
+export interface ScriptedLedger extends AssetLedger {
+  /** The ids of each write, in the order in which they came. */
+  readonly writes: string[][];
+  readonly settled: string[];
+}
+
+export interface Script {
+  readonly takesMany?: boolean;
+  /** Undefined: it is taken. */
+  readonly write?: (ids: readonly string[], assets: readonly NewAsset[]) => WriteOutcome | undefined;
+  readonly settle?: (transactionId: string, ids: readonly string[]) => SettleOutcome;
+}
+
+export function scriptedLedger({ takesMany = true, write, settle }: Script = {}): ScriptedLedger {
+  const writes: string[][] = [];
+  const settled: string[] = [];
+  let transactions = 0;
+  return {
+    writes,
+    settled,
+    takesMany: () => takesMany,
+    async write(_target, assets) {
+      const ids = assets.map(({ id }) => id);
+      writes.push(ids);
+      const said = write?.(ids, assets);
+      if (said !== undefined) return said;
+      transactions += 1;
+      const transactionId = `t${transactions}`;
+      return { outcome: 'committed', transactions: [{ transactionId, blockNumber: transactions, assetIds: ids }] };
+    },
+    async settle(_target, assets, transactionId) {
+      settled.push(transactionId);
+      return (
+        settle?.(
+          transactionId,
+          assets.map(({ id }) => id),
+        ) ?? { outcome: 'again' }
+      );
+    },
+    read: () => Promise.resolve(undefined),
+    query: () => Promise.resolve({ assets: [], next: undefined }),
+  };
+}
+
+export const refusedFor = (id: string): WriteOutcome => ({
+  outcome: 'refused',
+  code: 'RECORD_CONFLICT',
+  message: 'Taken.',
+  id,
+});

@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { auditTrail } from '@sealgate/audit';
+import { LedgerUnavailableError, OutcomeUnknownError, type AppendUnit, type UnitResult } from '@sealgate/ledger-port';
+import { anchorStore } from './data/anchor-store.ts';
+import { anchorDue, type AnchorPorts } from './domain/anchor-evidence.ts';
+import { timeOrderedIds } from './domain/time-ordered-ids.ts';
+import { approvedEvidence, listOf, rowsOf, type Made } from './testing/demo-rows.ts';
+import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
+
+let there: TestInstallation;
+let owner: TestPerson;
+let admin: TestPerson;
+beforeAll(async () => {
+  there = await testInstallation();
+  const orgId = await there.newOrg();
+  owner = await there.newPerson(orgId, ['owner']);
+  admin = await there.newPerson(orgId, ['admin']);
+}, 120_000);
+afterAll(() => there.stop());
+
+/** An outbox row that nobody takes before the year 2999. */
+async function laidAside(): Promise<Made> {
+  const { id } = await rowsOf(there, owner).evidence();
+  await rowsOf(there, owner).transition(id, 'in_review');
+  await there.sql.query({
+    text: `CREATE OR REPLACE FUNCTION risk.lay_aside() RETURNS trigger LANGUAGE plpgsql AS
+           $$ BEGIN NEW.due_at := '2999-01-01'; RETURN NEW; END $$`,
+  });
+  await there.sql.query({
+    text: 'CREATE OR REPLACE TRIGGER lay_aside BEFORE INSERT ON risk.anchors FOR EACH ROW EXECUTE FUNCTION risk.lay_aside()',
+  });
+  return rowsOf(there, admin).transition(id, 'approved');
+}
+
+const YEAR_MS = 366 * 86_400_000;
+
+/** A ledger that does what it is told, and remembers what it was asked. */
+function scripted(answers: (UnitResult['outcome'] | Error)[], proves: 'yes' | 'no' = 'yes') {
+  const units: AppendUnit[] = [];
+  const ledger: AnchorPorts['ledger'] = {
+    findConflict: async () => undefined,
+    async append(unit) {
+      units.push(unit);
+      const answer = answers.shift() ?? 'existing';
+      if (answer instanceof Error) throw answer;
+      if (answer === 'conflict') return { outcome: 'conflict', id: unit.records[0]!.id };
+      if (answer === 'reused') return { outcome: 'reused' };
+      return { outcome: answer, transactionId: 'tx', note: unit.note, records: [] };
+    },
+    async prove(channel, id) {
+      if (proves === 'no') throw new LedgerUnavailableError('No checkpoint covers it.');
+      const at = '2026-01-01T00:00:00.000Z';
+      const hash = 'ab'.repeat(32);
+      const receipt = {
+        network: 'n',
+        channel,
+        id,
+        type: 'evidence',
+        owner: null,
+        dataHash: hash,
+        salt: null,
+        extra: null,
+        transactionId: 'tx',
+        at,
+        index: 4,
+      };
+      return {
+        receipt,
+        proof: { channel, index: 4, leafHash: hash, treeSize: 5, inclusionPath: [hash], checkpoint: 'note' },
+      };
+    },
+  };
+  return { ledger, units };
+}
+
+let clockMs = Date.parse('2999-01-02T00:00:00Z');
+const told: string[] = [];
+
+function run(ledger: AnchorPorts['ledger']): Promise<number> {
+  const now = () => clockMs;
+  const newId = timeOrderedIds(now);
+  const store = anchorStore({ sql: there.sql, audit: auditTrail({ schema: 'risk', now, newId }), now, newId });
+  const onRefused = () => void told.push('refused');
+  return anchorDue({
+    store,
+    ledger,
+    network: 'n',
+    channel: 'n.c',
+    now,
+    onRefused,
+    onFailure: () => void told.push('failure'),
+  });
+}
+
+const look = async ({ id }: Made) => {
+  const { item } = (await there.api.get(`/api/v1/evidence/${id}`, owner.key)).json as { item: Made };
+  const proofs = (await listOf(there, owner.key, '/api/v1/proofs')).items.filter(({ subjectId }) => subjectId === id);
+  return [item['ledgerRecordId'], proofs.length];
+};
+
+describe('a fingerprint on its way into the ledger', () => {
+  it('is approved whatever the ledger does, and anchored once it does again', async () => {
+    const evidence = await laidAside();
+    expect(evidence['state']).toBe('approved');
+    const { ledger, units } = scripted([
+      new LedgerUnavailableError('away'),
+      new OutcomeUnknownError('tx'),
+      new Error('a bug'),
+      'existing',
+    ]);
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      expect(await run(ledger)).toBe(1);
+      expect(await look(evidence)).toEqual([null, 0]);
+      // Not before its pause is over.
+      expect(await run(ledger)).toBe(0);
+      clockMs += 60_000;
+    }
+    expect(told).toEqual(['failure']);
+    expect(await run(ledger)).toBe(1);
+    // Sent again, it is the very same record.
+    expect(new Set(units.map((unit) => JSON.stringify(unit))).size).toBe(1);
+    const [record] = units[0]!.records;
+    expect(JSON.parse(record!.data)).toMatchObject({ evidenceId: evidence.id, sha256: evidence['sha256'], version: 1 });
+    expect(await look(evidence)).toEqual([record!.id, 1]);
+    expect(await run(ledger)).toBe(0);
+  });
+
+  it('is shown as anchored before it is proved, and its proof is made once', async () => {
+    const evidence = await laidAside();
+    const unproved = scripted(['written'], 'no');
+    await run(unproved.ledger);
+    const [recordId, proofs] = await look(evidence);
+    expect([recordId, proofs]).toEqual([expect.stringMatching(/^ledger_rec_/), 0]);
+    clockMs += 60_000;
+    const proved = scripted([]);
+    await run(proved.ledger);
+    expect(proved.units).toEqual([]);
+    expect(await look(evidence)).toEqual([recordId, 1]);
+    // A process that died between proof and answer takes the same step again.
+    await there.sql.query({
+      text: `UPDATE risk.anchors SET state = 'anchored' WHERE ledger_record_id = $1`,
+      values: [recordId],
+    });
+    await run(proved.ledger).catch(() => undefined);
+    expect(await look(evidence)).toEqual([recordId, 1]);
+    await there.sql.query({
+      text: `UPDATE risk.anchors SET state = 'proved' WHERE ledger_record_id = $1`,
+      values: [recordId],
+    });
+  });
+
+  it('is given up, aloud, where the ledger holds something else under its id', async () => {
+    const evidence = await laidAside();
+    told.length = 0;
+    await run(scripted(['conflict']).ledger);
+    expect(told).toEqual(['refused']);
+    expect(await look(evidence)).toEqual([null, 0]);
+    clockMs += YEAR_MS;
+    expect(await run(scripted([]).ledger)).toBe(0);
+  });
+
+  it('is taken by one of those who look at the same time', async () => {
+    const evidence = await laidAside();
+    clockMs += YEAR_MS;
+    const { ledger, units } = scripted(['written']);
+    const taken = await Promise.all([run(ledger), run(ledger), run(ledger)]);
+    expect(taken.sort()).toEqual([0, 0, 1]);
+    expect(units).toHaveLength(1);
+    expect((await look(evidence))[1]).toBe(1);
+  });
+
+  it('goes on when its evidence was deleted meanwhile', async () => {
+    const evidence = await laidAside();
+    await rowsOf(there, owner).remove(`/api/evidence/${evidence.id}`);
+    clockMs += YEAR_MS;
+    await run(scripted(['written']).ledger);
+    expect(await run(scripted([]).ledger)).toBe(0);
+  });
+
+  it('is none for a link without a fingerprint', async () => {
+    const before = await there.sql.query({ text: 'SELECT 1 FROM risk.anchors' });
+    await approvedEvidence(there, [owner, admin], { kind: 'link', sha256: null });
+    expect(await there.sql.query({ text: 'SELECT 1 FROM risk.anchors' })).toHaveLength(before.length);
+  });
+});

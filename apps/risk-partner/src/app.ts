@@ -1,0 +1,54 @@
+import type { TokenHashes } from '@sealgate/auth';
+import { adminApp, createApp, type App, type AppOptions } from '@sealgate/http';
+import type { AddressLimiter } from '@sealgate/rate-limits';
+import type { RiskCaller } from './domain/caller.ts';
+import { publicRoutes, type PublicPorts } from './public-routes.ts';
+import { refuseAddress, riskGuard, type RiskGuardPorts } from './risk-guard.ts';
+import { adminFrameworkRoutes, type AdminFrameworksPorts } from './routes/admin-frameworks.ts';
+import { adminOrgRoutes, type AdminOrgsPorts } from './routes/admin-orgs.ts';
+import { adminPeopleRoutes, type AdminPeoplePorts } from './routes/admin-people.ts';
+import { telling503 } from './telling-503.ts';
+
+/** What all listeners share. */
+export type AppBase = Pick<
+  AppOptions<RiskCaller>,
+  'log' | 'metrics' | 'now' | 'newRequestId' | 'trustProxy' | 'tlsTerminatedUpstream'
+>;
+
+/**
+ * The public listener. Each request, in this order: path, method, key (by `risk-guard.ts`), limits, permission (the table in
+ * `domain/permissions.ts`), media type, size, JSON, shape (the library), the row (under `data/row-condition.ts`), what the
+ * domain says of the content and of the state.
+ */
+export function publicApp(base: AppBase, guardPorts: RiskGuardPorts, ports: PublicPorts): App {
+  const guard = riskGuard(guardPorts);
+  return createApp({ ...base, head: true, guard, routes: publicRoutes(ports, guard) });
+}
+
+/** The tool protocol by itself, for a port of its own. */
+export function mcpApp(base: AppBase, guardPorts: RiskGuardPorts, ports: PublicPorts): App {
+  const guard = riskGuard(guardPorts);
+  const routes = publicRoutes(ports, guard).filter(({ path }) => path === '/mcp');
+  return createApp({ ...base, head: true, guard, routes });
+}
+
+export type AdminPorts = AdminOrgsPorts & AdminPeoplePorts & AdminFrameworksPorts;
+
+export interface AdminAccess {
+  readonly tokens: TokenHashes;
+  /** Counts failures per client address, apart from the public listener's. */
+  readonly addresses: AddressLimiter;
+  /** Whether the database answers now; bounded in time. */
+  readonly isReachable: () => Promise<boolean>;
+}
+
+/** The admin listener. */
+export function administration(base: AppBase, { tokens, addresses, isReachable }: AdminAccess, ports: AdminPorts): App {
+  const routes = [...adminOrgRoutes(ports), ...adminPeopleRoutes(ports), ...adminFrameworkRoutes(ports)];
+  return adminApp({
+    ...base,
+    tokens,
+    failedAuthentication: (request) => refuseAddress(addresses, request, false),
+    routes: telling503(routes, isReachable),
+  });
+}

@@ -1,0 +1,124 @@
+import { canonical } from '@sealgate/json';
+import type { AuditTrail } from '@sealgate/audit';
+import type { Database } from '@sealgate/storage';
+import type { Anchor, AnchorStore, ProvenAnchor } from '../domain/anchor-evidence.ts';
+import type { Evidence } from '../domain/evidence.ts';
+import { addChanges, nextRevision } from './revisions.ts';
+import { attributesOf } from './row-condition.ts';
+import { findRow } from './resource-reads.ts';
+import { putRow } from './resource-writes.ts';
+
+interface AnchorRow {
+  ledger_record_id: string;
+  org_id: string;
+  evidence_id: string;
+  sha256: string;
+  data: string;
+  state: 'waiting' | 'anchored';
+  attempts: number;
+}
+
+export interface AnchorStoreOptions {
+  readonly sql: Database;
+  readonly audit: AuditTrail;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly newId: (prefix: string) => string;
+}
+
+/** The outbox of the ledger. */
+export function anchorStore(options: AnchorStoreOptions): AnchorStore {
+  const { sql } = options;
+  return {
+    async take({ nowMs, leaseMs, limit }) {
+      const rows = await sql.query<AnchorRow>({
+        text: `UPDATE risk.anchors a SET due_at = $2, attempts = a.attempts + 1
+                 FROM (SELECT ledger_record_id FROM risk.anchors
+                        WHERE state IN ('waiting', 'anchored') AND due_at <= $1
+                        ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED) due
+                WHERE a.ledger_record_id = due.ledger_record_id
+               RETURNING a.ledger_record_id, a.org_id, a.evidence_id, a.sha256, a.data, a.state, a.attempts`,
+        values: [new Date(nowMs), new Date(nowMs + leaseMs), limit],
+      });
+      return rows.map(anchorOf);
+    },
+    postpone: async ({ ledgerRecordId }, untilMs) => {
+      await sql.query({
+        text: 'UPDATE risk.anchors SET due_at = $2 WHERE ledger_record_id = $1',
+        values: [ledgerRecordId, new Date(untilMs)],
+      });
+    },
+    refuse: async ({ ledgerRecordId }) => {
+      await sql.query({
+        text: `UPDATE risk.anchors SET state = 'refused' WHERE ledger_record_id = $1`,
+        values: [ledgerRecordId],
+      });
+    },
+    anchored: (anchor) => writeAnchored(options, anchor),
+    proved: (anchor) => writeProof(options, anchor),
+  };
+}
+
+function anchorOf(row: AnchorRow): Anchor {
+  return {
+    ledgerRecordId: row.ledger_record_id,
+    orgId: row.org_id,
+    evidenceId: row.evidence_id,
+    sha256: row.sha256,
+    data: row.data,
+    state: row.state,
+    attempts: row.attempts,
+  };
+}
+
+const SYSTEM = (orgId: string) =>
+  ({ orgId, ownerId: null, unrestricted: true, departments: [], canReadSensitive: true }) as const;
+
+/** Shows the evidence where it stands in the ledger. Its `n` stays: nobody's change is to meet a 412 because of this. */
+async function writeAnchored({ sql, audit, now }: AnchorStoreOptions, anchor: Anchor): Promise<void> {
+  const { orgId, evidenceId, ledgerRecordId } = anchor;
+  await sql.transaction(async (transaction) => {
+    const { revision, nowMs } = await nextRevision(transaction, orgId, now());
+    const moved = await transaction.query({
+      text: `UPDATE risk.anchors SET state = 'anchored' WHERE ledger_record_id = $1 AND state = 'waiting' RETURNING 1`,
+      values: [ledgerRecordId],
+    });
+    const found = await findRow(transaction, { kind: 'evidence', id: evidenceId, scope: SYSTEM(orgId), lock: true });
+    // Somebody else was quicker, or the evidence was deleted meanwhile: the record stands all the same.
+    if (moved.length === 0 || found === undefined) return;
+    const evidence = found.doc as Evidence; // Found as evidence.
+    const doc: Evidence = { ...evidence, ledgerRecordId, updatedAt: new Date(nowMs).toISOString() };
+    await putRow({ sql: transaction, orgId, revision }, 'evidence', { row: { n: found.n, doc }, before: found });
+    await audit.record(transaction, {
+      actor: 'system',
+      action: 'evidence.anchor',
+      resource: 'evidence',
+      resourceId: evidenceId,
+      detail: { orgId, ...attributesOf('evidence', doc) },
+    });
+  });
+}
+
+/** Made once: who comes later finds it made. */
+async function writeProof({ sql, now, newId }: AnchorStoreOptions, anchor: ProvenAnchor): Promise<void> {
+  const { orgId, evidenceId, ledgerRecordId, sha256, proof, sealedAt } = anchor;
+  await sql.transaction(async (transaction) => {
+    const { revision, nowMs } = await nextRevision(transaction, orgId, now());
+    const moved = await transaction.query({
+      text: `UPDATE risk.anchors SET state = 'proved' WHERE ledger_record_id = $1 AND state = 'anchored' RETURNING 1`,
+      values: [ledgerRecordId],
+    });
+    const found = await findRow(transaction, { kind: 'evidence', id: evidenceId, scope: SYSTEM(orgId), lock: true });
+    if (moved.length === 0 || found === undefined) return;
+    const id = newId('prf_');
+    const subject = { subjectType: 'evidence', subjectId: evidenceId, sha256, ledgerRecordId };
+    const item = canonical({ id, ...subject, ...proof, sealedAt });
+    await transaction.query({
+      text: `INSERT INTO risk.proofs (proof_id, org_id, evidence_id, ledger_record_id, created_at, from_revision, item)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+      values: [id, orgId, evidenceId, ledgerRecordId, new Date(nowMs), revision, item],
+    });
+    const attributes = attributesOf('evidence', found.doc);
+    await addChanges({ sql: transaction, orgId, revision }, [{ kind: 'proof', delta: 1, ...attributes }]);
+  });
+}

@@ -1,0 +1,67 @@
+import type { Framework, FrameworkStore } from '../domain/manage-frameworks.ts';
+import type { Framework as FrameworkRow, PrismaClient } from '../generated/prisma/client.ts';
+import { sqlOf } from './prisma-sql.ts';
+import { addOpenChange, nextRevision } from './revisions.ts';
+import type { WriteDeed } from './write-deed.ts';
+
+/** Frameworks and their requirements in PostgreSQL. */
+export function frameworksStore(
+  prisma: PrismaClient,
+  { now, write }: { readonly now: () => number; readonly write: WriteDeed },
+): FrameworkStore {
+  return {
+    insert: (orgId, { at, deed }) =>
+      prisma
+        .$transaction(async (transaction) => {
+          const sql = sqlOf(transaction);
+          const { revision, nowMs } = await nextRevision(sql, orgId, now());
+          const { framework, item, coverageIds } = at(nowMs);
+          const { id: frameworkId, name, version, requirements } = framework;
+          const same = await transaction.framework.count({ where: { orgId, name, version } });
+          if (same > 0) throw new SameFramework();
+          const createdAt = new Date(nowMs);
+          await transaction.framework.create({ data: { frameworkId, orgId, name, version, createdAt, item } });
+          await transaction.requirement.createMany({
+            data: requirements.map(({ id: requirementId, title }, index) => ({
+              coverageId: coverageIds[index]!,
+              orgId,
+              frameworkId,
+              requirementId,
+              title,
+              createdAt,
+              fromRevision: BigInt(revision),
+            })),
+          });
+          await addOpenChange({ sql, orgId, revision }, 'framework', 1);
+          await addOpenChange({ sql, orgId, revision }, 'coverage', requirements.length);
+          await write(sql, orgId, deed);
+          return true;
+        })
+        .catch((error: unknown) => {
+          if (error instanceof SameFramework) return false;
+          throw error;
+        }),
+    async find(orgId, frameworkId) {
+      const row = await prisma.framework.findUnique({ where: { frameworkId, orgId } });
+      if (row === null) return undefined;
+      const requirements = await prisma.requirement.findMany({
+        where: { frameworkId },
+        orderBy: { coverageId: 'asc' },
+      });
+      const shown = requirements.map(({ requirementId: id, title }) => ({ id, title }));
+      return { ...frameworkOf(row), requirements: shown };
+    },
+    async list(orgId, { limit, after }) {
+      const where = { orgId, frameworkId: { gt: after } };
+      const rows = await prisma.framework.findMany({ where, orderBy: { frameworkId: 'asc' }, take: limit });
+      return rows.map(frameworkOf);
+    },
+  };
+}
+
+/** Undoes the revision that was begun. The organisation is locked, so nobody else can write such a framework meanwhile. */
+class SameFramework extends Error {}
+
+function frameworkOf({ frameworkId: id, name, version, createdAt }: FrameworkRow): Omit<Framework, 'requirements'> {
+  return { id, name, version, createdAt: createdAt.toISOString() };
+}

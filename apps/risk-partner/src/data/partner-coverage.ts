@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { canonical } from '@sealgate/json';
+import type { Sql } from '@sealgate/storage';
+import type { RowScope } from '../domain/caller.ts';
+import type { PartnerItem, PartnerQuery, PartnerSource } from '../domain/read-partner.ts';
+import type { Position } from '../domain/resource-ports.ts';
+import { rowCondition } from './row-condition.ts';
+
+interface CoverageRow {
+  id: string;
+  framework_id: string;
+  requirement_id: string;
+  created_at: Date;
+  control_ids: string[];
+  evidence_ids: string[];
+  fresh_at: Date | null;
+  state: string;
+}
+
+interface CoverageQuery extends PartnerQuery {
+  readonly limit: number;
+  readonly after?: Position | undefined;
+  readonly id?: string;
+}
+
+/**
+ * How far each requirement is met at a revision: covered where every applicable control has valid evidence that the caller
+ * may see, partial where some have, not applicable where none of its controls applies, else a gap. Evidence is valid while
+ * it is approved and not expired, by the time of the revision, so that one revision always reads alike.
+ */
+export function partnerCoverage(sql: Sql): PartnerSource {
+  return {
+    list: (scope, query) => readCoverage(sql, scope, query),
+    find: async (scope, id, { revision }) =>
+      (await readCoverage(sql, scope, { id, revision, filters: {}, limit: 1 }))[0],
+  };
+}
+
+async function readCoverage(sql: Sql, scope: RowScope, query: CoverageQuery): Promise<PartnerItem[]> {
+  const { revision, filters, limit, after, id } = query;
+  assert(revision !== undefined, 'Coverage is read at a revision.');
+  const values: unknown[] = [revision];
+  const seen = rowCondition('e', scope, values);
+  const ofOrg = (alias: string) => rowCondition(alias, scope, values, false);
+  const asked: string[] = [];
+  const ask = (condition: (parameter: string) => string, value: unknown) =>
+    value === undefined || asked.push(`AND ${condition(`$${values.push(value)}`)}`);
+  ask((one) => `q.coverage_id = ${one}`, id);
+  ask((one) => `q.framework_id = ${one}`, filters['framework']);
+  if (after !== undefined)
+    asked.push(
+      `AND (q.created_at, q.coverage_id) > ($${values.push(after.createdAt)}::timestamptz, $${values.push(after.id)}::text)`,
+    );
+  const text = coverageText({ seen, ofOrg, asked: asked.join(' ') });
+  const state = `($${values.push(filters['state'] ?? null)}::text IS NULL OR state = $${values.length})`;
+  const rows = await sql.query<CoverageRow>({
+    text: `${text} SELECT * FROM judged WHERE ${state} ORDER BY created_at, id LIMIT $${values.push(limit)}`,
+    values,
+  });
+  return rows.map(itemOf);
+}
+
+/** `$1` is the revision. */
+function coverageText({
+  seen,
+  ofOrg,
+  asked,
+}: {
+  seen: string;
+  ofOrg: (alias: string) => string;
+  asked: string;
+}): string {
+  const holds = (alias: string) =>
+    `${alias}.from_revision <= $1 AND (${alias}.to_revision IS NULL OR ${alias}.to_revision > $1)`;
+  return `WITH moment AS (SELECT v.created_at AS at FROM risk.revisions v WHERE v.revision = $1 AND ${ofOrg('v')}),
+    evidenced AS MATERIALIZED (
+      SELECT k.control_id, e.evidence_id, e.fresh_at
+        FROM moment, risk.evidence_facts e CROSS JOIN LATERAL unnest(e.control_ids) k (control_id)
+       WHERE ${holds('e')} AND e.approved AND (e.valid_until IS NULL OR e.valid_until > moment.at) AND ${seen}),
+    mapped AS MATERIALIZED (
+      SELECT k.coverage_id, c.control_id, c.applicable
+        FROM risk.control_facts c CROSS JOIN LATERAL unnest(c.coverage_ids) k (coverage_id)
+       WHERE ${holds('c')} AND ${ofOrg('c')}),
+    counted AS (
+      SELECT q.coverage_id AS id, q.framework_id, q.requirement_id, q.created_at,
+             coalesce(array_agg(DISTINCT m.control_id) FILTER (WHERE m.control_id IS NOT NULL), '{}') AS control_ids,
+             coalesce(array_agg(DISTINCT v.evidence_id) FILTER (WHERE m.applicable AND v.evidence_id IS NOT NULL), '{}')
+               AS evidence_ids,
+             max(v.fresh_at) FILTER (WHERE m.applicable) AS fresh_at,
+             count(m.control_id) AS controls,
+             count(DISTINCT m.control_id) FILTER (WHERE m.applicable) AS applicable,
+             count(DISTINCT m.control_id) FILTER (WHERE m.applicable AND v.evidence_id IS NOT NULL) AS met
+        FROM risk.requirements q
+        LEFT JOIN mapped m ON m.coverage_id = q.coverage_id
+        LEFT JOIN evidenced v ON v.control_id = m.control_id
+       WHERE q.from_revision <= $1 AND ${ofOrg('q')} ${asked}
+       GROUP BY q.coverage_id),
+    judged AS (
+      SELECT *, CASE WHEN controls = 0 THEN 'gap' WHEN applicable = 0 THEN 'not_applicable'
+                     WHEN met = applicable THEN 'covered' WHEN met > 0 THEN 'partial' ELSE 'gap' END AS state
+        FROM counted)`;
+}
+
+function itemOf(row: CoverageRow): PartnerItem {
+  return {
+    id: row.id,
+    createdAt: row.created_at.toISOString(),
+    text: canonical({
+      id: row.id,
+      frameworkId: row.framework_id,
+      requirementId: row.requirement_id,
+      state: row.state,
+      controlIds: row.control_ids,
+      evidenceIds: row.evidence_ids,
+      freshestEvidenceAt: row.fresh_at?.toISOString() ?? null,
+    }),
+  };
+}

@@ -1,0 +1,67 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { checkOpenApiFile } from '@sealgate/http';
+import { checkConfigTable } from '@sealgate/service-host';
+import { fields, migrationFields, readConfig } from './config.ts';
+import { permissionTable } from './domain/permissions.ts';
+import { adminDescription, publicDescription } from './openapi.ts';
+
+const folder = join(import.meta.dirname, '..');
+// `UPDATE_DOCUMENTS=1 npx jest documents` writes what has changed.
+const write = process.env['UPDATE_DOCUMENTS'] === '1';
+
+describe('the documents of the surface say what the code does', () => {
+  it('openapi.json', () => checkOpenApiFile(join(folder, 'openapi.json'), publicDescription(), { write }));
+  it('admin-openapi.json', () => checkOpenApiFile(join(folder, 'admin-openapi.json'), adminDescription(), { write }));
+  it('the table of variables in the README', () => {
+    const { migrationDatabaseUrl } = migrationFields;
+    checkConfigTable(join(folder, 'README.md'), { ...fields, migrationDatabaseUrl }, { write });
+  });
+  it('the table of permissions in the README', () => {
+    const file = join(folder, 'README.md');
+    const readme = readFileSync(file, 'utf8');
+    const [begin, end] = ['<!-- permissions:begin -->', '<!-- permissions:end -->'];
+    const [before = '', rest = ''] = readme.split(begin);
+    const [, after = ''] = rest.split(end);
+    const current = `${before}${begin}\n\n${permissionTable()}\n\n${end}${after}`;
+    if (write) writeFileSync(file, current);
+    else expect(readme).toBe(current);
+  });
+});
+
+describe('the configuration', () => {
+  const env = {
+    DATABASE_URL: 'postgres://u:p@127.0.0.1/x',
+    SERVER_SECRETS: `s1:${'x'.repeat(32)}`,
+    LEDGER_ORIGIN: 'ledger.example',
+  };
+
+  it('needs a database, secrets and an origin, and has a default for the rest', () => {
+    expect(readConfig(env)).toMatchObject({
+      port: 8080,
+      ratePerSecond: 20,
+      rateBurst: 100,
+      ledgerNetwork: 'risk',
+      ledgerChannel: 'evidence',
+      mcpAllowedOrigins: [],
+    });
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['LEDGER_DRIVER', { LEDGER_DRIVER: 'fabric' }],
+    ['LEDGER_NETWORK', { LEDGER_NETWORK: 'Not.One' }],
+    ['LEDGER_CHANNEL', { LEDGER_CHANNEL: 'a b' }],
+    ['CHECKPOINT_DIR', { LEDGER_INTEGRATOR: 'true', LEDGER_SIGNING_KEY: 'PRIVATE+KEY+x' }],
+    ['MCP_ALLOWED_HOSTS', { MCP_ALLOWED_HOSTS: 'a,,b' }],
+    ['MCP_HOSTS', { MCP_HOSTS: 'typo' }],
+  ])('refuses a wrong %s by name', (name, more) => {
+    expect(() => readConfig({ ...env, ...more })).toThrow(name);
+  });
+
+  it('tells all faults at once, and no value of a secret', () => {
+    const wrong = { ...env, DATABASE_URL: 'mysql://secret', PORT: 'x', SERVER_SECRETS: 's1:short-secret' };
+    expect(() => readConfig(wrong)).toThrow(/PORT[\s\S]*DATABASE_URL[\s\S]*SERVER_SECRETS/);
+    expect(() => readConfig(wrong)).not.toThrow(/short-secret|mysql/);
+  });
+});

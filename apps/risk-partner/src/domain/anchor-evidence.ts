@@ -1,0 +1,108 @@
+import {
+  LedgerOverloadedError,
+  LedgerUnavailableError,
+  OutcomeUnknownError,
+  type LedgerAppender,
+  type LedgerReader,
+} from '@sealgate/ledger-port';
+
+/** A fingerprint on its way into the ledger. `data` is the record's, worded when the evidence was approved. */
+export interface Anchor {
+  readonly ledgerRecordId: string;
+  readonly orgId: string;
+  readonly evidenceId: string;
+  readonly sha256: string;
+  readonly data: string;
+  readonly state: 'waiting' | 'anchored';
+  readonly attempts: number;
+}
+
+type Proof = Exclude<Awaited<ReturnType<LedgerReader['prove']>>, undefined>;
+
+export interface ProvenAnchor extends Anchor {
+  readonly proof: Proof['proof'] & { readonly inclusionPath: string[] };
+  readonly sealedAt: string;
+}
+
+export interface AnchorStore {
+  /** Those that are due; nobody else takes them before the lease ends. */
+  take(taking: { readonly nowMs: number; readonly leaseMs: number; readonly limit: number }): Promise<Anchor[]>;
+  postpone(anchor: Anchor, untilMs: number): Promise<void>;
+  /** The ledger holds something else under this id, and always will. */
+  refuse(anchor: Anchor): Promise<void>;
+  anchored(anchor: Anchor): Promise<void>;
+  proved(anchor: ProvenAnchor): Promise<void>;
+}
+
+export interface AnchorPorts {
+  readonly store: AnchorStore;
+  readonly ledger: LedgerAppender & Pick<LedgerReader, 'prove'>;
+  readonly network: string;
+  /** `<networkId>.<name>`. */
+  readonly channel: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Told what went wrong, for the log; the anchor is tried again. */
+  readonly onFailure: (anchor: Anchor, error: unknown) => void;
+  readonly onRefused: (anchor: Anchor) => void;
+}
+
+const LEASE_MS = 30_000;
+const AT_ONCE = 50;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 60_000;
+
+/**
+ * Takes every fingerprint that is due one step on: into the ledger, then to its proof. Each step may be taken twice, by
+ * another process or after a crash, and comes out the same: the record's id and content are fixed, the ledger writes it
+ * once, and each row moves on from one state only.
+ * @returns how many were taken.
+ */
+export async function anchorDue(ports: AnchorPorts): Promise<number> {
+  const due = await ports.store.take({ nowMs: ports.now(), leaseMs: LEASE_MS, limit: AT_ONCE });
+  await Promise.all(due.map((anchor) => step(ports, anchor)));
+  return due.length;
+}
+
+async function step(ports: AnchorPorts, anchor: Anchor): Promise<void> {
+  try {
+    if (anchor.state === 'waiting' && !(await append(ports, anchor))) return;
+    await prove(ports, anchor);
+  } catch (error) {
+    if (!isOutage(error)) ports.onFailure(anchor, error);
+    // Where not even this can be written, the lease ends by itself.
+    await ports.store.postpone(anchor, ports.now() + pauseMs(anchor.attempts)).catch(() => undefined);
+  }
+}
+
+/** Whether it is in the ledger now. */
+async function append({ ledger, store, network, channel, onRefused }: AnchorPorts, anchor: Anchor): Promise<boolean> {
+  const { ledgerRecordId: id, orgId, data } = anchor;
+  const record = { id, type: 'evidence', owner: orgId, data, extra: null };
+  const { outcome } = await ledger.append({ network, channel, note: '{}', records: [record] });
+  if (outcome === 'conflict' || outcome === 'reused') {
+    await store.refuse(anchor);
+    onRefused(anchor);
+    return false;
+  }
+  await store.anchored(anchor);
+  return true;
+}
+
+async function prove({ ledger, store, channel }: AnchorPorts, anchor: Anchor): Promise<void> {
+  const found = await ledger.prove(channel, anchor.ledgerRecordId);
+  if (found === undefined) throw new LedgerUnavailableError('The record cannot be read yet.');
+  const { receipt, proof } = found;
+  const inclusionPath = [...proof.inclusionPath];
+  await store.proved({ ...anchor, proof: { ...proof, inclusionPath }, sealedAt: receipt.at });
+}
+
+/** Foreseen: it heals by itself, and the outbox waits. */
+function isOutage(error: unknown): boolean {
+  const isOurs = error instanceof LedgerUnavailableError || error instanceof LedgerOverloadedError;
+  return isOurs || error instanceof OutcomeUnknownError;
+}
+
+function pauseMs(attempts: number): number {
+  return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(attempts, 10));
+}

@@ -1,0 +1,260 @@
+import { AppError } from '@sealgate/errors';
+import type { JsonValue } from '@sealgate/json';
+import { given, normalTime, timeText, type FilteredDoc, type Kind, type Writing } from './resource.ts';
+
+export const EVIDENCE_KINDS = ['document', 'test_result', 'attestation', 'link', 'log_extract'] as const;
+
+/** States that are stored. `expiring` and `expired` are approved evidence at a certain moment. */
+export const STORED_STATES = [
+  'requested',
+  'collected',
+  'in_review',
+  'approved',
+  'rejected',
+  'superseded',
+  'revoked',
+  'not_applicable',
+] as const;
+export const EVIDENCE_STATES = [...STORED_STATES, 'expiring', 'expired'] as const;
+
+export type StoredState = (typeof STORED_STATES)[number];
+export type EvidenceState = (typeof EVIDENCE_STATES)[number];
+
+export interface Evidence extends FilteredDoc {
+  readonly title: string;
+  readonly kind: (typeof EVIDENCE_KINDS)[number];
+  readonly state: StoredState;
+  readonly sha256: string | null;
+  readonly sizeBytes: number | null;
+  readonly mediaType: string | null;
+  /** Counts the fingerprints: the first is 1. */
+  readonly version: number;
+  readonly previousSha256: string | null;
+  /** The approved evidence that this one is to take the place of. */
+  readonly previousId: string | null;
+  readonly source: string | null;
+  readonly collectionMethod: string | null;
+  readonly collectedBy: string | null;
+  readonly observationPeriod: { readonly from: string; readonly to: string } | null;
+  readonly effectiveAt: string | null;
+  readonly receivedAt: string | null;
+  readonly validUntil: string | null;
+  readonly controlIds: readonly string[];
+  readonly reviewedBy: string | null;
+  readonly reviewedAt: string | null;
+  readonly reviewReason: string | null;
+  readonly ledgerRecordId: string | null;
+}
+
+export interface EvidenceChange {
+  readonly title?: string;
+  readonly sizeBytes?: number | null;
+  readonly mediaType?: string | null;
+  readonly source?: string | null;
+  readonly collectionMethod?: string | null;
+  readonly observationPeriod?: Evidence['observationPeriod'];
+  readonly effectiveAt?: string | null;
+  readonly validUntil?: string | null;
+  readonly department?: string | null;
+  readonly ownerId?: string;
+  readonly sensitive?: boolean;
+  readonly controlIds?: readonly string[];
+}
+
+export interface NewEvidence extends EvidenceChange {
+  readonly title: string;
+  readonly kind: Evidence['kind'];
+  readonly state?: 'requested' | 'collected';
+  readonly sha256?: string | null;
+}
+
+const EXPIRING_BEFORE_MS = 30 * 86_400_000;
+
+/** What the state is at a moment: approved evidence is expiring for 30 days before its end, and expired from then on. */
+export function stateAt(state: StoredState, validUntil: string | null, nowMs: number): EvidenceState {
+  if (state !== 'approved' || validUntil === null) return state;
+  const endMs = Date.parse(validUntil);
+  if (nowMs >= endMs) return 'expired';
+  return nowMs >= endMs - EXPIRING_BEFORE_MS ? 'expiring' : 'approved';
+}
+
+export const evidenceKind: Kind<Evidence, NewEvidence, EvidenceChange> = {
+  name: 'evidence',
+  collection: 'evidence',
+  prefix: 'evd_',
+  rowFiltered: true,
+  links: { controlIds: 'control' },
+  make(body, writing) {
+    const state = body.state ?? 'collected';
+    const sha256 = body.sha256 ?? null;
+    checkFingerprint(body.kind, state, sha256);
+    const now = timeText(writing.nowMs);
+    const isCollected = state === 'collected';
+    const blank: Evidence = {
+      id: writing.id,
+      title: body.title,
+      kind: body.kind,
+      state,
+      sha256,
+      sizeBytes: null,
+      mediaType: null,
+      version: 1,
+      previousSha256: null,
+      previousId: null,
+      source: null,
+      collectionMethod: null,
+      collectedBy: isCollected ? writing.personId : null,
+      observationPeriod: null,
+      effectiveAt: null,
+      receivedAt: isCollected ? now : null,
+      validUntil: null,
+      department: null,
+      ownerId: writing.personId,
+      sensitive: false,
+      controlIds: [],
+      reviewedBy: null,
+      reviewedAt: null,
+      reviewReason: null,
+      ledgerRecordId: null,
+      createdAt: now,
+      updatedAt: now,
+    };
+    const { kind: _kind, state: _state, sha256: _sha256, ...change } = body;
+    return applied(blank, change);
+  },
+  change: (evidence, body, { nowMs }) => ({ ...applied(evidence, body), updatedAt: timeText(nowMs) }),
+  freeText: ({ title, mediaType }) => ({ title, mediaType }),
+  partnerItem: (evidence): { [member: string]: JsonValue } => ({
+    id: evidence.id,
+    title: evidence.title,
+    kind: evidence.kind,
+    state: evidence.state,
+    sha256: evidence.sha256,
+    sizeBytes: evidence.sizeBytes,
+    mediaType: evidence.mediaType,
+    version: evidence.version,
+    effectiveAt: evidence.effectiveAt,
+    receivedAt: evidence.receivedAt,
+    validUntil: evidence.validUntil,
+    controlIds: [...evidence.controlIds],
+    ledgerRecordId: evidence.ledgerRecordId,
+    createdAt: evidence.createdAt,
+    updatedAt: evidence.updatedAt,
+  }),
+  facets: ({ state, controlIds, previousId }) => [
+    `state:${state}`,
+    ...controlIds.map((id) => `link:${id}`),
+    ...(previousId === null ? [] : [`previous:${previousId}`]),
+  ],
+  view: (evidence, { nowMs }) => ({ ...evidence, state: stateAt(evidence.state, evidence.validUntil, nowMs) }),
+};
+
+function applied(evidence: Evidence, body: EvidenceChange): Evidence {
+  const { observationPeriod, effectiveAt, validUntil, ...plain } = body;
+  return {
+    ...evidence,
+    ...given(plain),
+    ...given({
+      observationPeriod: observationPeriod && normalPeriod(observationPeriod),
+      effectiveAt: normalTime(effectiveAt),
+      validUntil: normalTime(validUntil),
+    }),
+  };
+}
+
+function normalPeriod({ from, to }: { from: string; to: string }): { from: string; to: string } {
+  if (Date.parse(from) > Date.parse(to)) throw fault('/observationPeriod/to', 'must not lie before from');
+  return { from: normalTime(from), to: normalTime(to) };
+}
+
+function checkFingerprint(kind: Evidence['kind'], state: StoredState, sha256: string | null): void {
+  if (state === 'requested') {
+    if (sha256 !== null) throw fault('/sha256', 'nothing has been collected that could have a fingerprint');
+  } else if (kind !== 'link' && sha256 === null) {
+    throw fault('/sha256', 'is required, but for a link or what is only requested');
+  }
+}
+
+/** What a caller asks to become of evidence. */
+export interface Transition {
+  readonly to: EvidenceState;
+  readonly reason?: string;
+  readonly sha256?: string;
+  readonly sizeBytes?: number;
+  readonly mediaType?: string;
+}
+
+const FROM: Readonly<Partial<Record<EvidenceState, readonly EvidenceState[]>>> = {
+  collected: ['requested', 'rejected', 'approved', 'expiring', 'expired'],
+  not_applicable: ['requested'],
+  in_review: ['collected'],
+  approved: ['in_review'],
+  rejected: ['in_review'],
+  revoked: ['collected', 'in_review', 'approved', 'expiring', 'expired', 'rejected'],
+};
+
+/** Faults of a transition that show without the evidence. @throws AppError INVALID_REQUEST. */
+export function checkTransition({ to, reason, sha256, sizeBytes, mediaType }: Transition): void {
+  if ((to === 'rejected' || to === 'revoked') && reason === undefined) throw fault('/reason', `is required for ${to}`);
+  if (to === 'collected') return;
+  for (const [name, value] of Object.entries({ sha256, sizeBytes, mediaType }))
+    if (value !== undefined) throw fault(`/${name}`, 'belongs to evidence that is being collected');
+}
+
+/**
+ * What the transition makes of the evidence: the evidence changed, or a new one to take its place.
+ * @throws AppError FORBIDDEN when the collector reviews, INVALID_STATE_TRANSITION, INVALID_REQUEST.
+ */
+export function afterTransition(evidence: Evidence, transition: Transition, writing: Writing): Evidence {
+  const { to, reason = null } = transition;
+  const isReview = to === 'approved' || to === 'rejected';
+  if (isReview && evidence.collectedBy === writing.personId)
+    throw new AppError('FORBIDDEN', 'Whoever collected evidence does not review it.');
+  const state = stateAt(evidence.state, evidence.validUntil, writing.nowMs);
+  if (FROM[to]?.includes(state) !== true)
+    throw new AppError('INVALID_STATE_TRANSITION', `Evidence that is ${state} cannot become ${to}.`);
+  const now = timeText(writing.nowMs);
+  if (to === 'collected') return collected(evidence, transition, writing);
+  if (isReview) {
+    const review = { reviewedBy: writing.personId, reviewedAt: now, reviewReason: reason };
+    return { ...evidence, ...review, state: to, updatedAt: now };
+  }
+  // `to` is a key of FROM, and all of those are stored states.
+  return { ...evidence, state: to as StoredState, reviewReason: reason ?? evidence.reviewReason, updatedAt: now };
+}
+
+function collected(evidence: Evidence, transition: Transition, writing: Writing): Evidence {
+  const { sizeBytes, mediaType } = transition;
+  const sha256 = transition.sha256 ?? null;
+  const now = timeText(writing.nowMs);
+  checkFingerprint(evidence.kind, 'collected', sha256);
+  const collection = {
+    state: 'collected' as const,
+    sha256,
+    sizeBytes: sizeBytes ?? null,
+    mediaType: mediaType ?? evidence.mediaType,
+    collectedBy: writing.personId,
+    receivedAt: evidence.receivedAt ?? now,
+    updatedAt: now,
+  };
+  if (evidence.state === 'requested') return { ...evidence, ...collection };
+  if (sha256 !== null && sha256 === evidence.sha256)
+    throw fault('/sha256', 'must differ from that of the version before');
+  const next = { version: evidence.version + 1, previousSha256: evidence.sha256 };
+  const unreviewed = { reviewedBy: null, reviewedAt: null, reviewReason: null, ledgerRecordId: null };
+  if (evidence.state === 'rejected') return { ...evidence, ...collection, ...next, ...unreviewed };
+  // What was approved stands until its successor is.
+  const own = { id: writing.id, previousId: evidence.id, receivedAt: now, createdAt: now, validUntil: null };
+  return { ...evidence, ...collection, ...next, ...unreviewed, ...own };
+}
+
+/** The evidence whose successor was approved. */
+export function superseded(evidence: Evidence, nowMs: number): Evidence {
+  return { ...evidence, state: 'superseded', updatedAt: timeText(nowMs) };
+}
+
+function fault(pointer: string, detail: string): AppError {
+  return new AppError('INVALID_REQUEST', 'The evidence is not as documented.', {
+    faults: [{ in: 'body', pointer, detail }],
+  });
+}

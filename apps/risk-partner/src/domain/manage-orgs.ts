@@ -1,0 +1,178 @@
+import { AppError } from '@sealgate/errors';
+import type { Scope } from './caller.ts';
+import type { Role } from './permissions.ts';
+import type { Deed } from './resource-ports.ts';
+
+export interface Org {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: Date;
+}
+
+/** Somebody in one organisation. `roles` and `scope` are as they were set; what holds is worked out at each request. */
+export interface Person {
+  readonly id: string;
+  readonly orgId: string;
+  readonly name: string;
+  readonly kind: 'human' | 'machine';
+  readonly roles: readonly Role[];
+  readonly scope: Scope;
+  readonly createdAt: Date;
+}
+
+export interface OrgStore {
+  /** An organisation begins at its first revision. The deed is written with it. */
+  insert(org: Org, deed: Deed): Promise<Org>;
+  find(id: string): Promise<Org | undefined>;
+  list(page: { readonly limit: number; readonly after: string }): Promise<Org[]>;
+}
+
+/** People as they are before a change and after it; nobody else changes them meanwhile. */
+export interface PeopleChange {
+  find(personId: string): Promise<Person | undefined>;
+  /** Whether the person was removed before. */
+  wasRemoved(personId: string): Promise<boolean>;
+  countOwners(): Promise<number>;
+  insert(person: Person): Promise<void>;
+  update(personId: string, change: { readonly roles?: readonly Role[]; readonly scope?: Scope }): Promise<void>;
+  remove(personId: string, at: Date): Promise<void>;
+  record(deed: Deed): Promise<void>;
+}
+
+export interface PeopleStore {
+  find(orgId: string, personId: string): Promise<Person | undefined>;
+  list(orgId: string, page: { readonly limit: number; readonly after: string }): Promise<Person[]>;
+  /** One transaction that holds the organisation. @throws AppError NOT_FOUND when there is none. */
+  change<Result>(orgId: string, work: (people: PeopleChange) => Promise<Result>): Promise<Result>;
+}
+
+export interface OrgPorts {
+  readonly orgs: OrgStore;
+  readonly newId: (prefix: string) => string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export interface PeoplePorts extends OrgPorts {
+  readonly people: PeopleStore;
+}
+
+/** Who administers, under which request. */
+export interface Administering {
+  readonly caller: { readonly actor: string };
+  readonly requestId: string;
+}
+
+export function adminDeed(
+  resource: string,
+  verb: string,
+  resourceId: string,
+  { caller, requestId }: Administering,
+): Deed {
+  return { actorId: caller.actor, action: `${resource}.${verb}`, resource, resourceId, requestId };
+}
+
+export const noSuchOrg = (): AppError => new AppError('NOT_FOUND', 'There is no such organisation.');
+const noSuchPerson = (): AppError => new AppError('NOT_FOUND', 'There is no such person in the organisation.');
+
+/** @throws AppError NOT_FOUND. */
+export async function findOrg(orgs: OrgStore, id: string): Promise<Org> {
+  const org = await orgs.find(id);
+  if (org === undefined) throw noSuchOrg();
+  return org;
+}
+
+/** @throws AppError NOT_FOUND. */
+export async function findPerson(people: PeopleStore, orgId: string, personId: string): Promise<Person> {
+  const person = await people.find(orgId, personId);
+  if (person === undefined) throw noSuchPerson();
+  return person;
+}
+
+export interface NewPerson {
+  readonly name: string;
+  readonly kind: Person['kind'];
+  readonly roles?: readonly Role[];
+  readonly scope?: Partial<Scope>;
+}
+
+/** A machine that reads for partners is unrestricted unless its scope says otherwise. @throws AppError NOT_FOUND. */
+export function addPerson(
+  { people, newId, now }: PeoplePorts,
+  orgId: string,
+  { person, by }: { readonly person: NewPerson; readonly by: Administering },
+): Promise<Person> {
+  const { name, kind, roles = [], scope = {} } = person;
+  const made: Person = {
+    id: newId('per_'),
+    orgId,
+    name,
+    kind,
+    roles,
+    scope: {
+      unrestricted: scope.unrestricted ?? (kind === 'machine' && roles.includes('partner_read')),
+      departments: scope.departments ?? [],
+      canReadSensitive: scope.canReadSensitive ?? false,
+    },
+    createdAt: new Date(now()),
+  };
+  return people.change(orgId, async (change) => {
+    await change.insert(made);
+    await change.record(adminDeed('member', 'create', made.id, by));
+    return made;
+  });
+}
+
+/** @throws AppError NOT_FOUND, IN_USE when the organisation would be left without an owner. */
+export function setRoles(
+  { people }: PeoplePorts,
+  orgId: string,
+  { personId, roles, by }: { readonly personId: string; readonly roles: readonly Role[]; readonly by: Administering },
+): Promise<Person> {
+  return people.change(orgId, async (change) => {
+    const person = await change.find(personId);
+    if (person === undefined) throw noSuchPerson();
+    if (!roles.includes('owner')) await keepAnOwner(change, person);
+    await change.update(personId, { roles });
+    await change.record(adminDeed('member', 'roles', personId, by));
+    return { ...person, roles };
+  });
+}
+
+/** @throws AppError NOT_FOUND. */
+export function setScope(
+  { people }: PeoplePorts,
+  orgId: string,
+  { personId, scope, by }: { readonly personId: string; readonly scope: Scope; readonly by: Administering },
+): Promise<Person> {
+  return people.change(orgId, async (change) => {
+    const person = await change.find(personId);
+    if (person === undefined) throw noSuchPerson();
+    await change.update(personId, { scope });
+    await change.record(adminDeed('member', 'scope', personId, by));
+    return { ...person, scope };
+  });
+}
+
+/** Again: nothing happens. The person's keys end with the membership. @throws AppError NOT_FOUND, IN_USE. */
+export async function removePerson(
+  { people, now }: PeoplePorts,
+  orgId: string,
+  { personId, by }: { readonly personId: string; readonly by: Administering },
+): Promise<void> {
+  await people.change(orgId, async (change) => {
+    const person = await change.find(personId);
+    if (person === undefined) {
+      if (await change.wasRemoved(personId)) return;
+      throw noSuchPerson();
+    }
+    await keepAnOwner(change, person);
+    await change.remove(personId, new Date(now()));
+    await change.record(adminDeed('member', 'delete', personId, by));
+  });
+}
+
+async function keepAnOwner(change: PeopleChange, person: Person): Promise<void> {
+  if (!person.roles.includes('owner') || (await change.countOwners()) > 1) return;
+  throw new AppError('IN_USE', 'The last owner of an organisation stays its owner.');
+}

@@ -1,0 +1,152 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { canonical } from '@sealgate/json';
+import { withoutPersonalData } from './partner-item.ts';
+import { holdsPersonalData, mayHoldPersonalData, refusePersonalData } from './personal-data.ts';
+
+const PERSONAL = [
+  'Ask ada.lovelace@example.org',
+  'ünal@beispiel.de',
+  'mailto:a+b@c.example.co.uk.',
+  'Call +49 30 12345678',
+  'Call +1-202-555-0143.',
+  '+4915112345678',
+  '(+44.20.7946.0958)',
+  'SSN 078-05-1120',
+  'SSN:987-65-4321',
+  'Card 4111 1111 1111 1111',
+  'Card 4111-1111-1111-1111 of somebody',
+  '4111111111111111',
+  '5500000000000004 and more',
+  'Amex 3782 822463 10005',
+  'Ticket 7 4111 1111 1111 1111 2026',
+  'IBAN DE89 3704 0044 0532 0130 00',
+  'GB82WEST12345698765432',
+  'Pay to FR14 2004 1010 0505 0001 3M02 606 please',
+];
+
+const HARMLESS = [
+  'Zürich edge — «€»',
+  'express@5.3.0',
+  '@sealgate/http',
+  'root@host',
+  'Review of 2026-01-05 2026-02-05 2026-03-05',
+  '2026-01-05T10:11:12.123Z',
+  'Version 10.2.4111111111111111',
+  '0.4111111111111111',
+  'Server 192.168.100.200 and 2001:db8:85a3::8a2e:370:7334',
+  'ISO 27001:2022 A.5.1, SOC 2, PCI-DSS 4.0',
+  'Grew by +12 % to +1234567',
+  '+1234567890123456',
+  '+12  345  678  90',
+  'Order 4111 1111 1111 1112',
+  '4111111111111112',
+  'a4111111111111111b',
+  '0000000000000000',
+  'Case 078-05-11201',
+  'x-078-05-1120',
+  'DE89 3704 0044 0532 0130 01',
+  'GB82 is a road',
+  'd2f1e0a94111111111111111c0ffee',
+  '',
+];
+
+describe('personal data', () => {
+  it.each(PERSONAL)('is found in %j', (text) => {
+    expect(holdsPersonalData(text)).toBe(true);
+    // What the first look passes over is never looked at again.
+    expect(mayHoldPersonalData(canonical({ title: text }))).toBe(true);
+  });
+  it.each(HARMLESS)('is not found in %j', (text) => expect(holdsPersonalData(text)).toBe(false));
+
+  it('is found wherever it stands between other words', () => {
+    const word = fc.stringMatching(/^[a-zäß]{1,8}$/);
+    fc.assert(
+      fc.property(
+        fc.array(word, { maxLength: 4 }),
+        fc.constantFrom(...PERSONAL),
+        fc.array(word, { maxLength: 4 }),
+        (a, hit, b) => {
+          const text = [...a, hit, ...b].join(' ');
+          expect(holdsPersonalData(text)).toBe(true);
+          expect(mayHoldPersonalData(canonical({ title: text }))).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it('is never found without the first look finding that it may be there', () => {
+    const piece = fc.constantFrom(
+      '4111 1111 1111 1111',
+      '+49 30 1234567',
+      'a@b.cd',
+      '078-05-1120',
+      'DE89',
+      '3704',
+      ' ',
+      '-',
+      '.',
+      'x',
+      '"',
+      '\\',
+      '\n',
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+        const text = pieces.join('');
+        if (holdsPersonalData(text)) expect(mayHoldPersonalData(canonical({ title: text }))).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('is looked for in time that grows with the text alone', () => {
+    const nasty = ['1 '.repeat(5000), '+'.repeat(5000), 'a@'.repeat(5000), 'AB12 '.repeat(2000), '1234-'.repeat(2000)];
+    const began = performance.now();
+    for (const text of nasty) holdsPersonalData(text.slice(0, 500));
+    expect(performance.now() - began).toBeLessThan(500);
+  });
+
+  it('is refused by the pointer of each member that holds it, and never quoted', () => {
+    const fields = {
+      '/title': 'Ask a@b.org',
+      '/refId': null,
+      '/category': 'ops',
+      '/name': undefined,
+      '/x': '078-05-1120',
+    };
+    expect(() => refusePersonalData(fields)).toThrow(
+      expect.objectContaining({
+        code: 'PERSONAL_DATA_REFUSED',
+        faults: [
+          { in: 'body', pointer: '/title', detail: 'reads like personal data' },
+          { in: 'body', pointer: '/x', detail: 'reads like personal data' },
+        ],
+      }),
+    );
+    expect(() => refusePersonalData({ '/title': 'Fine' })).not.toThrow();
+  });
+});
+
+describe('an item that was written before personal data was refused', () => {
+  const old = canonical({
+    id: 'rsk_078-05-1120',
+    title: 'Ask a@b.org',
+    refId: 'R-1',
+    category: 'ops',
+    createdAt: '2026-01-01T00:00:00.000Z',
+  });
+
+  it('is shown with null in place of each text that holds some, and that is told without the text', () => {
+    const told: string[][] = [];
+    const shown = withoutPersonalData('risks', old, (...about) => told.push(about));
+    expect(JSON.parse(shown)).toEqual({ ...(JSON.parse(old) as object), title: null });
+    expect(shown).toBe(canonical(JSON.parse(shown)));
+    expect(told).toEqual([['risks', 'rsk_078-05-1120', 'title']]);
+  });
+
+  it('keeps ids, hashes and times, which are not looked through', () => {
+    const text = canonical({ id: 'a@b.org', sha256: '4111111111111111', title: 'Fine' });
+    expect(withoutPersonalData('evidence', text, () => expect('nothing').toBe('told'))).toBe(text);
+  });
+});

@@ -1,0 +1,200 @@
+import { AppError } from '@sealgate/errors';
+import { given, normalTime, timeText, type FilteredDoc, type Kind, type Writing } from './resource.ts';
+
+export const RISK_STATUSES = ['identified', 'assessed', 'in_treatment', 'accepted', 'closed', 'archived'] as const;
+export const LEVELS = ['low', 'medium', 'high', 'critical'] as const;
+export const TREATMENTS = ['mitigate', 'accept', 'avoid', 'transfer', 'undecided'] as const;
+export const REVIEW_STATUSES = ['draft', 'in_review', 'approved', 'rejected'] as const;
+
+export type Level = (typeof LEVELS)[number];
+type Status = (typeof RISK_STATUSES)[number];
+
+/** What a person estimates, each from 1 to 5. */
+export interface Estimate {
+  readonly likelihood: number;
+  readonly impact: number;
+}
+
+export interface Rating extends Estimate {
+  readonly score: number;
+  readonly level: Level;
+}
+
+export interface Acceptance {
+  readonly acceptedBy: string;
+  readonly acceptedAt: string;
+  readonly expiresAt: string;
+  readonly residualAtAcceptance: Rating | null;
+}
+
+export interface Risk extends FilteredDoc {
+  readonly refId: string | null;
+  readonly title: string;
+  readonly description: string | null;
+  readonly category: string;
+  readonly status: Status;
+  readonly inherent: Rating;
+  readonly current: Rating;
+  readonly residual: Rating | null;
+  readonly treatment: (typeof TREATMENTS)[number];
+  readonly treatmentPlan: string | null;
+  readonly reviewStatus: (typeof REVIEW_STATUSES)[number];
+  readonly assetIds: readonly string[];
+  readonly controlIds: readonly string[];
+  readonly evidenceIds: readonly string[];
+  readonly acceptance: Acceptance | null;
+  readonly identifiedAt: string;
+  readonly nextReviewAt: string | null;
+}
+
+/** What a change may name. */
+export interface RiskChange {
+  readonly refId?: string | null;
+  readonly title?: string;
+  readonly description?: string | null;
+  readonly category?: string;
+  readonly department?: string | null;
+  readonly ownerId?: string;
+  readonly status?: Status;
+  readonly inherent?: Estimate;
+  readonly current?: Estimate;
+  readonly residual?: Estimate | null;
+  readonly treatment?: Risk['treatment'];
+  readonly treatmentPlan?: string | null;
+  readonly reviewStatus?: Risk['reviewStatus'];
+  readonly sensitive?: boolean;
+  readonly assetIds?: readonly string[];
+  readonly controlIds?: readonly string[];
+  readonly evidenceIds?: readonly string[];
+  readonly acceptance?: { readonly expiresAt: string };
+  readonly identifiedAt?: string;
+  readonly nextReviewAt?: string | null;
+}
+
+export type NewRisk = RiskChange & Required<Pick<RiskChange, 'title' | 'category' | 'inherent'>>;
+
+/** Score and level of an estimate: 1-4 low, 5-9 medium, 10-16 high, 17-25 critical. */
+export function rate({ likelihood, impact }: Estimate): Rating {
+  const score = likelihood * impact;
+  const level = score <= 4 ? 'low' : score <= 9 ? 'medium' : score <= 16 ? 'high' : 'critical';
+  return { likelihood, impact, score, level };
+}
+
+export const riskKind: Kind<Risk, NewRisk, RiskChange> = {
+  name: 'risk',
+  collection: 'risks',
+  prefix: 'rsk_',
+  rowFiltered: true,
+  links: { assetIds: 'asset', controlIds: 'control', evidenceIds: 'evidence' },
+  make(body, writing) {
+    const now = timeText(writing.nowMs);
+    const blank: Risk = {
+      id: writing.id,
+      refId: null,
+      title: body.title,
+      description: null,
+      category: body.category,
+      department: null,
+      ownerId: writing.personId,
+      status: 'identified',
+      inherent: rate(body.inherent),
+      current: rate(body.inherent),
+      residual: null,
+      treatment: 'undecided',
+      treatmentPlan: null,
+      reviewStatus: 'draft',
+      sensitive: false,
+      assetIds: [],
+      controlIds: [],
+      evidenceIds: [],
+      acceptance: null,
+      identifiedAt: now,
+      nextReviewAt: null,
+      createdAt: now,
+      updatedAt: now,
+    };
+    return applied(blank, body, writing);
+  },
+  change(risk, body, writing) {
+    if (risk.status === 'archived' && body.status !== undefined && body.status !== 'archived')
+      throw new AppError('INVALID_STATE_TRANSITION', 'An archived risk stays archived.');
+    return { ...applied(risk, body, writing), updatedAt: timeText(writing.nowMs) };
+  },
+  freeText: ({ refId, title, category }) => ({ refId, title, category }),
+  partnerItem: (risk) => ({
+    id: risk.id,
+    refId: risk.refId,
+    title: risk.title,
+    category: risk.category,
+    status: risk.status,
+    inherent: shown(risk.inherent),
+    current: shown(risk.current),
+    residual: risk.residual === null ? null : shown(risk.residual),
+    treatment: risk.treatment,
+    reviewStatus: risk.reviewStatus,
+    nextReviewAt: risk.nextReviewAt,
+    controlIds: [...risk.controlIds],
+    createdAt: risk.createdAt,
+    updatedAt: risk.updatedAt,
+  }),
+  facets: ({ status, category, current, assetIds, controlIds, evidenceIds }) => [
+    `status:${status}`,
+    `category:${category}`,
+    `level:${current.level}`,
+    ...[...assetIds, ...controlIds, ...evidenceIds].map((id) => `link:${id}`),
+  ],
+  view: (risk, { n, nowMs }) => ({
+    ...risk,
+    acceptance: risk.acceptance === null ? null : { ...risk.acceptance, stale: isStale(risk, risk.acceptance, nowMs) },
+    version: n,
+  }),
+};
+
+const shown = ({ score, level }: Rating) => ({ score, level });
+
+function applied(risk: Risk, body: RiskChange, writing: Writing): Risk {
+  const { inherent, current, residual, acceptance, identifiedAt, nextReviewAt, ...plain } = body;
+  const next: Risk = {
+    ...risk,
+    ...given(plain),
+    ...given({
+      inherent: inherent && rate(inherent),
+      current: current && rate(current),
+      residual: residual && rate(residual),
+      identifiedAt: normalTime(identifiedAt),
+      nextReviewAt: normalTime(nextReviewAt),
+    }),
+  };
+  return { ...next, acceptance: acceptanceOf(next, acceptance, writing) };
+}
+
+function acceptanceOf(risk: Risk, asked: RiskChange['acceptance'], writing: Writing): Acceptance | null {
+  if (risk.status !== 'accepted') {
+    if (asked !== undefined) throw acceptanceFault('/acceptance', 'only an accepted risk has an acceptance');
+    return null;
+  }
+  if (asked === undefined) {
+    if (risk.acceptance === null) throw acceptanceFault('/acceptance', 'is required to accept a risk');
+    return risk.acceptance;
+  }
+  if (Date.parse(asked.expiresAt) <= writing.nowMs)
+    throw acceptanceFault('/acceptance/expiresAt', 'must lie in the future');
+  return {
+    acceptedBy: writing.personId,
+    acceptedAt: timeText(writing.nowMs),
+    expiresAt: normalTime(asked.expiresAt),
+    residualAtAcceptance: risk.residual,
+  };
+}
+
+function acceptanceFault(pointer: string, detail: string): AppError {
+  return new AppError('INVALID_REQUEST', 'The acceptance is not as documented.', {
+    faults: [{ in: 'body', pointer, detail }],
+  });
+}
+
+/** What was accepted is no longer what there is, or the time it was accepted for is over. */
+function isStale({ residual }: Risk, { residualAtAcceptance: then, expiresAt }: Acceptance, nowMs: number): boolean {
+  const changed = residual?.likelihood !== then?.likelihood || residual?.impact !== then?.impact;
+  return changed || nowMs >= Date.parse(expiresAt);
+}

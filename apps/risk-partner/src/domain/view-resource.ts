@@ -1,0 +1,48 @@
+import { rowScopeOf, type RiskCaller } from './caller.ts';
+import { idsOf } from './manage-resources.ts';
+import type { Doc, Kind, KindName } from './resource.ts';
+import type { ResourceReads, Row } from './resource-ports.ts';
+
+interface Viewing<D extends Doc> {
+  readonly caller: RiskCaller;
+  readonly rows: readonly Row<D>[];
+  readonly nowMs: number;
+}
+
+/** Rows as the dashboard shows them in a list. Links to rows that the caller may not see are left out. */
+export async function viewsOf<D extends Doc, New, Change>(
+  reads: Pick<ResourceReads, 'seen'>,
+  kind: Kind<D, New, Change>,
+  viewing: Viewing<D>,
+): Promise<object[]> {
+  return shown(reads, kind, { ...viewing, inList: true });
+}
+
+/** One row as the dashboard shows it by itself. */
+export async function viewOf<D extends Doc, New, Change>(
+  reads: Pick<ResourceReads, 'seen'>,
+  kind: Kind<D, New, Change>,
+  { row, ...viewing }: Omit<Viewing<D>, 'rows'> & { readonly row: Row<D> },
+): Promise<object> {
+  const [view] = await shown(reads, kind, { ...viewing, rows: [row], inList: false });
+  return view!;
+}
+
+async function shown<D extends Doc, New, Change>(
+  reads: Pick<ResourceReads, 'seen'>,
+  kind: Kind<D, New, Change>,
+  { caller, rows, nowMs, inList }: Viewing<D> & { readonly inList: boolean },
+): Promise<object[]> {
+  const links = Object.entries(kind.links);
+  const seen = new Map<KindName, ReadonlySet<string>>();
+  for (const [member, linked] of links) {
+    const ids = [...new Set(rows.flatMap(({ doc }) => idsOf(doc, member)))];
+    if (ids.length > 0) seen.set(linked, await reads.seen(linked, ids, rowScopeOf(caller)));
+  }
+  return rows.map(({ n, doc }) => ({
+    ...kind.view(doc, { n, nowMs, inList }),
+    ...Object.fromEntries(
+      links.map(([member, linked]) => [member, idsOf(doc, member).filter((id) => seen.get(linked)?.has(id))]),
+    ),
+  }));
+}

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { until } from '@sealgate/testing';
+import { approvedEvidence, listOf, rowsOf, type Made } from './testing/demo-rows.ts';
+import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
+import { callTool } from './testing/tool-caller.ts';
+
+const COLLECTIONS = [
+  'assets',
+  'risks',
+  'evidence',
+  'controls',
+  'policies',
+  'frameworks',
+  'coverage',
+  'proofs',
+  'snapshots',
+];
+const TOOLS = ['list_risks', 'list_assets', 'list_evidence', 'list_controls', 'get_coverage', 'list_proofs', 'whoami'];
+
+let there: TestInstallation;
+let orgId: string;
+let owner: TestPerson;
+let admin: TestPerson;
+const watchers = new Map<string, TestPerson>();
+let control: Made;
+const seen: string[] = [];
+
+beforeAll(async () => {
+  there = await testInstallation();
+  orgId = await there.newOrg();
+  owner = await there.newPerson(orgId, ['owner']);
+  admin = await there.newPerson(orgId, ['admin']);
+  watchers.set('viewer of ops', await there.newPerson(orgId, ['viewer'], { scope: { departments: ['ops'] } }));
+  watchers.set(
+    'contributor of ops',
+    await there.newPerson(orgId, ['contributor'], { scope: { departments: ['ops'] } }),
+  );
+  watchers.set('auditor', await there.newPerson(orgId, ['auditor']));
+  watchers.set('partner', await there.newPerson(orgId, ['partner_read']));
+  const frameworkId = await there.newFramework(orgId, ['A.1', 'A.2', 'A.3']);
+  const write = rowsOf(there, owner);
+  control = await write.control({ frameworkRefs: [{ frameworkId, requirementId: 'A.1' }] });
+  const other = await write.control({ frameworkRefs: [{ frameworkId, requirementId: 'A.2' }] });
+  const evidence = await approvedEvidence(there, [owner, admin], { department: 'ops', controlIds: [control.id] });
+  const asset = await write.asset({ department: 'ops', controlIds: [other.id] });
+  const links = { assetIds: [asset.id], controlIds: [control.id], evidenceIds: [evidence.id] };
+  const risks = [
+    await write.risk({ department: 'ops', ...links }),
+    await write.risk({ department: 'ops' }),
+    await write.risk({ department: 'ops', category: 'legal' }),
+  ];
+  const policy = await write.policy();
+  await proofsOf(owner, 1);
+  seen.push(
+    ...risks.flatMap(({ id }) => [`/api/v1/risks/${id}`, `/api/risks/${id}`]),
+    `/api/v1/evidence/${evidence.id}`,
+    `/api/evidence/${evidence.id}`,
+    `/api/v1/assets/${asset.id}`,
+    `/api/v1/controls/${control.id}`,
+    `/api/v1/policies/${policy.id}`,
+  );
+}, 120_000);
+afterAll(() => there.stop());
+
+const proofsOf = (person: TestPerson, count: number) =>
+  until(async () => (await listOf(there, person.key, '/api/v1/proofs')).items.length === count, {
+    what: `${count} proofs`,
+    timeoutMs: 20_000,
+  });
+
+/** Paths whose every byte is looked at. */
+function paths(): string[] {
+  return [
+    ...COLLECTIONS.flatMap((name) => [`/api/v1/${name}`, `/api/v1/${name}?limit=1`, `/api/v1/${name}?limit=2`]),
+    '/api/v1/risks?category=ops&level=medium',
+    '/api/v1/risks?updatedSince=2020-01-01T00:00:00Z',
+    `/api/v1/evidence?controlId=${control.id}&state=approved`,
+    '/api/v1/coverage?state=gap',
+    '/api/v1/coverage?state=covered',
+    ...['risks', 'evidence', 'assets', 'controls', 'policies'].flatMap((name) => [
+      `/api/${name}`,
+      `/api/${name}?limit=2`,
+    ]),
+    '/api/audit',
+    '/api/audit?limit=3',
+    '/api/v1/whoami',
+    ...seen,
+  ];
+}
+
+/** Everything that may change with a hidden row, and what names or counts the request itself, made alike. */
+function normal(text: string): string {
+  return text
+    .replaceAll(/"(generatedAt|evidence_hash|snapshotId)":"[^"]*"/g, '"$1":"*"')
+    .replaceAll(/"nextCursor":"[^"]+"/g, '"nextCursor":"*"')
+    .replaceAll(/cursor=[\w-]+/g, 'cursor=*')
+    .replaceAll(/urn:request:[^"]+/g, '*');
+}
+
+async function everything(person: TestPerson): Promise<Map<string, string>> {
+  const answers = new Map<string, string>();
+  for (const path of paths()) {
+    const { status, headers, text } = await there.api.get(path, person.key);
+    const shown = { status, etag: headers.etag, link: headers.link, length: headers['content-length'] };
+    answers.set(path, normal(JSON.stringify(shown)) + normal(text));
+  }
+  for (const name of TOOLS) {
+    const { status, content } = await callTool(there.api, person.key, name, name === 'whoami' ? {} : { limit: 2 });
+    answers.set(`tool ${name}`, `${status} ${normal(JSON.stringify(content))}`);
+  }
+  return answers;
+}
+
+it('adding, changing, approving, proving and deleting hidden rows changes no byte of anything anybody else reads', async () => {
+  const before = new Map<string, Map<string, string>>();
+  for (const [name, person] of watchers) before.set(name, await everything(person));
+  const check = async (step: string) => {
+    for (const [name, person] of watchers) {
+      const now = await everything(person);
+      const changed = [...now].filter(([path, text]) => before.get(name)?.get(path) !== text).map(([path]) => path);
+      expect({ step, name, changed }).toEqual({ step, name, changed: [] });
+    }
+  };
+  const write = rowsOf(there, owner);
+  const hidden = { department: 'ops', sensitive: true, controlIds: [control.id] };
+  const risk = await write.risk(hidden);
+  const asset = await write.asset(hidden);
+  await write.asset({ department: null, sensitive: true });
+  await check('added');
+  const evidence = await approvedEvidence(there, [owner, admin], hidden);
+  await proofsOf(owner, 2);
+  await check('approved and proved');
+  await write.change(`/api/risks/${risk.id}`, { title: 'Worse', evidenceIds: [evidence.id], assetIds: [asset.id] });
+  await write.change(`/api/evidence/${evidence.id}`, { validUntil: '2099-01-01T00:00:00Z' });
+  await check('changed');
+  await write.remove(`/api/assets/${asset.id}`);
+  await write.transition(evidence.id, 'revoked', { reason: 'made up' });
+  await write.remove(`/api/evidence/${evidence.id}`);
+  await write.remove(`/api/risks/${risk.id}`);
+  await check('deleted');
+}, 120_000);
+
+it('a row of another department is hidden from those of ops alone', async () => {
+  const viewer = watchers.get('viewer of ops')!;
+  const auditor = watchers.get('auditor')!;
+  const before = [await everything(viewer), await everything(auditor)] as const;
+  await rowsOf(there, owner).risk({ department: 'legal' });
+  expect([...(await everything(viewer))]).toEqual([...before[0]]);
+  expect([...(await everything(auditor))]).not.toEqual([...before[1]]);
+}, 60_000);
+
+it('links to hidden rows are not shown, and a change of the list does not lose them', async () => {
+  const write = rowsOf(there, owner);
+  const hidden = await write.evidence({ department: 'ops', sensitive: true });
+  const open = await write.evidence({ department: 'ops' });
+  const risk = await write.risk({ department: 'ops', evidenceIds: [hidden.id, open.id] });
+  const contributor = watchers.get('contributor of ops')!;
+  const path = `/api/risks/${risk.id}`;
+  expect(((await there.api.get(path, contributor.key)).json as Made)['evidenceIds']).toEqual([open.id]);
+  expect((await rowsOf(there, contributor).change(path, { evidenceIds: [] }))['evidenceIds']).toEqual([]);
+  expect(((await there.api.get(path, owner.key)).json as Made)['evidenceIds']).toEqual([hidden.id]);
+  const refused = await there.api.send('POST', '/api/evidence', {
+    key: contributor.key,
+    body: { title: 'x', kind: 'link', controlIds: ['ctl_none'] },
+  });
+  expect(refused.status).toBe(400);
+  const naming = (id: string) =>
+    there.api.send('PATCH', path, { key: contributor.key, headers: { 'if-match': '*' }, body: { evidenceIds: [id] } });
+  // Naming a hidden row is refused in the words for one that is not there.
+  const [ofHidden, ofNothing] = [await naming(hidden.id), await naming('evd_none')];
+  expect([ofHidden.status, normal(ofHidden.text)]).toEqual([400, normal(ofNothing.text)]);
+});

@@ -1,0 +1,42 @@
+import { opsApp } from '@sealgate/http';
+import { createLog, httpMetrics, logMetrics, Metrics } from '@sealgate/observability';
+import { main, runService, type Composition, type Own } from '@sealgate/service-host';
+import { mcpApp, publicApp, type AppBase } from './app.ts';
+import { readConfig, type RiskConfig } from './config.ts';
+import { timeOrderedIds } from './domain/time-ordered-ids.ts';
+import { adminAppOf, guardPortsOf, openParts, publicPortsOf } from './parts.ts';
+
+const NAME = 'risk-partner';
+
+/** What everything in the process is given: settings, time, ids, and where to tell. */
+function openBasics(config: RiskConfig) {
+  // Milliseconds with a fraction, so that durations of requests are taken from the same clock.
+  const now = () => performance.timeOrigin + performance.now();
+  const newId = timeOrderedIds(() => Math.floor(now()));
+  const log = createLog({ service: NAME, level: config.logLevel, stream: process.stdout, now });
+  const metrics = new Metrics(NAME, { unknownLabels: 'other' });
+  logMetrics(metrics, log);
+  const { trustProxy, tlsTerminatedUpstream } = config;
+  const newRequestId = () => newId('req_');
+  const appBase: AppBase = { log, metrics: httpMetrics(metrics), now, newRequestId, trustProxy, tlsTerminatedUpstream };
+  return { config, now, newId, newRequestId, log, metrics, appBase };
+}
+
+main(NAME, async () => {
+  const basics = openBasics(readConfig(process.env));
+  const { config, log, metrics, now, newRequestId, appBase } = basics;
+  const compose = async (own: Own): Promise<Composition> => {
+    const parts = await openParts(basics, own);
+    const [guard, ports] = [guardPortsOf(basics, parts), publicPortsOf(basics, parts)];
+    const ready = async () => {
+      const { ok, problem } = await parts.ledger.health();
+      const body = ok ? { status: 'ready', limits: parts.shared.limits.state } : { status: 'not ready', problem };
+      return { ok, body };
+    };
+    const { mcpPort: port } = config;
+    const further = port === undefined ? [] : [{ app: mcpApp(appBase, guard, ports), port, portVariable: 'MCP_PORT' }];
+    return { publicApp: publicApp(appBase, guard, ports), further, adminApp: adminAppOf(basics, parts), ready };
+  };
+  const ops = { metrics, checkTimeoutMs: 1500, log, now, newRequestId };
+  await runService({ name: NAME, config, log, compose, opsApp: (checks) => opsApp({ ...ops, ...checks }) });
+});

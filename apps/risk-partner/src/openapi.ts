@@ -1,0 +1,36 @@
+import { openApi, type OpenApiDocument } from '@sealgate/http';
+import { publicRoutes, type PublicPorts } from './public-routes.ts';
+import { adminFrameworkRoutes } from './routes/admin-frameworks.ts';
+import { adminOrgRoutes } from './routes/admin-orgs.ts';
+import { adminPeopleRoutes } from './routes/admin-people.ts';
+
+const VERSION = '1.0.0';
+const servers = ['http://127.0.0.1:8080'];
+
+/** A description needs the routes and none of what stands behind them: that is only reached for by a request. */
+const noPorts = <Ports extends object>(): Ports => ({}) as Ports;
+
+/** The OpenAPI description of the whole public listener. */
+export function publicDescription(): OpenApiDocument {
+  return openApi({
+    title: 'Sealgate risk and partner read',
+    version: VERSION,
+    description:
+      'Risks, controls and evidence behind RBAC. Paths below /api/v1 are a contract; the others serve the dashboard and may change.',
+    routes: publicRoutes(noPorts<PublicPorts>(), { permits: () => true }),
+    securityScheme: 'Bearer',
+    servers,
+  });
+}
+
+/** The OpenAPI description of the admin listener. */
+export function adminDescription(): OpenApiDocument {
+  return openApi({
+    title: 'Sealgate risk and partner read, administration',
+    version: VERSION,
+    description: 'Organisations, people, their roles, scope and keys, and frameworks. Every change is an audit event.',
+    routes: [...adminOrgRoutes(noPorts()), ...adminPeopleRoutes(noPorts()), ...adminFrameworkRoutes(noPorts())],
+    securityScheme: 'Bearer',
+    servers: ['http://127.0.0.1:8082'],
+  });
+}

@@ -1,0 +1,277 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { hashedBytesOf, verifyDetached, type Jwks, type PartnerEnvelope } from '@sealgate/envelope';
+import { canonical, sha256, type JsonValue } from '@sealgate/json';
+import { noteVerifier, parseCheckpoint, verifyInclusion } from '@sealgate/merkle';
+import { expectProblem, until } from '@sealgate/testing';
+import { approvedEvidence, listOf, rowsOf, type Made } from './testing/demo-rows.ts';
+import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
+
+let there: TestInstallation;
+let orgId: string;
+let owner: TestPerson;
+let admin: TestPerson;
+let partner: TestPerson;
+let viewer: TestPerson;
+
+beforeAll(async () => {
+  there = await testInstallation();
+  orgId = await there.newOrg();
+  owner = await there.newPerson(orgId, ['owner']);
+  admin = await there.newPerson(orgId, ['admin']);
+  partner = await there.newPerson(orgId, ['partner_read']);
+  viewer = await there.newPerson(orgId, ['viewer'], { scope: { departments: ['ops'] } });
+  const frameworkId = await there.newFramework(orgId, ['A.1', 'A.2']);
+  const write = rowsOf(there, owner);
+  const control = await write.control({ frameworkRefs: [{ frameworkId, requirementId: 'A.1' }] });
+  const evidence = await approvedEvidence(there, [owner, admin], { controlIds: [control.id], department: 'ops' });
+  for (let count = 0; count < 3; count += 1) {
+    await write.risk({ department: 'ops', residual: { likelihood: 1, impact: 2 }, evidenceIds: [evidence.id] });
+    await write.asset({ department: 'ops', name: 'Zürich edge — «€» 😀' });
+  }
+  await write.policy({ title: 'Körper', body: 'Geheim' });
+  await until(async () => (await listOf(there, partner.key, '/api/v1/proofs')).items.length > 0, {
+    what: 'the proof',
+    timeoutMs: 20_000,
+  });
+}, 120_000);
+afterAll(() => there.stop());
+
+/** The members of each item, as the contract lists them. */
+const MEMBERS: Readonly<Record<string, string>> = {
+  assets:
+    'id, refId, name, type, criticality, dataClassification, environment, status, controlIds, createdAt, updatedAt',
+  risks:
+    'id, refId, title, category, status, inherent, current, residual, treatment, reviewStatus, nextReviewAt, controlIds, createdAt, updatedAt',
+  evidence:
+    'id, title, kind, state, sha256, sizeBytes, mediaType, version, effectiveAt, receivedAt, validUntil, controlIds, ledgerRecordId, createdAt, updatedAt',
+  controls: 'id, refId, title, status, frameworkRefs, lastTestedAt, testResult, evidenceCount, createdAt, updatedAt',
+  policies: 'id, title, version, status, bodySha256, approvedAt, effectiveAt, nextReviewAt, createdAt, updatedAt',
+  frameworks: 'id, name, version, requirementCount, createdAt',
+  coverage: 'id, frameworkId, requirementId, state, controlIds, evidenceIds, freshestEvidenceAt',
+  proofs:
+    'id, subjectType, subjectId, sha256, ledgerRecordId, channel, index, leafHash, treeSize, inclusionPath, checkpoint, sealedAt',
+  snapshots: 'id, createdAt, rowCounts, expiresAt',
+};
+const COLLECTIONS = Object.keys(MEMBERS);
+
+const keySet = async (): Promise<Jwks> => (await there.api.get('/.well-known/jwks.json')).json as Jwks;
+
+describe.each(COLLECTIONS)('/api/v1/%s', (name) => {
+  const path = `/api/v1/${name}`;
+
+  it('is an envelope of items with exactly the documented members, canonical, hashed and signed', async () => {
+    const answer = await there.api.get(path, partner.key);
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toMatch(/^application\/json/);
+    const envelope = answer.json as PartnerEnvelope & { items: Made[] };
+    const atSnapshot = name === 'coverage' || name === 'proofs';
+    expect(Object.keys(envelope)).toEqual([
+      'contractVersion',
+      'evidence_hash',
+      'generatedAt',
+      'items',
+      'orgId',
+      'pagination',
+      ...(atSnapshot ? ['snapshotId'] : []),
+      'verified_no_npi',
+    ]);
+    expect(envelope).toMatchObject({ contractVersion: 'svc.partner.v1', orgId, verified_no_npi: true });
+    expect(envelope['pagination']).toEqual({ limit: 50, count: envelope.items.length, nextCursor: null });
+    expect(envelope.items.length).toBeGreaterThan(0);
+    for (const item of envelope.items) expect(Object.keys(item).sort()).toEqual(MEMBERS[name]!.split(', ').sort());
+    expect(answer.text).toBe(canonical(envelope as unknown as JsonValue));
+    const { evidence_hash: hash, ...rest } = envelope;
+    expect(sha256(canonical(rest as unknown as JsonValue)).toString('hex')).toBe(hash);
+    const verdict = verifyDetached(
+      hashedBytesOf(envelope),
+      String(answer.headers['evidence-signature']),
+      await keySet(),
+    );
+    expect(verdict.ok).toBe(true);
+  });
+
+  it('has one item by itself, and the same caching', async () => {
+    const [item] = (await listOf(there, partner.key, path)).items;
+    const answer = await there.api.get(`${path}/${item!.id}`, partner.key);
+    expect(answer.json).toMatchObject({ item, verified_no_npi: true });
+    expect(answer.json).not.toHaveProperty('items');
+    expect(answer.json).not.toHaveProperty('pagination');
+    for (const one of [path, `${path}/${item!.id}`]) {
+      const get = await there.api.get(one, partner.key);
+      expect(get.headers).toMatchObject({ 'cache-control': 'private, no-cache', vary: 'Authorization' });
+      expect(get.headers.etag).toMatch(/^"[\w-]{43}"$/);
+      const again = await there.api.get(one, partner.key, { 'if-none-match': `"x", W/${get.headers.etag}` });
+      expect([again.status, again.text, again.headers.etag]).toEqual([304, '', get.headers.etag]);
+      const head = await there.api.send('HEAD', one, { key: partner.key });
+      expect([head.status, head.text, head.headers.etag]).toEqual([200, '', get.headers.etag]);
+      expect((await there.api.get(one, undefined, { 'if-none-match': String(get.headers.etag) })).status).toBe(401);
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+        const refused = await there.api.send(method, one, { key: partner.key });
+        expect([refused.status, refused.headers.allow]).toEqual([405, 'GET, HEAD']);
+      }
+    }
+  });
+
+  it('refuses what it does not know, in the order of the contract', async () => {
+    const code = async (query: string) => {
+      const { json, ...rest } = await there.api.get(`${path}?${query}`, partner.key);
+      const wanted = (json as { code: string }).code;
+      expectProblem({ ...rest, body: json }, wanted, {});
+      return wanted;
+    };
+    expect(await code('colour=red&limit=0&cursor=x')).toBe('UNKNOWN_PARAMETER');
+    expect(await code('limit=0&cursor=x')).toBe('INVALID_LIMIT');
+    for (const limit of ['0', '201', '-1', '1.0', '', '+1', '1e2', '99999'])
+      expect(await code(`limit=${limit}`)).toBe('INVALID_LIMIT');
+    for (const cursor of ['', 'x', '%20', 'a'.repeat(513)])
+      expect(await code(`cursor=${cursor}`)).toBe('INVALID_CURSOR');
+    const wrong: Readonly<Record<string, string>> = {
+      assets: 'criticality=huge',
+      risks: 'level=awful',
+      evidence: 'state=burnt',
+      controls: 'status=maybe',
+      policies: 'status=maybe',
+      coverage: 'state=maybe',
+      proofs: 'subjectType=risk',
+    };
+    const filter = wrong[name];
+    if (filter === undefined) return;
+    expect(await code(filter)).toBe('INVALID_REQUEST');
+    expect(await code(`${filter}&cursor=x`)).toBe('INVALID_CURSOR');
+    expect(await code(`${filter}&limit=0`)).toBe('INVALID_LIMIT');
+  });
+});
+
+describe('filters', () => {
+  it('updatedSince is inclusive, takes an offset, and no time is no filter', async () => {
+    const all = (await listOf(there, partner.key, '/api/v1/risks')).items;
+    const last = all
+      .map(({ updatedAt }) => String(updatedAt))
+      .sort()
+      .at(-1)!;
+    const since = async (time: string) =>
+      (await listOf(there, partner.key, `/api/v1/risks?updatedSince=${encodeURIComponent(time)}`)).items.length;
+    expect(await since(last)).toBe(1);
+    expect(await since(new Date(Date.parse(last) + 1).toISOString())).toBe(0);
+    expect(await since('2020-01-01T00:00:00+02:00')).toBe(all.length);
+    const answer = await there.api.get('/api/v1/risks?updatedSince=yesterday', partner.key);
+    expect(answer.json).toMatchObject({ code: 'INVALID_REQUEST', errors: [{ in: 'query', pointer: '/updatedSince' }] });
+  });
+
+  it('narrow by what they name', async () => {
+    const write = rowsOf(there, owner);
+    const control = await write.control({ status: 'implemented' });
+    const evidence = await write.evidence({ controlIds: [control.id] });
+    const ids = async (query: string) =>
+      (await listOf(there, partner.key, `/api/v1/${query}`)).items.map(({ id }) => id);
+    expect(await ids(`evidence?controlId=${control.id}&state=collected`)).toEqual([evidence.id]);
+    expect(await ids(`evidence?controlId=${control.id}&state=approved`)).toEqual([]);
+    expect(await ids('controls?status=implemented')).toEqual([control.id]);
+    const asset = await write.asset({ type: 'data store', criticality: 'critical' });
+    expect(await ids('assets?type=data%20store&criticality=critical')).toEqual([asset.id]);
+    // A filter is a value, whatever it looks like.
+    expect(await ids(`assets?type=${encodeURIComponent("' OR 1=1 --")}`)).toEqual([]);
+    expect(await ids('risks?category=status:identified')).toEqual([]);
+  });
+});
+
+describe('a cursor', () => {
+  it('is of one person, one collection and one set of filters, and carries no rights', async () => {
+    const page = await listOf(there, viewer.key, '/api/v1/risks?limit=1&level=medium');
+    const cursor = page.pagination.nextCursor!;
+    const code = async (path: string, key = viewer.key) =>
+      ((await there.api.get(`${path}cursor=${cursor}`, key)).json as { code?: string }).code ?? 'fine';
+    expect(await code('/api/v1/risks?level=medium&')).toBe('fine');
+    expect(await code('/api/v1/risks?limit=200&level=medium&')).toBe('fine');
+    expect(await code('/api/v1/risks?')).toBe('INVALID_CURSOR');
+    expect(await code('/api/v1/risks?level=low&')).toBe('INVALID_CURSOR');
+    expect(await code('/api/v1/assets?')).toBe('INVALID_CURSOR');
+    expect(await code('/api/risks?')).toBe('INVALID_CURSOR');
+    expect(await code('/api/v1/risks?level=medium&', partner.key)).toBe('INVALID_CURSOR');
+    await there.admin('PUT', `/orgs/${orgId}/people/${viewer.id}/roles`, { roles: [] });
+    expect(await code('/api/v1/risks?level=medium&')).toBe('FORBIDDEN');
+    await there.admin('PUT', `/orgs/${orgId}/people/${viewer.id}/roles`, { roles: ['viewer'] });
+    there.skewMs += 86_400_000;
+    expect(await code('/api/v1/risks?level=medium&')).toBe('INVALID_CURSOR');
+    there.skewMs -= 86_400_000;
+  });
+});
+
+describe('the content an outsider can check', () => {
+  it('no longer verifies once any byte of it was changed', async () => {
+    const answer = await there.api.get('/api/v1/risks?limit=1', partner.key);
+    const signature = String(answer.headers['evidence-signature']);
+    const keys = await keySet();
+    const bytes = hashedBytesOf(answer.json as PartnerEnvelope);
+    expect(verifyDetached(bytes, signature, keys).ok).toBe(true);
+    for (let at = 0; at < bytes.length; at += 1) {
+      const changed = Buffer.from(bytes);
+      changed[at] = changed[at]! ^ 1;
+      if (verifyDetached(changed, signature, keys).ok) throw new Error(`Byte ${at} does not count.`);
+    }
+  });
+
+  it('a proof leads from its leaf to the checkpoint, which the pinned key has signed', async () => {
+    const [proof] = (await listOf(there, partner.key, '/api/v1/proofs')).items;
+    const note = String(proof!['checkpoint']);
+    expect(noteVerifier(there.verifierKey).verify(note)).toBeDefined();
+    const { size, root } = parseCheckpoint(note);
+    expect(size).toBe(proof!['treeSize']);
+    const leafHash = Buffer.from(String(proof!['leafHash']), 'hex');
+    const path = (proof!['inclusionPath'] as string[]).map((hash) => Buffer.from(hash, 'hex'));
+    expect(verifyInclusion({ leafHash, index: Number(proof!['index']), size, path, root })).toBe(true);
+    const [evidence] = (await listOf(there, partner.key, `/api/v1/evidence?state=approved`)).items;
+    expect(proof).toMatchObject({
+      subjectId: evidence!.id,
+      sha256: evidence!['sha256'],
+      ledgerRecordId: evidence!['ledgerRecordId'],
+    });
+  });
+
+  it('holds nothing of what is not for partners', async () => {
+    for (const name of COLLECTIONS) {
+      const { text } = await there.api.get(`/api/v1/${name}`, owner.key);
+      expect(text).not.toMatch(/Geheim|ownerId|department|sensitive|collectedBy|per_/);
+    }
+  });
+
+  it('shows null in place of personal data that an older version let in, and counts and logs it by id', async () => {
+    const { id } = await rowsOf(there, owner).risk({ title: 'Harmless' });
+    await there.sql.query({
+      text: `UPDATE risk.resources SET item = replace(item, 'Harmless', 'Ask ada@example.org') WHERE id = $1`,
+      values: [id],
+    });
+    const answer = await there.api.get(`/api/v1/risks/${id}`, partner.key);
+    expect(answer.json).toMatchObject({ item: { id, title: null }, verified_no_npi: true });
+    const { evidence_hash: hash, ...rest } = answer.json as PartnerEnvelope;
+    expect(sha256(canonical(rest as unknown as JsonValue)).toString('hex')).toBe(hash);
+    const line = there.logLines.find((one) => one.includes('personal_data_masked'));
+    expect(line).toContain(id);
+    expect(line).not.toContain('ada');
+  });
+});
+
+describe('what is open', () => {
+  it('describes itself, to programs and to people', async () => {
+    const document = (await there.api.get('/api/v1/openapi.json')).json as { openapi: string; paths: object };
+    expect(document.openapi).toBe('3.1.0');
+    expect(Object.keys(document.paths)).toEqual([
+      ...COLLECTIONS.flatMap((name) => [`/api/v1/${name}`, `/api/v1/${name}/{id}`]),
+      '/api/v1/whoami',
+    ]);
+    const page = await there.api.get('/api/v1/docs');
+    expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(page.text).toContain('/api/v1/risks/{id}');
+  });
+
+  it('lists keys that are long retired', async () => {
+    const retired = { kty: 'OKP', crv: 'Ed25519', x: 'A'.repeat(43), kid: 'old', alg: 'EdDSA', use: 'sig' };
+    await there.sql.query({
+      text: `INSERT INTO risk.signing_keys VALUES ('old', $1, '2020-01-01')`,
+      values: [JSON.stringify(retired)],
+    });
+    const { keys } = await keySet();
+    expect(keys).toHaveLength(2);
+    expect(keys[1]).toEqual(retired);
+  });
+});

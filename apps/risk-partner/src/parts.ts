@@ -1,0 +1,184 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
+import { auditTrail } from '@sealgate/audit';
+import type { Log, Metrics, RequestLog } from '@sealgate/observability';
+import { cursorCodec } from '@sealgate/paging';
+import { addressLimiter } from '@sealgate/rate-limits';
+import type { Own } from '@sealgate/service-host';
+import { openDatabase } from '@sealgate/storage';
+import { administration, type AppBase } from './app.ts';
+import { channelOfConfig, type RiskConfig } from './config.ts';
+import { anchorStore } from './data/anchor-store.ts';
+import { auditEvents } from './data/audit-events.ts';
+import { callersStore } from './data/callers-store.ts';
+import { frameworksStore } from './data/frameworks-store.ts';
+import { orgsStore, peopleStore } from './data/orgs-store.ts';
+import { partnerPorts } from './data/partner-ports.ts';
+import { resourceReads } from './data/resource-reads.ts';
+import { resourceWrites } from './data/resource-writes.ts';
+import { openShared } from './data/shared-state.ts';
+import { signingKeys } from './data/signing-keys.ts';
+import { removeOldSnapshots } from './data/snapshot-retention.ts';
+import { recordDeedIn, writeDeed } from './data/write-deed.ts';
+import { anchorDue } from './domain/anchor-evidence.ts';
+import { envelopeSigners } from './envelope-signers.ts';
+import { PrismaClient } from './generated/prisma/client.ts';
+import { openLedger } from './open-ledger.ts';
+import type { PublicPorts } from './public-routes.ts';
+import { SCHEMA } from './risk-migrations.ts';
+import type { NoGrants } from './routes/keys.ts';
+import { runEvery } from './run-every.ts';
+
+const ANCHOR_EVERY_MS = 500;
+const RETAIN_EVERY_MS = 3_600_000;
+
+/** What everything in the process is given: settings, time, ids, and where to tell. */
+export interface Basics {
+  readonly config: RiskConfig;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly newId: (prefix: string) => string;
+  readonly log: Log & { readonly requests: RequestLog };
+  readonly metrics: Metrics;
+  readonly appBase: AppBase;
+}
+
+/** Everything that is opened, each with how it is let go; released in reverse. */
+export async function openParts(basics: Basics, own: Own) {
+  const { config, now, newId, log, metrics } = basics;
+  const sql = openDatabase({
+    url: config.databaseUrl,
+    applicationName: 'risk-partner',
+    maxConnections: 12,
+    connectTimeoutMs: 1000,
+    deadlineMs: 2000,
+    preparedStatements: config.databasePreparedStatements,
+    onIdleError: (error) => log.warn('database_connection_lost', { reason: error.message }),
+  });
+  own('database', () => sql.close());
+  const shared = openShared({ url: config.redisUrl, replicas: config.replicas, now, log, metrics });
+  own('redis', () => shared.close());
+  const ledger = await openLedger({ config, sql, now, log, metrics, own });
+  const audit = auditTrail({ schema: SCHEMA, now, newId });
+  const keys = apiKeys<NoGrants>({ sql, schema: SCHEMA, prefix: 'svc_', now, newId });
+  const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now });
+  own('last used', () => lastUsed.close());
+  const cursors = cursorCodec({ hasher: config.serverSecrets.derive('risk cursors'), now });
+  const parts = { sql, shared, ledger, audit, keys, lastUsed, cursors };
+  const anchoring = runAnchoring(basics, parts);
+  own('anchoring', () => anchoring.stop());
+  const retention = runEvery({
+    work: () => removeOldSnapshots(sql, now()).then(() => false),
+    pauseMs: RETAIN_EVERY_MS,
+    onError: (error) => log.warn('snapshot_retention_failed', { reason: String(error) }),
+  });
+  own('snapshot retention', () => retention.stop());
+  return { ...parts, anchoring };
+}
+
+export type Parts = Awaited<ReturnType<typeof openParts>>;
+
+/** Brings approved fingerprints into the ledger, off the path of requests. */
+function runAnchoring(
+  { config, now, newId, log, metrics }: Basics,
+  { sql, ledger, audit }: Pick<Parts, 'sql' | 'ledger' | 'audit'>,
+) {
+  const { ledgerNetwork: network } = config;
+  const channel = channelOfConfig(config);
+  const refused = metrics.counter({
+    name: 'risk_anchors_refused_total',
+    help: 'Never to be in the ledger.',
+    labels: {},
+  });
+  const ports = {
+    store: anchorStore({ sql, audit, now, newId }),
+    ledger,
+    network,
+    channel,
+    now,
+    onFailure: ({ ledgerRecordId }: { ledgerRecordId: string }, error: unknown) =>
+      log.error('anchor_failed', {
+        ledgerRecordId,
+        reason: error instanceof Error ? (error.stack ?? '') : String(error),
+      }),
+    onRefused: ({ ledgerRecordId }: { ledgerRecordId: string }) => {
+      refused.child({}).inc();
+      log.error('anchor_refused', { ledgerRecordId, channel });
+    },
+  };
+  let isOpen = false;
+  const work = async (): Promise<boolean> => {
+    if (!isOpen) await ledger.openChannel(network, channel);
+    isOpen = true;
+    return (await anchorDue(ports)) > 0;
+  };
+  // The outbox waits; what goes wrong here is an outage that heals.
+  return runEvery({
+    work,
+    pauseMs: ANCHOR_EVERY_MS,
+    onError: (error) => log.debug('anchoring_waits', { reason: String(error) }),
+  });
+}
+
+export function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Parts): PublicPorts {
+  const { sql, audit, keys, cursors, anchoring } = parts;
+  const signers = envelopeSigners(config.serverSecrets);
+  const masked = metrics
+    .counter({ name: 'risk_personal_data_masked_total', help: 'Old texts that were not shown.', labels: {} })
+    .child({});
+  const onMasked = (collection: string, id: string, member: string) => {
+    masked.inc();
+    log.warn('personal_data_masked', { collection, id, member });
+  };
+  return {
+    partner: partnerPorts({ sql, now, onMasked, cursors }),
+    sign: (bytes) => signers[0].sign(bytes),
+    readKeys: signingKeys({ sql, now, current: signers.map(({ jwk }) => jwk) }),
+    reads: resourceReads(sql),
+    manage: { writes: resourceWrites({ sql, audit, now, newId, onAnchor: () => anchoring.wake() }), newId },
+    audit: auditEvents(sql),
+    keys,
+    cursors,
+    recordDeed: recordDeedIn(sql, writeDeed(audit)),
+    now,
+    allowedHosts: config.mcpAllowedHosts,
+    allowedOrigins: config.mcpAllowedOrigins,
+    onBug: (error, requestId) =>
+      log.error('tool_failed', { requestId, stack: error instanceof Error ? (error.stack ?? '') : String(error) }),
+  };
+}
+
+export function guardPortsOf({ config, now }: Basics, { sql, shared, lastUsed }: Parts) {
+  const callers = callersStore({ sql, now, deadlineMs: 1000 });
+  return {
+    findCaller: (keyHash: Buffer) => callers.find(keyHash),
+    touchKey: (keyId: string) => lastUsed.touch(keyId),
+    limits: shared.limits,
+    addresses: addressLimiter({ limits: shared.limits, listener: 'risk', now }),
+    keyLimits: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },
+  };
+}
+
+export function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, audit, keys, cursors }: Parts) {
+  const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
+  const write = writeDeed(audit);
+  const access = {
+    tokens: config.adminTokenHashes,
+    addresses: addressLimiter({ limits: shared.limits, listener: 'risk-admin', now }),
+    isReachable: () =>
+      sql.ping(500).then(
+        () => true,
+        () => false,
+      ),
+  };
+  return administration(appBase, access, {
+    orgs: orgsStore(prisma, write),
+    people: peopleStore(prisma, write),
+    frameworks: frameworksStore(prisma, { now, write }),
+    keys,
+    cursors,
+    recordDeed: recordDeedIn(sql, write),
+    newId,
+    now,
+  });
+}

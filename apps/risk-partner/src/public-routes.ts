@@ -1,0 +1,43 @@
+import type { Guard, Route } from '@sealgate/http';
+import type { RiskCaller } from './domain/caller.ts';
+import { partnerTools } from './mcp/tools.ts';
+import { partnerDescription } from './partner-description.ts';
+import { auditRoutes } from './routes/audit.ts';
+import { dashboardRoutes, type DashboardPorts } from './routes/dashboard.ts';
+import { keyRoutes, type KeysPorts } from './routes/keys.ts';
+import { mcpRoutes, type McpPorts } from './routes/mcp.ts';
+import { partnerRoutes, type PartnerRoutePorts, type PartnerRouteTable } from './routes/partner.ts';
+import { publishedRoutes, type PublishedPorts } from './routes/published.ts';
+import { whoamiRoutes } from './routes/whoami.ts';
+import { telling503 } from './telling-503.ts';
+
+export type PublicPorts = PartnerRoutePorts &
+  DashboardPorts &
+  KeysPorts &
+  Parameters<typeof auditRoutes>[0] &
+  Omit<PublishedPorts, 'describe'> &
+  Omit<McpPorts, 'tools'>;
+
+/** The routes of the public listener, in the order of its description. */
+export function publicRoutes(ports: PublicPorts, guard: Pick<Guard<RiskCaller>, 'permits'>): Route<RiskCaller>[] {
+  const partner: PartnerRouteTable = new Map(
+    [...partnerRoutes(ports)].map(([name, { list, item }]) => [name, { list: tell(list), item: tell(item) }]),
+  );
+  const { whoami, dashboard } = whoamiRoutes();
+  const tools = partnerTools({ partner, whoami, guard, readKeys: ports.readKeys });
+  return [
+    ...[...partner.values()].flatMap(({ list, item }) => [list, item]),
+    whoami,
+    ...publishedRoutes({ ...ports, describe: partnerDescription }),
+    ...telling503([
+      ...dashboardRoutes(ports),
+      ...auditRoutes(ports),
+      ...keyRoutes(ports),
+      dashboard,
+      ...mcpRoutes({ ...ports, tools }),
+    ]),
+  ];
+}
+
+/** Tools are made of the routes as they are mounted, so that an outage is told alike through both doors. */
+const tell = (route: Route<RiskCaller>): Route<RiskCaller> => telling503([route])[0]!;

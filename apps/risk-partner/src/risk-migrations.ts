@@ -1,0 +1,15 @@
+import { apiKeyMigrations } from '@sealgate/api-keys';
+import { auditMigrations } from '@sealgate/audit';
+import { ledgerMigrations } from '@sealgate/ledger-embedded';
+import { migrationSet, type MigrationSet } from '@sealgate/storage';
+
+/** The schema of this surface. No other surface reads it. */
+export const SCHEMA = 'risk';
+
+/** Everything that must be in the database before the service starts, in order: the last one adds to the audit's table. */
+export const migrations: readonly MigrationSet[] = [
+  ledgerMigrations,
+  apiKeyMigrations(SCHEMA),
+  auditMigrations(SCHEMA),
+  migrationSet({ name: 'risk', schema: SCHEMA, from: import.meta.url }),
+];

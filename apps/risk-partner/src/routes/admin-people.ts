@@ -1,0 +1,231 @@
+import type { ApiKeys } from '@sealgate/api-keys';
+import {
+  ADMIN_BODY_MAX_BYTES,
+  ADMIN_LIST_RANGE,
+  adminRoute,
+  closedObject,
+  listOf,
+  listQuery,
+  readPage,
+  type AdminCaller,
+  type Route,
+} from '@sealgate/http';
+import type { CursorCodec } from '@sealgate/paging';
+import { Type, type Static } from '@sinclair/typebox';
+import {
+  addPerson,
+  adminDeed,
+  findOrg,
+  findPerson,
+  removePerson,
+  setRoles,
+  setScope,
+  type PeoplePorts,
+  type Person,
+} from '../domain/manage-orgs.ts';
+import { ROLES } from '../domain/permissions.ts';
+import type { RecordDeed } from '../record-deed.ts';
+import { Flag, IdText, oneOf, Optional, Short, Text, Texts, Time, Title } from '../schemas.ts';
+import { KeyRow, keyView, MintBody, MintedKey, mintedView, trimmedLabel, type NoGrants } from './keys.ts';
+
+const Kind = oneOf(['human', 'machine']);
+const Roles = Type.Array(oneOf(ROLES), { uniqueItems: true });
+const Departments = Type.Array(Short, { maxItems: 200, uniqueItems: true });
+const scopeMembers = { departments: Departments, canReadSensitive: Flag, unrestricted: Flag };
+const ScopeBody = closedObject(scopeMembers);
+const PartialScope = closedObject({
+  departments: Optional(Departments),
+  canReadSensitive: Optional(Flag),
+  unrestricted: Optional(Flag),
+});
+
+const PersonRow = Type.Object({
+  id: Text,
+  orgId: Text,
+  name: Text,
+  kind: Kind,
+  roles: Type.Array(oneOf(ROLES)),
+  scope: Type.Object({ departments: Texts, canReadSensitive: Flag, unrestricted: Flag }),
+  createdAt: Time,
+});
+
+export interface AdminPeoplePorts extends PeoplePorts {
+  readonly keys: ApiKeys<NoGrants>;
+  readonly cursors: CursorCodec;
+  readonly recordDeed: RecordDeed;
+}
+
+const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
+const ofOrg = Type.Object({ orgId: IdText });
+const ofPerson = Type.Object({ orgId: IdText, personId: IdText });
+
+export function adminPeopleRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
+  return [...listRoutes(ports), ...personRoutes(ports), ...keyRoutesOf(ports)];
+}
+
+function listRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
+  const path = '/admin/v1/orgs/:orgId/people';
+  return [
+    adminRoute({
+      ...base,
+      method: 'post',
+      path,
+      operationId: 'addPerson',
+      summary: 'Add somebody to an organisation',
+      params: ofOrg,
+      body: closedObject({ name: Title, kind: Kind, roles: Optional(Roles), scope: Optional(PartialScope) }),
+      bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
+      responses: { 201: { description: 'The person.', schema: PersonRow } },
+      errors: [],
+      async handler(context) {
+        const person = await addPerson(ports, context.params.orgId, { person: context.body, by: context });
+        return { status: 201, body: rowOf(person) };
+      },
+    }),
+    adminRoute({
+      ...base,
+      method: 'get',
+      path,
+      operationId: 'listPeople',
+      summary: 'List the people of an organisation, oldest first',
+      params: ofOrg,
+      query: listQuery(ADMIN_LIST_RANGE, {}),
+      responses: { 200: { description: 'A page.', schema: listOf(PersonRow) } },
+      errors: [],
+      async handler({ params, query }) {
+        await findOrg(ports.orgs, params.orgId);
+        const page = readPage(query, ports.cursors, ['people', params.orgId]);
+        const rows = await ports.people.list(params.orgId, { limit: page.limit + 1, after: String(page.after ?? '') });
+        return { status: 200, body: page.answer(rows, { item: rowOf, position: ({ id }) => id }) };
+      },
+    }),
+  ];
+}
+
+function personRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
+  const one = { ...base, path: '/admin/v1/orgs/:orgId/people/:personId', params: ofPerson } as const;
+  const row = { 200: { description: 'The person.', schema: PersonRow } };
+  return [
+    adminRoute({
+      ...one,
+      method: 'get',
+      operationId: 'getPerson',
+      summary: 'Read somebody',
+      responses: row,
+      errors: [],
+      async handler({ params }) {
+        return { status: 200, body: rowOf(await findPerson(ports.people, params.orgId, params.personId)) };
+      },
+    }),
+    adminRoute({
+      ...one,
+      method: 'delete',
+      operationId: 'removePerson',
+      summary: 'Remove somebody; their keys end at once',
+      responses: { 204: { description: 'Gone, now or before.' } },
+      errors: ['IN_USE'],
+      async handler(context) {
+        const { orgId, personId } = context.params;
+        await removePerson(ports, orgId, { personId, by: context });
+        return { status: 204 };
+      },
+    }),
+    adminRoute({
+      ...one,
+      path: '/admin/v1/orgs/:orgId/people/:personId/roles',
+      method: 'put',
+      operationId: 'setRoles',
+      summary: 'Say which roles somebody has',
+      body: closedObject({ roles: Roles }),
+      bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
+      responses: row,
+      errors: ['IN_USE'],
+      async handler(context) {
+        const { orgId, personId } = context.params;
+        const { roles } = context.body;
+        return { status: 200, body: rowOf(await setRoles(ports, orgId, { personId, roles, by: context })) };
+      },
+    }),
+    adminRoute({
+      ...one,
+      path: '/admin/v1/orgs/:orgId/people/:personId/scope',
+      method: 'put',
+      operationId: 'setScope',
+      summary: 'Say which rows somebody may see',
+      body: ScopeBody,
+      bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
+      responses: row,
+      errors: [],
+      async handler(context) {
+        const { orgId, personId } = context.params;
+        return {
+          status: 200,
+          body: rowOf(await setScope(ports, orgId, { personId, scope: context.body, by: context })),
+        };
+      },
+    }),
+  ];
+}
+
+function keyRoutesOf(ports: AdminPeoplePorts): Route<AdminCaller>[] {
+  const path = '/admin/v1/orgs/:orgId/people/:personId/keys';
+  return [
+    adminRoute({
+      ...base,
+      method: 'post',
+      path,
+      operationId: 'mintPersonKey',
+      summary: 'Mint a key for somebody; its raw form is in this answer alone',
+      params: ofPerson,
+      body: MintBody,
+      bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
+      responses: { 201: { description: 'The key.', schema: MintedKey } },
+      errors: ['ALREADY_EXISTS', 'LIMIT_REACHED'],
+      async handler(context) {
+        const { orgId, personId } = context.params;
+        const key = { ...context.body, label: trimmedLabel(context.body.label), ownerId: personId, grants: {} };
+        await findPerson(ports.people, orgId, personId);
+        const minted = await ports.recordDeed(orgId, async (sql, record) => {
+          const made = await ports.keys.mint(key, sql);
+          await record(adminDeed('apiKey', 'mint', made.id, context));
+          return made;
+        });
+        return { status: 201, body: mintedView(minted), headers: { 'Cache-Control': 'no-store' } };
+      },
+    }),
+    adminRoute({
+      ...base,
+      method: 'get',
+      path,
+      operationId: 'listPersonKeys',
+      summary: 'List the keys of somebody, newest first',
+      params: ofPerson,
+      query: listQuery(ADMIN_LIST_RANGE, {}),
+      responses: { 200: { description: 'A page.', schema: listOf(KeyRow) } },
+      errors: [],
+      async handler({ params, query }) {
+        await findPerson(ports.people, params.orgId, params.personId);
+        const page = readPage(query, ports.cursors, ['person keys', params.personId]);
+        // A cursor of this binding was made from such a position, below.
+        const from = page.after as [string, string] | undefined;
+        const after = from === undefined ? {} : { after: { createdAt: new Date(from[0]), id: from[1] } };
+        const rows = await ports.keys.list(params.personId, { limit: page.limit + 1, ...after });
+        const position = ({ createdAt, id }: (typeof rows)[number]) => [createdAt.toISOString(), id];
+        return { status: 200, body: page.answer(rows, { item: keyView, position }) };
+      },
+    }),
+  ];
+}
+
+function rowOf({ id, orgId, name, kind, roles, scope, createdAt }: Person): Static<typeof PersonRow> {
+  const { departments, canReadSensitive, unrestricted } = scope;
+  return {
+    id,
+    orgId,
+    name,
+    kind,
+    roles: [...roles],
+    scope: { departments: [...departments], canReadSensitive, unrestricted },
+    createdAt: createdAt.toISOString(),
+  };
+}

@@ -1,0 +1,155 @@
+import type { ApiKeyRow, ApiKeys } from '@sealgate/api-keys';
+import { AppError } from '@sealgate/errors';
+import { closedObject, listQuery, routeFor, type Route } from '@sealgate/http';
+import { parseLimit } from '@sealgate/paging';
+import { Type, type Static } from '@sinclair/typebox';
+import type { RiskCaller } from '../domain/caller.ts';
+import { deed, noSuchRow } from '../domain/manage-resources.ts';
+import type { Cursors } from '../domain/read-partner.ts';
+import { IdText, ofId, Optional, OrNull, Text, Time } from '../schemas.ts';
+import { BODY_MAX_BYTES } from './dashboard.ts';
+import { nextLink } from './next-link.ts';
+import type { RecordDeed } from '../record-deed.ts';
+
+const route = routeFor<RiskCaller>();
+
+/** A key of this surface grants nothing by itself: it may what its person may. */
+export type NoGrants = Readonly<Record<string, never>>;
+
+export const KeyLabel = Type.String({ minLength: 1, maxLength: 1000, pattern: '^[^\\u0000-\\u001f\\u007f]*$' });
+
+export const MintBody = closedObject({
+  label: KeyLabel,
+  replaces: Optional(IdText),
+  overlapSeconds: Optional(Type.Integer({ minimum: 0, maximum: 604_800 })),
+});
+
+export const MintedKey = Type.Object({
+  id: Text,
+  rawKey: Type.String({ description: 'Shown this once.' }),
+  label: Text,
+  keyPrefix: Text,
+  createdAt: Time,
+});
+
+export const KeyRow = Type.Object({
+  id: Text,
+  label: Text,
+  keyPrefix: Text,
+  createdAt: Time,
+  lastUsedAt: OrNull(Time),
+  revokedAt: OrNull(Time),
+});
+
+export interface KeysPorts {
+  readonly keys: ApiKeys<NoGrants>;
+  readonly cursors: Cursors;
+  readonly recordDeed: RecordDeed;
+}
+
+const PATH = '/api/api-keys';
+const LIST_RANGE = { default: 200, max: 200 } as const;
+const base = { charge: 1, idempotency: 'none', tags: ['keys'] } as const;
+
+/** A person's own keys. */
+export function keyRoutes({ keys, cursors, recordDeed }: KeysPorts): Route<RiskCaller>[] {
+  const mint = route({
+    ...base,
+    method: 'post',
+    path: PATH,
+    permit: 'apiKey:create',
+    operationId: 'mint_key',
+    summary: 'Mint a key of your own; its raw form is in this answer alone',
+    body: MintBody,
+    bodyMaxBytes: BODY_MAX_BYTES,
+    responses: { 201: { description: 'The key.', schema: MintedKey } },
+    errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'LIMIT_REACHED'],
+    async handler({ caller, requestId, body }) {
+      const key = { ...body, label: trimmedLabel(body.label), ownerId: caller.personId, grants: {} };
+      const minted = await recordDeed(caller.orgId, async (sql, record) => {
+        const made = await keys.mint(key, sql);
+        await record(deed('apiKey', 'mint', made.id, { caller, requestId }));
+        return made;
+      });
+      return { status: 201, body: mintedView(minted), headers: { 'Cache-Control': 'no-store' } };
+    },
+  });
+  const list = route({
+    ...base,
+    method: 'get',
+    path: PATH,
+    permit: 'apiKey:read',
+    operationId: 'list_keys',
+    summary: 'List your keys that live, and those that ended in the last 30 days, newest first',
+    query: listQuery(LIST_RANGE, {}),
+    responses: {
+      200: {
+        description: 'A page.',
+        schema: Type.Array(KeyRow),
+        headers: { Link: 'The next page, where there is one.' },
+      },
+    },
+    errors: [],
+    async handler({ caller, query }) {
+      const limit = parseLimit(query.limit, LIST_RANGE);
+      const binding = ['keys.v1', caller.orgId, caller.personId];
+      // A cursor of this binding was made from such a position, below.
+      const from = query.cursor === undefined ? undefined : (cursors.read(binding, query.cursor) as [string, string]);
+      const after = from === undefined ? {} : { after: { createdAt: new Date(from[0]), id: from[1] } };
+      const found = await keys.list(caller.personId, { limit: limit + 1, ...after });
+      const rows = found.slice(0, limit);
+      const last = found.length > limit ? rows.at(-1) : undefined;
+      const cursor = last && cursors.make(binding, [last.createdAt.toISOString(), last.id]);
+      return { status: 200, body: rows.map(keyView), ...nextLink(PATH, query.limit, cursor) };
+    },
+  });
+  const revoke = route({
+    ...base,
+    method: 'delete',
+    path: `${PATH}/:id`,
+    permit: 'apiKey:delete',
+    operationId: 'revoke_key',
+    summary: 'Revoke a key of your own; it is refused from the next request on',
+    params: ofId,
+    responses: { 204: { description: 'Revoked, now or before.' } },
+    errors: [],
+    async handler({ caller, requestId, params }) {
+      const { id } = params;
+      await recordDeed(caller.orgId, async (sql, record) => {
+        const outcome = await keys.revoke(caller.personId, id, sql);
+        if (outcome === 'missing') throw noSuchRow();
+        if (outcome === 'revoked') await record(deed('apiKey', 'revoke', id, { caller, requestId }));
+      });
+      return { status: 204 };
+    },
+  });
+  return [mint, list, revoke];
+}
+
+/** @throws AppError INVALID_REQUEST when nothing, or too much, is left without the white space around it. */
+export function trimmedLabel(text: string): string {
+  const label = text.trim();
+  const length = [...label].length;
+  if (length >= 1 && length <= 100) return label;
+  const detail = 'must be 1 to 100 characters, not counting white space around them';
+  throw new AppError('INVALID_REQUEST', 'The label is too long or empty.', {
+    faults: [{ in: 'body', pointer: '/label', detail }],
+  });
+}
+
+export function mintedView(key: ApiKeyRow<NoGrants> & { readonly rawKey: string }): Static<typeof MintedKey> {
+  const { id, rawKey, label, keyPrefix, createdAt } = key;
+  return { id, rawKey, label, keyPrefix, createdAt: createdAt.toISOString() };
+}
+
+export function keyView(key: ApiKeyRow<NoGrants>): Static<typeof KeyRow> {
+  const { id, label, keyPrefix, createdAt, lastUsedAt, revokedAt } = key;
+  return {
+    id,
+    label,
+    keyPrefix,
+    createdAt: createdAt.toISOString(),
+    lastUsedAt: lastUsedAt?.toISOString() ?? null,
+    revokedAt: revokedAt?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,219 @@
+import { instantText } from '@sealgate/http';
+import { Type, type TProperties, type TSchema } from '@sinclair/typebox';
+import { ASSET_STATUSES, CRITICALITIES } from '../domain/asset.ts';
+import { CONTROL_STATUSES, TEST_RESULTS } from '../domain/control.ts';
+import { EVIDENCE_KINDS, EVIDENCE_STATES } from '../domain/evidence.ts';
+import { POLICY_STATUSES } from '../domain/policy.ts';
+import { LEVELS, REVIEW_STATUSES, RISK_STATUSES, TREATMENTS } from '../domain/risk.ts';
+import { IdText, Integer, oneOf, Optional, OrNull, Sha256, Short, Text, Texts, Time } from '../schemas.ts';
+
+const Score = Type.Object({ score: Integer, level: oneOf(LEVELS) });
+const times = { createdAt: Time, updatedAt: Time };
+
+/** Text of people that is null where old data held something personal. */
+const Shown = OrNull(Text);
+
+const Asset = Type.Object({
+  id: Text,
+  refId: Shown,
+  name: Shown,
+  type: Shown,
+  criticality: oneOf(CRITICALITIES),
+  dataClassification: Shown,
+  environment: Shown,
+  status: oneOf(ASSET_STATUSES),
+  controlIds: Texts,
+  ...times,
+});
+
+const Risk = Type.Object({
+  id: Text,
+  refId: Shown,
+  title: Shown,
+  category: Shown,
+  status: oneOf(RISK_STATUSES),
+  inherent: Score,
+  current: Score,
+  residual: OrNull(Score),
+  treatment: oneOf(TREATMENTS),
+  reviewStatus: oneOf(REVIEW_STATUSES),
+  nextReviewAt: OrNull(Time),
+  controlIds: Texts,
+  ...times,
+});
+
+const Evidence = Type.Object({
+  id: Text,
+  title: Shown,
+  kind: oneOf(EVIDENCE_KINDS),
+  state: oneOf(EVIDENCE_STATES),
+  sha256: OrNull(Sha256),
+  sizeBytes: OrNull(Integer),
+  mediaType: Shown,
+  version: Integer,
+  effectiveAt: OrNull(Time),
+  receivedAt: OrNull(Time),
+  validUntil: OrNull(Time),
+  controlIds: Texts,
+  ledgerRecordId: OrNull(Text),
+  ...times,
+});
+
+const Control = Type.Object({
+  id: Text,
+  refId: Shown,
+  title: Shown,
+  status: oneOf(CONTROL_STATUSES),
+  frameworkRefs: Type.Array(Type.Object({ frameworkId: Text, requirementId: Text })),
+  lastTestedAt: OrNull(Time),
+  testResult: OrNull(oneOf(TEST_RESULTS)),
+  evidenceCount: Type.Integer({ description: 'Of the evidence that the caller may see.' }),
+  ...times,
+});
+
+const Policy = Type.Object({
+  id: Text,
+  title: Shown,
+  version: Integer,
+  status: oneOf(POLICY_STATUSES),
+  bodySha256: Sha256,
+  approvedAt: OrNull(Time),
+  effectiveAt: OrNull(Time),
+  nextReviewAt: OrNull(Time),
+  ...times,
+});
+
+const Framework = Type.Object({ id: Text, name: Shown, version: Shown, requirementCount: Integer, createdAt: Time });
+
+export const COVERAGE_STATES = ['covered', 'partial', 'gap', 'not_applicable'] as const;
+
+const Coverage = Type.Object({
+  id: Text,
+  frameworkId: Text,
+  requirementId: Text,
+  state: oneOf(COVERAGE_STATES),
+  controlIds: Texts,
+  evidenceIds: Type.Array(Text, { description: 'What counts, of what the caller may see.' }),
+  freshestEvidenceAt: OrNull(Time),
+});
+
+const Proof = Type.Object({
+  id: Text,
+  subjectType: Type.Literal('evidence'),
+  subjectId: Text,
+  sha256: Sha256,
+  ledgerRecordId: Text,
+  channel: Text,
+  index: Integer,
+  leafHash: Sha256,
+  treeSize: Integer,
+  inclusionPath: Type.Array(Sha256),
+  checkpoint: Type.String({ description: 'A signed note (C2SP tlog-checkpoint).' }),
+  sealedAt: Time,
+});
+
+const counts = ['assets', 'risks', 'evidence', 'controls', 'policies', 'frameworks', 'coverage', 'proofs'] as const;
+
+const Snapshot = Type.Object({
+  id: Text,
+  createdAt: Time,
+  rowCounts: Type.Object(Object.fromEntries(counts.map((name) => [name, Integer])), {
+    description: 'How many rows of each collection the caller could have seen.',
+  }),
+  expiresAt: Type.String({ format: 'date-time', description: 'Not before then; the newest one lives on.' }),
+});
+
+/** One collection of the catalogue: what its items are, and what may be asked of it. */
+export interface PartnerCollection {
+  readonly name: string;
+  /** The resource whose own read permission opens it too. */
+  readonly resource: string;
+  readonly item: TSchema;
+  readonly filters: TProperties;
+  /** Read at one revision, which the answer names. */
+  readonly atSnapshot: boolean;
+}
+
+const updatedSince = Optional(Type.String({ ...instantText(), description: 'Inclusive.' }));
+const SnapshotId = Optional(Type.String({ description: 'Read this revision, of an earlier answer.', maxLength: 64 }));
+
+/** The catalogue, in the order of the contract. */
+export const CATALOGUE: readonly PartnerCollection[] = [
+  {
+    name: 'assets',
+    resource: 'asset',
+    item: Asset,
+    filters: { type: Optional(Short), criticality: Optional(oneOf(CRITICALITIES)), updatedSince },
+    atSnapshot: false,
+  },
+  {
+    name: 'risks',
+    resource: 'risk',
+    item: Risk,
+    filters: {
+      status: Optional(oneOf(RISK_STATUSES)),
+      category: Optional(Short),
+      level: Optional(oneOf(LEVELS)),
+      updatedSince,
+    },
+    atSnapshot: false,
+  },
+  {
+    name: 'evidence',
+    resource: 'evidence',
+    item: Evidence,
+    filters: { state: Optional(oneOf(EVIDENCE_STATES)), controlId: Optional(IdText), updatedSince },
+    atSnapshot: false,
+  },
+  {
+    name: 'controls',
+    resource: 'control',
+    item: Control,
+    filters: { status: Optional(oneOf(CONTROL_STATUSES)), framework: Optional(IdText) },
+    atSnapshot: false,
+  },
+  {
+    name: 'policies',
+    resource: 'policyMetadata',
+    item: Policy,
+    filters: { status: Optional(oneOf(POLICY_STATUSES)) },
+    atSnapshot: false,
+  },
+  { name: 'frameworks', resource: 'framework', item: Framework, filters: {}, atSnapshot: false },
+  {
+    name: 'coverage',
+    resource: 'coverage',
+    item: Coverage,
+    filters: { framework: Optional(IdText), state: Optional(oneOf(COVERAGE_STATES)), snapshotId: SnapshotId },
+    atSnapshot: true,
+  },
+  {
+    name: 'proofs',
+    resource: 'proof',
+    item: Proof,
+    filters: { subjectType: Optional(oneOf(['evidence'])), snapshotId: SnapshotId },
+    atSnapshot: true,
+  },
+  { name: 'snapshots', resource: 'snapshot', item: Snapshot, filters: {}, atSnapshot: false },
+];
+
+const common = {
+  contractVersion: Type.Literal('svc.partner.v1'),
+  evidence_hash: Type.String({
+    pattern: '^[0-9a-f]{64}$',
+    description: 'SHA-256 over the canonical form (RFC 8785) of the envelope without this member.',
+  }),
+  generatedAt: Time,
+  orgId: Text,
+  snapshotId: Optional(Text),
+  verified_no_npi: Type.Literal(true),
+};
+
+export const listEnvelope = (item: TSchema) =>
+  Type.Object({
+    ...common,
+    items: Type.Array(item),
+    pagination: Type.Object({ limit: Integer, count: Integer, nextCursor: OrNull(Text) }),
+  });
+
+export const itemEnvelope = (item: TSchema) => Type.Object({ ...common, item });

@@ -1,0 +1,59 @@
+import { Option } from 'commander';
+import { apiPath } from '../api-path.ts';
+import type { CommandSpec } from '../command-spec.ts';
+import { environmentOption, type EnvironmentOptions } from '../environment-option.ts';
+import { pageOptions, printList, type PageOptions } from '../print-list.ts';
+import { rowFields } from '../row-fields.ts';
+import type { Column } from '../row-table.ts';
+
+const COLUMNS: readonly Column[] = [
+  { title: 'DECISION', member: 'decision_id' },
+  { title: 'AT', member: 'evaluated_at' },
+  { title: 'SUBJECT', member: 'subject_ref' },
+  { title: 'VENUE', member: 'venue_id' },
+  { title: 'ANSWER', member: 'decision' },
+  { title: 'REASON', member: 'reason_codes' },
+];
+
+interface ListOptions extends PageOptions, EnvironmentOptions {
+  readonly subject?: string;
+  readonly venue?: string;
+  readonly decision?: string;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+const list: CommandSpec<ListOptions> = {
+  usage: 'list',
+  summary: 'List what the gate answered, newest first',
+  examples: [
+    'sealgate decisions list --subject subj_ada --limit 10',
+    'sealgate decisions list --venue harbour-hall --decision deny --from 2030-01-01T00:00:00Z --all',
+  ],
+  options: [
+    new Option('--subject <subjectRef>', 'only about this subject'),
+    new Option('--venue <venueId>', 'only at this venue'),
+    new Option('--decision <answer>', 'only these').choices(['allow', 'deny']),
+    new Option('--from <time>', 'not before this, RFC 3339'),
+    new Option('--to <time>', 'before this, RFC 3339'),
+    environmentOption(),
+    ...pageOptions(),
+  ],
+  run: (session, _args, options) => {
+    const { environment, subject, venue, decision, from, to } = options;
+    const query = { environment, subject_ref: subject, venue_id: venue, decision, from, to };
+    const none = 'There are no such decisions.';
+    return printList(session, { path: apiPath`/decisions`, query, columns: COLUMNS, none }, options);
+  },
+};
+
+const get: CommandSpec = {
+  usage: 'get <decisionId>',
+  summary: 'Read one answer of the gate',
+  examples: ['sealgate decisions get gd_01'],
+  run: async (session, [decisionId = '']) => {
+    session.show(await session.api.json({ method: 'GET', path: apiPath`/decisions/${decisionId}` }), rowFields);
+  },
+};
+
+export const decisionCommands: readonly CommandSpec[] = [list, get];

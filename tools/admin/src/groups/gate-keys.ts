@@ -1,0 +1,104 @@
+import { Option } from 'commander';
+import { apiPath } from '../api-path.ts';
+import { cellText, type Format } from '../cell-text.ts';
+import { integerOption, listOption, type CommandSpec } from '../command-spec.ts';
+import { environmentOption, type EnvironmentOptions } from '../environment-option.ts';
+import { given } from '../given.ts';
+import { textOf, type JsonObject } from '../json-object.ts';
+import { pageOptions, printList, type PageOptions } from '../print-list.ts';
+import { printable } from '../printable.ts';
+import { rowFields } from '../row-fields.ts';
+import type { Column } from '../row-table.ts';
+
+const COLUMNS: readonly Column[] = [
+  { title: 'KEY', member: 'id' },
+  { title: 'ENVIRONMENT', member: 'environment' },
+  { title: 'LABEL', member: 'label' },
+  { title: 'BEGINS WITH', member: 'keyPrefix' },
+  { title: 'SCOPES', member: 'scopes' },
+  { title: 'LAST USED', member: 'lastUsedAt' },
+  { title: 'EXPIRES', member: 'expiresAt' },
+  { title: 'REVOKED', member: 'revokedAt' },
+];
+
+const FORMATS: Readonly<Record<string, Format>> = {
+  expiresAt: (value) => (value === null ? 'never' : cellText(value)),
+  lastUsedAt: (value) => (value === null ? 'never' : cellText(value)),
+};
+
+interface MintOptions {
+  readonly label: string;
+  readonly environment: string;
+  readonly scope?: string[];
+  readonly expiresAt?: string;
+  readonly replaces?: string;
+  readonly overlapSeconds?: number;
+}
+
+const mint: CommandSpec<MintOptions> = {
+  usage: 'mint',
+  summary: 'Mint a gk_ key of an environment; its raw form is shown this once',
+  details:
+    'Scopes: case:write, case:decide, case:override, case:seal, case:read, case:export, eligibility:read, gate:check.\n' +
+    'To rotate a key, mint its successor with --replaces, and --overlap-seconds for as long as callers need to change.',
+  examples: [
+    "sealgate gate-keys mint --environment live --label 'north door' --scope gate:check",
+    'sealgate gate-keys mint --environment test --label desk --scope case:write --scope case:read --replaces key_01',
+  ],
+  options: [
+    new Option('--label <text>', 'what it is for').makeOptionMandatory(),
+    new Option('--environment <name>', 'the environment that it opens').makeOptionMandatory(),
+    listOption('--scope <name>', 'what it may do'),
+    new Option('--expires-at <time>', 'RFC 3339, as in 2030-01-01T00:00:00Z'),
+    new Option('--replaces <keyId>', 'the live key of this environment that it succeeds'),
+    integerOption('--overlap-seconds <n>', 'how long the key that it replaces stays valid (default: 0)'),
+  ],
+  run: async (session, _args, { label, environment, scope = [], expiresAt, replaces, overlapSeconds }) => {
+    const body = { label, environment, scopes: scope, ...given({ expiresAt, replaces, overlapSeconds }) };
+    session.show(await session.api.json({ method: 'POST', path: apiPath`/keys`, body }), mintedText);
+  },
+};
+
+const list: CommandSpec<PageOptions & EnvironmentOptions> = {
+  usage: 'list',
+  summary: 'List live keys of an environment and those that ended in the last 30 days, newest first',
+  examples: ['sealgate gate-keys list', 'sealgate gate-keys list --environment test --all'],
+  options: [environmentOption(), ...pageOptions()],
+  run: (session, _args, options) => {
+    const { environment } = options;
+    const none = 'The environment has no keys.';
+    return printList(session, { path: apiPath`/keys`, query: { environment }, columns: COLUMNS, none }, options);
+  },
+};
+
+const get: CommandSpec = {
+  usage: 'get <keyId>',
+  summary: 'Read a key, without its raw form',
+  examples: ['sealgate gate-keys get key_01'],
+  run: async (session, [keyId = '']) => {
+    const answer = await session.api.json({ method: 'GET', path: apiPath`/keys/${keyId}` });
+    session.show(answer, (row) => rowFields(row, FORMATS));
+  },
+};
+
+const revoke: CommandSpec = {
+  usage: 'revoke <keyId>',
+  summary: 'Revoke a key at once and for ever; a key that it replaced, or that replaces it, stays',
+  examples: ['sealgate gate-keys revoke key_01'],
+  run: async (session, [keyId = '']) => {
+    await session.api.nothing({ method: 'DELETE', path: apiPath`/keys/${keyId}` });
+    session.say(`The key ${keyId} is revoked: it is refused from the next request on.`);
+  },
+};
+
+function mintedText({ rawKey, ...row }: JsonObject): string {
+  return `The key was minted:
+
+  ${printable(textOf(rawKey))}
+
+This is the only time that it is shown: put it where you keep secrets now. Nobody can show it again.
+
+${rowFields(row, FORMATS)}`;
+}
+
+export const gateKeyCommands: readonly CommandSpec[] = [mint, list, get, revoke];

@@ -1,0 +1,174 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { runLine, type Ran } from '../testing/run-line.ts';
+import { standInApi, type StandInApi } from '../testing/stand-in-api.ts';
+
+const ORG = { id: 'org_01', name: 'Acme', createdAt: '2030-01-02T03:04:05.678Z' };
+const PERSON = {
+  id: 'per_01',
+  orgId: 'org_01',
+  name: 'Ada',
+  kind: 'human',
+  roles: ['viewer'],
+  scope: { departments: ['it', 'hr'], canReadSensitive: false, unrestricted: false },
+  createdAt: '2030-01-02T03:04:05.678Z',
+};
+const FRAMEWORK = {
+  id: 'fwk_01',
+  name: 'House rules',
+  version: '1',
+  createdAt: '2030-01-02T03:04:05.678Z',
+  requirements: [
+    { id: 'H.1', title: 'Lock the door' },
+    { id: 'H.2', title: 'Close the windows' },
+  ],
+};
+const RAW_KEY = `svc_${'A'.repeat(43)}`;
+
+let api: StandInApi;
+let env: Record<string, string>;
+let folder: string;
+beforeAll(async () => {
+  api = await standInApi();
+  env = { SEALGATE_ADMIN_URL: api.url, SEALGATE_ADMIN_TOKEN: 't' };
+  folder = mkdtempSync(join(tmpdir(), 'sealgate-admin-'));
+});
+afterAll(async () => {
+  await api.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+beforeEach(() => api.answer(() => ({ status: 201, body: PERSON })));
+
+const run = (line: string): Promise<Ran> => runLine(line, { env });
+const sent = () => {
+  const { method, path, body } = api.seen[0]!;
+  return { method, path, ...(body === '' ? {} : { body: JSON.parse(body) as unknown }) };
+};
+
+describe('orgs', () => {
+  it.each([
+    ["orgs create --name 'Acme'", { method: 'POST', path: '/admin/v1/orgs', body: { name: 'Acme' } }],
+    ['orgs get org_01', { method: 'GET', path: '/admin/v1/orgs/org_01' }],
+  ])('%s', async (line, wanted) => {
+    api.answer(() => ({ status: 200, body: ORG }));
+    const { code, out } = await run(line);
+    expect(code).toBe(0);
+    expect(out).toContain('name       Acme\n');
+    expect(sent()).toEqual(wanted);
+  });
+
+  it('orgs list', async () => {
+    api.answer(() => ({ status: 200, body: { items: [ORG], nextCursor: null } }));
+    expect((await run('orgs list')).out).toMatch(/ORGANISATION +NAME +CREATED\norg_01 +Acme +2030/);
+  });
+});
+
+describe('people', () => {
+  const at = '/admin/v1/orgs/org_01/people';
+  it.each<[string, object]>([
+    ["people add org_01 --name 'Ada'", { method: 'POST', path: at, body: { name: 'Ada', kind: 'human' } }],
+    [
+      'people add org_01 --name P --machine --role partner_read',
+      { method: 'POST', path: at, body: { name: 'P', kind: 'machine', roles: ['partner_read'] } },
+    ],
+    [
+      'people add org_01 --name V --role viewer --role auditor --department it --sensitive',
+      {
+        method: 'POST',
+        path: at,
+        body: {
+          name: 'V',
+          kind: 'human',
+          roles: ['viewer', 'auditor'],
+          scope: { departments: ['it'], canReadSensitive: true },
+        },
+      },
+    ],
+    ['people get org_01 per_01', { method: 'GET', path: `${at}/per_01` }],
+    [
+      'people roles org_01 per_01 --role admin',
+      { method: 'PUT', path: `${at}/per_01/roles`, body: { roles: ['admin'] } },
+    ],
+    ['people roles org_01 per_01 --no-roles', { method: 'PUT', path: `${at}/per_01/roles`, body: { roles: [] } }],
+    [
+      'people scope org_01 per_01 --unrestricted',
+      {
+        method: 'PUT',
+        path: `${at}/per_01/scope`,
+        body: { departments: [], unrestricted: true, canReadSensitive: false },
+      },
+    ],
+  ])('%s', async (line, wanted) => {
+    const { code, out } = await run(line);
+    expect({ code, sent: sent() }).toEqual({ code: 0, sent: wanted });
+    expect(out).toContain('own rows, and departments it, hr; sensitive ones only by role, or their own');
+  });
+
+  it('people roles wants one or the other', async () => {
+    expect((await run('people roles org_01 per_01')).code).toBe(2);
+    expect((await run('people roles org_01 per_01 --role a --no-roles')).code).toBe(2);
+    expect(api.seen).toEqual([]);
+  });
+
+  it('people remove asks first', async () => {
+    expect((await run('people remove org_01 per_01')).code).toBe(2);
+    expect(api.seen).toEqual([]);
+    api.answer(() => ({ status: 204 }));
+    const { code, out } = await run('people remove org_01 per_01 --yes');
+    expect({ code, out, sent: sent() }).toEqual({
+      code: 0,
+      out: 'per_01 is removed: their keys are refused from the next request on.\n',
+      sent: { method: 'DELETE', path: `${at}/per_01` },
+    });
+  });
+
+  it('people mint shows the raw key once', async () => {
+    api.answer(() => ({
+      status: 201,
+      body: { id: 'key_01', rawKey: RAW_KEY, label: 'x', keyPrefix: 'svc_AAAAAAAA', createdAt: PERSON.createdAt },
+    }));
+    const { out } = await run('people mint org_01 per_01 --label x --replaces key_00 --overlap-seconds 60');
+    expect(out.split(RAW_KEY)).toHaveLength(2);
+    expect(sent()).toEqual({
+      method: 'POST',
+      path: `${at}/per_01/keys`,
+      body: { label: 'x', replaces: 'key_00', overlapSeconds: 60 },
+    });
+  });
+});
+
+describe('frameworks', () => {
+  beforeEach(() => api.answer(() => ({ status: 201, body: FRAMEWORK })));
+  const base = "frameworks create org_01 --name 'House rules' --framework-version 1";
+
+  it('takes requirements one by one and from a file', async () => {
+    const file = join(folder, 'rules.txt');
+    writeFileSync(file, 'H.2 Close the windows\n\n  H.3   Feed the cat \n');
+    const { code, out } = await run(`${base} --requirement 'H.1=Lock the door = always' --requirements ${file}`);
+    expect(code).toBe(0);
+    expect(out).toContain('H.1  Lock the door\nH.2  Close the windows\n');
+    expect(sent()).toEqual({
+      method: 'POST',
+      path: '/admin/v1/orgs/org_01/frameworks',
+      body: {
+        name: 'House rules',
+        version: '1',
+        requirements: [
+          { id: 'H.1', title: 'Lock the door = always' },
+          { id: 'H.2', title: 'Close the windows' },
+          { id: 'H.3', title: 'Feed the cat' },
+        ],
+      },
+    });
+  });
+
+  it.each([base, `${base} --requirement =x`, `${base} --requirement x`, `${base} --requirements /no/such/file`])(
+    'refuses %s',
+    async (line) => {
+      expect((await run(line)).code).toBe(2);
+      expect(api.seen).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,130 @@
+import { generateDocumentKey } from '@sealgate/envelope';
+import { adminClient, textOf } from '../start/admin-client.ts';
+import { adminCommand, quoted } from '../start/commands.ts';
+import { ledgerOrigin, tokenHash, type Secrets } from '../start/secrets.ts';
+import type { DemoContext, DemoData, Example, ExampleContext, Surface, SurfaceContext } from '../start/surface.ts';
+import { bundled } from './bundled.ts';
+
+const environment = 'live';
+const venueId = 'harbour-hall';
+const policyVersion = 'demo-1';
+const scopes = [
+  'case:write',
+  'case:decide',
+  'case:override',
+  'case:seal',
+  'case:read',
+  'case:export',
+  'eligibility:read',
+  'gate:check',
+];
+
+/** Approves whoever has shown a passport, and leaves the rest to a person. */
+const rules = {
+  rules: [
+    {
+      when: { in: ['passport', { var: 'attachment_labels' }] },
+      decision: 'approve',
+      reason_codes: ['IDENTITY_SHOWN'],
+    },
+  ],
+  default: { decision: 'refer', reason_codes: ['IDENTITY_NOT_SHOWN'] },
+};
+
+/** Surface B. */
+export const caseGate: Surface = {
+  ...bundled('case-gate'),
+  number: 2,
+  mcp: false,
+  canIntegrate: true,
+  env,
+  demo,
+  examples,
+};
+
+function env(context: SurfaceContext): Record<string, string> {
+  const { ports, secrets, databaseUrl, redisUrl, checkpoints, integrates } = context;
+  return {
+    HOST: '127.0.0.1',
+    PORT: String(ports.public),
+    OPS_HOST: '127.0.0.1',
+    OPS_PORT: String(ports.ops),
+    ADMIN_HOST: '127.0.0.1',
+    ADMIN_PORT: String(ports.admin),
+    ADMIN_TOKEN_HASHES: tokenHash(secrets.adminToken),
+    SERVER_SECRETS: `s1:${secrets.secret('case-gate.serverSecret')}`,
+    DOCUMENT_SIGNING_KEY: signingKey(secrets),
+    DATABASE_URL: databaseUrl,
+    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+    LEDGER_DRIVER: 'embedded',
+    LEDGER_ORIGIN: ledgerOrigin,
+    LEDGER_NETWORK: 'demo',
+    LEDGER_CHANNEL: 'demo.cases',
+    LEDGER_INTEGRATOR: String(integrates),
+    ...(integrates ? { LEDGER_SIGNING_KEY: secrets.ledger.signingKey, CHECKPOINT_DIR: checkpoints } : {}),
+  };
+}
+
+const signingKeyName = 'case-gate.signingKey';
+
+/** Packs signed before a restart are to be checked after it. */
+function signingKey(secrets: Secrets): string {
+  const known = secrets.recall(signingKeyName);
+  if (known !== undefined) return known;
+  const made = generateDocumentKey();
+  secrets.remember(signingKeyName, made);
+  return made;
+}
+
+async function demo({ adminUrl, secrets }: DemoContext): Promise<DemoData> {
+  const admin = adminClient(adminUrl, secrets.adminToken);
+  const have = async (path: string, id: string, made: { path: string; body: object }): Promise<void> => {
+    const found = await admin.get(path);
+    textOf(found.status === 404 ? await admin.post(made.path, made.body) : found, id);
+  };
+  const venue = { venue_id: venueId, environment, name: 'Harbour Hall' };
+  await have(`/venues/${venueId}`, 'venue_id', { path: '/venues', body: venue });
+  const policy = { policy_version: policyVersion, environment, status: 'active', rules };
+  await have(`/policies/${policyVersion}`, 'policy_version', { path: '/policies', body: policy });
+  const gate = (await liveKey(admin, secrets)) ?? (await mintKey(admin, secrets));
+  return { environment, venueId, keys: { gate } };
+}
+
+const keyName = 'demo.gateKey';
+const keyIdName = 'demo.gateKeyId';
+
+/** The key of an earlier start, as long as nobody has revoked it or forgotten the database. */
+async function liveKey(admin: ReturnType<typeof adminClient>, secrets: Secrets): Promise<string | undefined> {
+  const id = secrets.recall(keyIdName);
+  if (id === undefined) return undefined;
+  const { status, body } = await admin.get(`/keys/${id}`);
+  return status === 200 && body['revokedAt'] === null ? secrets.recall(keyName) : undefined;
+}
+
+async function mintKey(admin: ReturnType<typeof adminClient>, secrets: Secrets): Promise<string> {
+  const answer = await admin.post('/keys', { label: 'Demo', environment, scopes });
+  const rawKey = textOf(answer, 'rawKey');
+  secrets.remember(keyName, rawKey);
+  secrets.remember(keyIdName, textOf(answer, 'id'));
+  return rawKey;
+}
+
+function examples({ url, demo: { keys }, folder, dataPath }: ExampleContext): Example[] {
+  const key = `-H 'Authorization: Bearer ${keys['gate']}' -H 'Content-Type: application/json'`;
+  const jwks = quoted(`${folder}/packs.jwks.json`);
+  return [
+    {
+      what: 'Ask the gate about somebody it does not know',
+      line: `curl -sS ${url}/v1/gate/check ${key} -d '{"subject_ref":"subj_nobody","venue_id":"${venueId}"}'`,
+    },
+    {
+      what: 'Open a case',
+      line: `curl -sS ${url}/v1/cases ${key} -H 'Idempotency-Key: case-1' -d '{"subject_ref":"subj_ada","venue_ids":["${venueId}"]}'`,
+    },
+    {
+      what: 'Keep the keys that assessor packs are checked with',
+      line: `curl -sS ${url}/.well-known/jwks.json -o ${jwks}`,
+    },
+    { what: 'Ask the admin API', line: adminCommand('policies list', dataPath) },
+  ];
+}

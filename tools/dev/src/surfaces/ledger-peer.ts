@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+import { adminCommand, quoted } from '../start/commands.ts';
+import { ledgerOrigin, tokenHash } from '../start/secrets.ts';
+import type { DemoContext, DemoData, Example, ExampleContext, Surface, SurfaceContext } from '../start/surface.ts';
+import { workspaceRoot } from '../workspace.ts';
+import { bundled } from './bundled.ts';
+
+const networkId = 'demo';
+const channel = `${networkId}.main`;
+const peerKeyName = 'demo.peerKey';
+
+/** Surface C. */
+export const ledgerPeer: Surface = {
+  ...bundled('ledger-peer'),
+  number: 3,
+  mcp: false,
+  canIntegrate: true,
+  env,
+  demo: ({ secrets }) => Promise.resolve(demo(secrets)),
+  examples,
+};
+
+function env({
+  ports,
+  secrets,
+  databaseUrl,
+  redisUrl,
+  checkpoints,
+  integrates,
+}: SurfaceContext): Record<string, string> {
+  return {
+    HOST: '127.0.0.1',
+    PORT: String(ports.public),
+    OPS_HOST: '127.0.0.1',
+    OPS_PORT: String(ports.ops),
+    ADMIN_HOST: '127.0.0.1',
+    ADMIN_PORT: String(ports.admin),
+    ADMIN_TOKEN_HASHES: tokenHash(secrets.adminToken),
+    API_KEY_HASHES: tokenHash(secrets.secret(peerKeyName)),
+    SERVER_SECRETS: `s1:${secrets.secret('ledger-peer.serverSecret')}`,
+    DATABASE_URL: databaseUrl,
+    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+    MAPPING_FILE: join(workspaceRoot, 'apps/ledger-peer/demo/mapping.json'),
+    LEDGER_DRIVER: 'embedded',
+    LEDGER_ORIGIN: ledgerOrigin,
+    LEDGER_INTEGRATOR: String(integrates),
+    ...(integrates ? { LEDGER_SIGNING_KEY: secrets.ledger.signingKey, CHECKPOINT_DIR: checkpoints } : {}),
+  };
+}
+
+/** There is nothing to make: keys and mapping are settings, and the channel is opened by the peer. */
+function demo(secrets: DemoContext['secrets']): DemoData {
+  return { networkId, channel, assetTypes: ['asset', 'demo.*'], keys: { peer: secrets.secret(peerKeyName) } };
+}
+
+const assetId = 'asset-1';
+
+function examples({ url, verifierKey, demo: { keys }, folder, dataPath }: ExampleContext): Example[] {
+  const key = `-H 'X-Api-Key: ${keys['peer']}'`;
+  const asset = `{"id":"${assetId}","type":"asset","data":{"colour":"blue"}}`;
+  const proof = quoted(`${folder}/asset-proof.json`);
+  return [
+    {
+      what: 'Push an asset onto the ledger',
+      line: `curl -sS ${url}/api/assets ${key} -H 'Content-Type: application/json' -d '{"assets":[${asset}]}'`,
+    },
+    {
+      what: 'Fetch the proof that it is in the public log',
+      line: `curl -sS ${url}/ledger/${channel}/records/${assetId}/proof ${key} -o ${proof}`,
+    },
+    {
+      what: 'Check it offline, against the key of the log alone',
+      line: `npx sealgate-verify receipt ${proof} --key '${verifierKey}'`,
+    },
+    { what: 'Walk the whole log', line: adminCommand(`ledger audit ${channel}`, dataPath) },
+  ];
+}

@@ -1,0 +1,185 @@
+import { hash } from 'node:crypto';
+import { textOf, type AdminClient } from '../../start/admin-client.ts';
+import type { DemoPerson } from './people.ts';
+import { riskApi, type RiskApi } from './risk-api.ts';
+import { assetKinds, departments, frameworks, places, policies, threats } from './words.ts';
+
+export interface DemoOrganisation {
+  /** The public listener, without a trailing slash. */
+  readonly url: string;
+  readonly admin: AdminClient;
+  readonly orgId: string;
+  readonly people: readonly DemoPerson[];
+}
+
+/** How many write at the same time: each has a key of its own, so that the limits of the demo keys stay untouched. */
+const IMPORTERS = 6;
+
+/** Fills the organisation as those who work there would, by the public API. The importers are removed at the end. */
+export async function fillOrganisation({ url, admin, orgId, people }: DemoOrganisation): Promise<void> {
+  const importers: { id: string; api: RiskApi }[] = [];
+  for (let number = 1; number <= IMPORTERS; number += 1) {
+    const person = { name: `Importer ${number}`, kind: 'machine', roles: ['admin'] };
+    const id = textOf(await admin.post(`/orgs/${orgId}/people`, person), 'id');
+    const key = textOf(await admin.post(`/orgs/${orgId}/people/${id}/keys`, { label: 'Import' }), 'rawKey');
+    importers.push({ id, api: riskApi(url, key) });
+  }
+  const owners = people.filter(({ role }) => role !== 'partner_read' && role !== 'auditor').map(({ id }) => id);
+  const apis = importers.map(({ api }) => api);
+  const controls = await makeControls({ admin, orgId, apis });
+  const assets = await makeAssets(apis, { owners, controls });
+  const evidence = await makeEvidence(apis, { owners, controls });
+  await makeRisks(apis, { owners, controls, assets, evidence });
+  await each(apis, policies, (api, [title, body], index) =>
+    api.create('policies', { title, body, status: index % 3 === 0 ? 'draft' : 'approved' }),
+  );
+  for (const { id } of importers) await admin.delete(`/orgs/${orgId}/people/${id}`);
+}
+
+/** Does it for each item, one importer beside the other. */
+async function each<Item, Result>(
+  apis: readonly RiskApi[],
+  items: readonly Item[],
+  work: (api: RiskApi, item: Item, index: number) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  let next = 0;
+  const worker = async (api: RiskApi): Promise<void> => {
+    for (let index = next++; index < items.length; index = next++)
+      results[index] = await work(api, items[index]!, index);
+  };
+  await Promise.all(apis.map(worker));
+  return results;
+}
+
+const pick = <Item>(items: readonly Item[], index: number): Item => items[index % items.length]!;
+
+/** Numbers that look like chance and are the same each time. */
+const spread = (index: number, below: number): number => (((index + 1) * 2_654_435_761) % 4_294_967_296) % below;
+
+async function makeControls({
+  admin,
+  orgId,
+  apis,
+}: Pick<DemoOrganisation, 'admin' | 'orgId'> & { readonly apis: readonly RiskApi[] }): Promise<string[]> {
+  const wanted: { title: string; frameworkId: string; requirementId: string; refId: string }[] = [];
+  for (const { name, version, requirements, prefix } of frameworks) {
+    const listed = requirements.map((title, index) => ({ id: `${prefix}.${index + 1}`, title }));
+    const made = await admin.post(`/orgs/${orgId}/frameworks`, { name, version, requirements: listed });
+    const frameworkId = textOf(made, 'id');
+    // The last two requirements of each have no control yet.
+    for (const { id, title } of listed.slice(0, -2))
+      wanted.push({ title: `${title}: in force and checked`, frameworkId, requirementId: id, refId: `C-${id}` });
+  }
+  return each(apis, wanted, (api, { title, refId, ...ref }, index) =>
+    api.create('controls', {
+      title,
+      refId,
+      frameworkRefs: [ref],
+      status: index % 11 === 5 ? 'not_applicable' : index % 4 === 0 ? 'planned' : 'implemented',
+      ...(index % 3 === 0
+        ? {}
+        : { lastTestedAt: daysAgo(index * 3), testResult: index % 7 === 0 ? 'failed' : 'passed' }),
+    }),
+  );
+}
+
+interface Made {
+  readonly owners: readonly string[];
+  readonly controls: readonly string[];
+}
+
+function makeAssets(apis: readonly RiskApi[], { owners, controls }: Made): Promise<string[]> {
+  const all = places
+    .flatMap((place) => assetKinds.map((kind) => [place, ...kind] as const))
+    .filter((_, index) => index % 2 === 0);
+  return each(apis, all, (api, [place, name, type, criticality], index) =>
+    api.create('assets', {
+      refId: `A-${String(index + 1).padStart(3, '0')}`,
+      name: `${name}, ${place}`,
+      type,
+      criticality,
+      environment: index % 5 === 0 ? 'test' : 'production',
+      dataClassification: pick(['internal', 'confidential', 'public'], index),
+      department: pick(departments, index),
+      ownerId: pick(owners, index),
+      sensitive: index % 10 === 9,
+      controlIds: [pick(controls, index)],
+    }),
+  );
+}
+
+/** Two of three are approved, by another importer than the one who collected them; the others are still on their way. */
+async function makeEvidence(apis: readonly RiskApi[], { owners, controls }: Made): Promise<string[]> {
+  const wanted = controls.flatMap((controlId) => [1, 2, 3, 4].map((quarter) => ({ controlId, quarter })));
+  const ids = await each(apis, wanted, (api, { controlId, quarter }, index) =>
+    api.create('evidence', {
+      title: `${pick(['Test report', 'Screenshot of settings', 'Signed statement', 'Log extract'], index)}, quarter ${quarter}`,
+      kind: pick(['test_result', 'document', 'attestation', 'log_extract'], index),
+      sha256: hash('sha256', `demo evidence ${index}`, 'hex'),
+      sizeBytes: 1000 + spread(index, 900_000),
+      mediaType: pick(['application/pdf', 'image/png', 'application/pdf', 'text/plain'], index),
+      department: pick(departments, index),
+      ownerId: pick(owners, index),
+      sensitive: index % 12 === 11,
+      controlIds: [controlId],
+      effectiveAt: daysAgo(spread(index, 300)),
+      ...(index % 4 === 0 ? {} : { validUntil: daysAhead(10 + spread(index, 400)) }),
+    }),
+  );
+  const reviewed = ids.filter((_, index) => index % 3 !== 2);
+  await each(apis, reviewed, (api, id) => api.transition(id, { to: 'in_review' }));
+  // Some importers have collected what they would review: the next one does it then.
+  await each(apis, reviewed, (api, id, index) => {
+    const rejected = index % 13 === 12;
+    const verdict = rejected ? { to: 'rejected', reason: 'The period does not match.' } : { to: 'approved' };
+    return reviewByAnother([api, ...apis], id, verdict);
+  });
+  return ids;
+}
+
+async function reviewByAnother(apis: readonly RiskApi[], id: string, verdict: { to: string }): Promise<void> {
+  for (const api of apis) if (await api.review(id, verdict)) return;
+}
+
+async function makeRisks(
+  apis: readonly RiskApi[],
+  {
+    owners,
+    controls,
+    assets,
+    evidence,
+  }: Made & { readonly assets: readonly string[]; readonly evidence: readonly string[] },
+): Promise<void> {
+  const all = places.flatMap((place) =>
+    Object.entries(threats).flatMap(([category, titles]) => titles.map((title) => ({ place, category, title }))),
+  );
+  await each(apis, all, (api, { place, category, title }, index) => {
+    const inherent = { likelihood: 1 + spread(index, 5), impact: 1 + spread(index * 7 + 3, 5) };
+    const lower = { likelihood: Math.max(1, inherent.likelihood - 1), impact: Math.max(1, inherent.impact - 1) };
+    const status = pick(['identified', 'assessed', 'in_treatment', 'in_treatment', 'accepted', 'closed'], index);
+    return api.create('risks', {
+      refId: `R-${String(index + 1).padStart(3, '0')}`,
+      title: `${title}, ${place}`,
+      category,
+      department: pick(departments, index),
+      ownerId: pick(owners, index),
+      sensitive: index % 9 === 8,
+      inherent,
+      ...(index % 2 === 0 ? { current: lower } : {}),
+      ...(index % 3 === 0 ? { residual: lower } : {}),
+      status,
+      treatment: status === 'accepted' ? 'accept' : pick(['mitigate', 'transfer', 'avoid', 'undecided'], index),
+      reviewStatus: pick(['draft', 'in_review', 'approved'], index),
+      ...(status === 'accepted' ? { acceptance: { expiresAt: daysAhead(60 + spread(index, 200)) } } : {}),
+      nextReviewAt: daysAhead(spread(index, 180)),
+      controlIds: [pick(controls, index)],
+      assetIds: [pick(assets, index)],
+      ...(index % 4 === 0 ? { evidenceIds: [pick(evidence, index)] } : {}),
+    });
+  });
+}
+
+const DAY_MS = 86_400_000;
+const daysAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString();
+const daysAhead = (days: number): string => daysAgo(-days);

@@ -1,0 +1,90 @@
+import { adminClient, textOf } from '../start/admin-client.ts';
+import { adminCommand, quoted } from '../start/commands.ts';
+import { ledgerOrigin, tokenHash } from '../start/secrets.ts';
+import type { DemoContext, DemoData, Example, ExampleContext, Surface, SurfaceContext } from '../start/surface.ts';
+import { bundled } from './bundled.ts';
+import { fillOrganisation } from './risk-demo/fill-organisation.ts';
+import { demoPeople, type DemoPerson } from './risk-demo/people.ts';
+
+/** Surface A. */
+export const riskPartner: Surface = {
+  ...bundled('risk-partner'),
+  number: 1,
+  mcp: true,
+  canIntegrate: true,
+  env,
+  demo,
+  examples,
+};
+
+function env({
+  ports,
+  secrets,
+  databaseUrl,
+  redisUrl,
+  checkpoints,
+  integrates,
+}: SurfaceContext): Record<string, string> {
+  return {
+    HOST: '127.0.0.1',
+    PORT: String(ports.public),
+    OPS_HOST: '127.0.0.1',
+    OPS_PORT: String(ports.ops),
+    ADMIN_HOST: '127.0.0.1',
+    ADMIN_PORT: String(ports.admin),
+    ADMIN_TOKEN_HASHES: tokenHash(secrets.adminToken),
+    SERVER_SECRETS: `s1:${secrets.secret('risk-partner.serverSecret')}`,
+    DATABASE_URL: databaseUrl,
+    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+    LEDGER_DRIVER: 'embedded',
+    LEDGER_ORIGIN: ledgerOrigin,
+    LEDGER_INTEGRATOR: String(integrates),
+    ...(integrates ? { LEDGER_SIGNING_KEY: secrets.ledger.signingKey, CHECKPOINT_DIR: checkpoints } : {}),
+  };
+}
+
+const orgName = 'demo.riskOrgId';
+
+/**
+ * One organisation that looks like one, with a person and a key for each role. It is remembered once it is whole: where a
+ * start was cut short, the next one makes another.
+ */
+async function demo({ adminUrl, url, secrets }: DemoContext): Promise<DemoData> {
+  const admin = adminClient(adminUrl, secrets.adminToken);
+  const known = secrets.recall(orgName);
+  const found = known === undefined ? undefined : await admin.get(`/orgs/${known}`);
+  if (known !== undefined && found?.status === 200) {
+    const people = await demoPeople({ admin, secrets, orgId: known });
+    return { orgId: known, keys: keysOf(people) };
+  }
+  const orgId = textOf(await admin.post('/orgs', { name: 'Nordlicht Logistik (demo)' }), 'id');
+  const people = await demoPeople({ admin, secrets, orgId });
+  await fillOrganisation({ url, admin, orgId, people });
+  secrets.remember(orgName, orgId);
+  return { orgId, keys: keysOf(people) };
+}
+
+const keysOf = (people: readonly DemoPerson[]): Record<string, string> =>
+  Object.fromEntries(people.map(({ role, key }) => [role, key]));
+
+function examples({ url, demo: { keys }, folder, dataPath }: ExampleContext): Example[] {
+  const as = (role: string) => `-H 'Authorization: Bearer ${keys[role]}'`;
+  const files = {
+    page: quoted(`${folder}/risks.json`),
+    headers: quoted(`${folder}/risks.headers`),
+    keys: quoted(`${folder}/partner.jwks.json`),
+  };
+  return [
+    { what: 'List risks as a viewer', line: `curl -sS '${url}/api/risks?limit=5' ${as('viewer')}` },
+    {
+      what: 'Read a page as a partner, with its signature',
+      line: `curl -sS '${url}/api/v1/risks?limit=50' ${as('partner_read')} -o ${files.page} -D ${files.headers}`,
+    },
+    { what: 'Pin the keys of the envelopes', line: `curl -sS ${url}/.well-known/jwks.json -o ${files.keys}` },
+    {
+      what: 'Check the page offline',
+      line: `npx sealgate-verify envelope ${files.page} --signature ${files.headers} --jwks ${files.keys}`,
+    },
+    { what: 'Ask the admin API', line: adminCommand('orgs list', dataPath) },
+  ];
+}

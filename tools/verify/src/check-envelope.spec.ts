@@ -1,0 +1,156 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  documentSigner,
+  generateDocumentKey,
+  jwksOf,
+  sealPartnerEnvelope,
+  type PartnerEnvelope,
+} from '@sealgate/envelope';
+import { canonical, type JsonValue } from '@sealgate/json';
+import { checkpointText, generateNoteKey, leafHash, nodeHash, noteSigner, noteVerifier } from '@sealgate/merkle';
+import { checkEnvelope } from './check-envelope.ts';
+import { runCli } from './cli.ts';
+
+const signer = documentSigner(generateDocumentKey());
+const jwks = jwksOf([signer.jwk]);
+const log = generateNoteKey('ledger.test');
+const verifier = noteVerifier(log.verifierKey);
+
+// A tree of two leaves, by hand.
+const [left, right] = [leafHash(Buffer.from('left')), leafHash(Buffer.from('right'))];
+const checkpoint = noteSigner(log.privateKey).sign(
+  checkpointText({ origin: 'ledger.test/risk.evidence', size: 2, root: nodeHash(left, right) }),
+);
+const proof = {
+  id: 'prf_1',
+  subjectType: 'evidence',
+  subjectId: 'evd_1',
+  sha256: 'ab'.repeat(32),
+  channel: 'risk.evidence',
+  index: 1,
+  leafHash: right.toString('hex'),
+  treeSize: 2,
+  inclusionPath: [left.toString('hex')],
+  checkpoint,
+};
+
+function sealed(items: readonly JsonValue[]): { envelope: PartnerEnvelope; jws: string; text: string } {
+  const pagination = { limit: 50, count: items.length, nextCursor: null };
+  const { text, hashedBytes } = sealPartnerEnvelope({
+    orgId: 'org_1',
+    generatedAt: '2026-01-01T00:00:00.000Z',
+    content: { items: items.map(canonical), pagination },
+  });
+  return { envelope: JSON.parse(text) as PartnerEnvelope, jws: signer.sign(hashedBytes), text };
+}
+
+const failed = (report: ReturnType<typeof checkEnvelope>) =>
+  report.steps.filter(({ status }) => status === 'failed').map(({ step }) => step);
+
+describe('a partner envelope', () => {
+  const { envelope, jws } = sealed([{ id: 'rsk_1', title: 'Zürich' }]);
+  const input = { name: 'page.json', envelope, signature: { jws, jwks } };
+
+  it('verifies by its signature alone', () => {
+    expect(checkEnvelope(input)).toMatchObject({ verified: true, conclusion: expect.stringContaining('org_1') });
+  });
+
+  it('does not verify without a signature, however unchanged it is', () => {
+    const report = checkEnvelope({ ...input, signature: undefined });
+    expect(report).toMatchObject({ verified: false, conclusion: expect.stringMatching(/^Unchanged since hashed\./) });
+    expect(failed(report)).toEqual(['signed']);
+  });
+
+  it.each(['contractVersion', 'generatedAt', 'items', 'orgId', 'pagination', 'verified_no_npi'])(
+    'fails when %s was changed, also with a hash made anew',
+    (member) => {
+      const changed = { ...envelope, [member]: member === 'contractVersion' ? 'svc.partner.v2' : 'other' };
+      expect(failed(checkEnvelope({ ...input, envelope: changed }))).toEqual(['hash', 'signed']);
+    },
+  );
+
+  it('fails by another key, and by none', () => {
+    const other = jwksOf([documentSigner(generateDocumentKey()).jwk]);
+    for (const keys of [other, { keys: [] }])
+      expect(failed(checkEnvelope({ ...input, signature: { jws, jwks: keys } }))).toEqual(['signed']);
+  });
+
+  it('fails when its hash is missing, though the signature holds', () => {
+    const { evidence_hash: _gone, ...rest } = envelope;
+    expect(failed(checkEnvelope({ ...input, envelope: rest }))).toEqual(['hash']);
+  });
+});
+
+describe('proofs in an envelope', () => {
+  const check = (changed: Readonly<Record<string, JsonValue>>) => {
+    const { envelope, jws } = sealed([{ ...proof, ...changed }]);
+    return checkEnvelope({ name: 'proofs.json', envelope, signature: { jws, jwks }, verifier });
+  };
+
+  it('lead into the log', () => {
+    expect(check({})).toMatchObject({ verified: true, conclusion: expect.stringContaining('1 proof(s)') });
+  });
+
+  it('are left aside, aloud, without the key of the log', () => {
+    const { envelope, jws } = sealed([proof]);
+    const report = checkEnvelope({ name: 'proofs.json', envelope, signature: { jws, jwks } });
+    expect(report.notes.join()).toContain('not checked');
+  });
+
+  it.each<[string, Readonly<Record<string, JsonValue>>, string[]]>([
+    ['the leaf', { leafHash: left.toString('hex') }, ['inclusion']],
+    ['the index', { index: 0 }, ['inclusion']],
+    ['the path', { inclusionPath: [] }, ['inclusion']],
+    ['a hash that is none', { inclusionPath: ['zz'] }, ['inclusion']],
+    ['the size', { treeSize: 3 }, ['tree size']],
+    ['the channel', { channel: 'risk.other' }, ['origin']],
+    ['the checkpoint', { checkpoint: checkpoint.replace('\n2\n', '\n3\n') }, ['signature', 'tree size', 'inclusion']],
+    ['the checkpoint for nonsense', { checkpoint: 'x' }, ['signature', 'checkpoint']],
+  ])('fail when somebody exchanged %s', (_what, changed, steps) => expect(failed(check(changed))).toEqual(steps));
+});
+
+describe('on the command line', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'sealgate-verify-'));
+    const { text, jws } = sealed([proof]);
+    writeFileSync(join(folder, 'page.json'), text);
+    writeFileSync(join(folder, 'page.headers'), `HTTP/1.1 200 OK\r\nETag: "x"\r\nevidence-signature: ${jws}\r\n\r\n`);
+    writeFileSync(join(folder, 'page.jws'), `${jws}\n`);
+    writeFileSync(join(folder, 'keys.json'), JSON.stringify(jwks));
+    writeFileSync(join(folder, 'other.json'), '{"items":[]}');
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const run = async (...args: string[]) => {
+    let said = '';
+    const say = (text: string) => void (said += text);
+    const code = await runCli(args, { out: say, err: say, directory: folder });
+    return { code, said };
+  };
+
+  it.each(['page.headers', 'page.jws'])('takes the signature from %s', async (file) => {
+    const { code } = await run(
+      'envelope',
+      'page.json',
+      '--signature',
+      file,
+      '--jwks',
+      'keys.json',
+      '--key',
+      log.verifierKey,
+    );
+    expect(code).toBe(0);
+    expect((await run('signed', 'page.json', '--signature', file, '--jwks', 'keys.json')).code).toBe(0);
+  });
+
+  it('is not verified without a signature, and tells wrong use from a wrong envelope', async () => {
+    expect((await run('envelope', 'page.json')).code).toBe(1);
+    expect((await run('envelope', 'page.json', '--jwks', 'keys.json')).code).toBe(2);
+    expect((await run('envelope', 'other.json')).code).toBe(2);
+    expect((await run('envelope', 'missing.json')).code).toBe(2);
+  });
+});

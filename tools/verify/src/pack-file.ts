@@ -1,0 +1,103 @@
+import type { JsonValue } from '@sealgate/json';
+import { readReceiptFile } from './receipt-file.ts';
+import type { ReceiptFile } from './receipt-file.ts';
+import { isObject, listAt, numberAt, objectAt, rootObject, stringAt, stringOrNullAt, valueAt } from './shape.ts';
+import type { JsonObject, Place } from './shape.ts';
+import { UnreadableError } from './unreadable-error.ts';
+
+/** One event of a case, as its pack tells it. */
+export interface PackEvent {
+  readonly where: string;
+  readonly seq: number;
+  readonly event: string;
+  readonly data: JsonValue;
+  readonly prevHash: string | null;
+  readonly hash: string;
+  /** All members but `hash`: what the hash is of. */
+  readonly rest: JsonObject;
+}
+
+/** One seal of a pack: what was sealed, and that the ledger holds it. */
+export interface PackSeal {
+  readonly where: string;
+  readonly document: Place;
+  readonly sealHash: string;
+  readonly ledgerRecordId: string;
+  readonly record: ReceiptFile;
+}
+
+/** An assessor pack. */
+export interface PackFile {
+  readonly name: string;
+  readonly caseId: string;
+  readonly subjectRef: string;
+  readonly packHash: string;
+  readonly signature: string;
+  /** All members that are hashed and signed. */
+  readonly signed: JsonObject;
+  readonly timeline: readonly PackEvent[];
+  readonly decisions: readonly Place[];
+  readonly attachments: readonly Place[];
+  readonly seals: readonly PackSeal[];
+}
+
+/** What stands beside the hashed members: when the pack was made, its hash, its signature. */
+const BESIDE: ReadonlySet<string> = new Set(['generated_at', 'pack_hash', 'signature']);
+
+/** Throws UnreadableError when a member is missing or of another type, or the form is not one that is known here. */
+export function readPackFile(name: string, value: JsonValue): PackFile {
+  const root = rootObject(name, value);
+  const canonicalization = stringAt(root, 'canonicalization');
+  if (canonicalization !== 'RFC8785') {
+    throw new UnreadableError(
+      `${root.where}/canonicalization is ${canonicalization}; this verifier knows RFC8785 alone.`,
+    );
+  }
+  stringAt(root, 'generated_at');
+  return {
+    name,
+    caseId: stringAt(root, 'case_id'),
+    subjectRef: stringAt(root, 'subject_ref'),
+    packHash: stringAt(root, 'pack_hash'),
+    signature: stringAt(root, 'signature'),
+    signed: Object.fromEntries(Object.entries(root.object).filter(([member]) => !BESIDE.has(member))),
+    timeline: placesIn(root, 'timeline').map(readEvent),
+    decisions: placesIn(root, 'decisions'),
+    attachments: placesIn(root, 'attachments'),
+    seals: placesIn(root, 'seals').map(readSeal),
+  };
+}
+
+function placesIn(root: Place, member: string): Place[] {
+  return listAt(root, member).map((value, index) => {
+    const where = `${root.where}/${member}/${index}`;
+    if (!isObject(value)) throw new UnreadableError(`${where} is not an object.`);
+    return { where, object: value };
+  });
+}
+
+function readEvent(place: Place): PackEvent {
+  const { hash: _hash, ...rest } = place.object;
+  return {
+    where: place.where,
+    seq: numberAt(place, 'seq'),
+    event: stringAt(place, 'event'),
+    data: valueAt(place, 'data'),
+    prevHash: stringOrNullAt(place, 'prev_hash'),
+    hash: stringAt(place, 'hash'),
+    rest,
+  };
+}
+
+function readSeal(place: Place): PackSeal {
+  const document = objectAt(place, 'document');
+  const proof = objectAt(place, 'proof');
+  const record = readReceiptFile(`${place.where}/proof`, proof.object);
+  return {
+    where: place.where,
+    document,
+    sealHash: stringAt(place, 'seal_hash'),
+    ledgerRecordId: stringAt(place, 'ledger_record_id'),
+    record: { ...record, contents: [{ where: document.where, data: document.object, members: {} }] },
+  };
+}
