@@ -4,7 +4,7 @@ import type { FabricStage } from './harness/fabric-stage.ts';
 import { scaled } from './harness/scale.ts';
 
 const storyTimeoutMs = 180_000;
-const writers = scaled({ full: 100, quick: 24 });
+const writers = scaled({ full: 100, quick: 16 });
 const creates = 1000;
 const contested = 10;
 
@@ -59,7 +59,7 @@ export function contentionStories(stageOf: () => FabricStage): void {
             const id = `${tag}-wanted-${at % contested}`;
             const content = contents[Math.floor(at / contested) % 2]!;
             const peer = setup.peers[Math.floor(at / (2 * contested)) % 2]!;
-            const order = orderOf(`wanted-${at}`, { id, type: 'asset', data: { content } });
+            const order = { assets: [{ id, type: 'asset', data: { content } }], takesNo: false };
             const [fate] = await deliver(order, { setup, peers: [peer], giveUpAfterMs: 120_000 });
             return fate!;
           }),

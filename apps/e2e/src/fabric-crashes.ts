@@ -27,10 +27,11 @@ export function crashStories(stageOf: () => FabricStage): void {
       what: `${metric} of each transaction`,
     });
   }
-  async function idsIn(stage: FabricStage): Promise<number> {
+  /** How many assets of an order, or of all, are in the ledger. */
+  async function idsIn(stage: FabricStage, point = ''): Promise<number> {
     const { network, main, other, tag } = stage;
     const lists = [main, other].map(({ fabricChannel, prefix }) =>
-      network.reader.list(fabricChannel, `${prefix}${tag}-kill-`),
+      network.reader.list(fabricChannel, `${prefix}${tag}-kill-${point}`),
     );
     return (await Promise.all(lists)).reduce((count, { size }) => count + size, 0);
   }
@@ -67,8 +68,8 @@ export function crashStories(stageOf: () => FabricStage): void {
         await sendUntil(inBlock!, 'ledger_unsettled_transactions');
         process.kill(peer.pid, 'SIGSTOP');
         await orderer.thaw();
-        // Nobody asks for them again, and the process that knows of the last ones stands still.
-        await until(async () => (await idsIn(stage)) >= TYPES.length, { timeoutMs: 10_000 + leaseMs });
+        // The process stands still: it has told nobody, and written down nothing, of the block.
+        await until(async () => (await idsIn(stage, 'in-block')) === TYPES.length, { timeoutMs: 10_000 });
         await peer.kill();
         await peer.start();
 

@@ -6,7 +6,7 @@ import { canSeeProcesses } from './harness/postgres-processes.ts';
 import { scaled } from './harness/scale.ts';
 
 const storyTimeoutMs = scaled({ full: 600_000, quick: 120_000 });
-const requests = scaled({ full: 20_000, quick: 400 });
+const requests = scaled({ full: 20_000, quick: 300 });
 /** Each asset is this large, so that what would be kept of each request is soon seen. */
 const assetBytes = 64 * 1024;
 /** Of what the requests held: a process that kept them would have grown by all of it. */
@@ -21,7 +21,7 @@ export function memoryStory(stageOf: () => FabricStage): void {
       const body = (at: number): string =>
         JSON.stringify({ assets: [{ id: `${tag}-heap-${at}`, type: 'asset', data: { x: 'x'.repeat(assetBytes) } }] });
       const askAll = (from: number): Promise<number[]> =>
-        inParallel(16, requests, async (at) => {
+        inParallel(64, requests, async (at) => {
           const { status } = await setup.ask('POST', '/api/assets', { body: body(from + at) });
           return status;
         });

@@ -1,4 +1,5 @@
 import { describe, it } from '@jest/globals';
+import { organizationStories } from './fabric-organizations.ts';
 import { describeFabric } from './fabric-stories.ts';
 import { realNetwork } from './harness/fabric-real.ts';
 
@@ -6,9 +7,10 @@ import { realNetwork } from './harness/fabric-real.ts';
 const data = process.env['SEALGATE_FABRIC'];
 
 if (data === undefined) {
-  describe('Ledger peers on a real Fabric network', () => {
-    it.skip('need one: `npm run test:fabric`', () => undefined);
+  describe('A real Fabric network', () => {
+    it.skip('is needed: `npm run test:fabric`', () => undefined);
   });
 } else {
-  describeFabric('a real Fabric network', () => realNetwork(data));
+  describeFabric('A real Fabric network', () => realNetwork(data));
+  organizationStories(() => realNetwork(data));
 }

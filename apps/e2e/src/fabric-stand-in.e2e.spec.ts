@@ -1,4 +1,4 @@
 import { describeFabric } from './fabric-stories.ts';
 import { standInNetwork } from './harness/fabric-stand-in.ts';
 
-describeFabric('the stand-in of a Fabric network', standInNetwork);
+describeFabric('A Fabric network as the stand-in shows it', standInNetwork);

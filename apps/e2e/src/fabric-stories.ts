@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe } from '@jest/globals';
+import { chaosStory } from './fabric-chaos.ts';
 import { contentionStories } from './fabric-contention.ts';
 import { crashStories } from './fabric-crashes.ts';
+import { gatewayStories } from './fabric-gateway.ts';
 import { foreignStories } from './fabric-foreign.ts';
 import { memoryStory } from './fabric-memory.ts';
 import { outageStories } from './fabric-outages.ts';
@@ -8,26 +10,37 @@ import { setupTimeoutMs } from './harness/contract-setup.ts';
 import type { FabricNetwork } from './harness/fabric-network.ts';
 import { fabricStage, type FabricStage } from './harness/fabric-stage.ts';
 
-/** The stories of the ledger peer on Fabric, told once for every network that can be told to fail. */
+/** The stories of what writes to Fabric, told once for every network that can be told to fail. */
 export function describeFabric(title: string, open: () => Promise<FabricNetwork>): void {
-  describe(`Two ledger peers on ${title}`, () => {
-    let network: FabricNetwork;
-    let stage: FabricStage;
+  let network: FabricNetwork;
+  const networkOf = (): FabricNetwork => network;
+
+  describe(title, () => {
     beforeAll(async () => {
       network = await open();
-      stage = await fabricStage(network);
     }, setupTimeoutMs);
     afterEach(() => network.mend(), setupTimeoutMs);
-    afterAll(async () => {
-      await stage?.stop();
-      await network?.close();
-    }, setupTimeoutMs);
+    afterAll(() => network?.close(), setupTimeoutMs);
+
+    peerStories(networkOf);
+    gatewayStories(networkOf);
+  });
+}
+
+function peerStories(networkOf: () => FabricNetwork): void {
+  describe('behind two ledger peers', () => {
+    let stage: FabricStage;
     const stageOf = (): FabricStage => stage;
+    beforeAll(async () => {
+      stage = await fabricStage(networkOf());
+    }, setupTimeoutMs);
+    afterAll(() => stage?.stop(), setupTimeoutMs);
 
     foreignStories(stageOf);
     contentionStories(stageOf);
     outageStories(stageOf);
     crashStories(stageOf);
+    chaosStory(stageOf);
     memoryStory(stageOf);
   });
 }

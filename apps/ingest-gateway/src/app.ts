@@ -31,7 +31,13 @@ export function publicApp(base: AppBase, guard: IngestGuardPorts, ports: IngestP
   return createApp({ ...base, head: false, guard: ingestGuard(guard), routes: ingestRoutes(ports) });
 }
 
-export type AdminPorts = AdminNetworksPorts & AdminKeysPorts & AdminEventsPorts & Omit<AdminLedgerPorts, 'auditChange'>;
+export type AdminPorts = AdminNetworksPorts &
+  AdminKeysPorts &
+  AdminEventsPorts &
+  Pick<AdminLedgerPorts, 'cursors'> & {
+    /** Undefined where the ledger is not ours to administer: its paths are then not there. */
+    readonly ledger: AdminLedgerPorts['ledger'] | undefined;
+  };
 
 export interface AdminAccess {
   readonly tokens: TokenHashes;
@@ -43,11 +49,12 @@ export interface AdminAccess {
 
 /** The admin listener. */
 export function administration(base: AppBase, { tokens, addresses, isReachable }: AdminAccess, ports: AdminPorts): App {
+  const { ledger } = ports;
   const routes = [
     ...adminNetworkRoutes(ports),
     ...adminKeyRoutes(ports),
     ...adminEventRoutes(ports),
-    ...adminLedgerRoutes(ports),
+    ...(ledger === undefined ? [] : adminLedgerRoutes({ ...ports, ledger })),
   ];
   return adminApp({
     ...base,

@@ -6,6 +6,7 @@ import {
   listenerFields,
   loadConfig,
   storeFields,
+  textField,
   urlField,
   type Config,
   type Environment,
@@ -16,6 +17,11 @@ export const fields = {
   ...listenerFields,
   ...storeFields,
   ...ledgerFields,
+  fabricConfig: textField({
+    name: 'FABRIC_CONFIG',
+    description: 'The connection file of the Fabric network; needed where LEDGER_DRIVER is fabric.',
+    default: undefined,
+  }),
   bodyMaxBytes: integerField({
     name: 'BODY_MAX_BYTES',
     description: 'Largest request body, after its content encoding was undone.',
@@ -68,12 +74,16 @@ function gatewayFaults({
   ledgerDriver,
   ledgerIntegrator,
   checkpointDir,
+  fabricConfig,
 }: GatewayConfig): string[] {
   return [
     ...(rateBurst < maxBatchRecords
       ? ['RATE_BURST: is below MAX_BATCH_RECORDS, so a full batch would never be admitted']
       : []),
-    ...(ledgerDriver === 'fabric' ? ['LEDGER_DRIVER: this build has no Fabric driver'] : []),
+    ...(ledgerDriver === 'fabric' && fabricConfig === undefined
+      ? ['FABRIC_CONFIG: is required where LEDGER_DRIVER is fabric']
+      : []),
+    ...(ledgerDriver !== 'fabric' && fabricConfig !== undefined ? ['FABRIC_CONFIG: needs LEDGER_DRIVER=fabric'] : []),
     ...(ledgerIntegrator && checkpointDir === undefined
       ? ['CHECKPOINT_DIR: is required where LEDGER_INTEGRATOR is true']
       : []),

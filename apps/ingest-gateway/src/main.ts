@@ -14,7 +14,6 @@ import { readConfig, type GatewayConfig } from './config.ts';
 import { callersStore } from './data/callers-store.ts';
 import { retainEvents } from './data/event-retention.ts';
 import { eventsStore } from './data/events-store.ts';
-import { writeLateEvent } from './data/late-events.ts';
 import { holdNetwork, networksStore } from './data/networks-store.ts';
 import { pingEvents } from './data/ping-events.ts';
 import { answerWrite } from './domain/answer-write.ts';
@@ -22,10 +21,10 @@ import type { IngestCaller } from './domain/caller.ts';
 import type { KeyGrants } from './domain/key-grants.ts';
 import { timeOrderedIds } from './domain/record-ids.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
-import { SCHEMA } from './ingest-migrations.ts';
 import { ingestMetrics } from './ingest-metrics.ts';
 import { openLedger } from './open-ledger.ts';
 import { openReading } from './open-reading.ts';
+import { SCHEMA } from './schema.ts';
 
 const NAME = 'ingest-gateway';
 
@@ -68,10 +67,7 @@ async function openParts({ config, now, newId, log, metrics, counters }: Basics,
     log,
     metrics,
     own,
-    onResult: (result, { unit, isLate }) => {
-      counters.settled(result);
-      if (isLate) writeLateEvent(sql, unit, result, Math.floor(now())).catch(() => log.warn('late_event_lost'));
-    },
+    onSettled: counters.settled,
   });
   const reading = openReading({ bodyMaxBytes: config.bodyMaxBytes, startTimer, log, metrics, own });
   const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'ingest_', now, newId });
@@ -143,7 +139,7 @@ function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, ledg
     countLiveKeys: (networkId, transaction) => keys.countLive(networkId, transaction),
     keys,
     events: eventsStore(prisma, sql),
-    ledger,
+    ledger: ledger.administration,
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('ingest cursors'), now }),
     inTransaction: (work) => sql.transaction(work),
     auditChange: ({ caller, requestId }, { detail = {}, ...change }, transaction = sql) =>

@@ -1,7 +1,8 @@
 import { loadConfig, main } from '@sealgate/service-host';
 import { migrate } from '@sealgate/storage';
 import { migrationFields } from './config.ts';
-import { migrations, SCHEMA } from './ingest-migrations.ts';
+import { migrations } from './ingest-migrations.ts';
+import { SCHEMA } from './schema.ts';
 
 /** The migration job: run to the end before the services of the same version are started. */
 main('ingest-gateway migrate', async () => {

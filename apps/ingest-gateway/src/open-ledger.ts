@@ -1,21 +1,62 @@
 import {
   LedgerNotOpenedError,
   openEmbeddedLedger,
-  type EmbeddedLedger,
-  type OpenLedgerOptions,
+  type OpenLedgerOptions as OpenEmbeddedOptions,
 } from '@sealgate/ledger-embedded';
+import type { LedgerAdministration } from '@sealgate/http';
+import type { LedgerAppender, LedgerHealth, UnitResult } from '@sealgate/ledger-port';
 import { StartError } from '@sealgate/service-host';
-import { SCHEMA } from './ingest-migrations.ts';
+import type { GatewayConfig } from './config.ts';
+import { writeLateEvent } from './data/late-events.ts';
+import { SCHEMA } from './schema.ts';
+
+/** A ledger as this surface needs it, whichever driver stands behind it. */
+export interface OpenedLedger extends LedgerAppender {
+  openChannel(network: string, channel: string): Promise<void>;
+  health(): Promise<LedgerHealth>;
+  /** For the admin listener; undefined where the ledger is not ours to administer. */
+  readonly administration: LedgerAdministration | undefined;
+}
+
+export interface OpenLedgerOptions extends Omit<OpenEmbeddedOptions, 'config' | 'appendFunction' | 'onResult'> {
+  readonly config: GatewayConfig;
+  /** Told what became of each unit. */
+  readonly onSettled: (result: UnitResult) => void;
+}
 
 /**
- * The ledger, with an integrator in the processes that run one. Appending goes through this surface's own function, so
- * that the event of a request is in the transaction of its records.
+ * Opens the ledger that the configuration names. The Fabric driver is loaded only where it is that one.
  *
- * @throws StartError when the signing key is not this ledger's, or the log is not as it was left.
+ * @throws StartError for what an operator can mend.
  */
-export async function openLedger(options: Omit<OpenLedgerOptions, 'appendFunction'>): Promise<EmbeddedLedger> {
+export async function openLedger(options: OpenLedgerOptions): Promise<OpenedLedger> {
+  if (options.config.ledgerDriver === 'embedded') return openEmbedded(options);
+  const { openFabricLedger } = await import('./open-fabric-ledger.ts');
+  return openFabricLedger(options);
+}
+
+/**
+ * The ledger in this surface's own database, with an integrator in the processes that run one. Appending goes through
+ * this surface's own function, so that the event of a request is in the transaction of its records.
+ */
+async function openEmbedded({ onSettled, ...options }: OpenLedgerOptions): Promise<OpenedLedger> {
+  const { sql, now, log } = options;
   try {
-    return await openEmbeddedLedger({ ...options, appendFunction: `${SCHEMA}.append_v1` });
+    const ledger = await openEmbeddedLedger({
+      ...options,
+      appendFunction: `${SCHEMA}.append_v1`,
+      onResult(result, { unit, isLate }) {
+        onSettled(result);
+        if (isLate) writeLateEvent(sql, unit, result, Math.floor(now())).catch(() => log.warn('late_event_lost'));
+      },
+    });
+    return {
+      append: (unit) => ledger.append(unit),
+      findConflict: (unit) => ledger.findConflict(unit),
+      openChannel: (network, channel) => ledger.openChannel(network, channel),
+      health: () => ledger.health(),
+      administration: ledger,
+    };
   } catch (error) {
     if (error instanceof LedgerNotOpenedError) throw new StartError(error.message, { cause: error });
     throw error;

@@ -1,39 +1,31 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { PrismaPg } from '@prisma/adapter-pg';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { auditTrail } from '@sealgate/audit';
 import { randomPool } from '@sealgate/auth';
+import { AppError } from '@sealgate/errors';
 import { BodyTurns, opsApp, type App } from '@sealgate/http';
 import { InFlight } from '@sealgate/idempotency';
 import { createLog, httpMetrics, logMetrics, Metrics } from '@sealgate/observability';
 import { cursorCodec } from '@sealgate/paging';
 import { addressLimiter, openSharedLimits } from '@sealgate/rate-limits';
 import { main, runService, type Composition, type HostChecks, type Own } from '@sealgate/service-host';
-import { openDatabase } from '@sealgate/storage';
+import { DatabaseUnavailableError, openDatabase } from '@sealgate/storage';
 import { administration, publicApp, type AppBase } from './app.ts';
 import { cachedCheck } from './cached-check.ts';
 import { readConfig, type PeerConfig } from './config.ts';
-import { jobWorker } from './data/job-worker.ts';
-import { jobsStore } from './data/jobs-store.ts';
-import { leases as openLeases } from './data/leases.ts';
-import { removeOldJobs, retainJobs } from './data/job-retention.ts';
 import { answerSync } from './domain/answer-sync.ts';
-import { runJob } from './domain/run-job.ts';
-import { PrismaClient } from './generated/prisma/client.ts';
 import { logKeys } from './log-keys.ts';
 import { isScraper } from './metrics-access.ts';
+import { openJobs } from './open-jobs.ts';
 import { openLedger } from './open-ledger.ts';
 import { publicDescription } from './openapi.ts';
 import { SCHEMA } from './schema.ts';
-import { answerMetrics, jobMetrics, ledgerMetrics } from './peer-metrics.ts';
+import { answerMetrics, ledgerMetrics } from './peer-metrics.ts';
 import { timeOrderedId } from './time-ordered-id.ts';
 
 const NAME = 'ledger-peer';
 
 /** Batches of one request, or one job, that are under way at once where one that fails keeps no other back. */
 const BATCHES_AT_ONCE = 4;
-/** How long a process may be silent before another one takes over what it had in hand. */
-const LEASE_MS = 5000;
-const JOBS_EVERY_MS = 1000;
 const KEEP_CHECK_MS = 900;
 const CHECK_WITHIN_MS = 1000;
 
@@ -70,55 +62,15 @@ async function openParts(basics: Basics, own: Own) {
   const shared = openSharedLimits({ url, name: NAME, prefix: 'peer:', replicas, now, log, metrics });
   own('redis', () => shared.close());
   const ledger = await openLedger({ config, sql, now, log, metrics, own, ledgerMetrics: ledgerMetrics(metrics) });
-  const leases = openLeases({
-    sql,
-    owner: newId('proc_'),
-    lengthMs: LEASE_MS,
-    onError: (error) => log.warn('leases_not_renewed', { reason: String(error) }),
-  });
-  own('leases', () => leases.close());
-  const jobs = jobsStore({
-    sql,
-    leases,
-    now,
-    maxWaiting: config.jobsMaxWaiting,
-    onPromise: () => worker.kick(),
-    onDelay: (error) => log.warn('job_not_written_yet', { reason: String(error) }),
-  });
-  own('jobs', () => jobs.settle(SETTLE_JOBS_WITHIN_MS));
-  // Each has turns of its own: a job may take long, and no request waits for it.
-  const [bodyTurns, jobTurns] = [new BodyTurns(BODY_TURNS), new BodyTurns(BODY_TURNS)];
-  const running = { ...planning(config), ledger: ledger.assets, jobs };
-  const worker = jobWorker({
-    jobs,
-    leases,
-    run: (job, mayGoOn) => inItsTurn(jobTurns, job.body.length, () => runJob(running, job, mayGoOn)),
-    atOnce: config.jobsAtOnce,
-    everyMs: JOBS_EVERY_MS,
-    onError: (error) => log.warn('job_left_undone', { reason: String(error) }),
-  });
-  worker.start();
-  own('job worker', () => worker.stop());
-  jobMetrics(metrics, worker);
-  const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
-  own('job retention', retainJobs({ remove: () => removeOldJobs(prisma, now()), log }));
+  // Requests and jobs have turns of their own: a job may take long, and no request waits for it.
+  const [bodyTurns, turns] = [new BodyTurns(BODY_TURNS), new BodyTurns(BODY_TURNS)];
+  const running = { ...planning(config), ledger: ledger.assets };
+  const jobs = openJobs({ sql, owner: newId('proc_'), config, running, turns, now, log, metrics, own });
   return { sql, shared, ledger, jobs, bodyTurns };
 }
 
 /** What a body becomes on the heap is several times its bytes. One of the largest is handled at a time, or many smaller. */
 const BODY_TURNS = { atOnceBytes: 8_388_608, waitingBytes: 134_217_728, waitMs: 10_000 } as const;
-
-/** A job whose turn does not come is left for later, as in an outage. */
-async function inItsTurn<Value>(turns: BodyTurns, bytes: number, work: () => Promise<Value>): Promise<Value> {
-  const endTurn = await turns.take(bytes);
-  try {
-    return await work();
-  } finally {
-    endTurn();
-  }
-}
-
-const SETTLE_JOBS_WITHIN_MS = 4000;
 
 const planning = ({ mappings, batchMaxBytes }: PeerConfig) => ({
   mappings,
@@ -183,6 +135,7 @@ function publicAppOf(
       reading: { ledger: ledger.assets, mappings, log: ledger.log, cursors },
       bodyMaxBytes,
       bodyTurns,
+      nextTurn: () => nextTurn(),
     },
     jobs: { jobs },
     publicLog: { log: ledger.log },
@@ -212,8 +165,18 @@ function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, ledg
     ledger: administered,
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('peer admin cursors'), now }),
     auditChange: ({ caller, requestId }, change) =>
-      audit.record(sql, { ...change, detail: { ...change.detail }, actor: caller.actor, requestId }),
+      telling503(audit.record(sql, { ...change, detail: { ...change.detail }, actor: caller.actor, requestId })),
   });
+}
+
+/** A database that is away is 503, and never a bug's 500. */
+async function telling503(work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!(error instanceof DatabaseUnavailableError)) throw error;
+    throw new AppError('UNAVAILABLE', 'The database cannot be reached.', { retryAfterSeconds: 1, cause: error });
+  }
 }
 
 main(NAME, async () => {

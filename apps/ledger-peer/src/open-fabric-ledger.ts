@@ -1,13 +1,13 @@
 import {
   ChannelMap,
   ConnectionFileError,
+  fabricObserver,
   openFabric,
   readConnectionFile,
   type FabricConnection,
 } from '@sealgate/ledger-fabric';
 import { StartError } from '@sealgate/service-host';
 import { fabricAssets } from './data/fabric-assets.ts';
-import { fabricObserver } from './fabric-metrics.ts';
 import type { OpenLedgerParts } from './ledger-parts.ts';
 import type { OpenedLedger } from './open-ledger.ts';
 import { SCHEMA } from './schema.ts';

@@ -50,7 +50,7 @@ describe('the guard of the peer', () => {
     ]);
     expect(one?.bucket).toBe(neighbour?.bucket);
     expect(one?.bucket).not.toBe(other?.bucket);
-    expect((await open.charge(one!, 1)).headers['RateLimit-Policy']).toBe('"address";q=2;w=2');
+    expect((await open.charge(one, 1)).headers['RateLimit-Policy']).toBe('"address";q=2;w=2');
   });
 
   it('slows down whoever guesses, by address', async () => {

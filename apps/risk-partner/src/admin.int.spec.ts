@@ -72,6 +72,11 @@ describe('people', () => {
       scope,
       roles: ['viewer'],
     });
+    // What is not named is not granted.
+    expect((await there.admin('PUT', `${people()}/${id}/scope`, { departments: ['it'] })).json).toMatchObject({
+      scope: { departments: ['it'], canReadSensitive: false, unrestricted: false },
+    });
+    expect(await code(there.admin('PUT', `${people()}/${id}/scope`, { rooms: [] }))).toBe('400 INVALID_REQUEST');
     const listed = (await there.admin('GET', people())).json as { items: Made[] };
     expect(listed.items.map(({ name }) => name)).toEqual(['Ada', 'Partner']);
   });

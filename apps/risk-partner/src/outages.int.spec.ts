@@ -9,7 +9,7 @@ let there: TestInstallation;
 let owner: TestPerson;
 
 beforeAll(async () => {
-  postgres = await throwawayPostgres({ own: true });
+  postgres = await throwawayPostgres({ own: true, durable: true });
   there = await testInstallation({}, postgres);
   owner = await there.newPerson(await there.newOrg(), ['owner']);
   await rowsOf(there, owner).risk();

@@ -26,8 +26,8 @@ describe('a partner envelope', () => {
   });
 
   it('is sent in canonical form, with its hash', () => {
-    const envelope = parsed(sealed.text);
-    expect(canonical({ ...envelope })).toBe(sealed.text);
+    const envelope = parsed(sealed.bytes);
+    expect(canonical({ ...envelope })).toBe(sealed.bytes.toString());
     expect(envelope['evidence_hash']).toBe(VECTOR_HASH);
     expect(hasTrueHash(envelope)).toBe(true);
     expect(hashedBytesOf(envelope)).toEqual(sealed.hashedBytes);
@@ -35,7 +35,7 @@ describe('a partner envelope', () => {
 
   it('has a single item where one was asked for, and no snapshot where there is none', () => {
     const one = sealPartnerEnvelope({ orgId: 'o', generatedAt: '2026-01-01T00:00:00.000Z', content: { item } });
-    expect(Object.keys(parsed(one.text))).toEqual([
+    expect(Object.keys(parsed(one.bytes))).toEqual([
       'contractVersion',
       'evidence_hash',
       'generatedAt',
@@ -50,7 +50,8 @@ describe('a partner envelope', () => {
       fc.property(fc.array(fc.jsonValue()), fc.string(), fc.option(fc.string()), (values, orgId, cursor) => {
         const items = values.map((value) => canonical(JSON.parse(JSON.stringify(value)) as JsonValue));
         const pagination = { limit: 50, count: items.length, nextCursor: cursor };
-        const { text } = sealPartnerEnvelope({ orgId, generatedAt: 'now', content: { items, pagination } });
+        const { bytes } = sealPartnerEnvelope({ orgId, generatedAt: 'now', content: { items, pagination } });
+        const text = bytes.toString();
         const envelope = JSON.parse(text) as PartnerEnvelope;
         expect(canonical({ ...envelope })).toBe(text);
         expect(hasTrueHash(envelope)).toBe(true);
@@ -59,7 +60,7 @@ describe('a partner envelope', () => {
   });
 
   it('no longer has a true hash once anything in it was changed', () => {
-    const envelope = parsed(sealed.text);
+    const envelope = parsed(sealed.bytes);
     for (const member of Object.keys(envelope)) {
       expect(hasTrueHash({ ...envelope, [member]: 'other' })).toBe(false);
       const { [member]: _gone, ...rest } = envelope;
@@ -68,7 +69,7 @@ describe('a partner envelope', () => {
   });
 
   it('is told from other documents by its contract version', () => {
-    expect(isPartnerEnvelope(parseStrict(Buffer.from(sealed.text)))).toBe(true);
+    expect(isPartnerEnvelope(parseStrict(sealed.bytes))).toBe(true);
     for (const other of [null, 'svc.partner.v1', [], {}, { contractVersion: 'svc.partner.v2' }])
       expect(isPartnerEnvelope(other)).toBe(false);
   });

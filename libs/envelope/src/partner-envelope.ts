@@ -3,6 +3,9 @@ import { canonical, canonicalHash, sha256, type JsonValue } from '@sealgate/json
 /** The value of `contractVersion` in every partner envelope. */
 export const PARTNER_CONTRACT = 'svc.partner.v1';
 
+/** How every envelope begins; all of it is ASCII. */
+const HEAD = `{"contractVersion":"${PARTNER_CONTRACT}",`;
+
 /** What an envelope is made of. Items are canonical JSON texts (RFC 8785), as they were stored. */
 export interface PartnerEnvelopeParts {
   readonly orgId: string;
@@ -18,8 +21,8 @@ export interface PartnerEnvelopeParts {
 }
 
 export interface SealedEnvelope {
-  /** The envelope as it is sent: canonical JSON with `evidence_hash`. */
-  readonly text: string;
+  /** The envelope as it is sent: the UTF-8 of canonical JSON with `evidence_hash`. */
+  readonly bytes: Buffer;
   /** The bytes that were hashed, and that are to be signed: the canonical envelope without `evidence_hash`. */
   readonly hashedBytes: Buffer;
   /** 64 lower hex digits. */
@@ -31,7 +34,6 @@ export interface SealedEnvelope {
  * stand in the order of RFC 8785, which for these names is that of the alphabet.
  */
 export function sealPartnerEnvelope({ orgId, generatedAt, snapshotId, content }: PartnerEnvelopeParts): SealedEnvelope {
-  const head = `{"contractVersion":"${PARTNER_CONTRACT}",`;
   const members = [
     `"generatedAt":${JSON.stringify(generatedAt)}`,
     'item' in content ? `"item":${content.item}` : `"items":[${content.items.join(',')}]`,
@@ -40,9 +42,11 @@ export function sealPartnerEnvelope({ orgId, generatedAt, snapshotId, content }:
     ...(snapshotId === undefined ? [] : [`"snapshotId":${canonical(snapshotId)}`]),
     '"verified_no_npi":true}',
   ].join(',');
-  const hashedBytes = Buffer.from(head + members);
+  const hashedBytes = Buffer.from(HEAD + members);
   const evidenceHash = sha256(hashedBytes).toString('hex');
-  return { text: `${head}"evidence_hash":"${evidenceHash}",${members}`, hashedBytes, evidenceHash };
+  // The members are encoded once: what is sent shares their bytes with what was hashed.
+  const start = Buffer.from(`${HEAD}"evidence_hash":"${evidenceHash}",`);
+  return { bytes: Buffer.concat([start, hashedBytes.subarray(HEAD.length)]), hashedBytes, evidenceHash };
 }
 
 /** The bytes that the hash and the signature of an envelope are over: its canonical form without `evidence_hash`. */

@@ -50,7 +50,8 @@ export class BoundedClient extends Client {
   leaseFor(ms: number): void {
     this.#endTimers();
     this.leased = true;
-    this.#timer = setTimeout(lastChance, ms, this);
+    // A connection may come at the very end of what it was waited for.
+    this.#timer = setTimeout(lastChance, Math.max(0, ms), this);
   }
 
   endLease(): void {

@@ -39,11 +39,12 @@ const proof = {
 
 function sealed(items: readonly JsonValue[]): { envelope: PartnerEnvelope; jws: string; text: string } {
   const pagination = { limit: 50, count: items.length, nextCursor: null };
-  const { text, hashedBytes } = sealPartnerEnvelope({
+  const { bytes, hashedBytes } = sealPartnerEnvelope({
     orgId: 'org_1',
     generatedAt: '2026-01-01T00:00:00.000Z',
     content: { items: items.map(canonical), pagination },
   });
+  const text = bytes.toString();
   return { envelope: JSON.parse(text) as PartnerEnvelope, jws: signer.sign(hashedBytes), text };
 }
 

@@ -16,12 +16,14 @@ export interface AssetLoadOptions {
   readonly senders: number;
   /** Of ids and Idempotency-Keys. */
   readonly prefix: string;
+  /** For each order; see `deliver`. */
+  readonly giveUpAfterMs?: number;
 }
 
 const TYPES = ['asset', 'kept', 'other'];
 
 /** Senders that write assets of their own, of every mapping to our contract, until they are told to end. */
-export function startAssetLoad({ setup, senders, prefix }: AssetLoadOptions): AssetLoad {
+export function startAssetLoad({ setup, senders, prefix, giveUpAfterMs = 60_000 }: AssetLoadOptions): AssetLoad {
   const attempts: AssetAttempt[] = [];
   const fates: Fate[] = [];
   let isFinishing = false;
@@ -31,7 +33,7 @@ export function startAssetLoad({ setup, senders, prefix }: AssetLoadOptions): As
   const work = async (): Promise<void> => {
     while (!isFinishing && failed === undefined) {
       const order = orderOf(prefix, made++);
-      const told = await deliver(order, { setup, onAttempt: (attempt) => attempts.push(attempt) });
+      const told = await deliver(order, { setup, giveUpAfterMs, onAttempt: (attempt) => attempts.push(attempt) });
       fates.push(...told);
       if (told.every((fate) => fate.told === 'written')) writtenOrders += 1;
     }

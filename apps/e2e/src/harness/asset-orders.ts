@@ -12,7 +12,7 @@ export interface Asset {
 
 /** What one sender wants written by one request. */
 export interface AssetOrder {
-  readonly idempotencyKey: string;
+  readonly idempotencyKey?: string;
   readonly assets: readonly Asset[];
   /** Takes the first refusal of the whole request for an answer: then nothing of it may ever be in the ledger. */
   readonly takesNo: boolean;
@@ -68,14 +68,16 @@ export async function deliver(order: AssetOrder, delivery: Delivery): Promise<Fa
     const code = answer === undefined ? undefined : codeOf(answer);
     if (answer === undefined) wasCut = true;
     else if (code === undefined || !passing.has(code)) {
-      throw new Error(`${order.idempotencyKey} was answered ${answer.status}: ${answer.text.slice(0, 500)}`);
+      throw new Error(`${nameOf(order)} was answered ${answer.status}: ${answer.text.slice(0, 500)}`);
     } else if (order.takesNo && !wasCut && nothingSent.has(code)) {
       return order.assets.map((asset) => ({ asset, order, told: 'not written', code }));
     }
     await delay(PAUSE_MS);
   }
-  throw new Error(`${order.idempotencyKey} was not answered within ${giveUpAfterMs} ms.`);
+  throw new Error(`${nameOf(order)} was not answered within ${giveUpAfterMs} ms.`);
 }
+
+const nameOf = ({ idempotencyKey, assets }: AssetOrder): string => idempotencyKey ?? `The order of ${assets[0]?.id}`;
 
 async function post(order: AssetOrder, setup: Delivery['setup'], peer: Gateway): Promise<HttpAnswer | undefined> {
   const body = { assets: order.assets, options: { continueOnError: true } };
@@ -115,7 +117,7 @@ export function fatesOf(order: AssetOrder, summary: SyncSummary): Fate[] {
     const failure = summary.failed.find((one) => one.id === id);
     const isWritten = summary.succeeded.includes(id);
     if (asset === undefined || isWritten === (failure !== undefined) || of.length !== (isWritten ? 1 : 0)) {
-      throw new Error(`${order.idempotencyKey} was told no one thing of ${id}: ${JSON.stringify(summary)}`);
+      throw new Error(`${nameOf(order)} was told no one thing of ${id}: ${JSON.stringify(summary)}`);
     }
     if (failure !== undefined) return { asset, order, told: 'not written', code: failure.code };
     return { asset, order, told: 'written', transactionId: of[0]!.transactionId };

@@ -17,7 +17,10 @@ interface ReceiptRow {
   transaction_id: string;
 }
 
-/** Events in PostgreSQL. The ids of their records are asked of the ledger, where they are; an event holds only the places. */
+/**
+ * Events in PostgreSQL. The ids of their records are asked of the embedded ledger, where they are: an event holds only the
+ * places. Of what is on Fabric, which gives no places, it holds the ids.
+ */
 export function eventsStore(prisma: PrismaClient, ledger: Sql): EventStore {
   return {
     async list(filter, { limit, before }) {
@@ -47,15 +50,15 @@ function conditionOf({ networkId, type, status, from, to }: EventFilter): Prisma
 }
 
 async function eventOf(ledger: Sql, row: EventRow): Promise<IngestEvent> {
-  const units = unitsOf(row);
-  const records = (await Promise.all(units.map((unit) => recordsOf(ledger, unit)))).flat();
+  const own = row.records as IngestEvent['records'] | null;
+  const records = own ?? (await Promise.all(unitsOf(row).map((unit) => recordsOf(ledger, unit)))).flat();
   return {
     eventId: row.eventId,
     kind: row.kind as IngestEvent['kind'],
     networkId: row.networkId,
     keyId: row.keyId,
     status: row.status as IngestEvent['status'],
-    // Both JSON columns were written by our own function.
+    // The JSON columns were written by ourselves.
     types: row.types as string[],
     records,
     transactionIds: [...new Set(records.map(({ transactionId }) => transactionId))],

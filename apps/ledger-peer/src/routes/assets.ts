@@ -12,6 +12,7 @@ import { AnyJson, JobStatus, Proof, Receipt, Summary } from './schemas.ts';
 const route = routeFor<PeerCaller>();
 
 const MAX_ASSETS = 1000;
+const LARGE_BODY_BYTES = 131_072;
 const QUERY_LIMIT = { default: 100, max: 1000 } as const;
 
 const AssetId = Type.String({
@@ -68,6 +69,8 @@ export interface AssetsPorts {
   readonly reading: ReadAssetsPorts;
   readonly bodyMaxBytes: number;
   readonly bodyTurns: BodyTurns;
+  /** Resolves in a later turn of the event loop. */
+  readonly nextTurn: () => Promise<void>;
 }
 
 /** Assets onto their chaincode, and back. */
@@ -75,7 +78,7 @@ export function assetRoutes(ports: AssetsPorts): Route<PeerCaller>[] {
   return [syncRoute(ports), queryRoute(ports), readRoute(ports)];
 }
 
-function syncRoute({ answerSync, bodyMaxBytes, bodyTurns }: AssetsPorts): Route<PeerCaller> {
+function syncRoute({ answerSync, bodyMaxBytes, bodyTurns, nextTurn }: AssetsPorts): Route<PeerCaller> {
   return route({
     method: 'post',
     path: '/api/assets',
@@ -105,6 +108,8 @@ function syncRoute({ answerSync, bodyMaxBytes, bodyTurns }: AssetsPorts): Route<
     errors: ['BATCH_TOO_LARGE', 'UNKNOWN_CHAINCODE', 'LEDGER_UNAVAILABLE', 'OVERLOADED'],
     async handler(context) {
       const { assets, options = {} } = context.body;
+      // A large body takes its time in several turns of the event loop: parsed in the last, sorted into batches in the next.
+      if (context.rawBody.length > LARGE_BODY_BYTES) await nextTurn();
       const answer = await answerSync({
         caller: context.caller,
         assets,

@@ -1,5 +1,6 @@
 import type { Sql } from '@sealgate/storage';
 import type { AuditReads } from '../domain/read-audit.ts';
+import { prepared } from './prepared.ts';
 import { rowCondition } from './row-condition.ts';
 
 interface EventRow {
@@ -27,7 +28,7 @@ export function auditEvents(sql: Sql): AuditReads {
       const text = `SELECT a.id, a.at, a.actor, a.action, a.resource, a.resource_id FROM risk.audit_events a
         WHERE ${ofOrg} AND (a.resource <> ALL ($2::text[]) OR (${seen})) ${older}
         ORDER BY a.at DESC, a.id DESC LIMIT $1`;
-      const rows = await sql.query<EventRow>({ text, values });
+      const rows = await sql.query<EventRow>(prepared(text, values));
       return rows.map(({ id, at, actor: actorId, action, resource, resource_id: resourceId }) => ({
         id,
         at: at.toISOString(),

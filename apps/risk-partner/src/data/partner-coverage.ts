@@ -4,6 +4,7 @@ import type { Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
 import type { PartnerItem, PartnerQuery, PartnerSource } from '../domain/read-partner.ts';
 import type { Position } from '../domain/resource-ports.ts';
+import { prepared } from './prepared.ts';
 import { rowCondition } from './row-condition.ts';
 
 interface CoverageRow {
@@ -53,10 +54,12 @@ async function readCoverage(sql: Sql, scope: RowScope, query: CoverageQuery): Pr
     );
   const text = coverageText({ seen, ofOrg, asked: asked.join(' ') });
   const state = `($${values.push(filters['state'] ?? null)}::text IS NULL OR state = $${values.length})`;
-  const rows = await sql.query<CoverageRow>({
-    text: `${text} SELECT * FROM judged WHERE ${state} ORDER BY created_at, id LIMIT $${values.push(limit)}`,
-    values,
-  });
+  const rows = await sql.query<CoverageRow>(
+    prepared(
+      `${text} SELECT * FROM judged WHERE ${state} ORDER BY created_at, id LIMIT $${values.push(limit)}`,
+      values,
+    ),
+  );
   return rows.map(itemOf);
 }
 

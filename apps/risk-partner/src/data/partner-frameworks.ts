@@ -3,6 +3,7 @@ import type { RowScope } from '../domain/caller.ts';
 import { withoutPersonalData } from '../domain/partner-item.ts';
 import type { PartnerItem, PartnerSource } from '../domain/read-partner.ts';
 import type { PartnerSourceOptions } from './partner-resources.ts';
+import { prepared } from './prepared.ts';
 import { rowCondition } from './row-condition.ts';
 
 /** Frameworks; everybody of the organisation sees all of them. */
@@ -32,5 +33,5 @@ function readFrameworks(sql: Sql, scope: RowScope, more: (values: unknown[]) => 
   const values: unknown[] = [];
   const condition = rowCondition('f', scope, values, false);
   const text = `SELECT f.framework_id AS id, f.created_at, f.item FROM risk.frameworks f WHERE ${condition} ${more(values)}`;
-  return sql.query<{ id: string; created_at: Date; item: string }>({ text, values });
+  return sql.query<{ id: string; created_at: Date; item: string }>(prepared(text, values));
 }

@@ -4,6 +4,7 @@ import { KIND_OF } from '../domain/kinds.ts';
 import { withEvidenceCount, withoutPersonalData, withStateAt, type OnMasked } from '../domain/partner-item.ts';
 import type { PartnerItem, PartnerSource } from '../domain/read-partner.ts';
 import type { KindName } from '../domain/resource.ts';
+import { prepared } from './prepared.ts';
 import { rowCondition } from './row-condition.ts';
 
 export interface PartnerSourceOptions {
@@ -29,7 +30,7 @@ export function partnerResources(kind: KindName, options: PartnerSourceOptions):
     const values: unknown[] = [kind];
     const condition = rowCondition('r', scope, values, KIND_OF[kind].rowFiltered);
     const text = `SELECT r.id, r.created_at, r.item FROM risk.resources r WHERE r.kind = $1 AND ${condition} ${more(values)}`;
-    return shown(kind, await sql.query<ItemRow>({ text, values }), { ...options, scope });
+    return shown(kind, await sql.query<ItemRow>(prepared(text, values)), { ...options, scope });
   };
   return {
     list: (scope, { filters, limit, after }) =>
@@ -92,6 +93,6 @@ async function evidenceCounts(sql: Sql, scope: RowScope, controls: readonly Item
   const text = `SELECT f.facet, count(*)::integer AS count
       FROM risk.resources r CROSS JOIN LATERAL unnest(r.facets) f (facet)
      WHERE r.kind = 'evidence' AND r.facets && $1::text[] AND f.facet = ANY ($1) AND ${condition} GROUP BY f.facet`;
-  const rows = await sql.query<{ facet: string; count: number }>({ text, values });
+  const rows = await sql.query<{ facet: string; count: number }>(prepared(text, values));
   return new Map(rows.map(({ facet, count }) => [facet.slice('link:'.length), count]));
 }

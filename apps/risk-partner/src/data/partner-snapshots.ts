@@ -9,6 +9,7 @@ import {
   type PartnerSource,
   type SnapshotReads,
 } from '../domain/read-partner.ts';
+import { prepared } from './prepared.ts';
 import { rowCondition } from './row-condition.ts';
 
 /** How long a revision can be read once another one has taken its place. */
@@ -59,7 +60,7 @@ export function snapshotReads({ sql, now }: SnapshotOptions): SnapshotReads {
       const values: unknown[] = [current?.revision];
       const text = `SELECT c.revision FROM risk.changes c
         WHERE c.revision <= $1 AND ${changeCondition('c', scope, values)} ORDER BY c.revision DESC LIMIT 1`;
-      const [row] = await sql.query<{ revision: string }>({ text, values });
+      const [row] = await sql.query<{ revision: string }>(prepared(text, values));
       assert(row !== undefined, 'The making of an organisation is a change that all of it sees.');
       return Number(row.revision);
     },
@@ -110,7 +111,7 @@ async function endOf(sql: Sql, scope: RowScope, revision: number): Promise<Pick<
                                                           ORDER BY c.revision LIMIT 1)) AS ended_at
         FROM risk.revisions v
        WHERE v.revision = $1 AND ${ofOrg} AND EXISTS (SELECT FROM risk.changes c WHERE c.revision = $1 AND ${seen})`;
-  const [row] = await sql.query<Pick<ListedRow, 'ended_at'>>({ text, values });
+  const [row] = await sql.query<Pick<ListedRow, 'ended_at'>>(prepared(text, values));
   return row;
 }
 
@@ -124,7 +125,7 @@ function listed(sql: Sql, scope: RowScope, condition: (values: unknown[]) => str
       listed AS (SELECT v.revision, v.created_at, lead(v.created_at) OVER (ORDER BY v.revision) AS ended_at
                    FROM risk.revisions v JOIN known USING (revision) WHERE ${rowCondition('v', scope, values, false)})
     SELECT revision, created_at, ended_at FROM listed WHERE ${condition(values)}`;
-  return sql.query<ListedRow>({ text, values });
+  return sql.query<ListedRow>(prepared(text, values));
 }
 
 async function withCounts(sql: Sql, scope: RowScope, rows: readonly ListedRow[]): Promise<PartnerItem[]> {
@@ -134,7 +135,7 @@ async function withCounts(sql: Sql, scope: RowScope, rows: readonly ListedRow[])
   const condition = changeCondition('c', scope, values);
   const text = `SELECT c.revision, c.kind, sum(c.delta)::integer AS delta FROM risk.changes c
     WHERE c.revision <= $1 AND ${condition} GROUP BY c.revision, c.kind ORDER BY c.revision`;
-  const changes = await sql.query<{ revision: string; kind: string; delta: number }>({ text, values });
+  const changes = await sql.query<{ revision: string; kind: string; delta: number }>(prepared(text, values));
   const counts = new Map<string, number>();
   let next = 0;
   return rows.map((row) => {

@@ -3,6 +3,7 @@ import type { RowScope } from '../domain/caller.ts';
 import { KIND_OF } from '../domain/kinds.ts';
 import type { Doc, KindName } from '../domain/resource.ts';
 import type { ResourceReads, Row, RowPage } from '../domain/resource-ports.ts';
+import { prepared } from './prepared.ts';
 import { rowCondition } from './row-condition.ts';
 
 interface StoredRow {
@@ -28,7 +29,7 @@ async function listRows(sql: Sql, kind: KindName, scope: RowScope, { limit, afte
       : `AND (r.created_at, r.id) > ($${values.push(after.createdAt)}::timestamptz, $${values.push(after.id)}::text)`;
   const text = `SELECT r.n, r.doc FROM risk.resources r WHERE r.kind = $1 AND ${condition} ${behind}
     ORDER BY r.created_at, r.id LIMIT $2`;
-  return (await sql.query<StoredRow>({ text, values })).map(rowOf);
+  return (await sql.query<StoredRow>(prepared(text, values))).map(rowOf);
 }
 
 export interface FindQuery {
@@ -44,7 +45,7 @@ export async function findRow(sql: Sql, { kind, id, scope, lock }: FindQuery): P
   const condition = rowCondition('r', scope, values, KIND_OF[kind].rowFiltered);
   const text = `SELECT r.n, r.doc FROM risk.resources r WHERE r.kind = $1 AND r.id = $2 AND ${condition}
     ${lock ? 'FOR UPDATE' : ''}`;
-  const [row] = await sql.query<StoredRow>({ text, values });
+  const [row] = await sql.query<StoredRow>(prepared(text, values));
   return row && rowOf(row);
 }
 
@@ -56,7 +57,7 @@ export async function seenIds(
   const values: unknown[] = [kind, ids];
   const condition = rowCondition('r', scope, values, KIND_OF[kind].rowFiltered);
   const text = `SELECT r.id FROM risk.resources r WHERE r.kind = $1 AND r.id = ANY ($2) AND ${condition}`;
-  return new Set((await sql.query<{ id: string }>({ text, values })).map(({ id }) => id));
+  return new Set((await sql.query<{ id: string }>(prepared(text, values))).map(({ id }) => id));
 }
 
 /** The document was written by `resourceWrites`, from a document of its kind. */

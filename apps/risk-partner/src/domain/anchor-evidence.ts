@@ -47,7 +47,7 @@ export interface AnchorPorts {
   readonly onRefused: (anchor: Anchor) => void;
 }
 
-const LEASE_MS = 30_000;
+const LEASE_MS = 12_000;
 const AT_ONCE = 50;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 60_000;

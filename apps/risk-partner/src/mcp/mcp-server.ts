@@ -127,7 +127,10 @@ async function readResource(uri: string, { tools, call, onBug }: Omit<McpServerO
   }
 }
 
-const textOf = ({ body }: Reply): string => (typeof body === 'string' ? body : JSON.stringify(body));
+function textOf({ body }: Reply): string {
+  if (body instanceof Buffer) return body.toString('utf8');
+  return typeof body === 'string' ? body : JSON.stringify(body);
+}
 
 function refusalOf(error: unknown, onBug: (error: unknown) => void): AppError {
   if (error instanceof AppError) return error;

@@ -31,9 +31,8 @@ import { KeyRow, keyView, MintBody, MintedKey, mintedView, trimmedLabel, type No
 const Kind = oneOf(['human', 'machine']);
 const Roles = Type.Array(oneOf(ROLES), { uniqueItems: true });
 const Departments = Type.Array(Short, { maxItems: 200, uniqueItems: true });
-const scopeMembers = { departments: Departments, canReadSensitive: Flag, unrestricted: Flag };
-const ScopeBody = closedObject(scopeMembers);
-const PartialScope = closedObject({
+/** What is not named is not granted. */
+const Scope = closedObject({
   departments: Optional(Departments),
   canReadSensitive: Optional(Flag),
   unrestricted: Optional(Flag),
@@ -73,7 +72,7 @@ function listRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
       operationId: 'addPerson',
       summary: 'Add somebody to an organisation',
       params: ofOrg,
-      body: closedObject({ name: Title, kind: Kind, roles: Optional(Roles), scope: Optional(PartialScope) }),
+      body: closedObject({ name: Title, kind: Kind, roles: Optional(Roles), scope: Optional(Scope) }),
       bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
       responses: { 201: { description: 'The person.', schema: PersonRow } },
       errors: [],
@@ -152,16 +151,15 @@ function personRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
       method: 'put',
       operationId: 'setScope',
       summary: 'Say which rows somebody may see',
-      body: ScopeBody,
+      body: Scope,
       bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
       responses: row,
       errors: [],
       async handler(context) {
         const { orgId, personId } = context.params;
-        return {
-          status: 200,
-          body: rowOf(await setScope(ports, orgId, { personId, scope: context.body, by: context })),
-        };
+        const { departments = [], canReadSensitive = false, unrestricted = false } = context.body;
+        const scope = { departments, canReadSensitive, unrestricted };
+        return { status: 200, body: rowOf(await setScope(ports, orgId, { personId, scope, by: context })) };
       },
     }),
   ];

@@ -112,8 +112,8 @@ function answer({ sign, now }: PartnerRoutePorts, { orgId }: RiskCaller, answeri
   const { etag, known, ...parts } = answering;
   const caching = { ETag: etag, 'Cache-Control': 'private, no-cache', Vary: 'Authorization' };
   if (known !== undefined && isKnown(known, etag)) return { status: 304, headers: caching };
-  const { text, hashedBytes } = sealPartnerEnvelope({ ...parts, orgId, generatedAt: new Date(now()).toISOString() });
-  return { status: 200, body: text, headers: { ...caching, 'Evidence-Signature': sign(hashedBytes) } };
+  const { bytes, hashedBytes } = sealPartnerEnvelope({ ...parts, orgId, generatedAt: new Date(now()).toISOString() });
+  return { status: 200, body: bytes, headers: { ...caching, 'Evidence-Signature': sign(hashedBytes) } };
 }
 
 /** RFC 9110, section 13.1.2: any of them, compared weakly. */

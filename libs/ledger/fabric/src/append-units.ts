@@ -50,7 +50,7 @@ export class AppendUnits {
   }
 
   append(unit: AppendUnit): Promise<UnitResult> {
-    const result = unit.claim === undefined ? this.#write(unit, this.#endsAt()) : this.#appendClaimed(unit, unit.claim);
+    const result = unit.claim === undefined ? this.#appendUnclaimed(unit) : this.#appendClaimed(unit, unit.claim);
     this.#running.add(result);
     const done = (): void => void this.#running.delete(result);
     result.then(done, done);
@@ -91,6 +91,16 @@ export class AppendUnits {
     return this.#options.now() + this.#options.answerWithinMs;
   }
 
+  async #appendUnclaimed(unit: AppendUnit): Promise<UnitResult> {
+    return this.#told(unit, await this.#write(unit, this.#endsAt()));
+  }
+
+  /** No transaction came of a conflict, so nobody else would tell of it. */
+  async #told(unit: AppendUnit, result: UnitResult): Promise<UnitResult> {
+    if (result.outcome === 'conflict') await this.#options.onResult(result, { unit, isLate: false });
+    return result;
+  }
+
   /** Within this process the same claim is tried by one at a time; between processes its row decides. */
   async #appendClaimed(unit: AppendUnit, claim: UnitClaim): Promise<UnitResult> {
     const endsAtMs = this.#endsAt();
@@ -107,22 +117,29 @@ export class AppendUnits {
   }
 
   async #claimOrReplay(unit: AppendUnit, claim: UnitClaim, endsAtMs: number): Promise<UnitResult> {
-    const { claims, now } = this.#options;
+    const { now } = this.#options;
     for (;;) {
-      const held = await claims.find(claim.claim).catch((error: unknown) => {
-        throw asLedgerError(error);
-      });
+      const held = await this.#find(claim);
       if (held !== undefined) {
         const replay = await this.#replay(held, claim, endsAtMs);
         if (replay !== undefined) return replay;
       }
       if (now() >= endsAtMs) throw new LedgerUnavailableError('The claim did not become free in time.');
       try {
-        return await this.#write(unit, endsAtMs);
+        const result = await this.#write(unit, endsAtMs);
+        // Whoever took the claim meanwhile may be who wrote what it conflicts with.
+        const isTaken = result.outcome === 'conflict' && (await this.#find(claim)) !== undefined;
+        if (!isTaken) return await this.#told(unit, result);
       } catch (error) {
         if (!(error instanceof ClaimTakenError)) throw error;
       }
     }
+  }
+
+  #find({ claim }: UnitClaim): Promise<HeldClaim | undefined> {
+    return this.#options.claims.find(claim).catch((error: unknown) => {
+      throw asLedgerError(error);
+    });
   }
 
   /** Undefined where the claim was given up meanwhile: its transaction came to nothing. */
@@ -143,7 +160,7 @@ export class AppendUnits {
 
   /** @throws ClaimTakenError, and the errors of the port. */
   async #write(unit: AppendUnit, endsAtMs: number): Promise<UnitResult> {
-    const { client, channels, callOf, now, onResult } = this.#options;
+    const { client, channels, callOf, now } = this.#options;
     const { channel, note, claim: wanted } = unit;
     const place = channels.of(channel);
     const claim =
@@ -166,10 +183,7 @@ export class AppendUnits {
       if (error instanceof ClaimTakenError) throw error;
       const conflict = error instanceof ContractRefusedError ? conflictOf(error.message, place) : undefined;
       if (conflict === undefined) throw asLedgerError(error);
-      // No transaction came of it, so nobody else would tell.
-      const result: UnitResult = { outcome: 'conflict', id: conflict };
-      await onResult(result, { unit, isLate: false });
-      return result;
+      return { outcome: 'conflict', id: conflict };
     }
   }
 }

@@ -62,6 +62,18 @@ describe('claims on Fabric', () => {
     expect(new Set(results.map((result) => ('transactionId' in result ? result.transactionId : ''))).size).toBe(1);
   });
 
+  it('come before a conflict with what their first request wrote, however close the two are', async () => {
+    const [place, claim] = [newChannel(), randomBytes(32)];
+    const { ledger: other } = test.openLedger();
+    // The second looks its claim up before the first has taken it, and is endorsed after the first is in a block.
+    const slow = test.peer.faults.inject('endorse', { delayMs: 600 }, { times: 1 });
+    const records = [{ ...unit(place, 'a').records[0]!, data: '{"n":2}' }];
+    const second = other.append({ ...unit(place, 'a', claim, 's1:other'), records });
+    await until(() => slow.struck() === 1);
+    expect(await ledger.append(unit(place, 'a', claim))).toMatchObject({ outcome: 'written' });
+    expect(await second).toEqual({ outcome: 'reused' });
+  });
+
   it('are refused to another request at once, also while the first runs, here and elsewhere', async () => {
     const [place, claim] = [newChannel(), randomBytes(32)];
     const elsewhere = test.openLedger().ledger;
@@ -155,6 +167,14 @@ describe('the ledger on Fabric', () => {
     expect(await ledger.append({ network, channel, note: '{}', records })).toMatchObject({ outcome: 'written' });
     expect(await ledger.read(channel, id)).toMatchObject({ id, type, network });
     expect(await ledger.query({ channel, type, afterId: '', limit: 5 })).toHaveLength(1);
+  });
+
+  it('knows no record under an id or a type that none can have', async () => {
+    const { channel } = newChannel();
+    for (const text of ['', 'x'.repeat(2000), 'a\u0000', '\u007f']) {
+      expect(await ledger.read(channel, text)).toBeUndefined();
+      expect(await ledger.query({ channel, type: text, afterId: '', limit: 5 })).toEqual([]);
+    }
   });
 
   it('answers pages longer than the contract gives at once', async () => {

@@ -8,7 +8,7 @@ import type { FabricChannel } from './connection-file.ts';
 import type { OnSettlement } from './ending-writer.ts';
 import type { FabricClient } from './fabric-client.ts';
 import { asLedgerError } from './ledger-problem.ts';
-import { storedRecordOf, type ContractRecord } from './records-contract.ts';
+import { isImpossible, storedRecordOf, type ContractRecord } from './records-contract.ts';
 
 export interface FabricLedgerOptions {
   readonly client: FabricClient;
@@ -71,6 +71,12 @@ export function fabricLedger(options: FabricLedgerOptions): FabricLedger {
     client.evaluate(callOf(place, transaction, args)).catch((error: unknown) => {
       throw asLedgerError(error);
     });
+  /** Undefined where the contract takes no such id or type. */
+  const askFor = (...[place, transaction, args]: Parameters<typeof ask>): Promise<Buffer | undefined> =>
+    ask(place, transaction, args).catch((error: unknown) => {
+      if (isImpossible(error)) return undefined;
+      throw error;
+    });
   const units = new AppendUnits({
     client,
     claims: new ClaimStore(sql, schema),
@@ -94,8 +100,8 @@ export function fabricLedger(options: FabricLedgerOptions): FabricLedger {
     async read(channel, id) {
       const place = channels.find(channel);
       if (place === undefined) return undefined;
-      const answer = await ask(place, 'read', [place.prefix + id]);
-      if (answer.length === 0) return undefined;
+      const answer = await askFor(place, 'read', [place.prefix + id]);
+      if (answer === undefined || answer.length === 0) return undefined;
       return storedRecordOf(JSON.parse(answer.toString('utf8')) as ContractRecord, channel, place);
     },
     async query({ channel, type, afterId, limit }) {
@@ -105,7 +111,8 @@ export function fabricLedger(options: FabricLedgerOptions): FabricLedger {
       let bookmark = afterId === '' ? '' : place.prefix + afterId;
       do {
         const pageSize = Math.min(limit - found.length, PAGE_MAX);
-        const answer = await ask(place, 'queryByType', [place.prefix + type, String(pageSize), bookmark]);
+        const answer = await askFor(place, 'queryByType', [place.prefix + type, String(pageSize), bookmark]);
+        if (answer === undefined) return [];
         const page = JSON.parse(answer.toString('utf8')) as { records: ContractRecord[]; bookmark: string };
         found.push(...page.records.map((record) => storedRecordOf(record, channel, place)));
         bookmark = page.bookmark;

@@ -20,6 +20,7 @@ export {
 } from './fabric-errors.ts';
 export { fabricLedger } from './fabric-ledger.ts';
 export type { FabricLedger, FabricLedgerOptions, KnownUnit, OnResult } from './fabric-ledger.ts';
+export { fabricObserver } from './fabric-metrics.ts';
 export { fabricMigrations } from './fabric-migrations.ts';
 export type {
   FabricObserver,

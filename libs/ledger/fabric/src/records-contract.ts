@@ -1,6 +1,7 @@
 import { canonical, sha256, type JsonValue } from '@sealgate/json';
 import { parseChannel, type NewRecord, type RecordReceipt, type StoredRecord } from '@sealgate/ledger-port';
 import type { ChannelPlace } from './channel-map.ts';
+import { ContractRefusedError } from './fabric-errors.ts';
 
 /** A record as the contract answers it. */
 export interface ContractRecord {
@@ -50,6 +51,11 @@ export function conflictOf(message: string, { prefix }: ChannelPlace): string | 
   if (facts === undefined) return undefined;
   const { id } = JSON.parse(facts) as { id: string };
   return unprefixed(id, prefix);
+}
+
+/** True where the contract takes no such id or type: then there is no such record either. */
+export function isImpossible(error: unknown): boolean {
+  return error instanceof ContractRefusedError && error.message.startsWith('INVALID_REQUEST:');
 }
 
 export function storedRecordOf(record: ContractRecord, channel: string, { prefix }: ChannelPlace): StoredRecord {

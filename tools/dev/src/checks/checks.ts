@@ -30,7 +30,7 @@ const quiet = (name: string, work: () => Promise<CommandResult>): Check => ({
 const program = (
   nodeArguments: readonly string[],
   env: Readonly<Record<string, string>> = {},
-): Promise<CommandResult> => runCommand({ nodeArguments, env, timeoutMs: 5 * minuteMs, output: 'kept' });
+): Promise<CommandResult> => runCommand({ nodeArguments, env, timeoutMs: 10 * minuteMs, output: 'kept' });
 
 /** Without the graph of projects the rule of who may import whom says nothing at all, so it is made first. */
 async function lint(): Promise<CommandResult> {
@@ -78,7 +78,7 @@ export const checks: readonly Check[] = [
   quiet('bundles', bundles),
   { name: 'redis', run: redis },
   { name: 'unit', run: () => runJest({ project: 'unit', workers: 2, timeoutMs: 10 * minuteMs }) },
-  { name: 'integration', run: () => runJest({ project: 'integration', workers: 1, timeoutMs: 15 * minuteMs }) },
-  { name: 'e2e', run: () => runJest({ project: 'e2e', workers: 1, timeoutMs: 10 * minuteMs }) },
+  { name: 'integration', run: () => runJest({ project: 'integration', workers: 1, timeoutMs: 25 * minuteMs }) },
+  { name: 'e2e', run: () => runJest({ project: 'e2e', workers: 1, timeoutMs: 20 * minuteMs }) },
   { name: 'fabric', run: fabric },
 ];

@@ -1,5 +1,5 @@
-import type { FabricObserver, FabricState } from '@sealgate/ledger-fabric';
 import type { Log, Metrics } from '@sealgate/observability';
+import type { FabricObserver, FabricState } from './fabric-observer.ts';
 
 const PHASES = ['evaluate', 'endorse', 'journal', 'submit', 'commit'] as const;
 const OUTCOMES = [

@@ -1,0 +1,128 @@
+import { generateKeyPairSync, hash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ThrowawayPostgres } from '@sealgate/testing';
+import { adminClient, type AdminClient } from './admin-client.ts';
+import { programOf, runMigrations } from './bundle.ts';
+import { prepareGateway, type Gateway } from './gateway-process.ts';
+import type { HttpAnswer } from './http-exchange.ts';
+import { ledgerOrigin } from './installation.ts';
+import { newNoteKey } from './note-key.ts';
+
+const SURFACE = 'case-gate';
+
+export interface GateSetupOptions {
+  readonly postgres: ThrowawayPostgres;
+  /** Processes on one database; 1 unless said otherwise. */
+  readonly gates?: number;
+  readonly redisUrl?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Processes of the case gate on a fresh database, with a venue `hall`, a policy `p1`, and a key for everything. */
+export interface GateSetup {
+  readonly gates: readonly Gateway[];
+  /** The first of them. */
+  readonly gate: Gateway;
+  readonly admins: readonly AdminClient[];
+  readonly key: string;
+  readonly verifierKey: string;
+  /** For files of the story; goes with the setup. */
+  readonly folder: string;
+  stop(): Promise<void>;
+}
+
+const outOfReach = {
+  RATE_PER_SECOND: '1000000',
+  RATE_BURST: '1000000',
+  GATE_RATE_PER_SECOND: '1000000',
+  GATE_RATE_BURST: '1000000',
+};
+
+const scopes = [
+  ...['case:write', 'case:decide', 'case:override', 'case:seal', 'case:read', 'case:export'],
+  ...['eligibility:read', 'gate:check'],
+];
+
+/** Migrates an empty database and starts gates on it, as an operator would. */
+export async function gateSetup({
+  postgres,
+  gates: count = 1,
+  redisUrl,
+  env = {},
+}: GateSetupOptions): Promise<GateSetup> {
+  const folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-gate-'));
+  const adminToken = randomBytes(24).toString('base64url');
+  const noteKey = newNoteKey(ledgerOrigin);
+  await runMigrations({ MIGRATION_DATABASE_URL: postgres.url, DATABASE_URL: postgres.url }, SURFACE);
+  const common = {
+    DATABASE_URL: postgres.url,
+    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+    REPLICAS: String(count),
+    SERVER_SECRETS: `e1:${randomBytes(32).toString('hex')}`,
+    ADMIN_TOKEN_HASHES: hash('sha256', adminToken, 'hex'),
+    DOCUMENT_SIGNING_KEY: generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
+    LEDGER_ORIGIN: ledgerOrigin,
+    LEDGER_INTEGRATOR: 'true',
+    LEDGER_SIGNING_KEY: noteKey.signingKey,
+    ...outOfReach,
+    ...env,
+  };
+  const gates = await Promise.all(
+    Array.from({ length: count }, (_, index) =>
+      prepareGateway({
+        program: programOf(SURFACE, 'main'),
+        env: { ...common, CHECKPOINT_DIR: join(folder, `checkpoints-${index + 1}`) },
+        logFile: join(folder, `gate-${index + 1}.log`),
+      }),
+    ),
+  );
+  const [gate] = gates;
+  if (gate === undefined) throw new Error('A setup has at least one gate.');
+  for (const one of gates) await one.start();
+  const admins = gates.map((one) => adminClient(one.admin, adminToken));
+  const admin = admins[0]!;
+  await admin.ask('POST', '/venues', { venue_id: 'hall', name: 'Hall' });
+  await admin.ask('POST', '/policies', { policy_version: 'p1', status: 'active' });
+  const { rawKey } = await admin.ask('POST', '/keys', { label: 'e2e', environment: 'live', scopes });
+  return {
+    gates,
+    gate,
+    admins,
+    key: String(rawKey),
+    verifierKey: noteKey.verifierKey,
+    folder,
+    async stop() {
+      const codes = await Promise.all(gates.map((one) => (one.isRunning ? one.stop() : Promise.resolve(0))));
+      for (const one of gates) one.release();
+      const said = codes.some((code) => code !== 0) ? gates.map((one) => one.logText().slice(-2_000)).join('\n') : '';
+      rmSync(folder, { recursive: true, force: true });
+      if (said !== '') throw new Error(`Gates ended with ${codes.join(', ')} when they were stopped:\n${said}`);
+    },
+  };
+}
+
+export interface GateAsking {
+  readonly body?: unknown;
+  readonly idempotencyKey?: string;
+  readonly timeoutMs?: number;
+}
+
+export type GateMembers = Readonly<Record<string, unknown>>;
+
+/** Asks one gate; rejects where no answer comes. */
+export function askGate(
+  { gate, key }: { readonly gate: Gateway; readonly key: string },
+  [method, path]: readonly [string, string],
+  { body, idempotencyKey, timeoutMs = 15_000 }: GateAsking = {},
+): Promise<HttpAnswer & { readonly body: GateMembers }> {
+  const headers = {
+    Authorization: `Bearer ${key}`,
+    ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
+  };
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+  // What is not JSON has no members, and every expectation of one fails then.
+  return gate.public.send({ method, path, headers, ...sent, timeoutMs }) as Promise<HttpAnswer & { body: GateMembers }>;
+}

@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { HttpAnswer } from './http-exchange.ts';
+import { askGate, type GateMembers, type GateSetup } from './gate-setup.ts';
+
+/** One subject's way through, and all that was answered about it. */
+export interface Life {
+  readonly subjectRef: string;
+  caseId: string;
+  /** Every answer of 200 or 201 that a seal got, over all its repetitions. */
+  readonly seals: { readonly status: number; readonly text: string }[];
+  /** When a seal was first asked for: nobody may enter before. */
+  sealAskedMs: number;
+  /** When a revocation had answered: nobody may enter by a check begun later. */
+  revokedMs: number;
+}
+
+export interface Checked {
+  readonly life: Life;
+  readonly startedMs: number;
+  readonly durationMs: number;
+  readonly answer: HttpAnswer & { readonly body: GateMembers };
+}
+
+export interface Soak {
+  readonly lives: readonly Life[];
+  readonly checks: readonly Checked[];
+  /** Ends the load once every life that was begun has come to its seal. */
+  finish(): Promise<void>;
+}
+
+export interface SoakOptions {
+  readonly setup: GateSetup;
+  /** Applicants and doors at a time. */
+  readonly applicants: number;
+  readonly doors: number;
+}
+
+const PAUSE_MS = 50;
+
+/** Keeps applicants and doors busy, whatever is broken meanwhile: each repeats its request until it is answered. */
+export function startSoak({ setup, applicants, doors }: SoakOptions): Soak {
+  const lives: Life[] = [];
+  const checks: Checked[] = [];
+  let isOver = false;
+  const applicant = async (): Promise<void> => {
+    while (!isOver) {
+      const life = newLife();
+      await live(setup, life, lives);
+    }
+  };
+  const door = async (number: number): Promise<void> => {
+    for (let turn = number; !isOver; turn += 1) {
+      const life = lives[Math.max(0, lives.length - 1 - (turn % 12))];
+      if (life === undefined) await delay(PAUSE_MS);
+      else await checkOnce(setup, { life, turn, checks });
+    }
+  };
+  const all = [
+    ...Array.from({ length: applicants }, applicant),
+    ...Array.from({ length: doors }, (_, number) => door(number)),
+  ];
+  return {
+    lives,
+    checks,
+    async finish() {
+      isOver = true;
+      await Promise.all(all);
+    },
+  };
+}
+
+function newLife(): Life {
+  const subjectRef = `subj_${randomBytes(8).toString('hex')}`;
+  return { subjectRef, caseId: '', seals: [], sealAskedMs: Infinity, revokedMs: Infinity };
+}
+
+async function live(setup: GateSetup, life: Life, lives: Life[]): Promise<void> {
+  const created = await insist(setup, ['POST', '/v1/cases'], {
+    body: { subject_ref: life.subjectRef, venue_ids: ['*'] },
+    idempotencyKey: life.subjectRef,
+  });
+  life.caseId = String(created.body['case_id']);
+  lives.push(life);
+  const decision = { policy_version: 'p1', decision: 'approve' };
+  await insist(setup, ['POST', `/v1/cases/${life.caseId}/decide`], { body: decision });
+  life.sealAskedMs = performance.now();
+  const idempotencyKey = `${life.caseId}:p1`;
+  // Asked for twice at once, so that the two meet.
+  const seals = await Promise.all(
+    [0, 1].map(() => insist(setup, ['POST', `/v1/cases/${life.caseId}/seal`], { idempotencyKey })),
+  );
+  life.seals.push(...seals.map(({ status, text }) => ({ status, text })));
+  if (randomBytes(1)[0]! < 128) return;
+  await revoke(setup, life);
+}
+
+async function revoke({ admins }: GateSetup, life: Life): Promise<void> {
+  for (let turn = 0; ; turn += 1) {
+    try {
+      const admin = admins[turn % admins.length]!;
+      await admin.ask('POST', `/subjects/${life.subjectRef}/revoke`, { reason: 'Soak' });
+      life.revokedMs = performance.now();
+      return;
+    } catch {
+      await delay(PAUSE_MS);
+    }
+  }
+}
+
+/** Repeats the same request, at one gate after the other, until it has been answered. */
+async function insist(
+  setup: GateSetup,
+  target: readonly [string, string],
+  asking: { readonly body?: unknown; readonly idempotencyKey?: string },
+): Promise<HttpAnswer & { readonly body: GateMembers }> {
+  const { gates, key } = setup;
+  for (let turn = randomBytes(1)[0]!; ; turn += 1) {
+    const gate = gates[turn % gates.length]!;
+    const answer = await askGate({ gate, key }, target, asking).catch(() => undefined);
+    if (answer !== undefined && answer.status < 300) return answer;
+    // Nothing that a client did wrong: what was lost, or is still under way.
+    const isPassing = answer === undefined || answer.status >= 500 || answer.body['code'] === 'IDEMPOTENCY_IN_PROGRESS';
+    if (!isPassing) throw new Error(`${target.join(' ')} was refused: ${answer.text}`);
+    await delay(PAUSE_MS);
+  }
+}
+
+async function checkOnce(
+  { gates, key }: GateSetup,
+  { life, turn, checks }: { life: Life; turn: number; checks: Checked[] },
+): Promise<void> {
+  const gate = gates[turn % gates.length]!;
+  const body = { subject_ref: life.subjectRef, venue_id: 'hall' };
+  const startedMs = performance.now();
+  const answer = await askGate({ gate, key }, ['POST', '/v1/gate/check'], { body }).catch(() => undefined);
+  if (answer === undefined) return delay(PAUSE_MS);
+  checks.push({ life, startedMs, durationMs: answer.durationMs, answer });
+}

@@ -1,0 +1,142 @@
+import { describe, expect, it } from '@jest/globals';
+import { canonical, type JsonValue } from '@sealgate/json';
+import type { AssetPage, NewAsset } from '../domain/asset-ledger.ts';
+import type { ContractShape, Target } from '../domain/mapping.ts';
+import { contractWords, MissingMemberError } from './contract-words.ts';
+
+const wordsOf = (shape: Partial<Extract<ContractShape, { kind: 'positional' }>>) => {
+  const positional: ContractShape = {
+    kind: 'positional',
+    write: [],
+    read: ['{id}'],
+    query: [],
+    idMember: 'ID',
+    absentWords: ['does not exist'],
+    existsWords: ['already exists'],
+    ...shape,
+  };
+  return contractWords({ shape: positional } as Target, { prefix: 'never used' });
+};
+const ours = contractWords({ shape: { kind: 'records' } } as Target, { prefix: 'acme.main/' });
+const asset = (id: string, data: JsonValue): NewAsset => ({ id, type: 't', data, text: canonical(data) });
+const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
+const asked = { type: 't', limit: 2, after: undefined };
+
+describe('the arguments of a contract of others', () => {
+  it('are filled in: texts as they are, everything else as JSON', () => {
+    const write = [
+      '{id}',
+      '{type}',
+      '{data}',
+      '{data.text}',
+      '{data.number}',
+      '{data.deep}',
+      '{data.a.b}',
+      'plain',
+      '{}',
+    ];
+    const data = { text: 'é"', number: 1.5, deep: { z: 1, a: [null] }, 'a.b': true };
+    expect(wordsOf({ write }).writeArguments([asset('1', data)])).toEqual([
+      '1',
+      't',
+      '{"a.b":true,"deep":{"a":[null],"z":1},"number":1.5,"text":"é\\""}',
+      'é"',
+      '1.5',
+      '{"a":[null],"z":1}',
+      'true',
+      'plain',
+      '{}',
+    ]);
+  });
+
+  it('are never filled in from what an object merely inherits', () => {
+    const words = wordsOf({ write: ['{data.constructor}'] });
+    expect(() => words.writeArguments([asset('1', {})])).toThrow(MissingMemberError);
+  });
+
+  it('hold many assets where one argument takes them', () => {
+    const words = wordsOf({ write: ['{assets}'] });
+    expect(words.takesMany).toBe(true);
+    expect(JSON.parse(words.writeArguments([asset('1', { x: 1 }), asset('2', {})])[0] ?? '')).toEqual([
+      { id: '1', type: 't', data: { x: 1 } },
+      { id: '2', type: 't', data: {} },
+    ]);
+  });
+
+  it('of a query say type, limit and bookmark', () => {
+    const words = wordsOf({ query: ['{type}', '{limit}', '{bookmark}', 'x'] });
+    expect(words.queryArguments({ type: 't', limit: 7, after: 'b' })).toEqual(['t', '7', 'b', 'x']);
+    expect(words.queryArguments(asked)).toEqual(['t', '2', '', 'x']);
+  });
+});
+
+describe('the answers of a contract of others', () => {
+  it.each<[string, unknown, string | undefined]>([
+    ['JSON', { ID: '1' }, '{"ID":"1"}'],
+    ['text', 'plain', '"plain"'],
+    ['nothing', '', undefined],
+    ['null', 'null', undefined],
+  ])('may be %s', (_, answer, expected) => {
+    expect(wordsOf({}).asset(bytes(answer))).toBe(expected);
+  });
+
+  it('are its own words, in one line of bounded length', () => {
+    const { refusal, saysAbsent } = wordsOf({});
+    expect(refusal('the asset 1 already exists')).toEqual({
+      code: 'RECORD_CONFLICT',
+      message: 'the asset 1 already exists',
+    });
+    const long = refusal(`no\n\u0000${'x'.repeat(1000)}`);
+    expect(long.code).toBe('INVALID_REQUEST');
+    expect(long.message).toMatch(/^no {2}x+\.\.\.$/);
+    expect(long.message).toHaveLength(503);
+    expect(saysAbsent('the asset 1 does not exist')).toBe(true);
+    expect(saysAbsent('access denied')).toBe(false);
+  });
+
+  it('are paged by itself where it takes a bookmark', () => {
+    const words = wordsOf({ query: ['{bookmark}'] });
+    const page = (value: unknown): AssetPage => words.page(bytes(value), asked);
+    expect(page({ records: [{ ID: 'z' }, { ID: 'a' }], bookmark: 'more' })).toEqual({
+      assets: [{ ID: 'z' }, { ID: 'a' }],
+      next: 'more',
+    });
+    expect(page({ records: [], bookmark: '' })).toEqual({ assets: [], next: undefined });
+  });
+
+  it('are sorted and paged here otherwise, also where an asset has no id', () => {
+    const page = (value: unknown, after?: string) => wordsOf({}).page(bytes(value), { ...asked, after });
+    const all = [{ ID: 'c' }, { ID: 'a' }, { ID: 7 }, 'text'];
+    const first = page(all);
+    expect(first.assets).toEqual([{ ID: 7 }, { ID: 'a' }]);
+    expect(first.next).toBe('a');
+    expect(page(all, 'a')).toEqual({ assets: [{ ID: 'c' }, 'text'], next: undefined });
+    expect(page({ ID: 'alone' })).toEqual({ assets: [{ ID: 'alone' }], next: undefined });
+    expect(page('')).toEqual({ assets: [], next: undefined });
+  });
+});
+
+describe('our own contract on a channel that it shares', () => {
+  it('keeps ids and types of each channel apart', () => {
+    const [argument] = ours.writeArguments([asset('1', { x: 1 })]);
+    expect(JSON.parse(argument ?? '')).toEqual([
+      { id: 'acme.main/1', type: 'acme.main/t', owner: null, data: '{"x":1}', extra: null },
+    ]);
+    expect(ours.readArguments('1')).toEqual(['acme.main/1']);
+    expect(ours.queryArguments({ ...asked, after: '1' })).toEqual(['acme.main/t', '2', 'acme.main/1']);
+    expect(ours.refusal('chaincode response 500, RECORD_CONFLICT:{"id":"acme.main/1"}')).toMatchObject({
+      code: 'RECORD_CONFLICT',
+      id: '1',
+    });
+    const page = { records: [{ id: 'acme.main/1', type: 'acme.main/t', data: {} }], bookmark: 'acme.main/1' };
+    expect(ours.page(bytes(page), asked)).toEqual({ assets: [{ id: '1', type: 't', data: {} }], next: '1' });
+    expect(() => ours.asset(bytes({ id: 'acme.other/1', type: 'x' }))).toThrow('another channel');
+  });
+
+  it('tells what it refuses beside conflicts in its own words', () => {
+    expect(ours.refusal('INVALID_REQUEST:{"detail":"too long"}')).toEqual({
+      code: 'INVALID_REQUEST',
+      message: 'INVALID_REQUEST:{"detail":"too long"}',
+    });
+  });
+});

@@ -1,0 +1,131 @@
+import { describe, expect, it } from '@jest/globals';
+import { ServerSecrets } from '@sealgate/auth';
+import { LedgerUnavailableError } from '@sealgate/ledger-port';
+import { cursorCodec } from '@sealgate/paging';
+import fc from 'fast-check';
+import type { AssetLedger, AssetQuery } from './asset-ledger.ts';
+import { Mappings, type Target } from './mapping.ts';
+import { byCodePoints, proveAsset, queryAssets, readAsset, type PublicLog } from './read-assets.ts';
+
+const target = (channel: string): Target => ({
+  channel,
+  network: 'acme',
+  chaincode: 'records',
+  contract: undefined,
+  transactions: { write: 'w', read: 'r', query: 'q' },
+  shape: { kind: 'records' },
+  write: 'create',
+});
+const mappings = new Mappings([
+  { type: 'first', target: target('acme.first') },
+  { type: 'second', target: target('acme.second') },
+]);
+
+type Read = (channel: string, id: string) => string | undefined;
+
+function portsWith(read: Read, log?: PublicLog) {
+  const asked: string[] = [];
+  const queries: AssetQuery[] = [];
+  const ledger: AssetLedger = {
+    takesMany: () => true,
+    write: () => Promise.reject(new Error('Nothing is written here.')),
+    settle: () => Promise.reject(new Error('Nothing is settled here.')),
+    async read({ channel }, id) {
+      asked.push(channel);
+      return read(channel, id);
+    },
+    async query(_target, query) {
+      queries.push(query);
+      return { assets: [{ id: 'a' }], next: 'a' };
+    },
+  };
+  const hasher = ServerSecrets.parse(`s1:${'s'.repeat(32)}`).derive('cursors');
+  const cursors = cursorCodec({ hasher, now: () => 0, sentIn: 'body' });
+  return { ports: { ledger, mappings, log, cursors }, asked, queries };
+}
+
+const away = (): never => {
+  throw new LedgerUnavailableError('Away.');
+};
+
+describe('reading an asset', () => {
+  it('asks the mapped contracts in the order of the file, until one knows it', async () => {
+    const { ports, asked } = portsWith((channel) => (channel === 'acme.second' ? '{"is":2}' : undefined));
+    expect(await readAsset(ports, 'a', undefined)).toBe('{"is":2}');
+    expect(asked).toEqual(['acme.first', 'acme.second']);
+  });
+
+  it('asks the one of its type alone', async () => {
+    const { ports, asked } = portsWith(() => undefined);
+    await expect(readAsset(ports, 'a', 'second')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(asked).toEqual(['acme.second']);
+    await expect(readAsset(ports, 'a', 'third')).rejects.toMatchObject({ code: 'UNKNOWN_CHAINCODE' });
+  });
+
+  it('never takes a ledger that is away for an asset that is absent, nor one that comes later for it', async () => {
+    const { ports } = portsWith((channel) => (channel === 'acme.first' ? away() : '{"is":2}'));
+    await expect(readAsset(ports, 'a', undefined)).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' });
+    const { ports: others } = portsWith((channel) => (channel === 'acme.second' ? away() : undefined));
+    await expect(readAsset(others, 'a', undefined)).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' });
+  });
+
+  it('proves it in the channel where it was found, and says where nothing can be proved', async () => {
+    const proved: string[] = [];
+    const log = {
+      prove: async (channel: string) => {
+        proved.push(channel);
+        return { receipt: { of: channel }, proof: {} } as never;
+      },
+      checkpoint: async () => undefined,
+      tile: async () => undefined,
+    };
+    const read: Read = (channel) => (channel === 'acme.second' ? '{"is":2}' : undefined);
+    const { ports } = portsWith(read, log);
+    expect(await proveAsset(ports, 'a', undefined)).toBe(
+      '{"asset":{"is":2},"receipt":{"of":"acme.second"},"proof":{}}',
+    );
+    expect(proved).toEqual(['acme.second']);
+    await expect(proveAsset(portsWith(read).ports, 'a', undefined)).rejects.toMatchObject({
+      code: 'INVALID_REQUEST',
+      faults: [{ in: 'query', pointer: '/proof' }],
+    });
+  });
+});
+
+describe('querying assets', () => {
+  it('goes on where the page before ended, for the same type alone', async () => {
+    const { ports, queries } = portsWith(() => undefined);
+    const first = await queryAssets(ports, { type: 'first', limit: 1, cursor: undefined });
+    expect(first).toMatchObject({ assets: [{ id: 'a' }], count: 1 });
+    const cursor = first.nextCursor ?? '';
+    await queryAssets(ports, { type: 'first', limit: 1, cursor });
+    expect(queries).toEqual([
+      { type: 'first', limit: 1, after: undefined },
+      { type: 'first', limit: 1, after: 'a' },
+    ]);
+    await expect(queryAssets(ports, { type: 'second', limit: 1, cursor })).rejects.toMatchObject({
+      code: 'INVALID_CURSOR',
+    });
+    await expect(queryAssets(ports, { type: 'third', limit: 1, cursor: undefined })).rejects.toMatchObject({
+      code: 'UNKNOWN_CHAINCODE',
+    });
+  });
+});
+
+describe('code point order', () => {
+  it('is that of the numbers of code points, which UTF-16 is not', () => {
+    expect(['😀', '～', 'a'].toSorted(byCodePoints)).toEqual(['a', '～', '😀']);
+    const numbers = (text: string) => Array.from(text, (character) => character.codePointAt(0) ?? 0);
+    const compare = (one: number[], other: number[]): number => {
+      const at = one.findIndex((number, index) => number !== other[index]);
+      if (at < 0) return one.length - other.length;
+      return at >= other.length ? 1 : one[at]! - other[at]!;
+    };
+    const texts = fc.string({ unit: 'binary' });
+    fc.assert(
+      fc.property(texts, texts, (one, other) => {
+        expect(Math.sign(byCodePoints(one, other))).toBe(Math.sign(compare(numbers(one), numbers(other))));
+      }),
+    );
+  });
+});
