@@ -18,6 +18,8 @@ export interface DataFolder {
   /** What a detached start says. */
   readonly startLog: string;
   readonly checkpoints: string;
+  /** Lines to copy for every surface, with the demo's keys in them. */
+  readonly examplesFile: string;
   /** What runs: made from the sources at every start, so that a checkout can change while it runs. */
   readonly bundles: string;
   readonly postgres: string;
@@ -32,6 +34,7 @@ export function dataFolder(path: string): DataFolder {
     verifierKeyFile: join(path, 'log.vkey'),
     runFile: join(path, 'run.json'),
     devFile: join(path, 'dev.json'),
+    examplesFile: join(path, 'examples.txt'),
     logs: join(path, 'logs'),
     startLog: join(path, 'logs/start.log'),
     checkpoints: join(path, 'checkpoints'),

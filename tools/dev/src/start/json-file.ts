@@ -13,7 +13,12 @@ import { UserError } from './user-error.ts';
 
 /** Written whole or not at all, and readable by nobody else. */
 export function writeJsonFile(file: string, value: unknown): void {
-  writeWhole(file, `${JSON.stringify(value, undefined, 2)}\n`, 0o600);
+  writePrivateFile(file, `${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+/** Written whole or not at all, and readable by nobody else. */
+export function writePrivateFile(file: string, text: string): void {
+  writeWhole(file, text, 0o600);
 }
 
 /** Written whole or not at all, and readable by everybody. */

@@ -15,6 +15,7 @@ const screen: Screen = {
   keys: { ingest: 'the-key' },
   adminToken: 'the-token',
   examples: [{ what: 'Ask it', line: 'curl -sS http://127.0.0.1:4104' }],
+  examplesFile: '/data/examples.txt',
   dataPath: '/data',
   detached: false,
 };
@@ -26,7 +27,7 @@ Sealgate is ready. Ctrl-C stops it.
 
   ingest-gateway  http://127.0.0.1:4104  ops http://127.0.0.1:4154  admin http://127.0.0.1:4204
   PostgreSQL  127.0.0.1:4190, data in /data/postgres
-  Redis       none: limits hold per process, and every replay is read from PostgreSQL
+  Redis       none: limits hold per process
 
 Keys for trying it out
   ingest       the-key
@@ -36,6 +37,7 @@ Copy a line:
   # Ask it
   curl -sS http://127.0.0.1:4104
 
+More of them, for each surface: /data/examples.txt
 Data, keys and logs lie in /data (addresses and keys for scripts: dev.json).
 `);
   });

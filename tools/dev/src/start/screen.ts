@@ -16,7 +16,9 @@ export interface Screen {
   readonly redis: string | undefined;
   readonly keys: Readonly<Record<string, string>>;
   readonly adminToken: string;
+  /** Of one surface: the rest lies in `examplesFile`. */
   readonly examples: readonly Example[];
+  readonly examplesFile: string;
   readonly dataPath: string;
   readonly detached: boolean;
 }
@@ -34,18 +36,24 @@ export function renderScreen(screen: Screen): string {
     ),
     ...table([
       ['PostgreSQL', screen.postgres],
-      ['Redis', screen.redis ?? 'none: limits hold per process, and every replay is read from PostgreSQL'],
+      ['Redis', screen.redis ?? 'none: limits hold per process'],
     ]),
     '',
     'Keys for trying it out',
     ...table([...Object.entries(screen.keys), ['admin token', screen.adminToken]]),
     '',
     'Copy a line:',
-    ...screen.examples.flatMap(({ what, line }) => [`  # ${what}`, `  ${line}`]),
+    ...linesOf(screen.examples).map((line) => `  ${line}`),
     '',
+    `More of them, for each surface: ${shortest(screen.examplesFile)}`,
     `Data, keys and logs lie in ${shortest(screen.dataPath)} (addresses and keys for scripts: dev.json).`,
     '',
   ].join('\n');
+}
+
+/** Each example under what it is for. */
+export function linesOf(examples: readonly Example[]): string[] {
+  return examples.flatMap(({ what, line }) => [`# ${what}`, line]);
 }
 
 function table(rows: readonly (readonly string[])[]): string[] {

@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { npmCommand } from './commands.ts';
 import { dataFolder, forgetData, prepareDataFolder, type DataFolder } from './data-folder.ts';
 import { devFile } from './dev-file.ts';
-import { writeJsonFile } from './json-file.ts';
+import { writeJsonFile, writePrivateFile } from './json-file.ts';
 import { takeLock } from './lock.ts';
 import { checkPorts, portsOf, postgresPort, redisPort, type NeededPort } from './ports.ts';
 import { releaseStack } from './release-stack.ts';
 import { endOrphans, writeRunFile, type RunningProcess } from './run-file.ts';
-import { renderScreen, shortest } from './screen.ts';
+import { linesOf, renderScreen, shortest } from './screen.ts';
 import { openSecrets } from './secrets.ts';
 import type { StartContext, Watched } from './start-context.ts';
 import type { StartOptions } from './start-options.ts';
 import { startStores, storesToStart, type Stores } from './start-stores.ts';
 import { runSurface, type RunningSurface } from './start-surfaces.ts';
-import type { Surface } from './surface.ts';
+import type { Example, Surface } from './surface.ts';
 import { Interrupted, UserError } from './user-error.ts';
 
 export interface StartRequest {
@@ -152,28 +152,42 @@ async function run(context: StartContext, detached: boolean): Promise<string> {
   return screenOf(context, running, { stores, keys: dev.demo.keys, detached });
 }
 
+/** One screen has room for one surface's lines: a record that goes in, is proved, and is checked offline. */
+const shownOnScreen = 'ingest-gateway';
+
+function examplesOf(
+  { data, secrets }: Pick<StartContext, 'data' | 'secrets'>,
+  { surface, url, adminUrl, demo }: RunningSurface,
+): readonly Example[] {
+  const { adminToken } = secrets;
+  const { verifierKey } = secrets.ledger;
+  return surface.examples({
+    url,
+    adminUrl,
+    adminToken,
+    verifierKey,
+    demo,
+    folder: shortest(data.path),
+    dataPath: data.path,
+  });
+}
+
 function screenOf(
   { data, secrets }: StartContext,
   running: readonly RunningSurface[],
   { stores, keys, detached }: { stores: Stores; keys: Readonly<Record<string, string>>; detached: boolean },
 ): string {
+  const examples = running.map((each) => ({ name: each.name, lines: examplesOf({ data, secrets }, each) }));
+  const all = examples.flatMap(({ name, lines }) => [`# ${name}`, '', ...linesOf(lines), '']);
+  writePrivateFile(data.examplesFile, all.join('\n'));
   return renderScreen({
     surfaces: running,
     postgres: stores.postgresPlace,
     redis: stores.redisPlace,
     keys,
     adminToken: secrets.adminToken,
-    examples: running.flatMap(({ surface, url, adminUrl, demo }) =>
-      surface.examples({
-        url,
-        adminUrl,
-        adminToken: secrets.adminToken,
-        verifierKey: secrets.ledger.verifierKey,
-        demo,
-        folder: shortest(data.path),
-        dataPath: data.path,
-      }),
-    ),
+    examples: (examples.find(({ name }) => name === shownOnScreen) ?? examples[0])?.lines ?? [],
+    examplesFile: data.examplesFile,
     dataPath: data.path,
     detached,
   });
