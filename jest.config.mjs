@@ -9,6 +9,8 @@ const never = ['<rootDir>/.*/(node_modules|dist)/', '<rootDir>/(tmp|node_modules
 const base = {
   rootDir: import.meta.dirname,
   testEnvironment: 'node',
+  // Against a hang, not for speed: a busy machine is not a failure.
+  testTimeout: 30_000,
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [
