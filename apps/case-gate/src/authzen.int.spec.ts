@@ -152,6 +152,10 @@ describe('what the service says of itself', () => {
     const closed = await site.replica({ HEALTH_REQUIRES_KEY: 'true' });
     expect((await closed.ask('GET', '/v1/health')).status).toBe(401);
     expect((await closed.ask('GET', '/v1/health', { key })).status).toBe(200);
+    const described = async (gate: typeof closed) =>
+      (await gate.ask('GET', '/v1/openapi.json')).body.paths['/v1/health'];
+    expect((await described(closed)).get.security).toEqual([{ Bearer: [] }]);
+    expect((await described(site)).get.security).toEqual([]);
     const { body } = await site.ask('GET', '/v1/openapi.json');
     expect(body).toMatchObject({ openapi: expect.stringMatching(/^3\.1/) });
     expect(Object.keys(body.paths)).toEqual(expect.arrayContaining(['/v1/gate/check', '/v1/cases/{case_id}/seal']));

@@ -185,7 +185,8 @@ describe('the end of a case', () => {
     const { expireCases } = await import('./data/background.ts');
     const { caseTransactions } = await import('./data/case-transaction.ts');
     const { ServerSecrets } = await import('@sealgate/auth');
-    const inTransaction = caseTransactions(site.sql, ServerSecrets.parse(`x:${'x'.repeat(32)}`).derive('x'));
+    const hasher = ServerSecrets.parse(`x:${'x'.repeat(32)}`).derive('x');
+    const inTransaction = caseTransactions(site.sql, { eligibility: hasher, policies: hasher });
     expect(await expireCases({ sql: site.sql, inTransaction, now: () => Date.now() + 86_400_000 })).toBe(1);
     expect(await stored()).toEqual([{ status: 'expired' }]);
   });

@@ -60,7 +60,7 @@ function publicAppOf(basics: Basics, parts: Parts, base: AppBase): App {
     gateDeadlineMs: config.gateDeadlineMs,
     now,
   };
-  const description = JSON.stringify(publicDescription());
+  const description = JSON.stringify(publicDescription(config));
   return publicApp(base, guard, {
     ...eligibility,
     now: wholeMs,
@@ -121,7 +121,7 @@ function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
       audit.record(transaction, { ...change, detail: { ...detail }, ...actorOf(context) }),
     inAuditedTransaction: (context, { action, subjectRef, environment, reason }, work) =>
       sql.transaction(async (transaction) => {
-        const result = await work(caseTransaction(transaction, macs.eligibility));
+        const result = await work(caseTransaction(transaction, macs));
         const change = { action, resource: 'subject', resourceId: subjectRef, detail: { environment, reason } };
         await audit.record(transaction, { ...change, ...actorOf(context) });
         return result;
@@ -136,9 +136,10 @@ function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
     lockVenue: (transaction, id) => lockVenue(transaction, id, macs.venues),
     saveVenue: (transaction, venue) => saveVenue(transaction, venue, macs.venues),
     policies: policiesStore(prisma),
-    insertPolicy,
-    lockPolicy,
-    savePolicy,
+    insertPolicy: (transaction, policy) => insertPolicy(transaction, policy, macs.policies),
+    lockPolicy: (transaction, environment, policyVersion) =>
+      lockPolicy(transaction, { environment, policyVersion, lock: 'FOR UPDATE' }, macs.policies),
+    savePolicy: (transaction, policy) => savePolicy(transaction, policy, macs.policies),
     readEligibility: (environment, subjectRef) => readEligibility(sql, macs.eligibility, { environment, subjectRef }),
     readHistory: (id, page) => readHistory(sql, id, page),
     decisions: decisionsStore(prisma),

@@ -19,11 +19,12 @@ export function gateMetrics(metrics: Metrics): GateMetrics {
     help: 'Answers of the gate, by reason; ELIGIBLE is allow, every other is deny.',
     labels: { reason: reasons },
   });
+  const byReason = new Map(reasons.map((reason) => [reason, decisions.child({ reason })]));
   const count = (name: string, help: string) => metrics.counter({ name, help, labels: {} }).child({});
   const corrupt = count('gate_corrupt_rows_total', 'Rows met that are not what was written.');
   const conflicts = count('gate_seal_conflicts_total', 'Ledger records that hold other content than ours.');
   return {
-    decided: ({ reason }) => decisions.inc({ reason }),
+    decided: ({ reason }) => byReason.get(reason)?.inc(),
     corrupt: () => corrupt.inc(),
     conflicted: () => conflicts.inc(),
     watchLog: (log) => {

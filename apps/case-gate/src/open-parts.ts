@@ -33,6 +33,8 @@ export interface Basics {
 
 export type Parts = Awaited<ReturnType<typeof openParts>>;
 
+const GATE_CONNECTIONS = 4;
+const CONNECT_WITHIN_MS = 2000;
 const MOST_SEEN = 200_000;
 /** What is left of the gate's budget when a query has taken its time. */
 const GATE_MARGIN_MS = 30;
@@ -42,12 +44,13 @@ export async function openParts(basics: Basics, own: Own) {
   const { config, now, newId, log, metrics } = basics;
   const { sql, gateSql } = openDatabases(basics, own);
   const { redisUrl: url, replicas } = config;
+  await connectAll(gateSql);
   const shared = openSharedLimits({ url, name: NAME, prefix: 'gate:', replicas, now, log, metrics });
   own('redis', () => shared.close());
   const ledger = await openLedger(basics, { sql, own });
   const macs = macsOf(config);
   const wholeMs = () => Math.floor(now());
-  const inTransaction = caseTransactions(sql, macs.eligibility);
+  const inTransaction = caseTransactions(sql, macs);
   const eligibility = eligibilityPorts(basics);
   const lookups = openLookups(basics, { sql, gateSql, macs });
   const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'gk_', now: wholeMs, newId });
@@ -80,12 +83,18 @@ function openDatabases({ config, log }: Basics, own: Own) {
   const gateSql = openDatabase({
     ...common,
     applicationName: `${NAME} gate`,
-    maxConnections: 4,
-    connectTimeoutMs: Math.min(200, config.gateDeadlineMs),
+    maxConnections: GATE_CONNECTIONS,
+    connectTimeoutMs: config.gateDeadlineMs,
     deadlineMs: config.gateDeadlineMs,
   });
   own('gate database', () => gateSql.close());
   return { sql, gateSql };
+}
+
+/** So that the first checks need not wait for connections. A database that is away is no reason not to start. */
+async function connectAll(gateSql: Database): Promise<void> {
+  const pings = Array.from({ length: GATE_CONNECTIONS }, () => gateSql.ping(CONNECT_WITHIN_MS));
+  await Promise.allSettled(pings);
 }
 
 async function openLedger({ config, now, log, metrics }: Basics, { sql, own }: { sql: Database; own: Own }) {
@@ -120,6 +129,7 @@ function macsOf({ serverSecrets }: GateConfig) {
   return {
     eligibility: serverSecrets.derive('gate eligibility records'),
     venues: serverSecrets.derive('gate venues'),
+    policies: serverSecrets.derive('gate policies'),
     keys: serverSecrets.derive('gate keys'),
   };
 }
@@ -127,6 +137,7 @@ function macsOf({ serverSecrets }: GateConfig) {
 function eligibilityPorts({ config, now, log, counters }: Basics): EligibilityPorts {
   return {
     recordIds: config.serverSecrets.derive('gate ledger records'),
+    decisionMacs: config.serverSecrets.derive('gate decisions'),
     now: () => Math.floor(now()),
     onCorrupt: ({ environment, subjectRef }) => {
       counters.corrupt();

@@ -15,7 +15,7 @@ import { serviceRoutes, VERSION, type ServicePorts } from './routes/service.ts';
 const noPorts = <Ports extends object>(known: Partial<Ports> = {}): Ports => known as Ports;
 
 /** The OpenAPI description of the public listener, as it is served at `/v1/openapi.json`. */
-export function publicDescription(): OpenApiDocument {
+export function publicDescription({ healthRequiresKey = false } = {}): OpenApiDocument {
   return openApi({
     title: 'Sealgate case gate',
     version: VERSION,
@@ -26,7 +26,7 @@ export function publicDescription(): OpenApiDocument {
       ...recordRoutes(noPorts()),
       ...gateRoutes(noPorts()),
       ...authzenRoutes(noPorts()),
-      ...serviceRoutes(noPorts<ServicePorts>({ healthRequiresKey: false })),
+      ...serviceRoutes(noPorts<ServicePorts>({ healthRequiresKey })),
     ],
     securityScheme: 'Bearer',
     servers: ['http://127.0.0.1:8080'],

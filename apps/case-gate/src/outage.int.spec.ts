@@ -8,7 +8,7 @@ let site: Awaited<ReturnType<typeof gateSite>>;
 let key: string;
 let subjectRef: string;
 beforeAll(async () => {
-  postgres = await throwawayPostgres({ own: true });
+  postgres = await throwawayPostgres({ own: true, durable: true });
   site = await gateSite({ GATE_DEADLINE_MS: '250' }, postgres);
   ({ key } = site);
   ({ subjectRef } = await sealedCase(site, key));

@@ -134,7 +134,11 @@ function sealPorts(atStep?: (step: SealStep) => void): SealPorts & { sql: typeof
   return {
     sql: site.sql,
     recordIds: secrets.derive('gate ledger records'),
-    inTransaction: caseTransactions(site.sql, secrets.derive('gate eligibility records')),
+    decisionMacs: secrets.derive('gate decisions'),
+    inTransaction: caseTransactions(site.sql, {
+      eligibility: secrets.derive('gate eligibility records'),
+      policies: secrets.derive('gate policies'),
+    }),
     ledger: embeddedLedger({ sql: site.sql, origin: 'ledger.test', now }),
     target: { network: 'gate', channel: 'gate.seals' },
     now,

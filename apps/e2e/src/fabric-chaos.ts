@@ -29,6 +29,7 @@ export function chaosStory(stageOf: () => FabricStage): void {
         const faults = [
           ...setup.peers.map((peer) => () => away(peer.kill, peer.start)),
           () => away(network.peer.kill, network.peer.start),
+          () => away(network.peer.freeze, network.peer.thaw),
           () => away(network.orderer.kill, network.orderer.start),
           () => away(network.orderer.freeze, network.orderer.thaw),
           () => away(network.contract.kill, network.contract.start),

@@ -8,6 +8,15 @@ const writers = scaled({ full: 100, quick: 16 });
 const creates = 1000;
 const contested = 10;
 
+/** Told "not written, try again", as one is whom others overtook until his time was over, a sender does. */
+async function insist(send: (attempt: number) => Promise<Fate[]>): Promise<Fate> {
+  for (let attempt = 0; attempt < 50; attempt += 1) {
+    const [fate] = await send(attempt);
+    if (fate?.told === 'written' || fate?.code === 'RECORD_CONFLICT') return fate;
+  }
+  throw new Error('A sender was overtaken fifty times.');
+}
+
 /** Many at once who want the same. */
 export function contentionStories(stageOf: () => FabricStage): void {
   const orderOf = (key: string, asset: AssetOrder['assets'][number]): AssetOrder => ({
@@ -22,16 +31,12 @@ export function contentionStories(stageOf: () => FabricStage): void {
       async () => {
         const { tag, setup, main, network } = stageOf();
         const id = `${tag}-storm`;
-        /** Told "not written, try again", a sender does, as another request. */
-        const insist = async (writer: number): Promise<Fate> => {
-          for (let attempt = 0; attempt < 20; attempt += 1) {
+        const writeAs = (writer: number): Promise<Fate> =>
+          insist((attempt) => {
             const order = orderOf(`storm-${writer}-${attempt}`, { id, type: 'kept', data: { writer } });
-            const [fate] = await deliver(order, { setup });
-            if (fate?.told === 'written') return fate;
-          }
-          throw new Error(`The version of ${writer} was not written.`);
-        };
-        const fates = await Promise.all(Array.from({ length: writers }, (_, writer) => insist(writer)));
+            return deliver(order, { setup });
+          });
+        const fates = await Promise.all(Array.from({ length: writers }, (_, writer) => writeAs(writer)));
         const versions = await network.reader.history(main.fabricChannel, main.prefix + id);
         expect(versions.map(({ version }) => version)).toEqual(Array.from({ length: writers }, (_, at) => at + 1));
         const pair = (transactionId: string, data: unknown): string => `${transactionId} ${JSON.stringify(data)}`;
@@ -60,8 +65,7 @@ export function contentionStories(stageOf: () => FabricStage): void {
             const content = contents[Math.floor(at / contested) % 2]!;
             const peer = setup.peers[Math.floor(at / (2 * contested)) % 2]!;
             const order = { assets: [{ id, type: 'asset', data: { content } }], takesNo: false };
-            const [fate] = await deliver(order, { setup, peers: [peer], giveUpAfterMs: 120_000 });
-            return fate!;
+            return insist(() => deliver(order, { setup, peers: [peer], giveUpAfterMs: 120_000 }));
           }),
         );
         const kept = await network.reader.list(main.fabricChannel, `${main.prefix}${tag}-wanted-`);

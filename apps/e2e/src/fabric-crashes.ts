@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { until } from '@sealgate/testing';
 import { judgeAssets } from './harness/asset-judge.ts';
 import { deliver, type AssetOrder } from './harness/asset-orders.ts';
-import { gaugeOf, type FabricStage } from './harness/fabric-stage.ts';
+import { gaugeOf, journalledBy, type FabricStage } from './harness/fabric-stage.ts';
 
 const storyTimeoutMs = 180_000;
 /** After it the journal of a process that is gone is taken over by another. */
@@ -16,19 +16,33 @@ export function crashStories(stageOf: () => FabricStage): void {
     assets: TYPES.map((type) => ({ id: `${stageOf().tag}-kill-${point}-${type}`, type, data: { point } })),
     takesNo: false,
   });
-  /** Sends an order to the process that is going to be killed, and waits until it has got so far. */
-  async function sendUntil(order: AssetOrder, metric: string): Promise<void> {
-    const { peer, ask } = stageOf().setup;
+  /** Sends an order to the process that is going to be killed, which is not to answer it. */
+  function send(order: AssetOrder): void {
+    const { ask } = stageOf().setup;
     const body = { assets: order.assets, options: { continueOnError: true } };
     const headers = { 'Idempotency-Key': order.idempotencyKey };
     void ask('POST', '/api/assets', { body, headers }).catch(() => undefined);
-    await until(async () => (await gaugeOf(peer, metric)) >= TYPES.length, {
+  }
+  /** Until its transactions are with the endorsers, which do not answer. */
+  async function sendToEndorsers(order: AssetOrder): Promise<void> {
+    send(order);
+    await until(async () => (await gaugeOf(stageOf().setup.peer, 'ledger_gateway_calls')) >= TYPES.length, {
       timeoutMs: 10_000,
-      what: `${metric} of each transaction`,
+      what: 'the calls of each transaction',
     });
   }
-  /** How many assets of an order, or of all, are in the ledger. */
-  async function idsIn(stage: FabricStage, point = ''): Promise<number> {
+  /** Until each of its transactions is in the journal. */
+  async function sendToJournal(order: AssetOrder): Promise<void> {
+    const { peer } = stageOf().setup;
+    const before = await journalledBy(peer);
+    send(order);
+    await until(async () => (await journalledBy(peer)) >= before + TYPES.length, {
+      timeoutMs: 10_000,
+      what: 'the row of each transaction',
+    });
+  }
+  /** How many assets of the orders whose names begin so are in the ledger. */
+  async function idsIn(stage: FabricStage, point: string): Promise<number> {
     const { network, main, other, tag } = stage;
     const lists = [main, other].map(({ fabricChannel, prefix }) =>
       network.reader.list(fabricChannel, `${prefix}${tag}-kill-${point}`),
@@ -36,45 +50,70 @@ export function crashStories(stageOf: () => FabricStage): void {
     return (await Promise.all(lists)).reduce((count, { size }) => count + size, 0);
   }
 
-  describe('killed', () => {
+  describe('killed or stopped', () => {
+    it(
+      'in order while its transactions are held back: it ends in time, and they are settled all the same',
+      async () => {
+        const stage = stageOf();
+        const { orderer } = stage.network;
+        const { peer } = stage.setup;
+        const order = orderOf('stopped');
+        await orderer.freeze();
+        await sendToJournal(order);
+        expect(await peer.stop()).toBe(0);
+        await orderer.thaw();
+        await peer.start();
+        const fates = await deliver(order, { setup: stage.setup });
+        await stage.settled();
+        await judgeAssets(stage, `${stage.tag}-kill-stopped`, fates);
+        expect(fates.map(({ told }) => told)).toEqual(TYPES.map(() => 'written'));
+      },
+      storyTimeoutMs,
+    );
+
     it(
       'before its journal, after it, after Submit, and after the block: each request has one effect and one answer',
       async () => {
         const stage = stageOf();
         const { contract, orderer } = stage.network;
         const { peer } = stage.setup;
-        const [early, journalled, sent, inBlock] = ['early', 'journalled', 'sent', 'in-block'].map(orderOf);
+        const [early, journalled, sent, inBlock] = ['at-early', 'at-journalled', 'at-sent', 'at-in-block'].map(orderOf);
 
         await contract.freeze();
-        await sendUntil(early!, 'ledger_gateway_calls');
+        await sendToEndorsers(early!);
         await peer.kill();
         await contract.thaw();
         await peer.start();
-        expect(await idsIn(stage)).toBe(0);
+        expect(await idsIn(stage, 'at-')).toBe(0);
 
         await orderer.kill();
-        await sendUntil(journalled!, 'ledger_unsettled_transactions');
+        await sendToJournal(journalled!);
         await peer.kill();
         await orderer.start();
         await peer.start();
 
         await orderer.freeze();
-        await sendUntil(sent!, 'ledger_unsettled_transactions');
+        await sendToJournal(sent!);
         await peer.kill();
         await orderer.thaw();
         await peer.start();
 
         await orderer.freeze();
-        await sendUntil(inBlock!, 'ledger_unsettled_transactions');
+        await sendToJournal(inBlock!);
+        // An answer over the same connection: what was sent before it has arrived.
+        await stage.setup.ask('GET', `/api/assets/${stage.tag}-absent?type=asset`);
         process.kill(peer.pid, 'SIGSTOP');
-        await orderer.thaw();
-        // The process stands still: it has told nobody, and written down nothing, of the block.
-        await until(async () => (await idsIn(stage, 'in-block')) === TYPES.length, { timeoutMs: 10_000 });
-        await peer.kill();
+        try {
+          await orderer.thaw();
+          // The process stands still: it has told nobody, and written down nothing, of the block.
+          await until(async () => (await idsIn(stage, 'at-in-block')) === TYPES.length, { timeoutMs: 10_000 });
+        } finally {
+          await peer.kill();
+        }
         await peer.start();
 
         // What was journalled is written without anybody asking for it; what was not, is not.
-        await until(async () => (await idsIn(stage)) === 3 * TYPES.length, {
+        await until(async () => (await idsIn(stage, 'at-')) === 3 * TYPES.length, {
           timeoutMs: 30_000 + leaseMs,
           what: 'everything that was journalled to be in the ledger',
         });
@@ -83,7 +122,7 @@ export function crashStories(stageOf: () => FabricStage): void {
         );
         expect(fates.flat().filter(({ told }) => told === 'not written')).toEqual([]);
         await stage.settled();
-        await judgeAssets(stage, `${stage.tag}-kill-`, fates.flat());
+        await judgeAssets(stage, `${stage.tag}-kill-at-`, fates.flat());
       },
       storyTimeoutMs,
     );

@@ -135,16 +135,20 @@ describe('Pushing assets', () => {
     expect(none.summary).toEqual({ total: 1, succeeded: 0, failed: 1, pending: 0 });
   });
 
-  it('takes 1000 assets, and ids and types of every allowed form', async () => {
-    const many = Array.from({ length: 1000 }, () => asset(freshId()));
-    expect(summaryOf(await push(many, { batchSize: 500 })).transactions).toHaveLength(2);
-    const odd = ['a/b', '...', '%2e', ' ', '😀'.repeat(256), 'query', 'a?b#c', '"\\'].map((id) => `${id}`);
-    for (const id of odd) {
-      expect(summaryOf(await push([asset(id, { at: 'odd' })])).succeeded).toEqual([id]);
-      expect((await setup.ask('GET', `/api/assets/${encodeURIComponent(id)}`)).body).toMatchObject({ id });
-    }
-    expectProblem(await push([...many, asset(freshId())]), 'BATCH_TOO_LARGE');
-  });
+  it(
+    'takes 1000 assets, and ids and types of every allowed form',
+    async () => {
+      const many = Array.from({ length: 1000 }, () => asset(freshId()));
+      expect(summaryOf(await push(many, { batchSize: 500 })).transactions).toHaveLength(2);
+      const odd = ['a/b', '...', '%2e', ' ', '😀'.repeat(256), 'query', 'a?b#c', '"\\'].map((id) => `${id}`);
+      for (const id of odd) {
+        expect(summaryOf(await push([asset(id, { at: 'odd' })])).succeeded).toEqual([id]);
+        expect((await setup.ask('GET', `/api/assets/${encodeURIComponent(id)}`)).body).toMatchObject({ id });
+      }
+      expectProblem(await push([...many, asset(freshId())]), 'BATCH_TOO_LARGE');
+    },
+    setupTimeoutMs,
+  );
 
   it.each<[string, unknown, string]>([
     ['no assets', { assets: [] }, '/assets'],

@@ -41,17 +41,21 @@ describe('Two processes that are asked for the same ids at once', () => {
     expect(rows).toContainEqual({ channel: 'acme.main', size: 10 });
   }, 120_000);
 
-  it('answer one Idempotency-Key once, whichever of them is asked', async () => {
-    const body = { assets: [{ id: 'keyed', type: 'asset', data: {} }] };
-    const headers = { 'Idempotency-Key': 'keyed' };
-    const answers = await Promise.all(
-      Array.from({ length: 40 }, (_, at) =>
-        setup.ask('POST', '/api/assets', { peer: setup.peers[at % 2]!, body, headers }),
-      ),
-    );
-    const done = answers.filter(({ status }) => status === 200);
-    expect(answers.every(({ status }) => status === 200 || status === 409)).toBe(true);
-    expect(new Set(done.map(({ text }) => text)).size).toBe(1);
-    expect(done.filter(({ headers: its }) => its['idempotent-replayed'] === undefined)).toHaveLength(1);
-  });
+  it(
+    'answer one Idempotency-Key once, whichever of them is asked',
+    async () => {
+      const body = { assets: [{ id: 'keyed', type: 'asset', data: {} }] };
+      const headers = { 'Idempotency-Key': 'keyed' };
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, (_, at) =>
+          setup.ask('POST', '/api/assets', { peer: setup.peers[at % 2]!, body, headers }),
+        ),
+      );
+      const done = answers.filter(({ status }) => status === 200);
+      expect(answers.every(({ status }) => status === 200 || status === 409)).toBe(true);
+      expect(new Set(done.map(({ text }) => text)).size).toBe(1);
+      expect(done.filter(({ headers: its }) => its['idempotent-replayed'] === undefined)).toHaveLength(1);
+    },
+    setupTimeoutMs,
+  );
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { expectProblem } from '@sealgate/testing';
+import { expectProblem, throwawayPostgres } from '@sealgate/testing';
 import { expectCommonHeaders } from './harness/answers.ts';
 import { programOf } from './harness/bundle.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
@@ -69,15 +69,19 @@ describe('Metrics on the public listener', () => {
     expectProblem(await open('/metrics', 'POST', headers), 'NOT_FOUND');
   });
 
-  it('are not there for an address that is not allowed', async () => {
-    const closed = await peerSetup({ env: { METRICS_ALLOW: '10.0.0.0/8' } });
-    try {
-      expectProblem(await closed.ask('GET', '/metrics'), 'NOT_FOUND');
-      expect((await closed.peer.ops.send({ path: '/metrics' })).status).toBe(200);
-    } finally {
-      await closed.stop();
-    }
-  });
+  it(
+    'are not there for an address that is not allowed',
+    async () => {
+      const closed = await peerSetup({ env: { METRICS_ALLOW: '10.0.0.0/8' } });
+      try {
+        expectProblem(await closed.ask('GET', '/metrics'), 'NOT_FOUND');
+        expect((await closed.peer.ops.send({ path: '/metrics' })).status).toBe(200);
+      } finally {
+        await closed.stop();
+      }
+    },
+    setupTimeoutMs,
+  );
 });
 
 describe('What anybody may know', () => {
@@ -107,6 +111,23 @@ describe('What anybody may know', () => {
 });
 
 describe('A start that cannot be right', () => {
+  it(
+    'on a database that nobody migrated is told in a sentence',
+    async () => {
+      const postgres = await throwawayPostgres();
+      const unmigrated = await prepareGateway({
+        program: programOf('ledger-peer', 'main'),
+        env: peerEnv(setup.folder, postgres.url),
+        logFile: `${setup.folder}/unmigrated.log`,
+      });
+      await expect(unmigrated.start()).rejects.toThrow(/not migrated for this version: run migrate\.js/);
+      expect(unmigrated.logText()).not.toMatch(/\n\s+at /);
+      unmigrated.release();
+      await postgres.stop();
+    },
+    setupTimeoutMs,
+  );
+
   it.each<[string, Record<string, string>, RegExp]>([
     [
       'open to others without keys',
@@ -115,15 +136,19 @@ describe('A start that cannot be right', () => {
     ],
     ['a mapping that is not there', { MAPPING_FILE: '/nowhere/mapping.json' }, /MAPPING_FILE: cannot be read/],
     ['a Fabric ledger without its file', { LEDGER_DRIVER: 'fabric' }, /FABRIC_CONFIG: is required/],
-  ])('%s is told in a sentence', async (name, env, said) => {
-    const logFile = `${setup.folder}/${name.replaceAll(' ', '-')}.log`;
-    const broken = await prepareGateway({
-      program: programOf('ledger-peer', 'main'),
-      env: { ...peerEnv(setup.folder, 'postgres://u@127.0.0.1:1/x'), ...env },
-      logFile,
-    });
-    await expect(broken.start()).rejects.toThrow(said);
-    expect(broken.logText()).not.toMatch(/\n\s+at /);
-    broken.release();
-  });
+  ])(
+    '%s is told in a sentence',
+    async (name, env, said) => {
+      const logFile = `${setup.folder}/${name.replaceAll(' ', '-')}.log`;
+      const broken = await prepareGateway({
+        program: programOf('ledger-peer', 'main'),
+        env: { ...peerEnv(setup.folder, 'postgres://u@127.0.0.1:1/x'), ...env },
+        logFile,
+      });
+      await expect(broken.start()).rejects.toThrow(said);
+      expect(broken.logText()).not.toMatch(/\n\s+at /);
+      broken.release();
+    },
+    setupTimeoutMs,
+  );
 });

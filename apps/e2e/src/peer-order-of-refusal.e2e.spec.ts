@@ -115,49 +115,61 @@ describe('Who may ask', () => {
     );
   });
 
-  it('each request costs 1 of 200, whatever it is answered', async () => {
-    for (const path of [
-      '/api/assets/nobody',
-      '/api/assets/nobody?x=1',
-      '/api/jobs/none',
-      '/ledger/acme.main/checkpoint',
-    ]) {
-      expect(limitsOf(await setup.ask('GET', path))).toMatchObject({ policy: 'key', burst: 200 });
-    }
-    const answers = await Promise.all(Array.from({ length: 260 }, () => setup.ask('GET', '/api/assets/nobody')));
-    const refused = answers.filter(({ status }) => status === 429);
-    expect(refused.length).toBeGreaterThan(0);
-    expectProblem(refused[0]!, 'RATE_LIMITED');
-    // Another key has a bucket of its own.
-    const others = await setup.ask('GET', '/api/assets/nobody', { headers: { 'X-Api-Key': setup.otherKey } });
-    expect(others.status).toBe(404);
-  });
+  it(
+    'each request costs 1 of 200, whatever it is answered',
+    async () => {
+      for (const path of [
+        '/api/assets/nobody',
+        '/api/assets/nobody?x=1',
+        '/api/jobs/none',
+        '/ledger/acme.main/checkpoint',
+      ]) {
+        expect(limitsOf(await setup.ask('GET', path))).toMatchObject({ policy: 'key', burst: 200 });
+      }
+      const answers = await Promise.all(Array.from({ length: 260 }, () => setup.ask('GET', '/api/assets/nobody')));
+      const refused = answers.filter(({ status }) => status === 429);
+      expect(refused.length).toBeGreaterThan(0);
+      expectProblem(refused[0]!, 'RATE_LIMITED');
+      // Another key has a bucket of its own.
+      const others = await setup.ask('GET', '/api/assets/nobody', { headers: { 'X-Api-Key': setup.otherKey } });
+      expect(others.status).toBe(404);
+    },
+    setupTimeoutMs,
+  );
 
-  it('nobody needs a key where none is configured; then limits are kept by address', async () => {
-    const open = await peerSetup({ env: { API_KEY_HASHES: undefined, RATE_BURST: '5', RATE_PER_SECOND: '1' } });
-    try {
-      const answer = await open.ask('GET', '/api/assets/x', { headers: { 'X-Api-Key': undefined } });
-      expectProblem(answer, 'NOT_FOUND');
-      expect(limitsOf(answer)).toMatchObject({ policy: 'address', burst: 5 });
-    } finally {
-      await open.stop();
-    }
-  });
+  it(
+    'nobody needs a key where none is configured; then limits are kept by address',
+    async () => {
+      const open = await peerSetup({ env: { API_KEY_HASHES: undefined, RATE_BURST: '5', RATE_PER_SECOND: '1' } });
+      try {
+        const answer = await open.ask('GET', '/api/assets/x', { headers: { 'X-Api-Key': undefined } });
+        expectProblem(answer, 'NOT_FOUND');
+        expect(limitsOf(answer)).toMatchObject({ policy: 'address', burst: 5 });
+      } finally {
+        await open.stop();
+      }
+    },
+    setupTimeoutMs,
+  );
 
-  it('two keys of one family share what they made', async () => {
-    const [old, renewed] = [newKey(), newKey()];
-    const env = { API_KEY_HASHES: `team:${keyHash(old)},team:${keyHash(renewed)}` };
-    const rotating = await peerSetup({ env });
-    try {
-      const body = { assets: [{ id: 'r', type: 'asset', data: {} }] };
-      const send = (key: string) =>
-        rotating.ask('POST', '/api/assets', { body, headers: { 'X-Api-Key': key, 'Idempotency-Key': 'k' } });
-      const first = await send(old);
-      const again = await send(renewed);
-      expect(again.text).toBe(first.text);
-      expect(again.headers['idempotent-replayed']).toBe('true');
-    } finally {
-      await rotating.stop();
-    }
-  });
+  it(
+    'two keys of one family share what they made',
+    async () => {
+      const [old, renewed] = [newKey(), newKey()];
+      const env = { API_KEY_HASHES: `team:${keyHash(old)},team:${keyHash(renewed)}` };
+      const rotating = await peerSetup({ env });
+      try {
+        const body = { assets: [{ id: 'r', type: 'asset', data: {} }] };
+        const send = (key: string) =>
+          rotating.ask('POST', '/api/assets', { body, headers: { 'X-Api-Key': key, 'Idempotency-Key': 'k' } });
+        const first = await send(old);
+        const again = await send(renewed);
+        expect(again.text).toBe(first.text);
+        expect(again.headers['idempotent-replayed']).toBe('true');
+      } finally {
+        await rotating.stop();
+      }
+    },
+    setupTimeoutMs,
+  );
 });

@@ -47,74 +47,86 @@ describe('Reading assets', () => {
     expectProblem(await setup.ask('GET', `/api/assets/x${query}`), code);
   });
 
-  it('proves an asset to whoever has the key of the log alone', async () => {
-    const a = freshId();
-    await push([asset(a, { secret: 'content' })]);
-    const proved = await setup.ask('GET', `/api/assets/${a}?proof=true`);
-    expect(proved.body).toMatchObject({
-      asset: { id: a, data: { secret: 'content' } },
-      receipt: { network: 'acme', channel: 'acme.main', id: a, type: 'asset', owner: null, extra: null },
-      proof: { channel: 'acme.main', checkpoint: expect.stringContaining('\n— ') },
-    });
-    const alone = await setup.ask('GET', `/ledger/acme.main/records/${a}/proof`);
-    expect(Object.keys(alone.body as object)).toEqual(['receipt', 'proof']);
-    for (const [name, { body }] of Object.entries({ 'with.json': proved, 'alone.json': alone })) {
-      const { receipt, proof } = body as { receipt: object; proof: object };
-      writeFileSync(join(setup.folder, name), JSON.stringify({ receipt, proof }));
-      writeFileSync(join(setup.folder, 'data.json'), '{"secret":"content"}');
-      const judged = await verify(setup.folder, 'receipt', name, '--key', setup.verifierKey, '--data', 'data.json');
-      expect(judged).toMatchObject({ exitCode: 0 });
-    }
-    writeFileSync(join(setup.folder, 'data.json'), '{"secret":"other"}');
-    expect(
-      await verify(setup.folder, 'receipt', 'alone.json', '--key', setup.verifierKey, '--data', 'data.json'),
-    ).toMatchObject({ exitCode: 1 });
-  });
+  it(
+    'proves an asset to whoever has the key of the log alone',
+    async () => {
+      const a = freshId();
+      await push([asset(a, { secret: 'content' })]);
+      const proved = await setup.ask('GET', `/api/assets/${a}?proof=true`);
+      expect(proved.body).toMatchObject({
+        asset: { id: a, data: { secret: 'content' } },
+        receipt: { network: 'acme', channel: 'acme.main', id: a, type: 'asset', owner: null, extra: null },
+        proof: { channel: 'acme.main', checkpoint: expect.stringContaining('\n— ') },
+      });
+      const alone = await setup.ask('GET', `/ledger/acme.main/records/${a}/proof`);
+      expect(Object.keys(alone.body as object)).toEqual(['receipt', 'proof']);
+      for (const [name, { body }] of Object.entries({ 'with.json': proved, 'alone.json': alone })) {
+        const { receipt, proof } = body as { receipt: object; proof: object };
+        writeFileSync(join(setup.folder, name), JSON.stringify({ receipt, proof }));
+        writeFileSync(join(setup.folder, 'data.json'), '{"secret":"content"}');
+        const judged = await verify(setup.folder, 'receipt', name, '--key', setup.verifierKey, '--data', 'data.json');
+        expect(judged).toMatchObject({ exitCode: 0 });
+      }
+      writeFileSync(join(setup.folder, 'data.json'), '{"secret":"other"}');
+      expect(
+        await verify(setup.folder, 'receipt', 'alone.json', '--key', setup.verifierKey, '--data', 'data.json'),
+      ).toMatchObject({ exitCode: 1 });
+    },
+    setupTimeoutMs,
+  );
 
-  it('shows an erased asset without its content, and never gives its id again', async () => {
-    const a = freshId();
-    await push([asset(a, { personal: true })]);
-    await setup.admin.ask('POST', `/ledger/channels/acme.main/records/${a}/erase`, { reason: 'asked for' });
-    expect((await setup.ask('GET', `/api/assets/${a}`)).body).toEqual({
-      id: a,
-      type: 'asset',
-      data: null,
-      erased: true,
-    });
-    const again = summaryOf(await push([asset(a, { personal: true })]));
-    expect(again.failed).toMatchObject([{ id: a, code: 'RECORD_CONFLICT' }]);
-    const proved = await setup.ask('GET', `/api/assets/${a}?proof=true`);
-    expect(proved.body).toMatchObject({ asset: { erased: true }, receipt: { salt: null, extra: null } });
-    expect(await setup.admin.ask('POST', '/ledger/channels/acme.main/audit')).toMatchObject({ ok: true });
-  });
+  it(
+    'shows an erased asset without its content, and never gives its id again',
+    async () => {
+      const a = freshId();
+      await push([asset(a, { personal: true })]);
+      await setup.admin.ask('POST', `/ledger/channels/acme.main/records/${a}/erase`, { reason: 'asked for' });
+      expect((await setup.ask('GET', `/api/assets/${a}`)).body).toEqual({
+        id: a,
+        type: 'asset',
+        data: null,
+        erased: true,
+      });
+      const again = summaryOf(await push([asset(a, { personal: true })]));
+      expect(again.failed).toMatchObject([{ id: a, code: 'RECORD_CONFLICT' }]);
+      const proved = await setup.ask('GET', `/api/assets/${a}?proof=true`);
+      expect(proved.body).toMatchObject({ asset: { erased: true }, receipt: { salt: null, extra: null } });
+      expect(await setup.admin.ask('POST', '/ledger/channels/acme.main/audit')).toMatchObject({ ok: true });
+    },
+    setupTimeoutMs,
+  );
 });
 
 describe('Querying assets', () => {
   const query = (body: object) => setup.ask('POST', '/api/assets/query', { body });
 
-  it('pages by id in code point order, and says null exactly on the last page', async () => {
-    const type = 'demo.paged';
-    // U+FF5E sorts after U+1F600 by UTF-16, and before it by code points.
-    const ids = ['p1', 'p10', 'p2', 'pA', 'pa', 'p～', 'p😀'];
-    await push(ids.toReversed().map((id) => asset(id, {}, type)));
-    await push([asset(freshId(), {}, 'demo.another')]);
-    const seen: string[] = [];
-    const pages: number[] = [];
-    let cursor: string | null | undefined;
-    do {
-      const answer = await query({ type, limit: 3, ...(cursor == null ? {} : { cursor }) });
-      const page = answer.body as { assets: { id: string }[]; count: number; nextCursor: string | null };
-      expect(Object.keys(page)).toEqual(['assets', 'count', 'nextCursor']);
-      expect(page.count).toBe(page.assets.length);
-      pages.push(page.count);
-      seen.push(...page.assets.map(({ id }) => id));
-      cursor = page.nextCursor;
-    } while (cursor !== null);
-    expect(seen).toEqual(ids);
-    expect(pages).toEqual([3, 3, 1]);
-    expect((await query({ type, limit: 7 })).body).toMatchObject({ count: 7, nextCursor: null });
-    expect((await query({ type: 'demo.nothing' })).body).toEqual({ assets: [], count: 0, nextCursor: null });
-  });
+  it(
+    'pages by id in code point order, and says null exactly on the last page',
+    async () => {
+      const type = 'demo.paged';
+      // U+FF5E sorts after U+1F600 by UTF-16, and before it by code points.
+      const ids = ['p1', 'p10', 'p2', 'pA', 'pa', 'p～', 'p😀'];
+      await push(ids.toReversed().map((id) => asset(id, {}, type)));
+      await push([asset(freshId(), {}, 'demo.another')]);
+      const seen: string[] = [];
+      const pages: number[] = [];
+      let cursor: string | null | undefined;
+      do {
+        const answer = await query({ type, limit: 3, ...(cursor == null ? {} : { cursor }) });
+        const page = answer.body as { assets: { id: string }[]; count: number; nextCursor: string | null };
+        expect(Object.keys(page)).toEqual(['assets', 'count', 'nextCursor']);
+        expect(page.count).toBe(page.assets.length);
+        pages.push(page.count);
+        seen.push(...page.assets.map(({ id }) => id));
+        cursor = page.nextCursor;
+      } while (cursor !== null);
+      expect(seen).toEqual(ids);
+      expect(pages).toEqual([3, 3, 1]);
+      expect((await query({ type, limit: 7 })).body).toMatchObject({ count: 7, nextCursor: null });
+      expect((await query({ type: 'demo.nothing' })).body).toEqual({ assets: [], count: 0, nextCursor: null });
+    },
+    setupTimeoutMs,
+  );
 
   it('refuses a cursor of another type, one that was altered, and what is no limit', async () => {
     await push([asset(freshId(), {}, 'demo.c'), asset(freshId(), {}, 'demo.c')]);
@@ -146,39 +158,43 @@ describe('Querying assets', () => {
 });
 
 describe('The public log', () => {
-  it('signs a checkpoint within a second of a write, and serves the tiles under it', async () => {
-    await push([asset(freshId(), {}, 'other.t'), asset(freshId(), {}, 'other.t'), asset(freshId(), {}, 'other.t')]);
-    const size = (await setup.admin.ask('GET', '/ledger/channels'))['items'] as { channel: string; size: number }[];
-    const wanted = size.find(({ channel }) => channel === 'acme.other')?.size ?? 0;
-    const checkpoint = () => setup.ask('GET', '/ledger/acme.other/checkpoint');
-    await until(async () => Number((await checkpoint()).text.split('\n')[1]) >= wanted, { timeoutMs: 3_000 });
-    const note = await checkpoint();
-    expect(note.headers['content-type']).toBe('text/plain; charset=utf-8');
-    expect(note.text).toMatch(/^ledger\.test\/sealgate\/acme\.other\n\d+\n\S+\n\n— ledger\.test\/sealgate /);
-    const tile = await setup.ask('GET', `/ledger/acme.other/tile/0/000.p/${wanted}`);
-    expect(tile.headers).toMatchObject({
-      'content-type': 'application/octet-stream',
-      'content-length': `${wanted * 32}`,
-    });
-    for (const path of [
-      `tile/0/000.p/${wanted + 1}`,
-      'tile/0/000',
-      'tile/9/000',
-      'tile/0/0',
-      'tile/0/000.p/0',
-      'tile/x',
-    ]) {
-      expectProblem(await setup.ask('GET', `/ledger/acme.other/${path}`), 'NOT_FOUND');
-    }
-    for (const path of [
-      '/ledger/acme.nowhere/checkpoint',
-      '/ledger/nowhere/checkpoint',
-      '/ledger/acme.other/records/no/proof',
-    ])
-      expectProblem(await setup.ask('GET', path), 'NOT_FOUND');
-    expectProblem(
-      await setup.ask('GET', '/ledger/acme.other/checkpoint', { headers: { 'X-Api-Key': 'x' } }),
-      'UNAUTHENTICATED',
-    );
-  });
+  it(
+    'signs a checkpoint within a second of a write, and serves the tiles under it',
+    async () => {
+      await push([asset(freshId(), {}, 'other.t'), asset(freshId(), {}, 'other.t'), asset(freshId(), {}, 'other.t')]);
+      const size = (await setup.admin.ask('GET', '/ledger/channels'))['items'] as { channel: string; size: number }[];
+      const wanted = size.find(({ channel }) => channel === 'acme.other')?.size ?? 0;
+      const checkpoint = () => setup.ask('GET', '/ledger/acme.other/checkpoint');
+      await until(async () => Number((await checkpoint()).text.split('\n')[1]) >= wanted, { timeoutMs: 3_000 });
+      const note = await checkpoint();
+      expect(note.headers['content-type']).toBe('text/plain; charset=utf-8');
+      expect(note.text).toMatch(/^ledger\.test\/sealgate\/acme\.other\n\d+\n\S+\n\n— ledger\.test\/sealgate /);
+      const tile = await setup.ask('GET', `/ledger/acme.other/tile/0/000.p/${wanted}`);
+      expect(tile.headers).toMatchObject({
+        'content-type': 'application/octet-stream',
+        'content-length': `${wanted * 32}`,
+      });
+      for (const path of [
+        `tile/0/000.p/${wanted + 1}`,
+        'tile/0/000',
+        'tile/9/000',
+        'tile/0/0',
+        'tile/0/000.p/0',
+        'tile/x',
+      ]) {
+        expectProblem(await setup.ask('GET', `/ledger/acme.other/${path}`), 'NOT_FOUND');
+      }
+      for (const path of [
+        '/ledger/acme.nowhere/checkpoint',
+        '/ledger/nowhere/checkpoint',
+        '/ledger/acme.other/records/no/proof',
+      ])
+        expectProblem(await setup.ask('GET', path), 'NOT_FOUND');
+      expectProblem(
+        await setup.ask('GET', '/ledger/acme.other/checkpoint', { headers: { 'X-Api-Key': 'x' } }),
+        'UNAUTHENTICATED',
+      );
+    },
+    setupTimeoutMs,
+  );
 });

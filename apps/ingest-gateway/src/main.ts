@@ -134,6 +134,7 @@ function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, ledg
   };
   return administration(appBase, access, {
     networks: networksStore(prisma),
+    holdsChannel: (channel) => ledger.holdsChannel(channel),
     openChannel: (network, channel) => ledger.openChannel(network, channel),
     holdNetwork,
     countLiveKeys: (networkId, transaction) => keys.countLive(networkId, transaction),

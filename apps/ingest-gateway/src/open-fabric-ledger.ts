@@ -1,4 +1,5 @@
 import {
+  ChannelMap,
   ConnectionFileError,
   fabricLedger,
   fabricObserver,
@@ -21,6 +22,7 @@ import { SCHEMA } from './schema.ts';
  */
 export function openFabricLedger({ config, sql, now, log, metrics, own, onSettled }: OpenLedgerOptions): OpenedLedger {
   const connection = connectionOf(config.fabricConfig ?? '');
+  const channels = new ChannelMap(connection.channels);
   const observer = fabricObserver(metrics, log, () => client.state());
   const client: FabricClient = openFabric({
     connection,
@@ -52,6 +54,7 @@ export function openFabricLedger({ config, sql, now, log, metrics, own, onSettle
   return {
     append: (unit) => ledger.append(unit),
     findConflict: (unit) => ledger.findConflict(unit),
+    holdsChannel: (channel) => channels.find(channel) !== undefined,
     openChannel: (network, channel) => ledger.openChannel(network, channel),
     health: () => ledger.health(),
     administration: undefined,

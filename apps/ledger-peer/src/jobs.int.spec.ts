@@ -88,6 +88,39 @@ describe('a write whose outcome is unknown', () => {
 });
 
 describe('a sender that does not wait', () => {
+  /** Gives no answer to the first promise that is written, after it was written or instead. */
+  const losing = (sent: boolean, isWritten: boolean): typeof suite.database.sql => {
+    const sql = Object.create(suite.database.sql) as typeof suite.database.sql;
+    let isLost = false;
+    sql.query = async (statement, options) => {
+      const isPromise = statement.text.includes('family_id, promised,');
+      if (isLost || !isPromise) return suite.database.sql.query(statement, options);
+      isLost = true;
+      if (isWritten) await suite.database.sql.query(statement, options);
+      throw new DatabaseUnavailableError('No answer.', { sent });
+    };
+    return sql;
+  };
+
+  it.each([
+    ['written', true],
+    ['not written', false],
+  ])('has a job where the database does not say that it was, and it was %s', async (_name, isWritten) => {
+    for (const more of [{}, { key: 'k' }]) {
+      const { answer, jobs, ledger } = peerWith({}, { sql: losing(true, isWritten) });
+      const given = await answer(writeOf(['a'], { prefersAsync: true, ...more }));
+      expect(given).toMatchObject({ status: 202, isAsync: true });
+      await until(async () => (await jobs.find(given.jobId, 'family'))?.status === 'done');
+      expect(ledger.writes).toEqual([['a']]);
+    }
+  });
+
+  it('is refused where it is known that nothing was promised', async () => {
+    const { answer } = peerWith({}, { sql: losing(false, false) });
+    await expect(answer(writeOf(['a'], { prefersAsync: true }))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(await rows()).toEqual([]);
+  });
+
   it('is told of a job at once, and the job tells everything', async () => {
     const { answer, jobs } = peerWith({ write: (ids) => (ids.includes('b') ? refusedFor('b') : undefined) });
     const given = await answer(writeOf(['a', 'b'], { prefersAsync: true }));

@@ -22,6 +22,7 @@ export interface OpenedLedger {
 
 const SETTLE_WITHIN_MS = 1000;
 const CREDENTIALS_WITHIN_MS = 1000;
+const NOT_MIGRATED = 'the database was not migrated for this version';
 
 /**
  * Opens the ledger that the configuration names. The Fabric driver is loaded only where it is that one.
@@ -42,6 +43,9 @@ async function openEmbedded({
   own,
   ledgerMetrics,
 }: OpenLedgerParts): Promise<OpenedLedger> {
+  // Told in a sentence, before anything fails on a table that is not there. One that is away may yet come.
+  const { problems } = await databaseCredentials(sql);
+  if (problems.includes(NOT_MIGRATED)) throw new StartError(`${NOT_MIGRATED}: run migrate.js of this version first.`);
   const ledger = await opened(() =>
     openEmbeddedLedger({
       config,
@@ -91,7 +95,7 @@ async function databaseCredentials(sql: Database): Promise<Credentials> {
   try {
     const [row] = await sql.query<{ known: boolean }>({ text }, { deadlineMs: CREDENTIALS_WITHIN_MS });
     const isKnown = row?.known === true;
-    return { ok: isKnown, problems: isKnown ? [] : ['the database was not migrated for this version'] };
+    return { ok: isKnown, problems: isKnown ? [] : [NOT_MIGRATED] };
   } catch {
     return { ok: false, problems: ['the database of the ledger does not answer'] };
   }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { auditTrail } from '@sealgate/audit';
 import { LedgerUnavailableError, OutcomeUnknownError, type AppendUnit, type UnitResult } from '@sealgate/ledger-port';
-import { anchorStore } from './data/anchor-store.ts';
+import { anchorStore, waitingAnchors } from './data/anchor-store.ts';
 import { anchorDue, type AnchorPorts } from './domain/anchor-evidence.ts';
 import { timeOrderedIds } from './domain/time-ordered-ids.ts';
 import { approvedEvidence, listOf, rowsOf, type Made } from './testing/demo-rows.ts';
@@ -108,6 +108,8 @@ describe('a fingerprint on its way into the ledger', () => {
       new Error('a bug'),
       'existing',
     ]);
+    const waiting = await waitingAnchors(there.sql, Date.parse(String(evidence['updatedAt'])) + 5000);
+    expect(waiting).toEqual({ count: 1, oldestSeconds: 5 });
     for (let attempt = 0; attempt < 3; attempt += 1) {
       expect(await run(ledger)).toBe(1);
       expect(await look(evidence)).toEqual([null, 0]);

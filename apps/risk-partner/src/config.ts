@@ -92,7 +92,9 @@ export function readConfig(env: Environment): RiskConfig {
 
 function riskFaults({ ledgerDriver, ledgerIntegrator, checkpointDir }: RiskConfig): string[] {
   return [
-    ...(ledgerDriver === 'fabric' ? ['LEDGER_DRIVER: this build has no Fabric driver'] : []),
+    ...(ledgerDriver === 'fabric'
+      ? ['LEDGER_DRIVER: proofs need a public log, which the embedded ledger alone has']
+      : []),
     ...(ledgerIntegrator && checkpointDir === undefined
       ? ['CHECKPOINT_DIR: is required where LEDGER_INTEGRATOR is true']
       : []),

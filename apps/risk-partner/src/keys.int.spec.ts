@@ -44,6 +44,7 @@ describe('a key of your own', () => {
     [{}],
     [{ label: '' }],
     [{ label: ' \u2003 ' }],
+    [{ label: '\u0085' }],
     [{ label: 'x'.repeat(101) }],
     [{ label: 'a\nb' }],
     [{ label: 1 }],
@@ -55,6 +56,11 @@ describe('a key of your own', () => {
 
   it('may be called by a hundred characters of any kind', async () => {
     expect((await mint({ label: '😀'.repeat(100) })).status).toBe(201);
+  });
+
+  it('loses what Unicode calls white space around its label, and nothing else', async () => {
+    expect((await mint({ label: '\u0085\u00a0till  7\u2028' })).json).toMatchObject({ label: 'till  7' });
+    expect((await mint({ label: '\ufefftill 7' })).json).toMatchObject({ label: '\ufefftill 7' });
   });
 
   it('is revoked at once, again and again, and by nobody else', async () => {

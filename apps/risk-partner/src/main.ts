@@ -35,7 +35,7 @@ main(NAME, async () => {
     };
     const { mcpPort: port } = config;
     const further = port === undefined ? [] : [{ app: mcpApp(appBase, guard, ports), port, portVariable: 'MCP_PORT' }];
-    return { publicApp: publicApp(appBase, guard, ports), further, adminApp: adminAppOf(basics, parts), ready };
+    return { publicApp: publicApp(appBase, guard, ports), further, adminApp: await adminAppOf(basics, parts), ready };
   };
   const ops = { metrics, checkTimeoutMs: 1500, log, now, newRequestId };
   await runService({ name: NAME, config, log, compose, opsApp: (checks) => opsApp({ ...ops, ...checks }) });

@@ -174,7 +174,8 @@ describe('a tool is a read of /api/v1 through another door', () => {
     expect(await valid({ envelope: other.json, signature })).toEqual({ valid: false });
     expect(await valid({ envelope: {} })).toEqual({ valid: false });
     expect(await valid({})).toMatchObject({ code: 'INVALID_REQUEST', status: 400 });
-    expect(await valid({ envelope, more: 1 })).toMatchObject({ code: 'UNKNOWN_PARAMETER' });
+    const unknown = { code: 'UNKNOWN_PARAMETER', errors: [{ in: 'body', pointer: '/more~1less' }] };
+    expect(await valid({ envelope, 'more/less': 1 })).toMatchObject(unknown);
   });
 });
 
@@ -197,6 +198,35 @@ describe('what is no call of a tool', () => {
     const notification = await post({ body: { jsonrpc: '2.0', method: 'notifications/initialized' } });
     expect([notification.status, notification.text]).toEqual([202, '']);
     expect((await post({ body: { ...ping, method: 'no/such' } })).json).toMatchObject({ error: { code: -32601 } });
+    expect((await post({ body: { ...ping, method: 'constructor' } })).json).toMatchObject({ error: { code: -32601 } });
+  });
+
+  it.each([
+    ['tools/call', {}],
+    ['tools/call', { name: { toString: 1 } }],
+    ['tools/call', { name: 'list_snapshots', arguments: 'x' }],
+    ['resources/read', { uri: 1 }],
+    ['prompts/get', { name: 'review_evidence', arguments: { evidenceId: 1 } }],
+  ])('holds parameters of %s against the caller: %j', async (method, params) => {
+    const { status, json } = await post({ body: { ...ping, method, params } });
+    expect([status, json]).toEqual([200, { jsonrpc: '2.0', id: 7, error: expect.objectContaining({ code: -32602 }) }]);
+  });
+
+  it.each([['x'], [null], [[]], [7]])('takes %j for no arguments of a tool', async (args) => {
+    const body = { ...ping, method: 'tools/call', params: { name: 'list_risks', arguments: args } };
+    const structuredContent: unknown = expect.objectContaining({ status: 400, code: 'INVALID_REQUEST' });
+    expect((await post({ body })).json).toMatchObject({ result: { isError: true, structuredContent } });
+  });
+
+  it.each([
+    ['APPLICATION/JSON, Text/Event-Stream', 200],
+    ['text/event-stream;q=0.5 , application/json; v=1', 200],
+    ['*/*', 406],
+    ['application/jsonx, text/event-streams', 406],
+  ])('is taken or not for Accept: %s', async (accept, status) => {
+    const answer = await post({ headers: { accept } });
+    expect(answer.status).toBe(status);
+    if (status === 406) expect(answer.json).toMatchObject({ code: 'NOT_ACCEPTABLE' });
   });
 
   it('is refused in the order of the contract', async () => {

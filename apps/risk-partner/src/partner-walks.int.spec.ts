@@ -147,7 +147,7 @@ describe('a walk of coverage', () => {
     const cursor = page.pagination.nextCursor!;
     const same = `/api/v1/coverage?limit=1&cursor=${cursor}&snapshotId=${page.snapshotId}`;
     expect(await status(same)).toBe('200 ');
-    for (const none of ['snap_999999999999', 'snap_1', 'nonsense', 'snap_000000000000'])
+    for (const none of ['snap_999999999999', 'snap_1', 'nonsense', 'snap_000000000000', '', 'x'.repeat(300)])
       expect(await status(`/api/v1/coverage?snapshotId=${none}`)).toBe('404 NOT_FOUND');
     await rowsOf(there, owner).control();
     const newer = await listOf(there, partner.key, '/api/v1/coverage?limit=1');
@@ -207,6 +207,28 @@ describe('snapshots', () => {
     for (const person of [partner, viewer, owner]) expect(await newest(person)).toMatchObject(await counts(person));
     const gone = await there.api.get('/api/v1/coverage?snapshotId=snap_000000000003', partner.key);
     expect(gone.json).toMatchObject({ status: 410, code: 'SNAPSHOT_EXPIRED' });
+  }, 60_000);
+});
+
+describe('the newest snapshot of a caller', () => {
+  it('stays the one to read, however long others change what the caller cannot see', async () => {
+    const DAY_MS = 86_400_000;
+    await rowsOf(there, owner).control();
+    const newest = async (person: TestPerson) =>
+      (await listOf(there, person.key, '/api/v1/coverage?limit=1')).snapshotId;
+    const mine = await newest(partner);
+    const page = await listOf(there, partner.key, '/api/v1/coverage?limit=1');
+    for (let count = 0; count < 3; count += 1) {
+      there.skewMs += 2 * DAY_MS;
+      await rowsOf(there, owner).risk({ sensitive: true });
+    }
+    there.skewMs += 2 * DAY_MS;
+    await removeOldSnapshots(there.sql, Date.now() + there.skewMs);
+    expect(await newest(partner)).toBe(mine);
+    expect(await newest(owner)).not.toBe(mine);
+    const again = await listOf(there, partner.key, `/api/v1/coverage?limit=1&snapshotId=${mine}`);
+    expect(again.items).toEqual(page.items);
+    expect((await there.api.get(`/api/v1/snapshots/${mine}`, partner.key)).status).toBe(200);
   }, 60_000);
 });
 

@@ -1,14 +1,15 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
 import { auditTrail } from '@sealgate/audit';
+import type { App } from '@sealgate/http';
 import type { Log, Metrics, RequestLog } from '@sealgate/observability';
 import { cursorCodec } from '@sealgate/paging';
 import { addressLimiter } from '@sealgate/rate-limits';
 import type { Own } from '@sealgate/service-host';
-import { openDatabase } from '@sealgate/storage';
+import { openDatabase, type Database } from '@sealgate/storage';
 import { administration, type AppBase } from './app.ts';
 import { channelOfConfig, type RiskConfig } from './config.ts';
-import { anchorStore } from './data/anchor-store.ts';
+import { anchorStore, waitingAnchors } from './data/anchor-store.ts';
 import { auditEvents } from './data/audit-events.ts';
 import { callersStore } from './data/callers-store.ts';
 import { frameworksStore } from './data/frameworks-store.ts';
@@ -31,6 +32,7 @@ import { runEvery } from './run-every.ts';
 
 const ANCHOR_EVERY_MS = 500;
 const RETAIN_EVERY_MS = 3_600_000;
+const WATCH_EVERY_MS = 10_000;
 
 /** What everything in the process is given: settings, time, ids, and where to tell. */
 export interface Basics {
@@ -67,6 +69,8 @@ export async function openParts(basics: Basics, own: Own) {
   const parts = { sql, shared, ledger, audit, keys, lastUsed, cursors };
   const anchoring = runAnchoring(basics, parts);
   own('anchoring', () => anchoring.stop());
+  const watching = watchOutbox(basics, sql);
+  own('outbox gauges', () => watching.stop());
   const retention = runEvery({
     work: () => removeOldSnapshots(sql, now()).then(() => false),
     pauseMs: RETAIN_EVERY_MS,
@@ -120,6 +124,28 @@ function runAnchoring(
   });
 }
 
+/** Tells operators how far the ledger is behind. What every process sees is the same. */
+function watchOutbox({ now, log, metrics }: Basics, sql: Database) {
+  const waiting = metrics.gauge({
+    name: 'risk_anchors_waiting',
+    help: 'Approved fingerprints that are not in the ledger yet.',
+    labels: {},
+  });
+  const oldest = metrics.gauge({
+    name: 'risk_anchors_oldest_seconds',
+    help: 'How long the first of them has waited.',
+    labels: {},
+  });
+  const work = async (): Promise<boolean> => {
+    const { count, oldestSeconds } = await waitingAnchors(sql, now());
+    waiting.set({}, count);
+    oldest.set({}, oldestSeconds);
+    return false;
+  };
+  const onError = (error: unknown) => log.debug('outbox_unseen', { reason: String(error) });
+  return runEvery({ work, pauseMs: WATCH_EVERY_MS, onError });
+}
+
 export function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Parts): PublicPorts {
   const { sql, audit, keys, cursors, anchoring } = parts;
   const signers = envelopeSigners(config.serverSecrets);
@@ -159,8 +185,16 @@ export function guardPortsOf({ config, now }: Basics, { sql, shared, lastUsed }:
   };
 }
 
-export function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, audit, keys, cursors }: Parts) {
-  const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
+/** A transaction begins and ends within these, or its caller is told 503. */
+const transactionOptions = { maxWait: 4000, timeout: 4000 };
+
+export async function adminAppOf(
+  { config, now, newId, appBase }: Basics,
+  { sql, shared, audit, keys, cursors }: Parts,
+): Promise<App> {
+  const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }), transactionOptions });
+  // The first query compiles Prisma's own engine, which takes a slow machine longer than a transaction may wait to begin.
+  await prisma.org.findFirst().catch(() => undefined);
   const write = writeDeed(audit);
   const access = {
     tokens: config.adminTokenHashes,

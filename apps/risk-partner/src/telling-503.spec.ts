@@ -46,6 +46,15 @@ describe('a route whose database is away', () => {
     await expect(ask(told)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
+  it.each(['P2028', 'P2024', 'P1017'])(
+    'takes a transaction that was lost (%s) for an outage that is over',
+    async (code) => {
+      const lostTransaction = Object.assign(new Error('Transaction API error'), { code });
+      const told = telling503([route('post', lostTransaction)], async () => true);
+      await expect(ask(told)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    },
+  );
+
   it('says so in its description, where it changes something', () => {
     expect(telling503([route('post', 0)])[0]!.errors).toEqual(['OUTCOME_UNKNOWN']);
     expect(telling503([route('get', 0)])[0]!.errors).toEqual([]);

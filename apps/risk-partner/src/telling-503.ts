@@ -22,11 +22,22 @@ export function telling503<Caller>(
       } catch (error) {
         if (error instanceof AppError) throw error;
         if (error instanceof DatabaseUnavailableError) throw refusalOf(error, route.method === 'get');
-        if (isReachable === undefined || (await isReachable())) throw error;
-        throw unavailable(error);
+        if (isReachable === undefined) throw error;
+        if (isTransactionLost(error) || !(await isReachable())) throw unavailable(error);
+        throw error;
       }
     },
   }));
+}
+
+/**
+ * Prisma's own words for a transaction that did not begin in time, or was cut off: the database may answer again by now,
+ * and what was asked is to be asked again all the same. (Prisma error reference: P1008, P1017, P2024, P2028.)
+ */
+function isTransactionLost(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' && /^P(1008|1017|2024|2028)$/.test(code);
 }
 
 function refusalOf(error: DatabaseUnavailableError, isRead: boolean): AppError {

@@ -199,6 +199,18 @@ describe('an empty body', () => {
     expectProblem(await request(app).post('/optional').send({ cause: 'x' }), 'INVALID_REQUEST');
     expectProblem(await request(app).post('/optional').type('text/plain').send('x'), 'UNSUPPORTED_MEDIA_TYPE');
   });
+
+  it('is none as well when it was announced in chunks and none came', async () => {
+    const listening = await listen(app);
+    const sendChunks = (...lines: string[]) =>
+      sendRequest(listening.port, ['POST /optional HTTP/1.1', 'Transfer-Encoding: chunked'], lines.join('\r\n'));
+    expect(await sendChunks('0', '', '')).toMatchObject({ status: 200, body: {} });
+    const refused = await sendChunks('1', 'x', '0', '', '');
+    expect(refused).toMatchObject({ status: 415, body: { code: 'UNSUPPORTED_MEDIA_TYPE' } });
+    const large = await sendChunks('1001', 'x'.repeat(MAX_BYTES + 1), '0', '', '');
+    expect(large).toMatchObject({ status: 415, body: { code: 'UNSUPPORTED_MEDIA_TYPE' } });
+    await listening.close();
+  });
 });
 
 describe('strict JSON', () => {

@@ -26,9 +26,8 @@ export function errorCodesOf(route: AnyRoute): ReadonlySet<ErrorCode> {
     ...OF_ANY_ROUTE,
     ...(permit === 'open' ? [] : OF_CALLERS),
     ...when(permit !== 'open' && permit !== 'authenticated', 'FORBIDDEN'),
-    ...(body === undefined
-      ? []
-      : OF_BODIES.filter((code) => route.wrongMediaType === undefined || code !== 'UNSUPPORTED_MEDIA_TYPE')),
+    // An unknown Content-Encoding is a 415 too, whatever is said of the media type.
+    ...(body === undefined ? [] : OF_BODIES),
     ...(route.wrongMediaType === undefined ? [] : [route.wrongMediaType]),
     ...when(route.bodyTurns !== undefined, 'OVERLOADED'),
     ...when(typeof body === 'object', 'INVALID_REQUEST'),

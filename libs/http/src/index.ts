@@ -49,4 +49,4 @@ export {
 } from './admin-ledger.ts';
 export { BodyTurns, type BodyTurnsOptions } from './body-turns.ts';
 export { readPage, type Page } from './read-page.ts';
-export { toolFrom, type Tool, type ToolCall } from './tool.ts';
+export { toolFrom, unknownArguments, type Tool, type ToolCall } from './tool.ts';

@@ -148,7 +148,10 @@ function successOf(route: AnyRoute, status: string, spec: ResponseSpec): JsonObj
     description: spec.description,
     headers: { ...headerRefs(route, replayed), ...Object.fromEntries(own) },
     ...(hasContent && {
-      content: { [spec.contentType ?? 'application/json']: schema === undefined ? {} : { schema } },
+      content: {
+        [spec.contentType ?? 'application/json']: schema === undefined ? {} : { schema },
+        ...Object.fromEntries((spec.otherTypes ?? []).map((type) => [type, { schema: { type: 'string' } }])),
+      },
     }),
   };
 }
@@ -158,8 +161,13 @@ function refusalOf(route: AnyRoute, codes: readonly ErrorCode[], status: string)
   if (status === '401') further.push('WWW-Authenticate');
   if (status === '429' || status === '503' || codes.includes('IDEMPOTENCY_IN_PROGRESS')) further.push('Retry-After');
   const sorted = [...codes].sort();
+  const added = schemaJson(route.problemMembers);
   const schema = {
-    allOf: [{ $ref: '#/components/schemas/Problem' }, { properties: { code: { enum: sorted } } }],
+    allOf: [
+      { $ref: '#/components/schemas/Problem' },
+      { properties: { code: { enum: sorted } } },
+      ...(added === undefined ? [] : [added]),
+    ],
   };
   return {
     description: sorted.map((code) => `\`${code}\`: ${CATALOGUE[code].title}.`).join('\n'),

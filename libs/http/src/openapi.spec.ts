@@ -35,8 +35,11 @@ const ingest = testRoute({
   bodyMaxBytes: 10,
   responses: {
     200: { description: 'Written.', schema: Type.Object({}) },
-    503: { description: 'Plain.', contentType: 'text/plain' },
+    503: { description: 'Plain.', contentType: 'text/plain', otherTypes: ['text/html'] },
   },
+  wrongMediaType: 'INVALID_HEADER',
+  problem: (problem) => ({ ...problem, decision: false }),
+  problemMembers: Type.Object({ decision: Type.Literal(false) }),
   errors: ['LEDGER_UNAVAILABLE', 'IDEMPOTENCY_KEY_REQUIRED', 'PRECONDITION_REQUIRED'],
   handler: () => ({ status: 200 }),
 });
@@ -146,7 +149,14 @@ describe('the OpenAPI document', () => {
 
   it('keeps an answer of the route beside the problem of the same status', () => {
     const both = at('paths', '/{networkId}/{rest}', 'post', 'responses', '503', 'content') as object;
-    expect(Object.keys(both)).toEqual(['text/plain', 'application/problem+json']);
+    expect(Object.keys(both)).toEqual(['text/plain', 'text/html', 'application/problem+json']);
+  });
+
+  it('says what a route adds to its problems, and that a coding can be refused whatever its media type means', () => {
+    const path = '/{networkId}/{rest}';
+    expect(codesOf(path, 'post', '415')).toEqual(['UNSUPPORTED_MEDIA_TYPE']);
+    const schema = at('paths', path, 'post', 'responses', '415', 'content', 'application/problem+json', 'schema');
+    expect(schema).toMatchObject({ allOf: [{}, {}, { properties: { decision: { const: false } } }] });
   });
 
   it('names the headers of each answer', () => {

@@ -69,7 +69,10 @@ export function opsRoutes<Caller>(options: OpsOptions): Route<Caller>[] {
       operationId,
       summary,
       query: 'ignored',
-      responses: { 200: { description: 'Yes.', contentType: 'application/json' }, 503: { description: 'No.' } },
+      responses: {
+        200: { description: 'Yes.', contentType: 'application/json' },
+        503: { description: 'No.', contentType: 'application/json' },
+      },
       handler: () => healthReply(check, options.checkTimeoutMs),
     });
   return [

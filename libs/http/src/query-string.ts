@@ -7,7 +7,7 @@ export interface ParsedQuery {
 }
 
 /** More faults than this help nobody. */
-const MAX_FAULTS = 100;
+export const MAX_FAULTS = 100;
 
 /** Reads the query of a URL: every parameter must be known and come once. */
 export function parseQuery(url: string, known: ReadonlySet<string>): ParsedQuery {

@@ -15,6 +15,8 @@ export interface ResponseSpec {
   readonly schema?: TSchema;
   /** Absent: `application/json`. */
   readonly contentType?: string;
+  /** Media types in which the same can be had by Accept, besides `contentType`. */
+  readonly otherTypes?: readonly string[];
   /** Headers beyond those of every answer: name and what it says. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -66,7 +68,7 @@ export interface RouteDefinition<
   readonly body?: Body;
   /** Counts the bytes after Content-Encoding was undone. Required where there is a body. */
   readonly bodyMaxBytes?: number;
-  /** An absent body is read as `{}` and needs no Content-Type. */
+  /** An absent body, also one that was announced in chunks and never came, is read as `{}` and needs no Content-Type. */
   readonly bodyOptional?: true;
   /** From the end of the headers to the last byte of the body. Absent: the limit of the server on the whole request. */
   readonly bodyTimeoutMs?: number;
@@ -93,6 +95,8 @@ export interface RouteDefinition<
   precheck?(request: { readonly caller: CallerOf<Caller, Access>; readonly params: PathParams<Path> }): void;
   /** Decorates every refusal on the path, whatever the method: returns the document to send. */
   problem?(problem: Problem, error: AppError): Problem;
+  /** The members that `problem` adds, for the description. */
+  readonly problemMembers?: TObject;
   /** The handler writes to `response` itself; headers of every answer are set on it already. */
   readonly raw?: Raw;
   handler(

@@ -20,6 +20,9 @@ export function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<voi
     exchange.body = {};
     return undefined;
   }
+  if (route.bodyOptional === true && !isJson(exchange) && request.headers['transfer-encoding'] !== undefined) {
+    return takeNothing(exchange, mounted);
+  }
   requireJson(exchange, route.wrongMediaType ?? 'UNSUPPORTED_MEDIA_TYPE');
   const maxBytes = route.bodyMaxBytes ?? 0;
   const encoding = request.headers['content-encoding'];
@@ -36,9 +39,26 @@ export function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<voi
   return parseBody(exchange, mounted, bytes);
 }
 
+function isJson({ request }: Exchange): boolean {
+  const contentType = request.headers['content-type'];
+  return contentType !== undefined && isJsonMediaType(contentType);
+}
+
+/** A chunked body may turn out to be none, and none needs no media type: its first byte is what is refused for it. */
+async function takeNothing(exchange: Exchange, { route }: MountedRoute): Promise<void> {
+  const { request, response } = exchange;
+  const limits = { maxBytes: 0, namedMaxBytes: route.bodyMaxBytes ?? 0, timeoutMs: route.bodyTimeoutMs };
+  try {
+    await readBody(request, response, limits);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'PAYLOAD_TOO_LARGE') throw error;
+    requireJson(exchange, route.wrongMediaType ?? 'UNSUPPORTED_MEDIA_TYPE');
+  }
+  exchange.body = {};
+}
+
 function requireJson(exchange: Exchange, refusal: ErrorCode): void {
-  const contentType = exchange.request.headers['content-type'];
-  if (contentType !== undefined && isJsonMediaType(contentType)) return;
+  if (isJson(exchange)) return;
   throw new AppError(refusal, 'The body must be sent as application/json in UTF-8.');
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { AppError } from '@sealgate/errors';
 import { Type } from '@sinclair/typebox';
 import { plain, testRoute, type TestCaller } from '../test/test-surface.ts';
 import { limitParameter, listQuery, toolFrom, type ToolCall } from './index.ts';
@@ -85,6 +86,13 @@ describe('a tool made from a route', () => {
     [{ constructor: 1 }, 'UNKNOWN_PARAMETER'],
   ])('refuses %j', async (args, code) => {
     await expect(tool.call({ ...args }, call)).rejects.toMatchObject({ code });
+  });
+
+  it('points at what it does not know as RFC 6901 does, and at no more than a hundred', async () => {
+    await expect(tool.call({ 'a/b~c': 1 }, call)).rejects.toMatchObject({ faults: [{ pointer: '/a~1b~0c' }] });
+    const many = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`a${index}`, 1]));
+    const refused = await tool.call(many, call).catch((error: unknown) => error);
+    expect((refused as AppError).faults).toHaveLength(100);
   });
 
   it('asks the guard at every call', async () => {

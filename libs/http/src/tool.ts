@@ -4,6 +4,7 @@ import type { Guard } from './guard.ts';
 import { schemaJson, type JsonObject } from './openapi-operation.ts';
 import { DECIMAL_KEYWORD, type DecimalRange } from './parameters.ts';
 import { pathNames } from './path-pattern.ts';
+import { escapePointer, MAX_FAULTS } from './query-string.ts';
 import type { Reply } from './reply.ts';
 import type { AnyContext, Route } from './route.ts';
 import { SchemaCompiler, type Validator } from './validator.ts';
@@ -99,12 +100,7 @@ function valuesOf(
   const unknown = Object.keys(args).filter(
     (name) => !known.names.includes(name) && !Object.hasOwn(known.filters, name),
   );
-  if (unknown.length > 0) {
-    const detail = 'The tool has no such argument.';
-    throw new AppError('UNKNOWN_PARAMETER', detail, {
-      faults: unknown.map((name) => fault(name, 'is not an argument')),
-    });
-  }
+  if (unknown.length > 0) throw unknownArguments(unknown, 'query');
   for (const [name, value] of Object.entries(args)) {
     const isDecimal = known.filters[name]?.[DECIMAL_KEYWORD] !== undefined;
     if (typeof value === 'string' && !isDecimal) (known.names.includes(name) ? params : query)[name] = value;
@@ -116,7 +112,17 @@ function valuesOf(
   return { params, query };
 }
 
-const fault = (name: string, detail: string): Fault => ({ in: 'query', pointer: `/${name}`, detail });
+const fault = (name: string, detail: string, where: Fault['in'] = 'query'): Fault => ({
+  in: where,
+  pointer: `/${escapePointer(name)}`,
+  detail,
+});
+
+/** The refusal of arguments that a tool does not have; it names as many as a query's would. */
+export function unknownArguments(names: readonly string[], where: Fault['in']): AppError {
+  const faults = names.slice(0, MAX_FAULTS).map((name) => fault(name, 'is not an argument', where));
+  return new AppError('UNKNOWN_PARAMETER', 'The tool has no such argument.', { faults });
+}
 
 function check(values: Values['query'], validate: Validator | undefined): void {
   const faults = validate?.(values, 0) ?? [];

@@ -22,7 +22,7 @@ export function repeat(
   const run = (): void => {
     running = running
       .then(work)
-      .catch((error: unknown) => log.warn(`${name}_failed`, { reason: String(error) }))
+      .catch((error: unknown) => log.warn(`${name}_failed`, { reason: reasonOf(error) }))
       .then(() => schedule(everyMs));
   };
   schedule(everyMs);
@@ -36,11 +36,19 @@ export function repeat(
   };
 }
 
-const RECORDS_AT_ONCE = 50;
-/** How long one process has a record to itself; then it is somebody's again. */
-const LEASE_MS = 5000;
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause === undefined ? String(error) : `${String(error)} ${String(cause)}`;
+}
 
-export interface OutboxPorts extends Pick<SealPorts, 'recordIds' | 'onCorrupt' | 'onConflict' | 'target'> {
+const RECORDS_AT_ONCE = 200;
+/** How long one process has a record to itself; then it is somebody's again. */
+const LEASE_MS = 2000;
+
+export interface OutboxPorts extends Pick<
+  SealPorts,
+  'recordIds' | 'decisionMacs' | 'onCorrupt' | 'onConflict' | 'target'
+> {
   readonly sql: Sql;
   readonly ledger: Pick<LedgerAppender, 'append'>;
   readonly inTransaction: InTransaction;
@@ -52,11 +60,13 @@ export interface OutboxPorts extends Pick<SealPorts, 'recordIds' | 'onCorrupt' |
  * dies between two steps leaves nothing behind that the next one does not finish. Returns how many were sent.
  */
 export async function drainOutbox(ports: OutboxPorts): Promise<number> {
-  const due = await takeDue(ports);
-  const outcomes = await Promise.allSettled(due.map((record) => sendRecord(ports, record)));
-  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
-  return due.length;
+  let sent = 0;
+  for (;;) {
+    const due = await takeDue(ports);
+    await sendRecords(ports, due);
+    sent += due.length;
+    if (due.length < RECORDS_AT_ONCE) return sent;
+  }
 }
 
 async function takeDue({ sql, now }: OutboxPorts): Promise<OutboxRecord[]> {
@@ -69,18 +79,35 @@ async function takeDue({ sql, now }: OutboxPorts): Promise<OutboxRecord[]> {
   });
 }
 
-async function sendRecord(ports: OutboxPorts, record: OutboxRecord): Promise<void> {
-  const result = await ports.ledger.append(ledgerUnit(ports.target, record));
-  const outcome = result.outcome === 'conflict' || result.outcome === 'reused' ? 'conflict' : 'written';
-  const { recordId } = record;
-  await ports.inTransaction(async (tx) => {
-    if (record.recordType === SEAL_RECORD_TYPE) {
-      await completeSeal(tx, ports, { recordId, outcome, actor: 'system' });
-      return;
+type Outcome = 'written' | 'conflict';
+
+/** Sends them together, which costs the ledger one commit; one that fails stays, and is told once the others are done. */
+async function sendRecords(ports: OutboxPorts, records: readonly OutboxRecord[]): Promise<void> {
+  const sent = await Promise.allSettled(records.map((record) => send(ports, record)));
+  const done: string[] = [];
+  let failure = sent.find((each) => each.status === 'rejected')?.reason as unknown;
+  for (const [index, { recordId, recordType }] of records.entries()) {
+    const each = sent[index];
+    if (each?.status !== 'fulfilled') continue;
+    if (recordType !== SEAL_RECORD_TYPE) {
+      if (each.value === 'conflict') ports.onConflict(recordId);
+      done.push(recordId);
+      continue;
     }
-    if (outcome === 'conflict') ports.onConflict(recordId);
-    await tx.removeFromOutbox(recordId);
-  });
+    const completed = { recordId, outcome: each.value, actor: 'system' };
+    await ports
+      .inTransaction((tx) => completeSeal(tx, ports, completed))
+      .catch((error: unknown) => (failure ??= error));
+  }
+  if (done.length > 0) {
+    await ports.sql.query({ text: 'DELETE FROM gate.outbox WHERE record_id = ANY ($1)', values: [done] });
+  }
+  if (failure !== undefined) throw new Error('Some records are not in the ledger yet.', { cause: failure });
+}
+
+async function send({ ledger, target }: OutboxPorts, record: OutboxRecord): Promise<Outcome> {
+  const { outcome } = await ledger.append(ledgerUnit(target, record));
+  return outcome === 'conflict' || outcome === 'reused' ? 'conflict' : 'written';
 }
 
 const CASES_AT_ONCE = 100;

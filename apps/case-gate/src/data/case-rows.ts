@@ -103,13 +103,13 @@ export function insertAttachmentsStatement(
 
 export const DECISION_COLUMNS = `decision_id AS "decisionId", case_id AS "caseId", policy_version AS "policyVersion",
   is_final AS "isFinal", decision, reason_codes AS "reasonCodes", valid_until AS "validUntil", decided_at AS "decidedAt",
-  decided_by AS "decidedBy"`;
+  decided_by AS "decidedBy", mac`;
 
 export function insertDecisionStatement(decision: Decision) {
   return {
     name: 'gate insert decision',
     text: `INSERT INTO gate.decisions (decision_id, case_id, policy_version, is_final, decision, reason_codes, valid_until,
-             decided_at, decided_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+             decided_at, decided_by, mac) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     values: [
       decision.decisionId,
       decision.caseId,
@@ -120,6 +120,7 @@ export function insertDecisionStatement(decision: Decision) {
       decision.validUntil,
       decision.decidedAt,
       decision.decidedBy,
+      decision.mac,
     ],
   };
 }

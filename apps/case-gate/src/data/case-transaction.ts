@@ -2,7 +2,7 @@ import { AppError } from '@sealgate/errors';
 import { canonical } from '@sealgate/json';
 import type { KeyedHasher } from '@sealgate/auth';
 import type { Database, Sql } from '@sealgate/storage';
-import type { Decision, Policy, Seal } from '../domain/case-record.ts';
+import type { Decision, Seal } from '../domain/case-record.ts';
 import type { CaseTransaction, InTransaction, StoredClaim } from '../domain/case-transaction.ts';
 import { chainEvent } from '../domain/timeline.ts';
 import {
@@ -20,27 +20,34 @@ import {
   type CaseRow,
 } from './case-rows.ts';
 import { lockEligibility, saveEligibility } from './eligibility-store.ts';
+import { lockPolicy } from './policies-store.ts';
 
 /** How long a caller waits for the same claim elsewhere. */
 const CLAIM_WAIT_MS = 250;
 const TRANSACTION_WITHIN_MS = 2000;
 const LOCK_NOT_AVAILABLE = '55P03';
 
+/** What authenticates the rows that a case is decided by. */
+export interface CaseMacs {
+  readonly eligibility: KeyedHasher;
+  readonly policies: KeyedHasher;
+}
+
 /** Transactions over cases and subjects in PostgreSQL. */
-export function caseTransactions(sql: Database, macs: KeyedHasher): InTransaction {
+export function caseTransactions(sql: Database, macs: CaseMacs): InTransaction {
   return (work) =>
     sql.transaction((transaction) => work(caseTransaction(transaction, macs)), { deadlineMs: TRANSACTION_WITHIN_MS });
 }
 
 /** What `work` is given: statements of one transaction. */
-export function caseTransaction(sql: Sql, macs: KeyedHasher): CaseTransaction {
+export function caseTransaction(sql: Sql, macs: CaseMacs): CaseTransaction {
   return {
     ...caseStatements(sql),
-    ...decisionStatements(sql),
+    ...decisionStatements(sql, macs),
     ...sealStatements(sql),
     ...claimStatements(sql),
-    lockEligibility: (environment, subjectRef) => lockEligibility(sql, macs, { environment, subjectRef }),
-    saveEligibility: (record, by) => saveEligibility(sql, macs, { record, ...by }),
+    lockEligibility: (environment, subjectRef) => lockEligibility(sql, macs.eligibility, { environment, subjectRef }),
+    saveEligibility: (record, by) => saveEligibility(sql, macs.eligibility, { record, ...by }),
   };
 }
 
@@ -90,7 +97,10 @@ function caseStatements(
   };
 }
 
-function decisionStatements(sql: Sql): Part<'unknownVenues' | 'findPolicy' | 'decisions' | 'insertDecision'> {
+function decisionStatements(
+  sql: Sql,
+  macs: CaseMacs,
+): Part<'unknownVenues' | 'findPolicy' | 'decisions' | 'insertDecision'> {
   return {
     async unknownVenues(environment, venueIds) {
       const text = `SELECT n.venue_id FROM unnest($2::text[]) n (venue_id)
@@ -98,13 +108,9 @@ function decisionStatements(sql: Sql): Part<'unknownVenues' | 'findPolicy' | 'de
       const rows = await sql.query<{ venue_id: string }>({ text, values: [environment, venueIds] });
       return rows.map((row) => row.venue_id);
     },
-    async findPolicy(environment, policyVersion) {
-      // Held, so that a version that is being retired is decided under before that or not at all.
-      const text = `SELECT policy_version AS "policyVersion", status, rules FROM gate.policies
-        WHERE environment = $1 AND policy_version = $2 FOR SHARE`;
-      const [row] = await sql.query<Policy>({ text, values: [environment, policyVersion] });
-      return row;
-    },
+    // Held, so that a version that is being retired is decided under before that or not at all.
+    findPolicy: (environment, policyVersion) =>
+      lockPolicy(sql, { environment, policyVersion, lock: 'FOR SHARE' }, macs.policies),
     decisions(caseId) {
       const text = `SELECT ${DECISION_COLUMNS} FROM gate.decisions WHERE case_id = $1 ORDER BY decided_at, decision_id`;
       return sql.query<Decision>({ text, values: [caseId] });

@@ -73,7 +73,7 @@ export function decisionLog(options: DecisionLogOptions): DecisionLog {
     },
     nextDecision() {
       made += 1;
-      return { seq: made, decisionId: `gd_${process}_${made.toString(36).padStart(8, '0')}` };
+      return { seq: made, decisionId: `gd_${process}_${String(made).padStart(10, '0')}` };
     },
     record(decision, asker) {
       if (waiting.length >= mostWaiting) {

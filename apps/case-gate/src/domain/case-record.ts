@@ -40,6 +40,8 @@ export interface Decision {
   readonly validUntil: Date | null;
   readonly decidedAt: Date;
   readonly decidedBy: string;
+  /** Over the document that it would be sealed as; empty for a referral. */
+  readonly mac: string;
 }
 
 export interface NewAttachment {

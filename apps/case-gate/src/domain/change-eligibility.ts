@@ -15,6 +15,8 @@ import { ledgerRecordId } from './ledger-record-id.ts';
 
 export interface EligibilityPorts {
   readonly recordIds: KeyedHasher;
+  /** Authenticates decisions. */
+  readonly decisionMacs: KeyedHasher;
   readonly now: () => number;
   /** Told of a subject whose stored record is not believed: a person must look at it. */
   readonly onCorrupt: (subject: Subject) => void;

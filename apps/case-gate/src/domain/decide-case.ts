@@ -5,6 +5,7 @@ import type { CaseTransaction } from './case-transaction.ts';
 import { applyDecision, type EligibilityPorts } from './change-eligibility.ts';
 import type { CurrentDecision } from './eligibility-record.ts';
 import { evaluateRules, type PolicyRules } from './policy-rules.ts';
+import { decisionMac, sealDocument } from './seal-document.ts';
 
 export interface DecideOrder {
   readonly policyVersion: string;
@@ -45,14 +46,15 @@ export async function decideCase(
   if (policy.status === 'retired') {
     throw new AppError('POLICY_VERSION_RETIRED', 'The policy version is retired: nothing more is decided under it.');
   }
-  const decision = {
+  const unsigned = {
     ...outcome,
     decisionId: ports.newId('dec_'),
     caseId: record.caseId,
     decidedAt: new Date(ports.now()),
     decidedBy: order.decidedBy ?? order.actor,
   };
-  const next = afterDecision(record, decision);
+  const next = afterDecision(record, unsigned);
+  const decision = { ...unsigned, mac: await macOf(tx, next, { ports, decision: unsigned }) };
   await tx.insertDecision(decision);
   await tx.saveCase(next);
   await tx.addEvent(record.caseId, eventOf(next, decision, order.actor));
@@ -62,6 +64,15 @@ export async function decideCase(
     await applyDecision(tx, ports, { environment, subjectRef, actor: order.actor, candidate });
   }
   return { record: next, decision, repeated: false };
+}
+
+async function macOf(
+  tx: CaseTransaction,
+  record: CaseRecord,
+  { ports, decision }: { ports: DecidePorts; decision: Omit<Decision, 'mac'> },
+): Promise<string> {
+  if (!decision.isFinal) return '';
+  return decisionMac(sealDocument(record, decision, await tx.attachments(record.caseId)), ports.decisionMacs);
 }
 
 type Outcome = Pick<Decision, 'policyVersion' | 'isFinal' | 'decision' | 'reasonCodes' | 'validUntil'>;
@@ -124,7 +135,7 @@ function conflict(): AppError {
   return new AppError('DECISION_CONFLICT', 'Another outcome has been decided.');
 }
 
-function afterDecision(record: CaseRecord, decision: Decision): CaseRecord {
+function afterDecision(record: CaseRecord, decision: Omit<Decision, 'mac'>): CaseRecord {
   const updatedAt = decision.decidedAt;
   // A case is looked at before it is decided: both moves are one transaction.
   const status = record.status === 'received' ? move('received', 'in_review') : record.status;

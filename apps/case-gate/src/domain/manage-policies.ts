@@ -1,6 +1,8 @@
+import type { KeyedHasher } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import type { Policy } from './case-record.ts';
 import { notNow } from './case-states.ts';
+import { isAuthentic } from './eligibility-record.ts';
 import { ruleFaults, type PolicyRules } from './policy-rules.ts';
 
 export type PolicyStatus = Policy['status'];
@@ -48,4 +50,24 @@ export function rulesText(rules: PolicyRules | null): string | null {
   throw new AppError('INVALID_REQUEST', 'The rules cannot be evaluated; errors lists every fault.', {
     faults: faults.slice(0, 100).map(({ pointer, detail }) => ({ in: 'body', pointer: `/rules${pointer}`, detail })),
   });
+}
+
+/** The MAC over every column, as `<secretId>:<base64url>`. */
+export function policyMac(policy: StoredPolicy, macs: KeyedHasher): string {
+  const { id, digest } = macs.hash(...partsOf(policy));
+  return `${id}:${digest.toString('base64url')}`;
+}
+
+/** The policy of a row. @throws Error where the row is not what was written: nothing is decided by it. */
+export function authenticPolicy(
+  { mac, ...policy }: StoredPolicy & { readonly mac: string },
+  macs: KeyedHasher,
+): StoredPolicy {
+  if (isAuthentic(mac, macs, partsOf(policy))) return policy;
+  throw new Error(`The row of the policy version ${policy.policyVersion} is not intact.`);
+}
+
+function partsOf({ environment, policyVersion, status, rules, createdAt, updatedAt }: StoredPolicy): string[] {
+  const times = [createdAt.toISOString(), updatedAt.toISOString()];
+  return [environment, policyVersion, status, rules === null ? 'none' : 'rules', rules ?? '', ...times];
 }

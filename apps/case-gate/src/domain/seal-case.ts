@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import { canonical, sha256, type JsonValue } from '@sealgate/json';
+import { sha256 } from '@sealgate/json';
 import type { LedgerAppender } from '@sealgate/ledger-port';
 import type { CaseRecord, Decision, Seal } from './case-record.ts';
 import { move } from './case-states.ts';
@@ -8,11 +8,11 @@ import { applyDecision, type EligibilityPorts } from './change-eligibility.ts';
 import { currentDecisionOf } from './decide-case.ts';
 import { noCase } from './case-lifetime.ts';
 import { ledgerRecordId } from './ledger-record-id.ts';
+import { isDecided, SEAL_VERSION, sealDocument } from './seal-document.ts';
 
 export const SEAL_RECORD_TYPE = 'case.seal';
-const SEAL_VERSION = 1;
 /** How long the request that began a seal has it to itself, before a worker takes it for abandoned. */
-const OWN_TRY_MS = 5000;
+const OWN_TRY_MS = 3500;
 
 /** Where the ledger records of this surface go. */
 export interface LedgerTarget {
@@ -78,7 +78,7 @@ async function begin(tx: CaseTransaction, ports: SealPorts, order: SealOrder): P
   const decision = (await tx.decisions(caseId)).find(({ decisionId }) => decisionId === record.decisionId);
   if (decision === undefined) throw new Error('A decided case has its decision.');
   const at = new Date(ports.now());
-  const document = canonical(await documentOf(tx, record, decision));
+  const document = await decidedDocument(tx, record, { ports, decision });
   const seal: Seal = {
     caseId,
     policyVersion,
@@ -104,22 +104,16 @@ async function begin(tx: CaseTransaction, ports: SealPorts, order: SealOrder): P
   return seal;
 }
 
-async function documentOf(tx: CaseTransaction, record: CaseRecord, decision: Decision): Promise<JsonValue> {
-  const attachments = await tx.attachments(record.caseId);
-  return {
-    v: SEAL_VERSION,
-    case_id: record.caseId,
-    subject_ref: record.subjectRef,
-    environment: record.environment,
-    venue_ids: [...record.venueIds],
-    policy_version: decision.policyVersion,
-    decision: decision.decision,
-    reason_codes: [...decision.reasonCodes],
-    valid_until: decision.validUntil?.toISOString() ?? null,
-    decided_at: decision.decidedAt.toISOString(),
-    decision_id: decision.decisionId,
-    attachments: attachments.map(({ attachmentId, sha256: hash }) => ({ attachment_id: attachmentId, sha256: hash })),
-  };
+/** The document of a decision, as it was decided. @throws Error where a row it is made of was changed since. */
+async function decidedDocument(
+  tx: CaseTransaction,
+  record: CaseRecord,
+  { ports, decision }: { ports: EligibilityPorts; decision: Decision },
+): Promise<string> {
+  const document = sealDocument(record, decision, await tx.attachments(record.caseId));
+  if (isDecided(document, decision, ports.decisionMacs)) return document;
+  ports.onCorrupt({ environment: record.environment, subjectRef: record.subjectRef });
+  throw new Error(`The case ${record.caseId} is not what was decided.`);
 }
 
 /** One record of ours, as the ledger takes it: the same bytes however often it is sent. */
@@ -183,6 +177,9 @@ export async function completeSeal(
   await tx.addEvent(seal.caseId, { event: 'case.sealed', actor, at, data });
   const decision = (await tx.decisions(seal.caseId)).find(({ decisionId }) => decisionId === seal.decisionId);
   if (decision === undefined) throw new Error('A seal has its decision.');
+  // What counts from now on is what was decided and sealed, whatever was done to the rows meanwhile.
+  const document = await decidedDocument(tx, record, { ports, decision });
+  if (document !== seal.document) throw new Error(`The seal of ${seal.caseId} is not of what was decided.`);
   const candidate = currentDecisionOf(next, decision, recordId);
   await applyDecision(tx, ports, { environment, subjectRef: record.subjectRef, actor, candidate });
   return { seal: sealed, byThis: true };

@@ -4,7 +4,7 @@ import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { checkEntry, type CheckPorts, type GateDecision, type LookedUp } from '../domain/check-entry.ts';
 import type { EntryIds, GateCaller } from '../domain/gate-caller.ts';
 import { BODY_MAX_BYTES, Text } from '../schemas.ts';
-import { falseProblem } from './deny-problem.ts';
+import { FalseMembers, falseProblem } from './deny-problem.ts';
 import { areIds, GATE_BODY_TIMEOUT_MS, requireSmallContext } from './gate.ts';
 
 const route = routeFor<GateCaller>();
@@ -61,6 +61,7 @@ const base = {
   bodyTimeoutMs: GATE_BODY_TIMEOUT_MS,
   wrongMediaType: 'INVALID_HEADER',
   problem: falseProblem,
+  problemMembers: FalseMembers,
 } as const;
 
 /** The gate in the words of AuthZEN 1.0: the same answers from the same core. */

@@ -1,4 +1,16 @@
 import type { AppError, Problem } from '@sealgate/errors';
+import { Type } from '@sinclair/typebox';
+
+const reasons = {
+  reason_codes: Type.Array(Type.String(), { minItems: 1, maxItems: 1 }),
+  fail_closed: Type.Boolean(),
+};
+
+/** What a refusal of the gate has beside the members of every problem. */
+export const DenyMembers = Type.Object({ decision: Type.Literal('deny'), allow: Type.Literal(false), ...reasons });
+
+/** The same in the words of AuthZEN. */
+export const FalseMembers = Type.Object({ decision: Type.Literal(false), context: Type.Object(reasons) });
 
 /** What the code of a refusal is called among the reasons of the gate. */
 function reasonOf({ status, code }: AppError): string {

@@ -14,7 +14,7 @@ import {
   VENUE_ID,
   VenueId,
 } from '../schemas.ts';
-import { denyProblem } from './deny-problem.ts';
+import { DenyMembers, denyProblem } from './deny-problem.ts';
 
 const route = routeFor<GateCaller>();
 
@@ -64,6 +64,7 @@ export function gateRoutes(ports: CheckPorts): Route<GateCaller>[] {
     bodyTimeoutMs: GATE_BODY_TIMEOUT_MS,
     lookAhead: entriesOf,
     problem: denyProblem,
+    problemMembers: DenyMembers,
     responses: {
       200: { description: 'The decision. It holds for this moment and must not be used again.', schema: CheckAnswer },
     },

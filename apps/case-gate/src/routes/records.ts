@@ -118,7 +118,9 @@ function packRoute(ports: RecordsPorts): Route<GateCaller> {
       { draft: Type.Optional(Type.Union([Type.Literal('true'), Type.Literal('false')])) },
       { additionalProperties: false },
     ),
-    responses: { 200: { description: 'The pack.', schema: Pack, headers: { Vary: 'Accept' } } },
+    responses: {
+      200: { description: 'The pack.', schema: Pack, otherTypes: ['text/html'], headers: { Vary: 'Accept' } },
+    },
     errors: ['NOT_FOUND', 'CASE_NOT_SEALED', 'LEDGER_UNAVAILABLE', 'OUTCOME_UNKNOWN'],
     async handler(context) {
       const { caller, query, requestId } = context;

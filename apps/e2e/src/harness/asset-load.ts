@@ -6,6 +6,8 @@ export interface AssetLoad {
   readonly attempts: readonly AssetAttempt[];
   /** Resolves once so many more orders than now are known to be written. */
   written(more: number): Promise<void>;
+  /** Makes no more orders, and asks for no end of those under way: for a story that has failed. */
+  abandon(): void;
   /** Makes no more orders, and gives what was told of each asset once every order has its end. */
   finish(): Promise<readonly Fate[]>;
 }
@@ -52,6 +54,9 @@ export function startAssetLoad({ setup, senders, prefix, giveUpAfterMs = 60_000 
         what: `${more} more orders that are written`,
       });
       if (failed !== undefined) throw failed;
+    },
+    abandon() {
+      failed ??= new Error('The story has failed.');
     },
     async finish() {
       isFinishing = true;

@@ -61,20 +61,34 @@ export async function deliver(order: AssetOrder, delivery: Delivery): Promise<Fa
     const startedMs = performance.now();
     const answer = await post(order, setup, peers[turn % peers.length]!);
     onAttempt?.({ order, startedMs, endedMs: performance.now(), ...(answer === undefined ? {} : { answer }) });
-    if (answer?.status === 200) return fatesOf(order, answer.body as SyncSummary);
-    if (answer?.status === 202) {
-      return fatesOf(order, await jobResult(String(answer.headers['location']), delivery, endsAtMs));
-    }
-    const code = answer === undefined ? undefined : codeOf(answer);
-    if (answer === undefined) wasCut = true;
-    else if (code === undefined || !passing.has(code)) {
-      throw new Error(`${nameOf(order)} was answered ${answer.status}: ${answer.text.slice(0, 500)}`);
-    } else if (order.takesNo && !wasCut && nothingSent.has(code)) {
+    const summary = await summaryOf(answer, delivery, endsAtMs);
+    if (summary !== undefined) return fatesOf(order, summary);
+    // Cut off, a request may have been taken: from then on a refusal of the next one says nothing of the first.
+    wasCut ||= answer === undefined;
+    const code = answer === undefined ? undefined : passingCode(order, answer);
+    if (code !== undefined && order.takesNo && !wasCut && nothingSent.has(code)) {
       return order.assets.map((asset) => ({ asset, order, told: 'not written', code }));
     }
     await delay(PAUSE_MS);
   }
   throw new Error(`${nameOf(order)} was not answered within ${giveUpAfterMs} ms.`);
+}
+
+/** What an answer says of each asset: itself, or by its job. Undefined where it says nothing of any. */
+async function summaryOf(
+  answer: HttpAnswer | undefined,
+  delivery: Delivery,
+  endsAtMs: number,
+): Promise<SyncSummary | undefined> {
+  if (answer?.status === 200) return answer.body as SyncSummary;
+  return answer?.status === 202 ? jobResult(String(answer.headers['location']), delivery, endsAtMs) : undefined;
+}
+
+/** The code of a refusal after which the same request may be sent again. Throws for any other. */
+function passingCode(order: AssetOrder, answer: HttpAnswer): string {
+  const code = codeOf(answer);
+  if (code !== undefined && passing.has(code)) return code;
+  throw new Error(`${nameOf(order)} was answered ${answer.status}: ${answer.text.slice(0, 500)}`);
 }
 
 const nameOf = ({ idempotencyKey, assets }: AssetOrder): string => idempotencyKey ?? `The order of ${assets[0]?.id}`;

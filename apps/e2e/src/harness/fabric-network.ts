@@ -17,7 +17,7 @@ export interface FabricNetwork {
   /** Reads what the contract keeps, as a client of its own: not through any surface of ours. */
   readonly reader: LedgerReader;
   /** The gateway peer, the orderer, and the contract `records` wherever it runs. */
-  readonly peer: Killable;
+  readonly peer: Killable & Freezable;
   readonly orderer: Killable & Freezable;
   readonly contract: Killable & Freezable;
   /** Undoes every fault, and returns once transactions commit again. */

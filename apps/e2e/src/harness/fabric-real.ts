@@ -48,7 +48,7 @@ export async function realNetwork(data: string): Promise<RealNetwork> {
     connection: { ...identity, peers: peers.slice(0, 1) },
     bothPeers: peers,
     reader,
-    peer: killable(faults, ['peer-north']),
+    peer: { ...killable(faults, ['peer-north']), ...freezable(['peer-north']) },
     secondOrganization: killable(faults, ['peer-south']),
     orderer: { ...killable(faults, ['orderer']), ...freezable(['orderer']) },
     contract: { ...killable(faults, contracts), ...freezable(contracts) },

@@ -113,9 +113,21 @@ async function unsettledOf(peers: readonly Gateway[]): Promise<number> {
 }
 
 /** What a gauge or counter of a process says, all its series together. Throws where there is no such metric. */
-export async function gaugeOf({ ops }: Gateway, name: string): Promise<number> {
+export async function gaugeOf(process: Gateway, name: string): Promise<number> {
+  const values = await seriesOf(process, name);
+  if (values.length === 0) throw new Error(`There is no metric ${name}.`);
+  return values.reduce((total, one) => total + one, 0);
+}
+
+/** How many transactions a process has written into its journal since it was started. */
+export async function journalledBy(process: Gateway): Promise<number> {
+  const values = await seriesOf(process, 'ledger_phase_duration_seconds_count', ['phase="journal"', 'ok="true"']);
+  return values.reduce((total, one) => total + one, 0);
+}
+
+async function seriesOf({ ops }: Gateway, name: string, labels: readonly string[] = []): Promise<number[]> {
   const { text } = await ops.send({ path: '/metrics' });
   const lines = text.split('\n').filter((line) => new RegExp(`^${name}(\\{[^}]*\\})? `).test(line));
-  if (lines.length === 0) throw new Error(`There is no metric ${name}.`);
-  return lines.reduce((total, line) => total + Number(line.split(' ').at(-1)), 0);
+  const wanted = lines.filter((line) => labels.every((label) => line.includes(label)));
+  return wanted.map((line) => Number(line.split(' ').at(-1)));
 }

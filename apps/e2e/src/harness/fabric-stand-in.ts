@@ -40,6 +40,17 @@ export async function standInNetwork(): Promise<FabricNetwork> {
     () => network.stop(),
     () => network.start(),
   );
+  const peerStill = fault(
+    () => {
+      network.blockStreams.hold();
+      for (const kind of ['evaluate', 'endorse', 'submit', 'commitStatus'] as const)
+        network.faults.inject(kind, { drop: 'before' });
+    },
+    () => {
+      network.faults.clear();
+      network.blockStreams.release();
+    },
+  );
   // What it had acknowledged and not yet put into a block is gone with it.
   const ordererAway = fault(
     () => {
@@ -67,7 +78,7 @@ export async function standInNetwork(): Promise<FabricNetwork> {
     otherChannel: 'other',
     connection: { ...identity, peers: [{ endpoint: url, ...(tlsCaFile === undefined ? {} : { tlsCaFile }) }] },
     reader,
-    peer: { kill: peer.strike, start: peer.undo },
+    peer: { kill: peer.strike, start: peer.undo, freeze: peerStill.strike, thaw: peerStill.undo },
     orderer: {
       kill: ordererAway.strike,
       start: ordererAway.undo,

@@ -48,14 +48,17 @@ export interface NetworkStore {
 /** What managing a network needs besides its store. */
 export interface NetworkPorts {
   readonly networks: NetworkStore;
+  /** Whether the ledger has a place for a channel of this full name: a Fabric network holds those it was told to. */
+  holdsChannel(channel: string): boolean;
   /** Makes the head of a channel in the ledger; again: nothing happens. */
   openChannel(network: string, channel: string): Promise<void>;
   countLiveKeys(networkId: string, transaction: Transaction): Promise<number>;
   readonly now: () => number;
 }
 
-/** @throws AppError ALREADY_EXISTS, also for the id of a deleted network. */
+/** @throws AppError ALREADY_EXISTS, also for the id of a deleted network; UNKNOWN_CHANNEL: nothing was made. */
 export async function createNetwork(ports: NetworkPorts, network: NewNetwork, also: Also): Promise<Network> {
+  if (!holdsAll(ports, network.networkId, network.channels)) throw notHeld();
   const made = await ports.networks.insert(network, also);
   if (made === undefined)
     throw new AppError('ALREADY_EXISTS', 'The networkId was given before; it is never given twice.');
@@ -63,12 +66,16 @@ export async function createNetwork(ports: NetworkPorts, network: NewNetwork, al
   return made;
 }
 
-/** @throws AppError NOT_FOUND. */
+/** @throws AppError NOT_FOUND; UNKNOWN_CHANNEL: nothing was changed. */
 export async function changeNetwork(
   ports: NetworkPorts,
   networkId: string,
   { change, also }: { change: NetworkChange; also: Also },
 ): Promise<Network> {
+  if (change.channels !== undefined && !holdsAll(ports, networkId, change.channels)) {
+    await findNetwork(ports.networks, networkId);
+    throw notHeld();
+  }
   const changed = await ports.networks.update(networkId, change, also);
   if (changed === undefined) throw noNetwork();
   await openChannels(ports, changed);
@@ -95,6 +102,14 @@ export async function deleteNetwork(ports: NetworkPorts, networkId: string, also
 
 async function openChannels({ openChannel }: NetworkPorts, { networkId, channels }: Network): Promise<void> {
   for (const name of channels) await openChannel(networkId, channelOf(networkId, name));
+}
+
+function holdsAll({ holdsChannel }: NetworkPorts, networkId: string, channels: readonly string[]): boolean {
+  return channels.every((name) => holdsChannel(channelOf(networkId, name)));
+}
+
+function notHeld(): AppError {
+  return new AppError('UNKNOWN_CHANNEL', 'The ledger holds not every channel that is named; see FABRIC_CONFIG.');
 }
 
 function noNetwork(): AppError {

@@ -83,7 +83,7 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
     body: NewNetworkBody,
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
     responses: { 201: { description: 'The network.', schema: NetworkRow } },
-    errors: ['ALREADY_EXISTS'],
+    errors: ['ALREADY_EXISTS', 'UNKNOWN_CHANNEL'],
     async handler(context) {
       const { networkId, name = null, channels = ['main'], limits = null } = context.body;
       checkBurst(limits, ports.maxBatchRecords);
@@ -130,7 +130,7 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
     body: ChangeBody,
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
     responses: { 200: { description: 'The network.', schema: NetworkRow } },
-    errors: ['NOT_FOUND'],
+    errors: ['NOT_FOUND', 'UNKNOWN_CHANNEL'],
     async handler(context) {
       const { networkId } = context.params;
       checkBurst(context.body.limits ?? null, ports.maxBatchRecords);

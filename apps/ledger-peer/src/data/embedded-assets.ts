@@ -31,6 +31,9 @@ export interface EmbeddedAssets extends AssetLedger {
 /** The most records one unit of append may hold, of any surface: how far back a transaction can begin. */
 const MOST_IN_UNIT = 1000;
 
+/** Content of a page; as much as one asset can hold, so that a page costs no more memory than reading one. */
+const MOST_IN_PAGE_BYTES = 8_388_608;
+
 /** Assets as records of the embedded ledger. The id of an asset is given once in a channel, whichever surface gave it. */
 export function embeddedAssets(options: EmbeddedAssetsOptions): EmbeddedAssets {
   const { ledger, sql, settleWithinMs } = options;
@@ -61,9 +64,8 @@ export function embeddedAssets(options: EmbeddedAssetsOptions): EmbeddedAssets {
     },
     async query({ channel }, { type, limit, after }) {
       const afterId = typeof after === 'string' ? after : '';
-      const records = await ledger.query({ channel, type, afterId, limit: limit + 1 });
-      const shown = records.slice(0, limit);
-      return { assets: shown.map(assetOf), next: records.length > limit ? shown.at(-1)?.id : undefined };
+      const { records, more } = await ledger.queryPage({ channel, type, afterId, limit, maxBytes: MOST_IN_PAGE_BYTES });
+      return { assets: records.map(assetOf), next: more ? records.at(-1)?.id : undefined };
     },
   };
 }

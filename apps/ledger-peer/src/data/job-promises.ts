@@ -1,4 +1,5 @@
 import { AppError } from '@sealgate/errors';
+import { DatabaseUnavailableError } from '@sealgate/storage';
 import type { JobStore, JobView, PromisedJob } from '../domain/jobs.ts';
 import { KEEP_RESULTS_MS } from './job-retention.ts';
 import { promiseStatement } from './job-statements.ts';
@@ -37,7 +38,13 @@ export class JobPromises implements Pick<JobStore, 'enqueue' | 'follow' | 'find'
     if (Number(row?.waiting) >= maxWaiting) {
       throw new AppError('OVERLOADED', 'Too many jobs are waiting already.', { retryAfterSeconds: 5 });
     }
-    await this.#write(job, 'queued');
+    try {
+      await this.#write(job, 'queued');
+    } catch (error) {
+      // It may be a job already, and then it is run: what may happen is not refused, it is made sure of.
+      if (!mayBeWritten(error)) throw error;
+      await this.follow(job);
+    }
   }
 
   async follow(job: PromisedJob): Promise<void> {
@@ -86,4 +93,9 @@ export class JobPromises implements Pick<JobStore, 'enqueue' | 'follow' | 'find'
       }
     }
   }
+}
+
+/** The database was asked to write it, and has not said what became of that. */
+function mayBeWritten(error: unknown): boolean {
+  return error instanceof AppError && error.cause instanceof DatabaseUnavailableError && error.cause.sent;
 }

@@ -145,17 +145,20 @@ function replyOf({ status, body, jobId, isAsync, replayed }: SyncAnswer): Reply 
   return { status, body, headers };
 }
 
-function queryRoute({ reading }: AssetsPorts): Route<PeerCaller> {
+function queryRoute({ reading, bodyMaxBytes, bodyTurns }: AssetsPorts): Route<PeerCaller> {
   return route({
     method: 'post',
     path: '/api/assets/query',
     operationId: 'queryAssets',
     summary: 'List the assets of a type by id, in code point order',
+    description:
+      'A page may hold fewer than `limit` where its assets are large; `nextCursor` alone says whether it is the last.',
     permit: 'authenticated',
     charge: 1,
     idempotency: 'none',
     body: QueryBody,
-    bodyMaxBytes: 65_536,
+    bodyMaxBytes,
+    bodyTurns,
     pagedBy: 'body',
     responses: { 200: { description: 'A page.', schema: Page } },
     errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'UNKNOWN_CHAINCODE', 'LEDGER_UNAVAILABLE'],

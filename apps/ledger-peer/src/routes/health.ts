@@ -60,6 +60,7 @@ export function healthRoutes(ports: HealthPorts): Route<PeerCaller>[] {
 function forScrapers(metrics: Route<PeerCaller>, { isScraper }: HealthPorts): Route<PeerCaller> {
   return {
     ...metrics,
+    errors: ['NOT_FOUND'],
     admit(request) {
       if (!isScraper(request)) throw new AppError('NOT_FOUND', 'There is nothing at this path.');
     },

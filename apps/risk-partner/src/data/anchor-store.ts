@@ -1,6 +1,6 @@
 import { canonical } from '@sealgate/json';
 import type { AuditTrail } from '@sealgate/audit';
-import type { Database } from '@sealgate/storage';
+import type { Database, Sql } from '@sealgate/storage';
 import type { Anchor, AnchorStore, ProvenAnchor } from '../domain/anchor-evidence.ts';
 import type { Evidence } from '../domain/evidence.ts';
 import { addChanges, nextRevision } from './revisions.ts';
@@ -57,6 +57,15 @@ export function anchorStore(options: AnchorStoreOptions): AnchorStore {
     anchored: (anchor) => writeAnchored(options, anchor),
     proved: (anchor) => writeProof(options, anchor),
   };
+}
+
+/** How many fingerprints are not in the ledger yet, and how long the first of them has waited. */
+export async function waitingAnchors(sql: Sql, nowMs: number): Promise<{ count: number; oldestSeconds: number }> {
+  const [row] = await sql.query<{ count: number; oldest: Date | null }>({
+    text: `SELECT count(*)::integer AS count, min(created_at) AS oldest FROM risk.anchors WHERE state = 'waiting'`,
+  });
+  const oldestMs = row?.oldest?.getTime() ?? nowMs;
+  return { count: row?.count ?? 0, oldestSeconds: Math.max(0, (nowMs - oldestMs) / 1000) };
 }
 
 function anchorOf(row: AnchorRow): Anchor {

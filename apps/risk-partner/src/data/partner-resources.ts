@@ -62,10 +62,10 @@ function filterConditions(filters: Readonly<Record<string, string>>, values: unk
   return conditions;
 }
 
-/** Approved, expiring and expired are one stored state at different moments. */
+/** Approved, expiring and expired are one stored state at different moments. Hours, as days would follow the session's time zone. */
 const VALIDITY: Readonly<Record<string, (now: string) => string>> = {
-  approved: (now) => `(r.valid_until IS NULL OR r.valid_until - interval '30 days' > ${now})`,
-  expiring: (now) => `r.valid_until - interval '30 days' <= ${now} AND r.valid_until > ${now}`,
+  approved: (now) => `(r.valid_until IS NULL OR r.valid_until - interval '720 hours' > ${now})`,
+  expiring: (now) => `r.valid_until - interval '720 hours' <= ${now} AND r.valid_until > ${now}`,
   expired: (now) => `r.valid_until <= ${now}`,
 };
 

@@ -28,7 +28,7 @@ const COUNTED = {
 } as const;
 
 /** Kinds that the whole organisation sees. */
-const SEEN_BY_ALL_KINDS = ['org', 'control', 'policy', 'framework', 'coverage'];
+export const SEEN_BY_ALL_KINDS = ['org', 'control', 'policy', 'framework', 'coverage'];
 
 export interface SnapshotOptions {
   readonly sql: Sql;

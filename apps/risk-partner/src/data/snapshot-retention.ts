@@ -1,23 +1,39 @@
 import type { Database } from '@sealgate/storage';
-import { SNAPSHOT_KEPT_MS } from './partner-snapshots.ts';
+import { SEEN_BY_ALL_KINDS, SNAPSHOT_KEPT_MS } from './partner-snapshots.ts';
 
 /** Kept a little longer than promised, so that nobody is refused by a clock that is ahead. */
 const MARGIN_MS = 3_600_000;
 
+/** So many old revisions of an organisation are kept at most, whatever they hold. */
+const MOST_OLD_REVISIONS = 10_000;
+
 /**
  * Throws away what only expired snapshots need. What changed in them is summed up in the oldest one that is kept, so that
- * counts stay right. Returns how many revisions went.
+ * counts stay right.
+ *
+ * That one is the newest in which the whole organisation saw something change: it took the place of every earlier one, for
+ * every caller. A later one may have changed nothing that a caller sees, whose own newest would then be thrown away while
+ * it still is the one to read.
+ *
+ * @returns how many revisions went.
  */
 export async function removeOldSnapshots(sql: Database, nowMs: number): Promise<number> {
   const before = new Date(nowMs - SNAPSHOT_KEPT_MS - MARGIN_MS);
-  // The newest revision that was made before then was still the current one: it is the first that is kept.
-  const orgs = await sql.query<{ org_id: string; first: string }>({
-    text: `SELECT v.org_id, max(v.revision) AS first FROM risk.revisions v WHERE v.created_at <= $1
-            GROUP BY v.org_id HAVING count(*) > 1`,
-    values: [before],
-  });
+  const orgs = await sql.query<{ org_id: string; first: string | null }>(
+    {
+      text: `WITH old AS (SELECT v.org_id, v.revision,
+                    EXISTS (SELECT FROM risk.changes c WHERE c.org_id = v.org_id AND c.revision = v.revision
+                               AND c.kind = ANY ($2)) AS seen_by_all
+               FROM risk.revisions v WHERE v.created_at <= $1)
+             SELECT org_id, CASE WHEN count(*) > $3 THEN max(revision)
+                                 ELSE max(revision) FILTER (WHERE seen_by_all) END AS first
+               FROM old GROUP BY org_id HAVING count(*) > 1`,
+      values: [before, SEEN_BY_ALL_KINDS, MOST_OLD_REVISIONS],
+    },
+    { deadlineMs: WITHIN_MS },
+  );
   let removed = 0;
-  for (const { org_id: orgId, first } of orgs) removed += await sumUp(sql, orgId, first);
+  for (const { org_id: orgId, first } of orgs) if (first !== null) removed += await sumUp(sql, orgId, first);
   return removed;
 }
 

@@ -1,6 +1,5 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import {
-  CallToolRequestSchema,
   ErrorCode,
   GetPromptRequestSchema,
   ListPromptsRequestSchema,
@@ -10,12 +9,14 @@ import {
   McpError,
   ReadResourceRequestSchema,
   type CallToolResult,
+  type GetPromptResult,
+  type ServerResult,
   type Tool as ToolDescription,
 } from '@modelcontextprotocol/sdk/types.js';
 import { AppError, problemOf } from '@sealgate/errors';
 import type { Reply, Tool, ToolCall } from '@sealgate/http';
 import type { RiskCaller } from '../domain/caller.ts';
-import { REVIEW_PROMPTS } from './prompts.ts';
+import { REVIEW_PROMPTS, type ReviewPrompt } from './prompts.ts';
 
 export interface McpServerOptions {
   readonly tools: readonly Tool<RiskCaller>[];
@@ -39,41 +40,67 @@ export function mcpServer({ tools, call, onBug }: McpServerOptions): Server {
   const info = { name: 'sealgate-risk-partner', version: '1.0.0' };
   const server = new Server(info, { capabilities: { tools: {}, resources: {}, prompts: {} } });
   const allowed = tools.filter((tool) => tool.mayCall(call.caller));
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: allowed.map(describeTool) }));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
-    const tool = tools.find(({ name }) => name === params.name);
-    if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${params.name}.`);
-    return callTool(tool, params.arguments ?? {}, { call, onBug });
-  });
-  server.setRequestHandler(ListResourcesRequestSchema, () => ({ resources: [] }));
-  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
-    resourceTemplates: RESOURCES.filter(({ tool }) => allowed.some(({ name }) => name === tool)).map(
-      ({ scheme, name, description }) => ({
-        uriTemplate: `${scheme}://{id}`,
-        name,
-        description,
-        mimeType: 'application/json',
-      }),
-    ),
-  }));
-  server.setRequestHandler(ReadResourceRequestSchema, ({ params }) => readResource(params.uri, { tools, call, onBug }));
-  server.setRequestHandler(ListPromptsRequestSchema, () => ({
-    prompts: REVIEW_PROMPTS.map(({ name, description, arguments: args }) => ({
+  const methods = new Map<string, (request: unknown) => ServerResult | Promise<ServerResult>>([
+    ['tools/list', taking(ListToolsRequestSchema, () => ({ tools: allowed.map(describeTool) }))],
+    ['tools/call', (request) => callNamed(request, { tools, call, onBug })],
+    ['resources/list', taking(ListResourcesRequestSchema, () => ({ resources: [] }))],
+    ['resources/templates/list', taking(ListResourceTemplatesRequestSchema, () => templatesOf(allowed))],
+    [
+      'resources/read',
+      taking(ReadResourceRequestSchema, ({ params }) => readResource(params.uri, { tools, call, onBug })),
+    ],
+    ['prompts/list', taking(ListPromptsRequestSchema, () => ({ prompts: REVIEW_PROMPTS.map(describePrompt) }))],
+    ['prompts/get', taking(GetPromptRequestSchema, ({ params }) => promptFor(params.name, params.arguments ?? {}))],
+  ]);
+  // Not by setRequestHandler: the SDK answers parameters that it cannot parse as if something were broken here.
+  server.fallbackRequestHandler = async (request) => {
+    const method = methods.get(request.method);
+    if (method === undefined) throw new McpError(ErrorCode.MethodNotFound, 'There is no such method.');
+    return method(request);
+  };
+  return server;
+}
+
+interface Parsing<Request> {
+  safeParse(request: unknown): { success: true; data: Request } | { success: false };
+}
+
+/** A method that is only asked with parameters as MCP has them. @throws McpError InvalidParams for others. */
+function taking<Request, Answer>(schema: Parsing<Request>, answer: (request: Request) => Answer) {
+  return (request: unknown): Answer => {
+    const parsed = schema.safeParse(request);
+    if (!parsed.success) throw new McpError(ErrorCode.InvalidParams, 'The parameters are not as MCP has them.');
+    return answer(parsed.data);
+  };
+}
+
+function templatesOf(allowed: readonly Tool<RiskCaller>[]) {
+  const shown = RESOURCES.filter(({ tool }) => allowed.some(({ name }) => name === tool));
+  return {
+    resourceTemplates: shown.map(({ scheme, name, description }) => ({
+      uriTemplate: `${scheme}://{id}`,
       name,
       description,
-      arguments: [...args],
+      mimeType: 'application/json',
     })),
-  }));
-  server.setRequestHandler(GetPromptRequestSchema, ({ params }) => {
-    const prompt = REVIEW_PROMPTS.find(({ name }) => name === params.name);
-    const args = params.arguments ?? {};
-    const missing = prompt?.arguments.find(({ name, required }) => required && args[name] === undefined);
-    if (prompt === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no prompt ${params.name}.`);
-    if (missing !== undefined) throw new McpError(ErrorCode.InvalidParams, `The argument ${missing.name} is required.`);
-    const content = { type: 'text' as const, text: prompt.text(args) };
-    return { description: prompt.description, messages: [{ role: 'user' as const, content }] };
-  });
-  return server;
+  };
+}
+
+const describePrompt = ({ name, description, arguments: args }: ReviewPrompt) => ({
+  name,
+  description,
+  arguments: [...args],
+});
+
+function promptFor(name: string, args: Readonly<Record<string, string>>): GetPromptResult {
+  const prompt = REVIEW_PROMPTS.find((one) => one.name === name);
+  if (prompt === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no prompt ${name}.`);
+  const missing = prompt.arguments.find((argument) => argument.required && args[argument.name] === undefined);
+  if (missing !== undefined) throw new McpError(ErrorCode.InvalidParams, `The argument ${missing.name} is required.`);
+  return {
+    description: prompt.description,
+    messages: [{ role: 'user', content: { type: 'text', text: prompt.text(args) } }],
+  };
 }
 
 /** An answer is the envelope or a problem: clients hold structured content against the schema in both cases. */
@@ -95,15 +122,26 @@ const PROBLEM = {
   required: ['code', 'status', 'detail'],
 };
 
-type Calling = Pick<McpServerOptions, 'call' | 'onBug'>;
+/** Arguments that are no object are refused like any others that a tool does not take. */
+function callNamed(request: unknown, options: McpServerOptions): Promise<CallToolResult> {
+  const { name, arguments: args = {} } = (request as { params?: { name?: unknown; arguments?: unknown } }).params ?? {};
+  const tool = options.tools.find((one) => one.name === name);
+  if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${JSON.stringify(name)}.`);
+  return callTool(tool, args, options);
+}
+
+function checkedArguments(args: unknown): Readonly<Record<string, unknown>> {
+  if (typeof args === 'object' && args !== null && !Array.isArray(args)) return args as Record<string, unknown>;
+  throw new AppError('INVALID_REQUEST', 'The arguments of a tool are an object.');
+}
 
 async function callTool(
   tool: Tool<RiskCaller>,
-  args: Readonly<Record<string, unknown>>,
-  { call, onBug }: Calling,
+  args: unknown,
+  { call, onBug }: McpServerOptions,
 ): Promise<CallToolResult> {
   try {
-    const text = textOf(await tool.call(args, call));
+    const text = textOf(await tool.call(checkedArguments(args), call));
     return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as Record<string, unknown> };
   } catch (error) {
     const problem = problemOf(refusalOf(error, onBug), call.requestId);
@@ -112,7 +150,7 @@ async function callTool(
   }
 }
 
-async function readResource(uri: string, { tools, call, onBug }: Omit<McpServerOptions, never>) {
+async function readResource(uri: string, { tools, call, onBug }: McpServerOptions) {
   const found = RESOURCES.find(({ scheme }) => uri.startsWith(`${scheme}://`));
   const tool = tools.find(({ name }) => name === found?.tool);
   const noResource = () => new McpError(RESOURCE_NOT_FOUND, 'There is no such resource.', { uri });

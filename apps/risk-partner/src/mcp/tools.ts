@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import { toolFrom, type Guard, type Tool } from '@sealgate/http';
+import { toolFrom, unknownArguments, type Guard, type Tool } from '@sealgate/http';
 import type { Jwks } from '@sealgate/envelope';
 import type { JsonValue } from '@sealgate/json';
 import type { Route } from '@sealgate/http';
@@ -78,10 +78,7 @@ function checkedArguments(args: Readonly<Record<string, unknown>>): {
   const { envelope, signature, ...others } = args;
   const at = (name: string, detail: string) => ({ in: 'body' as const, pointer: `/${name}`, detail });
   const unknown = Object.keys(others);
-  if (unknown.length > 0) {
-    const faults = unknown.map((name) => at(name, 'is not an argument'));
-    throw new AppError('UNKNOWN_PARAMETER', 'The tool has no such argument.', { faults });
-  }
+  if (unknown.length > 0) throw unknownArguments(unknown, 'body');
   const faults = [
     ...(typeof envelope === 'object' && envelope !== null && !Array.isArray(envelope)
       ? []

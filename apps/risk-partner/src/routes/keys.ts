@@ -126,9 +126,12 @@ export function keyRoutes({ keys, cursors, recordDeed }: KeysPorts): Route<RiskC
   return [mint, list, revoke];
 }
 
+/** What Unicode calls white space, which is not quite what `trim` takes away: U+0085 is, U+FEFF is not. */
+const SPACE_AROUND = /^\p{White_Space}+|\p{White_Space}+$/gu;
+
 /** @throws AppError INVALID_REQUEST when nothing, or too much, is left without the white space around it. */
 export function trimmedLabel(text: string): string {
-  const label = text.trim();
+  const label = text.replaceAll(SPACE_AROUND, '');
   const length = [...label].length;
   if (length >= 1 && length <= 100) return label;
   const detail = 'must be 1 to 100 characters, not counting white space around them';

@@ -40,6 +40,8 @@ export function mcpRoutes({ tools, allowedHosts, allowedOrigins, onBug }: McpPor
     async handler(context) {
       const { body, caller, requestId, traceparent, signal, request, response } = context;
       requireAccept(context.header('accept'));
+      // The SDK looks for the types letter by letter.
+      request.headers.accept = MCP_TYPES.join(', ');
       if (Array.isArray(body)) throw new AppError('INVALID_REQUEST', 'One message at a time: batches are not taken.');
       const call = { caller, requestId, traceparent, signal };
       const server = mcpServer({ tools, call, onBug: (error) => onBug(error, requestId) });
@@ -68,8 +70,11 @@ function requireKnownOrigin(
   if (!isKnownHost || !areKnown) throw new AppError('ORIGIN_NOT_ALLOWED', 'This Host or Origin may not use the tools.');
 }
 
+const MCP_TYPES = ['application/json', 'text/event-stream'];
+
+/** @throws AppError NOT_ACCEPTABLE unless both types are named, in any case and with any parameters. */
 function requireAccept(accept = ''): void {
-  const types = accept.toLowerCase();
-  if (types.includes('application/json') && types.includes('text/event-stream')) return;
+  const named = accept.split(',').map((range) => range.split(';')[0]!.trim().toLowerCase());
+  if (MCP_TYPES.every((type) => named.includes(type))) return;
   throw new AppError('NOT_ACCEPTABLE', 'Accept must name application/json and text/event-stream.');
 }

@@ -135,7 +135,8 @@ export interface PartnerCollection {
 }
 
 const updatedSince = Optional(Type.String({ ...instantText(), description: 'Inclusive.' }));
-const SnapshotId = Optional(Type.String({ description: 'Read this revision, of an earlier answer.', maxLength: 64 }));
+/** Whatever is none of ours is a snapshot that does not exist, so nothing about its form is refused. */
+const SnapshotId = Optional(Type.String({ description: 'Read this revision, of an earlier answer.' }));
 
 /** The catalogue, in the order of the contract. */
 export const CATALOGUE: readonly PartnerCollection[] = [

@@ -89,7 +89,7 @@ export async function testInstallation(
   const releases: (() => void | Promise<void>)[] = [];
   const parts = await openParts(basics, (_name, release) => void releases.push(release));
   const publicServer = await serve(publicApp(appBase, guardPortsOf(basics, parts), publicPortsOf(basics, parts)));
-  const adminServer = await serve(adminAppOf(basics, parts));
+  const adminServer = await serve(await adminAppOf(basics, parts));
   const api = httpCaller(urlOf(publicServer));
   const adminApi = httpCaller(urlOf(adminServer));
   const admin: TestInstallation['admin'] = (method, path, body) =>

@@ -89,6 +89,33 @@ describe('the embedded ledger', () => {
     expect((await test.ledger.audit(place.channel)).ok).toBe(true);
   });
 
+  it('gives a page no more bytes than asked for, one larger record alone, and says whether there are more', async () => {
+    const place = newChannel();
+    // Canonical JSON of 10, 10, 50, 10 and 10 bytes, in the order of the ids.
+    const sizes = { a: 10, b: 10, c: 50, d: 10, e: 10 };
+    const records = Object.entries(sizes).map(([id, size]) => ({
+      ...record(id),
+      data: JSON.stringify('x'.repeat(size - 2)),
+    }));
+    await test.ledger.append({ ...place, note: '{}', records: [...records, { ...record('z'), type: 'other' }] });
+    const page = async (afterId: string, limit: number, maxBytes: number) => {
+      const query = { channel: place.channel, type: 'asset', afterId, limit, maxBytes };
+      const { records: found, more } = await test.ledger.queryPage(query);
+      return [found.map(({ id }) => id).join(''), more];
+    };
+    expect(await page('', 10, 1000)).toEqual(['abcde', false]);
+    expect(await page('', 5, 90)).toEqual(['abcde', false]);
+    expect(await page('', 5, 89)).toEqual(['abcd', true]);
+    expect(await page('', 4, 1000)).toEqual(['abcd', true]);
+    expect(await page('', 10, 20)).toEqual(['ab', true]);
+    expect(await page('', 10, 19)).toEqual(['a', true]);
+    expect(await page('b', 10, 20)).toEqual(['c', true]);
+    expect(await page('c', 10, 20)).toEqual(['de', false]);
+    expect(await page('e', 10, 20)).toEqual(['', false]);
+    await test.ledger.erase(place.channel, 'c', 'asked');
+    expect(await page('b', 10, 20)).toEqual(['cde', false]);
+  });
+
   it('refuses as overload, and writes nothing, when more waits than it holds', async () => {
     const place = newChannel();
     const { ledger } = test.reopen({ limits: { waitingUnits: 3 } });

@@ -1,4 +1,4 @@
-import type { AppendUnit, AuditReport, Ledger, LedgerHealth, RecordQuery, StoredRecord } from '@sealgate/ledger-port';
+import type { AppendUnit, AuditReport, Ledger, LedgerHealth } from '@sealgate/ledger-port';
 import { parseCheckpoint, tileWidth, type NoteVerifier, type TileId } from '@sealgate/merkle';
 import type { Database } from '@sealgate/storage';
 import { appendGroup, type OnResult } from './append-group.ts';
@@ -9,8 +9,9 @@ import { readLedger } from './database-problem.ts';
 import type { Integrator } from './integrator.ts';
 import { prepareUnit } from './prepared-unit.ts';
 import { findCheckpoint, findRecord, proveRecord, type ProveOptions } from './prove-record.ts';
+import { queryPage, queryRecords, type PageQuery, type RecordPage } from './query-records.ts';
 import { randomPool } from '@sealgate/auth';
-import { storedRecord, type RecordRow } from './stored-record.ts';
+import { storedRecord } from './stored-record.ts';
 import { tileReader } from './tile-store.ts';
 
 export interface EmbeddedLedgerOptions {
@@ -40,6 +41,8 @@ export interface EmbeddedLedger extends Ledger {
   openChannel(network: string, channel: string): Promise<void>;
   channels(): Promise<readonly ChannelState[]>;
   audit(channel: string, signal?: AbortSignal): Promise<AuditReport>;
+  /** `query` for answers that have to be of bounded size. */
+  queryPage(query: PageQuery): Promise<RecordPage>;
   /** The hashes of a tile; undefined where the newest checkpoint has no such tile. */
   tile(channel: string, tile: TileId): Promise<Buffer | undefined>;
   /** Removes salt and content of a record for ever; false when there is no such record. Again: nothing happens. */
@@ -62,7 +65,6 @@ export const APPEND_LIMITS: AppendQueueLimits = {
 const SETTLE_WITHIN_MS = 120_000;
 const COVER_WITHIN_MS = 3000;
 const READ_WITHIN_MS = 2000;
-const INDEX_AT_ONCE = 20_000;
 const AUDIT_WITHIN_MS = 120_000;
 
 /** The ledger in PostgreSQL: one append-only log per channel behind versioned SQL functions. See the README. */
@@ -127,6 +129,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
       return row === undefined ? undefined : storedRecord(row);
     },
     query: (query) => queryRecords(sql, query),
+    queryPage: (query) => queryPage(sql, query),
     prove: (channel, id) => proveRecord(prove, channel, id),
     checkpoint: (channel) => findCheckpoint(prove, channel),
     tile: (channel, tile) => findTile(prove, channel, tile),
@@ -174,24 +177,6 @@ async function findConflict(sql: Database, { channel, claim, records }: AppendUn
     READ_WITHIN_MS,
   );
   return row?.id ?? undefined;
-}
-
-async function queryRecords(sql: Database, { channel, type, afterId, limit }: RecordQuery): Promise<StoredRecord[]> {
-  for (let done = false; !done;) {
-    const statement = { text: 'SELECT ledger.index_types_v1($1, $2) AS done', values: [channel, INDEX_AT_ONCE] };
-    const [row] = await readLedger<{ done: boolean }>(sql, statement, READ_WITHIN_MS);
-    done = row?.done !== false;
-  }
-  const rows = await readLedger<RecordRow>(
-    sql,
-    {
-      name: 'ledger query',
-      text: 'SELECT * FROM ledger.query_v1($1, $2, $3, $4)',
-      values: [channel, type, afterId, limit],
-    },
-    READ_WITHIN_MS,
-  );
-  return rows.map(storedRecord);
 }
 
 async function healthOf(sql: Database, integrator: Integrator | undefined): Promise<LedgerHealth> {

@@ -4,6 +4,7 @@ export type { ChannelState, EmbeddedLedger, EmbeddedLedgerOptions } from './embe
 export type { AppendQueueLimits } from './append-queue.ts';
 export { Integrator } from './integrator.ts';
 export type { IntegratorOptions } from './integrator.ts';
+export type { PageQuery, RecordPage } from './query-records.ts';
 export { LedgerCorruptError } from './ledger-corrupt-error.ts';
 export { ledgerMigrations } from './ledger-migrations.ts';
 export { savedCheckpoints } from './saved-checkpoints.ts';

@@ -29,6 +29,7 @@ export async function runSurface(context: StartContext, surface: Surface, stores
   const running = startSurface({
     name: surface.name,
     program: programs.main,
+    nodeOptions: surface.nodeOptions,
     logFile: join(data.logs, `${surface.name}.log`),
     env: surface.env({
       ports,

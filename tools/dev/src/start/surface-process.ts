@@ -19,6 +19,8 @@ export interface SurfaceCommand {
   readonly name: string;
   /** The bundle that Node runs. */
   readonly program: string;
+  /** Of Node, besides those of every service. */
+  readonly nodeOptions?: readonly string[] | undefined;
   readonly env: Readonly<Record<string, string>>;
   readonly logFile: string;
 }
@@ -36,9 +38,9 @@ export function cleanEnv(env: NodeJS.ProcessEnv): Record<string, string> {
  * Starts a bundle in a process group of its own, its output at the end of the log file. The child writes the file
  * itself, so it goes on when we are killed. The log is cut when it passes 64 MiB; one older part is kept.
  */
-export function startSurface({ name, program, env, logFile }: SurfaceCommand): SurfaceProcess {
+export function startSurface({ name, program, nodeOptions = [], env, logFile }: SurfaceCommand): SurfaceProcess {
   const output = openLog(logFile);
-  const child = spawn(process.execPath, [...NODE_OPTIONS, program], {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, ...nodeOptions, program], {
     cwd: '/',
     env: { ...cleanEnv(process.env), ...env },
     detached: true,

@@ -60,6 +60,8 @@ export interface Surface {
   readonly mcp: boolean;
   /** Builds the ledger's tree when it is the first such surface among those that run. */
   readonly canIntegrate: boolean;
+  /** Options of Node besides those of every service; where both name one, these hold. */
+  readonly nodeOptions?: readonly string[];
   /** What Node runs, in the folder that `build` fills. */
   programs(output: string): { readonly main: string; readonly migrate: string };
   /** Makes the bundles in that folder; undefined where there is nothing to make. */

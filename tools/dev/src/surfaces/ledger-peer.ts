@@ -15,6 +15,8 @@ export const ledgerPeer: Surface = {
   number: 3,
   mcp: false,
   canIntegrate: true,
+  // A body of 8 MiB may be a list of nothing but `{}`, and there are requests, jobs and reads at once.
+  nodeOptions: ['--max-old-space-size=400'],
   env,
   demo: ({ secrets }) => Promise.resolve(demo(secrets)),
   examples,

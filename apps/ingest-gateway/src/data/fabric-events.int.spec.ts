@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { UnitResult } from '@sealgate/ledger-port';
+import { migrate, openDatabase, type Database } from '@sealgate/storage';
+import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { writeNote } from '../domain/unit-note.ts';
+import { migrations } from '../ingest-migrations.ts';
+import { writeFabricEvent } from './fabric-events.ts';
+
+let postgres: ThrowawayPostgres;
+let sql: Database;
+beforeAll(async () => {
+  postgres = await throwawayPostgres();
+  await migrate({ url: postgres.url, sets: migrations });
+  sql = openDatabase({
+    url: postgres.url,
+    applicationName: 'test',
+    maxConnections: 4,
+    connectTimeoutMs: 2000,
+    deadlineMs: 10_000,
+  });
+}, 60_000);
+afterAll(async () => {
+  await sql.close();
+  await postgres.stop();
+});
+
+const atMs = Date.UTC(2026, 0, 2, 3, 4, 5);
+
+const unitOf = (eventId: string, channel: string, units: number) => ({
+  network: 'acme',
+  channel,
+  note: writeNote({ eventId, keyId: 'key_1', requestId: 'req_1', strippedFields: 2, types: ['a', 'b'], units }),
+});
+
+const writtenOf = (transactionId: string, channel: string, ids: readonly string[]): UnitResult => ({
+  outcome: 'written',
+  transactionId,
+  note: '',
+  records: ids.map((id) => ({ id, channel, transactionId, existing: false })),
+});
+
+async function eventOf(eventId: string): Promise<unknown> {
+  const text = `SELECT status, channel, record_count, records, types, stripped_fields, extract(epoch FROM at)::bigint AS at
+                  FROM ingest.events WHERE event_id = $1`;
+  const [row] = await sql.query<object>({ text, values: [eventId] });
+  return row;
+}
+
+describe('the event of a write on Fabric', () => {
+  it('says what was written, and the same transaction told again changes nothing', async () => {
+    const told = () =>
+      writeFabricEvent(
+        sql,
+        unitOf('evt_one', 'acme.main', 1),
+        writtenOf('t1', 'acme.main', ['r1', 'quoted "\\ id']),
+        atMs,
+      );
+    await told();
+    const expected = {
+      status: 'committed',
+      channel: 'acme.main',
+      record_count: 2,
+      records: [
+        { id: 'r1', channel: 'acme.main', transactionId: 't1' },
+        { id: 'quoted "\\ id', channel: 'acme.main', transactionId: 't1' },
+      ],
+      types: ['a', 'b'],
+      stripped_fields: 2,
+      at: String(atMs / 1000),
+    };
+    expect(await eventOf('evt_one')).toEqual(expected);
+    await told();
+    expect(await eventOf('evt_one')).toEqual(expected);
+  });
+
+  it('says unknown until every transaction of the request is in, whichever comes first', async () => {
+    const second = unitOf('evt_two', 'acme.other', 2);
+    await writeFabricEvent(sql, second, writtenOf('t3', 'acme.other', ['r1']), atMs);
+    expect(await eventOf('evt_two')).toMatchObject({ status: 'unknown', record_count: 1 });
+    await writeFabricEvent(sql, second, writtenOf('t3', 'acme.other', ['r1']), atMs);
+    expect(await eventOf('evt_two')).toMatchObject({ status: 'unknown', record_count: 1 });
+    await writeFabricEvent(sql, unitOf('evt_two', 'acme.main', 2), writtenOf('t2', 'acme.main', ['r1', 'r2']), atMs);
+    expect(await eventOf('evt_two')).toMatchObject({
+      status: 'committed',
+      record_count: 3,
+      records: [
+        { id: 'r1', channel: 'acme.other', transactionId: 't3' },
+        { id: 'r1', channel: 'acme.main', transactionId: 't2' },
+        { id: 'r2', channel: 'acme.main', transactionId: 't2' },
+      ],
+    });
+  });
+
+  it('says rejected for a conflict, but not of a request of which a part is in', async () => {
+    const conflict: UnitResult = { outcome: 'conflict', id: 'r1' };
+    await writeFabricEvent(sql, unitOf('evt_no', 'acme.main', 1), conflict, atMs);
+    expect(await eventOf('evt_no')).toMatchObject({ status: 'rejected', channel: null, record_count: 0, records: [] });
+    await writeFabricEvent(sql, unitOf('evt_part', 'acme.main', 2), writtenOf('t4', 'acme.main', ['r1']), atMs);
+    await writeFabricEvent(sql, unitOf('evt_part', 'acme.other', 2), conflict, atMs);
+    expect(await eventOf('evt_part')).toMatchObject({ status: 'unknown', record_count: 1 });
+  });
+});

@@ -1,0 +1,60 @@
+import { describe, expect, it } from '@jest/globals';
+import { changeNetwork, createNetwork, type Network, type NetworkPorts, type NewNetwork } from './manage-networks.ts';
+
+/** A ledger that holds the channels of acme called main alone, as a Fabric network holds those it was told to. */
+function portsOf(known: Record<string, Network> = {}) {
+  const done: string[] = [];
+  const createdAt = new Date(0);
+  const networks: NetworkPorts['networks'] = {
+    async insert(network) {
+      done.push(`insert ${network.networkId}`);
+      return { ...network, createdAt };
+    },
+    find: async (networkId) => known[networkId],
+    list: async () => [],
+    async update(networkId) {
+      done.push(`update ${networkId}`);
+      return known[networkId];
+    },
+    delete: async () => 'missing',
+  };
+  const ports: NetworkPorts = {
+    networks,
+    holdsChannel: (channel) => channel === 'acme.main',
+    openChannel: async (_network, channel) => void done.push(`open ${channel}`),
+    countLiveKeys: async () => 0,
+    now: () => 0,
+  };
+  return { ports, done };
+}
+
+const also = async () => undefined;
+const network = (networkId: string, channels: readonly string[]): NewNetwork => ({
+  networkId,
+  name: null,
+  channels,
+  limits: null,
+});
+
+describe('a network whose channels the ledger does not hold', () => {
+  it('is not made, and its id stays free', async () => {
+    const { ports, done } = portsOf();
+    await expect(createNetwork(ports, network('acme', ['main', 'other']), also)).rejects.toMatchObject({
+      code: 'UNKNOWN_CHANNEL',
+    });
+    expect(done).toEqual([]);
+    await createNetwork(ports, network('acme', ['main']), also);
+    expect(done).toEqual(['insert acme', 'open acme.main']);
+  });
+
+  it('is not changed into one; one that is not there is told first', async () => {
+    const acme: Network = { ...network('acme', ['main']), createdAt: new Date(0) };
+    const { ports, done } = portsOf({ acme });
+    const change = { channels: ['main', 'other'] };
+    await expect(changeNetwork(ports, 'acme', { change, also })).rejects.toMatchObject({ code: 'UNKNOWN_CHANNEL' });
+    await expect(changeNetwork(ports, 'nobody', { change, also })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(done).toEqual([]);
+    await changeNetwork(ports, 'acme', { change: { name: 'Acme' }, also });
+    expect(done).toEqual(['update acme', 'open acme.main']);
+  });
+});

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newSha256, rowsOf, type Made } from './testing/demo-rows.ts';
+import { refusalText } from './testing/refusal-text.ts';
+import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
+
+let there: TestInstallation;
+let owner: TestPerson;
+let admin: TestPerson;
+let write: ReturnType<typeof rowsOf>;
+
+beforeAll(async () => {
+  there = await testInstallation();
+  const orgId = await there.newOrg();
+  owner = await there.newPerson(orgId, ['owner']);
+  admin = await there.newPerson(orgId, ['admin']);
+  write = rowsOf(there, owner);
+}, 120_000);
+afterAll(() => there.stop());
+
+const reason = { reason: 'Not legible.' };
+const move = (id: string, to: string, more: object = {}, by = owner) =>
+  there.api.send('POST', `/api/evidence/${id}/transitions`, { key: by.key, body: { to, ...more } });
+const refused = (...sent: Parameters<typeof move>) => refusalText(move(...sent));
+
+it('new evidence needs a fingerprint unless it is a link or only requested', async () => {
+  const create = (body: object) =>
+    refusalText(
+      there.api.send('POST', '/api/evidence', { key: owner.key, body: { title: 't', kind: 'document', ...body } }),
+    );
+  expect(await create({})).toBe('400 INVALID_REQUEST /sha256');
+  expect(await create({ sha256: null })).toBe('400 INVALID_REQUEST /sha256');
+  expect(await create({ sha256: 'A'.repeat(64) })).toBe('400 INVALID_REQUEST /sha256');
+  expect(await create({ state: 'requested', sha256: newSha256() })).toBe('400 INVALID_REQUEST /sha256');
+  expect(await create({ state: 'approved', sha256: newSha256() })).toBe('400 INVALID_REQUEST /state');
+  expect(await create({ kind: 'link' })).toBe('201 ');
+  expect(await create({ state: 'requested' })).toBe('201 ');
+  const observationPeriod = { from: '2026-02-01T00:00:00Z', to: '2026-01-01T00:00:00Z' };
+  expect(await create({ kind: 'link', observationPeriod })).toBe('400 INVALID_REQUEST /observationPeriod/to');
+});
+
+describe('evidence', () => {
+  it('goes from requested to rejected, to a new version, and to its approval', async () => {
+    const { id, ...requested } = await write.evidence({ state: 'requested', sha256: null });
+    expect(requested).toMatchObject({ state: 'requested', collectedBy: null, receivedAt: null, version: 1 });
+    expect(await refused(id, 'collected')).toBe('400 INVALID_REQUEST /sha256');
+    const fingerprint = newSha256();
+    const collected = (await move(id, 'collected', { sha256: fingerprint, sizeBytes: 12 })).json as Made;
+    const expected = { state: 'collected', sha256: fingerprint, sizeBytes: 12, collectedBy: owner.id, version: 1 };
+    expect(collected).toMatchObject(expected);
+    expect(collected['receivedAt']).toBe(collected['updatedAt']);
+    await move(id, 'in_review');
+    expect(await refused(id, 'rejected', {}, admin)).toBe('400 INVALID_REQUEST /reason');
+    expect(await refused(id, 'rejected', reason)).toBe('403 FORBIDDEN');
+    const rejected = (await move(id, 'rejected', reason, admin)).json;
+    expect(rejected).toMatchObject({ state: 'rejected', reviewedBy: admin.id, reviewReason: reason.reason });
+    expect(await refused(id, 'collected', { sha256: fingerprint })).toBe('400 INVALID_REQUEST /sha256');
+    const sha256 = newSha256();
+    expect((await move(id, 'collected', { sha256 })).json).toMatchObject({
+      id,
+      version: 2,
+      sha256,
+      previousSha256: fingerprint,
+      reviewedBy: null,
+      receivedAt: collected['receivedAt'],
+    });
+    await move(id, 'in_review');
+    expect((await move(id, 'approved', {}, admin)).json).toMatchObject({ state: 'approved', version: 2 });
+  });
+
+  it('that was approved stands until its successor is approved', async () => {
+    const old = await write.evidence();
+    await move(old.id, 'in_review');
+    await move(old.id, 'approved', {}, admin);
+    const next = (await move(old.id, 'collected', { sha256: newSha256() })).json as Made;
+    expect(next).toMatchObject({ previousId: old.id, previousSha256: old['sha256'], version: 2, state: 'collected' });
+    expect(next.id).not.toBe(old.id);
+    expect(await refused(old.id, 'collected', { sha256: newSha256() })).toBe('409 INVALID_STATE_TRANSITION');
+    const state = async () => ((await there.api.get(`/api/evidence/${old.id}`, owner.key)).json as Made)['state'];
+    await move(next.id, 'in_review');
+    expect(await state()).toBe('approved');
+    await move(next.id, 'approved', {}, admin);
+    expect(await state()).toBe('superseded');
+  });
+
+  // Every pair that the contract does not name is a conflict. The reviewer is somebody else than the collector.
+  const LEGAL: Readonly<Record<string, readonly string[]>> = {
+    requested: ['collected', 'not_applicable'],
+    collected: ['in_review', 'revoked'],
+    in_review: ['approved', 'rejected', 'revoked'],
+    approved: ['collected', 'revoked'],
+    rejected: ['collected', 'revoked'],
+    revoked: [],
+    not_applicable: [],
+  };
+  const WAY: Readonly<Record<string, readonly string[]>> = {
+    requested: [],
+    collected: [],
+    in_review: ['in_review'],
+    approved: ['in_review', 'approved'],
+    rejected: ['in_review', 'rejected'],
+    revoked: ['revoked'],
+    not_applicable: ['not_applicable'],
+  };
+  const ALL = [...Object.keys(LEGAL), 'superseded', 'expiring', 'expired'];
+
+  it.each(Object.keys(LEGAL))(
+    'that is %s goes where the contract says, and nowhere else',
+    async (from) => {
+      for (const to of ALL) {
+        const isRequested = from === 'requested' || from === 'not_applicable';
+        const { id } = await write.evidence(isRequested ? { state: 'requested', sha256: null } : {});
+        const more = (target: string) => ({
+          ...(target === 'collected' && { sha256: newSha256() }),
+          ...(target === 'rejected' || target === 'revoked' ? reason : {}),
+        });
+        for (const step of WAY[from]!) expect((await move(id, step, more(step), admin)).status).toBe(200);
+        const wanted = LEGAL[from]!.includes(to) ? '200 ' : '409 INVALID_STATE_TRANSITION';
+        expect([from, to, await refused(id, to, more(to), admin)]).toEqual([from, to, wanted]);
+      }
+    },
+    60_000,
+  );
+
+  it('refuses a word that is no state, and a fingerprint where nothing is collected', async () => {
+    const { id } = await write.evidence();
+    expect(await refused(id, 'burnt')).toBe('400 INVALID_REQUEST /to');
+    expect(await refused(id, 'in_review', { sha256: newSha256() })).toBe('400 INVALID_REQUEST /sha256');
+  });
+});

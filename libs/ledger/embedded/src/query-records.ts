@@ -1,0 +1,57 @@
+import type { RecordQuery, StoredRecord } from '@sealgate/ledger-port';
+import type { Database } from '@sealgate/storage';
+import { readLedger } from './database-problem.ts';
+import { storedRecord, type RecordRow } from './stored-record.ts';
+
+export interface PageQuery extends RecordQuery {
+  /** Most bytes of content in the page; a record that is larger stands in one alone. */
+  readonly maxBytes: number;
+}
+
+export interface RecordPage {
+  /** By id in code point order. */
+  readonly records: readonly StoredRecord[];
+  /** Whether there are more of the type behind these. */
+  readonly more: boolean;
+}
+
+const READ_WITHIN_MS = 2000;
+const INDEX_AT_ONCE = 20_000;
+
+// The sizes are those that the rows are stored with, so what does not fit in the page is neither unpacked nor sent.
+const PAGE = `SELECT * FROM (
+  SELECT q.*, count(*) OVER () AS found,
+         sum(coalesce(octet_length(q.data), 0) + coalesce(octet_length(q.extra), 0)) OVER (ORDER BY q.ordinality) AS bytes
+    FROM ledger.query_v1($1, $2, $3, $4) WITH ORDINALITY q) p
+ WHERE ordinality < $4 AND (bytes <= $5 OR ordinality = 1) ORDER BY ordinality`;
+
+interface PageRow extends RecordRow {
+  readonly found: string;
+}
+
+/** One page of the records of a type. Rejects with LedgerUnavailableError. */
+export async function queryPage(sql: Database, query: PageQuery): Promise<RecordPage> {
+  const { channel, type, afterId, limit, maxBytes } = query;
+  await indexTypes(sql, channel);
+  const values = [channel, type, afterId, limit + 1, maxBytes];
+  const rows = await readLedger<PageRow>(sql, { name: 'ledger page', text: PAGE, values }, READ_WITHIN_MS);
+  return { records: rows.map(storedRecord), more: Number(rows[0]?.found ?? 0) > rows.length };
+}
+
+/** The records of a type, however large they are. Rejects with LedgerUnavailableError. */
+export async function queryRecords(sql: Database, query: RecordQuery): Promise<StoredRecord[]> {
+  const { channel, type, afterId, limit } = query;
+  await indexTypes(sql, channel);
+  const text = 'SELECT * FROM ledger.query_v1($1, $2, $3, $4)';
+  const statement = { name: 'ledger query', text, values: [channel, type, afterId, limit] };
+  return (await readLedger<RecordRow>(sql, statement, READ_WITHIN_MS)).map(storedRecord);
+}
+
+/** Brings the index of types up to the head. */
+async function indexTypes(sql: Database, channel: string): Promise<void> {
+  for (let done = false; !done;) {
+    const statement = { text: 'SELECT ledger.index_types_v1($1, $2) AS done', values: [channel, INDEX_AT_ONCE] };
+    const [row] = await readLedger<{ done: boolean }>(sql, statement, READ_WITHIN_MS);
+    done = row?.done !== false;
+  }
+}
