@@ -29,6 +29,11 @@ describe('a cursor', () => {
     expect(cursor.length).toBeLessThanOrEqual(512);
   });
 
+  it('is as long at every moment', () => {
+    const clocked = cursorCodec({ hasher: hasherOf(oldSecret), now: () => START_MS + 0.1234 });
+    expect(clocked.make(binding, position)).toBe(codec.make(binding, position));
+  });
+
   it('gives back every position under the binding it was made for', () => {
     const roomy = cursorCodec({ hasher: hasherOf(oldSecret), now: () => START_MS, maxBytes: 100_000 });
     fc.assert(
