@@ -186,7 +186,7 @@ describe('the end of a case', () => {
     const { caseTransactions } = await import('./data/case-transaction.ts');
     const { ServerSecrets } = await import('@sealgate/auth');
     const hasher = ServerSecrets.parse(`x:${'x'.repeat(32)}`).derive('x');
-    const inTransaction = caseTransactions(site.sql, { eligibility: hasher, policies: hasher });
+    const inTransaction = caseTransactions(site.sql, { eligibility: hasher, policies: hasher }, () => undefined);
     expect(await expireCases({ sql: site.sql, inTransaction, now: () => Date.now() + 86_400_000 })).toBe(1);
     expect(await stored()).toEqual([{ status: 'expired' }]);
   });

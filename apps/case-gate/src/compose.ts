@@ -9,7 +9,6 @@ import type { Composition, Own } from '@sealgate/service-host';
 import { administration, publicApp, type AppBase } from './app.ts';
 import type { GateConfig } from './config.ts';
 import { readCase, readCaseFile } from './data/case-reads.ts';
-import { caseTransaction } from './data/case-transaction.ts';
 import { decisionsStore } from './data/decisions-store.ts';
 import { readEligibility, readHistory } from './data/eligibility-store.ts';
 import { environmentOfKey, mintSignedKey, revokeSignedKey } from './data/keys-store.ts';
@@ -103,7 +102,7 @@ function publicUrlOf({ publicUrl, host, port, tlsCertFile }: GateConfig): string
 
 function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
   const { config, now } = basics;
-  const { sql, macs, keys, audit, eligibility } = parts;
+  const { sql, macs, keys, audit, eligibility, inTransaction } = parts;
   const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
   const wholeMs = () => Math.floor(now());
   const access = {
@@ -120,8 +119,8 @@ function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
     auditChange: (context, { detail = {}, ...change }, transaction) =>
       audit.record(transaction, { ...change, detail: { ...detail }, ...actorOf(context) }),
     inAuditedTransaction: (context, { action, subjectRef, environment, reason }, work) =>
-      sql.transaction(async (transaction) => {
-        const result = await work(caseTransaction(transaction, macs));
+      inTransaction(async (cases, transaction) => {
+        const result = await work(cases);
         const change = { action, resource: 'subject', resourceId: subjectRef, detail: { environment, reason } };
         await audit.record(transaction, { ...change, ...actorOf(context) });
         return result;

@@ -109,6 +109,14 @@ describe('a revocation', () => {
     expect(await check(await site.replica(), key, subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
   });
 
+  it('is not undone by putting everything back before anybody has asked', async () => {
+    const [before] = await row();
+    await revoke();
+    await restore(before!);
+    await forgetHistory(2);
+    expect(await check(site, key, subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
+  });
+
   it('is not undone by deleting the row', async () => {
     await revoke();
     await check(site, key, subjectRef);

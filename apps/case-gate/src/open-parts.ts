@@ -12,7 +12,7 @@ import { callerLookups } from './data/caller-lookups.ts';
 import { keepProof } from './data/case-reads.ts';
 import { caseTransactions } from './data/case-transaction.ts';
 import { decisionLog } from './data/decision-log.ts';
-import { seenVersions } from './data/seen-versions.ts';
+import { seenVersions, subjectName, type SeenVersions } from './data/seen-versions.ts';
 import type { InTransaction } from './domain/case-transaction.ts';
 import type { EligibilityPorts } from './domain/change-eligibility.ts';
 import type { KeyGrants } from './domain/key-grants.ts';
@@ -50,9 +50,16 @@ export async function openParts(basics: Basics, own: Own) {
   const ledger = await openLedger(basics, { sql, own });
   const macs = macsOf(config);
   const wholeMs = () => Math.floor(now());
-  const inTransaction = caseTransactions(sql, macs);
+  const seen = seenVersions(MOST_SEEN);
+  // What this process wrote it has seen: nobody can put an older row back under it before the first check.
+  const inTransaction = caseTransactions(
+    sql,
+    macs,
+    ({ environment, subject_ref: subjectRef, record_version: version }) =>
+      seen.see(subjectName(environment, subjectRef), version),
+  );
   const eligibility = eligibilityPorts(basics);
-  const lookups = openLookups(basics, { sql, gateSql, macs });
+  const lookups = openLookups(basics, { sql, gateSql, macs, seen });
   const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'gk_', now: wholeMs, newId });
   const audit = auditTrail({ schema: SCHEMA, now: wholeMs, newId });
   const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now: wholeMs });
@@ -148,9 +155,13 @@ function eligibilityPorts({ config, now, log, counters }: Basics): EligibilityPo
 
 function openLookups(
   { config, now, log, counters }: Basics,
-  { sql, gateSql, macs }: { sql: Database; gateSql: Database; macs: ReturnType<typeof macsOf> },
+  {
+    sql,
+    gateSql,
+    macs,
+    seen,
+  }: { sql: Database; gateSql: Database; macs: ReturnType<typeof macsOf>; seen: SeenVersions },
 ) {
-  const seen = seenVersions(MOST_SEEN);
   const onCorrupt = (what: string) => {
     counters.corrupt();
     log.error('record_not_intact', { what });

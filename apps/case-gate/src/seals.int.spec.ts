@@ -135,10 +135,11 @@ function sealPorts(atStep?: (step: SealStep) => void): SealPorts & { sql: typeof
     sql: site.sql,
     recordIds: secrets.derive('gate ledger records'),
     decisionMacs: secrets.derive('gate decisions'),
-    inTransaction: caseTransactions(site.sql, {
-      eligibility: secrets.derive('gate eligibility records'),
-      policies: secrets.derive('gate policies'),
-    }),
+    inTransaction: caseTransactions(
+      site.sql,
+      { eligibility: secrets.derive('gate eligibility records'), policies: secrets.derive('gate policies') },
+      () => undefined,
+    ),
     ledger: embeddedLedger({ sql: site.sql, origin: 'ledger.test', now }),
     target: { network: 'gate', channel: 'gate.seals' },
     now,

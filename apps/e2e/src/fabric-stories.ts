@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe } from '@jest/globals';
 import { chaosStory } from './fabric-chaos.ts';
 import { contentionStories } from './fabric-contention.ts';
 import { crashStories } from './fabric-crashes.ts';
+import { gatewayChaosStory } from './fabric-gateway-chaos.ts';
 import { gatewayStories } from './fabric-gateway.ts';
 import { foreignStories } from './fabric-foreign.ts';
 import { memoryStory } from './fabric-memory.ts';
@@ -24,6 +25,7 @@ export function describeFabric(title: string, open: () => Promise<FabricNetwork>
 
     peerStories(networkOf);
     gatewayStories(networkOf);
+    gatewayChaosStory(networkOf);
   });
 }
 

@@ -28,6 +28,8 @@ const NAME = 'ledger-peer';
 const BATCHES_AT_ONCE = 4;
 const KEEP_CHECK_MS = 900;
 const CHECK_WITHIN_MS = 1000;
+/** Longer, so that a check that takes too long can say itself which one it is. */
+const LOOK_WITHIN_MS = CHECK_WITHIN_MS + 200;
 
 /** What everything in the process is given: settings, time, ids, and where to tell. */
 function openBasics(config: PeerConfig) {
@@ -142,7 +144,7 @@ function publicAppOf(
     health: {
       ...host,
       metrics,
-      checkTimeoutMs: CHECK_WITHIN_MS,
+      checkTimeoutMs: LOOK_WITHIN_MS,
       credentials: own.credentials,
       isScraper: (request) => isScraper(request, config.metricsAllow),
     },
@@ -203,6 +205,6 @@ main(NAME, async () => {
       },
     };
   };
-  const ops = { metrics, checkTimeoutMs: CHECK_WITHIN_MS + 200, log, now, newRequestId };
+  const ops = { metrics, checkTimeoutMs: LOOK_WITHIN_MS, log, now, newRequestId };
   await runService({ name: NAME, config, log, compose, opsApp: (checks) => opsApp({ ...ops, ...checks }) });
 });

@@ -3,7 +3,8 @@ import { canonical } from '@sealgate/json';
 import type { KeyedHasher } from '@sealgate/auth';
 import type { Database, Sql } from '@sealgate/storage';
 import type { Decision, Seal } from '../domain/case-record.ts';
-import type { CaseTransaction, InTransaction, StoredClaim } from '../domain/case-transaction.ts';
+import type { CaseTransaction, StoredClaim } from '../domain/case-transaction.ts';
+import type { EligibilityRecord } from '../domain/eligibility-record.ts';
 import { chainEvent } from '../domain/timeline.ts';
 import {
   ATTACHMENT_COLUMNS,
@@ -33,21 +34,41 @@ export interface CaseMacs {
   readonly policies: KeyedHasher;
 }
 
-/** Transactions over cases and subjects in PostgreSQL. */
-export function caseTransactions(sql: Database, macs: CaseMacs): InTransaction {
-  return (work) =>
-    sql.transaction((transaction) => work(caseTransaction(transaction, macs)), { deadlineMs: TRANSACTION_WITHIN_MS });
+/** `InTransaction`, whose work may also run statements of its own in the transaction. */
+export type InCaseTransaction = <Result>(
+  work: (cases: CaseTransaction, sql: Sql) => Promise<Result>,
+) => Promise<Result>;
+
+/**
+ * Transactions over cases and subjects in PostgreSQL. `onSaved` is told of each eligibility record that was written, once
+ * it is committed.
+ */
+export function caseTransactions(
+  sql: Database,
+  macs: CaseMacs,
+  onSaved: (record: EligibilityRecord) => void,
+): InCaseTransaction {
+  return async (work) => {
+    const saved: EligibilityRecord[] = [];
+    const inside = (transaction: Sql) => work(caseTransaction(transaction, macs, saved), transaction);
+    const result = await sql.transaction(inside, { deadlineMs: TRANSACTION_WITHIN_MS });
+    saved.forEach(onSaved);
+    return result;
+  };
 }
 
 /** What `work` is given: statements of one transaction. */
-export function caseTransaction(sql: Sql, macs: CaseMacs): CaseTransaction {
+function caseTransaction(sql: Sql, macs: CaseMacs, saved: EligibilityRecord[]): CaseTransaction {
   return {
     ...caseStatements(sql),
     ...decisionStatements(sql, macs),
     ...sealStatements(sql),
     ...claimStatements(sql),
     lockEligibility: (environment, subjectRef) => lockEligibility(sql, macs.eligibility, { environment, subjectRef }),
-    saveEligibility: (record, by) => saveEligibility(sql, macs.eligibility, { record, ...by }),
+    async saveEligibility(record, by) {
+      await saveEligibility(sql, macs.eligibility, { record, ...by });
+      saved.push(record);
+    },
   };
 }
 

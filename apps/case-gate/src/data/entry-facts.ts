@@ -4,7 +4,7 @@ import type { EligibilityRecord } from '../domain/eligibility-record.ts';
 import type { KnownVenue } from '../domain/gate-decision.ts';
 import { isVenueAuthentic, type VenueRecord } from '../domain/venue-record.ts';
 import { storedOf } from './eligibility-store.ts';
-import type { SeenVersions } from './seen-versions.ts';
+import { subjectName, type SeenVersions } from './seen-versions.ts';
 
 /** What one row of the look-up says of an entry. */
 export interface FactRow {
@@ -54,7 +54,7 @@ export function factsOf(row: FactRow, options: FactOptions): LookedUp {
 function believedRecord(row: FactRow, { macs, seen, mark }: FactOptions): Believed<EligibilityRecord> {
   const { owner_id: environment, subject_ref: subjectRef } = row;
   if (subjectRef === null) return undefined;
-  const name = `subject ${environment} ${subjectRef}`;
+  const name = subjectName(environment, subjectRef);
   const highest = seen.highestBefore(mark, name);
   const stored = storedOf({ ...row, environment, subject_ref: subjectRef }, macs.eligibility);
   if (stored.kind === 'none') return highest === 0 ? undefined : 'corrupt';
