@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { runFabricChecks } from './checks/fabric-checks.ts';
 import { runChecks } from './checks/run-checks.ts';
 import { runSoak } from './checks/run-soak.ts';
+import { runFabricDemo } from './fabric-demo/run-fabric-demo.ts';
 import { runStart } from './start/run-start.ts';
 import { runStop } from './start/run-stop.ts';
 import { runTool } from './run-tool.ts';
@@ -30,6 +31,8 @@ async function run(): Promise<number> {
       return runTool(join(workspaceRoot, 'tools/fabric-devnet/src/main.ts'), [command.slice(7), ...parameters]);
     case 'soak:gate':
       return runSoak(parameters);
+    case 'fabric:demo':
+      return runFabricDemo(parameters);
     case 'tour':
       return runTour(parameters);
     case 'bundle':
@@ -37,7 +40,7 @@ async function run(): Promise<number> {
       return 0;
     default:
       process.stderr.write(
-        'Usage: bootstrap.mjs start | stop | test | test:fabric | bench | soak:gate | tour | bundle | fabric:up | fabric:down | fabric:status [options]\n',
+        'Usage: bootstrap.mjs start | stop | test | test:fabric | bench | soak:gate | tour | bundle | fabric:up | fabric:down | fabric:status | fabric:demo [options]\n',
       );
       return 1;
   }

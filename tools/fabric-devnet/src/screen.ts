@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { workspaceRoot } from './options.ts';
 import type { NetworkStatus } from './status.ts';
 import type { UpResult } from './up.ts';
 
@@ -17,8 +19,15 @@ export function upScreen({ plan, contracts, wasUp }: UpResult, seconds: number):
     '',
     ...organizations.map(({ connectionFile }) => `  FABRIC_CONFIG=${connectionFile}`),
     '',
+    `Write a thousand assets through the ledger peer, and read them back: npm run fabric:demo${at(folders.data)}`,
+    '',
     `Keys, blocks and logs lie in ${folders.data}. npm run fabric:status looks, npm run fabric:down stops.`,
   ].join('\n');
+}
+
+/** How a command is told of a folder that is not the default one. */
+function at(data: string): string {
+  return data === join(workspaceRoot, '.sealgate/fabric') ? '' : ` -- --data ${data}`;
 }
 
 /** One line for each program, under what they come to. */
