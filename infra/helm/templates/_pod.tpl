@@ -103,6 +103,10 @@ securityContext:
 - name: {{ $values.surface }}
   image: {{ include "sealgate.image" .root }}
   imagePullPolicy: {{ $values.image.pullPolicy }}
+  {{- with $values.heapMiB }}
+  # The last of two wins over the image's own.
+  args: ["--max-old-space-size={{ . }}", main.js]
+  {{- end }}
   {{- include "sealgate.containerSecurity" . | nindent 2 }}
   env:
     {{- include "sealgate.env" . | nindent 4 }}
