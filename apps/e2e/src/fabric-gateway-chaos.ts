@@ -25,11 +25,12 @@ interface Told {
 export function gatewayChaosStory(networkOf: () => FabricNetwork): void {
   if (!isFull) return;
   const tag = freshTag();
-  const folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-fabric-'));
+  let folder = '';
   let setup: ContractSetup;
 
   describe('behind two webhook gateways that are killed again and again', () => {
     beforeAll(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-fabric-'));
       const fabricConfig = join(folder, 'fabric.json');
       writeFileSync(fabricConfig, JSON.stringify(connectionOf(networkOf(), tag)));
       const env = { LEDGER_DRIVER: 'fabric', FABRIC_CONFIG: fabricConfig, LEDGER_INTEGRATOR: 'false' };

@@ -26,7 +26,7 @@ interface FabricAnswer {
 /** The webhook gateway with a Fabric network behind it, by two variables and nothing else. */
 export function gatewayStories(networkOf: () => FabricNetwork): void {
   const tag = freshTag();
-  const folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-fabric-'));
+  let folder = '';
   let setup: ContractSetup;
   let sends: Sender;
   const id = (name: string): string => `${tag}-${name}`;
@@ -40,6 +40,7 @@ export function gatewayStories(networkOf: () => FabricNetwork): void {
 
   describe('behind the webhook gateway', () => {
     beforeAll(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-fabric-'));
       const fabricConfig = join(folder, 'fabric.json');
       writeFileSync(fabricConfig, JSON.stringify(connectionOf(networkOf(), tag)));
       const env = { LEDGER_DRIVER: 'fabric', FABRIC_CONFIG: fabricConfig, LEDGER_INTEGRATOR: 'false' };

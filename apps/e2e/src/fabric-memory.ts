@@ -6,9 +6,9 @@ import { canSeeProcesses } from './harness/postgres-processes.ts';
 import { scaled } from './harness/scale.ts';
 
 const storyTimeoutMs = scaled({ full: 600_000, quick: 120_000 });
-const requests = scaled({ full: 3_000, quick: 300 });
+const requests = scaled({ full: 3_000, quick: 128 });
 /** So large that what would be kept of each request stands out from what a heap grows by in any case. */
-const assetBytes = 256 * 1024;
+const assetBytes = 512 * 1024;
 
 /** While the network is away senders go on asking, and what they sent must not stay. */
 export function memoryStory(stageOf: () => FabricStage): void {
@@ -19,7 +19,7 @@ export function memoryStory(stageOf: () => FabricStage): void {
       const body = (at: number): string =>
         JSON.stringify({ assets: [{ id: `${tag}-heap-${at}`, type: 'asset', data: { x: 'x'.repeat(assetBytes) } }] });
       const askAll = (from: number): Promise<number[]> =>
-        inParallel(32, requests, async (at) => {
+        inParallel(64, requests, async (at) => {
           const { status } = await setup.ask('POST', '/api/assets', { body: body(from + at) });
           return status;
         });

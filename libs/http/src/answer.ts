@@ -12,14 +12,19 @@ export interface Answer {
   readonly closes: boolean;
 }
 
+/** What the kernel takes at once needs no watch. */
+const LARGE_ANSWER_BYTES = 65_536;
+
 const NO_STORE = ['Cache-Control', 'no-store'] as const;
 
 /** Writes answers. The headers that never change are worked out once and go out in the one `writeHead` of the answer. */
 export class AnswerWriter {
   readonly #constant: readonly string[];
+  readonly #slowReaderMs: number;
 
-  constructor(constantHeaders: readonly string[]) {
+  constructor(constantHeaders: readonly string[], slowReaderMs: number) {
     this.#constant = constantHeaders;
+    this.#slowReaderMs = slowReaderMs;
   }
 
   /** The header block of a refusal that Node's parser makes, where there is no response to write to. */
@@ -45,6 +50,8 @@ export class AnswerWriter {
     else pushHeaders(list, headers);
     response.writeHead(status, list);
     response.end(body);
+    // Else whoever asks and never reads keeps the answer in memory for ever. Node ends this watch with the answer.
+    if (lengthOf(body) > LARGE_ANSWER_BYTES) response.socket?.setTimeout(this.#slowReaderMs);
   }
 
   /** For a handler that writes its own answer: sets what every answer carries. */

@@ -12,7 +12,7 @@ import { allowHeader, pathTables, type PathTable } from './path-table.ts';
 import type { Route } from './route.ts';
 import { securityHeaders } from './security-headers.ts';
 import { serve, serveUnmatched } from './serve.ts';
-import { SERVER_TIMEOUTS } from './server-timeouts.ts';
+import { SERVER_TIMEOUTS, SLOW_READER_MS } from './server-timeouts.ts';
 
 /** Express's `trust proxy`: the addresses, subnets or number of hops whose X-Forwarded-* headers are believed. */
 export type TrustProxy = boolean | number | string | readonly string[];
@@ -32,6 +32,8 @@ export interface AppOptions<Caller> {
   readonly tlsTerminatedUpstream: boolean;
   /** Answer HEAD wherever there is a GET. */
   readonly head: boolean;
+  /** A client that takes nothing of a large answer for so long is cut off; default 30 s. */
+  readonly slowReaderMs?: number;
 }
 
 /** An app: a request listener, and what the host of its server needs. */
@@ -113,7 +115,7 @@ function servicesOf<Caller>(options: AppOptions<Caller>, server: Express): AppSe
     guard,
     log,
     requests: log.requests,
-    writer: new AnswerWriter(securityHeaders()),
+    writer: new AnswerWriter(securityHeaders(), options.slowReaderMs ?? SLOW_READER_MS),
     now,
     newRequestId,
     refusesPlainHttpFrom: options.tlsTerminatedUpstream ? (address) => trusts(address, 0) : undefined,

@@ -8,3 +8,6 @@ export const SERVER_TIMEOUTS = {
   connectionsCheckingInterval: 5_000,
   keepAliveTimeout: 65_000,
 } as const;
+
+/** As long as a whole request may take. */
+export const SLOW_READER_MS = 30_000;

@@ -77,6 +77,33 @@ describe('slow clients', () => {
   });
 });
 
+describe('clients that do not read', () => {
+  const large = testRoute({
+    ...plain,
+    method: 'get',
+    path: '/large',
+    handler: () => ({ status: 200, body: Buffer.alloc(32 * 1_048_576, 'x'), contentType: 'text/plain' }),
+  });
+
+  it('are cut off in the middle of a large answer', async () => {
+    const listening = await listen(testSurface([large], { slowReaderMs: 50 }).app);
+    const socket = await open(listening.port);
+    socket.pause();
+    socket.write('GET /large HTTP/1.1\r\nHost: t\r\n\r\n');
+    await until(async () => (await connections(listening)) === 1);
+    await until(async () => (await connections(listening)) === 0);
+    socket.destroy();
+    await listening.close();
+  });
+
+  it('are not, as long as they take a little now and then', async () => {
+    const listening = await listen(testSurface([large]).app);
+    const text = await sendRaw(listening.port, 'GET /large HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n');
+    expect(text.length).toBeGreaterThan(32 * 1_048_576);
+    await listening.close();
+  });
+});
+
 describe('clients that go away', () => {
   it('in the middle of their body are answered by nobody and logged once', async () => {
     const surface = testSurface([echo]);
