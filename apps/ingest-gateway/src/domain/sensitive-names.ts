@@ -10,11 +10,13 @@ const SENSITIVE_NAMES: ReadonlySet<string> = new Set([
   'cvv',
 ]);
 
-const LENGTHS: ReadonlySet<number> = new Set([...SENSITIVE_NAMES].map((name) => name.length));
+/** Length and first letter, case aside: hardly any name that is not sensitive has them of one that is. */
+const shapeOf = (name: string): number => name.length * 0x10000 + (name.charCodeAt(0) | 0x20);
+const SHAPES: ReadonlySet<number> = new Set([...SENSITIVE_NAMES].map(shapeOf));
 
 /** ASCII letters alone fold: `ſsn` (long s) is not `ssn`, though Unicode case folding would say so. */
 function isSensitive(name: string): boolean {
-  if (!LENGTHS.has(name.length)) return false;
+  if (!SHAPES.has(shapeOf(name))) return false;
   return SENSITIVE_NAMES.has(name.replace(/[A-Z]/g, (letter) => letter.toLowerCase()));
 }
 

@@ -118,7 +118,7 @@ export class AppendQueue {
     const { groupUnits, groupBytes } = this.#options.limits;
     const group: WaitingUnit[] = [];
     const left: WaitingUnit[] = [];
-    const taken = new Set<string>();
+    const taken = new TakenNames();
     let bytes = 0;
     for (const unit of this.#queue) {
       if (unit.settled) {
@@ -126,7 +126,7 @@ export class AppendQueue {
         continue;
       }
       const fits = group.length < groupUnits && (group.length === 0 || bytes + unit.prepared.bytes <= groupBytes);
-      if (!fits || !claimNames(taken, unit.prepared)) {
+      if (!fits || !taken.enter(unit.prepared)) {
         left.push(unit);
         continue;
       }
@@ -160,11 +160,21 @@ export class AppendQueue {
   }
 }
 
-/** Enters the unit's claim and ids; false, and nothing entered, when one of them is taken. */
-function claimNames(taken: Set<string>, { unit }: PreparedUnit): boolean {
-  const names = unit.records.map((record) => `${unit.channel} ${record.id}`);
-  if (unit.claim !== undefined) names.push(unit.claim.claim.toString('latin1'));
-  if (names.some((name) => taken.has(name))) return false;
-  for (const name of names) taken.add(name);
-  return true;
+/** What the units of a group have taken already: claims, and ids by channel. */
+class TakenNames {
+  readonly #claims = new Set<string>();
+  readonly #ids = new Map<string, Set<string>>();
+
+  /** Enters the unit's claim and ids; false, and nothing entered, when one of them is taken. */
+  enter({ unit }: PreparedUnit): boolean {
+    const claim = unit.claim?.claim.toString('latin1');
+    const ids = this.#ids.get(unit.channel);
+    if (claim !== undefined && this.#claims.has(claim)) return false;
+    if (ids !== undefined && unit.records.some(({ id }) => ids.has(id))) return false;
+    if (claim !== undefined) this.#claims.add(claim);
+    const into = ids ?? new Set();
+    if (ids === undefined) this.#ids.set(unit.channel, into);
+    for (const { id } of unit.records) into.add(id);
+    return true;
+  }
 }

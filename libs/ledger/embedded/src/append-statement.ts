@@ -1,6 +1,7 @@
 import type { RecordReceipt, UnitResult } from '@sealgate/ledger-port';
 import type { Statement } from '@sealgate/storage';
-import { byteaArray, int4Array, int8Array, textArray } from './binary-array.ts';
+import { byteaArray, int4Array, int8Array, joinedArray, textArray } from './binary-array.ts';
+import { leafHashOf, PACKED_TYPES } from './packed-records.ts';
 import type { PreparedUnit } from './prepared-unit.ts';
 
 /** A row of `append_v1`; see migrations/0002_append.sql. */
@@ -21,27 +22,7 @@ const PLACEHOLDERS = Array.from({ length: 18 }, (_, position) => `$${position + 
 /** The one statement that writes: `appendFunction` is `ledger.append_v1`, or a surface's function around it. */
 export function appendStatement(appendFunction: string, units: readonly PreparedUnit[]): Statement {
   const recordUnit: number[] = [];
-  const ids: string[] = [];
-  const types: string[] = [];
-  const owners: (string | null)[] = [];
-  const data: string[] = [];
-  const extras: (string | null)[] = [];
-  const salts: Buffer[] = [];
-  const dataHashes: Buffer[] = [];
-  const leafHashes: Buffer[] = [];
-  units.forEach((prepared, position) => {
-    prepared.unit.records.forEach((record, at) => {
-      recordUnit.push(position + 1);
-      ids.push(record.id);
-      types.push(record.type);
-      owners.push(record.owner);
-      data.push(record.data);
-      extras.push(record.extra);
-      salts.push(prepared.salts[at]!);
-      dataHashes.push(prepared.dataHashes[at]!);
-      leafHashes.push(prepared.leafHashes[at]!);
-    });
-  });
+  units.forEach(({ unit }, position) => unit.records.forEach(() => recordUnit.push(position + 1)));
   return {
     name: `${appendFunction} append`,
     text: `SELECT outcome, first_index, detail FROM ${appendFunction}(${PLACEHOLDERS})`,
@@ -56,16 +37,14 @@ export function appendStatement(appendFunction: string, units: readonly Prepared
       int8Array(units.map(({ atMs }) => atMs)),
       int4Array(units.map(({ unit }) => unit.records.length)),
       int4Array(recordUnit),
-      textArray(ids),
-      textArray(types),
-      textArray(owners),
-      textArray(data),
-      textArray(extras),
-      byteaArray(salts),
-      byteaArray(dataHashes),
-      byteaArray(leafHashes),
+      ...PACKED_TYPES.map((type, column) => joinedArray(type, recordUnit.length, columnOf(units, column))),
     ],
   };
+}
+
+/** The elements of a column, a stretch for each unit. */
+function columnOf(units: readonly PreparedUnit[], column: number): Buffer[] {
+  return units.map(({ packed: { bytes, starts } }) => bytes.subarray(starts[column], starts[column + 1]));
 }
 
 /** What the row says about the unit. A unit that meets itself (it was sent twice, the first answer was lost) is written. */
@@ -91,13 +70,13 @@ export function resultOf(prepared: PreparedUnit, row: AppendRow): UnitResult {
 }
 
 function freshResult(prepared: PreparedUnit, firstIndex: number): UnitResult {
-  const { unit, transactionIdHex: transactionId, leafHashes } = prepared;
+  const { unit, transactionIdHex: transactionId, packed } = prepared;
   const records = unit.records.map((record, position): RecordReceipt => ({
     id: record.id,
     channel: unit.channel,
     transactionId,
     index: firstIndex + position,
-    leafHash: leafHashes[position]!.toString('hex'),
+    leafHash: leafHashOf(packed, position),
     existing: false,
   }));
   return { outcome: 'written', transactionId, note: unit.note, records };

@@ -5,11 +5,19 @@
  */
 const HEADER_BYTES = 20;
 const NULL_LENGTH = -1;
+const LENGTH_BYTES = 4;
+/** UTF-8 needs at most this many bytes for one UTF-16 code unit. */
+const BYTES_PER_UNIT = 3;
+/** A buffer that grew beyond this for one large value is given back afterwards. */
+const MOST_KEPT_BYTES = 1024 * 1024;
+/** The null flag of an array; the server reads it and looks for itself. */
+const NO_NULL = 0;
+const MAY_HOLD_NULL = 1;
 const OID = { bytea: 17, int8: 20, int4: 23, text: 25 } as const;
 
-function header(buffer: Buffer, oid: number, count: number, hasNull: boolean): void {
+function header(buffer: Buffer, oid: number, count: number, nulls: number): void {
   buffer.writeInt32BE(count === 0 ? 0 : 1, 0);
-  buffer.writeInt32BE(hasNull ? 1 : 0, 4);
+  buffer.writeInt32BE(nulls, 4);
   buffer.writeInt32BE(oid, 8);
   if (count > 0) {
     buffer.writeInt32BE(count, 12);
@@ -21,50 +29,93 @@ const headerBytes = (count: number): number => (count === 0 ? 12 : HEADER_BYTES)
 
 /** A `text[]` parameter; null is SQL NULL. */
 export function textArray(values: readonly (string | null)[]): Buffer {
-  let bytes = headerBytes(values.length);
-  let hasNull = false;
-  for (const value of values) {
-    bytes += 4 + (value === null ? 0 : Buffer.byteLength(value));
-    hasNull ||= value === null;
-  }
-  const buffer = Buffer.allocUnsafe(bytes);
-  header(buffer, OID.text, values.length, hasNull);
-  let at = headerBytes(values.length);
-  for (const value of values) {
-    const written = value === null ? NULL_LENGTH : buffer.write(value, at + 4, 'utf8');
-    buffer.writeInt32BE(written, at);
-    at += 4 + Math.max(written, 0);
-  }
-  return buffer;
+  const writer = new ElementWriter(values.length * 32);
+  for (const value of values) writer.text(value);
+  return joinedArray('text', values.length, [writer.take()]);
 }
 
 /** A `bytea[]` parameter; null is SQL NULL. */
 export function byteaArray(values: readonly (Uint8Array | null)[]): Buffer {
-  let bytes = headerBytes(values.length);
-  let hasNull = false;
-  for (const value of values) {
-    bytes += 4 + (value?.length ?? 0);
-    hasNull ||= value === null;
-  }
+  const writer = new ElementWriter(values.length * 36);
+  for (const value of values) writer.bytes(value);
+  return joinedArray('bytea', values.length, [writer.take()]);
+}
+
+/** An array of elements that were written before, a stretch at a time. `count` is how many there are in all. */
+export function joinedArray(type: 'bytea' | 'text', count: number, stretches: readonly Uint8Array[]): Buffer {
+  const start = headerBytes(count);
+  const bytes = stretches.reduce((sum, { length }) => sum + length, start);
   const buffer = Buffer.allocUnsafe(bytes);
-  header(buffer, OID.bytea, values.length, hasNull);
-  let at = headerBytes(values.length);
-  for (const value of values) {
-    buffer.writeInt32BE(value === null ? NULL_LENGTH : value.length, at);
-    at += 4;
-    if (value !== null) {
-      buffer.set(value, at);
-      at += value.length;
-    }
+  header(buffer, OID[type], count, MAY_HOLD_NULL);
+  let at = start;
+  for (const stretch of stretches) {
+    buffer.set(stretch, at);
+    at += stretch.length;
   }
   return buffer;
+}
+
+/** Writes elements of arrays, each with its length before it, one after the other. */
+export class ElementWriter {
+  readonly #initialBytes: number;
+  #buffer: Buffer;
+  #at = 0;
+
+  constructor(initialBytes: number) {
+    this.#initialBytes = initialBytes;
+    this.#buffer = Buffer.allocUnsafe(initialBytes);
+  }
+
+  /** Bytes written since the last `take`. */
+  get length(): number {
+    return this.#at;
+  }
+
+  text(value: string | null): void {
+    if (value === null) return this.#length(NULL_LENGTH);
+    this.#reserve(LENGTH_BYTES + value.length * BYTES_PER_UNIT);
+    const written = this.#buffer.write(value, this.#at + LENGTH_BYTES, 'utf8');
+    this.#length(written);
+    this.#at += written;
+  }
+
+  bytes(value: Uint8Array | null): void {
+    if (value === null) return this.#length(NULL_LENGTH);
+    this.#reserve(LENGTH_BYTES + value.length);
+    this.#length(value.length);
+    this.#buffer.set(value, this.#at);
+    this.#at += value.length;
+  }
+
+  /** What was written, with `room` for more behind it; the writer is empty again. */
+  take(room = 0): Buffer {
+    const taken = Buffer.allocUnsafe(this.#at + room);
+    this.#buffer.copy(taken, 0, 0, this.#at);
+    this.#at = 0;
+    if (this.#buffer.length > MOST_KEPT_BYTES) this.#buffer = Buffer.allocUnsafe(this.#initialBytes);
+    return taken;
+  }
+
+  #length(length: number): void {
+    this.#reserve(LENGTH_BYTES);
+    this.#buffer.writeInt32BE(length, this.#at);
+    this.#at += LENGTH_BYTES;
+  }
+
+  #reserve(count: number): void {
+    const needed = this.#at + count;
+    if (needed <= this.#buffer.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2));
+    this.#buffer.copy(larger, 0, 0, this.#at);
+    this.#buffer = larger;
+  }
 }
 
 /** An `integer[]` parameter. */
 export function int4Array(values: readonly number[]): Buffer {
   const start = headerBytes(values.length);
   const buffer = Buffer.allocUnsafe(start + values.length * 8);
-  header(buffer, OID.int4, values.length, false);
+  header(buffer, OID.int4, values.length, NO_NULL);
   values.forEach((value, position) => {
     buffer.writeInt32BE(4, start + position * 8);
     buffer.writeInt32BE(value, start + position * 8 + 4);
@@ -76,7 +127,7 @@ export function int4Array(values: readonly number[]): Buffer {
 export function int8Array(values: readonly number[]): Buffer {
   const start = headerBytes(values.length);
   const buffer = Buffer.allocUnsafe(start + values.length * 12);
-  header(buffer, OID.int8, values.length, false);
+  header(buffer, OID.int8, values.length, NO_NULL);
   values.forEach((value, position) => {
     buffer.writeInt32BE(8, start + position * 12);
     buffer.writeBigInt64BE(BigInt(value), start + position * 12 + 4);

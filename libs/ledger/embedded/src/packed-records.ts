@@ -1,0 +1,108 @@
+import { hash } from 'node:crypto';
+import type { NewRecord } from '@sealgate/ledger-port';
+import { ElementWriter } from './binary-array.ts';
+
+/**
+ * The records of a unit as they are sent: the elements of every column that `append_v1` takes a record's part in, one
+ * column after the other, in one piece of memory. A unit waits for the disk with thousands of others, and what it holds
+ * meanwhile is copied by every garbage collection: so no object for each salt and hash.
+ */
+export interface PackedRecords {
+  readonly bytes: Buffer;
+  /** Where each column begins in `bytes`, in the order of the parameters, and after the last where it ends. */
+  readonly starts: readonly number[];
+}
+
+/** What the leaves of a unit's records share. */
+export interface LeafParts {
+  readonly atMs: number;
+  readonly network: string;
+  readonly channel: string;
+  readonly transactionIdHex: string;
+}
+
+const TEXT_COLUMNS = ['id', 'type', 'owner', 'data', 'extra'] as const;
+/** After the texts: salts, hashes of contents, hashes of leaves; each element 32 bytes behind its length. */
+const HASH_COLUMNS = 3;
+const HASH_BYTES = 32;
+const LENGTH_BYTES = 4;
+const ELEMENT_BYTES = LENGTH_BYTES + HASH_BYTES;
+
+/** How a column's elements are typed. */
+export const PACKED_TYPES = ['text', 'text', 'text', 'text', 'text', 'bytea', 'bytea', 'bytea'] as const;
+const LEAF_COLUMN = TEXT_COLUMNS.length + HASH_COLUMNS - 1;
+
+const writer = new ElementWriter(65_536);
+
+/** Draws the salts, works out the hashes, and packs it all. */
+export function packRecords(
+  records: readonly NewRecord[],
+  parts: LeafParts,
+  random: (bytes: number) => Buffer,
+): PackedRecords {
+  const starts = [0];
+  for (const column of TEXT_COLUMNS) {
+    for (const record of records) writer.text(record[column]);
+    starts.push(writer.length);
+  }
+  const width = records.length * ELEMENT_BYTES;
+  const textEnd = writer.length;
+  const bytes = writer.take(width * HASH_COLUMNS);
+  for (let column = 1; column <= HASH_COLUMNS; column += 1) starts.push(textEnd + column * width);
+  const leafOf = leafWriter(parts);
+  let at = textEnd;
+  for (const record of records) {
+    const salt = putElement(bytes, at);
+    bytes.set(random(HASH_BYTES), salt);
+    const dataHash = putElement(bytes, at + width);
+    bytes.write(hashContent(bytes, salt, record), dataHash, 'latin1');
+    const leaf = leafOf(record, bytes.toString('hex', dataHash, dataHash + HASH_BYTES));
+    bytes.write(hash('sha256', leaf, 'binary'), putElement(bytes, at + 2 * width), 'latin1');
+    at += ELEMENT_BYTES;
+  }
+  return { bytes, starts };
+}
+
+/** 64 hex digits. */
+export function leafHashOf({ bytes, starts }: PackedRecords, position: number): string {
+  const at = starts[LEAF_COLUMN]! + position * ELEMENT_BYTES + LENGTH_BYTES;
+  return bytes.toString('hex', at, at + HASH_BYTES);
+}
+
+/** Writes the length of an element of 32 bytes; where the element itself is to stand. */
+function putElement(bytes: Buffer, at: number): number {
+  return bytes.writeInt32BE(HASH_BYTES, at);
+}
+
+const CONTENT_OPENS = Buffer.from('{"data":');
+let scratch = Buffer.allocUnsafeSlow(65_536);
+const BYTES_PER_UNIT = 3;
+
+/** SHA-256(salt ‖ JCS({data, extra})) as a binary string; data and extra are canonical, and `data` sorts before `extra`. */
+function hashContent(salts: Buffer, salt: number, { data, extra }: NewRecord): string {
+  const tail = extra === null ? ',"extra":null}' : `,"extra":${extra}}`;
+  const most = HASH_BYTES + CONTENT_OPENS.length + (data.length + tail.length) * BYTES_PER_UNIT;
+  if (scratch.length < most) scratch = Buffer.allocUnsafeSlow(most * 2);
+  let end = salts.copy(scratch, 0, salt, salt + HASH_BYTES);
+  end += CONTENT_OPENS.copy(scratch, end);
+  end += scratch.write(data, end, 'utf8');
+  end += scratch.write(tail, end, 'utf8');
+  return hash('sha256', scratch.subarray(0, end), 'binary');
+}
+
+/**
+ * Gives the text whose SHA-256 is a record's leaf hash: a zero byte (RFC 6962 section 2.1) and the leaf, which is
+ * JCS({v: 1, network, channel, id, type, owner, dataHash, transactionId, at}). It is written member by member in JCS order
+ * because the parts that a unit's records share are made once; `receiptLeaf` of `@sealgate/envelope` is what a verifier
+ * uses, and a test holds the two together.
+ */
+function leafWriter(parts: LeafParts): (record: NewRecord, dataHashHex: string) => string {
+  const at = new Date(parts.atMs).toISOString();
+  const head = `\0{"at":"${at}","channel":${JSON.stringify(parts.channel)},"dataHash":"`;
+  const network = `,"network":${JSON.stringify(parts.network)},"owner":`;
+  const transaction = `,"transactionId":"${parts.transactionIdHex}","type":`;
+  return ({ id, type, owner }, dataHashHex) => {
+    const ownerText = owner === null ? 'null' : JSON.stringify(owner);
+    return `${head}${dataHashHex}","id":${JSON.stringify(id)}${network}${ownerText}${transaction}${JSON.stringify(type)},"v":1}`;
+  };
+}
