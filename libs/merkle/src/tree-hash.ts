@@ -37,20 +37,29 @@ export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
   return sha256(nodeBlock);
 }
 
+const MOST_PAIRS = 128;
+/** Inner nodes side by side, each as it is hashed; they are made once because a view costs as much as half a hash. */
+const nodes = Array.from({ length: MOST_PAIRS }, () => Buffer.from(nodeBlock));
+/** Where the hash of node `index` of a row goes in the node above. */
+const sideOf = (index: number): number => 1 + (index & 1) * HASH_BYTES;
+
 /**
  * The root over `count` hashes that lie one after another in `hashes` from hash `from` on.
- * `count` is a power of two, so the subtree is perfect; this is the inner loop of everything that reads tiles.
+ * `count` is a power of two of at most 256, so the subtree is perfect; this is the inner loop of everything that reads
+ * tiles.
  */
 export function perfectRoot(hashes: Uint8Array, from: number, count: number): Buffer {
-  const work = Buffer.from(hashes.subarray(from * HASH_BYTES, (from + count) * HASH_BYTES));
-  if (work.length !== count * HASH_BYTES) throw new Error('A perfect subtree reaches past the hashes it was given.');
-  for (let width = count; width > 1; width /= 2) {
-    for (let pair = 0; pair < width / 2; pair += 1) {
-      const start = pair * 2 * HASH_BYTES;
-      nodeBlock.set(work.subarray(start, start + 2 * HASH_BYTES), 1);
-      // A digest as a string costs a fraction of one as a Buffer.
-      work.write(hash('sha256', nodeBlock, 'binary'), pair * HASH_BYTES, 'latin1');
+  if ((from + count) * HASH_BYTES > hashes.length)
+    throw new Error('A perfect subtree reaches past the hashes it was given.');
+  const row = Buffer.from(hashes.buffer, hashes.byteOffset + from * HASH_BYTES, count * HASH_BYTES);
+  if (count === 1) return Buffer.from(row);
+  for (let pair = 0; pair < count / 2; pair += 1)
+    row.copy(nodes[pair]!, 1, pair * 2 * HASH_BYTES, (pair + 1) * 2 * HASH_BYTES);
+  for (let width = count / 2; width > 1; width /= 2) {
+    // Node `index` is hashed before anything is written into the node that holds it.
+    for (let index = 0; index < width; index += 1) {
+      nodes[index >> 1]!.write(hash('sha256', nodes[index]!, 'binary'), sideOf(index), 'latin1');
     }
   }
-  return work.subarray(0, HASH_BYTES);
+  return sha256(nodes[0]!);
 }

@@ -38,7 +38,8 @@ DECLARE
   firsts       bigint[]  := array_fill(NULL::bigint, ARRAY[unit_count]);
   known        bigint[];                  -- per record: the index it has already; null while no record is known
   exact        bigint[];                  -- per record: the index it gets, for units that mix known and new
-  start        integer   := 1;            -- ordinal of the unit's first record
+  looked_up    boolean   := false;        -- the ids that are taken are in known
+  start        integer;                   -- ordinal of the unit's first record
   place        integer;
   fresh        integer;
   made         bigint;
@@ -57,8 +58,7 @@ BEGIN
     SELECT array_agg(c.channel_id ORDER BY u.ordinal) INTO unit_head
       FROM unnest(unit_channel) WITH ORDINALITY u (channel, ordinal) JOIN channels c ON c.channel = u.channel;
   END IF;
-  SELECT array_agg(channel_id), array_agg(size) INTO head_ids, head_sizes
-    FROM channels WHERE channel_id = ANY (unit_head);
+  head_ids := ARRAY(SELECT DISTINCT h FROM unnest(unit_head) h);
 
   -- 2. Claims that are taken.
   FOR had IN
@@ -74,57 +74,82 @@ BEGIN
     END IF;
   END LOOP;
 
-  -- 3. Ids that are taken: the same content is the first receipt, other content refuses the unit.
-  FOR had IN
-    SELECT r.unit, r.ordinal, i.channel_id, i.idx
-      FROM unnest(record_unit, record_id) WITH ORDINALITY r (unit, id, ordinal)
-      JOIN record_ids i ON i.channel_id = unit_head[r.unit] AND i.id = r.id
-     ORDER BY r.ordinal
+  -- 3. The ids. That none of them is taken is what nearly always holds, and entering them shows it for the price of one
+  --    look at the index instead of two. Where one is taken, what was entered is undone, and all are looked up first.
   LOOP
-    CONTINUE WHEN NOT writes[had.unit];
-    PERFORM 1 FROM records o
-      WHERE o.channel_id = had.channel_id AND o.idx = had.idx
-        AND o.type = record_type[had.ordinal] AND o.owner IS NOT DISTINCT FROM record_owner[had.ordinal]
-        AND o.data = record_data[had.ordinal] AND o.extra IS NOT DISTINCT FROM record_extra[had.ordinal];
-    IF FOUND THEN
-      IF known IS NULL THEN
-        known := array_fill(NULL::bigint, ARRAY[cardinality(record_id)]);
-        exact := known;
-      END IF;
-      known[had.ordinal] := had.idx;
-    ELSE
-      writes[had.unit] := false;
-      outcomes[had.unit] := 'conflict';
-      details[had.unit] := json_build_object('id', record_id[had.ordinal]);
-    END IF;
-  END LOOP;
+    SELECT array_agg(size ORDER BY ordinal) INTO head_sizes
+      FROM unnest(head_ids) WITH ORDINALITY h (channel_id, ordinal) JOIN channels USING (channel_id);
 
-  -- 4. The indexes of what is new: contiguous for a unit, contiguous over the units.
-  FOR u IN 1 .. unit_count LOOP
-    IF writes[u] THEN
-      place := array_position(head_ids, unit_head[u]);
-      fresh := unit_records[u];
-      IF known IS NULL OR num_nonnulls(VARIADIC known[start : start + unit_records[u] - 1]) = 0 THEN
-        firsts[u] := head_sizes[place];
-        shifts[u] := head_sizes[place] - start;
-      ELSE
-        fresh := 0;
-        FOR r IN start .. start + unit_records[u] - 1 LOOP
-          IF known[r] IS NULL THEN
-            exact[r] := head_sizes[place] + fresh;
-            fresh := fresh + 1;
+    -- The indexes of what is new: contiguous for a unit, contiguous over the units.
+    start := 1;
+    FOR u IN 1 .. unit_count LOOP
+      IF writes[u] THEN
+        place := array_position(head_ids, unit_head[u]);
+        fresh := unit_records[u];
+        IF known IS NULL OR num_nonnulls(VARIADIC known[start : start + unit_records[u] - 1]) = 0 THEN
+          firsts[u] := head_sizes[place];
+          shifts[u] := head_sizes[place] - start;
+        ELSE
+          fresh := 0;
+          firsts[u] := NULL;
+          shifts[u] := NULL;
+          FOR r IN start .. start + unit_records[u] - 1 LOOP
+            IF known[r] IS NULL THEN
+              exact[r] := head_sizes[place] + fresh;
+              fresh := fresh + 1;
+            END IF;
+          END LOOP;
+          IF fresh = 0 THEN
+            outcomes[u] := 'existing';
           END IF;
-        END LOOP;
-        IF fresh = 0 THEN
-          outcomes[u] := 'existing';
         END IF;
+        head_sizes[place] := head_sizes[place] + fresh;
+      ELSE
+        firsts[u] := NULL;
       END IF;
-      head_sizes[place] := head_sizes[place] + fresh;
-    END IF;
-    start := start + unit_records[u];
+      start := start + unit_records[u];
+    END LOOP;
+
+    BEGIN
+      INSERT INTO record_ids (channel_id, id, idx)
+        SELECT unit_head[record_unit[n]], record_id[n], coalesce(shifts[record_unit[n]] + n, exact[n])
+          FROM generate_series(1, cardinality(record_id)) n
+         WHERE writes[record_unit[n]] AND known[n] IS NULL;
+      EXIT;
+    EXCEPTION WHEN unique_violation THEN
+      IF looked_up THEN
+        RAISE;
+      END IF;
+    END;
+
+    -- The same content is the first receipt, other content refuses the unit.
+    looked_up := true;
+    FOR had IN
+      SELECT r.unit, r.ordinal, i.channel_id, i.idx
+        FROM unnest(record_unit, record_id) WITH ORDINALITY r (unit, id, ordinal)
+        JOIN record_ids i ON i.channel_id = unit_head[r.unit] AND i.id = r.id
+       ORDER BY r.ordinal
+    LOOP
+      CONTINUE WHEN NOT writes[had.unit];
+      PERFORM 1 FROM records o
+        WHERE o.channel_id = had.channel_id AND o.idx = had.idx
+          AND o.type = record_type[had.ordinal] AND o.owner IS NOT DISTINCT FROM record_owner[had.ordinal]
+          AND o.data = record_data[had.ordinal] AND o.extra IS NOT DISTINCT FROM record_extra[had.ordinal];
+      IF FOUND THEN
+        IF known IS NULL THEN
+          known := array_fill(NULL::bigint, ARRAY[cardinality(record_id)]);
+          exact := known;
+        END IF;
+        known[had.ordinal] := had.idx;
+      ELSE
+        writes[had.unit] := false;
+        outcomes[had.unit] := 'conflict';
+        details[had.unit] := json_build_object('id', record_id[had.ordinal]);
+      END IF;
+    END LOOP;
   END LOOP;
 
-  -- 5. The claims. One that another call has made on another channel meanwhile: nothing is written, the caller sends
+  -- 4. The claims. One that another call has made on another channel meanwhile: nothing is written, the caller sends
   --    the same call again and finds it.
   INSERT INTO claims (claim, fingerprint, transaction_id, nonce, channel_id, first_index, record_count, indexes, note)
     SELECT u.claim, split_part(u.fingerprint, ' ', 1), u.transaction_id, u.nonce, unit_head[u.ordinal],
@@ -145,28 +170,22 @@ BEGIN
     RAISE EXCEPTION 'a claim was made by another call meanwhile' USING ERRCODE = 'serialization_failure';
   END IF;
 
-  -- 6. The records, their ids, the heads.
+  -- 5. The records, the heads.
   FOR h IN 1 .. cardinality(head_ids) LOOP
     IF head_sizes[h] >> 20 > 0 THEN
       PERFORM ensure_next_partition(head_sizes[h]);
     END IF;
   END LOOP;
   INSERT INTO records (channel_id, idx, id, type, owner, data, extra, salt, data_hash, leaf_hash, transaction_id, at_ms)
-    SELECT unit_head[r.unit], coalesce(shifts[r.unit] + r.ordinal, exact[r.ordinal]), r.id, r.type, r.owner, r.data,
-           r.extra, r.salt, r.data_hash, r.leaf_hash, t.transaction_id, unit_at[r.unit]
-      FROM unnest(record_unit, record_id, record_type, record_owner, record_data, record_extra, record_salt,
-                  record_data_hash, record_leaf_hash)
-           WITH ORDINALITY r (unit, id, type, owner, data, extra, salt, data_hash, leaf_hash, ordinal)
-      JOIN unnest(unit_transaction) WITH ORDINALITY t (transaction_id, unit) ON t.unit = r.unit
-     WHERE writes[r.unit] AND known[r.ordinal] IS NULL;
-  INSERT INTO record_ids (channel_id, id, idx)
-    SELECT unit_head[r.unit], r.id, coalesce(shifts[r.unit] + r.ordinal, exact[r.ordinal])
-      FROM unnest(record_unit, record_id) WITH ORDINALITY r (unit, id, ordinal)
-     WHERE writes[r.unit] AND known[r.ordinal] IS NULL;
+    SELECT unit_head[record_unit[n]], coalesce(shifts[record_unit[n]] + n, exact[n]), record_id[n], record_type[n],
+           record_owner[n], record_data[n], record_extra[n], record_salt[n], record_data_hash[n], record_leaf_hash[n],
+           unit_transaction[record_unit[n]], unit_at[record_unit[n]]
+      FROM generate_series(1, cardinality(record_id)) n
+     WHERE writes[record_unit[n]] AND known[n] IS NULL;
   UPDATE channels c SET size = h.size
     FROM unnest(head_ids, head_sizes) h (channel_id, size) WHERE c.channel_id = h.channel_id AND c.size <> h.size;
 
-  -- 7. What became of each unit.
+  -- 6. What became of each unit.
   IF known IS NOT NULL THEN
     FOR u IN 1 .. unit_count LOOP
       IF writes[u] AND firsts[u] IS NULL THEN

@@ -5,16 +5,20 @@
 -- exactly as RFC 8785 asks: short forms for the usual five, quote and backslash; \u00xx for other controls; all else raw.
 
 CREATE FUNCTION content_hash(salt bytea, data text, extra text) RETURNS bytea LANGUAGE sql STABLE
-RETURN sha256(salt || convert_to(format('{"data":%s,"extra":%s}', data, coalesce(extra, 'null')), 'UTF8'));
+RETURN sha256(salt || convert_to('{"data":' || data || ',"extra":' || coalesce(extra, 'null') || '}', 'UTF8'));
+
+-- As ECMAScript writes a time, in quotes. to_json is several times as fast as to_char but leaves out zeros at the end of a
+-- fraction: hence the microsecond, which is cut off again.
+CREATE FUNCTION iso_millisecond(at_ms bigint) RETURNS text LANGUAGE sql STABLE
+RETURN left(to_json(timestamp 'epoch' + (at_ms * interval '1 millisecond' + interval '1 microsecond'))::text, 24) || 'Z"';
 
 -- RFC 6962, section 2.1, over the leaf in JCS order. channel and network come as JSON: they are the same for every row.
 CREATE FUNCTION leaf_hash(at_ms bigint, channel text, data_hash bytea, id text, network text, owner text,
                           transaction_id bytea, type text) RETURNS bytea LANGUAGE sql STABLE
-RETURN sha256('\x00'::bytea || convert_to(format(
-  '{"at":"%s","channel":%s,"dataHash":"%s","id":%s,"network":%s,"owner":%s,"transactionId":"%s","type":%s,"v":1}',
-  to_char(timestamp 'epoch' + at_ms * interval '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), channel,
-  encode(data_hash, 'hex'), to_json(id), network, coalesce(to_json(owner)::text, 'null'),
-  encode(transaction_id, 'hex'), to_json(type)), 'UTF8'));
+RETURN sha256('\x00'::bytea || convert_to(
+  '{"at":' || iso_millisecond(at_ms) || ',"channel":' || channel || ',"dataHash":"' || encode(data_hash, 'hex')
+  || '","id":' || to_json(id)::text || ',"network":' || network || ',"owner":' || coalesce(to_json(owner)::text, 'null')
+  || ',"transactionId":"' || encode(transaction_id, 'hex') || '","type":' || to_json(type)::text || ',"v":1}', 'UTF8'));
 
 -- See transaction-id.ts.
 CREATE FUNCTION transaction_hash(nonce bytea, claim bytea, fingerprint text, channel text, note text, ids text[])
@@ -142,5 +146,5 @@ $$;
 -- Down Migration
 
 DROP FUNCTION audit_id_at_v1, audit_ids_v1, audit_records_v1, audit_record_v1, audit_missing_v1, audit_claims_v1, audit_counts_v1,
-  content_hash, leaf_hash, transaction_hash;
+  content_hash, leaf_hash, iso_millisecond, transaction_hash;
 DROP VIEW audited_channels;
