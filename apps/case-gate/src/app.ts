@@ -1,9 +1,9 @@
 import type { TokenHashes } from '@sealgate/auth';
 import { adminApp, createApp, type App, type AppOptions } from '@sealgate/http';
 import { refuseAddress, type AddressLimiter } from '@sealgate/rate-limits';
+import { telling503 } from '@sealgate/storage';
 import type { GateCaller } from './domain/gate-caller.ts';
 import { gateGuard, type GateGuardPorts } from './gate-guard.ts';
-import { telling503 } from './outages.ts';
 import { adminKeyRoutes, type AdminKeysPorts } from './routes/admin-keys.ts';
 import { adminPolicyRoutes, type AdminPoliciesPorts } from './routes/admin-policies.ts';
 import { adminRecordRoutes, type AdminRecordsPorts } from './routes/admin-records.ts';
@@ -39,7 +39,7 @@ export function publicApp({ isReachable, ...base }: AppBase, guard: GateGuardPor
     head: true,
     guard: gateGuard(guard),
     routes: [
-      ...telling503(stored, isReachable),
+      ...telling503(stored, { isReachable, advice: 'send it again' }),
       ...gateRoutes(ports),
       ...authzenRoutes(ports),
       ...serviceRoutes(ports),
@@ -72,6 +72,6 @@ export function administration({ isReachable, ...base }: AppBase, access: AdminA
     ...base,
     tokens: access.tokens,
     failedAuthentication: (request) => refuseAddress(access.addresses, request, false),
-    routes: telling503(routes, isReachable),
+    routes: telling503(routes, { isReachable }),
   });
 }

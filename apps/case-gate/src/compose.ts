@@ -1,4 +1,5 @@
 import { PrismaPg } from '@prisma/adapter-pg';
+import { auditChange } from '@sealgate/audit';
 import { jwksOf } from '@sealgate/envelope';
 import type { App } from '@sealgate/http';
 import { InFlight } from '@sealgate/idempotency';
@@ -6,11 +7,13 @@ import { httpMetrics } from '@sealgate/observability';
 import { cursorCodec } from '@sealgate/paging';
 import { addressLimiter } from '@sealgate/rate-limits';
 import type { Composition, Own } from '@sealgate/service-host';
+import { isReachable } from '@sealgate/storage';
 import { administration, publicApp, type AppBase } from './app.ts';
 import type { GateConfig } from './config.ts';
 import { readCase, readCaseFile } from './data/case-reads.ts';
 import { decisionsStore } from './data/decisions-store.ts';
 import { readEligibility, readHistory } from './data/eligibility-store.ts';
+import { canLookUp } from './data/gate-readiness.ts';
 import { environmentOfKey, mintSignedKey, revokeSignedKey } from './data/keys-store.ts';
 import { insertPolicy, lockPolicy, policiesStore, savePolicy } from './data/policies-store.ts';
 import { insertVenue, lockVenue, saveVenue, venuesStore } from './data/venues-store.ts';
@@ -29,17 +32,10 @@ export async function composeGate(basics: Basics, own: Own): Promise<Composition
 
 function appBaseOf({ config, now, newId, log, metrics }: Basics, { sql }: Parts): AppBase {
   const { trustProxy, tlsTerminatedUpstream } = config;
-  const isReachable = () => answers(sql.ping(500));
   const meters = httpMetrics(metrics);
   const newRequestId = () => newId('req_');
-  return { log, metrics: meters, now, newRequestId, trustProxy, tlsTerminatedUpstream, isReachable };
-}
-
-function answers(ping: Promise<unknown>): Promise<boolean> {
-  return ping.then(
-    () => true,
-    () => false,
-  );
+  const base = { log, metrics: meters, now, newRequestId, trustProxy, tlsTerminatedUpstream };
+  return { ...base, isReachable: () => isReachable(sql, 500) };
 }
 
 function publicAppOf(basics: Basics, parts: Parts, base: AppBase): App {
@@ -109,20 +105,18 @@ function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
     tokens: config.adminTokenHashes,
     addresses: addressLimiter({ limits: parts.shared.limits, listener: 'gate-admin', now }),
   };
-  type Audited = { readonly caller: { readonly actor: string }; readonly requestId: string };
-  const actorOf = ({ caller, requestId }: Audited) => ({ actor: caller.actor, requestId });
+  const recordChange = auditChange(audit, sql);
   return administration(base, access, {
     ...eligibility,
     now: wholeMs,
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('gate cursors'), now: wholeMs }),
     inSql: (work) => sql.transaction(work),
-    auditChange: (context, { detail = {}, ...change }, transaction) =>
-      audit.record(transaction, { ...change, detail: { ...detail }, ...actorOf(context) }),
+    auditChange: recordChange,
     inAuditedTransaction: (context, { action, subjectRef, environment, reason }, work) =>
       inTransaction(async (cases, transaction) => {
         const result = await work(cases);
         const change = { action, resource: 'subject', resourceId: subjectRef, detail: { environment, reason } };
-        await audit.record(transaction, { ...change, ...actorOf(context) });
+        await recordChange(context, change, transaction);
         return result;
       }),
     keys,
@@ -146,9 +140,9 @@ function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
   });
 }
 
-/** Ready: the database answers, to the gate as well, and nothing is wrong with the ledger. Ends within a second. */
+/** Ready: the database answers, the gate could look up what it needs, nothing is wrong with the ledger. Ends within a second. */
 async function readiness({ sql, gateSql, ledger, shared }: Parts) {
-  const [isUp, gateIsUp] = await Promise.all([answers(sql.ping(500)), answers(gateSql.ping(500))]);
+  const [isUp, gateIsUp] = await Promise.all([isReachable(sql, 500), canLookUp(gateSql, 500)]);
   if (!isUp || !gateIsUp) return { ok: false, body: { status: 'not ready', problem: 'the database does not answer' } };
   const { ok, problem } = await ledger.health();
   return { ok, body: ok ? { status: 'ready', limits: shared.limits.state } : { status: 'not ready', problem } };

@@ -123,16 +123,9 @@ export function readConfig(env: Environment): GateConfig {
   });
 }
 
-function gateFaults({
-  ledgerDriver,
-  ledgerIntegrator,
-  checkpointDir,
-  ledgerNetwork,
-  ledgerChannel,
-}: GateConfig): string[] {
+function gateFaults({ ledgerDriver, ledgerNetwork, ledgerChannel }: GateConfig): string[] {
   const faults: [boolean, string][] = [
     [ledgerDriver === 'fabric', 'LEDGER_DRIVER: packs need proofs, which the embedded ledger alone has'],
-    [ledgerIntegrator && checkpointDir === undefined, 'CHECKPOINT_DIR: is required where LEDGER_INTEGRATOR is true'],
     [
       ledgerNetwork !== undefined && parseChannel(ledgerChannel)?.networkId !== ledgerNetwork,
       'LEDGER_CHANNEL: is of another network than LEDGER_NETWORK',
@@ -153,20 +146,3 @@ function parseKeys(text: string): readonly PublicJwk[] {
     return { kty, crv, x, kid, alg: 'EdDSA', use: 'sig' };
   });
 }
-
-const postgres = { protocols: ['postgres:', 'postgresql:'], isSecret: true } as const;
-
-/** The variables of the migration job. */
-export const migrationFields = {
-  migrationDatabaseUrl: urlField({
-    ...postgres,
-    name: 'MIGRATION_DATABASE_URL',
-    description: 'PostgreSQL under a role that may change tables.',
-  }),
-  databaseUrl: urlField({
-    ...postgres,
-    name: 'DATABASE_URL',
-    description: 'What the service itself will use; its role is given the rights it needs, and no others.',
-    default: undefined,
-  }),
-};

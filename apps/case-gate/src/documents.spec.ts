@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { documentSigner, generateDocumentKey } from '@sealgate/envelope';
 import { checkOpenApiFile } from '@sealgate/http';
-import { checkConfigTable } from '@sealgate/service-host';
-import { fields, migrationFields, readConfig } from './config.ts';
+import { checkConfigTable, migrationFields } from '@sealgate/service-host';
+import { fields, readConfig } from './config.ts';
 import { adminDescription, publicDescription } from './openapi.ts';
 
 const folder = join(import.meta.dirname, '..');

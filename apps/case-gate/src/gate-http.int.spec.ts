@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { until } from '@sealgate/testing';
-import { check, gateSite, sealedCase, SETUP_MS, type Answer } from '../test/running-gate.ts';
+import { check, gateSite, sealedCase, SETUP_MS, type Answer, type RunningGate } from '../test/running-gate.ts';
 
 let site: Awaited<ReturnType<typeof gateSite>>;
 let key: string;
@@ -99,6 +99,55 @@ describe('every refusal on the path of the gate says deny', () => {
     expect(answer).toContain('"decision":"deny"');
     socket.destroy();
   }, 10_000);
+});
+
+describe('a bug on the path of the gate says deny', () => {
+  const bodies: Readonly<Record<string, (subject: string) => object>> = {
+    [GATE]: (subject) => ({ subject_ref: subject, venue_id: 'hall' }),
+    '/access/v1/evaluation': question,
+    '/access/v1/evaluations': (subject) => ({ evaluations: [question(subject)] }),
+  };
+  function question(subject: string) {
+    const resource = { type: 'venue', id: 'hall' };
+    return { subject: { type: 'subject', id: subject }, resource, action: { name: 'enter' } };
+  }
+
+  async function expect500(gate: RunningGate, path: string): Promise<void> {
+    const answer = await gate.ask('POST', path, { key, body: bodies[path]!(subjectRef) });
+    expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 500 });
+    expect(answer.headers['content-type']).toBe('application/problem+json');
+    const reasons = { reason_codes: ['INTERNAL'], fail_closed: true };
+    expect(answer.body).toMatchObject({
+      code: 'INTERNAL',
+      ...(path === GATE ? { decision: 'deny', allow: false, ...reasons } : { decision: false, context: reasons }),
+    });
+    expect(answer.text).not.toMatch(/seeded|venues|column/);
+    await until(() => gate.logLines.some((line) => line.includes('request_failed')));
+  }
+
+  it.each(PATHS)('%s, where it meets the answer of the database', async (path) => {
+    // Nothing that is away: a statement that the server refuses is a bug.
+    await site.sql.query({ text: 'ALTER TABLE gate.venues RENAME COLUMN name TO called' });
+    try {
+      await expect500(site, path);
+    } finally {
+      await site.sql.query({ text: 'ALTER TABLE gate.venues RENAME COLUMN called TO name' });
+    }
+    await until(async () => (await check(site, key, subjectRef)) === 'allow ELIGIBLE');
+  });
+
+  it.each(PATHS)('%s, where everything has been decided', async (path) => {
+    const gate = await site.replica({}, (basics) => ({
+      ...basics,
+      counters: {
+        ...basics.counters,
+        decided() {
+          throw new Error('A seeded bug.');
+        },
+      },
+    }));
+    await expect500(gate, path);
+  });
 });
 
 describe('a request with anything missing, null or mistyped', () => {

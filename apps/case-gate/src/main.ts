@@ -1,4 +1,4 @@
-import { randomPool } from '@sealgate/auth';
+import { randomPool, timeOrderedIds } from '@sealgate/auth';
 import { opsApp } from '@sealgate/http';
 import { createLog, logMetrics, Metrics } from '@sealgate/observability';
 import { main, runService } from '@sealgate/service-host';
@@ -6,7 +6,6 @@ import { composeGate } from './compose.ts';
 import { readConfig, type GateConfig } from './config.ts';
 import { gateMetrics } from './gate-metrics.ts';
 import { NAME, type Basics } from './open-parts.ts';
-import { timeOrderedIds } from './time-ordered-ids.ts';
 
 /** What everything in the process is given: settings, time, ids, and where to tell. */
 function openBasics(config: GateConfig): Basics {

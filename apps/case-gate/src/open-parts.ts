@@ -1,10 +1,15 @@
 import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
 import { auditTrail } from '@sealgate/audit';
-import { LedgerNotOpenedError, openEmbeddedLedger, type EmbeddedLedger } from '@sealgate/ledger-embedded';
+import {
+  embeddedLedger,
+  LedgerNotOpenedError,
+  openEmbeddedLedger,
+  type EmbeddedLedger,
+} from '@sealgate/ledger-embedded';
 import { LedgerUnavailableError, parseChannel } from '@sealgate/ledger-port';
 import type { Metrics, ServiceLog } from '@sealgate/observability';
 import { openSharedLimits } from '@sealgate/rate-limits';
-import { StartError, type Own } from '@sealgate/service-host';
+import { openedOrStartError, type Own } from '@sealgate/service-host';
 import { openDatabase, type Database } from '@sealgate/storage';
 import type { GateConfig } from './config.ts';
 import { drainOutbox, expireCases, forgetOld, keepProofs, repeat } from './data/background.ts';
@@ -12,6 +17,7 @@ import { callerLookups } from './data/caller-lookups.ts';
 import { keepProof } from './data/case-reads.ts';
 import { caseTransactions } from './data/case-transaction.ts';
 import { decisionLog } from './data/decision-log.ts';
+import { ledgerWitness } from './data/ledger-witness.ts';
 import { seenVersions, subjectName, type SeenVersions } from './data/seen-versions.ts';
 import type { InTransaction } from './domain/case-transaction.ts';
 import type { EligibilityPorts } from './domain/change-eligibility.ts';
@@ -36,6 +42,8 @@ export type Parts = Awaited<ReturnType<typeof openParts>>;
 const GATE_CONNECTIONS = 4;
 const CONNECT_WITHIN_MS = 2000;
 const MOST_SEEN = 200_000;
+/** A question to the ledger comes after a look-up, so it gets less time than that. */
+const WITNESS_WITHIN_MS = 100;
 /** What is left of the gate's budget when a query has taken its time. */
 const GATE_MARGIN_MS = 30;
 
@@ -59,7 +67,7 @@ export async function openParts(basics: Basics, own: Own) {
       seen.see(subjectName(environment, subjectRef), version),
   );
   const eligibility = eligibilityPorts(basics);
-  const lookups = openLookups(basics, { sql, gateSql, macs, seen });
+  const lookups = openLookups(basics, { sql, gateSql, macs, seen, eligibility });
   const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'gk_', now: wholeMs, newId });
   const audit = auditTrail({ schema: SCHEMA, now: wholeMs, newId });
   const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now: wholeMs });
@@ -105,7 +113,9 @@ async function connectAll(gateSql: Database): Promise<void> {
 }
 
 async function openLedger({ config, now, log, metrics }: Basics, { sql, own }: { sql: Database; own: Own }) {
-  const ledger = await opened(() => openEmbeddedLedger({ config, sql, now, log, metrics, own }));
+  const ledger = await openedOrStartError(LedgerNotOpenedError, () =>
+    openEmbeddedLedger({ config, sql, now, log, metrics, own }),
+  );
   const { network, channel } = targetOf(config);
   try {
     // So that the channel is listed before its first seal; a database that is away is no reason not to start.
@@ -114,15 +124,6 @@ async function openLedger({ config, now, log, metrics }: Basics, { sql, own }: {
     if (!(error instanceof LedgerUnavailableError)) throw error;
   }
   return ledger;
-}
-
-async function opened(open: () => Promise<EmbeddedLedger>): Promise<EmbeddedLedger> {
-  try {
-    return await open();
-  } catch (error) {
-    if (error instanceof LedgerNotOpenedError) throw new StartError(error.message, { cause: error });
-    throw error;
-  }
 }
 
 export function targetOf({ ledgerChannel: channel }: GateConfig) {
@@ -153,24 +154,37 @@ function eligibilityPorts({ config, now, log, counters }: Basics): EligibilityPo
   };
 }
 
+interface LookupParts {
+  readonly sql: Database;
+  readonly gateSql: Database;
+  readonly macs: ReturnType<typeof macsOf>;
+  readonly seen: SeenVersions;
+  readonly eligibility: EligibilityPorts;
+}
+
 function openLookups(
   { config, now, log, counters }: Basics,
-  {
-    sql,
-    gateSql,
-    macs,
-    seen,
-  }: { sql: Database; gateSql: Database; macs: ReturnType<typeof macsOf>; seen: SeenVersions },
+  { sql, gateSql, macs, seen, eligibility: { recordIds } }: LookupParts,
 ) {
   const onCorrupt = (what: string) => {
     counters.corrupt();
     log.error('record_not_intact', { what });
   };
-  const options = { macs, seen, now: () => Math.floor(now()), onCorrupt };
+  const wholeMs = () => Math.floor(now());
+  // Over the gate's own connections, so that nothing else can be in its way; it asks and never writes.
+  const ledger = embeddedLedger({ sql: hurried(gateSql), origin: config.ledgerOrigin, now: wholeMs });
+  const witness = ledgerWitness({ ledger, target: targetOf(config), recordIds, seen, now: wholeMs });
+  const options = { macs, seen, witness, now: wholeMs, onCorrupt };
   return {
     gateLookups: callerLookups({ ...options, sql: gateSql, deadlineMs: config.gateDeadlineMs - GATE_MARGIN_MS }),
     apiLookups: callerLookups({ ...options, sql, deadlineMs: 1000 }),
   };
+}
+
+/** The same database for what has to be known within the gate's budget. */
+function hurried(sql: Database): Database {
+  const query: Database['query'] = (statement) => sql.query(statement, { deadlineMs: WITNESS_WITHIN_MS });
+  return Object.assign(Object.create(sql) as Database, { query });
 }
 
 interface WorkParts {

@@ -1,4 +1,5 @@
 import { openApi, type OpenApiDocument } from '@sealgate/http';
+import { telling503 } from '@sealgate/storage';
 import { adminKeyRoutes } from './routes/admin-keys.ts';
 import { adminPolicyRoutes } from './routes/admin-policies.ts';
 import { adminRecordRoutes } from './routes/admin-records.ts';
@@ -39,13 +40,13 @@ export function adminDescription(): OpenApiDocument {
     title: 'Sealgate case gate, administration',
     version: VERSION,
     description: 'Keys, venues, policies, subjects, and what the gate answered. Every change is an audit event.',
-    routes: [
+    routes: telling503([
       ...adminKeyRoutes(noPorts()),
       ...adminVenueRoutes(noPorts()),
       ...adminPolicyRoutes(noPorts()),
       ...adminSubjectRoutes(noPorts()),
       ...adminRecordRoutes(noPorts()),
-    ],
+    ]),
     securityScheme: 'Bearer',
     servers: ['http://127.0.0.1:8082'],
   });

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { randomPool } from '@sealgate/auth';
+import { randomPool, timeOrderedIds } from '@sealgate/auth';
 import { generateDocumentKey } from '@sealgate/envelope';
 import { generateNoteKey } from '@sealgate/merkle';
 import { createLog, Metrics } from '@sealgate/observability';
@@ -18,7 +18,7 @@ import { readConfig } from '../src/config.ts';
 import { SCOPES } from '../src/domain/key-grants.ts';
 import { migrations } from '../src/gate-migrations.ts';
 import { gateMetrics } from '../src/gate-metrics.ts';
-import { timeOrderedIds } from '../src/time-ordered-ids.ts';
+import type { Basics } from '../src/open-parts.ts';
 
 export interface Answer {
   readonly status: number;
@@ -36,6 +36,9 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Puts something else in the place of what everything in a process is given: to see what a bug there leads to. */
+export type ChangeBasics = (basics: Basics) => Basics;
+
 /** One process's worth of the surface, in this process, on a real PostgreSQL. */
 export interface RunningGate {
   readonly url: string;
@@ -44,6 +47,8 @@ export interface RunningGate {
   readonly logLines: string[];
   ask(method: string, path: string, ask?: Ask): Promise<Answer>;
   admin(method: string, path: string, body?: unknown): Promise<Answer>;
+  /** The same with a body that may be no JSON. */
+  adminRaw(method: string, path: string, raw: string): Promise<Answer>;
   /** Moves the clock of this process ahead. */
   advance(ms: number): void;
   stop(): Promise<void>;
@@ -55,7 +60,7 @@ export interface GateSite extends RunningGate {
   readonly sql: Database;
   readonly verifierKey: string;
   /** Another replica on the same database and with the same secrets. */
-  replica(env?: Readonly<Record<string, string>>): Promise<RunningGate>;
+  replica(env?: Readonly<Record<string, string>>, change?: ChangeBasics): Promise<RunningGate>;
   /** A key with these scopes; all of them unless said otherwise. */
   newKey(scopes?: readonly string[], environment?: string): Promise<string>;
 }
@@ -112,8 +117,8 @@ export async function gateSite(
     sql,
     verifierKey: noteKey.verifierKey,
     newKey,
-    async replica(more = {}) {
-      const made = await runGate({ ...common, ...more });
+    async replica(more = {}, change = (basics) => basics) {
+      const made = await runGate({ ...common, ...more }, change);
       replicas.push(made);
       return made;
     },
@@ -126,7 +131,10 @@ export async function gateSite(
   };
 }
 
-async function runGate(env: Readonly<Record<string, string>>): Promise<RunningGate> {
+async function runGate(
+  env: Readonly<Record<string, string>>,
+  change: ChangeBasics = (basics) => basics,
+): Promise<RunningGate> {
   let offsetMs = 0;
   const now = () => performance.timeOrigin + performance.now() + offsetMs;
   const logLines: string[] = [];
@@ -147,7 +155,7 @@ async function runGate(env: Readonly<Record<string, string>>): Promise<RunningGa
     metrics,
     counters: gateMetrics(metrics),
   };
-  const composition = await composeGate(basics, (_, release) => void releases.unshift(release));
+  const composition = await composeGate(change(basics), (_, release) => void releases.unshift(release));
   const [open, admin] = [await listen(composition.publicApp), await listen(composition.adminApp!)];
   return {
     url: open.url,
@@ -172,6 +180,12 @@ async function runGate(env: Readonly<Record<string, string>>): Promise<RunningGa
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    adminRaw: (method, path, raw) =>
+      send(`${admin.url}/admin/v1${path}`, {
+        method,
+        headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+        body: raw,
       }),
     advance: (ms) => {
       offsetMs += ms;

@@ -12,7 +12,8 @@ import {
 } from '@sealgate/testing';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { askGate, gateSetup, type GateSetup } from './harness/gate-setup.ts';
-import { startSoak, type Checked, type Life, type Soak } from './harness/gate-soak.ts';
+import { startSoak, type Life, type Soak, type Tally } from './harness/gate-soak.ts';
+import { inParallel } from './harness/in-parallel.ts';
 import { canSeeProcesses, cutConnections, freezePostgres } from './harness/postgres-processes.ts';
 import { boundMs, scaled } from './harness/scale.ts';
 import { verify } from './harness/verifier.ts';
@@ -76,26 +77,13 @@ describeOnLinux('the case gate, with something breaking all the time,', () => {
     return broken;
   }
 
-  /** No allow before a seal was asked for, none by a check that began after a revocation had answered. */
-  function judgeChecks(checks: readonly Checked[]): void {
-    const isAllow = ({ answer }: Checked): boolean => JSON.stringify(answer.body).includes('"allow":true');
-    const wrong = checks.filter((each) => {
-      const { life, startedMs, durationMs } = each;
-      return isAllow(each) && (startedMs >= life.revokedMs || startedMs + durationMs < life.sealAskedMs);
-    });
+  function judgeChecks({ checks, allowed, afterRevocation, slowestMs, wrong }: Tally): void {
     expect(wrong.map(({ life, answer }) => ({ life, text: answer.text }))).toEqual([]);
-    for (const { answer } of checks) {
-      expect(answer.body).toMatchObject({
-        decision: expect.stringMatching(/^(allow|deny)$/),
-        allow: expect.any(Boolean),
-      });
-      if (answer.status !== 200) expect(answer.body).toMatchObject({ decision: 'deny', allow: false });
-    }
-    const slowest = Math.max(...checks.map(({ durationMs }) => durationMs));
-    expect(slowest).toBeLessThan(boundMs(600));
-    // It tells nothing if hardly anything was asked, allowed, and refused for an outage.
-    expect(checks.filter(isAllow).length).toBeGreaterThan(20);
-    expect(checks.some(({ life, startedMs }) => startedMs > life.revokedMs)).toBe(true);
+    expect(slowestMs).toBeLessThan(boundMs(600));
+    // It tells nothing if hardly anything was asked, allowed, and asked after a revocation.
+    expect(allowed).toBeGreaterThan(20);
+    expect(checks - allowed).toBeGreaterThan(20);
+    expect(afterRevocation).toBeGreaterThan(0);
   }
 
   /** Each seal once, the same for everybody who asked, and checked by somebody who has nothing but files. */
@@ -123,16 +111,24 @@ describeOnLinux('the case gate, with something breaking all the time,', () => {
       await soak.finish();
       expect(broken).toBeGreaterThan(Math.min(5, seconds / 3));
       expect(soak.lives.length).toBeGreaterThan(10);
-      judgeChecks(soak.checks);
+      // For whoever ran it by itself: how much was asked.
+      const { checks, allowed, slowestMs } = soak.tally;
+      process.stderr.write(
+        `${checks} checks, ${allowed} of them allowed, the slowest ${Math.round(slowestMs)} ms; ${soak.lives.length} cases; ${broken} faults\n`,
+      );
+      judgeChecks(soak.tally);
       await judgeSeals(soak);
       for (const gate of setup.gates) {
         await until(async () => (await gate.ops.send({ path: '/health/ready' })).status === 200, { timeoutMs: 10_000 });
       }
       const { gate, key } = setup;
-      for (const { caseId } of soak.lives) {
+      const unsealed: string[] = [];
+      await inParallel(8, soak.lives.length, async (number) => {
+        const { caseId } = soak.lives[number]!;
         const { body } = await askGate({ gate, key }, ['GET', `/v1/cases/${caseId}`]);
-        expect(body).toMatchObject({ status: 'sealed' });
-      }
+        if (body['status'] !== 'sealed') unsealed.push(caseId);
+      });
+      expect(unsealed).toEqual([]);
     },
     storyTimeoutMs,
   );

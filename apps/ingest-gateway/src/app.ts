@@ -8,7 +8,7 @@ import {
   type AppOptions,
 } from '@sealgate/http';
 import { refuseAddress, type AddressLimiter } from '@sealgate/rate-limits';
-import { telling503 } from './admin-outages.ts';
+import { telling503 } from '@sealgate/storage';
 import type { IngestCaller } from './domain/caller.ts';
 import { ingestGuard, type IngestGuardPorts } from './ingest-guard.ts';
 import { adminEventRoutes, type AdminEventsPorts } from './routes/admin-events.ts';
@@ -34,7 +34,7 @@ export function publicApp(base: AppBase, guard: IngestGuardPorts, ports: IngestP
 export type AdminPorts = AdminNetworksPorts &
   AdminKeysPorts &
   AdminEventsPorts &
-  Pick<AdminLedgerPorts, 'cursors'> & {
+  Pick<AdminLedgerPorts, 'cursors' | 'auditChange'> & {
     /** Undefined where the ledger is not ours to administer: its paths are then not there. */
     readonly ledger: AdminLedgerPorts['ledger'] | undefined;
   };
@@ -60,6 +60,6 @@ export function administration(base: AppBase, { tokens, addresses, isReachable }
     ...base,
     tokens,
     failedAuthentication: (request) => refuseAddress(addresses, request, false),
-    routes: telling503(routes, isReachable),
+    routes: telling503(routes, { isReachable }),
   });
 }

@@ -7,7 +7,6 @@ import {
   loadConfig,
   storeFields,
   textField,
-  urlField,
   type Config,
   type Environment,
 } from '@sealgate/service-host';
@@ -68,14 +67,7 @@ export function readConfig(env: Environment): GatewayConfig {
   });
 }
 
-function gatewayFaults({
-  rateBurst,
-  maxBatchRecords,
-  ledgerDriver,
-  ledgerIntegrator,
-  checkpointDir,
-  fabricConfig,
-}: GatewayConfig): string[] {
+function gatewayFaults({ rateBurst, maxBatchRecords, ledgerDriver, fabricConfig }: GatewayConfig): string[] {
   return [
     ...(rateBurst < maxBatchRecords
       ? ['RATE_BURST: is below MAX_BATCH_RECORDS, so a full batch would never be admitted']
@@ -84,25 +76,5 @@ function gatewayFaults({
       ? ['FABRIC_CONFIG: is required where LEDGER_DRIVER is fabric']
       : []),
     ...(ledgerDriver !== 'fabric' && fabricConfig !== undefined ? ['FABRIC_CONFIG: needs LEDGER_DRIVER=fabric'] : []),
-    ...(ledgerIntegrator && checkpointDir === undefined
-      ? ['CHECKPOINT_DIR: is required where LEDGER_INTEGRATOR is true']
-      : []),
   ];
 }
-
-const postgres = { protocols: ['postgres:', 'postgresql:'], isSecret: true } as const;
-
-/** The variables of the migration job. */
-export const migrationFields = {
-  migrationDatabaseUrl: urlField({
-    ...postgres,
-    name: 'MIGRATION_DATABASE_URL',
-    description: 'PostgreSQL under a role that may change tables.',
-  }),
-  databaseUrl: urlField({
-    ...postgres,
-    name: 'DATABASE_URL',
-    description: 'What the service itself will use; its role is given the rights it needs, and no others.',
-    default: undefined,
-  }),
-};

@@ -1,6 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
-import { auditTrail } from '@sealgate/audit';
+import { auditChange, auditTrail } from '@sealgate/audit';
 import { randomPool } from '@sealgate/auth';
 import { opsApp, type App } from '@sealgate/http';
 import { InFlight } from '@sealgate/idempotency';
@@ -8,7 +8,7 @@ import { createLog, httpMetrics, logMetrics, Metrics } from '@sealgate/observabi
 import { cursorCodec } from '@sealgate/paging';
 import { addressLimiter, memoryLimits, openSharedLimits } from '@sealgate/rate-limits';
 import { main, runService, type Composition, type Own } from '@sealgate/service-host';
-import { openDatabase } from '@sealgate/storage';
+import { isReachable, openDatabase } from '@sealgate/storage';
 import { administration, publicApp, type AppBase } from './app.ts';
 import { readConfig, type GatewayConfig } from './config.ts';
 import { callersStore } from './data/callers-store.ts';
@@ -122,15 +122,10 @@ function publicAppOf(
 
 function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, ledger, keys }: Parts): App {
   const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
-  const audit = auditTrail({ schema: SCHEMA, now, newId });
   const access = {
     tokens: config.adminTokenHashes,
     addresses: addressLimiter({ limits: shared.limits, listener: 'ingest-admin', now }),
-    isReachable: () =>
-      sql.ping(500).then(
-        () => true,
-        () => false,
-      ),
+    isReachable: () => isReachable(sql, 500),
   };
   return administration(appBase, access, {
     networks: networksStore(prisma),
@@ -143,8 +138,7 @@ function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, ledg
     ledger: ledger.administration,
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('ingest cursors'), now }),
     inTransaction: (work) => sql.transaction(work),
-    auditChange: ({ caller, requestId }, { detail = {}, ...change }, transaction = sql) =>
-      audit.record(transaction, { ...change, detail: { ...detail }, actor: caller.actor, requestId }),
+    auditChange: auditChange(auditTrail({ schema: SCHEMA, now, newId }), sql),
     now,
     defaultLimits: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },
     maxBatchRecords: config.maxBatchRecords,

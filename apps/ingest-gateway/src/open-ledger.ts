@@ -5,7 +5,7 @@ import {
 } from '@sealgate/ledger-embedded';
 import type { LedgerAdministration } from '@sealgate/http';
 import type { LedgerAppender, LedgerHealth, UnitResult } from '@sealgate/ledger-port';
-import { StartError } from '@sealgate/service-host';
+import { openedOrStartError } from '@sealgate/service-host';
 import type { GatewayConfig } from './config.ts';
 import { writeLateEvent } from './data/late-events.ts';
 import { SCHEMA } from './schema.ts';
@@ -43,25 +43,22 @@ export async function openLedger(options: OpenLedgerOptions): Promise<OpenedLedg
  */
 async function openEmbedded({ onSettled, ...options }: OpenLedgerOptions): Promise<OpenedLedger> {
   const { sql, now, log } = options;
-  try {
-    const ledger = await openEmbeddedLedger({
+  const ledger = await openedOrStartError(LedgerNotOpenedError, () =>
+    openEmbeddedLedger({
       ...options,
       appendFunction: `${SCHEMA}.append_v1`,
       onResult(result, { unit, isLate }) {
         onSettled(result);
         if (isLate) writeLateEvent(sql, unit, result, Math.floor(now())).catch(() => log.warn('late_event_lost'));
       },
-    });
-    return {
-      append: (unit) => ledger.append(unit),
-      findConflict: (unit) => ledger.findConflict(unit),
-      holdsChannel: () => true,
-      openChannel: (network, channel) => ledger.openChannel(network, channel),
-      health: () => ledger.health(),
-      administration: ledger,
-    };
-  } catch (error) {
-    if (error instanceof LedgerNotOpenedError) throw new StartError(error.message, { cause: error });
-    throw error;
-  }
+    }),
+  );
+  return {
+    append: (unit) => ledger.append(unit),
+    findConflict: (unit) => ledger.findConflict(unit),
+    holdsChannel: () => true,
+    openChannel: (network, channel) => ledger.openChannel(network, channel),
+    health: () => ledger.health(),
+    administration: ledger,
+  };
 }

@@ -1,4 +1,5 @@
 import { adminLedgerRoutes, openApi, type OpenApiDocument } from '@sealgate/http';
+import { telling503 } from '@sealgate/storage';
 import { adminEventRoutes } from './routes/admin-events.ts';
 import { adminKeyRoutes } from './routes/admin-keys.ts';
 import { adminNetworkRoutes } from './routes/admin-networks.ts';
@@ -27,12 +28,12 @@ export function adminDescription(): OpenApiDocument {
     title: 'Sealgate ingest gateway, administration',
     version: VERSION,
     description: 'Networks, keys, events and the ledger. Every change is an audit event.',
-    routes: [
+    routes: telling503([
       ...adminNetworkRoutes(noPorts()),
       ...adminKeyRoutes(noPorts()),
       ...adminEventRoutes(noPorts()),
       ...adminLedgerRoutes(noPorts()),
-    ],
+    ]),
     securityScheme: 'Bearer',
     servers: ['http://127.0.0.1:8082'],
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { DatabaseUnavailableError, type Database } from '@sealgate/storage';
 import { until } from '@sealgate/testing';
 import { removeOldJobs } from './data/job-retention.ts';
 import type { SyncAnswer } from './domain/answer-sync.ts';
@@ -57,6 +58,28 @@ describe('a plain write', () => {
 });
 
 describe('an Idempotency-Key', () => {
+  it('need not wait for a lease where its claim was made and the answer to that was lost', async () => {
+    const ledger = scriptedLedger();
+    const { sql } = suite.database;
+    let losing = true;
+    const query: Database['query'] = async (statement, options) => {
+      const found = await sql.query(statement, options);
+      if (!losing || statement.name !== 'peer begin') return found as never[];
+      losing = false;
+      throw new DatabaseUnavailableError('The answer was lost.', { sent: true });
+    };
+    const peer = keep(testPeer({ sql: { ...sql, query }, ledger, owner: 'deaf' }));
+    const other = keep(testPeer({ sql, ledger, owner: 'other' }));
+    const request = writeOf(['a'], { key: 'k' });
+    await expect(peer.answer(request)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(ledger.writes).toEqual([]);
+    // Another process cannot know that nobody works on it.
+    await expect(other.answer(request)).rejects.toMatchObject({ code: 'IDEMPOTENCY_IN_PROGRESS' });
+    expect(await peer.answer(request)).toMatchObject({ status: 200, replayed: false });
+    expect(await other.answer(request)).toMatchObject({ status: 200, replayed: true });
+    expect(ledger.writes).toHaveLength(1);
+  });
+
   it('gets the same bytes again, from any process, and writes once', async () => {
     const first = peerWith();
     const second = peerWith();

@@ -12,7 +12,6 @@ import {
   loadConfig,
   storeFields,
   textField,
-  urlField,
   type Config,
   type Environment,
 } from '@sealgate/service-host';
@@ -160,11 +159,10 @@ function readMappings({ mappingFile, ledgerDriver, ledgerChannel }: PeerVariable
 }
 
 function peerFaults(config: PeerVariables): string[] {
-  const { ledgerIntegrator, checkpointDir, ledgerDriver, fabricConfig, apiKeys, allowUnauthenticated, host } = config;
+  const { ledgerDriver, fabricConfig, apiKeys, allowUnauthenticated, host } = config;
   const { ledgerNetwork, ledgerChannel } = config;
   const channel = ledgerChannel === undefined ? undefined : parseChannel(ledgerChannel);
   const faults: [boolean, string][] = [
-    [ledgerIntegrator && checkpointDir === undefined, 'CHECKPOINT_DIR: is required where LEDGER_INTEGRATOR is true'],
     [
       ledgerDriver === 'fabric' && fabricConfig === undefined,
       'FABRIC_CONFIG: is required where LEDGER_DRIVER is fabric',
@@ -182,20 +180,3 @@ function peerFaults(config: PeerVariables): string[] {
   ];
   return faults.flatMap(([isFault, text]) => (isFault ? [text] : []));
 }
-
-const postgres = { protocols: ['postgres:', 'postgresql:'], isSecret: true } as const;
-
-/** The variables of the migration job. */
-export const migrationFields = {
-  migrationDatabaseUrl: urlField({
-    ...postgres,
-    name: 'MIGRATION_DATABASE_URL',
-    description: 'PostgreSQL under a role that may change tables.',
-  }),
-  databaseUrl: urlField({
-    ...postgres,
-    name: 'DATABASE_URL',
-    description: 'What the service itself will use; its role is given the rights it needs, and no others.',
-    default: undefined,
-  }),
-};

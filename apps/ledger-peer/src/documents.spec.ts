@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { checkOpenApiFile } from '@sealgate/http';
-import { checkConfigTable } from '@sealgate/service-host';
-import { fields, migrationFields, readConfig } from './config.ts';
+import { checkConfigTable, migrationFields } from '@sealgate/service-host';
+import { fields, readConfig } from './config.ts';
 import { adminDescription, publicDescription } from './openapi.ts';
 
 const folder = join(import.meta.dirname, '..');

@@ -1,14 +1,13 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
-import { auditTrail } from '@sealgate/audit';
-import { randomPool } from '@sealgate/auth';
-import { AppError } from '@sealgate/errors';
+import { auditChange, auditTrail } from '@sealgate/audit';
+import { randomPool, timeOrderedIds } from '@sealgate/auth';
 import { BodyTurns, opsApp, type App } from '@sealgate/http';
 import { InFlight } from '@sealgate/idempotency';
 import { createLog, httpMetrics, logMetrics, Metrics } from '@sealgate/observability';
 import { cursorCodec } from '@sealgate/paging';
 import { addressLimiter, openSharedLimits } from '@sealgate/rate-limits';
 import { main, runService, type Composition, type HostChecks, type Own } from '@sealgate/service-host';
-import { DatabaseUnavailableError, openDatabase } from '@sealgate/storage';
+import { openDatabase, tellingOutages } from '@sealgate/storage';
 import { administration, publicApp, type AppBase } from './app.ts';
 import { cachedCheck } from './cached-check.ts';
 import { readConfig, type PeerConfig } from './config.ts';
@@ -20,7 +19,6 @@ import { openLedger } from './open-ledger.ts';
 import { publicDescription } from './openapi.ts';
 import { SCHEMA } from './schema.ts';
 import { answerMetrics, ledgerMetrics } from './peer-metrics.ts';
-import { timeOrderedId } from './time-ordered-id.ts';
 
 const NAME = 'ledger-peer';
 
@@ -35,7 +33,7 @@ const LOOK_WITHIN_MS = CHECK_WITHIN_MS + 200;
 function openBasics(config: PeerConfig) {
   // Milliseconds with a fraction, so that durations of requests are taken from the same clock.
   const now = () => performance.timeOrigin + performance.now();
-  const newId = timeOrderedId(now, randomPool());
+  const newId = timeOrderedIds(now, randomPool());
   const log = createLog({ service: NAME, level: config.logLevel, stream: process.stdout, now });
   const metrics = new Metrics(NAME, { unknownLabels: 'other' });
   logMetrics(metrics, log);
@@ -156,7 +154,7 @@ function publicAppOf(
 const CURSOR_MAX_BYTES = 4096;
 
 function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, ledger }: Parts): App {
-  const audit = auditTrail({ schema: SCHEMA, now, newId });
+  const audit = auditChange(auditTrail({ schema: SCHEMA, now, newId }), sql);
   const access = {
     tokens: config.adminTokenHashes,
     addresses: addressLimiter({ limits: shared.limits, listener: 'peer-admin', now }),
@@ -166,19 +164,8 @@ function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, ledg
   return administration(appBase, access, {
     ledger: administered,
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('peer admin cursors'), now }),
-    auditChange: ({ caller, requestId }, change) =>
-      telling503(audit.record(sql, { ...change, detail: { ...change.detail }, actor: caller.actor, requestId })),
+    auditChange: (context, change) => tellingOutages(() => audit(context, change)),
   });
-}
-
-/** A database that is away is 503, and never a bug's 500. */
-async function telling503(work: Promise<void>): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    if (!(error instanceof DatabaseUnavailableError)) throw error;
-    throw new AppError('UNAVAILABLE', 'The database cannot be reached.', { retryAfterSeconds: 1, cause: error });
-  }
 }
 
 main(NAME, async () => {

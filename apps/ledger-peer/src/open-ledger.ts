@@ -1,6 +1,6 @@
 import { LedgerNotOpenedError, openEmbeddedLedger, type EmbeddedLedger } from '@sealgate/ledger-embedded';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
-import { StartError } from '@sealgate/service-host';
+import { openedOrStartError, StartError } from '@sealgate/service-host';
 import type { Database } from '@sealgate/storage';
 import { embeddedAssets, embeddedLog } from './data/embedded-assets.ts';
 import type { AssetLedger } from './domain/asset-ledger.ts';
@@ -46,7 +46,7 @@ async function openEmbedded({
   // Told in a sentence, before anything fails on a table that is not there. One that is away may yet come.
   const { problems } = await databaseCredentials(sql);
   if (problems.includes(NOT_MIGRATED)) throw new StartError(`${NOT_MIGRATED}: run migrate.js of this version first.`);
-  const ledger = await opened(() =>
+  const ledger = await openedOrStartError(LedgerNotOpenedError, () =>
     openEmbeddedLedger({
       config,
       sql,
@@ -66,15 +66,6 @@ async function openEmbedded({
     credentials: () => databaseCredentials(sql),
     health: () => ledger.health(),
   };
-}
-
-async function opened(open: () => Promise<EmbeddedLedger>): Promise<EmbeddedLedger> {
-  try {
-    return await open();
-  } catch (error) {
-    if (error instanceof LedgerNotOpenedError) throw new StartError(error.message, { cause: error });
-    throw error;
-  }
 }
 
 /** So that what is mapped can be listed and queried before its first asset. A database that is away is no reason to stop. */

@@ -1,13 +1,13 @@
 import type { TokenHashes } from '@sealgate/auth';
 import { adminApp, createApp, type App, type AppOptions } from '@sealgate/http';
-import type { AddressLimiter } from '@sealgate/rate-limits';
+import { refuseAddress, type AddressLimiter } from '@sealgate/rate-limits';
+import { telling503 } from '@sealgate/storage';
 import type { RiskCaller } from './domain/caller.ts';
 import { publicRoutes, type PublicPorts } from './public-routes.ts';
-import { refuseAddress, riskGuard, type RiskGuardPorts } from './risk-guard.ts';
+import { riskGuard, type RiskGuardPorts } from './risk-guard.ts';
 import { adminFrameworkRoutes, type AdminFrameworksPorts } from './routes/admin-frameworks.ts';
 import { adminOrgRoutes, type AdminOrgsPorts } from './routes/admin-orgs.ts';
 import { adminPeopleRoutes, type AdminPeoplePorts } from './routes/admin-people.ts';
-import { telling503 } from './telling-503.ts';
 
 /** What all listeners share. */
 export type AppBase = Pick<
@@ -49,6 +49,6 @@ export function administration(base: AppBase, { tokens, addresses, isReachable }
     ...base,
     tokens,
     failedAuthentication: (request) => refuseAddress(addresses, request, false),
-    routes: telling503(routes, isReachable),
+    routes: telling503(routes, { isReachable }),
   });
 }

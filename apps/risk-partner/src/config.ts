@@ -8,7 +8,6 @@ import {
   listenerFields,
   loadConfig,
   storeFields,
-  urlField,
   type Config,
   type Environment,
 } from '@sealgate/service-host';
@@ -90,34 +89,12 @@ export function readConfig(env: Environment): RiskConfig {
   });
 }
 
-function riskFaults({ ledgerDriver, ledgerIntegrator, checkpointDir }: RiskConfig): string[] {
-  return [
-    ...(ledgerDriver === 'fabric'
-      ? ['LEDGER_DRIVER: proofs need a public log, which the embedded ledger alone has']
-      : []),
-    ...(ledgerIntegrator && checkpointDir === undefined
-      ? ['CHECKPOINT_DIR: is required where LEDGER_INTEGRATOR is true']
-      : []),
-  ];
+function riskFaults({ ledgerDriver }: RiskConfig): string[] {
+  return ledgerDriver === 'fabric'
+    ? ['LEDGER_DRIVER: proofs need a public log, which the embedded ledger alone has']
+    : [];
 }
 
 /** The channel in which evidence is anchored, `<networkId>.<name>`. */
 export const channelOfConfig = ({ ledgerNetwork, ledgerChannel }: RiskConfig): string =>
   channelOf(ledgerNetwork, ledgerChannel);
-
-const postgres = { protocols: ['postgres:', 'postgresql:'], isSecret: true } as const;
-
-/** The variables of the migration job. */
-export const migrationFields = {
-  migrationDatabaseUrl: urlField({
-    ...postgres,
-    name: 'MIGRATION_DATABASE_URL',
-    description: 'PostgreSQL under a role that may change tables.',
-  }),
-  databaseUrl: urlField({
-    ...postgres,
-    name: 'DATABASE_URL',
-    description: 'What the service itself will use; its role is given the rights it needs, and no others.',
-    default: undefined,
-  }),
-};

@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { checkOpenApiFile } from '@sealgate/http';
-import { checkConfigTable } from '@sealgate/service-host';
-import { fields, migrationFields, readConfig } from './config.ts';
+import { checkConfigTable, migrationFields } from '@sealgate/service-host';
+import { fields, readConfig } from './config.ts';
 import { permissionTable } from './domain/permissions.ts';
 import { adminDescription, publicDescription } from './openapi.ts';
 

@@ -1,4 +1,5 @@
 import { openApi, type OpenApiDocument } from '@sealgate/http';
+import { telling503 } from '@sealgate/storage';
 import { publicRoutes, type PublicPorts } from './public-routes.ts';
 import { adminFrameworkRoutes } from './routes/admin-frameworks.ts';
 import { adminOrgRoutes } from './routes/admin-orgs.ts';
@@ -29,7 +30,11 @@ export function adminDescription(): OpenApiDocument {
     title: 'Sealgate risk and partner read, administration',
     version: VERSION,
     description: 'Organisations, people, their roles, scope and keys, and frameworks. Every change is an audit event.',
-    routes: [...adminOrgRoutes(noPorts()), ...adminPeopleRoutes(noPorts()), ...adminFrameworkRoutes(noPorts())],
+    routes: telling503([
+      ...adminOrgRoutes(noPorts()),
+      ...adminPeopleRoutes(noPorts()),
+      ...adminFrameworkRoutes(noPorts()),
+    ]),
     securityScheme: 'Bearer',
     servers: ['http://127.0.0.1:8082'],
   });

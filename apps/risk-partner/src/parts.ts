@@ -4,9 +4,9 @@ import { auditTrail } from '@sealgate/audit';
 import type { App } from '@sealgate/http';
 import type { Log, Metrics, RequestLog } from '@sealgate/observability';
 import { cursorCodec } from '@sealgate/paging';
-import { addressLimiter } from '@sealgate/rate-limits';
+import { addressLimiter, openSharedLimits } from '@sealgate/rate-limits';
 import type { Own } from '@sealgate/service-host';
-import { openDatabase, type Database } from '@sealgate/storage';
+import { isReachable, openDatabase, type Database } from '@sealgate/storage';
 import { administration, type AppBase } from './app.ts';
 import { channelOfConfig, type RiskConfig } from './config.ts';
 import { anchorStore, waitingAnchors } from './data/anchor-store.ts';
@@ -17,7 +17,6 @@ import { orgsStore, peopleStore } from './data/orgs-store.ts';
 import { partnerPorts } from './data/partner-ports.ts';
 import { resourceReads } from './data/resource-reads.ts';
 import { resourceWrites } from './data/resource-writes.ts';
-import { openShared } from './data/shared-state.ts';
 import { signingKeys } from './data/signing-keys.ts';
 import { removeOldSnapshots } from './data/snapshot-retention.ts';
 import { recordDeedIn, writeDeed } from './data/write-deed.ts';
@@ -58,7 +57,8 @@ export async function openParts(basics: Basics, own: Own) {
     onIdleError: (error) => log.warn('database_connection_lost', { reason: error.message }),
   });
   own('database', () => sql.close());
-  const shared = openShared({ url: config.redisUrl, replicas: config.replicas, now, log, metrics });
+  const { redisUrl: url, replicas } = config;
+  const shared = openSharedLimits({ url, name: 'risk-partner', prefix: 'risk:', replicas, now, log, metrics });
   own('redis', () => shared.close());
   const ledger = await openLedger({ config, sql, now, log, metrics, own });
   const audit = auditTrail({ schema: SCHEMA, now, newId });
@@ -199,11 +199,7 @@ export async function adminAppOf(
   const access = {
     tokens: config.adminTokenHashes,
     addresses: addressLimiter({ limits: shared.limits, listener: 'risk-admin', now }),
-    isReachable: () =>
-      sql.ping(500).then(
-        () => true,
-        () => false,
-      ),
+    isReachable: () => isReachable(sql, 500),
   };
   return administration(appBase, access, {
     orgs: orgsStore(prisma, write),

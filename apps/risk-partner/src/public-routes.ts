@@ -1,4 +1,5 @@
 import type { Guard, Route } from '@sealgate/http';
+import { telling503 } from '@sealgate/storage';
 import type { RiskCaller } from './domain/caller.ts';
 import { partnerTools } from './mcp/tools.ts';
 import { partnerDescription } from './partner-description.ts';
@@ -9,7 +10,6 @@ import { mcpRoutes, type McpPorts } from './routes/mcp.ts';
 import { partnerRoutes, type PartnerRoutePorts, type PartnerRouteTable } from './routes/partner.ts';
 import { publishedRoutes, type PublishedPorts } from './routes/published.ts';
 import { whoamiRoutes } from './routes/whoami.ts';
-import { telling503 } from './telling-503.ts';
 
 export type PublicPorts = PartnerRoutePorts &
   DashboardPorts &

@@ -1,7 +1,7 @@
 import { bearerToken, keyHashOf } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import type { Admission, AuthRequest, Guard } from '@sealgate/http';
-import { rateLimitHeaders, type AddressLimiter, type LimitStore } from '@sealgate/rate-limits';
+import { rateLimitHeaders, refuseAddress, type AddressLimiter, type LimitStore } from '@sealgate/rate-limits';
 import type { RiskCaller } from './domain/caller.ts';
 import { mayDo } from './domain/permissions.ts';
 
@@ -34,18 +34,6 @@ export function riskGuard(ports: RiskGuardPorts): Guard<RiskCaller> {
     failedAuthentication: (request) => refuseAddress(ports.addresses, request, presentedHash(request) === undefined),
     describe: ({ keyId, orgId }) => ({ keyId, orgId }),
   };
-}
-
-/** Counts a failed authentication against its address; the refusal that takes the place of the 401, where there is one. */
-export async function refuseAddress(
-  addresses: AddressLimiter,
-  { clientAddress }: Pick<AuthRequest, 'clientAddress'>,
-  malformed: boolean,
-): Promise<AppError | undefined> {
-  const state = await addresses.failedAuthentication(clientAddress, { malformed });
-  if (state.admitted) return undefined;
-  const options = { retryAfterSeconds: state.retryAfterSeconds, headers: { ...rateLimitHeaders(state) } };
-  return new AppError('RATE_LIMITED', 'Too many failed authentications from this address.', options);
 }
 
 /** Undefined without I/O: the header is missing, there twice, or holds no key of this surface by its form. */

@@ -1,3 +1,5 @@
+export { auditChange } from './audit-change.ts';
+export type { AuditChange, AuditContext, AuditedChange } from './audit-change.ts';
 export { auditMigrations } from './audit-migrations.ts';
 export { auditTrail } from './audit-trail.ts';
 export type { AuditEntry, AuditEvent, AuditPage, AuditTrail, AuditTrailOptions } from './audit-trail.ts';

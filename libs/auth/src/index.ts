@@ -5,3 +5,4 @@ export { KeyedHasher, type HashingKey, type KeyedHash } from './keyed-hasher.ts'
 export { ServerSecrets } from './server-secrets.ts';
 export { TokenHashes } from './token-hashes.ts';
 export { randomPool } from './random-pool.ts';
+export { timeOrderedIds } from './time-ordered-ids.ts';

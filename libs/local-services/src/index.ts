@@ -1,4 +1,5 @@
 export { removeCluster } from './cluster-location.ts';
+export { findProgram, foldersOf } from './find-program.ts';
 export { freePort, isPortFree } from './free-port.ts';
 export { LocalServiceError, explainFileError, systemCodeOf } from './local-service-error.ts';
 export { stopOrphanedPostgres } from './postmaster-pid.ts';

@@ -1,18 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { delimiter, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { findProgram, foldersOf } from './find-program.ts';
 import { freePort, isPortFree } from './free-port.ts';
 import { guard } from './guardian.ts';
 import { LocalServiceError, withFileErrorsExplained } from './local-service-error.ts';
@@ -43,18 +35,7 @@ export const builtRedisFolder = resolve(import.meta.dirname, '../../../node_modu
 
 /** The `redis-server` of the PATH, else one built for the tests; undefined where there is neither. */
 export function findRedisServer(path = process.env['PATH'] ?? ''): string | undefined {
-  const places = path.split(delimiter).filter((folder) => folder !== '');
-  const candidates = places.map((folder) => join(folder, 'redis-server'));
-  return [...candidates, join(builtRedisFolder, 'stable/redis-server')].find(isExecutable);
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return findProgram('redis-server', [...foldersOf(path), join(builtRedisFolder, 'stable')]);
 }
 
 /**

@@ -81,19 +81,25 @@ describe('the common fields', () => {
     expect(load({ TLS_CERT_FILE: 'c', TLS_KEY_FILE: 'k' }).tlsKeyFile).toBe('k');
   });
 
-  it('want a key where checkpoints are signed, and only there', () => {
+  it('want a key and a folder where checkpoints are signed, and only there', () => {
     const load = (env: Record<string, string>) =>
       loadConfig(
         ledgerFields,
         { LEDGER_ORIGIN: 'ledger.example', LEDGER_INTEGRATOR: 'true', ...env },
         { check: ledgerFaults },
       );
-    expect(() => load({})).toThrow('LEDGER_SIGNING_KEY: is required where LEDGER_INTEGRATOR is true');
+    expect(() => load({})).toThrow(
+      'LEDGER_SIGNING_KEY: is required where LEDGER_INTEGRATOR is true\n' +
+        '- CHECKPOINT_DIR: is required where LEDGER_INTEGRATOR is true',
+    );
     expect(() => load({ LEDGER_SIGNING_KEY: 'hunter2' })).toThrow('LEDGER_SIGNING_KEY: must begin with PRIVATE+KEY+');
     expect(() => load({ LEDGER_DRIVER: 'fabric' })).toThrow(
       'LEDGER_INTEGRATOR: only the embedded ledger is built here',
     );
-    expect(load({ LEDGER_SIGNING_KEY: 'PRIVATE+KEY+n+h+k' }).ledgerDriver).toBe('embedded');
+    const key = { LEDGER_SIGNING_KEY: 'PRIVATE+KEY+n+h+k' };
+    expect(() => load(key)).toThrow(/:\n- CHECKPOINT_DIR: is required where LEDGER_INTEGRATOR is true$/);
+    expect(load({ ...key, CHECKPOINT_DIR: '/kept' }).ledgerDriver).toBe('embedded');
+    expect(load({ LEDGER_INTEGRATOR: 'false' }).checkpointDir).toBeUndefined();
   });
 });
 

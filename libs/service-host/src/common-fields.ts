@@ -66,13 +66,14 @@ export const listenerFields = {
   }),
 };
 
+const postgres = { protocols: ['postgres:', 'postgresql:'], isSecret: true } as const;
+
 /** What a service says about where its data lives. */
 export const storeFields = {
   databaseUrl: urlField({
+    ...postgres,
     name: 'DATABASE_URL',
     description: 'PostgreSQL under the role of run time, which changes no tables.',
-    protocols: ['postgres:', 'postgresql:'],
-    isSecret: true,
   }),
   databasePreparedStatements: booleanField({
     name: 'DATABASE_PREPARED_STATEMENTS',
@@ -99,6 +100,21 @@ export const storeFields = {
     form: '`id:value` pairs separated by commas, each value at least 32 characters',
     isSecret: true,
     parse: (text) => ServerSecrets.parse(text),
+  }),
+};
+
+/** What the migration job of a service is told. */
+export const migrationFields = {
+  migrationDatabaseUrl: urlField({
+    ...postgres,
+    name: 'MIGRATION_DATABASE_URL',
+    description: 'PostgreSQL under a role that may change tables.',
+  }),
+  databaseUrl: urlField({
+    ...postgres,
+    name: 'DATABASE_URL',
+    description: 'What the service itself will use; its role is given the rights it needs, and no others.',
+    default: undefined,
   }),
 };
 
@@ -158,10 +174,11 @@ export function ledgerFaults(config: {
   readonly ledgerIntegrator: boolean;
   readonly ledgerSigningKey: string | undefined;
   readonly ledgerDriver: 'embedded' | 'fabric';
+  readonly checkpointDir: string | undefined;
 }): string[] {
   if (!config.ledgerIntegrator) return [];
   if (config.ledgerDriver !== 'embedded') return ['LEDGER_INTEGRATOR: only the embedded ledger is built here'];
-  return config.ledgerSigningKey === undefined
-    ? ['LEDGER_SIGNING_KEY: is required where LEDGER_INTEGRATOR is true']
-    : [];
+  const needed = { LEDGER_SIGNING_KEY: config.ledgerSigningKey, CHECKPOINT_DIR: config.checkpointDir };
+  const missing = Object.entries(needed).filter(([, value]) => value === undefined);
+  return missing.map(([name]) => `${name}: is required where LEDGER_INTEGRATOR is true`);
 }

@@ -12,11 +12,19 @@ export {
 } from './config-field.ts';
 export { ConfigError, loadConfig, type Environment, type LoadOptions } from './load-config.ts';
 export { checkConfigTable, configTable } from './config-table.ts';
-export { ledgerFaults, ledgerFields, listenerFaults, listenerFields, storeFields } from './common-fields.ts';
+export {
+  ledgerFaults,
+  ledgerFields,
+  listenerFaults,
+  listenerFields,
+  migrationFields,
+  storeFields,
+} from './common-fields.ts';
+export { runMigrations, type MigrationJob } from './run-migrations.ts';
 export type { TrustedProxies } from './trust-proxy.ts';
 export { isLoopback, type ServedApp } from './listener.ts';
 export type { Own } from './owner.ts';
-export { StartError } from './start-error.ts';
+export { openedOrStartError, StartError } from './start-error.ts';
 export {
   startService,
   type Composition,

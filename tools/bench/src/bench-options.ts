@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { UsageError } from './usage-error.ts';
 
-export const sectionNames = ['throughput', 'ledger', 'bodies', 'peer', 'profile'] as const;
+export const sectionNames = ['throughput', 'ledger', 'bodies', 'peer', 'gate', 'reads', 'profile'] as const;
 export type SectionName = (typeof sectionNames)[number];
 
 export interface BenchOptions {
@@ -11,7 +11,7 @@ export interface BenchOptions {
   readonly roundMs: number;
   readonly warmUpMs: number;
   readonly connections: number;
-  /** How large the ledger is made before it is reopened, proved from and audited. */
+  /** How large the ledger is made before it is reopened, proved from and audited; and how many assets are listed. */
   readonly ledgerRecords: number;
   readonly proofs: number;
   /** How often each hostile body is sent. */
@@ -30,12 +30,13 @@ export interface BenchOptions {
 export const usage = `Usage: npm run bench -- [options]
 
   --quick            short rounds and a small ledger: shows that it runs, not how fast it is
-  --sections a,b     of throughput, ledger, bodies, peer, profile (default: the first three)
+  --sections a,b     of throughput, ledger, bodies, peer, gate, reads, profile (default: the first three)
   --profile          where the gateway spends its time; alone, only that
   --rounds N         rounds of the throughput table (default 5)
   --seconds S        length of a round (default 5)
   --connections N    connections, one request in flight on each (default 64)
-  --records N        size of the ledger that is reopened, proved from and audited (default 1000000)
+  --records N        size of the ledger that is reopened, proved from and audited, and of the list that is read
+                     (default 1000000)
   --node-options X   more options for the gateway's Node, to try a setting
   --json FILE        everything that was measured, round by round
   --markdown FILE    what is printed, as a file

@@ -9,10 +9,12 @@ import { startGenerator } from './load/generator-process.ts';
 import { describeMachine } from './machine.ts';
 import type { ReleaseStack } from './release-stack.ts';
 import { renderReport, type RunFacts, type SectionReport } from './report.ts';
+import { gateSection } from './sections/gate.ts';
 import { hostileBodiesSection } from './sections/hostile-bodies.ts';
 import { ledgerAtSize } from './sections/ledger-at-size.ts';
 import { peerSection } from './sections/peer.ts';
 import { profileSection } from './sections/profile.ts';
+import { readsSection } from './sections/reads.ts';
 import { throughput } from './sections/throughput.ts';
 import { workspaceRoot } from './workspace-root.ts';
 
@@ -21,6 +23,8 @@ const sections: Readonly<Record<SectionName, (context: BenchContext) => Promise<
   ledger: ledgerAtSize,
   bodies: hostileBodiesSection,
   peer: peerSection,
+  gate: gateSection,
+  reads: readsSection,
   profile: profileSection,
 };
 
@@ -66,12 +70,14 @@ export async function runBench(run: BenchRun): Promise<{ text: string; trusted: 
   return { text, trusted: reports.every(({ withheld }) => withheld.length === 0) };
 }
 
-/** Each section measures the gateway, but for the one that measures the peer. */
+/** Each section measures the gateway, but for those that measure the peer, the gate and surface A. */
 function measuredBy(names: readonly SectionName[]): MeasuredSurface[] {
-  const gateway = names.some((name) => name !== 'peer');
+  const gateway = names.some((name) => name !== 'peer' && name !== 'gate' && name !== 'reads');
   return [
     ...(gateway ? (['ingest-gateway'] as const) : []),
     ...(names.includes('peer') ? (['ledger-peer'] as const) : []),
+    ...(names.includes('gate') ? (['case-gate'] as const) : []),
+    ...(names.includes('reads') ? (['risk-partner'] as const) : []),
   ];
 }
 

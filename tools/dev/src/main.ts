@@ -10,40 +10,39 @@ import { runTour } from './tour/run-tour.ts';
 import { buildSurface } from './surfaces/bundled.ts';
 import { workspaceRoot } from './workspace.ts';
 
-const [command, ...parameters] = process.argv.slice(2);
+/** Gives its exit code. */
+type Command = (parameters: readonly string[]) => Promise<number>;
 
-/** Each command gives its exit code. */
-async function run(): Promise<number> {
-  switch (command) {
-    case 'start':
-      return runStart(parameters);
-    case 'stop':
-      return runStop(parameters);
-    case 'test':
-      return runChecks(parameters);
-    case 'test:fabric':
-      return runFabricChecks(parameters);
-    case 'bench':
-      return runTool(join(workspaceRoot, 'tools/bench/src/main.ts'), parameters);
-    case 'fabric:up':
-    case 'fabric:down':
-    case 'fabric:status':
-      return runTool(join(workspaceRoot, 'tools/fabric-devnet/src/main.ts'), [command.slice(7), ...parameters]);
-    case 'soak:gate':
-      return runSoak(parameters);
-    case 'fabric:demo':
-      return runFabricDemo(parameters);
-    case 'tour':
-      return runTour(parameters);
-    case 'bundle':
-      for (const name of parameters) await buildSurface(name);
-      return 0;
-    default:
-      process.stderr.write(
-        'Usage: bootstrap.mjs start | stop | test | test:fabric | bench | soak:gate | tour | bundle | fabric:up | fabric:down | fabric:status | fabric:demo [options]\n',
-      );
-      return 1;
-  }
-}
+const tool =
+  (name: string, ...first: readonly string[]): Command =>
+  (parameters) =>
+    runTool(join(workspaceRoot, `tools/${name}/src/main.ts`), [...first, ...parameters]);
 
-process.exitCode = await run();
+const COMMANDS: Readonly<Record<string, Command>> = {
+  start: runStart,
+  stop: runStop,
+  test: runChecks,
+  'test:fabric': runFabricChecks,
+  bench: tool('bench'),
+  'soak:gate': runSoak,
+  tour: runTour,
+  async bundle(names) {
+    for (const name of names) await buildSurface(name);
+    return 0;
+  },
+  'fabric:up': tool('fabric-devnet', 'up'),
+  'fabric:down': tool('fabric-devnet', 'down'),
+  'fabric:status': tool('fabric-devnet', 'status'),
+  'fabric:demo': runFabricDemo,
+  'mcp:inspect': tool('mcp-check', 'inspect'),
+  'mcp:conformance': tool('mcp-check', 'conformance'),
+};
+
+const usage: Command = () => {
+  process.stderr.write(`Usage: bootstrap.mjs ${Object.keys(COMMANDS).join(' | ')} [options]\n`);
+  return Promise.resolve(1);
+};
+
+const [name = '', ...parameters] = process.argv.slice(2);
+const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name]! : usage;
+process.exitCode = await command(parameters);

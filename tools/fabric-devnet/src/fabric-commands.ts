@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
+import { findProgram, foldersOf } from '@sealgate/local-services';
 import { MissingCommandsError } from './devnet-error.ts';
 
 export const commandNames = ['peer', 'orderer', 'configtxgen', 'cryptogen'] as const;
@@ -27,8 +27,8 @@ export interface Environment {
  */
 export async function findFabricCommands({ env, hasDocker }: Environment): Promise<FabricCommands> {
   const own = env['FABRIC_BIN'];
-  const folders = own ? [resolve(own)] : (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
-  const found = commandNames.map((name) => [name, find(name, folders)] as const);
+  const folders = own ? [resolve(own)] : foldersOf(env['PATH']);
+  const found = commandNames.map((name) => [name, findProgram(name, folders)] as const);
   const missing = found.filter(([, file]) => file === undefined).map(([name]) => name);
   if (missing.length === 0) return { from: 'files', files: Object.fromEntries(found) as Record<CommandName, string> };
   // Who names a folder wants what is in it: another version from an image would surprise.
@@ -37,19 +37,6 @@ export async function findFabricCommands({ env, hasDocker }: Environment): Promi
   throw new MissingCommandsError(
     `Fabric's commands (${missing.join(', ')}) are not on the PATH and no Docker engine answers. ${howToGetThem}`,
   );
-}
-
-function find(name: CommandName, folders: readonly string[]): string | undefined {
-  return folders.map((folder) => join(folder, name)).find(isExecutable);
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** `docker` alone proves nothing: it may be a client whose engine is away, or lack the compose plugin. */

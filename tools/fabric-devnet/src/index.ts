@@ -2,6 +2,7 @@ export { DevnetError, MissingCommandsError } from './devnet-error.ts';
 export { down } from './down.ts';
 export { commandNames, findFabricCommands, hasDockerEngine } from './fabric-commands.ts';
 export type { CommandName, FabricCommands } from './fabric-commands.ts';
+export { freePortBase } from './free-port-base.ts';
 export { openFaults } from './network-faults.ts';
 export type { FaultsOptions, NetworkFaults } from './network-faults.ts';
 export type { ContractName, NetworkPlan, OrganizationName, OrganizationPlan, Role } from './network-plan.ts';

@@ -1,10 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { ServerSecrets } from '@sealgate/auth';
+import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { DatabaseUnavailableError, type Sql, type Statement } from '@sealgate/storage';
 import { rowOf, type EligibilityRecord } from '../domain/eligibility-record.ts';
 import { signGrants } from '../domain/key-grants.ts';
 import { venueMac } from '../domain/venue-record.ts';
 import { callerLookups, type CallerLookupsOptions } from './caller-lookups.ts';
+import type { LedgerWitness, Testimony } from './ledger-witness.ts';
 import { seenVersions } from './seen-versions.ts';
 
 const secrets = ServerSecrets.parse(`s1:${'k'.repeat(32)}`);
@@ -55,7 +57,7 @@ function row(ord: number, version: number, change: object = {}) {
     family_id: identity.familyId,
     label: identity.label,
     key_prefix: identity.keyPrefix,
-    grants: signGrants(identity, { scopes: ['gate:check'] }, macs.keys),
+    grants: JSON.stringify(signGrants(identity, { scopes: ['gate:check'] }, macs.keys)),
     created_at: at,
     expires_at: null,
     replaces: null,
@@ -72,6 +74,9 @@ function row(ord: number, version: number, change: object = {}) {
   };
 }
 
+/** A ledger that contradicts nobody. */
+const silent: LedgerWitness = { contradicted: async () => new Set() };
+
 type Answer = (asked: number, statement: Statement) => Promise<object[]>;
 
 function lookups(answer: Answer, more: Partial<CallerLookupsOptions> = {}) {
@@ -83,6 +88,7 @@ function lookups(answer: Answer, more: Partial<CallerLookupsOptions> = {}) {
     sql,
     macs,
     seen: seenVersions(10),
+    witness: silent,
     now: () => at.getTime(),
     deadlineMs: 100,
     onCorrupt: (what) => corrupt.push(what),
@@ -169,6 +175,59 @@ describe('the look-up of callers and entries', () => {
     const { find, corrupt } = lookups(async () => [row(1, 1, { label: 'other' })]);
     await expect(find(keyHash, [entry], 50)).resolves.toBeUndefined();
     expect(corrupt).toEqual(['key key_1']);
+  });
+
+  it.each<[string, object]>([
+    ['label', { label: 'other' }],
+    ['owner', { owner_id: 'test' }],
+    ['family', { family_id: 'key_2' }],
+    ['prefix', { key_prefix: 'gk_bbbbbbbbb' }],
+    ['predecessor', { replaces: 'key_0' }],
+    ['birth', { created_at: new Date(at.getTime() + 1) }],
+    ['end', { expires_at: at }],
+    ['hash', { key_hash: Buffer.alloc(32, 8) }],
+    ['grants', { grants: JSON.stringify({ scopes: ['gate:check', 'case:write'], mac: 's1:AA' }) }],
+  ])('verifies one that has the id of a good one in the same answer, and another %s', async (_, change) => {
+    const { find, corrupt } = lookups(async () => [row(1, 1), row(2, 1, change), row(3, 1)]);
+    const callers = await Promise.all([1, 2, 3].map(() => find(keyHash, [entry], 50)));
+    expect(callers.map((caller) => caller?.keyId)).toEqual(['key_1', undefined, 'key_1']);
+    expect(corrupt).toEqual(['key key_1']);
+  });
+});
+
+describe('a record that would let somebody in', () => {
+  const approved = {
+    ...{ decision: 'approve', case_id: 'case_1', policy_version: 'p1', decision_id: 'dec_1', reason_codes: [] },
+    ...{ ledger_record_id: 'ledger_rec_1', venue_ids: ['hall'], valid_until: null },
+    ...{ decided_at: at.toISOString(), valid_from: at.toISOString() },
+  } as const;
+  const eligible = (ord: number) =>
+    row(ord, 2, rowOf({ ...record(2), current: approved } as EligibilityRecord, macs.eligibility));
+
+  it('is put to the ledger, all of a turn together, and no other is', async () => {
+    const heard: Testimony[][] = [];
+    const witness: LedgerWitness = {
+      contradicted: async (testimonies) => {
+        heard.push([...testimonies]);
+        return new Set(testimonies.slice(1));
+      },
+    };
+    const { find } = lookups(async () => [eligible(1), row(2, 1), eligible(3)], { witness });
+    const [one, two] = await Promise.all([find(keyHash, [entry, entry], 50), find(keyHash, [entry], 50)]);
+    expect(heard).toEqual([
+      [1, 3].map((ord) => ({
+        ...{ environment: 'live', subjectRef: 'subj_a', version: 2 },
+        document: eligible(ord).document,
+      })),
+    ]);
+    expect(one?.found).toMatchObject([{ isIntact: true, record: { record_version: 2 } }, { isIntact: true }]);
+    expect(two?.found).toEqual([{ isIntact: false, record: undefined, venue: undefined }]);
+  });
+
+  it('lets nobody in where the ledger does not answer', async () => {
+    const contradicted = async () => Promise.reject(new LedgerUnavailableError('away'));
+    const { find } = lookups(async () => [eligible(1), row(2, 1)], { witness: { contradicted } });
+    expect((await find(keyHash, [entry, entry], 50))?.found).toMatchObject(['unavailable', { isIntact: true }]);
   });
 });
 

@@ -1,12 +1,15 @@
 import { liveKeyCondition, TickBatcher } from '@sealgate/api-keys';
 import type { KeyedHasher } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
+import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
 import type { LookedUp } from '../domain/check-entry.ts';
 import type { EntryIds, GateCaller } from '../domain/gate-caller.ts';
 import { factsOf, type FactMacs, type FactRow } from './entry-facts.ts';
-import { areGrantsValid } from '../domain/key-grants.ts';
+import { storedStatus } from '../domain/eligibility-record.ts';
+import type { LedgerWitness, Testimony } from './ledger-witness.ts';
 import type { SeenVersions } from './seen-versions.ts';
+import { keyVerifier, type KeyRow, type KeyVerifier } from './verified-keys.ts';
 
 export type FoundCaller = Pick<GateCaller, 'keyId' | 'familyId' | 'environment' | 'scopes' | 'found'>;
 
@@ -24,6 +27,8 @@ export interface CallerLookupsOptions {
   readonly sql: Sql;
   readonly macs: FactMacs & { readonly keys: KeyedHasher };
   readonly seen: SeenVersions;
+  /** Asked about every record that would let somebody in. */
+  readonly witness: LedgerWitness;
   readonly now: () => number;
   /** Of one query. */
   readonly deadlineMs: number;
@@ -38,24 +43,14 @@ interface Asked {
   readonly entries: readonly EntryIds[];
 }
 
-interface Row extends FactRow {
+interface Row extends FactRow, KeyRow {
   /** From 1. */
   readonly ord: string;
   readonly is_standby: boolean;
-  readonly key_hash: Buffer;
-  readonly id: string;
-  readonly owner_id: string;
-  readonly family_id: string;
-  readonly label: string;
-  readonly key_prefix: string;
-  readonly grants: unknown;
-  readonly created_at: Date;
-  readonly expires_at: Date | null;
-  readonly replaces: string | null;
 }
 
 const TEXT = `SELECT q.ord, pg_is_in_recovery() AS is_standby,
-    k.key_hash, k.id, k.owner_id, k.family_id, k.label, k.key_prefix, k.grants, k.created_at, k.expires_at, k.replaces,
+    k.key_hash, k.id, k.owner_id, k.family_id, k.label, k.key_prefix, k.grants::text AS grants, k.created_at, k.expires_at, k.replaces,
     q.subject_ref, e.record_version, e.status, e.document, e.changed_at, e.mac,
     (SELECT max(h.record_version) FROM gate.eligibility_history h
       WHERE h.environment = k.owner_id AND h.subject_ref = q.subject_ref) AS newest_version,
@@ -120,35 +115,73 @@ async function ask(options: CallerLookupsOptions, asked: readonly Asked[]): Prom
   // A standby may not have heard of a revocation yet, so it is as good as away.
   if (rows.some(({ is_standby: isStandby }) => isStandby !== false)) throw unavailable();
   const byPlace = new Map(rows.map((row) => [Number(row.ord), row]));
+  const verify = keyVerifier(options.macs.keys, (id) => options.onCorrupt(`key ${id}`));
+  const doors: OpenDoor[] = [];
   let place = 0;
-  return asked.map(({ entries }) => {
+  const callers = asked.map(({ entries }) => {
     const count = Math.max(1, entries.length);
     const own = Array.from({ length: count }, (_, offset) => byPlace.get(place + offset + 1));
     place += count;
-    return callerOf(options, { rows: own, hasEntries: entries.length > 0, mark });
+    return callerOf(options, { rows: own, hasEntries: entries.length > 0, mark, verify, doors });
   });
+  await hearWitness(options.witness, doors);
+  return callers;
+}
+
+interface Answered {
+  readonly rows: readonly (Row | undefined)[];
+  readonly hasEntries: boolean;
+  readonly mark: number;
+  readonly verify: KeyVerifier;
+  /** Filled with what the ledger is to be asked about. */
+  readonly doors: OpenDoor[];
+}
+
+/** Where an entry stands that would let somebody in as far as the database says. */
+interface OpenDoor {
+  readonly found: LookedUp[];
+  readonly index: number;
+  readonly testimony: Testimony;
 }
 
 function callerOf(
   options: CallerLookupsOptions,
-  { rows, hasEntries, mark }: { rows: readonly (Row | undefined)[]; hasEntries: boolean; mark: number },
+  { rows, hasEntries, mark, verify, doors }: Answered,
 ): FoundCaller | undefined {
-  const [row] = rows;
-  if (row === undefined) return undefined;
-  const { macs, seen, onCorrupt } = options;
-  const { id, owner_id: environment, family_id: familyId, label, key_prefix: keyPrefix, replaces } = row;
-  const times = { createdAt: row.created_at, expiresAt: row.expires_at };
-  const identity = { id, environment, familyId, label, keyPrefix, keyHash: row.key_hash, replaces, ...times };
-  if (!areGrantsValid(identity, row.grants, macs.keys)) {
-    onCorrupt(`key ${id}`);
-    return undefined;
+  const [first] = rows;
+  const scopes = first && verify(first);
+  if (first === undefined || scopes === undefined) return undefined;
+  const found: LookedUp[] = [];
+  for (const [index, row] of (hasEntries ? rows : []).entries()) {
+    const facts = row === undefined ? NOTHING_KNOWN : factsOf(row, { ...options, mark });
+    found.push(facts);
+    const testimony = row && testimonyOf(row, facts);
+    if (testimony !== undefined) doors.push({ found, index, testimony });
   }
-  const { scopes } = row.grants;
-  const found = hasEntries ? rows.map((each) => each && factsOf(each, { macs, seen, mark, onCorrupt })) : [];
-  return { keyId: id, familyId, environment, scopes, found: found.map((facts) => facts ?? NOTHING_KNOWN) };
+  return { keyId: first.id, familyId: first.family_id, environment: first.owner_id, scopes, found };
 }
 
-/** A row that did not come back with the others of its key: nothing is known, and nobody enters on that. */
+/** Undefined for what lets nobody in, whatever the ledger says. */
+function testimonyOf({ document }: Row, facts: LookedUp): Testimony | undefined {
+  if (typeof facts !== 'object' || !facts.isIntact || facts.record === undefined || document === null) return undefined;
+  if (storedStatus(facts.record) !== 'eligible') return undefined;
+  const { environment, subject_ref: subjectRef, record_version: version } = facts.record;
+  return { environment, subjectRef, version, document };
+}
+
+/** A record that the ledger contradicts is not believed; where the ledger does not answer nothing is known. */
+async function hearWitness(witness: LedgerWitness, doors: readonly OpenDoor[]): Promise<void> {
+  if (doors.length === 0) return;
+  try {
+    const contradicted = await witness.contradicted(doors.map(({ testimony }) => testimony));
+    for (const { found, index, testimony } of doors) if (contradicted.has(testimony)) found[index] = NOTHING_KNOWN;
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailableError)) throw error;
+    for (const { found, index } of doors) found[index] = 'unavailable';
+  }
+}
+
+/** What did not come back with the others of its key, or is not to be believed: nobody enters on that. */
 const NOTHING_KNOWN: LookedUp = { isIntact: false, record: undefined, venue: undefined };
 
 /** The call goes on where it is; whoever asked is told that it took too long. */

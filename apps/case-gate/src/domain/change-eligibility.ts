@@ -11,7 +11,7 @@ import {
   type CurrentDecision,
   type EligibilityRecord,
 } from './eligibility-record.ts';
-import { ledgerRecordId } from './ledger-record-id.ts';
+import { ledgerRecordId, ledgerRecordIds } from './ledger-record-id.ts';
 
 export interface EligibilityPorts {
   readonly recordIds: KeyedHasher;
@@ -28,6 +28,16 @@ export interface Subject {
 }
 
 export const ELIGIBILITY_RECORD_TYPE = 'eligibility.record';
+
+/** What the ledger record of a version is named after. It must never change. */
+function nameOf({ environment, subjectRef }: Subject, version: number): string[] {
+  return ['eligibility', environment, subjectRef, String(version)];
+}
+
+/** Where the ledger may hold this version: one id for each secret, that of the current one first. */
+export function eligibilityRecordIds(recordIds: KeyedHasher, subject: Subject, version: number): string[] {
+  return ledgerRecordIds(recordIds, nameOf(subject, version));
+}
 
 /** Makes a subject known, once it has a case. Nothing happens when it is. */
 export async function registerSubject(
@@ -113,7 +123,7 @@ async function save(
   await tx.saveEligibility(record, by);
   const { environment, subject_ref: subjectRef, record_version: version } = record;
   await tx.addToOutbox({
-    recordId: ledgerRecordId(ports.recordIds, ['eligibility', environment, subjectRef, String(version)]),
+    recordId: ledgerRecordId(ports.recordIds, nameOf({ environment, subjectRef }, version)),
     recordType: ELIGIBILITY_RECORD_TYPE,
     data: canonical({ ...record } as never),
     nextAttemptAt: new Date(ports.now()),

@@ -17,8 +17,8 @@ export interface GateDecision {
   readonly validUntil: string | null;
 }
 
-/** What was looked up for an entry together with the key; 'overloaded': there was no room to look. */
-export type LookedUp = Omit<EntryFacts, 'nowMs'> | 'overloaded';
+/** What was looked up for an entry together with the key; 'overloaded': there was no room to look; 'unavailable': no answer. */
+export type LookedUp = Omit<EntryFacts, 'nowMs'> | 'overloaded' | 'unavailable';
 
 export interface GateAsker {
   readonly keyId: string;
@@ -76,7 +76,7 @@ function shownOf(record: EligibilityRecord | undefined) {
 }
 
 function reasonOf(entry: Entry, found: LookedUp | undefined, nowMs: number): GateReason {
-  if (found === undefined) return 'BACKEND_UNAVAILABLE';
+  if (found === undefined || found === 'unavailable') return 'BACKEND_UNAVAILABLE';
   if (found === 'overloaded') return 'OVERLOADED';
   return reasonFor(entry, { ...found, nowMs });
 }

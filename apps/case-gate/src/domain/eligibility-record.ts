@@ -150,8 +150,10 @@ type Check = (value: unknown) => boolean;
 
 const isText: Check = (value) => typeof value === 'string' && value !== '';
 const isTexts: Check = (value) => Array.isArray(value) && value.every((item) => isText(item));
-const isMoment: Check = (value) =>
-  typeof value === 'string' && !Number.isNaN(Date.parse(value)) && new Date(value).toISOString() === value;
+const isMoment: Check = (value) => {
+  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return !Number.isNaN(ms) && new Date(ms).toISOString() === value;
+};
 const orNull =
   (check: Check): Check =>
   (value) =>

@@ -148,6 +148,7 @@ describe('an answer', () => {
 
   it.each<[GateReason, LookedUp | undefined]>([
     ['BACKEND_UNAVAILABLE', undefined],
+    ['BACKEND_UNAVAILABLE', 'unavailable'],
     ['OVERLOADED', 'overloaded'],
     ['RECORD_INTEGRITY_FAILED', { ...good, isIntact: false }],
   ])('denies with %s, and says that it was not known', (reason, found) => {

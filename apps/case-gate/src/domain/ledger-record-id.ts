@@ -7,3 +7,8 @@ import type { KeyedHasher } from '@sealgate/auth';
 export function ledgerRecordId(hasher: KeyedHasher, parts: readonly string[]): string {
   return `ledger_rec_${hasher.hash(...parts).digest.toString('hex')}`;
 }
+
+/** The ids that any of the secrets may have made of it, that of the current one first. */
+export function ledgerRecordIds(hasher: KeyedHasher, parts: readonly string[]): string[] {
+  return hasher.hashAll(...parts).map(({ digest }) => `ledger_rec_${digest.toString('hex')}`);
+}

@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { JsonValue } from '@sealgate/json';
+import { LogicEngine } from 'json-logic-engine';
 import { changedPolicy, rulesText } from './manage-policies.ts';
 import { evaluateRules, ruleFaults, type CaseFacts, type PolicyRules } from './policy-rules.ts';
 
@@ -43,11 +46,12 @@ describe('the rules of a policy', () => {
     [{ if: [{ '==': [v('metadata.risk'), 'low'] }, true, false] }, true],
     // A default is the author's own word.
     [{ '<': [{ var: ['metadata.unknown', 1] }, 5] }, true],
+    [{ in: [v('attachment_count'), [1, 2]] }, true],
+    [{ in: ['oar', v('case_type')] }, true],
+    [{ '!': [{ missing_some: [1, ['metadata.risk', 'metadata.unknown']] }] }, true],
     // What is no `true` approves nobody.
-    [1, false],
-    ['yes', false],
     [v('metadata.risk'), false],
-    [null, false],
+    [{ if: [true, 'yes', false] }, false],
   ])('decide by %j', (when, holds) => {
     expect(ruleFaults(approveWhen(when))).toEqual([]);
     expect(evaluateRules(approveWhen(when), facts).decision).toBe(holds ? 'approve' : 'decline');
@@ -74,11 +78,32 @@ describe('the rules of a policy', () => {
     ['is no number either', { '<': [v('metadata.risk'), 5] }],
     ['is of another type', { '!=': [v('metadata.risk'), 5] }],
     ['is a list', { '<': [v('venue_ids'), 5] }],
+    ['is of another type than the list', { in: [v('metadata.risk'), [1, 2]] }],
+    ['is of another type than some of the list', { in: [v('metadata.risk'), ['low', 2]] }],
+    ['is no list to be in', { in: ['low', v('attachment_count')] }],
+    ['is a list in a list', { in: [v('venue_ids'), ['hall']] }],
   ])('never approve by a fact that %s', (_, when) => {
     expect(evaluateRules(approveWhen(when), facts).decision).toBe('decline');
     // Nor by passing over the rule that asked for it.
     const passed = { ...approveWhen(when), default: { decision: 'approve' as const, reason_codes: [] } };
     expect(evaluateRules(passed, facts)).toEqual({ decision: 'refer', reason_codes: ['ATTRIBUTE_MISSING'] });
+  });
+
+  it('know no operator but those that the README names', () => {
+    const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+    const [, named = ''] = /Operators: (.*?) over a list of facts/.exec(readme) ?? [];
+    const names = named.replace(', and all', ', all').split(', ');
+    const known = (operator: string) =>
+      !ruleFaults(approveWhen({ [operator]: [] })).some(({ detail }) => detail === 'There is no such operator.');
+    expect(names.length).toBeGreaterThan(20);
+    expect(names.filter((name) => !known(name))).toEqual([]);
+    const engine = Object.keys(new LogicEngine().methods);
+    expect(engine).toContain('reduce');
+    expect(engine.filter((name) => known(name) && !names.includes(name))).toEqual([]);
+    for (const name of ['+', '-', '*', '/', 'map', 'filter', 'reduce']) {
+      expect({ name, known: known(name) }).toEqual({ name, known: false });
+      expect(readme).toContain(`\`${name}\``);
+    }
   });
 
   it('decline by the absence of a fact, where they say so', () => {
@@ -91,6 +116,60 @@ describe('the rules of a policy', () => {
     ['one that the engine knows and we do not', { throw: 'x' }, '/rules/0/when'],
     ['two operators at once', { '==': [1, 1], '!': 1 }, '/rules/0/when'],
     ['an empty object', { and: [{}] }, '/rules/0/when/and/0'],
+    ...[null, 0, 1, '', 'yes', [], [true]].map((value): [string, JsonValue, string] => [
+      `what is no condition, ${JSON.stringify(value)}`,
+      value,
+      '/rules/0/when',
+    ]),
+    ['such a one within', { and: [true, 1] }, '/rules/0/when'],
+    ['such a one in a choice', { if: ['yes', true, false] }, '/rules/0/when'],
+    ['such a one for each of a list', { all: [v('venue_ids'), 'x'] }, '/rules/0/when'],
+    ['null in a comparison', { '==': [v('metadata.risk'), null] }, '/rules/0/when/==/1'],
+    ['null in a list', { in: [v('metadata.risk'), ['low', null]] }, '/rules/0/when/in/1/1'],
+    ['a comparison of no fact', { '<': [1, 2] }, '/rules/0/when'],
+    ['looking for a text in a text', { in: ['a', 'abc'] }, '/rules/0/when'],
+    ['looking in an empty list', { in: [v('metadata.risk'), []] }, '/rules/0/when'],
+    ['looking in an empty text', { in: [v('metadata.risk'), ''] }, '/rules/0/when'],
+    ['nothing that may be missing', { '!': [{ missing: [[]] }] }, '/rules/0/when/!/0'],
+    ['an unknown fact that may be missing', { missing: ['clock'] }, '/rules/0/when'],
+    ['no facts of which some may be missing', { missing_some: [1, []] }, '/rules/0/when'],
+    ['no number of facts that may be missing', { missing_some: ['1', ['case_type']] }, '/rules/0/when'],
+    ...[
+      '+',
+      '-',
+      '*',
+      '/',
+      '%',
+      'min',
+      'max',
+      'cat',
+      'substr',
+      'merge',
+      'map',
+      'filter',
+      'reduce',
+      'get',
+      'keys',
+      'val',
+      'exists',
+      'coalesce',
+      'let',
+      'each',
+      'preserve',
+      'log',
+      'method',
+      'eachKey',
+      'xor',
+      'not',
+      'length',
+      '??',
+      'try',
+      'throw',
+    ].map((operator): [string, JsonValue, string] => [
+      `the operator ${operator}`,
+      { '==': [{ [operator]: [v('attachment_count'), 1] }, 1] },
+      '/rules/0/when/==/0',
+    ]),
     ['an unknown fact', { '!': [v('clock')] }, '/rules/0/when/!/0/var'],
     ['a fact that is computed', { var: { '==': [1, 1] } }, '/rules/0/when/var'],
     ['too many levels', nested(20), '/rules/0/when'],

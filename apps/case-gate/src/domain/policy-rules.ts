@@ -44,6 +44,9 @@ const OPERATORS: ReadonlyMap<string, { readonly fewest: number; readonly most: n
 );
 /** They go through a list of texts: within their second argument `var` is "", the text, and no fact. */
 const ITERATORS: ReadonlySet<string> = new Set(['all', 'some', 'none']);
+/** They say nothing of a case unless they look at it. */
+const COMPARISONS: ReadonlySet<string> = new Set(['==', '===', '!=', '!==', '<', '<=', '>', '>=', 'in']);
+const LOGICAL: ReadonlySet<string> = new Set(['and', 'or', '!', '!!']);
 const FACTS: ReadonlySet<string> = new Set([
   'case_type',
   'venue_ids',
@@ -74,7 +77,8 @@ export function ruleFaults({ rules }: PolicyRules): RuleFault[] {
       logic.forEach((item, index) => visit(item, `${pointer}/${index}`, { depth: depth + 1, isWithin }));
       return undefined;
     }
-    if (typeof logic !== 'object' || logic === null) return undefined;
+    if (logic === null) return fault('Nothing among the facts is null.');
+    if (typeof logic !== 'object') return undefined;
     const [operator, ...others] = Object.keys(logic);
     if (operator === undefined || others.length > 0) return fault('An operation is an object with one member.');
     if (!OPERATORS.has(operator)) return fault('There is no such operator.');
@@ -97,7 +101,11 @@ export function ruleFaults({ rules }: PolicyRules): RuleFault[] {
     const isKnown = isWithin ? path === '' : FACTS.has(path.split('.')[0]!);
     if (!isKnown) faults.push({ pointer, detail: 'There is no such fact.' });
   };
-  rules.forEach(({ when }, index) => visit(when, `/rules/${index}/when`, { depth: 1, isWithin: false }));
+  rules.forEach(({ when }, index) => {
+    const pointer = `/rules/${index}/when`;
+    if (isCondition(when)) visit(when, pointer, { depth: 1, isWithin: false });
+    else faults.push({ pointer, detail: NO_CONDITION });
+  });
   return faults;
 }
 
@@ -106,7 +114,48 @@ function misuseOf(operator: string, parts: readonly JsonValue[]): string | undef
   const { fewest = 0, most = 0 } = OPERATORS.get(operator) ?? {};
   if (parts.length < fewest || parts.length > most) return 'The operator takes another number of values.';
   if (ITERATORS.has(operator) && !isList(parts[0])) return 'What is gone through is a list among the facts.';
-  return undefined;
+  if (COMPARISONS.has(operator) && !parts.some(isOperation)) return 'At least one of the values is a fact.';
+  if (operator === 'in' && isEmpty(parts[1])) return 'Nothing is in nothing.';
+  if (!conditionsOf(operator, parts).every(isCondition)) return NO_CONDITION;
+  return namesFacts(operator, parts) ? undefined : NO_FACT_NAMES;
+}
+
+/** What may be missing has to be something that there can be. */
+function namesFacts(operator: string, parts: readonly JsonValue[]): boolean {
+  if (operator === 'missing') return parts.every(isFactName);
+  return operator !== 'missing_some' || (typeof parts[0] === 'number' && isFactNames(parts[1]));
+}
+
+const NO_CONDITION = 'A condition is true, false, or an operation.';
+const NO_FACT_NAMES = 'What may be missing is given as names of facts.';
+
+/** A text, a number or a list where a condition is meant is a slip of the pen, and would hold or not whatever the case. */
+function isCondition(value: JsonValue): boolean {
+  return typeof value === 'boolean' || isOperation(value);
+}
+
+function isOperation(value: JsonValue): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isEmpty(value: JsonValue | undefined): boolean {
+  return value === '' || (Array.isArray(value) && value.length === 0);
+}
+
+/** Those of the values that decide something by being true or not. */
+function conditionsOf(operator: string, parts: readonly JsonValue[]): readonly JsonValue[] {
+  if (ITERATORS.has(operator)) return parts.slice(1);
+  if (operator === 'if' || operator === '?:')
+    return parts.filter((_, index) => index % 2 === 0 && index + 1 < parts.length);
+  return LOGICAL.has(operator) ? parts : [];
+}
+
+function isFactName(value: JsonValue): boolean {
+  return typeof value === 'string' && FACTS.has(value.split('.')[0]!);
+}
+
+function isFactNames(value: JsonValue | undefined): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every(isFactName);
 }
 
 function isList(value: JsonValue | undefined): boolean {
@@ -154,9 +203,19 @@ function strictEngine(): LogicEngine {
     compare((a, b) => a >= b),
     { deterministic: true },
   );
+  made.addMethod('in', isIn, { deterministic: true });
   for (const name of ['==', '===']) made.addMethod(name, same, { deterministic: true });
   for (const name of ['!=', '!==']) made.addMethod(name, (values: unknown) => !same(values), { deterministic: true });
   return made;
+}
+
+/** A text in a text, or a text or number in a list of such: everything else is a comparison of what cannot be alike. */
+function isIn(values: unknown): boolean {
+  const [needle, place] = values as unknown[];
+  if (typeof needle !== 'string' && typeof needle !== 'number') throw new MistypedError();
+  if (typeof place === 'string' && typeof needle === 'string') return place.includes(needle);
+  if (!Array.isArray(place) || place.some((item) => typeof item !== typeof needle)) throw new MistypedError();
+  return place.includes(needle);
 }
 
 /** A number, or a text that is one in plain decimals: metadata are texts. */

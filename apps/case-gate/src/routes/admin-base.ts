@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import type { Sql } from '@sealgate/storage';
+import type { AuditChange } from '@sealgate/audit';
 import type { CursorCodec } from '@sealgate/paging';
-import type { AuditChange } from '../audit-change.ts';
+import type { Sql } from '@sealgate/storage';
 import { DEFAULT_ENVIRONMENT, Environment } from '../schemas.ts';
 
 /** What every admin route says of itself. */

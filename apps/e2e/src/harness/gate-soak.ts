@@ -22,11 +22,44 @@ export interface Checked {
   readonly answer: HttpAnswer & { readonly body: GateMembers };
 }
 
+/** What became of all checks so far. Each is judged as it comes, so that a million of them need no memory. */
+export interface Tally {
+  checks: number;
+  allowed: number;
+  /** Begun after a revocation had answered. */
+  afterRevocation: number;
+  slowestMs: number;
+  /** Those that broke a promise; the first hundred. */
+  readonly wrong: Checked[];
+}
+
 export interface Soak {
   readonly lives: readonly Life[];
-  readonly checks: readonly Checked[];
+  readonly tally: Tally;
   /** Ends the load once every life that was begun has come to its seal. */
   finish(): Promise<void>;
+}
+
+const MOST_WRONG = 100;
+
+/**
+ * No allow before a seal was asked for, none by a check that began after a revocation had answered, and no answer that says
+ * neither. What a life will yet bring changes nothing of it: both moments lie before the check they count for.
+ */
+function judge(tally: Tally, each: Checked): void {
+  const { life, startedMs, durationMs, answer } = each;
+  const { decision, allow } = answer.body;
+  const isAllow = answer.text.includes('"allow":true') || answer.text.includes('"decision":"allow"');
+  const isDeny = decision === 'deny' && allow === false;
+  tally.checks += 1;
+  tally.slowestMs = Math.max(tally.slowestMs, durationMs);
+  if (isAllow) tally.allowed += 1;
+  if (startedMs > life.revokedMs) tally.afterRevocation += 1;
+  const isTooLate = startedMs >= life.revokedMs;
+  const isTooEarly = startedMs + durationMs < life.sealAskedMs;
+  const isClear = isAllow ? answer.status === 200 && decision === 'allow' && allow === true : isDeny;
+  const isWrong = !isClear || (isAllow && (isTooLate || isTooEarly));
+  if (isWrong && tally.wrong.length < MOST_WRONG) tally.wrong.push(each);
 }
 
 export interface SoakOptions {
@@ -41,7 +74,7 @@ const PAUSE_MS = 50;
 /** Keeps applicants and doors busy, whatever is broken meanwhile: each repeats its request until it is answered. */
 export function startSoak({ setup, applicants, doors }: SoakOptions): Soak {
   const lives: Life[] = [];
-  const checks: Checked[] = [];
+  const tally: Tally = { checks: 0, allowed: 0, afterRevocation: 0, slowestMs: 0, wrong: [] };
   let isOver = false;
   const applicant = async (): Promise<void> => {
     while (!isOver) {
@@ -53,7 +86,7 @@ export function startSoak({ setup, applicants, doors }: SoakOptions): Soak {
     for (let turn = number; !isOver; turn += 1) {
       const life = lives[Math.max(0, lives.length - 1 - (turn % 12))];
       if (life === undefined) await delay(PAUSE_MS);
-      else await checkOnce(setup, { life, turn, checks });
+      else await checkOnce(setup, { life, turn, tally });
     }
   };
   const all = [
@@ -62,7 +95,7 @@ export function startSoak({ setup, applicants, doors }: SoakOptions): Soak {
   ];
   return {
     lives,
-    checks,
+    tally,
     async finish() {
       isOver = true;
       await Promise.all(all);
@@ -128,12 +161,12 @@ async function insist(
 
 async function checkOnce(
   { gates, key }: GateSetup,
-  { life, turn, checks }: { life: Life; turn: number; checks: Checked[] },
+  { life, turn, tally }: { life: Life; turn: number; tally: Tally },
 ): Promise<void> {
   const gate = gates[turn % gates.length]!;
   const body = { subject_ref: life.subjectRef, venue_id: 'hall' };
   const startedMs = performance.now();
   const answer = await askGate({ gate, key }, ['POST', '/v1/gate/check'], { body }).catch(() => undefined);
   if (answer === undefined) return delay(PAUSE_MS);
-  checks.push({ life, startedMs, durationMs: answer.durationMs, answer });
+  judge(tally, { life, startedMs, durationMs: answer.durationMs, answer });
 }

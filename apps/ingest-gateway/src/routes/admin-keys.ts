@@ -12,6 +12,7 @@ import {
   type Route,
 } from '@sealgate/http';
 import type { ApiKeyRow, ApiKeys } from '@sealgate/api-keys';
+import type { AuditChange } from '@sealgate/audit';
 import type { CursorCodec } from '@sealgate/paging';
 import type { Sql } from '@sealgate/storage';
 import { Type, type Static } from '@sinclair/typebox';
@@ -19,7 +20,6 @@ import { PERMISSIONS, type KeyGrants } from '../domain/key-grants.ts';
 import { findNetwork, type NetworkStore } from '../domain/manage-networks.ts';
 import { checkBurst } from './admin-networks.ts';
 import { AssetType, IdText, LimitsBody, Name, OrNull, Text, Time } from '../admin-schemas.ts';
-import type { AuditChange } from '../audit-change.ts';
 
 const MintBody = closedObject({
   label: Name,

@@ -10,6 +10,7 @@ import {
   type AdminCaller,
   type Route,
 } from '@sealgate/http';
+import type { AuditChange } from '@sealgate/audit';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import {
@@ -22,7 +23,6 @@ import {
   type NetworkPorts,
 } from '../domain/manage-networks.ts';
 import { ChannelName, IdText, LimitsBody, Name, NetworkId, OrNull, Text, Time } from '../admin-schemas.ts';
-import type { AuditChange } from '../audit-change.ts';
 
 const Channels = Type.Array(ChannelName, {
   minItems: 1,

@@ -3,6 +3,7 @@ import { canonical, type JsonValue } from '@sealgate/json';
 import type { AssetPage, AssetQuery, NewAsset } from '../domain/asset-ledger.ts';
 import type { ContractShape, Target } from '../domain/mapping.ts';
 import { byCodePoints } from '../domain/read-assets.ts';
+import { withBareNames } from './record-text.ts';
 
 /** How a contract is spoken to, and what its answers mean. */
 export interface ContractWords {
@@ -96,7 +97,9 @@ function recordsWords(prefix: string): ContractWords {
     saysAbsent: () => false,
     asset(answer) {
       if (answer.length === 0) return undefined;
-      return JSON.stringify(shown(JSON.parse(answer.toString('utf8')) as ContractRecord));
+      return (
+        withBareNames(answer, bare) ?? JSON.stringify(shown(JSON.parse(answer.toString('utf8')) as ContractRecord))
+      );
     },
     page(answer) {
       const { records, bookmark } = JSON.parse(answer.toString('utf8')) as {

@@ -14,6 +14,7 @@ import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
 import type { AssetLedger, NewAsset, SettleOutcome, WriteOutcome, WrittenTransaction } from '../domain/asset-ledger.ts';
 import type { Target } from '../domain/mapping.ts';
 import type { PublicLog } from '../domain/read-assets.ts';
+import { textOfStored, type StoredText } from './record-text.ts';
 
 export interface EmbeddedAssetsOptions {
   readonly ledger: EmbeddedLedger;
@@ -30,6 +31,8 @@ export interface EmbeddedAssets extends AssetLedger {
 
 /** The most records one unit of append may hold, of any surface: how far back a transaction can begin. */
 const MOST_IN_UNIT = 1000;
+
+const READ_WITHIN_MS = 2000;
 
 /** Content of a page; as much as one asset can hold, so that a page costs no more memory than reading one. */
 const MOST_IN_PAGE_BYTES = 8_388_608;
@@ -59,8 +62,8 @@ export function embeddedAssets(options: EmbeddedAssetsOptions): EmbeddedAssets {
       return isOver ? { outcome: 'again' } : { outcome: 'unknown', transactionId };
     },
     async read({ channel }, id) {
-      const record = await ledger.read(channel, id);
-      return record === undefined ? undefined : JSON.stringify(assetOf(record));
+      const record = await storedText(sql, channel, id);
+      return record === undefined ? undefined : textOfStored(record);
     },
     async query({ channel }, { type, limit, after }) {
       const afterId = typeof after === 'string' ? after : '';
@@ -81,6 +84,23 @@ export function embeddedLog(ledger: EmbeddedLedger): PublicLog {
       return hashes === undefined ? undefined : { hashes, isFull: tile?.width === TILE_WIDTH };
     },
   };
+}
+
+/** The columns of a record that an asset shows, its data as the text it is kept as. @throws LedgerUnavailableError. */
+async function storedText(sql: Sql, channel: string, id: string): Promise<StoredText | undefined> {
+  const statement = {
+    name: 'peer record',
+    text: `SELECT channel, idx, id, type, owner, data, extra, salt IS NULL AS erased, transaction_id, at_ms
+             FROM ledger.record_v1($1, $2)`,
+    values: [channel, id],
+  };
+  try {
+    const [row] = await sql.query<StoredText>(statement, { deadlineMs: READ_WITHIN_MS });
+    return row;
+  } catch (error) {
+    if (!(error instanceof DatabaseUnavailableError)) throw error;
+    throw new LedgerUnavailableError('The ledger cannot be asked.', { cause: error });
+  }
 }
 
 function unitOf({ network, channel }: Target, assets: readonly NewAsset[]): AppendUnit {

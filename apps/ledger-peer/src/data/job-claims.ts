@@ -1,10 +1,11 @@
 import type { JobStore, KeptAnswer, KnownClaim, RequestClaim } from '../domain/jobs.ts';
-import { beginStatement } from './job-statements.ts';
+import { beginStatement, retakeStatement, type Beginning } from './job-statements.ts';
 import type { JobTable } from './job-table.ts';
 
 interface ClaimRow {
   job_id: string;
   fingerprint: string;
+  lease_owner: string | null;
   answer_status: number | null;
   answer_body: string | null;
   answer_async: boolean;
@@ -14,26 +15,53 @@ const TAKES = 5;
 
 /** Claims on Idempotency-Keys. */
 export function jobClaims({ ask, leases, now }: JobTable): Pick<JobStore, 'begin' | 'look' | 'keep' | 'forget'> {
-  const look = async ({ claim, acceptable }: RequestClaim): Promise<KnownClaim | undefined> => {
+  const find = async ({ claim }: RequestClaim): Promise<ClaimRow | undefined> => {
     const [row] = await ask<ClaimRow>({
       name: 'peer claim',
-      text: 'SELECT job_id, fingerprint, answer_status, answer_body, answer_async FROM peer.jobs WHERE claim = $1',
+      text: `SELECT job_id, fingerprint, lease_owner, answer_status, answer_body, answer_async
+               FROM peer.jobs WHERE claim = $1`,
       values: [claim],
     });
-    return row === undefined ? undefined : knownClaim(row, acceptable);
+    return row;
+  };
+  const look = async (claim: RequestClaim): Promise<KnownClaim | undefined> => {
+    const row = await find(claim);
+    return row === undefined ? undefined : knownClaim(row, claim.acceptable);
+  };
+  const unanswered = new UnansweredClaims();
+  const take = async (beginning: Beginning): Promise<string | undefined> => {
+    try {
+      const [taken] = await ask<{ job_id: string }>(beginStatement(beginning));
+      return taken?.job_id;
+    } catch (error) {
+      unanswered.add(beginning.claim);
+      throw error;
+    }
+  };
+  /** Nothing was sent yet under a claim whose making went unanswered: the same request need not wait for its lease. */
+  const retake = async (row: ClaimRow, claim: RequestClaim): Promise<string | undefined> => {
+    const isLost = row.lease_owner === leases.owner && !leases.holds(row.job_id) && unanswered.has(claim);
+    if (!isLost) return undefined;
+    const [taken] = await ask<{ job_id: string }>(retakeStatement(row.job_id, leases));
+    return taken?.job_id;
+  };
+  const begun = (jobId: string, claim: RequestClaim) => {
+    unanswered.delete(claim);
+    leases.hold(jobId);
+    return { kind: 'begun', jobId } as const;
   };
   return {
     look,
     async begin({ jobId, familyId, claim }) {
       // A row may be removed between the two questions; then they are asked again.
       for (let times = 0; times < TAKES; times += 1) {
-        const [taken] = await ask<{ job_id: string }>(beginStatement({ jobId, familyId, claim, leases, nowMs: now() }));
-        if (taken !== undefined) {
-          leases.hold(taken.job_id);
-          return { kind: 'begun', jobId: taken.job_id };
-        }
-        const known = await look(claim);
-        if (known !== undefined) return known;
+        const taken = await take({ jobId, familyId, claim, leases, nowMs: now() });
+        if (taken !== undefined) return begun(taken, claim);
+        const row = await find(claim);
+        if (row === undefined) continue;
+        const known = knownClaim(row, claim.acceptable);
+        const again = known.kind === 'running' ? await retake(row, claim) : undefined;
+        return again === undefined ? known : begun(again, claim);
       }
       return { kind: 'running' };
     },
@@ -56,6 +84,28 @@ export function jobClaims({ ask, leases, now }: JobTable): Pick<JobStore, 'begin
       await ask({ text, values: [jobId, leases.owner] }).catch(() => undefined);
     },
   };
+}
+
+/** More than that, and the oldest waits for its lease after all. */
+const MOST_UNANSWERED = 1000;
+
+/** Claims that this process asked for and got no answer to; one request at a time asks for each. */
+class UnansweredClaims {
+  readonly #names = new Set<string>();
+
+  add({ claim }: RequestClaim): void {
+    const [oldest] = this.#names;
+    if (oldest !== undefined && this.#names.size >= MOST_UNANSWERED) this.#names.delete(oldest);
+    this.#names.add(claim.toString('latin1'));
+  }
+
+  has({ claim }: RequestClaim): boolean {
+    return this.#names.has(claim.toString('latin1'));
+  }
+
+  delete({ claim }: RequestClaim): void {
+    if (this.#names.size > 0) this.#names.delete(claim.toString('latin1'));
+  }
 }
 
 function knownClaim(row: ClaimRow, acceptable: readonly string[]): KnownClaim {

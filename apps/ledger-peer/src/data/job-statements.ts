@@ -33,6 +33,18 @@ export function beginStatement({ jobId, familyId, claim, leases, nowMs }: Beginn
   };
 }
 
+/**
+ * Takes a claim that this process has made already without learning of it. No row comes back where it is another's by now.
+ */
+export function retakeStatement(jobId: string, leases: Leases): Statement {
+  return {
+    text: `UPDATE peer.jobs SET lease_until = now() + $3 * interval '1 ms'
+            WHERE job_id = $1 AND lease_owner = $2 AND answer_status IS NULL AND NOT promised
+           RETURNING job_id`,
+    values: [jobId, leases.owner, leases.lengthMs],
+  };
+}
+
 /** The row may be there: that of the request's own claim, or one whose writing went unanswered. */
 export function promiseStatement(
   { jobId, familyId, body, results, answer }: PromisedJob,

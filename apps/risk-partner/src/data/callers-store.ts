@@ -1,6 +1,5 @@
-import { liveKeyCondition, TickBatcher } from '@sealgate/api-keys';
-import { AppError } from '@sealgate/errors';
-import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
+import { callersByHash, liveKeyCondition, type CallersByHash } from '@sealgate/api-keys';
+import type { Sql } from '@sealgate/storage';
 import { effectiveScope, type RiskCaller } from '../domain/caller.ts';
 import { ROLES } from '../domain/permissions.ts';
 
@@ -15,55 +14,20 @@ interface CallerRow {
   can_read_sensitive: boolean;
 }
 
-export interface CallersStore {
-  /**
-   * Whose live key has this hash, as long as the person is in the organisation; undefined when there is none.
-   * @throws AppError UNAVAILABLE when the database gives no answer: that is never "no such key".
-   */
-  find(keyHash: Buffer): Promise<RiskCaller | undefined>;
-}
-
-const MOST_AT_ONCE = 256;
-const RETRY_AFTER_SECONDS = 1;
+const text = `SELECT k.key_hash, k.id, p.person_id, p.org_id, p.roles, p.departments, p.unrestricted, p.can_read_sensitive
+    FROM risk.api_keys k JOIN risk.people p ON p.person_id = k.owner_id AND p.removed_at IS NULL
+   WHERE k.key_hash = ANY ($1) AND ${liveKeyCondition('k', '$2')}`;
 
 /**
- * Looks key, membership, roles and scope up on every request, in one row: a revocation, a removal or a change of roles acts
- * at once on every replica, and nothing is cached. All look-ups of one turn of the event loop are one query.
+ * Whose live key has a hash, as long as the person is in the organisation. Key, membership, roles and scope are one row,
+ * looked up on every request: a revocation, a removal or a change of roles acts at once on every replica.
  */
-export function callersStore({
-  sql,
-  now,
-  deadlineMs,
-}: {
-  sql: Sql;
-  now: () => number;
-  deadlineMs: number;
-}): CallersStore {
-  const text = `SELECT k.key_hash, k.id, p.person_id, p.org_id, p.roles, p.departments, p.unrestricted, p.can_read_sensitive
-      FROM risk.api_keys k JOIN risk.people p ON p.person_id = k.owner_id AND p.removed_at IS NULL
-     WHERE k.key_hash = ANY ($1) AND ${liveKeyCondition('k', '$2')}`;
-  const batcher = new TickBatcher<Buffer, RiskCaller | undefined>(
-    async (hashes) => {
-      const names = hashes.map((hash) => hash.toString('latin1'));
-      const distinct = new Map(names.map((name, position) => [name, hashes[position]!]));
-      const values = [[...distinct.values()], new Date(now())];
-      const rows = await sql.query<CallerRow>({ name: 'risk callers', text, values }, { deadlineMs });
-      const callers = new Map(rows.map((row) => [row.key_hash.toString('latin1'), callerOf(row)]));
-      return names.map((name) => callers.get(name));
-    },
-    { maxBatch: MOST_AT_ONCE, maxRunning: 2 },
-  );
-  return {
-    async find(keyHash) {
-      try {
-        return await batcher.call(keyHash);
-      } catch (error) {
-        if (!(error instanceof DatabaseUnavailableError)) throw error;
-        const options = { retryAfterSeconds: RETRY_AFTER_SECONDS, cause: error };
-        throw new AppError('UNAVAILABLE', 'The key store cannot be reached.', options);
-      }
-    },
-  };
+export function callersStore(options: {
+  readonly sql: Sql;
+  readonly now: () => number;
+  readonly deadlineMs: number;
+}): CallersByHash<RiskCaller> {
+  return callersByHash({ ...options, statement: { name: 'risk callers', text }, callerOf });
 }
 
 function callerOf(row: CallerRow): RiskCaller {

@@ -2,7 +2,14 @@ import type { Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
 import { KIND_OF } from '../domain/kinds.ts';
 import { withEvidenceCount, withoutPersonalData, withStateAt, type OnMasked } from '../domain/partner-item.ts';
-import type { PartnerItem, PartnerSource } from '../domain/read-partner.ts';
+import { mayHoldPersonalData } from '../domain/may-hold-personal-data.ts';
+import {
+  MOST_PAGE_ITEMS,
+  type PartnerItem,
+  type PartnerItems,
+  type PartnerListQuery,
+  type PartnerSource,
+} from '../domain/read-partner.ts';
 import type { KindName } from '../domain/resource.ts';
 import { prepared } from './prepared.ts';
 import { rowCondition } from './row-condition.ts';
@@ -20,30 +27,90 @@ interface ItemRow {
   item: string;
 }
 
+interface JoinedRow {
+  found: number;
+  items: string | null;
+  last_id: string | null;
+  last_at: Date | null;
+  beyond: string | null;
+}
+
+/** What an item of these shows changes with time or with other rows, so each is looked at. */
+const SHOWN_ONE_BY_ONE: readonly KindName[] = ['evidence', 'control'];
+
 /** What a filter is called in `facets`, where it is not called by its own name. */
 const FACET_OF: Readonly<Record<string, string>> = { controlId: 'link' };
 
 /** Items of one kind of resource: an index range scan over texts made when they were written. */
 export function partnerResources(kind: KindName, options: PartnerSourceOptions): PartnerSource {
-  const { sql } = options;
-  const read = async (scope: RowScope, more: (values: unknown[]) => string): Promise<PartnerItem[]> => {
-    const values: unknown[] = [kind];
-    const condition = rowCondition('r', scope, values, KIND_OF[kind].rowFiltered);
-    const text = `SELECT r.id, r.created_at, r.item FROM risk.resources r WHERE r.kind = $1 AND ${condition} ${more(values)}`;
-    return shown(kind, await sql.query<ItemRow>(prepared(text, values)), { ...options, scope });
+  const { sql, now } = options;
+  const show = async (scope: RowScope, text: string, values: unknown[]): Promise<PartnerItem[]> =>
+    shown(kind, await sql.query<ItemRow>(prepared(text, values)), { ...options, scope });
+  const list: PartnerSource['list'] = (scope, query) => {
+    const values: unknown[] = [];
+    return show(scope, walk(kind, { scope, query, values, nowMs: now() }), values);
   };
+  const find: PartnerSource['find'] = async (scope, id) => {
+    const values: unknown[] = [kind, id];
+    const condition = rowCondition('r', scope, values, KIND_OF[kind].rowFiltered);
+    const text = `SELECT r.id, r.created_at, r.item FROM risk.resources r WHERE r.kind = $1 AND r.id = $2 AND ${condition}`;
+    return (await show(scope, text, values))[0];
+  };
+  if (SHOWN_ONE_BY_ONE.includes(kind)) return { list, find };
+  return { list, find, listJoined: (scope, query) => readJoined(kind, scope, { ...options, query }) };
+}
+
+/**
+ * A statement for what follows a place, in the order of the walk. The limit that is a constant keeps nothing back. It tells
+ * PostgreSQL how little is asked for, whatever the other one will be: so it plans the statement once, and not each time.
+ * With filters there is none, as it depends on their values whether to walk or to look them up, so each time is right.
+ */
+function walk(
+  kind: KindName,
+  { scope, query, values, nowMs }: { scope: RowScope; query: PartnerListQuery; values: unknown[]; nowMs: number },
+): string {
+  const { filters, limit, after } = query;
+  const conditions = [
+    `r.kind = $${values.push(kind)}`,
+    rowCondition('r', scope, values, KIND_OF[kind].rowFiltered),
+    ...filterConditions(filters, values, nowMs),
+  ];
+  if (after !== undefined)
+    conditions.push(
+      `(r.created_at, r.id) > ($${values.push(after.createdAt)}::timestamptz, $${values.push(after.id)}::text)`,
+    );
+  const ordered = `SELECT r.id, r.created_at, r.item FROM risk.resources r
+     WHERE ${conditions.join(' AND ')} ORDER BY r.created_at, r.id`;
+  const atMost = `LIMIT $${values.push(limit)}`;
+  if (Object.keys(filters).length > 0) return `${ordered} ${atMost}`;
+  return `SELECT * FROM (${ordered} LIMIT ${MOST_PAGE_ITEMS + 1}) r ${atMost}`;
+}
+
+/**
+ * A page in one row: what is shown as it is stored is one text from the database to the caller. Undefined where some of it
+ * may be personal data, which has to be looked for item by item.
+ */
+async function readJoined(
+  kind: KindName,
+  scope: RowScope,
+  { sql, now, query }: Pick<PartnerSourceOptions, 'sql' | 'now'> & { readonly query: PartnerListQuery },
+): Promise<PartnerItems | undefined> {
+  const { limit } = query;
+  const values: unknown[] = [limit];
+  const rows = walk(kind, { scope, query: { ...query, limit: limit + 1 }, values, nowMs: now() });
+  // Aggregates take rows in the order in which the statement below them gives them.
+  const text = `SELECT count(*)::integer AS found, string_agg(item, ',') AS items, (array_agg(id))[$1::integer] AS last_id,
+      (array_agg(created_at))[$1::integer] AS last_at, (array_agg(item))[$1::integer + 1] AS beyond FROM (${rows}) r`;
+  const [row] = await sql.query<JoinedRow>(prepared(text, values));
+  const { found = 0, items = null, last_id: id = null, last_at: at = null, beyond = null } = row ?? {};
+  if (items === null) return { texts: [], count: 0, goesOnAfter: undefined };
+  const shown = beyond === null ? items : items.slice(0, -(beyond.length + 1));
+  if (mayHoldPersonalData(shown)) return undefined;
+  const hasMore = beyond !== null && id !== null && at !== null;
   return {
-    list: (scope, { filters, limit, after }) =>
-      read(scope, (values) => {
-        const conditions = filterConditions(filters, values, options.now());
-        if (after !== undefined)
-          conditions.push(
-            `(r.created_at, r.id) > ($${values.push(after.createdAt)}::timestamptz, $${values.push(after.id)}::text)`,
-          );
-        const where = conditions.map((condition) => `AND ${condition}`).join(' ');
-        return `${where} ORDER BY r.created_at, r.id LIMIT $${values.push(limit)}`;
-      }),
-    find: async (scope, id) => (await read(scope, (values) => `AND r.id = $${values.push(id)}`))[0],
+    texts: [shown],
+    count: Math.min(found, limit),
+    goesOnAfter: hasMore ? { createdAt: at.toISOString(), id } : undefined,
   };
 }
 

@@ -1,6 +1,7 @@
 import { canonical, type JsonValue } from '@sealgate/json';
 import { stateAt } from './evidence.ts';
-import { holdsPersonalData, mayHoldPersonalData } from './personal-data.ts';
+import { mayHoldPersonalData } from './may-hold-personal-data.ts';
+import { holdsPersonalData } from './personal-data.ts';
 
 /** The members of each collection's items that are free text: only these are looked through when they are read. */
 const FREE_TEXT: Readonly<Record<string, readonly string[]>> = {

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { canonical } from '@sealgate/json';
 import { withoutPersonalData } from './partner-item.ts';
-import { holdsPersonalData, mayHoldPersonalData, refusePersonalData } from './personal-data.ts';
+import { mayHoldPersonalData } from './may-hold-personal-data.ts';
+import { holdsPersonalData, refusePersonalData } from './personal-data.ts';
 
 const PERSONAL = [
   'Ask ada.lovelace@example.org',

@@ -16,12 +16,29 @@ export interface PartnerQuery {
   readonly revision: number | undefined;
 }
 
-/** Where the items of one collection come from. Both see what the scope lets them see, and nothing else. */
+/** The most items of one page. */
+export const MOST_PAGE_ITEMS = 200;
+
+export interface PartnerListQuery extends PartnerQuery {
+  /** The most items; at most one more than a page has. */
+  readonly limit: number;
+  readonly after: Position | undefined;
+}
+
+/** The items of one page. */
+export interface PartnerItems {
+  /** Canonical texts in the order of the items. Several items may be one text, joined by commas. */
+  readonly texts: readonly string[];
+  readonly count: number;
+  /** The place of the last item where more follow it, else undefined. */
+  readonly goesOnAfter: Position | undefined;
+}
+
+/** Where the items of one collection come from. All see what the scope lets them see, and nothing else. */
 export interface PartnerSource {
-  list(
-    scope: RowScope,
-    query: PartnerQuery & { readonly limit: number; readonly after: Position | undefined },
-  ): Promise<PartnerItem[]>;
+  list(scope: RowScope, query: PartnerListQuery): Promise<PartnerItem[]>;
+  /** The same as a page that the database has joined; undefined where items have to be looked at one by one. */
+  listJoined?(scope: RowScope, query: PartnerListQuery): Promise<PartnerItems | undefined>;
   find(scope: RowScope, id: string, query: Pick<PartnerQuery, 'revision'>): Promise<PartnerItem | undefined>;
 }
 
@@ -44,8 +61,7 @@ export interface PartnerPorts {
   readonly cursors: Cursors;
 }
 
-export interface PartnerPage {
-  readonly items: readonly string[];
+export interface PartnerPage extends Pick<PartnerItems, 'texts' | 'count'> {
   readonly limit: number;
   readonly nextCursor: string | null;
   readonly snapshotId: string | undefined;
@@ -83,15 +99,30 @@ export async function readPage(ports: PartnerPorts, caller: RiskCaller, request:
   const binding = [`${collection}.v1`, caller.orgId, caller.personId, ...named.sort()];
   const from = request.cursor === undefined ? undefined : placeOf(ports.cursors.read(binding, request.cursor));
   const revision = atSnapshot ? await revisionFor(ports, scope, request.snapshotId, from?.revision) : undefined;
-  const rows = await ports.sources[collection]!.list(scope, { filters, revision, limit: limit + 1, after: from });
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  const hasMore = rows.length > limit && last !== undefined;
+  const source = ports.sources[collection]!;
+  const query = { filters, revision, limit, after: from };
+  const joined = await source.listJoined?.(scope, query);
+  // One more than the page has tells whether there is a next one.
+  const {
+    texts,
+    count,
+    goesOnAfter: last,
+  } = joined ?? itemsOf(await source.list(scope, { ...query, limit: limit + 1 }), limit);
   return {
-    items: shown.map(({ text }) => text),
+    texts,
+    count,
     limit,
-    nextCursor: hasMore ? ports.cursors.make(binding, [last.createdAt, last.id, revision ?? null]) : null,
+    nextCursor: last === undefined ? null : ports.cursors.make(binding, [last.createdAt, last.id, revision ?? null]),
     snapshotId: revision === undefined ? undefined : snapshotIdOf(revision),
+  };
+}
+
+function itemsOf(found: readonly PartnerItem[], limit: number): PartnerItems {
+  const shown = found.slice(0, limit);
+  return {
+    texts: shown.map(({ text }) => text),
+    count: shown.length,
+    goesOnAfter: found.length > limit ? shown.at(-1) : undefined,
   };
 }
 

@@ -3,18 +3,18 @@ import { listQuery, routeFor, type Reply, type Route } from '@sealgate/http';
 import { sha256 } from '@sealgate/json';
 import { parseLimit } from '@sealgate/paging';
 import type { RiskCaller } from '../domain/caller.ts';
-import { readItem, readPage, type PartnerPorts } from '../domain/read-partner.ts';
+import { MOST_PAGE_ITEMS, readItem, readPage, type PartnerPorts } from '../domain/read-partner.ts';
 import { ofId } from '../schemas.ts';
 import { CATALOGUE, itemEnvelope, listEnvelope, type PartnerCollection } from './partner-schemas.ts';
 
 const route = routeFor<RiskCaller>();
 
-export const PARTNER_LIST_RANGE = { default: 50, max: 200 } as const;
+export const PARTNER_LIST_RANGE = { default: 50, max: MOST_PAGE_ITEMS } as const;
 
 export interface PartnerRoutePorts {
   readonly partner: PartnerPorts;
   /** A detached JWS over exactly these bytes. */
-  readonly sign: (bytes: Uint8Array) => string;
+  readonly sign: (bytes: Uint8Array) => Promise<string>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -59,12 +59,12 @@ function routesOf(collection: PartnerCollection, ports: PartnerRoutePorts) {
       const { limit, cursor, snapshotId, ...filters } = context.query as Readonly<Record<string, string>>;
       const asked = { limit: parseLimit(limit, PARTNER_LIST_RANGE), cursor, snapshotId };
       const page = await readPage(ports.partner, caller, { collection: name, atSnapshot, filters, ...asked });
-      const pagination = { limit: page.limit, count: page.items.length, nextCursor: page.nextCursor };
-      const etag = etagOf(page.items, page.nextCursor !== null);
+      const pagination = { limit: page.limit, count: page.count, nextCursor: page.nextCursor };
+      const etag = etagOf(page.texts, page.nextCursor !== null);
       return answer(ports, caller, {
         etag,
         known: context.header('if-none-match'),
-        content: { items: page.items, pagination },
+        content: { items: page.texts, pagination },
         snapshotId: page.snapshotId,
       });
     },
@@ -108,12 +108,12 @@ interface Answering extends Pick<PartnerEnvelopeParts, 'content' | 'snapshotId'>
   readonly known: string | undefined;
 }
 
-function answer({ sign, now }: PartnerRoutePorts, { orgId }: RiskCaller, answering: Answering): Reply {
+async function answer({ sign, now }: PartnerRoutePorts, { orgId }: RiskCaller, answering: Answering): Promise<Reply> {
   const { etag, known, ...parts } = answering;
   const caching = { ETag: etag, 'Cache-Control': 'private, no-cache', Vary: 'Authorization' };
   if (known !== undefined && isKnown(known, etag)) return { status: 304, headers: caching };
   const { bytes, hashedBytes } = sealPartnerEnvelope({ ...parts, orgId, generatedAt: new Date(now()).toISOString() });
-  return { status: 200, body: bytes, headers: { ...caching, 'Evidence-Signature': sign(hashedBytes) } };
+  return { status: 200, body: bytes, headers: { ...caching, 'Evidence-Signature': await sign(hashedBytes) } };
 }
 
 /** RFC 9110, section 13.1.2: any of them, compared weakly. */

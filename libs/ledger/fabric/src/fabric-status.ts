@@ -1,4 +1,4 @@
-import type { GatewayError } from '@hyperledger/fabric-gateway';
+import type { ErrorDetail } from '@hyperledger/fabric-gateway';
 
 /** gRPC status codes (https://grpc.io/docs/guides/status-codes/) that say something here. */
 const CANCELLED = 1;
@@ -43,7 +43,12 @@ const DENIED = /access denied/;
 const ENDORSERS_AWAY =
   /no peer combination can satisfy|not installed on sufficient peers|no principal sets remained|no endorsers found/;
 
-type Failure = Pick<GatewayError, 'code' | 'message' | 'details'>;
+/** A GatewayError or a CallFailure. */
+interface Failure {
+  readonly code: number;
+  readonly message: string;
+  readonly details: readonly ErrorDetail[];
+}
 
 export function askVerdict(error: Failure): AskVerdict {
   const texts = [...error.details.map(({ message }) => message), error.message];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { UsageError } from '../usage-error.ts';
 import { workspaceRoot } from '../workspace-root.ts';
 
-export type MeasuredSurface = 'ingest-gateway' | 'ledger-peer';
+export type MeasuredSurface = 'ingest-gateway' | 'ledger-peer' | 'case-gate' | 'risk-partner';
 
 /** What is deployed is what is measured: the bundle, not the sources. */
 export function programOf(surface: MeasuredSurface, name: 'main' | 'migrate' = 'main'): string {

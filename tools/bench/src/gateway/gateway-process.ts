@@ -11,6 +11,7 @@ export interface Gateway {
   readonly pid: number;
   readonly port: number;
   readonly adminUrl: string;
+  readonly opsUrl: string;
   /** From the start of the process to its first healthy answer. */
   readonly readyAfterMs: number;
   /** How long its event loop stood still at most while `work` ran. */
@@ -58,7 +59,8 @@ export async function startGateway(command: GatewayCommand): Promise<Gateway> {
   await waitUntilReady(child, opsPort, command.logFile);
   const readyAfterMs = performance.now() - startedAt;
   const adminUrl = `http://127.0.0.1:${adminPort}`;
-  return { pid: child.pid ?? 0, port, adminUrl, readyAfterMs, stop, ...probeOf(child) };
+  const opsUrl = `http://127.0.0.1:${opsPort}`;
+  return { pid: child.pid ?? 0, port, adminUrl, opsUrl, readyAfterMs, stop, ...probeOf(child) };
 }
 
 /** One request at a time: the answers come in order and say no more than that. */

@@ -87,6 +87,44 @@ describe('the load generator', () => {
     expect(result.otherCpuMs).toBeGreaterThanOrEqual(0);
   });
 
+  it('sends each connection its own body, and counts answers that do not say what they must', async () => {
+    const bodies = new Map<string, number>();
+    const port = await serve((request, response) => {
+      let body = '';
+      request.on('data', (chunk: Buffer) => (body += chunk.toString('utf8')));
+      request.on('end', () => {
+        bodies.set(body, (bodies.get(body) ?? 0) + 1);
+        response.writeHead(200, { 'Content-Length': Buffer.byteLength(body) }).end(body);
+      });
+    });
+    const result = await generator.run(plan(port, { bodies: ['"yes"', '"no"'], mustSay: 'yes' }));
+    expect(result.succeeded).toBe(bodies.get('"yes"'));
+    expect(result.unlike).toBe(bodies.get('"no"'));
+    expect(result.succeeded + result.unlike).toBe(400);
+    expect(result.refused).toEqual({});
+  });
+
+  it('sends at a fixed rate, and lets a server that stands still pay for every request that was due', async () => {
+    let number = 0;
+    const port = await serve((_, response) => {
+      number += 1;
+      // Each of the four connections stands still once, together for most of half a second.
+      setTimeout(() => response.writeHead(200, { 'Content-Length': 2 }).end('{}'), number <= 4 ? 500 : 0);
+    });
+    const result = await generator.run(plan(port, { until: { requests: 400 }, perSecond: 400 }));
+    expect(result).toMatchObject({ succeeded: 400, measured: 400, unanswered: 0 });
+    expect(result.measuredMs).toBeGreaterThan(990);
+    // Some two hundred were due meanwhile: half of all have waited, a quarter for longer than half of it.
+    expect(result.p50Ms).toBeGreaterThan(1);
+    expect(result.p99Ms).toBeGreaterThan(400);
+  });
+
+  it('does not wait for ever for a server that is gone while requests are due', async () => {
+    const port = await serve((request) => request.socket.destroy());
+    const result = await generator.run(plan(port, { until: { requests: 20 }, perSecond: 1_000 }));
+    expect(result).toMatchObject({ succeeded: 0, unanswered: 20 });
+  }, 30_000);
+
   it('says so when nobody listens', async () => {
     await expect(generator.run(plan(1))).rejects.toThrow('could not run');
   });

@@ -7,14 +7,35 @@ export interface LoadPlan {
   readonly headers: Readonly<Record<string, string>>;
   /** `{key}` in it stands for the request's key. */
   readonly body: string;
+  /** Instead of `path` and `body`: each connection sends these in a random order of its own, and no Idempotency-Key. */
+  readonly requests?: readonly PlannedRequest[];
+  /** Instead of `body`: connection n sends the n-th of them, in turn. */
+  readonly bodies?: readonly string[];
+  /** A text that every answer must hold; one that does not is counted in `unlike`, and not as succeeded. */
+  readonly mustSay?: string;
+  /**
+   * Requests are due at this rate, whatever the answers do, and latency counts from the moment a request was due. Needs
+   * `until.requests`. Absent: each connection sends its next request once the last is answered.
+   */
+  readonly perSecond?: number;
   /** What each Idempotency-Key begins with; the generator adds the connection and a number. New for each round. */
   readonly keyPrefix: string;
   /** False: no Idempotency-Key is sent. */
   readonly sendsKey?: boolean;
   readonly connections: number;
-  /** Ends after this time, or after that many requests. What is in flight then is waited for. */
-  readonly until: { readonly durationMs: number } | { readonly requests: number };
+  /**
+   * Ends after this time, and what is in flight then is waited for and not measured; or after that many requests, or as many
+   * as can be sent in `sendForMs`, and then all of them are measured, to the last answer.
+   */
+  readonly until:
+    { readonly durationMs: number } | { readonly requests: number; readonly sendForMs?: number | undefined };
   readonly watch: readonly WatchedProcess[];
+}
+
+export interface PlannedRequest {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly body?: string;
 }
 
 export interface Usage {
@@ -33,6 +54,8 @@ export interface LoadResult {
   readonly succeeded: number;
   /** Other answers, by status. */
   readonly refused: Readonly<Record<string, number>>;
+  /** Answers, of any status, that did not hold what they must. */
+  readonly unlike: number;
   /** Requests that had no whole answer: cut connections, and what was still open after the drain. */
   readonly unanswered: number;
   /** What was wrong with the first of them; null where none was, or it was late. */

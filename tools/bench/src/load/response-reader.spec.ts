@@ -31,6 +31,29 @@ describe('ResponseReader', () => {
     expect(reader.status).toBe(429);
   });
 
+  it('knows whether an answer says what it must, however it is cut, and not by its head', () => {
+    for (const [text, says] of [
+      ['lo wor', true],
+      ['hello world', true],
+      ['world!', false],
+      ['text/plain', false],
+    ] as const) {
+      for (let cut = 1; cut < answer.length; cut += 1) {
+        const reader = new ResponseReader(text);
+        const middle = Math.min(answer.length - 1, cut + 3);
+        reader.take(answer.subarray(0, cut));
+        if (middle > cut) reader.take(answer.subarray(cut, middle));
+        expect(reader.take(answer.subarray(Math.max(cut, middle)))).toBe(true);
+        expect({ text, cut, says: reader.says }).toEqual({ text, cut, says });
+      }
+    }
+    const reader = new ResponseReader('hello');
+    reader.take(answer);
+    reader.take(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno'));
+    expect(reader.says).toBe(false);
+    expect(new ResponseReader().says).toBe(true);
+  });
+
   it('refuses what it cannot follow', () => {
     const take = (text: string): unknown => new ResponseReader().take(Buffer.from(text));
     expect(() => take('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')).toThrow('no Content-Length');

@@ -2,9 +2,11 @@ const headEnd = Buffer.from('\r\n\r\n');
 const lengthNames = [Buffer.from('\r\nContent-Length: '), Buffer.from('\r\ncontent-length: ')];
 const statusAt = 'HTTP/1.1 '.length;
 const headMaxBytes = 16_384;
+const nothing = Buffer.alloc(0);
 
 /**
- * Reads the answers of one connection that has one request in flight: only the status and the end of the body matter.
+ * Reads the answers of one connection that has one request in flight: only the status and the end of the body matter, and
+ * whether it holds a text.
  * An answer needs a Content-Length; every server measured here sends one.
  */
 export class ResponseReader {
@@ -12,16 +14,31 @@ export class ResponseReader {
   #missing = 0;
   /** The first bytes of a head that has not come whole. */
   #begun: Buffer | undefined;
+  readonly #mustSay: Buffer | undefined;
+  #says = true;
+  /** The end of the bytes before, in which what must be said may have begun. */
+  #rest: Buffer = nothing;
+
+  /** `mustSay`: a text that every answer should hold. */
+  constructor(mustSay?: string) {
+    this.#mustSay = mustSay === undefined ? undefined : Buffer.from(mustSay);
+  }
 
   /** The status of the answer that ended last. */
   get status(): number {
     return this.#status;
   }
 
+  /** Whether the answer that ended last holds what it must. */
+  get says(): boolean {
+    return this.#says;
+  }
+
   /** Takes the next bytes; true when they end an answer. Throws Error for what is no such answer. */
   take(bytes: Buffer): boolean {
     if (this.#missing > 0) {
       this.#missing -= bytes.length;
+      if (!this.#says) this.#search(Buffer.concat([this.#rest, bytes]));
       return this.#ended();
     }
     const all = this.#begun === undefined ? bytes : Buffer.concat([this.#begun, bytes]);
@@ -34,7 +51,14 @@ export class ResponseReader {
     this.#begun = undefined;
     this.#status = digitsAt(all, statusAt, statusAt + 3);
     this.#missing = end + headEnd.length + contentLength(all, end) - all.length;
+    this.#search(all.subarray(end));
     return this.#ended();
+  }
+
+  #search(bytes: Buffer): void {
+    if (this.#mustSay === undefined) return;
+    this.#says = bytes.includes(this.#mustSay);
+    this.#rest = this.#says || this.#missing === 0 ? nothing : Buffer.from(bytes.subarray(-this.#mustSay.length));
   }
 
   #ended(): boolean {

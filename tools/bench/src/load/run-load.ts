@@ -1,13 +1,16 @@
 import { connect, type Socket } from 'node:net';
 import { LatencyHistogram } from '../latency-histogram.ts';
 import type { LoadPlan, LoadResult } from './load-plan.ts';
-import { RequestTemplate } from './request-template.ts';
+import { OpenLoop } from './open-loop.ts';
+import { requestsOf } from './request-list.ts';
 import { ResponseReader } from './response-reader.ts';
 import { watchUsage, type UsageWatch } from './watch-usage.ts';
 
 const connectWithinMs = 5_000;
 /** How long the answers to what is in flight are waited for once the measured time is over. */
 const drainMs = 15_000;
+/** The same where they are measured, too. */
+const lastAnswerMs = 60_000;
 const readBytes = 65_536;
 
 /** Runs one round. Throws Error when the server cannot be reached; what goes wrong after that is counted. */
@@ -20,13 +23,15 @@ export async function runLoad(plan: LoadPlan): Promise<LoadResult> {
 class Round {
   readonly #plan: LoadPlan;
   readonly #sockets: Socket[] = [];
-  readonly #sends: (() => void)[] = [];
+  readonly #sends: ((dueAt?: number) => void)[] = [];
+  readonly #openLoop: OpenLoop | undefined;
   readonly #latencies = new LatencyHistogram();
   readonly #refused: Record<string, number> = {};
   #toSend: number;
   #inFlight = 0;
   #succeeded = 0;
   #unanswered = 0;
+  #unlike = 0;
   #firstProblem: string | null = null;
   #measuring = true;
   #onIdle: () => void = () => undefined;
@@ -34,12 +39,13 @@ class Round {
   constructor(plan: LoadPlan) {
     this.#plan = plan;
     this.#toSend = 'requests' in plan.until ? plan.until.requests : Number.POSITIVE_INFINITY;
+    this.#openLoop = plan.perSecond === undefined ? undefined : new OpenLoop(plan.perSecond, this.#toSend);
   }
 
   open(number: number): Promise<void> {
-    const { port, keyPrefix } = this.#plan;
-    const template = new RequestTemplate({ ...this.#plan, keyPrefix: `${keyPrefix}-${number}-` });
-    const reader = new ResponseReader();
+    const { port, mustSay } = this.#plan;
+    const requests = requestsOf(this.#plan, number);
+    const reader = new ResponseReader(mustSay);
     let sentAt = 0;
     let waiting = false;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -47,8 +53,10 @@ class Round {
       if (!waiting) return true; // Given up before: the socket is on its way to be destroyed.
       if (!this.#ends(reader, socket, Buffer.from(buffer.buffer, buffer.byteOffset, length))) return true;
       waiting = false;
-      this.#count(reader.status, performance.now() - sentAt);
-      send();
+      this.#count(reader, performance.now() - sentAt);
+      if (this.#openLoop === undefined) send();
+      else if (this.#toSend <= 0) this.#lookIfIdle();
+      else this.#openLoop.isFree(send);
       return true;
     };
     const socket = connect({
@@ -57,13 +65,13 @@ class Round {
       noDelay: true,
       onread: { buffer: Buffer.allocUnsafe(readBytes), callback: onBytes },
     });
-    const send = (): void => {
+    const send = (dueAt = performance.now()): void => {
       if (this.#toSend <= 0) return this.#lookIfIdle();
       this.#toSend -= 1;
       this.#inFlight += 1;
       waiting = true;
-      sentAt = performance.now();
-      socket.write(template.next());
+      sentAt = dueAt;
+      socket.write(requests.next());
     };
     socket.setTimeout(connectWithinMs, () => socket.connecting && socket.destroy(new Error('No connection in time.')));
     socket.once('connect', resolve);
@@ -88,14 +96,17 @@ class Round {
     const usage = watchUsage(this.#plan.watch);
     const idle = new Promise<void>((done) => (this.#onIdle = done));
     const startedAt = performance.now();
-    for (const send of this.#sends) send();
+    if (this.#openLoop === undefined) for (const send of this.#sends) send();
+    else this.#openLoop.start(this.#sends);
     const measured = await this.#measure(usage, startedAt, idle);
     await Promise.race([idle, after(drainMs)]);
+    this.#openLoop?.stop();
     for (const socket of this.#sockets) socket.destroy();
     return {
       ...measured,
       succeeded: this.#succeeded,
       refused: this.#refused,
+      unlike: this.#unlike,
       unanswered: this.#unanswered + this.#inFlight,
       firstProblem: this.#firstProblem,
     };
@@ -103,11 +114,13 @@ class Round {
 
   /** What is told about the measured time is taken at its end, before the drain. */
   async #measure(usage: UsageWatch, startedAt: number, idle: Promise<void>): Promise<Measured> {
-    const { until } = this.#plan;
-    await Promise.race([idle, ...('durationMs' in until ? [after(until.durationMs)] : [])]);
+    const stop = this.#stopSending();
+    await Promise.race([idle, ...this.#atMostMs().map(after)]);
+    clearTimeout(stop);
     const measuredMs = performance.now() - startedAt;
     const counted = usage.end();
     this.#measuring = false;
+    if (this.#openLoop !== undefined) this.#unanswered += this.#toSend;
     this.#toSend = 0;
     return {
       measuredMs,
@@ -119,6 +132,21 @@ class Round {
     };
   }
 
+  /** Where all that was sent is measured: the moment from which no more is sent. */
+  #stopSending(): NodeJS.Timeout | undefined {
+    const { until } = this.#plan;
+    if ('durationMs' in until || until.sendForMs === undefined) return undefined;
+    return setTimeout(() => (this.#toSend = 0), until.sendForMs);
+  }
+
+  /** How long is measured at most; none where the number of requests alone decides. */
+  #atMostMs(): number[] {
+    const { until, perSecond } = this.#plan;
+    if ('durationMs' in until) return [until.durationMs];
+    if (until.sendForMs !== undefined) return [until.sendForMs + lastAnswerMs];
+    return perSecond === undefined ? [] : [(until.requests * 1_000) / perSecond + drainMs];
+  }
+
   #ends(reader: ResponseReader, socket: Socket, bytes: Buffer): boolean {
     try {
       return reader.take(bytes);
@@ -128,18 +156,23 @@ class Round {
     }
   }
 
-  #count(status: number, latencyMs: number): void {
+  #count({ status, says }: ResponseReader, latencyMs: number): void {
     this.#inFlight -= 1;
     if (this.#measuring) this.#latencies.record(latencyMs);
-    if (status === 200) this.#succeeded += 1;
+    if (!says) this.#unlike += 1;
+    else if (status === 200) this.#succeeded += 1;
     else this.#refused[status] = (this.#refused[status] ?? 0) + 1;
   }
 
   #lookIfIdle(): void {
-    if (this.#inFlight === 0) this.#onIdle();
+    if (this.#inFlight > 0) return;
+    // Where requests are still to become due, the end is only where no connection is left to send them.
+    const goesOn =
+      this.#openLoop !== undefined && this.#toSend > 0 && this.#sockets.some(({ destroyed }) => !destroyed);
+    if (!goesOn) this.#onIdle();
   }
 }
 
-type Measured = Omit<LoadResult, 'succeeded' | 'refused' | 'unanswered' | 'firstProblem'>;
+type Measured = Omit<LoadResult, 'succeeded' | 'refused' | 'unlike' | 'unanswered' | 'firstProblem'>;
 
 const after = (milliseconds: number): Promise<void> => new Promise((done) => setTimeout(done, milliseconds).unref());

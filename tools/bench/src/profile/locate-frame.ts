@@ -7,14 +7,16 @@ import type { CallFrame, Place } from './cpu-profile.ts';
 export function frameLocator(options: {
   readonly bundle: string;
   readonly map: SourceMapPayload;
+  /** Further files of the bundle, each with its own map. */
+  readonly chunks?: ReadonlyMap<string, SourceMapPayload>;
   readonly root: string;
 }): (frame: CallFrame) => Place {
-  const { bundle, map, root } = options;
-  const sources = new SourceMap(map);
+  const { bundle, map, chunks = new Map<string, SourceMapPayload>(), root } = options;
+  const maps = new Map([...chunks, [bundle, map] as const].map(([file, each]) => [file, new SourceMap(each)]));
   return ({ url, lineNumber, columnNumber }) => {
     if (!url.startsWith('file:')) return { module: moduleOf(url), at: `${url}:${lineNumber + 1}` };
     const file = fileURLToPath(url);
-    const entry: Partial<SourceMapping> = file === bundle ? sources.findEntry(lineNumber, columnNumber) : {};
+    const entry: Partial<SourceMapping> = maps.get(file)?.findEntry(lineNumber, columnNumber) ?? {};
     const { originalSource, originalLine = lineNumber } = entry;
     const source = relative(root, originalSource === undefined ? file : resolve(dirname(bundle), originalSource));
     return { module: moduleOf(source), at: `${source.replace(/^.*node_modules\//, '')}:${originalLine + 1}` };

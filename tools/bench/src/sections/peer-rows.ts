@@ -3,12 +3,13 @@ import type { BenchContext } from '../bench-context.ts';
 import { assetsBody, recordsArgument } from '../bodies.ts';
 import type { Gateway } from '../gateway/gateway-process.ts';
 import type { DirectClient } from '../servers/direct-client.ts';
+import type { LoadPlan } from '../load/load-plan.ts';
 import type { DirectPlan } from '../servers/fabric-direct-plan.ts';
 
 /** One round of either client, in the same words. */
 export interface PeerRound {
   readonly measuredMs: number;
-  /** Transactions acknowledged in the measured time. */
+  /** Transactions acknowledged in the measured time: what rates are made of. */
   readonly measured: number;
   /** All that were acknowledged. */
   readonly succeeded: number;
@@ -28,7 +29,8 @@ export interface PeerRow {
   readonly inFlight: number;
   /** The type of everything it writes, so that what it wrote can be counted. */
   readonly type: string;
-  readonly run: (durationMs: number) => Promise<PeerRound>;
+  /** `share`: of a whole round; 0 < share <= 1. */
+  readonly run: (share: number) => Promise<PeerRound>;
   /** Those to warm up included. */
   readonly all: PeerRound[];
   readonly rounds: PeerRound[];
@@ -41,9 +43,30 @@ export interface PeerAddress {
 
 type RowShape = Pick<PeerRow, 'name' | 'assets' | 'inFlight' | 'type'>;
 
+/** A round of so many transactions, but of no more than can be begun in a time; all of them are measured. */
+export interface CountedRound {
+  readonly requests: number;
+  readonly sendForMs: number;
+}
+
+/** A round of so many, or a round of that time. */
+export type RoundSize = CountedRound | { readonly durationMs: number };
+
+function shareOf(round: RoundSize, share: number): LoadPlan['until'] {
+  return 'durationMs' in round ? { durationMs: round.durationMs * share } : countedShareOf(round, share);
+}
+
+function countedShareOf({ requests, sendForMs }: CountedRound, share: number): CountedRound {
+  return { requests: Math.ceil(requests * share), sendForMs: sendForMs * share };
+}
+
 /** The ledger peer over HTTP, each connection with one request in flight; a request is one transaction. */
-export function peerRow(context: BenchContext, { peer, key }: PeerAddress, shape: RowShape): PeerRow {
-  const run = async (durationMs: number): Promise<PeerRound> => {
+export function peerRow(
+  context: BenchContext,
+  { peer, key }: PeerAddress,
+  { round, ...shape }: RowShape & { readonly round: RoundSize },
+): PeerRow {
+  const run = async (share: number): Promise<PeerRound> => {
     const result = await context.generator.run({
       port: peer.port,
       path: '/api/assets',
@@ -52,7 +75,7 @@ export function peerRow(context: BenchContext, { peer, key }: PeerAddress, shape
       sendsKey: false,
       keyPrefix: randomBytes(6).toString('hex'),
       connections: shape.inFlight,
-      until: { durationMs },
+      until: shareOf(round, share),
       watch: [{ name: 'server', pid: peer.pid }],
     });
     const refused = Object.values(result.refused).reduce((sum, count) => sum + count, result.unanswered);
@@ -69,12 +92,15 @@ export interface DirectTarget {
 }
 
 /** The client of Fabric itself, with as many transactions in flight. */
-export function directRow({ client, plan, prefix }: DirectTarget, shape: RowShape): PeerRow {
-  const run = (durationMs: number): Promise<PeerRound> =>
+export function directRow(
+  { client, plan, prefix }: DirectTarget,
+  { round, ...shape }: RowShape & { readonly round: CountedRound },
+): PeerRow {
+  const run = (share: number): Promise<PeerRound> =>
     client.run({
       ...plan,
       inFlight: shape.inFlight,
-      durationMs,
+      ...countedShareOf(round, share),
       arguments: recordsArgument(shape.assets, { type: prefix + shape.type, idPrefix: prefix }),
       keyPrefix: randomBytes(6).toString('hex'),
     });

@@ -14,7 +14,24 @@ import { directRow, peerRow, type PeerRow } from './peer-rows.ts';
 const channel = 'bench.main';
 const settleMs = 500;
 const batch = 100;
-const inFlightOnFabric = [1, 50, 200] as const;
+/**
+ * Transactions of a round on Fabric, by assets and by how many are in flight, where a round lasts five seconds; with another
+ * length as many more or fewer. A round of a number is over when the last of them is in a block: a transaction of a hundred
+ * assets with two hundred in flight takes longer than a round of a time, which would end before its first one.
+ */
+const roundsOnFabric = [
+  { assets: 1, inFlight: 1, transactions: 40 },
+  { assets: 1, inFlight: 50, transactions: 800 },
+  { assets: 1, inFlight: 200, transactions: 1_600 },
+  { assets: batch, inFlight: 1, transactions: 10 },
+  { assets: batch, inFlight: 50, transactions: 100 },
+  { assets: batch, inFlight: 200, transactions: 200 },
+] as const;
+const countedForMs = 5_000;
+/** Of a round, to warm up. */
+const warmUpShare = 1 / 3;
+/** Of the rounds that were asked for: there are many rows. */
+const roundsShare = 0.6;
 
 /** The ledger peer: on the embedded ledger, and beside the client of Fabric itself where there is a real network. */
 export async function peerSection(context: BenchContext): Promise<SectionReport> {
@@ -49,6 +66,7 @@ async function onEmbedded(context: BenchContext, stack: ReleaseStack): Promise<P
   const row = (assets: number) =>
     peerRow(context, address, {
       ...{ name: 'ledger peer', assets, inFlight: context.options.connections, type: `embedded-${assets}` },
+      round: { durationMs: context.options.roundMs },
     });
   const rows = [row(1), row(batch)];
   await runRows(context, rows);
@@ -67,19 +85,17 @@ async function onFabric(context: BenchContext, stack: ReleaseStack, network: Ben
   const direct = (signing: 'sdk' | 'native') => ({
     ...{ client, plan: { connectionFile, fabricChannel, signing }, prefix: `${channel}/` },
   });
-  const rows = inFlightOnFabric.flatMap((inFlight) =>
-    [1, batch].flatMap((assets) => [
-      directRow(direct('sdk'), {
-        ...{ name: 'direct client, SDK signer', assets, inFlight },
-        type: `sdk-${assets}-${inFlight}`,
-      }),
-      directRow(direct('native'), {
-        ...{ name: 'direct client, native signer', assets, inFlight },
-        type: `native-${assets}-${inFlight}`,
-      }),
-      peerRow(context, address, { ...{ name: 'ledger peer', assets, inFlight }, type: `peer-${assets}-${inFlight}` }),
-    ]),
-  );
+  const { roundMs } = context.options;
+  const rows = roundsOnFabric.flatMap(({ assets, inFlight, transactions }) => {
+    const requests = Math.ceil((transactions * roundMs) / countedForMs);
+    const shape = { assets, inFlight, round: { requests, sendForMs: roundMs } };
+    const typeOf = (client: string): string => `${client}-${assets}-${inFlight}`;
+    return [
+      directRow(direct('sdk'), { ...shape, name: 'direct client, SDK signer', type: typeOf('sdk') }),
+      directRow(direct('native'), { ...shape, name: 'direct client, native signer', type: typeOf('native') }),
+      peerRow(context, address, { ...shape, name: 'ledger peer', type: typeOf('peer') }),
+    ];
+  });
   await runRows(context, rows);
   const summaries: PeerSummary[] = [];
   for (const each of rows) summaries.push(summarisePeer(each, await countOnFabric(network, `${channel}/${each.type}`)));
@@ -88,20 +104,21 @@ async function onFabric(context: BenchContext, stack: ReleaseStack, network: Ben
 
 /** Round by round in turn, so that what the machine does besides meets all of them. */
 async function runRows({ options, tell, signal }: BenchContext, rows: readonly PeerRow[]): Promise<void> {
-  const run = async (row: PeerRow, durationMs: number) => {
+  const run = async (row: PeerRow, share: number) => {
     signal.throwIfAborted();
-    const round = await row.run(durationMs);
+    const round = await row.run(share);
     row.all.push(round);
     await delay(settleMs);
     return round;
   };
   for (const row of rows) {
     tell(`Warming up: ${row.name}, ${row.assets} assets, ${row.inFlight} in flight`);
-    await run(row, options.roundMs);
+    await run(row, warmUpShare);
   }
-  for (let number = 1; number <= options.rounds; number += 1) {
-    tell(`Round ${number} of ${options.rounds}`);
-    for (const row of rows) row.rounds.push(await run(row, options.roundMs));
+  const rounds = Math.ceil(options.rounds * roundsShare);
+  for (let number = 1; number <= rounds; number += 1) {
+    tell(`Round ${number} of ${rounds}`);
+    for (const row of rows) row.rounds.push(await run(row, 1));
   }
 }
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { SourceMapPayload } from 'node:module';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { BenchContext } from '../bench-context.ts';
 import { batchBody, batchRecords, recordBody, warmUpRequests } from '../bodies.ts';
-import { programOf } from '../gateway/build-gateway.ts';
+import { programOf, type MeasuredSurface } from '../gateway/build-gateway.ts';
 import { askAdmin, makeSender, type Sender } from '../gateway/gateway-admin.ts';
 import type { Gateway } from '../gateway/gateway-process.ts';
 import { prepareSite, type GatewaySite } from '../gateway/gateway-site.ts';
@@ -21,7 +21,8 @@ const shownModules = 20;
 const shownFunctions = 25;
 const mebibyte = 1024 * 1024;
 
-interface Profiled extends ProfileSummary {
+/** What was recorded of one kind of work. */
+export interface Profiled extends ProfileSummary {
   readonly what: string;
   /** What the times are divided by. */
   readonly unit: 'request' | 'record';
@@ -29,10 +30,14 @@ interface Profiled extends ProfileSummary {
   readonly memory: NodeJS.MemoryUsage;
 }
 
-interface Profiling {
+interface ProfiledProcess {
   readonly context: BenchContext;
-  readonly site: GatewaySite;
   readonly gateway: Gateway;
+  readonly surface?: MeasuredSurface;
+}
+
+interface Profiling extends ProfiledProcess {
+  readonly site: GatewaySite;
   readonly sender: Sender;
 }
 
@@ -91,27 +96,29 @@ function profileAudit(profiling: Profiling): Promise<Profiled> {
   return profile(profiling, { what: 'full audit', unit: 'record', work });
 }
 
-async function profile(
-  { context, gateway }: Profiling,
+/** `work` gives how much of it was done. The surface is the gateway unless said otherwise. */
+export async function profile(
+  { context, gateway, surface = 'ingest-gateway' }: ProfiledProcess,
   { what, unit, work }: Pick<Profiled, 'what' | 'unit'> & { work: () => Promise<number> },
 ): Promise<Profiled> {
   context.tell(`Profiling: ${what}`);
   const file = join(context.folder, `${what.replaceAll(' ', '-')}.cpuprofile`);
   const { result, memory } = await gateway.profile(file, work);
   const recorded: CpuProfile = JSON.parse(readFileSync(file, 'utf8'));
-  const bundle = programOf('ingest-gateway');
-  const map: SourceMapPayload = JSON.parse(readFileSync(`${bundle}.map`, 'utf8'));
-  const locate = frameLocator({ bundle, map, root: workspaceRoot });
+  const bundle = programOf(surface);
+  const readMap = (program: string): SourceMapPayload => JSON.parse(readFileSync(`${program}.map`, 'utf8'));
+  const parts = readdirSync(dirname(bundle)).filter((name) => name.endsWith('.js.map'));
+  const chunks = new Map(
+    parts.map((name) => join(dirname(bundle), name.slice(0, -4))).map((file) => [file, readMap(file)]),
+  );
+  const locate = frameLocator({ bundle, map: readMap(bundle), chunks, root: workspaceRoot });
   return { ...summariseProfile(recorded, locate), what, unit, count: result, memory };
 }
 
 function reportOf(profiled: readonly Profiled[]): SectionReport {
   return {
     title: "Where the gateway's main thread spends its time",
-    tables: profiled.flatMap((one) => [
-      costTable(one, { title: `${one.what}: module`, costs: one.modules.slice(0, shownModules) }),
-      costTable(one, { title: `${one.what}: function`, costs: one.functions.slice(0, shownFunctions) }),
-    ]),
+    tables: profiled.flatMap(costTables),
     notes: [
       ...profiled.map(summaryLine),
       'A function has its own time, without what it called. A module has also what it called of Node and of native code (a hash, a system call); modules of Node are what the event loop did by itself. (program) is native code outside of any function, (garbage collector) its part on the main thread. Other threads and PostgreSQL are in the throughput table.',
@@ -122,7 +129,15 @@ function reportOf(profiled: readonly Profiled[]): SectionReport {
   };
 }
 
-function summaryLine({ what, unit, count, busyUs, memory }: Profiled): string {
+/** By module and by function, dearest first. */
+export function costTables(one: Profiled): ReportTable[] {
+  return [
+    costTable(one, { title: `${one.what}: module`, costs: one.modules.slice(0, shownModules) }),
+    costTable(one, { title: `${one.what}: function`, costs: one.functions.slice(0, shownFunctions) }),
+  ];
+}
+
+export function summaryLine({ what, unit, count, busyUs, memory }: Profiled): string {
   const mebibytes = (bytes: number): string => `${wholeNumber(bytes / mebibyte)} MiB`;
   const { rss, heapTotal, heapUsed, external } = memory;
   const time = `${wholeNumber(count)} ${unit}s, ${decimals(busyUs / count, 1)} us each on the main thread, profiler included`;

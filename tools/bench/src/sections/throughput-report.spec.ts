@@ -26,6 +26,7 @@ const row = (kind: Row['kind'], recordsPerRequest: number, speeds: readonly numb
       measured: speed * 2,
       succeeded: speed * 2 + 64,
       refused: {},
+      unlike: 0,
       unanswered: 0,
       firstProblem: null,
     },

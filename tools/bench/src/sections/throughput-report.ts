@@ -47,7 +47,7 @@ export function throughputReport({ context, summaries, withheld, rows }: Measure
 /** Above this share the numbers say as much about the rest of the machine as about us. */
 const quietShare = 0.1;
 
-function quietness(summaries: readonly RowSummary[]): string {
+export function quietness(summaries: readonly Pick<RowSummary, 'otherShare'>[]): string {
   const shares = summaries.map(({ otherShare }) => otherShare).filter((share) => !Number.isNaN(share));
   if (shares.length === 0) return 'This system does not tell what else it did meanwhile.';
   const largest = Math.max(...shares);

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import type { Listening } from './tell-parent.ts';
 
-export type EchoName = 'node-echo' | 'express-echo' | 'express-packages';
+export type EchoName = 'node-echo' | 'express-echo' | 'express-packages' | 'express-page';
 
 export interface EchoServer {
   readonly pid: number;
@@ -12,9 +12,9 @@ export interface EchoServer {
 
 const startWithinMs = 20_000;
 
-/** Starts one of the servers that we are compared with, in a process of its own under this same Node. */
-export async function startEchoServer(name: EchoName, logFile: string): Promise<EchoServer> {
-  const child = fork(join(import.meta.dirname, `${name}.ts`), [logFile], {
+/** Starts one of the servers that we are compared with, in a process of its own under this same Node; `file` is its log, or its page. */
+export async function startEchoServer(name: EchoName, file: string): Promise<EchoServer> {
+  const child = fork(join(import.meta.dirname, `${name}.ts`), [file], {
     env: { ...process.env, NODE_ENV: 'production' },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });

@@ -5,7 +5,9 @@ export interface DirectPlan {
   /** `sdk`: the signer that the client comes with; `native`: node:crypto, as the ledger peer signs. */
   readonly signing: 'sdk' | 'native';
   readonly inFlight: number;
-  readonly durationMs: number;
+  /** So many transactions, or as many as can be begun in `sendForMs`; all of them are measured, to the last commit. */
+  readonly requests: number;
+  readonly sendForMs: number;
   /** Of `createMany`; `{key}` in it stands for a name that is never used twice. */
   readonly arguments: string;
   readonly keyPrefix: string;
@@ -13,13 +15,12 @@ export interface DirectPlan {
 
 export interface DirectResult {
   readonly measuredMs: number;
-  /** Committed in the measured time: what rates are made of. */
+  /** Committed: what rates are made of. */
   readonly measured: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   /** User and system time of the process in the measured time. */
   readonly cpuMs: number;
-  /** All that committed, those after the measured time included. */
   readonly succeeded: number;
   readonly refused: number;
   readonly firstProblem: string | null;

@@ -59,7 +59,7 @@ function identityOf({ mspId, certFile, keyFile }: FabricConnection, signing: Dir
 
 async function load(plan: DirectPlan, contract: Contract): Promise<DirectResult> {
   const latencies = new LatencyHistogram();
-  const state = { measuring: true, measured: 0, succeeded: 0, refused: 0, firstProblem: null as string | null };
+  const state = { succeeded: 0, refused: 0, firstProblem: null as string | null };
   let number = 0;
   const one = async (): Promise<void> => {
     const text = plan.arguments.replaceAll('{key}', `${plan.keyPrefix}-${(number += 1)}`);
@@ -69,7 +69,7 @@ async function load(plan: DirectPlan, contract: Contract): Promise<DirectResult>
       const { successful, code } = await submitted.getStatus();
       if (!successful) throw new Error(`The transaction ended with code ${code}.`);
       state.succeeded += 1;
-      if (state.measuring) latencies.record(performance.now() - sentAt);
+      latencies.record(performance.now() - sentAt);
     } catch (error) {
       state.refused += 1;
       state.firstProblem ??= error instanceof Error ? error.message : String(error);
@@ -77,16 +77,13 @@ async function load(plan: DirectPlan, contract: Contract): Promise<DirectResult>
   };
   const cpuBefore = process.cpuUsage();
   const startedAt = performance.now();
+  const mayBegin = (): boolean => number < plan.requests && performance.now() - startedAt < plan.sendForMs;
   const lanes = Array.from({ length: plan.inFlight }, async () => {
-    while (state.measuring) await one();
+    while (mayBegin()) await one();
   });
-  await new Promise((done) => setTimeout(done, plan.durationMs));
-  const measuredMs = performance.now() - startedAt;
-  const measured = state.succeeded;
-  const { user, system } = process.cpuUsage(cpuBefore);
-  state.measuring = false;
-  const quantiles = { p50Ms: latencies.quantileMs(0.5), p99Ms: latencies.quantileMs(0.99) };
   await Promise.all(lanes);
-  const { succeeded, refused, firstProblem } = state;
-  return { measuredMs, measured, ...quantiles, cpuMs: (user + system) / 1000, succeeded, refused, firstProblem };
+  const measuredMs = performance.now() - startedAt;
+  const { user, system } = process.cpuUsage(cpuBefore);
+  const quantiles = { p50Ms: latencies.quantileMs(0.5), p99Ms: latencies.quantileMs(0.99) };
+  return { measuredMs, measured: state.succeeded, ...quantiles, cpuMs: (user + system) / 1000, ...state };
 }

@@ -1,7 +1,7 @@
-import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
-import { isPortFree } from '@sealgate/local-services';
+import { join } from 'node:path';
+import { findProgram, foldersOf, isPortFree } from '@sealgate/local-services';
 import { runTool } from '../run-tool.ts';
 import { workspaceRoot } from '../workspace.ts';
 
@@ -23,19 +23,8 @@ const MISSING_COMMANDS = 2;
 /** Whether Fabric's commands are files on this machine: an image is pulled only for who asks for a network. */
 export function hasFabricCommands(env: NodeJS.ProcessEnv): boolean {
   const own = env['FABRIC_BIN'];
-  const folders = own ? [own] : (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
-  return ['peer', 'orderer', 'configtxgen', 'cryptogen'].every((name) =>
-    folders.some((folder) => isExecutable(join(folder, name))),
-  );
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  const folders = own ? [own] : foldersOf(env['PATH']);
+  return ['peer', 'orderer', 'configtxgen', 'cryptogen'].every((name) => findProgram(name, folders) !== undefined);
 }
 
 /**

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { describe, it } from '@jest/globals';
+import { findProgram, foldersOf } from '@sealgate/local-services';
 import { workspaceRoot } from '../workspace.ts';
 
 export interface CommandRun {
@@ -17,21 +16,9 @@ export type RunCommand = (parameters: readonly string[]) => CommandRun;
  * may need nothing but Node, and what is deployed is checked by whoever has the commands to deploy it.
  */
 export function describeWith(command: string, tests: (run: RunCommand) => void): void {
-  const found = findCommand(command);
+  const found = findProgram(command, foldersOf(process.env['PATH']));
   if (found === undefined) it.skip(`what needs ${command}: it is not on the PATH`, () => undefined);
   else describe(`with ${command}`, () => tests((parameters) => runFound(found, parameters)));
-}
-
-function findCommand(name: string): string | undefined {
-  const places = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, name));
-  return places.find((place) => {
-    try {
-      accessSync(place, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
 }
 
 /** Runs it in the checkout to its end, for half a minute at most. */

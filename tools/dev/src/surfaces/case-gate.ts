@@ -1,9 +1,11 @@
 import { generateDocumentKey } from '@sealgate/envelope';
 import { adminClient, textOf } from '../start/admin-client.ts';
 import { adminCommand, quoted } from '../start/commands.ts';
-import { ledgerOrigin, tokenHash, type Secrets } from '../start/secrets.ts';
+import type { Secrets } from '../start/secrets.ts';
 import type { DemoContext, DemoData, Example, ExampleContext, Surface, SurfaceContext } from '../start/surface.ts';
 import { bundled } from './bundled.ts';
+import { commonEnv } from './common-env.ts';
+import { demoKey } from './demo-key.ts';
 
 const environment = 'live';
 const venueId = 'harbour-hall';
@@ -43,25 +45,11 @@ export const caseGate: Surface = {
 };
 
 function env(context: SurfaceContext): Record<string, string> {
-  const { ports, secrets, databaseUrl, redisUrl, checkpoints, integrates } = context;
   return {
-    HOST: '127.0.0.1',
-    PORT: String(ports.public),
-    OPS_HOST: '127.0.0.1',
-    OPS_PORT: String(ports.ops),
-    ADMIN_HOST: '127.0.0.1',
-    ADMIN_PORT: String(ports.admin),
-    ADMIN_TOKEN_HASHES: tokenHash(secrets.adminToken),
-    SERVER_SECRETS: `s1:${secrets.secret('case-gate.serverSecret')}`,
-    DOCUMENT_SIGNING_KEY: signingKey(secrets),
-    DATABASE_URL: databaseUrl,
-    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
-    LEDGER_DRIVER: 'embedded',
-    LEDGER_ORIGIN: ledgerOrigin,
+    ...commonEnv('case-gate', context),
+    DOCUMENT_SIGNING_KEY: signingKey(context.secrets),
     LEDGER_NETWORK: 'demo',
     LEDGER_CHANNEL: 'demo.cases',
-    LEDGER_INTEGRATOR: String(integrates),
-    ...(integrates ? { LEDGER_SIGNING_KEY: secrets.ledger.signingKey, CHECKPOINT_DIR: checkpoints } : {}),
   };
 }
 
@@ -86,27 +74,9 @@ async function demo({ adminUrl, secrets }: DemoContext): Promise<DemoData> {
   await have(`/venues/${venueId}`, 'venue_id', { path: '/venues', body: venue });
   const policy = { policy_version: policyVersion, environment, status: 'active', rules };
   await have(`/policies/${policyVersion}`, 'policy_version', { path: '/policies', body: policy });
-  const gate = (await liveKey(admin, secrets)) ?? (await mintKey(admin, secrets));
+  const order = { label: 'Demo', environment, scopes };
+  const gate = await demoKey({ admin, secrets }, { name: 'demo.gateKey', path: '/keys', order });
   return { environment, venueId, keys: { gate } };
-}
-
-const keyName = 'demo.gateKey';
-const keyIdName = 'demo.gateKeyId';
-
-/** The key of an earlier start, as long as nobody has revoked it or forgotten the database. */
-async function liveKey(admin: ReturnType<typeof adminClient>, secrets: Secrets): Promise<string | undefined> {
-  const id = secrets.recall(keyIdName);
-  if (id === undefined) return undefined;
-  const { status, body } = await admin.get(`/keys/${id}`);
-  return status === 200 && body['revokedAt'] === null ? secrets.recall(keyName) : undefined;
-}
-
-async function mintKey(admin: ReturnType<typeof adminClient>, secrets: Secrets): Promise<string> {
-  const answer = await admin.post('/keys', { label: 'Demo', environment, scopes });
-  const rawKey = textOf(answer, 'rawKey');
-  secrets.remember(keyName, rawKey);
-  secrets.remember(keyIdName, textOf(answer, 'id'));
-  return rawKey;
 }
 
 function examples({ url, demo: { keys }, folder, dataPath }: ExampleContext): Example[] {

@@ -1,8 +1,9 @@
 import { adminClient, textOf } from '../start/admin-client.ts';
 import { adminCommand, quoted } from '../start/commands.ts';
-import { ledgerOrigin, tokenHash, type Secrets } from '../start/secrets.ts';
-import type { DemoContext, DemoData, Example, ExampleContext, Surface, SurfaceContext } from '../start/surface.ts';
+import type { DemoContext, DemoData, Example, ExampleContext, Surface } from '../start/surface.ts';
 import { bundled } from './bundled.ts';
+import { commonEnv } from './common-env.ts';
+import { demoKey } from './demo-key.ts';
 
 const networkId = 'demo';
 const channel = 'main';
@@ -13,36 +14,10 @@ export const ingestGateway: Surface = {
   number: 4,
   mcp: false,
   canIntegrate: true,
-  env,
+  env: (context) => commonEnv('ingest-gateway', context),
   demo,
   examples,
 };
-
-function env({
-  ports,
-  secrets,
-  databaseUrl,
-  redisUrl,
-  checkpoints,
-  integrates,
-}: SurfaceContext): Record<string, string> {
-  return {
-    HOST: '127.0.0.1',
-    PORT: String(ports.public),
-    OPS_HOST: '127.0.0.1',
-    OPS_PORT: String(ports.ops),
-    ADMIN_HOST: '127.0.0.1',
-    ADMIN_PORT: String(ports.admin),
-    ADMIN_TOKEN_HASHES: tokenHash(secrets.adminToken),
-    SERVER_SECRETS: `s1:${secrets.secret('ingest-gateway.serverSecret')}`,
-    DATABASE_URL: databaseUrl,
-    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
-    LEDGER_DRIVER: 'embedded',
-    LEDGER_ORIGIN: ledgerOrigin,
-    LEDGER_INTEGRATOR: String(integrates),
-    ...(integrates ? { LEDGER_SIGNING_KEY: secrets.ledger.signingKey, CHECKPOINT_DIR: checkpoints } : {}),
-  };
-}
 
 async function demo({ adminUrl, secrets }: DemoContext): Promise<DemoData> {
   const admin = adminClient(adminUrl, secrets.adminToken);
@@ -50,27 +25,9 @@ async function demo({ adminUrl, secrets }: DemoContext): Promise<DemoData> {
   if (found.status === 404)
     textOf(await admin.post('/networks', { networkId, name: 'Demo', channels: [channel] }), 'networkId');
   else textOf(found, 'networkId');
-  const ingest = (await liveKey(admin, secrets)) ?? (await mintKey(admin, secrets));
+  const path = `/networks/${networkId}/keys`;
+  const ingest = await demoKey({ admin, secrets }, { name: 'demo.ingestKey', path, order: { label: 'Demo' } });
   return { networkId, channel: `${networkId}.${channel}`, assetTypes: ['asset', 'demo.*'], keys: { ingest } };
-}
-
-const keyName = 'demo.ingestKey';
-const keyIdName = 'demo.ingestKeyId';
-
-/** The key of an earlier start, as long as nobody has revoked it or forgotten the database. */
-async function liveKey(admin: ReturnType<typeof adminClient>, secrets: Secrets): Promise<string | undefined> {
-  const id = secrets.recall(keyIdName);
-  if (id === undefined) return undefined;
-  const { status, body } = await admin.get(`/networks/${networkId}/keys/${id}`);
-  return status === 200 && body['revokedAt'] === null ? secrets.recall(keyName) : undefined;
-}
-
-async function mintKey(admin: ReturnType<typeof adminClient>, secrets: Secrets): Promise<string> {
-  const answer = await admin.post(`/networks/${networkId}/keys`, { label: 'Demo' });
-  const rawKey = textOf(answer, 'rawKey');
-  secrets.remember(keyName, rawKey);
-  secrets.remember(keyIdName, textOf(answer, 'id'));
-  return rawKey;
 }
 
 const recordId = 'hello-1';

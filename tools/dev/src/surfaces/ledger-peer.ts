@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { adminCommand, quoted } from '../start/commands.ts';
-import { ledgerOrigin, tokenHash } from '../start/secrets.ts';
+import { tokenHash } from '../start/secrets.ts';
 import type { DemoContext, DemoData, Example, ExampleContext, Surface, SurfaceContext } from '../start/surface.ts';
 import { workspaceRoot } from '../workspace.ts';
 import { bundled } from './bundled.ts';
+import { commonEnv } from './common-env.ts';
 
 const networkId = 'demo';
 const channel = `${networkId}.main`;
@@ -22,31 +23,11 @@ export const ledgerPeer: Surface = {
   examples,
 };
 
-function env({
-  ports,
-  secrets,
-  databaseUrl,
-  redisUrl,
-  checkpoints,
-  integrates,
-}: SurfaceContext): Record<string, string> {
+function env(context: SurfaceContext): Record<string, string> {
   return {
-    HOST: '127.0.0.1',
-    PORT: String(ports.public),
-    OPS_HOST: '127.0.0.1',
-    OPS_PORT: String(ports.ops),
-    ADMIN_HOST: '127.0.0.1',
-    ADMIN_PORT: String(ports.admin),
-    ADMIN_TOKEN_HASHES: tokenHash(secrets.adminToken),
-    API_KEY_HASHES: tokenHash(secrets.secret(peerKeyName)),
-    SERVER_SECRETS: `s1:${secrets.secret('ledger-peer.serverSecret')}`,
-    DATABASE_URL: databaseUrl,
-    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+    ...commonEnv('ledger-peer', context),
+    API_KEY_HASHES: tokenHash(context.secrets.secret(peerKeyName)),
     MAPPING_FILE: join(workspaceRoot, 'apps/ledger-peer/demo/mapping.json'),
-    LEDGER_DRIVER: 'embedded',
-    LEDGER_ORIGIN: ledgerOrigin,
-    LEDGER_INTEGRATOR: String(integrates),
-    ...(integrates ? { LEDGER_SIGNING_KEY: secrets.ledger.signingKey, CHECKPOINT_DIR: checkpoints } : {}),
   };
 }
 

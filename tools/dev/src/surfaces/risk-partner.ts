@@ -1,8 +1,8 @@
 import { adminClient, textOf } from '../start/admin-client.ts';
 import { adminCommand, quoted } from '../start/commands.ts';
-import { ledgerOrigin, tokenHash } from '../start/secrets.ts';
-import type { DemoContext, DemoData, Example, ExampleContext, Surface, SurfaceContext } from '../start/surface.ts';
+import type { DemoContext, DemoData, Example, ExampleContext, Surface } from '../start/surface.ts';
 import { bundled } from './bundled.ts';
+import { commonEnv } from './common-env.ts';
 import { fillOrganisation } from './risk-demo/fill-organisation.ts';
 import { demoPeople, type DemoPerson } from './risk-demo/people.ts';
 
@@ -12,36 +12,10 @@ export const riskPartner: Surface = {
   number: 1,
   mcp: true,
   canIntegrate: true,
-  env,
+  env: (context) => commonEnv('risk-partner', context),
   demo,
   examples,
 };
-
-function env({
-  ports,
-  secrets,
-  databaseUrl,
-  redisUrl,
-  checkpoints,
-  integrates,
-}: SurfaceContext): Record<string, string> {
-  return {
-    HOST: '127.0.0.1',
-    PORT: String(ports.public),
-    OPS_HOST: '127.0.0.1',
-    OPS_PORT: String(ports.ops),
-    ADMIN_HOST: '127.0.0.1',
-    ADMIN_PORT: String(ports.admin),
-    ADMIN_TOKEN_HASHES: tokenHash(secrets.adminToken),
-    SERVER_SECRETS: `s1:${secrets.secret('risk-partner.serverSecret')}`,
-    DATABASE_URL: databaseUrl,
-    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
-    LEDGER_DRIVER: 'embedded',
-    LEDGER_ORIGIN: ledgerOrigin,
-    LEDGER_INTEGRATOR: String(integrates),
-    ...(integrates ? { LEDGER_SIGNING_KEY: secrets.ledger.signingKey, CHECKPOINT_DIR: checkpoints } : {}),
-  };
-}
 
 const orgName = 'demo.riskOrgId';
 

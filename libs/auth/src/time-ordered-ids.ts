@@ -1,6 +1,8 @@
 /**
- * Ids of 32 hex digits behind a prefix, in the order of their making by the millisecond: 48 bits of time, 80 of chance, in
- * the layout of a UUIDv7 (RFC 9562 section 5.7).
+ * Ids of 32 hex digits behind a prefix, in the order of their making by the millisecond and unguessable: 48 bits of time, 74
+ * of chance, in the layout of a UUIDv7 (RFC 9562 section 5.7).
+ * @param now milliseconds since the epoch, with a fraction or without.
+ * @param random gives that many random bytes; a `randomPool`.
  */
 export function timeOrderedIds(now: () => number, random: (bytes: number) => Uint8Array): (prefix: string) => string {
   return (prefix) => {

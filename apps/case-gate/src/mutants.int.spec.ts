@@ -1,0 +1,229 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mutantsOf, type Json, type Mutant } from '../test/mutants.ts';
+import { check, gateSite, newCase, sealedCase, SETUP_MS, type Answer } from '../test/running-gate.ts';
+
+const TIMEOUT_MS = 180_000;
+let site: Awaited<ReturnType<typeof gateSite>>;
+let key: string;
+beforeAll(async () => {
+  site = await gateSite();
+  ({ key } = site);
+}, SETUP_MS);
+afterAll(() => site.stop());
+
+const named = ({ pointer, kind }: Mutant): string => `${pointer} ${kind}`;
+/** How many mutants were tried over all. */
+let tried = 0;
+
+/** Those whose answer is neither 400 nor a denial. */
+async function passing(path: string, mutants: readonly Mutant[], allows: (answer: Answer) => boolean) {
+  const passed: string[] = [];
+  for (const mutant of mutants) {
+    const answer = await site.ask('POST', path, { key, raw: mutant.text });
+    tried += 1;
+    expect({ mutant, status: answer.status }).toEqual({ mutant, status: answer.status === 400 ? 400 : 200 });
+    if (allows(answer)) passed.push(named(mutant));
+  }
+  return passed;
+}
+
+describe('a request in which any one field is another', () => {
+  it(
+    'to the gate is deny or 400',
+    async () => {
+      const { subjectRef } = await sealedCase(site, key);
+      const good = { subject_ref: subjectRef, venue_id: 'hall', action: 'enter', policy_version: 'p1', context: {} };
+      expect(await check(site, key, subjectRef, good)).toBe('allow ELIGIBLE');
+      const allows = ({ body }: Answer) => body.allow !== false || body.decision !== 'deny';
+      expect(await passing('/v1/gate/check', mutantsOf(good), allows)).toEqual([
+        // What is optional may be left out, and a context may hold anything.
+        '/action removed',
+        '/policy_version removed',
+        '/context removed',
+        '/context retyped {"value":{}}',
+      ]);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'to the gate in the words of AuthZEN is false or 400',
+    async () => {
+      const { subjectRef } = await sealedCase(site, key);
+      const good = {
+        subject: { type: 'subject', id: subjectRef },
+        resource: { type: 'venue', id: 'hall' },
+        action: { name: 'enter' },
+      };
+      const first = await site.ask('POST', '/access/v1/evaluation', { key, body: good });
+      expect(first.body.decision).toBe(true);
+      const allows = ({ body }: Answer) => body.decision !== false;
+      expect(await passing('/access/v1/evaluation', mutantsOf(good), allows)).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('a policy in which any one field is another', () => {
+  /** A case that an approving policy approves, and a declining one declines. */
+  let caseId: string;
+  const newApplicant = async () => {
+    ({ caseId } = await newCase(site, key, { metadata: { risk: 'low', score: '3', country: 'XX' } }));
+    const passport = { kind: 'vault_ref', ref: 'r1', sha256: 'a'.repeat(64), media_type: 'image/png', size_bytes: 1 };
+    const attachments = [{ ...passport, label: 'passport' }];
+    expect((await site.ask('POST', `/v1/cases/${caseId}/attachments`, { key, body: { attachments } })).status).toBe(
+      201,
+    );
+  };
+  const decide = (version: string) =>
+    site.ask('POST', `/v1/cases/${caseId}/decide`, { key, body: { policy_version: version } });
+
+  const approving = {
+    rules: [
+      {
+        when: {
+          and: [
+            { '==': [{ var: 'metadata.risk' }, 'low'] },
+            { '<': [{ var: 'metadata.score' }, 5] },
+            { in: ['passport', { var: 'attachment_labels' }] },
+          ],
+        },
+        decision: 'approve',
+        reason_codes: ['OK'],
+      },
+    ],
+    default: { decision: 'refer', reason_codes: ['MANUAL'] },
+  };
+  const declining = {
+    rules: [
+      {
+        when: { or: [{ in: [{ var: 'metadata.country' }, ['XX']] }, { '>': [{ var: 'metadata.score' }, 7] }] },
+        decision: 'decline',
+        reason_codes: ['COUNTRY'],
+      },
+    ],
+    default: { decision: 'approve', reason_codes: ['FINE'] },
+  };
+
+  let versions = 0;
+  const sendAdmin = (method: string, path: string, raw: string) => site.adminRaw(method, path, raw);
+
+  /** Makes a policy of each mutant, decides under it, and gives those under which the case was approved. */
+  async function approvingOf(
+    make: (version: string) => { readonly mutants: readonly Mutant[] },
+    send: (version: string, text: string) => Promise<Answer>,
+  ): Promise<string[]> {
+    const approved: string[] = [];
+    await newApplicant();
+    const count = make('x').mutants.length;
+    for (let at = 0; at < count; at += 1) {
+      versions += 1;
+      const version = `m${versions}`;
+      const mutant = make(version).mutants[at]!;
+      const answer = await send(version, mutant.text);
+      tried += 1;
+      expect({ mutant, status: answer.status }).toEqual({ mutant, status: answer.status < 300 ? answer.status : 400 });
+      const decided = await decide(version);
+      // A version that was refused, or is a draft, or has no rules, or is called otherwise, decides nothing.
+      if (decided.status !== 422) expect({ mutant, status: decided.status }).toEqual({ mutant, status: 201 });
+      if (decided.body.decision === 'approve') approved.push(named(mutant));
+      if (decided.status === 201 && decided.body.decision !== 'refer') await newApplicant();
+    }
+    return approved;
+  }
+
+  const created = (rules: Json) => (version: string) => ({
+    mutants: mutantsOf({ policy_version: version, environment: 'live', status: 'active', rules }),
+  });
+  const create = (_: string, text: string) => sendAdmin('POST', '/policies', text);
+
+  /** What of the approving policy is another policy that is as good, and no slip: it asks for less, or says the same. */
+  const asGood = [
+    '/rules/rules/0/when retyped true',
+    '/rules/rules/0/when/and/0 removed',
+    '/rules/rules/0/when/and/0 retyped true',
+    '/rules/rules/0/when/and/0/==/0/var retyped ["metadata.r',
+    '/rules/rules/0/when/and/1 removed',
+    '/rules/rules/0/when/and/1 retyped true',
+    '/rules/rules/0/when/and/1/</0/var retyped ["metadata.s',
+    '/rules/rules/0/when/and/2 removed',
+    '/rules/rules/0/when/and/2 retyped true',
+    '/rules/rules/0/when/and/2/in/1/var retyped ["attachment',
+    '/rules/rules/0/reason_codes retyped []',
+    '/rules/rules/0/reason_codes/0 removed',
+    '/rules/default/reason_codes retyped []',
+    '/rules/default/reason_codes/0 removed',
+    // A code that happens to be one in base64 too.
+    '/rules/default/reason_codes/0 re-encoded base64',
+  ];
+
+  it(
+    'approves nobody whom it approved as it was meant, or is 400',
+    async () => {
+      expect(await approvingOf(created(approving), create)).toEqual(['/environment removed', ...asGood]);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'approves nobody whom it declined as it was meant, or is 400',
+    async () => {
+      // Another text to compare with is another policy, and nobody can tell it from a slip.
+      const isOtherText = ({ pointer, kind }: Mutant) => /\/in\/1\/0$/.test(pointer) && kind.startsWith('re-encoded');
+      const make = (version: string) => ({
+        mutants: created(declining)(version).mutants.filter((mutant) => !isOtherText(mutant)),
+      });
+      expect(await approvingOf(make, create)).toEqual([
+        // The author declines nobody any more, and says so.
+        '/rules/rules retyped []',
+        '/rules/rules/0 removed',
+        '/rules/rules/0/when retyped false',
+        '/rules/rules/0/when/or/0 removed',
+        '/rules/rules/0/when/or/0 retyped false',
+        '/rules/rules/0/when/or/0/in/1 retyped "x"',
+      ]);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'does not when a draft is given it either',
+    async () => {
+      const patched = () => ({ mutants: mutantsOf({ rules: approving, status: 'active' }) });
+      const patch = async (version: string, text: string) => {
+        await sendAdmin('POST', '/policies', JSON.stringify({ policy_version: version }));
+        return sendAdmin('PATCH', `/policies/${version}`, text);
+      };
+      expect(await approvingOf(patched, patch)).toEqual(asGood);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('a stored record in which any one field is another', () => {
+  it(
+    'lets nobody in',
+    async () => {
+      const { subjectRef } = await sealedCase(site, key);
+      const where = 'WHERE subject_ref = $1';
+      const query = (text: string, ...values: unknown[]) => site.sql.query({ text, values: [subjectRef, ...values] });
+      const [stored] = await query(`SELECT document FROM gate.eligibility ${where}`);
+      const text = String(stored?.['document']);
+      for (const mutant of mutantsOf(JSON.parse(text))) {
+        await query(`UPDATE gate.eligibility SET document = $2 ${where}`, mutant.text);
+        tried += 1;
+        expect({ mutant, said: await check(site, key, subjectRef) }).toEqual({
+          mutant,
+          said: 'deny RECORD_INTEGRITY_FAILED',
+        });
+      }
+      await query(`UPDATE gate.eligibility SET document = $2 ${where}`, text);
+      expect(await check(site, key, subjectRef)).toBe('allow ELIGIBLE');
+    },
+    TIMEOUT_MS,
+  );
+
+  it('and the mutants of all of these are many', () => {
+    expect(tried).toBeGreaterThan(1000);
+  });
+});

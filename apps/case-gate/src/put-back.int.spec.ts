@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@sealgate/testing';
+import { check, gateSite, sealedCase, SETUP_MS } from '../test/running-gate.ts';
+
+let site: Awaited<ReturnType<typeof gateSite>>;
+let key: string;
+let subjectRef: string;
+beforeAll(async () => {
+  site = await gateSite();
+  ({ key } = site);
+}, SETUP_MS);
+beforeEach(async () => {
+  ({ subjectRef } = await sealedCase(site, key));
+  expect(await check(site, key, subjectRef)).toBe('allow ELIGIBLE');
+});
+afterAll(() => site.stop());
+
+const edit = (text: string, values: unknown[] = []) => site.sql.query({ text, values });
+
+describe('a revocation that the ledger knows of', () => {
+  const inLedger = (version: number) =>
+    until(
+      async () => {
+        const rows = await edit(`SELECT data FROM ledger.records WHERE type = 'eligibility.record' AND data LIKE $1`, [
+          `%"${subjectRef}"%`,
+        ]);
+        return rows.some(({ data }) => JSON.parse(String(data)).record_version === version);
+      },
+      { timeoutMs: 10_000 },
+    );
+  /** Revokes, and then leaves no trace of it in the tables of the gate. */
+  const revokeAndPutBack = async () => {
+    const [before] = await edit('SELECT * FROM gate.eligibility WHERE subject_ref = $1', [subjectRef]);
+    await site.admin('POST', `/subjects/${subjectRef}/revoke`, { reason: 'Fraud' });
+    await inLedger(3);
+    await edit('DELETE FROM gate.eligibility WHERE subject_ref = $1', [subjectRef]);
+    await edit('INSERT INTO gate.eligibility SELECT * FROM jsonb_populate_record(NULL::gate.eligibility, $1)', [
+      JSON.stringify(before),
+    ]);
+    await edit('DELETE FROM gate.eligibility_history WHERE subject_ref = $1 AND record_version > 2', [subjectRef]);
+  };
+
+  it('is not undone by putting everything back, by a process started later: the ledger tells', async () => {
+    await revokeAndPutBack();
+    const later = await site.replica();
+    expect(await check(later, key, subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
+    expect(await check(later, key, subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
+    // And a person is told.
+    await until(() => later.logLines.some((line) => line.includes('record_not_intact') && line.includes(subjectRef)));
+  });
+
+  it('is not undone by putting everything back, by a replica that has let the subject in before', async () => {
+    const replica = await site.replica();
+    expect(await check(replica, key, subjectRef)).toBe('allow ELIGIBLE');
+    await revokeAndPutBack();
+    await until(async () => (await check(replica, key, subjectRef)) === 'deny RECORD_INTEGRITY_FAILED');
+    for (let turn = 0; turn < 3; turn += 1) {
+      expect(await check(replica, key, subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
+    }
+  });
+
+  it('is not undone by changing what was put back: the ledger holds another record of that version', async () => {
+    await revokeAndPutBack();
+    const later = await site.replica();
+    await sealedCase(later, key, { create: { subject_ref: subjectRef } });
+    expect(await check(await site.replica(), key, subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
+  });
+
+  it('is the only thing that a process started later asks for: others go on', async () => {
+    await revokeAndPutBack();
+    const later = await site.replica();
+    const { subjectRef: other } = await sealedCase(site, key);
+    const answers = await Promise.all([subjectRef, other].map((each) => check(later, key, each)));
+    expect(answers).toEqual(['deny RECORD_INTEGRITY_FAILED', 'allow ELIGIBLE']);
+  });
+
+  it('lets nobody in while the ledger does not answer', async () => {
+    const later = await site.replica();
+    await site.sql.transaction(async (sql) => {
+      await sql.query({ text: 'LOCK TABLE ledger.record_ids IN ACCESS EXCLUSIVE MODE' });
+      expect(await check(later, key, subjectRef)).toBe('deny BACKEND_UNAVAILABLE');
+    });
+    await until(async () => (await check(later, key, subjectRef)) === 'allow ELIGIBLE');
+  });
+});

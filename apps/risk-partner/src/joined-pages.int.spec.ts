@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { listOf, rowsOf, type Made } from './testing/demo-rows.ts';
+import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
+
+let there: TestInstallation;
+let owner: TestPerson;
+let partner: TestPerson;
+
+beforeAll(async () => {
+  there = await testInstallation();
+  const orgId = await there.newOrg();
+  owner = await there.newPerson(orgId, ['owner']);
+  partner = await there.newPerson(orgId, ['partner_read']);
+}, 120_000);
+afterAll(() => there.stop());
+
+/** All pages of so many items, and their items in order. */
+async function walk(path: string, limit: number): Promise<{ counts: number[]; items: Made[] }> {
+  const counts: number[] = [];
+  const items: Made[] = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const from: string = cursor === '' ? '' : `&cursor=${cursor}`;
+    const page = await listOf(there, partner.key, `${path}&limit=${limit}${from}`);
+    expect(page.pagination).toMatchObject({ limit, count: page.items.length });
+    counts.push(page.items.length);
+    items.push(...page.items);
+    cursor = page.pagination.nextCursor;
+  }
+  return { counts, items };
+}
+
+describe('pages that the database joins', () => {
+  it('are cut between items, whatever stands in them', async () => {
+    const names = ['a},{"b', 'Zürich — «€»', '😀😀', ',,', '\\"],[', 'last'];
+    const ids: string[] = [];
+    for (const name of names) ids.push((await rowsOf(there, owner).asset({ name, type: 'cut' })).id);
+    const shown: unknown[] = [];
+    for (const id of ids) {
+      const answer = await there.api.get(`/api/v1/assets/${id}`, partner.key);
+      shown.push((answer.json as { item: unknown }).item);
+    }
+    for (const limit of [1, 2, 4, 5, 6, 7, 200]) {
+      const { items } = await walk('/api/v1/assets?type=cut', limit);
+      expect(items).toEqual(shown);
+      // The same without a filter, which is another statement.
+      expect((await walk('/api/v1/assets?', limit)).items).toEqual(shown);
+    }
+    expect((await walk('/api/v1/assets?type=cut', 2)).counts).toEqual([2, 2, 2]);
+    expect((await walk('/api/v1/assets?type=cut', 5)).counts).toEqual([5, 1]);
+    expect((await walk('/api/v1/assets?type=none', 2)).counts).toEqual([0]);
+  });
+
+  it('show null for what an older version let in, and the other items as they are', async () => {
+    const category = 'masked';
+    const titles = ['Before', 'Harmless', 'After'];
+    const rows: Made[] = [];
+    for (const title of titles) rows.push(await rowsOf(there, owner).risk({ category, title }));
+    await there.sql.query({
+      text: `UPDATE risk.resources SET item = replace(item, 'Harmless', 'Ask ada@example.org') WHERE id = $1`,
+      values: [rows[1]!.id],
+    });
+    for (const limit of [1, 2, 3, 200]) {
+      const { items } = await walk('/api/v1/risks?category=masked', limit);
+      expect(items).toMatchObject(rows.map(({ id }, at) => ({ id, title: at === 1 ? null : titles[at] })));
+    }
+    expect(there.logLines.filter((line) => line.includes('personal_data_masked'))[0]).toContain(rows[1]!.id);
+  });
+});

@@ -1,0 +1,33 @@
+import type { BenchContext } from '../bench-context.ts';
+import type { ReleaseStack } from '../release-stack.ts';
+import { askAdmin } from './gateway-admin.ts';
+import type { Gateway } from './gateway-process.ts';
+import { prepareSite, type GatewaySite } from './gateway-site.ts';
+
+/** Surface A with one organisation, somebody who owns it, and a machine of partners. */
+export interface RiskSite extends GatewaySite {
+  readonly surface: Gateway;
+  readonly orgId: string;
+  /** Raw keys. */
+  readonly keys: { readonly owner: string; readonly partner: string };
+}
+
+/** The surface as an installation has it: Redis where there is one, a log line for each request, limits on and out of reach. */
+export async function prepareRiskSite(context: BenchContext, stack: ReleaseStack): Promise<RiskSite> {
+  const env = { RATE_PER_SECOND: '1000000', RATE_BURST: '1000000', MCP_ALLOWED_HOSTS: '127.0.0.1' };
+  const site = await prepareSite(context, {
+    ...{ name: 'reads', surface: 'risk-partner', redisUrl: context.redis?.url, stack, env },
+  });
+  const surface = await site.start();
+  const make = async (path: string, body: unknown): Promise<Record<string, string>> =>
+    JSON.parse(await askAdmin({ site, gateway: surface }, { method: 'POST', path, body, expect: 201 }));
+  const { id: orgId = '' } = await make('/orgs', { name: 'Bench' });
+  const keyOf = async (name: string, kind: 'human' | 'machine', role: string): Promise<string> => {
+    const person = await make(`/orgs/${orgId}/people`, { name, kind, roles: [role] });
+    const { rawKey = '' } = await make(`/orgs/${orgId}/people/${person['id']}/keys`, { label: 'bench' });
+    return rawKey;
+  };
+  const owner = await keyOf('Owner', 'human', 'owner');
+  const partner = await keyOf('Partner', 'machine', 'partner_read');
+  return { ...site, surface, orgId, keys: { owner, partner } };
+}

@@ -1,0 +1,65 @@
+import type { LoadPlan, PlannedRequest } from './load-plan.ts';
+import { RequestTemplate } from './request-template.ts';
+
+/** What one connection sends, request after request. */
+export interface RequestSource {
+  next(): Buffer;
+}
+
+/** The requests of a connection: those of the plan's list in random order, or one after the other with keys of their own. */
+export function requestsOf(plan: LoadPlan, connection: number): RequestSource {
+  const { requests, bodies, keyPrefix } = plan;
+  if (requests !== undefined) return new RequestList({ ...plan, requests }, connection);
+  const body = bodies?.[connection % bodies.length] ?? plan.body;
+  return new RequestTemplate({ ...plan, body, keyPrefix: `${keyPrefix}-${connection}-` });
+}
+
+/** Made beforehand, each as bytes: picking one costs nothing. */
+export class RequestList implements RequestSource {
+  readonly #requests: readonly Buffer[];
+  #state: number;
+
+  constructor(
+    { port, headers, requests }: Pick<LoadPlan, 'port' | 'headers'> & { readonly requests: readonly PlannedRequest[] },
+    connection: number,
+  ) {
+    if (requests.length === 0) throw new Error('A list of requests has at least one.');
+    this.#requests = bytesOf(requests, { port, headers });
+    this.#state = (connection + 1) * 0x9e3779b9;
+  }
+
+  /** Another one at random: the order is the same in each run, and another one for each connection. */
+  next(): Buffer {
+    // Marsaglia's xorshift with 32 bits: all states but 0 follow one another.
+    let state = this.#state | 0;
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    this.#state = state;
+    return this.#requests[(state >>> 0) % this.#requests.length]!;
+  }
+}
+
+/** All connections of a round send the same requests, so they share the bytes. */
+const made = new WeakMap<readonly PlannedRequest[], readonly Buffer[]>();
+
+function bytesOf(requests: readonly PlannedRequest[], to: Pick<LoadPlan, 'port' | 'headers'>): readonly Buffer[] {
+  const known = made.get(requests);
+  if (known !== undefined) return known;
+  const bytes = requests.map((request) => requestBytes(request, to));
+  made.set(requests, bytes);
+  return bytes;
+}
+
+function requestBytes(
+  { method, path, body }: PlannedRequest,
+  { port, headers }: Pick<LoadPlan, 'port' | 'headers'>,
+): Buffer {
+  const lines = [
+    `${method} ${path} HTTP/1.1`,
+    `Host: 127.0.0.1:${port}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ...(body === undefined ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]),
+  ];
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
+}

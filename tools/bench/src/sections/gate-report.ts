@@ -1,0 +1,170 @@
+import type { BenchContext } from '../bench-context.ts';
+import type { LoggedDecisions } from '../gateway/gate-site.ts';
+import type { LoadResult } from '../load/load-plan.ts';
+import { median } from '../median.ts';
+import { peakRssBytesOf } from '../proc-usage.ts';
+import type { ReportTable, SectionReport } from '../report.ts';
+import type { Finding } from '../targets.ts';
+import { decimals, wholeNumber, type Column } from '../text-table.ts';
+import type { OutageResult } from './gate-outages.ts';
+import { outageFindings, outageTable, whyOutagesSayNothing } from './gate-outage-report.ts';
+import type { GateRow } from './gate-rows.ts';
+import { costTables, summaryLine, type Profiled } from './profile.ts';
+import { summarise, type RowSummary } from './summarise-row.ts';
+import { quietness } from './throughput-report.ts';
+import { whyWithheld } from './why-withheld.ts';
+
+/** One line of both tables: medians of the rounds. */
+export interface GateSummary extends Omit<RowSummary, 'kind'> {
+  readonly kind: GateRow['kind'];
+  /** At the fixed rate, from the moment a request was due. */
+  readonly steady: {
+    readonly perSecond: number;
+    readonly p50Ms: number;
+    readonly p99Ms: number;
+    readonly worstMs: number;
+  };
+  /** Answers that did not let in whom they should have. */
+  readonly unlike: number;
+  readonly logged: LoggedDecisions | undefined;
+  readonly settings: Readonly<Record<string, string>> | undefined;
+}
+
+const mebibyte = 1024 * 1024;
+
+export function summariseGate(row: GateRow, logged: LoggedDecisions | undefined): GateSummary {
+  const { name, kind, port, door, watch, rounds, steady } = row;
+  const peak = peakRssBytesOf(watch[0]?.pid ?? 0);
+  const summary = summarise(
+    {
+      ...{ name, port, path: door.path, headers: door.headers, body: '', watch, rounds },
+      ...{ kind: 'single', recordsPerRequest: 1, warmUpRequests: 0, warmUps: [...row.warmUps, ...steady] },
+    },
+    peak === undefined ? undefined : peak / mebibyte,
+  );
+  const of = (value: (round: LoadResult) => number): number => median(steady.map(value));
+  return {
+    ...summary,
+    ...{ kind, logged, settings: row.site?.settings },
+    unlike: [...row.warmUps, ...rounds, ...steady].reduce((sum, round) => sum + round.unlike, 0),
+    steady: {
+      perSecond: of(({ measured, measuredMs }) => (measured * 1_000) / measuredMs),
+      p50Ms: of(({ p50Ms }) => p50Ms),
+      p99Ms: of(({ p99Ms }) => p99Ms),
+      worstMs: Math.max(...steady.map(({ largestMs }) => largestMs)),
+    },
+  };
+}
+
+export interface GateMeasured {
+  readonly rows: readonly GateRow[];
+  readonly summaries: readonly GateSummary[];
+  readonly outages: readonly OutageResult[];
+  /** Undefined where the run was not asked for it. */
+  readonly profiled: Profiled | undefined;
+}
+
+export function gateReport(context: BenchContext, { rows, summaries, outages, profiled }: GateMeasured): SectionReport {
+  const { connections, rounds, roundMs } = context.options;
+  const withheld = [
+    ...whyWithheld({
+      rows: summaries,
+      machine: context.machine,
+      // No ledger is written to here; the settings decide all the same what a commit of the log costs.
+      ledgered: summaries.flatMap(({ name, settings }) =>
+        settings === undefined ? [] : [{ name, acknowledged: 0, inLedger: 0, settings }],
+      ),
+    }),
+    ...summaries.flatMap(whyUnlike),
+    ...whyOutagesSayNothing(outages),
+  ];
+  const express = withheld.length > 0 ? undefined : summaries.find(({ kind }) => kind === 'express');
+  return {
+    title: "The gate's check",
+    tables: [
+      throughputTable(summaries, express),
+      ...(outages.length === 0 ? [] : [outageTable(outages)]),
+      ...(profiled === undefined ? [] : costTables(profiled)),
+    ],
+    notes: [
+      `Medians of ${rounds} rounds of ${roundMs / 1_000} s each, the rows in turn; ${connections} connections, one request in flight on each, each about a subject of its own that may enter. CPU us is user and system time of the whole server process for each check, what it does beside the path (writing its log of decisions) included.`,
+      'At the fixed rate requests are due whatever the answers do, and latency counts from the moment one was due; the generator looks every millisecond for what is due.',
+      quietness(summaries),
+      ...(profiled === undefined ? [] : [summaryLine(profiled)]),
+      ...(withheld.length === 0
+        ? ['Every answer said allow, and the log of decisions holds each of them once, without a gap.']
+        : []),
+      ...(outages.length === 0
+        ? ['This system cannot freeze processes by /proc: the outages are missing.']
+        : [
+            'An outage lasts two seconds and is met by sixteen doors that go on asking. An answer counts as in it where it was asked for after the fault had begun and came before its end began; the worst answer includes those that were in flight when it began or ended.',
+          ]),
+    ],
+    findings: [...speedFindings(summaries, express), ...outageFindings(outages)],
+    withheld,
+    measured: {
+      summaries,
+      outages,
+      rounds: rows.map(({ name, warmUps, rounds: all, steady }) => ({ name, warmUps, rounds: all, steady })),
+    },
+  };
+}
+
+/** The log is as deployed: each decision is in it once, under numbers without a gap. */
+function whyUnlike({ name, unlike, logged, acknowledged }: GateSummary): string[] {
+  const reasons: string[] = [];
+  if (unlike > 0) reasons.push(`${name}: ${unlike} answers did not say allow.`);
+  if (logged === undefined) return reasons;
+  const { rows, allowed, lastNumber } = logged;
+  if (rows !== acknowledged || allowed !== acknowledged || lastNumber !== acknowledged) {
+    reasons.push(
+      `${name}: ${acknowledged} answers said allow; logged are ${rows}, of which ${allowed} allow, the last as number ${lastNumber}.`,
+    );
+  }
+  return reasons;
+}
+
+const right = (name: string): Column => ({ name, right: true });
+
+function throughputTable(summaries: readonly GateSummary[], express: GateSummary | undefined): ReportTable {
+  return {
+    columns: [
+      { name: 'server' },
+      ...['requests/s', 'p50 ms', 'p99 ms', 'CPU us', 'PostgreSQL us', 'Redis us', 'generator us'].map(right),
+      ...['memory MiB', 'of Express', 'fixed rate/s', 'p50 ms', 'p99 ms', 'worst ms'].map(right),
+    ],
+    rows: summaries.map((summary) => [
+      summary.name,
+      wholeNumber(summary.requestsPerSecond),
+      decimals(summary.p50Ms, 2),
+      decimals(summary.p99Ms, 2),
+      decimals(summary.serverUs, 1),
+      decimals(summary.postgresUs, 1),
+      decimals(summary.redisUs, 1),
+      decimals(summary.generatorUs, 1),
+      wholeNumber(summary.peakMebibytes),
+      decimals(ratio(summary, express), 2),
+      wholeNumber(summary.steady.perSecond),
+      decimals(summary.steady.p50Ms, 2),
+      decimals(summary.steady.p99Ms, 2),
+      decimals(summary.steady.worstMs, 1),
+    ]),
+  };
+}
+
+function ratio({ requestsPerSecond }: GateSummary, express: GateSummary | undefined): number | undefined {
+  return express === undefined ? undefined : requestsPerSecond / express.requestsPerSecond;
+}
+
+function speedFindings(summaries: readonly GateSummary[], express: GateSummary | undefined): Finding[] {
+  return summaries
+    .filter(({ kind }) => kind === 'gate')
+    .flatMap((summary): Finding[] => {
+      const of = summary.name.replace('gate, ', '');
+      const latency = express === undefined ? undefined : summary.steady.p99Ms;
+      return [
+        { target: 'gateOfExpress', value: ratio(summary, express), of },
+        { target: 'gateLatency', value: latency, of },
+      ];
+    });
+}

@@ -1,0 +1,68 @@
+import type { BenchContext } from '../bench-context.ts';
+import { fillTables, makeDoor, prepareGateSite, type GateDoor } from '../gateway/gate-site.ts';
+import type { Gateway } from '../gateway/gateway-process.ts';
+import type { GatewaySite } from '../gateway/gateway-site.ts';
+import type { LoadResult } from '../load/load-plan.ts';
+import type { WatchedProcess } from '../proc-usage.ts';
+import type { ReleaseStack } from '../release-stack.ts';
+import { startEchoServer } from '../servers/echo-server.ts';
+
+/** One line of the tables: a server, and what it is sent. */
+export interface GateRow {
+  readonly name: string;
+  readonly kind: 'express' | 'gate';
+  readonly port: number;
+  readonly door: GateDoor;
+  /** What every answer must say. */
+  readonly mustSay: string | undefined;
+  readonly watch: readonly WatchedProcess[];
+  /** Where what was decided is logged. */
+  readonly site: GatewaySite | undefined;
+  /** Of the gate. */
+  readonly gateway: Gateway | undefined;
+  readonly warmUps: LoadResult[];
+  readonly rounds: LoadResult[];
+  /** Those at a fixed rate. */
+  readonly steady: LoadResult[];
+}
+
+/** As many as there are connections: each asks about a subject of its own. */
+export const subjects = 64;
+const others = { normal: 100_000, quick: 10_000 };
+
+/** Express first; then the gate, with Redis where there is one, and without. Each is sent the same bodies. */
+export async function startGateRows(context: BenchContext, stack: ReleaseStack): Promise<GateRow[]> {
+  const { redis } = context;
+  const gates = [
+    ...(redis === undefined ? [] : [await gateRow(context, stack, redis)]),
+    await gateRow(context, stack, undefined),
+  ];
+  const echo = await startEchoServer('express-echo', `${context.folder}/express-echo.log`);
+  stack.own('Express', () => echo.stop());
+  const door = { ...gates[0]!.door, path: '/bench' };
+  const express: GateRow = {
+    ...{ name: 'Express 5 echo', kind: 'express', port: echo.port, door, mustSay: undefined },
+    ...{ site: undefined, gateway: undefined },
+    watch: [{ name: 'server', pid: echo.pid }],
+    ...{ warmUps: [], rounds: [], steady: [] },
+  };
+  return [express, ...gates];
+}
+
+async function gateRow(context: BenchContext, stack: ReleaseStack, redis: BenchContext['redis']): Promise<GateRow> {
+  const name = redis === undefined ? 'without' : 'with';
+  const site = await prepareGateSite(context, { name: `gate_${name}`, redisUrl: redis?.url, stack });
+  const gateway = await site.start();
+  const door = await makeDoor({ site, gateway }, subjects);
+  await fillTables(site, context.options.quick ? others.quick : others.normal);
+  return {
+    ...{ name: `gate, ${name} Redis`, kind: 'gate', port: gateway.port, door, site, gateway },
+    mustSay: '"decision":"allow","allow":true',
+    watch: [
+      { name: 'server', pid: gateway.pid },
+      { name: 'postgres', pid: context.postgres.pid, family: true },
+      ...(redis === undefined ? [] : [{ name: 'redis', pid: redis.pid }]),
+    ],
+    ...{ warmUps: [], rounds: [], steady: [] },
+  };
+}

@@ -1,0 +1,173 @@
+import type { BenchContext } from '../bench-context.ts';
+import type { RiskSite } from '../gateway/risk-site.ts';
+import type { LoadResult } from '../load/load-plan.ts';
+import { median } from '../median.ts';
+import { peakRssBytesOf } from '../proc-usage.ts';
+import type { ReportTable, SectionReport } from '../report.ts';
+import type { Finding } from '../targets.ts';
+import { decimals, wholeNumber, type Column } from '../text-table.ts';
+import type { ColdPage } from './reads-cold.ts';
+import type { ReadCounts, ReadPlan } from './reads-plan.ts';
+import type { ReadRow } from './reads-rows.ts';
+import { pageItems, type Walk } from './reads-walk.ts';
+import { summarise, type RowSummary } from './summarise-row.ts';
+import { quietness } from './throughput-report.ts';
+import { whyWithheld } from './why-withheld.ts';
+
+const mebibyte = 1024 * 1024;
+
+/** One line of the table: medians of the rounds. */
+export interface ReadSummary extends Omit<RowSummary, 'kind'> {
+  readonly kind: ReadRow['kind'];
+  /** At the fixed rate, from the moment a request was due. */
+  readonly steady: { readonly p50Ms: number; readonly p99Ms: number; readonly worstMs: number };
+  /** Answers that were no full page. */
+  readonly unlike: number;
+}
+
+export function summariseReads(row: ReadRow): ReadSummary {
+  const { name, kind, plan, warmUps, rounds, steady } = row;
+  const peak = peakRssBytesOf(plan.watch[0]?.pid ?? 0);
+  const summary = summarise(
+    {
+      ...{ ...plan, name, rounds, warmUpRequests: row.warmUpRequests },
+      ...{ kind: 'single', recordsPerRequest: 1, warmUps: [...warmUps, ...steady] },
+    },
+    peak === undefined ? undefined : peak / mebibyte,
+  );
+  const of = (value: (round: LoadResult) => number): number => median(steady.map(value));
+  return {
+    ...summary,
+    kind,
+    unlike: [...warmUps, ...rounds, ...steady].reduce((sum, round) => sum + round.unlike, 0),
+    steady: {
+      p50Ms: of(({ p50Ms }) => p50Ms),
+      p99Ms: of(({ p99Ms }) => p99Ms),
+      worstMs: Math.max(...steady.map(({ largestMs }) => largestMs)),
+    },
+  };
+}
+
+export interface ReadsMeasured {
+  readonly site: Pick<RiskSite, 'settings'>;
+  readonly fillMs: number;
+  readonly walk: Walk;
+  readonly plan: ReadPlan;
+  /** Of PostgreSQL, for everything after the warm-up. */
+  readonly counts: ReadCounts;
+  /** How many of those reads were over cold connections. */
+  readonly coldReads: number;
+  readonly cold: readonly ColdPage[];
+  readonly rows: readonly Pick<ReadRow, 'name' | 'warmUps' | 'rounds' | 'steady'>[];
+  readonly summaries: readonly ReadSummary[];
+}
+
+export function readsReport(
+  context: Pick<BenchContext, 'options' | 'machine'>,
+  measured: ReadsMeasured,
+): SectionReport {
+  const { connections, rounds, roundMs } = context.options;
+  const { fillMs, walk, plan, counts, cold, rows, summaries } = measured;
+  const withheld = whyReadsWithheld(context, measured);
+  const express = withheld.length > 0 ? undefined : summaries.find(({ kind }) => kind === 'express');
+  const perScan = decimals(counts.entries / counts.indexScans, 1);
+  return {
+    title: `Lists of ${wholeNumber(walk.items)} assets`,
+    tables: [speedTable(summaries, express), coldTable(cold)],
+    notes: [
+      `Medians of ${rounds} rounds of ${roundMs / 1_000} s each, the rows in turn; ${connections} connections, one request in flight on each, for pages of ${pageItems} in random order out of all ${wholeNumber(walk.cursors.length + 1)}. Express answers each with one and the same page, ${wholeNumber(Buffer.byteLength(walk.envelope))} bytes of it, as an object by \`res.json\`. CPU us is user and system time of the whole server process for each page; the columns beside it are what PostgreSQL, Redis and the load generator cost for the same page, on the same cores.`,
+      'At the fixed rate requests are due whatever the answers do, and latency counts from the moment one was due.',
+      'In the second table each request has a connection of its own, one after the other, the pages in turn; it counts from before the connection is made to the last byte.',
+      quietness(summaries),
+      `Before, every page was read once, one after the other: ${wholeNumber(walk.items)} assets in order, each once; \`sealgate-verify\` found hash and signature of ${walk.verified} of the pages true. Filling took ${decimals(fillMs / 1_000, 1)} s.`,
+      `PostgreSQL plans a page as ${plan.nodes.join(', ')} (${plan.index ?? 'no index'}). It counted ${wholeNumber(counts.indexScans)} scans of that index, ${perScan} entries each, and ${counts.sequentialScans} sequential scans of the table.`,
+    ],
+    findings: findingsOf(measured, express),
+    withheld,
+    measured: { ...measured, walk: { ...walk, cursors: walk.cursors.length }, rows },
+  };
+}
+
+/** A scan that reads more entries than a page and its look-ahead has not begun at the cursor. */
+const mostEntries = pageItems + 1;
+const shownFaults = 5;
+
+function whyReadsWithheld({ machine }: Pick<BenchContext, 'machine'>, measured: ReadsMeasured): string[] {
+  const { site, walk, plan, counts, coldReads, rows, summaries } = measured;
+  const of = (all: readonly LoadResult[]): number => all.reduce((sum, { succeeded }) => sum + succeeded, 0);
+  const pages = coldReads + rows.slice(1).reduce((sum, { rounds, steady }) => sum + of(rounds) + of(steady), 0);
+  return [
+    ...whyWithheld({
+      rows: summaries,
+      machine,
+      // Nothing is written here; the settings are those that a deployed service has.
+      ledgered: [{ name: 'partner API', acknowledged: 0, inLedger: 0, settings: site.settings }],
+    }),
+    ...summaries.flatMap(({ name, unlike }) => (unlike > 0 ? [`${name}: ${unlike} answers were no full page.`] : [])),
+    ...walk.faults.slice(0, shownFaults),
+    ...plan.faults,
+    ...(counts.sequentialScans > 0 ? [`PostgreSQL read the whole table ${counts.sequentialScans} times.`] : []),
+    ...(counts.indexScans === pages
+      ? []
+      : [`PostgreSQL counted ${counts.indexScans} scans of the index for ${pages} pages.`]),
+    ...(counts.entries <= counts.indexScans * mostEntries
+      ? []
+      : [`PostgreSQL read ${counts.entries} entries of the index in ${counts.indexScans} scans.`]),
+  ];
+}
+
+const right = (name: string): Column => ({ name, right: true });
+
+function speedTable(summaries: readonly ReadSummary[], express: ReadSummary | undefined): ReportTable {
+  return {
+    columns: [
+      { name: 'server' },
+      ...['pages/s', 'p50 ms', 'p99 ms', 'CPU us', 'PostgreSQL us', 'Redis us', 'generator us'].map(right),
+      ...['memory MiB', 'of Express', 'at a fixed rate: p50 ms', 'p99 ms', 'worst ms'].map(right),
+    ],
+    rows: summaries.map((summary) => [
+      summary.name,
+      wholeNumber(summary.requestsPerSecond),
+      decimals(summary.p50Ms, 2),
+      decimals(summary.p99Ms, 2),
+      decimals(summary.serverUs, 1),
+      decimals(summary.postgresUs, 1),
+      decimals(summary.redisUs, 1),
+      decimals(summary.generatorUs, 1),
+      wholeNumber(summary.peakMebibytes),
+      decimals(ratio(summary, express), 2),
+      decimals(summary.steady.p50Ms, 2),
+      decimals(summary.steady.p99Ms, 2),
+      decimals(summary.steady.worstMs, 1),
+    ]),
+  };
+}
+
+const coldTable = (cold: readonly ColdPage[]): ReportTable => ({
+  columns: [{ name: 'page, cold connection' }, ...['p50 ms', 'p99 ms', 'of page 1'].map(right)],
+  rows: cold.map(({ page, p50Ms, p99Ms }) => [
+    wholeNumber(page),
+    decimals(p50Ms, 2),
+    decimals(p99Ms, 2),
+    decimals(p50Ms / (cold[0]?.p50Ms ?? Number.NaN), 2),
+  ]),
+});
+
+function ratio({ requestsPerSecond }: ReadSummary, express: ReadSummary | undefined): number | undefined {
+  return express === undefined ? undefined : requestsPerSecond / express.requestsPerSecond;
+}
+
+function findingsOf({ cold, summaries }: ReadsMeasured, express: ReadSummary | undefined): Finding[] {
+  const rest = summaries.find(({ kind }) => kind === 'rest');
+  const [first, last] = [cold[0], cold.at(-1)];
+  const trusted = express !== undefined && rest !== undefined && first !== undefined && last !== undefined;
+  return [
+    { target: 'readsOfExpress', value: trusted ? ratio(rest, express) : undefined },
+    { target: 'readsLatency', value: trusted ? rest.steady.p99Ms : undefined },
+    {
+      target: 'readsFarPage',
+      value: trusted ? last.p50Ms / first.p50Ms : undefined,
+      of: `page ${wholeNumber(last?.page)}`,
+    },
+  ];
+}

@@ -1,0 +1,90 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { BenchContext } from '../bench-context.ts';
+import type { RiskSite } from '../gateway/risk-site.ts';
+import { workspaceRoot } from '../workspace-root.ts';
+
+export const pageItems = 100;
+export const firstPage = `/api/v1/assets?limit=${pageItems}`;
+const pagesToVerify = 10;
+
+/** A walk over all pages, one after the other, from the first to the last. */
+export interface Walk {
+  /** Of pages 2, 3 and so on, by which each of them can be asked for again. */
+  readonly cursors: readonly string[];
+  readonly items: number;
+  /** Of the first page. */
+  readonly envelope: string;
+  /** Pages whose hash and signature the verifier of outsiders found true. */
+  readonly verified: number;
+  /** What was not as it must be, as sentences. */
+  readonly faults: readonly string[];
+}
+
+interface Envelope {
+  readonly pagination: { readonly count: number; readonly nextCursor: string | null };
+  readonly items: readonly { readonly id: string; readonly createdAt: string }[];
+}
+
+/** Reads the whole list: every item once, in order, and nothing left out; some pages are handed to `sealgate-verify`. */
+export async function walkAll(context: BenchContext, site: RiskSite, assets: number): Promise<Walk> {
+  const verify = await verifierFor(context, site);
+  const faults: string[] = [];
+  const cursors: string[] = [];
+  const verifyEvery = Math.max(1, Math.floor(assets / pageItems / pagesToVerify));
+  let [items, verified, last, envelope] = [0, 0, '', ''];
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    context.signal.throwIfAborted();
+    const page = await readPage(site, cursor);
+    const { pagination, items: rows } = JSON.parse(page.text) as Envelope;
+    envelope ||= page.text;
+    for (const { createdAt, id } of rows) {
+      const place = `${createdAt} ${id}`;
+      if (place <= last) faults.push(`${place} follows ${last}.`);
+      last = place;
+    }
+    items += rows.length;
+    if (pagination.nextCursor !== null && rows.length !== pageItems) faults.push(`A page has ${rows.length} items.`);
+    if (cursors.length % verifyEvery === 0 || pagination.nextCursor === null) {
+      if (verify(page)) verified += 1;
+      else faults.push(`The envelope of page ${cursors.length + 1} does not verify.`);
+    }
+    cursor = pagination.nextCursor;
+    if (cursor !== null) cursors.push(cursor);
+  }
+  if (items !== assets) faults.push(`The walk met ${items} assets, and there are ${assets}.`);
+  return { cursors, items, envelope, verified, faults };
+}
+
+interface Page {
+  readonly text: string;
+  readonly signature: string;
+}
+
+export async function readPage({ surface, keys }: RiskSite, cursor: string | undefined): Promise<Page> {
+  const path = cursor === undefined ? firstPage : `${firstPage}&cursor=${cursor}`;
+  const headers = { authorization: `Bearer ${keys.partner}` };
+  const response = await fetch(`http://127.0.0.1:${surface.port}${path}`, { headers });
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`GET ${path} answered ${response.status}: ${text.slice(0, 400)}`);
+  return { text, signature: response.headers.get('evidence-signature') ?? '' };
+}
+
+/** The program that outsiders have, on files as they would save them. */
+async function verifierFor({ folder }: BenchContext, { surface }: RiskSite): Promise<(page: Page) => boolean> {
+  const file = (name: string): string => join(folder, `reads-${name}`);
+  const response = await fetch(`http://127.0.0.1:${surface.port}/.well-known/jwks.json`);
+  writeFileSync(file('jwks.json'), await response.text());
+  const program = join(workspaceRoot, 'tools/verify/bin/sealgate-verify.mjs');
+  return ({ text, signature }) => {
+    writeFileSync(file('page.json'), text);
+    const options = ['--signature', signature, '--jwks', file('jwks.json')];
+    try {
+      execFileSync(process.execPath, [program, 'envelope', file('page.json'), ...options], { stdio: 'ignore' });
+      return true;
+    } catch {
+      return false; // Its exit code says that the envelope does not hold.
+    }
+  };
+}

@@ -1,0 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import express from 'express';
+import { listenForParent } from './tell-parent.ts';
+
+/** Express 5 that answers each GET with the object in the file that it is given, by `response.json` as its guide shows it. */
+const page: unknown = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'));
+const app = express();
+app.get('/api/v1/assets', (_request, response) => {
+  response.json(page);
+});
+
+listenForParent(createServer(app));
