@@ -55,8 +55,10 @@ export interface EmbeddedLedger extends Ledger {
 
 export const APPEND_LIMITS: AppendQueueLimits = {
   groupUnits: 256,
-  groupBytes: 4 * 1024 * 1024,
-  running: 2,
+  // Some six batches of a hundred, or all singles that wait. The calls of a channel run one after another, and while one
+  // does, requests are parsed, so many small calls keep both sides busier than a few large ones.
+  groupBytes: 256 * 1024,
+  running: 3,
   waitingUnits: 8192,
   waitingBytes: 64 * 1024 * 1024,
   answerWithinMs: 3000,
