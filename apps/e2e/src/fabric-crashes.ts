@@ -98,6 +98,11 @@ export function crashStories(stageOf: () => FabricStage): void {
         await orderer.thaw();
         await peer.start();
 
+        // Through every hop once: the gateway peers have found the orderer again, and what is sent next waits there.
+        const again = orderOf('again');
+        expect((await deliver(again, { setup: stage.setup })).map(({ told }) => told)).toEqual(
+          TYPES.map(() => 'written'),
+        );
         await orderer.freeze();
         await sendToJournal(inBlock!);
         // An answer over the same connection: what was sent before it has arrived.

@@ -1,5 +1,5 @@
 import type { Status } from '@hyperledger/fabric-gateway';
-import { gateway as protos } from '@hyperledger/fabric-protos';
+import { gateway as protos, msp } from '@hyperledger/fabric-protos';
 import type { PeerGateway } from './gateway-peers.ts';
 
 /**
@@ -10,10 +10,14 @@ import type { PeerGateway } from './gateway-peers.ts';
  * @throws GatewayError; whatever it says, the outcome is as unknown as before.
  */
 export function askCommit(peer: PeerGateway, channel: string, transactionId: string): Promise<Status> {
+  const { mspId, certificate } = peer.identity;
+  const creator = new msp.SerializedIdentity();
+  creator.setMspid(mspId);
+  creator.setIdBytes(certificate);
   const request = new protos.CommitStatusRequest();
   request.setChannelId(channel);
   request.setTransactionId(transactionId);
-  request.setIdentity(peer.identity.creator);
+  request.setIdentity(creator.serializeBinary());
   const signed = new protos.SignedCommitStatusRequest();
   signed.setRequest(request.serializeBinary());
   return peer.gateway.newCommit(signed.serializeBinary()).getStatus();

@@ -1,4 +1,4 @@
-import type { ErrorDetail } from '@hyperledger/fabric-gateway';
+import type { GatewayError } from '@hyperledger/fabric-gateway';
 
 /** gRPC status codes (https://grpc.io/docs/guides/status-codes/) that say something here. */
 const CANCELLED = 1;
@@ -43,12 +43,7 @@ const DENIED = /access denied/;
 const ENDORSERS_AWAY =
   /no peer combination can satisfy|not installed on sufficient peers|no principal sets remained|no endorsers found/;
 
-/** A GatewayError or a CallFailure. */
-interface Failure {
-  readonly code: number;
-  readonly message: string;
-  readonly details: readonly ErrorDetail[];
-}
+type Failure = Pick<GatewayError, 'code' | 'message' | 'details'>;
 
 export function askVerdict(error: Failure): AskVerdict {
   const texts = [...error.details.map(({ message }) => message), error.message];

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { Client, credentials, type ClientOptions } from '@grpc/grpc-js';
+import { Client, credentials, type ChannelCredentials, type ClientOptions } from '@grpc/grpc-js';
 import { connect, hash, type Gateway } from '@hyperledger/fabric-gateway';
 import type { FabricDeadlines, FabricPeer } from './connection-file.ts';
 import { UnavailableError } from './fabric-errors.ts';
-import { GrpcConnection } from './grpc-connection.ts';
 import type { FabricIdentity } from './identity-files.ts';
 
 export interface GatewayPeersOptions {
@@ -18,8 +17,7 @@ export interface GatewayPeersOptions {
 export interface PeerGateway {
   readonly endpoint: string;
   readonly gateway: Gateway;
-  /** For the calls of every transaction; the streams and questions go through the gateway client. */
-  readonly connection: GrpcConnection;
+  readonly client: Client;
   readonly identity: FabricIdentity;
 }
 
@@ -41,7 +39,7 @@ const CHANNEL_OPTIONS: ClientOptions = {
   'grpc.enable_retries': 0,
 };
 
-/** The gateway peers: one connection each for calls and one for streams, shared by all. The first that is not resting is used. */
+/** The gateway peers: one connection each, shared by all calls. The first that is not resting is used. */
 export class GatewayPeers {
   readonly #options: GatewayPeersOptions;
   readonly #peers: Peer[];
@@ -97,7 +95,7 @@ class Peer {
   readonly endpoint: string;
   readonly #options: FabricPeer;
   readonly #deadlines: FabricDeadlines;
-  #clients: PeerClients | undefined;
+  #client: Client | undefined;
   #connection: PeerGateway | undefined;
   #restMs = 0;
   #restedAtMs = 0;
@@ -137,7 +135,7 @@ class Peer {
   connectionAs(identity: FabricIdentity): PeerGateway {
     if (this.#connection?.identity === identity) return this.#connection;
     const { mspId, certificate } = identity;
-    const { client, connection } = (this.#clients ??= this.#newClients());
+    const client = (this.#client ??= this.#newClient());
     const gateway = connect({
       client,
       identity: { mspId, credentials: certificate },
@@ -146,35 +144,32 @@ class Peer {
       signer: (message) => Promise.resolve(identity.sign(message)),
       ...this.#callOptions(),
     });
-    this.#connection = { endpoint: this.endpoint, gateway, connection, identity };
+    this.#connection = { endpoint: this.endpoint, gateway, client, identity };
     return this.#connection;
   }
 
   #callOptions() {
     const within = (ms: number) => () => ({ deadline: Date.now() + ms });
-    return { commitStatusOptions: within(this.#deadlines.commitStatus) };
-  }
-
-  /** The file is read when the peer is first used: a process may be started before its certificates are there. */
-  #newClients(): PeerClients {
-    const { endpoint } = this;
-    const { tlsCaFile, serverNameOverride: serverName } = this.#options;
-    const tlsCa = tlsCaFile === undefined ? undefined : readFileSync(tlsCaFile);
-    const security = tlsCa === undefined ? credentials.createInsecure() : credentials.createSsl(tlsCa);
-    const override = serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName };
+    const { evaluate, endorse, commitStatus } = this.#deadlines;
     return {
-      client: new Client(endpoint, security, { ...CHANNEL_OPTIONS, ...override }),
-      connection: new GrpcConnection({ endpoint, tlsCa, serverName, answerMaxBytes: MESSAGE_MAX_BYTES }),
+      evaluateOptions: within(evaluate),
+      endorseOptions: within(endorse),
+      commitStatusOptions: within(commitStatus),
     };
   }
 
+  #newClient(): Client {
+    const { tlsCaFile, serverNameOverride: name } = this.#options;
+    const override = name === undefined ? {} : { 'grpc.ssl_target_name_override': name };
+    return new Client(this.endpoint, channelCredentials(tlsCaFile), { ...CHANNEL_OPTIONS, ...override });
+  }
+
   close(): void {
-    this.#clients?.client.close();
-    this.#clients?.connection.close();
+    this.#client?.close();
   }
 }
 
-interface PeerClients {
-  readonly client: Client;
-  readonly connection: GrpcConnection;
+/** The file is read when the first connection is made: a process may be started before its certificates are there. */
+function channelCredentials(tlsCaFile: string | undefined): ChannelCredentials {
+  return tlsCaFile === undefined ? credentials.createInsecure() : credentials.createSsl(readFileSync(tlsCaFile));
 }

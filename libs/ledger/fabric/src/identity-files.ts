@@ -2,15 +2,12 @@ import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import type { CredentialsState } from './credentials.ts';
 import { signLowS } from './native-signer.ts';
-import { BackwardWriter, FIELD_OVERHEAD } from './protobuf.ts';
 
 /** Who signs: one certificate and its key. Never changes; a rotation makes another. */
 export interface FabricIdentity {
   readonly mspId: string;
   /** PEM. */
   readonly certificate: Buffer;
-  /** `msp.SerializedIdentity`: how the signer is named in every message. */
-  readonly creator: Buffer;
   sign(message: Uint8Array): Buffer;
 }
 
@@ -64,24 +61,10 @@ export class IdentityFiles {
     const { certificate, key, problems } = readPair(this.#options);
     if (certificate !== undefined && key !== undefined) {
       const { mspId } = this.#options;
-      this.#identity = {
-        mspId,
-        certificate,
-        creator: creatorOf(mspId, certificate),
-        sign: (message) => signLowS(key, message),
-      };
+      this.#identity = { mspId, certificate, sign: (message) => signLowS(key, message) };
     }
     if (problems.length > 0 && changed) this.#options.onProblem(problems.join('; '));
   }
-}
-
-/** `msp.SerializedIdentity` {1: MSP id, 2: certificate}. */
-function creatorOf(mspId: string, certificate: Buffer): Buffer {
-  const writer = new BackwardWriter(2 * FIELD_OVERHEAD + Buffer.byteLength(mspId) + certificate.length);
-  const end = writer.end;
-  writer.bytes(2, certificate);
-  writer.text(1, mspId);
-  return writer.since(end);
 }
 
 /** Changes whenever the file is replaced or rewritten. */

@@ -1,15 +1,12 @@
-import { CallFailure, GrpcCode } from './call-failure.ts';
+import { GatewayError, type Proposal, type Transaction } from '@hyperledger/fabric-gateway';
 import type { CallWindow } from './call-window.ts';
 import type { FabricDeadlines } from './connection-file.ts';
 import type { ContractCall } from './contract-call.ts';
 import { pause, type Deadline } from './deadline.ts';
-import { endorsedTransaction, evaluatedResult, type EndorsedTransaction } from './endorsed-transaction.ts';
 import { ContractRefusedError, MisconfiguredError, OverloadedError, UnavailableError } from './fabric-errors.ts';
 import type { FabricObserver } from './fabric-observer.ts';
 import { askVerdict, type AskVerdict } from './fabric-status.ts';
 import type { GatewayPeers, PeerGateway } from './gateway-peers.ts';
-import { signProposal } from './proposal.ts';
-import { MalformedMessageError } from './protobuf.ts';
 
 export interface PeerCallsOptions {
   readonly peers: GatewayPeers;
@@ -23,11 +20,10 @@ export interface PeerCallsOptions {
 
 /** A transaction that the endorsers signed; it holds a place in the window until `leave`. */
 export interface Endorsed {
-  readonly transaction: EndorsedTransaction;
+  readonly transaction: Transaction;
   readonly peer: PeerGateway;
 }
 
-const METHODS = { evaluate: '/gateway.Gateway/Evaluate', endorse: '/gateway.Gateway/Endorse' } as const;
 /** Proposals in all while endorsers disagree or a chaincode is away. */
 const ATTEMPTS = 4;
 const PAUSE_MS = 50;
@@ -43,10 +39,10 @@ export class PeerCalls {
 
   /** @throws ContractRefusedError, UnavailableError, OverloadedError, MisconfiguredError. */
   async evaluate(call: ContractCall, deadline: Deadline): Promise<Buffer> {
-    return this.#ask('evaluate', call, deadline, (answer) => {
-      const result = evaluatedResult(answer);
+    return this.#ask('evaluate', call, deadline, async (proposal, _peer, options) => {
+      const result = await proposal.evaluate(options);
       this.#options.window.leave('well');
-      return result;
+      return Buffer.from(result.buffer, result.byteOffset, result.byteLength);
     });
   }
 
@@ -56,8 +52,8 @@ export class PeerCalls {
    * @throws ContractRefusedError, UnavailableError, OverloadedError, MisconfiguredError.
    */
   endorse(call: ContractCall, deadline: Deadline): Promise<Endorsed> {
-    return this.#ask('endorse', call, deadline, (answer, transactionId, peer) => ({
-      transaction: endorsedTransaction(answer, transactionId),
+    return this.#ask('endorse', call, deadline, async (proposal, peer, options) => ({
+      transaction: await proposal.endorse(options),
       peer,
     }));
   }
@@ -66,7 +62,7 @@ export class PeerCalls {
     phase: 'evaluate' | 'endorse',
     call: ContractCall,
     deadline: Deadline,
-    read: (answer: Buffer, transactionId: string, peer: PeerGateway) => Answer,
+    run: (proposal: Proposal, peer: PeerGateway, options: { deadline: number }) => Promise<Answer>,
   ): Promise<Answer> {
     const { window, peers, observer, now, deadlinesMs } = this.#options;
     let failures = 0;
@@ -79,18 +75,16 @@ export class PeerCalls {
         peer = peers.pick();
         // A peer that hangs must leave the next one time to answer.
         const shareMs = (deadline.atMs - startedAtMs) / (failures + 1 < peers.count ? 2 : 1);
-        const withinMs = Math.min(deadlinesMs[phase], shareMs);
-        const { transactionId, request } = signProposal(call, peer.identity, startedAtMs);
-        const bytes = await peer.connection.call(METHODS[phase], request, withinMs);
-        const answer = readBy(() => read(bytes, transactionId, peer!));
+        const options = { deadline: startedAtMs + Math.min(deadlinesMs[phase], shareMs) };
+        const answer = await run(proposalOf(call, peer), peer, options);
         peers.answered(peer.endpoint);
         observer.phase?.(phase, true, now() - startedAtMs);
         return answer;
       } catch (error) {
-        const verdict = error instanceof CallFailure ? askVerdict(error) : undefined;
+        const verdict = error instanceof GatewayError ? askVerdict(error) : undefined;
         window.leave(leavingOf(verdict));
         observer.phase?.(phase, verdict?.kind === 'refused', now() - startedAtMs);
-        if (peer === undefined || !(error instanceof CallFailure) || verdict === undefined) throw error;
+        if (peer === undefined || !(error instanceof GatewayError) || verdict === undefined) throw error;
         if (verdict.kind === 'elsewhere') peers.rest(peer.endpoint, verdict.message);
         if (verdict.kind !== 'overloaded') failures += 1;
         await this.#beforeNext(verdict, { phase, attempt, failures, deadline, cause: error });
@@ -119,14 +113,17 @@ export class PeerCalls {
   }
 }
 
-/** What cannot be read is the peer's failure. @throws CallFailure. */
-function readBy<Answer>(read: () => Answer): Answer {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof MalformedMessageError) throw new CallFailure(GrpcCode.INTERNAL, error.message);
-    throw error;
-  }
+function proposalOf({ channel, chaincode, contract, ...call }: ContractCall, { gateway }: PeerGateway): Proposal {
+  return gateway
+    .getNetwork(channel)
+    .getContract(chaincode, contract)
+    .newProposal(call.transaction, {
+      arguments: [...call.args],
+      ...(call.transient === undefined ? {} : { transientData: { ...call.transient } }),
+      ...(call.endorsingOrganizations === undefined
+        ? {}
+        : { endorsingOrganizations: [...call.endorsingOrganizations] }),
+    });
 }
 
 /** A refusal is an answer: the peer did its work. */

@@ -1,12 +1,11 @@
 import { GatewayError } from '@hyperledger/fabric-gateway';
 import { askCommit } from './ask-commit.ts';
-import { CallFailure } from './call-failure.ts';
 import type { FabricDeadlines } from './connection-file.ts';
 import type { FabricObserver } from './fabric-observer.ts';
 import { sendVerdict } from './fabric-status.ts';
 import type { GatewayPeers, PeerGateway } from './gateway-peers.ts';
 import type { OpenTransaction } from './open-transaction.ts';
-import { sendRequest } from './submit-request.ts';
+import { sendRequest, SubmitFailure } from './submit-request.ts';
 
 export interface PursuitOptions {
   readonly peers: GatewayPeers;
@@ -97,7 +96,7 @@ export class Pursuit {
       await (open.sending ? this.#send(open, peer) : this.#ask(open, peer));
     } catch (error) {
       if (this.#closed) return;
-      const failed = error instanceof GatewayError || error instanceof CallFailure;
+      const failed = error instanceof GatewayError || error instanceof SubmitFailure;
       if (!failed) observer.problem?.('unexpected', String(error));
       else if (error.code === UNAVAILABLE) peers.rest(peer.endpoint, error.message);
       this.#takeTurns(open, failed && error.code === UNAVAILABLE);
@@ -124,10 +123,10 @@ export class Pursuit {
     this.#options.observer.retried?.('resend');
     open.sentAgain = true;
     try {
-      await sendRequest(peer.connection, open.request, this.#options.deadlinesMs.submit);
+      await sendRequest(peer.client, open.request, this.#options.deadlinesMs.submit);
       this.acknowledged(open);
     } catch (error) {
-      const verdict = error instanceof CallFailure ? sendVerdict(error) : undefined;
+      const verdict = error instanceof SubmitFailure ? sendVerdict(error) : undefined;
       if (verdict?.kind !== 'refused') throw error;
       this.refusedLate(open, verdict.message);
     }

@@ -1,7 +1,6 @@
 import { StatusCode } from '@hyperledger/fabric-gateway';
 import { CommitStream } from './commit-stream.ts';
 import type { FabricDeadlines } from './connection-file.ts';
-import { resultOfRequest } from './endorsed-transaction.ts';
 import { EndingWriter, nameOfCode, settlementOf, type OnSettlement } from './ending-writer.ts';
 import type { FabricObserver } from './fabric-observer.ts';
 import type { GatewayPeers } from './gateway-peers.ts';
@@ -9,6 +8,7 @@ import type { Ending, OrphanEntry } from './journal-entry.ts';
 import type { Journal } from './journal.ts';
 import { OpenTransaction, type NewOpenTransaction } from './open-transaction.ts';
 import { Pursuit } from './pursuit.ts';
+import { resultOf } from './submit-request.ts';
 
 export interface SettlerOptions {
   readonly peers: GatewayPeers;
@@ -208,8 +208,9 @@ export class Settler {
   /** What it returned stands in the request; a row that somebody spoiled must not hold up the whole stream. */
   #resultOf(open: OpenTransaction): Uint8Array {
     if (open.result !== undefined) return open.result;
+    const peer = this.#options.peers.pick();
     try {
-      return resultOfRequest(open.request);
+      return resultOf(open.request, peer);
     } catch (error) {
       this.#options.observer.problem?.('unexpected', `${open.transactionId}: ${String(error)}`);
       return new Uint8Array();

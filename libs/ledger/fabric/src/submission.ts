@@ -1,4 +1,3 @@
-import { CallFailure } from './call-failure.ts';
 import type { CallWindow } from './call-window.ts';
 import type { FabricDeadlines, FabricLimits } from './connection-file.ts';
 import type { Committed, ContractCall, Settlement, SubmitOptions } from './contract-call.ts';
@@ -19,7 +18,7 @@ import type { Journal } from './journal.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import type { Endorsed, PeerCalls } from './peer-calls.ts';
 import type { Settler } from './settler.ts';
-import { sendRequest, submitRequest } from './submit-request.ts';
+import { sendRequest, submitRequest, SubmitFailure } from './submit-request.ts';
 
 export interface SubmissionOptions {
   readonly calls: PeerCalls;
@@ -152,7 +151,7 @@ export class Submission {
 
   #track(entry: JournalEntry, { transaction }: Endorsed): OpenTransaction {
     const { transactionId, channel, request, note } = entry;
-    return this.#options.settler.track({ transactionId, channel, request, note, result: transaction.result });
+    return this.#options.settler.track({ transactionId, channel, request, note, result: transaction.getResult() });
   }
 
   /** The first time an envelope goes out. Never rejects. */
@@ -160,13 +159,13 @@ export class Submission {
     const { settler, window, peers, observer, now, deadlinesMs } = this.#options;
     const startedAtMs = now();
     try {
-      await sendRequest(peer.connection, open.request, deadlinesMs.submit);
+      await sendRequest(peer.client, open.request, deadlinesMs.submit);
       window.leave('well');
       observer.phase?.('submit', true, now() - startedAtMs);
       settler.acknowledged(open);
     } catch (error) {
       observer.phase?.('submit', false, now() - startedAtMs);
-      if (!(error instanceof CallFailure)) {
+      if (!(error instanceof SubmitFailure)) {
         window.leave('badly');
         observer.problem?.('unexpected', String(error));
         return settler.doubted(open);
@@ -191,14 +190,15 @@ function entryOf(
   { transaction, peer }: Endorsed,
   fromBlock: number | undefined,
 ): JournalEntry {
-  const { transactionId, result } = transaction;
+  const transactionId = transaction.getTransactionId();
+  const result = transaction.getResult();
   return {
     transactionId,
     channel: call.channel,
-    request: submitRequest(call.channel, transaction, peer.identity),
+    request: submitRequest(call.channel, transaction, peer),
     fromBlock,
     reference,
     note,
-    claim: claim?.({ transactionId, result }),
+    claim: claim?.({ transactionId, result: Buffer.from(result) }),
   };
 }

@@ -1,14 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Transaction } from '@hyperledger/fabric-gateway';
 import { gateway as protos } from '@hyperledger/fabric-protos';
 import fc from 'fast-check';
-import type { FabricIdentity } from './identity-files.ts';
+import type { PeerGateway } from './gateway-peers.ts';
 import { submitRequest } from './submit-request.ts';
 
-const bytes = (most: number) => fc.uint8Array({ maxLength: most }).map((array) => Buffer.from(array));
-const requestOf = (channel: string, transactionId: string, payload: Buffer, signature: Uint8Array) => {
-  const sign = (message: Uint8Array) => Buffer.from(message === payload ? signature : []);
-  const identity: FabricIdentity = { mspId: 'M', certificate: Buffer.of(), creator: Buffer.of(), sign };
-  return submitRequest(channel, { transactionId, payload, result: Buffer.of() }, identity);
+const bytes = (most: number) => fc.uint8Array({ maxLength: most });
+const requestOf = (channel: string, transactionId: string, payload: Uint8Array, signature: Uint8Array) => {
+  const transaction: Pick<Transaction, 'getDigest' | 'getTransactionId'> = {
+    getDigest: () => payload,
+    getTransactionId: () => transactionId,
+  };
+  const peer = { identity: { sign: (message: Uint8Array) => Buffer.from(message === payload ? signature : []) } };
+  return submitRequest(channel, transaction as Transaction, peer as unknown as PeerGateway);
 };
 
 describe('the request that submits', () => {
@@ -19,7 +23,7 @@ describe('the request that submits', () => {
         fc.stringMatching(/^[a-z][a-z0-9.-]{0,248}$/),
         id,
         bytes(40_000),
-        bytes(72),
+        bytes(80),
         (channel, transactionId, payload, signature) => {
           const read = protos.SubmitRequest.deserializeBinary(requestOf(channel, transactionId, payload, signature));
           expect(read.getChannelId()).toBe(channel);
