@@ -4,6 +4,9 @@ export interface Column {
   readonly right?: boolean;
 }
 
+/** A column of numbers. */
+export const right = (name: string): Column => ({ name, right: true });
+
 /** A Markdown table whose columns stand one below the other. */
 export function textTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
   const widths = columns.map(({ name }, at) => Math.max(3, name.length, ...rows.map((row) => (row[at] ?? '').length)));

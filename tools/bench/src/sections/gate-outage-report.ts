@@ -1,9 +1,7 @@
 import type { ReportTable } from '../report.ts';
 import type { Finding } from '../targets.ts';
-import { decimals, wholeNumber, type Column } from '../text-table.ts';
+import { decimals, right, wholeNumber } from '../text-table.ts';
 import type { OutageResult } from './gate-outages.ts';
-
-const right = (name: string): Column => ({ name, right: true });
 
 export function outageTable(outages: readonly OutageResult[]): ReportTable {
   return {

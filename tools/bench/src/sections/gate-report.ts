@@ -1,59 +1,26 @@
 import type { BenchContext } from '../bench-context.ts';
 import type { LoggedDecisions } from '../gateway/gate-site.ts';
-import type { LoadResult } from '../load/load-plan.ts';
-import { median } from '../median.ts';
-import { peakRssBytesOf } from '../proc-usage.ts';
 import type { ReportTable, SectionReport } from '../report.ts';
 import type { Finding } from '../targets.ts';
-import { decimals, wholeNumber, type Column } from '../text-table.ts';
+import { decimals, right, wholeNumber } from '../text-table.ts';
 import type { OutageResult } from './gate-outages.ts';
 import { outageFindings, outageTable, whyOutagesSayNothing } from './gate-outage-report.ts';
 import type { GateRow } from './gate-rows.ts';
 import { costTables, summaryLine, type Profiled } from './profile.ts';
-import { summarise, type RowSummary } from './summarise-row.ts';
+import { ratioTo, summariseSteadily, type SteadySummary } from './summarise-row.ts';
 import { quietness } from './throughput-report.ts';
 import { whyWithheld } from './why-withheld.ts';
 
-/** One line of both tables: medians of the rounds. */
-export interface GateSummary extends Omit<RowSummary, 'kind'> {
+/** One line of both tables: medians of the rounds. `unlike` did not let in whom they should have. */
+export interface GateSummary extends SteadySummary {
   readonly kind: GateRow['kind'];
-  /** At the fixed rate, from the moment a request was due. */
-  readonly steady: {
-    readonly perSecond: number;
-    readonly p50Ms: number;
-    readonly p99Ms: number;
-    readonly worstMs: number;
-  };
-  /** Answers that did not let in whom they should have. */
-  readonly unlike: number;
   readonly logged: LoggedDecisions | undefined;
   readonly settings: Readonly<Record<string, string>> | undefined;
 }
 
-const mebibyte = 1024 * 1024;
-
 export function summariseGate(row: GateRow, logged: LoggedDecisions | undefined): GateSummary {
-  const { name, kind, port, door, watch, rounds, steady } = row;
-  const peak = peakRssBytesOf(watch[0]?.pid ?? 0);
-  const summary = summarise(
-    {
-      ...{ name, port, path: door.path, headers: door.headers, body: '', watch, rounds },
-      ...{ kind: 'single', recordsPerRequest: 1, warmUpRequests: 0, warmUps: [...row.warmUps, ...steady] },
-    },
-    peak === undefined ? undefined : peak / mebibyte,
-  );
-  const of = (value: (round: LoadResult) => number): number => median(steady.map(value));
-  return {
-    ...summary,
-    ...{ kind, logged, settings: row.site?.settings },
-    unlike: [...row.warmUps, ...rounds, ...steady].reduce((sum, round) => sum + round.unlike, 0),
-    steady: {
-      perSecond: of(({ measured, measuredMs }) => (measured * 1_000) / measuredMs),
-      p50Ms: of(({ p50Ms }) => p50Ms),
-      p99Ms: of(({ p99Ms }) => p99Ms),
-      worstMs: Math.max(...steady.map(({ largestMs }) => largestMs)),
-    },
-  };
+  const { kind, watch, site } = row;
+  return { ...summariseSteadily(row, watch), kind, logged, settings: site?.settings };
 }
 
 export interface GateMeasured {
@@ -124,8 +91,6 @@ function whyUnlike({ name, unlike, logged, acknowledged }: GateSummary): string[
   return reasons;
 }
 
-const right = (name: string): Column => ({ name, right: true });
-
 function throughputTable(summaries: readonly GateSummary[], express: GateSummary | undefined): ReportTable {
   return {
     columns: [
@@ -143,17 +108,13 @@ function throughputTable(summaries: readonly GateSummary[], express: GateSummary
       decimals(summary.redisUs, 1),
       decimals(summary.generatorUs, 1),
       wholeNumber(summary.peakMebibytes),
-      decimals(ratio(summary, express), 2),
+      decimals(ratioTo(express, summary), 2),
       wholeNumber(summary.steady.perSecond),
       decimals(summary.steady.p50Ms, 2),
       decimals(summary.steady.p99Ms, 2),
       decimals(summary.steady.worstMs, 1),
     ]),
   };
-}
-
-function ratio({ requestsPerSecond }: GateSummary, express: GateSummary | undefined): number | undefined {
-  return express === undefined ? undefined : requestsPerSecond / express.requestsPerSecond;
 }
 
 function speedFindings(summaries: readonly GateSummary[], express: GateSummary | undefined): Finding[] {
@@ -163,7 +124,7 @@ function speedFindings(summaries: readonly GateSummary[], express: GateSummary |
       const of = summary.name.replace('gate, ', '');
       const latency = express === undefined ? undefined : summary.steady.p99Ms;
       return [
-        { target: 'gateOfExpress', value: ratio(summary, express), of },
+        { target: 'gateOfExpress', value: ratioTo(express, summary), of },
         { target: 'gateLatency', value: latency, of },
       ];
     });

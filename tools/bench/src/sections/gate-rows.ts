@@ -1,15 +1,15 @@
 import type { BenchContext } from '../bench-context.ts';
+import { warmUpRequests } from '../bodies.ts';
 import { fillTables, makeDoor, prepareGateSite, type GateDoor } from '../gateway/gate-site.ts';
 import type { Gateway } from '../gateway/gateway-process.ts';
 import type { GatewaySite } from '../gateway/gateway-site.ts';
-import type { LoadResult } from '../load/load-plan.ts';
 import type { WatchedProcess } from '../proc-usage.ts';
 import type { ReleaseStack } from '../release-stack.ts';
 import { startEchoServer } from '../servers/echo-server.ts';
+import type { SteadyRow } from './run-rows.ts';
 
 /** One line of the tables: a server, and what it is sent. */
-export interface GateRow {
-  readonly name: string;
+export interface GateRow extends SteadyRow {
   readonly kind: 'express' | 'gate';
   readonly port: number;
   readonly door: GateDoor;
@@ -20,10 +20,6 @@ export interface GateRow {
   readonly site: GatewaySite | undefined;
   /** Of the gate. */
   readonly gateway: Gateway | undefined;
-  readonly warmUps: LoadResult[];
-  readonly rounds: LoadResult[];
-  /** Those at a fixed rate. */
-  readonly steady: LoadResult[];
 }
 
 /** As many as there are connections: each asks about a subject of its own. */
@@ -44,7 +40,7 @@ export async function startGateRows(context: BenchContext, stack: ReleaseStack):
     ...{ name: 'Express 5 echo', kind: 'express', port: echo.port, door, mustSay: undefined },
     ...{ site: undefined, gateway: undefined },
     watch: [{ name: 'server', pid: echo.pid }],
-    ...{ warmUps: [], rounds: [], steady: [] },
+    ...{ warmUpRequests: warmUpRequests.single, warmUps: [], rounds: [], steady: [] },
   };
   return [express, ...gates];
 }
@@ -63,6 +59,6 @@ async function gateRow(context: BenchContext, stack: ReleaseStack, redis: BenchC
       { name: 'postgres', pid: context.postgres.pid, family: true },
       ...(redis === undefined ? [] : [{ name: 'redis', pid: redis.pid }]),
     ],
-    ...{ warmUps: [], rounds: [], steady: [] },
+    ...{ warmUpRequests: warmUpRequests.single, warmUps: [], rounds: [], steady: [] },
   };
 }

@@ -1,7 +1,7 @@
 import { median } from '../median.ts';
 import type { ReportTable } from '../report.ts';
 import type { Finding } from '../targets.ts';
-import { decimals, wholeNumber, type Column } from '../text-table.ts';
+import { type Column, decimals, right, wholeNumber } from '../text-table.ts';
 import type { PeerRound, PeerRow } from './peer-rows.ts';
 
 /** One line: the medians of its rounds. */
@@ -33,8 +33,6 @@ export function summarisePeer(row: PeerRow, inLedger: number): PeerSummary {
     firstProblem: all.find(({ firstProblem }) => firstProblem !== null)?.firstProblem ?? null,
   };
 }
-
-const right = (name: string): Column => ({ name, right: true });
 
 export function tableOf(where: string, summaries: readonly PeerSummary[]): ReportTable {
   const columns: Column[] = [

@@ -1,51 +1,24 @@
 import type { BenchContext } from '../bench-context.ts';
 import type { RiskSite } from '../gateway/risk-site.ts';
 import type { LoadResult } from '../load/load-plan.ts';
-import { median } from '../median.ts';
-import { peakRssBytesOf } from '../proc-usage.ts';
 import type { ReportTable, SectionReport } from '../report.ts';
 import type { Finding } from '../targets.ts';
-import { decimals, wholeNumber, type Column } from '../text-table.ts';
+import { decimals, right, wholeNumber } from '../text-table.ts';
 import type { ColdPage } from './reads-cold.ts';
 import type { ReadCounts, ReadPlan } from './reads-plan.ts';
 import type { ReadRow } from './reads-rows.ts';
 import { pageItems, type Walk } from './reads-walk.ts';
-import { summarise, type RowSummary } from './summarise-row.ts';
+import { ratioTo, summariseSteadily, type SteadySummary } from './summarise-row.ts';
 import { quietness } from './throughput-report.ts';
 import { whyWithheld } from './why-withheld.ts';
 
-const mebibyte = 1024 * 1024;
-
-/** One line of the table: medians of the rounds. */
-export interface ReadSummary extends Omit<RowSummary, 'kind'> {
+/** One line of the table: medians of the rounds. `unlike` were no full page. */
+export interface ReadSummary extends SteadySummary {
   readonly kind: ReadRow['kind'];
-  /** At the fixed rate, from the moment a request was due. */
-  readonly steady: { readonly p50Ms: number; readonly p99Ms: number; readonly worstMs: number };
-  /** Answers that were no full page. */
-  readonly unlike: number;
 }
 
 export function summariseReads(row: ReadRow): ReadSummary {
-  const { name, kind, plan, warmUps, rounds, steady } = row;
-  const peak = peakRssBytesOf(plan.watch[0]?.pid ?? 0);
-  const summary = summarise(
-    {
-      ...{ ...plan, name, rounds, warmUpRequests: row.warmUpRequests },
-      ...{ kind: 'single', recordsPerRequest: 1, warmUps: [...warmUps, ...steady] },
-    },
-    peak === undefined ? undefined : peak / mebibyte,
-  );
-  const of = (value: (round: LoadResult) => number): number => median(steady.map(value));
-  return {
-    ...summary,
-    kind,
-    unlike: [...warmUps, ...rounds, ...steady].reduce((sum, round) => sum + round.unlike, 0),
-    steady: {
-      p50Ms: of(({ p50Ms }) => p50Ms),
-      p99Ms: of(({ p99Ms }) => p99Ms),
-      worstMs: Math.max(...steady.map(({ largestMs }) => largestMs)),
-    },
-  };
+  return { ...summariseSteadily(row, row.plan.watch), kind: row.kind };
 }
 
 export interface ReadsMeasured {
@@ -116,8 +89,6 @@ function whyReadsWithheld({ machine }: Pick<BenchContext, 'machine'>, measured: 
   ];
 }
 
-const right = (name: string): Column => ({ name, right: true });
-
 function speedTable(summaries: readonly ReadSummary[], express: ReadSummary | undefined): ReportTable {
   return {
     columns: [
@@ -135,7 +106,7 @@ function speedTable(summaries: readonly ReadSummary[], express: ReadSummary | un
       decimals(summary.redisUs, 1),
       decimals(summary.generatorUs, 1),
       wholeNumber(summary.peakMebibytes),
-      decimals(ratio(summary, express), 2),
+      decimals(ratioTo(express, summary), 2),
       decimals(summary.steady.p50Ms, 2),
       decimals(summary.steady.p99Ms, 2),
       decimals(summary.steady.worstMs, 1),
@@ -153,16 +124,12 @@ const coldTable = (cold: readonly ColdPage[]): ReportTable => ({
   ]),
 });
 
-function ratio({ requestsPerSecond }: ReadSummary, express: ReadSummary | undefined): number | undefined {
-  return express === undefined ? undefined : requestsPerSecond / express.requestsPerSecond;
-}
-
 function findingsOf({ cold, summaries }: ReadsMeasured, express: ReadSummary | undefined): Finding[] {
   const rest = summaries.find(({ kind }) => kind === 'rest');
   const [first, last] = [cold[0], cold.at(-1)];
   const trusted = express !== undefined && rest !== undefined && first !== undefined && last !== undefined;
   return [
-    { target: 'readsOfExpress', value: trusted ? ratio(rest, express) : undefined },
+    { target: 'readsOfExpress', value: trusted ? ratioTo(express, rest) : undefined },
     { target: 'readsLatency', value: trusted ? rest.steady.p99Ms : undefined },
     {
       target: 'readsFarPage',

@@ -2,22 +2,17 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BenchContext } from '../bench-context.ts';
 import type { RiskSite } from '../gateway/risk-site.ts';
-import type { LoadPlan, LoadResult, PlannedRequest } from '../load/load-plan.ts';
+import type { LoadPlan, PlannedRequest } from '../load/load-plan.ts';
 import type { WatchedProcess } from '../proc-usage.ts';
 import type { ReleaseStack } from '../release-stack.ts';
 import { startEchoServer } from '../servers/echo-server.ts';
 import { firstPage, pageItems, type Walk } from './reads-walk.ts';
+import type { SteadyRow } from './run-rows.ts';
 
 /** One line of the table: a server, and the requests that it is sent. */
-export interface ReadRow {
-  readonly name: string;
+export interface ReadRow extends SteadyRow {
   readonly kind: 'express' | 'rest' | 'mcp';
   readonly plan: Omit<LoadPlan, 'until' | 'connections'>;
-  readonly warmUpRequests: number;
-  readonly warmUps: LoadResult[];
-  readonly rounds: LoadResult[];
-  /** Those at a fixed rate. */
-  readonly steady: LoadResult[];
 }
 
 /** Every page of the walk in random order: of Express, by the partner API, and by the tool that is the same read. */

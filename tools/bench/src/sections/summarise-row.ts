@@ -1,7 +1,9 @@
 import { cpus } from 'node:os';
 import type { LoadResult, Usage } from '../load/load-plan.ts';
 import { median } from '../median.ts';
+import { peakRssBytesOf, type WatchedProcess } from '../proc-usage.ts';
 import type { Row } from './throughput-rows.ts';
+import type { SteadyRow } from './run-rows.ts';
 
 const cores = cpus().length;
 
@@ -30,13 +32,69 @@ export interface RowSummary {
   readonly firstProblem: string | null;
 }
 
+/** At a fixed rate, from the moment a request was due: medians of the rounds, and the worst of all. */
+export interface SteadyPart {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly worstMs: number;
+}
+
+/** A row that was asked at a fixed rate too, and whose answers had to say something. */
+export interface SteadySummary extends Omit<RowSummary, 'kind'> {
+  readonly steady: SteadyPart;
+  /** Answers that did not say it. */
+  readonly unlike: number;
+}
+
+const mebibyte = 1024 * 1024;
+
+/** Undefined where the system does not tell. */
+export function peakMebibytesOf({ watch }: { readonly watch: readonly WatchedProcess[] }): number | undefined {
+  const peak = peakRssBytesOf(watch[0]?.pid ?? 0);
+  return peak === undefined ? undefined : peak / mebibyte;
+}
+
+/** What was acknowledged at the fixed rate counts as well. */
+export function summariseSteadily(row: SteadyRow, watch: readonly WatchedProcess[]): SteadySummary {
+  const { warmUps, rounds, steady } = row;
+  const counted = { name: row.name, recordsPerRequest: 1, rounds, warmUps: [...warmUps, ...steady] };
+  const of = (value: (round: LoadResult) => number): number => median(steady.map(value));
+  return {
+    ...summarise({ ...counted, kind: 'single' }, peakMebibytesOf({ watch })),
+    unlike: [...warmUps, ...rounds, ...steady].reduce((sum, round) => sum + round.unlike, 0),
+    steady: {
+      perSecond: of(perSecondOf),
+      p50Ms: of(({ p50Ms }) => p50Ms),
+      p99Ms: of(({ p99Ms }) => p99Ms),
+      worstMs: Math.max(...steady.map(({ largestMs }) => largestMs)),
+    },
+  };
+}
+
+/** Requests/s against those of bare Express; undefined where no ratio may be told. */
+export function ratioTo(
+  express: Pick<RowSummary, 'requestsPerSecond'> | undefined,
+  { requestsPerSecond }: Pick<RowSummary, 'requestsPerSecond'>,
+): number | undefined {
+  return express === undefined ? undefined : requestsPerSecond / express.requestsPerSecond;
+}
+
+const perSecondOf = ({ measured, measuredMs }: LoadResult): number => (measured * 1_000) / measuredMs;
+
 export function summarise(
-  { name, kind, recordsPerRequest, warmUps, rounds }: Row,
+  {
+    name,
+    kind,
+    recordsPerRequest,
+    warmUps,
+    rounds,
+  }: Pick<Row, 'name' | 'kind' | 'recordsPerRequest' | 'warmUps' | 'rounds'>,
   peakMebibytes: number | undefined,
 ): RowSummary {
   const of = (value: (round: LoadResult) => number): number => median(rounds.map(value));
   const cpuUs = (process: string): number => of(({ usage, measured }) => microseconds(usage[process], measured));
-  const requestsPerSecond = of(({ measured, measuredMs }) => (measured * 1_000) / measuredMs);
+  const requestsPerSecond = of(perSecondOf);
   const all = [...warmUps, ...rounds];
   const sum = (value: (round: LoadResult) => number): number => all.reduce((total, round) => total + value(round), 0);
   return {
