@@ -29,16 +29,16 @@ const headerBytes = (count: number): number => (count === 0 ? 12 : HEADER_BYTES)
 
 /** A `text[]` parameter; null is SQL NULL. */
 export function textArray(values: readonly (string | null)[]): Buffer {
-  const writer = new ElementWriter(values.length * 32);
-  for (const value of values) writer.text(value);
-  return joinedArray('text', values.length, [writer.take()]);
+  elements.begin();
+  for (const value of values) elements.text(value);
+  return elements.takeArray('text', values.length);
 }
 
 /** A `bytea[]` parameter; null is SQL NULL. */
 export function byteaArray(values: readonly (Uint8Array | null)[]): Buffer {
-  const writer = new ElementWriter(values.length * 36);
-  for (const value of values) writer.bytes(value);
-  return joinedArray('bytea', values.length, [writer.take()]);
+  elements.begin();
+  for (const value of values) elements.bytes(value);
+  return elements.takeArray('bytea', values.length);
 }
 
 /** An array of elements that were written before, a stretch at a time. `count` is how many there are in all. */
@@ -71,6 +71,12 @@ export class ElementWriter {
     return this.#at;
   }
 
+  /** Empties it: what threw half way leaves nothing to the next. */
+  begin(): void {
+    this.#at = 0;
+    if (this.#buffer.length > MOST_KEPT_BYTES) this.#buffer = Buffer.allocUnsafe(this.#initialBytes);
+  }
+
   text(value: string | null): void {
     if (value === null) return this.#length(NULL_LENGTH);
     this.#reserve(LENGTH_BYTES + value.length * BYTES_PER_UNIT);
@@ -87,12 +93,18 @@ export class ElementWriter {
     this.#at += value.length;
   }
 
+  /** What was written as an array of `count`; the writer is empty again. */
+  takeArray(type: 'bytea' | 'text', count: number): Buffer {
+    const array = joinedArray(type, count, [this.#buffer.subarray(0, this.#at)]);
+    this.begin();
+    return array;
+  }
+
   /** What was written, with `room` for more behind it; the writer is empty again. */
   take(room = 0): Buffer {
     const taken = Buffer.allocUnsafe(this.#at + room);
     this.#buffer.copy(taken, 0, 0, this.#at);
-    this.#at = 0;
-    if (this.#buffer.length > MOST_KEPT_BYTES) this.#buffer = Buffer.allocUnsafe(this.#initialBytes);
+    this.begin();
     return taken;
   }
 
@@ -110,6 +122,9 @@ export class ElementWriter {
     this.#buffer = larger;
   }
 }
+
+/** One buffer for all parameters: they are made synchronously, one after the other. */
+const elements = new ElementWriter(65_536);
 
 /** An `integer[]` parameter. */
 export function int4Array(values: readonly number[]): Buffer {

@@ -41,6 +41,7 @@ export function packRecords(
   random: (bytes: number) => Buffer,
 ): PackedRecords {
   const starts = [0];
+  writer.begin();
   for (const column of TEXT_COLUMNS) {
     for (const record of records) writer.text(record[column]);
     starts.push(writer.length);
