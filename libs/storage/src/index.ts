@@ -1,3 +1,4 @@
+export { byteaArray, ElementWriter, int4Array, int8Array, joinedArray, textArray } from './binary-array.ts';
 export type { Database, DatabaseOptions, PoolStats, QueryOptions, Sql, Statement } from './database.ts';
 export { isUniqueViolation } from './database-errors.ts';
 export { DatabaseUnavailableError } from './database-unavailable-error.ts';

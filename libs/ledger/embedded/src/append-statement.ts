@@ -1,6 +1,5 @@
 import type { RecordReceipt, UnitResult } from '@sealgate/ledger-port';
-import type { Statement } from '@sealgate/storage';
-import { byteaArray, int4Array, int8Array, joinedArray, textArray } from './binary-array.ts';
+import { byteaArray, int4Array, int8Array, joinedArray, textArray, type Statement } from '@sealgate/storage';
 import { leafHashOf, PACKED_TYPES } from './packed-records.ts';
 import type { PreparedUnit } from './prepared-unit.ts';
 

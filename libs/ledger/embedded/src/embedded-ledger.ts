@@ -1,10 +1,9 @@
 import type { AppendUnit, AuditReport, Ledger, LedgerHealth } from '@sealgate/ledger-port';
 import { parseCheckpoint, tileWidth, type NoteVerifier, type TileId } from '@sealgate/merkle';
-import type { Database } from '@sealgate/storage';
+import { textArray, type Database } from '@sealgate/storage';
 import { appendGroup, type OnResult } from './append-group.ts';
 import { AppendQueue, type AppendQueueLimits } from './append-queue.ts';
 import { auditChannel } from './audit-channel.ts';
-import { textArray } from './binary-array.ts';
 import { readLedger } from './database-problem.ts';
 import type { Integrator } from './integrator.ts';
 import { prepareUnit } from './prepared-unit.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { NewRecord } from '@sealgate/ledger-port';
-import { ElementWriter } from './binary-array.ts';
+import { ElementWriter } from '@sealgate/storage';
 
 /**
  * The records of a unit as they are sent: the elements of every column that `append_v1` takes a record's part in, one

@@ -1,6 +1,5 @@
 import type { Tile, TileId } from '@sealgate/merkle';
-import type { Sql, Statement } from '@sealgate/storage';
-import { byteaArray, int4Array, int8Array } from './binary-array.ts';
+import { byteaArray, int4Array, int8Array, type Sql, type Statement } from '@sealgate/storage';
 import { readLedger } from './database-problem.ts';
 
 const HASH_BYTES = 32;

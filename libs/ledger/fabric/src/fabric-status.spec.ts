@@ -18,9 +18,9 @@ describe('what an error of Evaluate or Endorse means', () => {
     ],
     ['overloaded', failure(2, BUSY)],
     ['overloaded', failure(8, BUSY)],
-    ['elsewhere', failure(14, 'connection refused')],
-    ['elsewhere', failure(4, 'endorsement timeout expired while collecting first endorsement')],
-    ['elsewhere', failure(1, 'evaluate call to endorser returned error: context canceled')],
+    ['away', failure(14, 'connection refused')],
+    ['away', failure(4, 'endorsement timeout expired while collecting first endorsement')],
+    ['away', failure(1, 'evaluate call to endorser returned error: context canceled')],
     [
       'elsewhere',
       failure(9, 'no combination of peers can be derived: no peer combination can satisfy the endorsement policy'),

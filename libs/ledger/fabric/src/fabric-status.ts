@@ -17,13 +17,14 @@ const UNAUTHENTICATED = 16;
  * What an error of Evaluate or Endorse means. Nothing is ordered by either, so nothing was written in any case.
  * - refused: the contract said no
  * - overloaded: ask fewer at once
- * - elsewhere: this peer cannot; another one, or the same one later, may
+ * - away: this peer does not answer; another one, or the same one later, may
+ * - elsewhere: this peer answers and cannot, for this channel and contract; another one, or the same one later, may
  * - again: a new proposal may fare better
  * - misconfigured: asking again will not help
  */
 export type AskVerdict =
   | { readonly kind: 'refused' | 'misconfigured'; readonly message: string }
-  | { readonly kind: 'overloaded' | 'elsewhere' | 'again'; readonly message: string };
+  | { readonly kind: 'overloaded' | 'away' | 'elsewhere' | 'again'; readonly message: string };
 
 /**
  * What an error of Submit means.
@@ -63,7 +64,7 @@ export function askVerdict(error: Failure): AskVerdict {
     case UNAVAILABLE:
     case DEADLINE_EXCEEDED:
     case CANCELLED:
-      return { kind: 'elsewhere', message };
+      return { kind: 'away', message };
     // ABORTED: endorsers disagreed, or a chaincode process is away.
     default:
       return { kind: 'again', message };

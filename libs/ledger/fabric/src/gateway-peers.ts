@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { Client, credentials, type ChannelCredentials, type ClientOptions } from '@grpc/grpc-js';
+import { Client, credentials, type ClientOptions } from '@grpc/grpc-js';
 import { connect, hash, type Gateway } from '@hyperledger/fabric-gateway';
 import type { FabricDeadlines, FabricPeer } from './connection-file.ts';
 import { UnavailableError } from './fabric-errors.ts';
+import { GrpcConnection } from './grpc-connection.ts';
 import type { FabricIdentity } from './identity-files.ts';
+import { unaryCallsOver } from './unary-calls-over.ts';
 
 export interface GatewayPeersOptions {
   readonly peers: readonly FabricPeer[];
@@ -17,10 +19,12 @@ export interface GatewayPeersOptions {
 export interface PeerGateway {
   readonly endpoint: string;
   readonly gateway: Gateway;
-  readonly client: Client;
+  /** For Submit, whose bytes are journalled; all else goes through the gateway client. */
+  readonly connection: GrpcConnection;
   readonly identity: FabricIdentity;
 }
 
+const NONE: ReadonlySet<string> = new Set();
 const FIRST_REST_MS = 500;
 const LONGEST_REST_MS = 10_000;
 /** A message holds a whole transaction, so the limit is that of the orderer and not grpc's own 4 MiB. */
@@ -39,7 +43,7 @@ const CHANNEL_OPTIONS: ClientOptions = {
   'grpc.enable_retries': 0,
 };
 
-/** The gateway peers: one connection each, shared by all calls. The first that is not resting is used. */
+/** The gateway peers: one connection each for calls and one for streams, shared by all. The first that is not resting is used. */
 export class GatewayPeers {
   readonly #options: GatewayPeersOptions;
   readonly #peers: Peer[];
@@ -50,15 +54,18 @@ export class GatewayPeers {
   }
 
   /**
-   * The preferred peer that is not resting, else the one whose rest ends first.
+   * The preferred peer that is not resting, else the one whose rest ends first; none of those that were tried before while
+   * there is another one.
    *
    * @throws UnavailableError while there is no usable identity or TLS file.
    */
-  pick(): PeerGateway {
+  pick(tried: ReadonlySet<string> = NONE): PeerGateway {
     const identity = this.#options.identity();
     if (identity === undefined) throw new UnavailableError('The identity of this service cannot be used.');
     const now = this.#options.now();
-    const best = this.#peers.reduce((left, right) => (right.restsUntil(now) < left.restsUntil(now) ? right : left));
+    const others = tried.size === 0 ? this.#peers : this.#peers.filter(({ endpoint }) => !tried.has(endpoint));
+    const candidates = others.length === 0 ? this.#peers : others;
+    const best = candidates.reduce((left, right) => (right.restsUntil(now) < left.restsUntil(now) ? right : left));
     best.probe(now);
     return this.#connect(best, identity);
   }
@@ -95,7 +102,7 @@ class Peer {
   readonly endpoint: string;
   readonly #options: FabricPeer;
   readonly #deadlines: FabricDeadlines;
-  #client: Client | undefined;
+  #clients: PeerClients | undefined;
   #connection: PeerGateway | undefined;
   #restMs = 0;
   #restedAtMs = 0;
@@ -135,7 +142,7 @@ class Peer {
   connectionAs(identity: FabricIdentity): PeerGateway {
     if (this.#connection?.identity === identity) return this.#connection;
     const { mspId, certificate } = identity;
-    const client = (this.#client ??= this.#newClient());
+    const { client, connection } = (this.#clients ??= this.#newClients());
     const gateway = connect({
       client,
       identity: { mspId, credentials: certificate },
@@ -144,7 +151,7 @@ class Peer {
       signer: (message) => Promise.resolve(identity.sign(message)),
       ...this.#callOptions(),
     });
-    this.#connection = { endpoint: this.endpoint, gateway, client, identity };
+    this.#connection = { endpoint: this.endpoint, gateway, connection, identity };
     return this.#connection;
   }
 
@@ -158,18 +165,25 @@ class Peer {
     };
   }
 
-  #newClient(): Client {
-    const { tlsCaFile, serverNameOverride: name } = this.#options;
-    const override = name === undefined ? {} : { 'grpc.ssl_target_name_override': name };
-    return new Client(this.endpoint, channelCredentials(tlsCaFile), { ...CHANNEL_OPTIONS, ...override });
+  /** The file is read when the peer is first used: a process may be started before its certificates are there. */
+  #newClients(): PeerClients {
+    const { endpoint } = this;
+    const { tlsCaFile, serverNameOverride: serverName } = this.#options;
+    const tlsCa = tlsCaFile === undefined ? undefined : readFileSync(tlsCaFile);
+    const security = tlsCa === undefined ? credentials.createInsecure() : credentials.createSsl(tlsCa);
+    const override = serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName };
+    const client = new Client(endpoint, security, { ...CHANNEL_OPTIONS, ...override });
+    const connection = new GrpcConnection({ endpoint, tlsCa, serverName, answerMaxBytes: MESSAGE_MAX_BYTES });
+    return { client: Object.assign(client, { makeUnaryRequest: unaryCallsOver(connection) }), connection };
   }
 
   close(): void {
-    this.#client?.close();
+    this.#clients?.client.close();
+    this.#clients?.connection.close();
   }
 }
 
-/** The file is read when the first connection is made: a process may be started before its certificates are there. */
-function channelCredentials(tlsCaFile: string | undefined): ChannelCredentials {
-  return tlsCaFile === undefined ? credentials.createInsecure() : credentials.createSsl(readFileSync(tlsCaFile));
+interface PeerClients {
+  readonly client: Client;
+  readonly connection: GrpcConnection;
 }

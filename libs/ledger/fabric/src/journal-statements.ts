@@ -1,11 +1,11 @@
-import type { Statement } from '@sealgate/storage';
+import { byteaArray, int8Array, textArray, type Statement } from '@sealgate/storage';
 import type { Ending, JournalEntry } from './journal-entry.ts';
 
 const idOf = (transactionId: string): Buffer => Buffer.from(transactionId, 'hex');
 
 /**
  * Journals a group, and takes the claims of its transactions in the same statement. A transaction whose claim another
- * one holds is not journalled: its row comes back with `begun` false. Sent a second time (the first answer was lost), it
+ * one holds is not journalled: its id is the answer. Sent a second time (the first answer was lost), it
  * changes nothing and answers the same. Claims are taken in order, so that two groups cannot wait for each other.
  */
 export function beginStatement(schema: string, holder: string, entries: readonly JournalEntry[]): Statement {
@@ -29,20 +29,20 @@ export function beginStatement(schema: string, holder: string, entries: readonly
              SELECT transaction_id, $1, channel, reference, note, claim, from_block, request
                FROM entry WHERE claim IS NULL OR claim IN (SELECT claim FROM taken)
              ON CONFLICT (transaction_id) DO NOTHING)
-           SELECT transaction_id, claim IS NULL OR claim IN (SELECT claim FROM taken) AS begun FROM entry`,
+           SELECT transaction_id FROM entry WHERE claim IS NOT NULL AND claim NOT IN (SELECT claim FROM taken)`,
     values: [
       holder,
-      entries.map(({ transactionId }) => idOf(transactionId)),
-      entries.map(({ channel }) => channel),
-      entries.map(({ reference }) => reference ?? null),
-      entries.map(({ note }) => note ?? null),
-      entries.map(({ claim }) => claim?.claim ?? null),
-      entries.map(({ fromBlock }) => fromBlock ?? null),
-      entries.map(({ request }) => request),
-      entries.map(({ claim }) => claim?.fingerprint ?? null),
-      entries.map(({ claim }) => claim?.channel ?? null),
-      entries.map(({ claim }) => claim?.note ?? null),
-      entries.map(({ claim }) => claim?.receipts ?? null),
+      byteaArray(entries.map(({ transactionId }) => idOf(transactionId))),
+      textArray(entries.map(({ channel }) => channel)),
+      textArray(entries.map(({ reference }) => reference ?? null)),
+      textArray(entries.map(({ note }) => note ?? null)),
+      byteaArray(entries.map(({ claim }) => claim?.claim ?? null)),
+      int8Array(entries.map(({ fromBlock }) => fromBlock ?? null)),
+      byteaArray(entries.map(({ request }) => request)),
+      textArray(entries.map(({ claim }) => claim?.fingerprint ?? null)),
+      textArray(entries.map(({ claim }) => claim?.channel ?? null)),
+      textArray(entries.map(({ claim }) => claim?.note ?? null)),
+      textArray(entries.map(({ claim }) => claim?.receipts ?? null)),
     ],
   };
 }
@@ -65,11 +65,11 @@ export function settleStatement(schema: string, endings: readonly Ending[]): Sta
             WHERE settled.status <> 'committed' AND held.claim = settled.claim
               AND held.transaction_id = settled.transaction_id`,
     values: [
-      endings.map(({ transactionId }) => idOf(transactionId)),
-      endings.map(({ status }) => status),
-      endings.map(({ detail }) => detail),
-      endings.map(({ blockNumber }) => blockNumber),
-      endings.map(({ result }) => (result === null ? null : asBuffer(result))),
+      byteaArray(endings.map(({ transactionId }) => idOf(transactionId))),
+      textArray(endings.map(({ status }) => status)),
+      textArray(endings.map(({ detail }) => detail)),
+      int8Array(endings.map(({ blockNumber }) => blockNumber)),
+      byteaArray(endings.map(({ result }) => result)),
     ],
   };
 }
@@ -171,8 +171,4 @@ export function readStatement(schema: string, by: { transactionId: string } | { 
             WHERE ${byId ? 'transaction_id' : 'reference'} = $1 ORDER BY begun_at, transaction_id LIMIT 1000`,
     values: [byId ? idOf(by.transactionId) : by.reference],
   };
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -145,11 +145,9 @@ export class Journal {
     const { sql, schema, holder } = this.#settings;
     try {
       const statement = beginStatement(schema, holder, entries);
-      const rows = await sql.query<{ transaction_id: Buffer; begun: boolean }>(statement, {
-        deadlineMs: WRITE_WITHIN_MS,
-      });
-      const begun = new Map(rows.map((row) => [row.transaction_id.toString('hex'), row.begun]));
-      return entries.map(({ transactionId }) => (begun.get(transactionId) === true ? 'begun' : 'claimed'));
+      const rows = await sql.query<{ transaction_id: Buffer }>(statement, { deadlineMs: WRITE_WITHIN_MS });
+      const claimed = new Set(rows.map((row) => row.transaction_id.toString('hex')));
+      return entries.map(({ transactionId }) => (claimed.has(transactionId) ? 'claimed' : 'begun'));
     } catch (error) {
       if (isDeadlock(error) && attempt < MOST_ATTEMPTS) return this.#runBegin(entries, attempt + 1);
       // A server that refuses the statement has undone it.

@@ -66,13 +66,14 @@ export class PeerCalls {
   ): Promise<Answer> {
     const { window, peers, observer, now, deadlinesMs } = this.#options;
     let failures = 0;
+    const tried = new Set<string>();
     for (let attempt = 0; ; attempt += 1) {
       const place = window.enter(deadline.signal);
       if (place !== undefined) await place;
       const startedAtMs = now();
       let peer: PeerGateway | undefined;
       try {
-        peer = peers.pick();
+        peer = peers.pick(tried);
         // A peer that hangs must leave the next one time to answer.
         const shareMs = (deadline.atMs - startedAtMs) / (failures + 1 < peers.count ? 2 : 1);
         const options = { deadline: startedAtMs + Math.min(deadlinesMs[phase], shareMs) };
@@ -85,8 +86,11 @@ export class PeerCalls {
         window.leave(leavingOf(verdict));
         observer.phase?.(phase, verdict?.kind === 'refused', now() - startedAtMs);
         if (peer === undefined || !(error instanceof GatewayError) || verdict === undefined) throw error;
-        if (verdict.kind === 'elsewhere') peers.rest(peer.endpoint, verdict.message);
+        if (verdict.kind === 'away') peers.rest(peer.endpoint, verdict.message);
+        else peers.answered(peer.endpoint);
         if (verdict.kind !== 'overloaded') failures += 1;
+        // Each is asked once before one is asked again.
+        if (tried.add(peer.endpoint).size === peers.count) tried.clear();
         await this.#beforeNext(verdict, { phase, attempt, failures, deadline, cause: error });
       }
     }
@@ -106,7 +110,7 @@ export class PeerCalls {
     if (failures >= Math.max(ATTEMPTS, peers.count + 1)) throw ended();
     observer.retried?.(kind === 'overloaded' ? 'overload' : round.phase);
     // Another peer is asked at once; the same one a little later.
-    const isSwitch = kind === 'elsewhere' && failures < peers.count;
+    const isSwitch = kind !== 'overloaded' && kind !== 'again' && failures < peers.count;
     const longestMs = Math.min(PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS);
     if (!isSwitch && !(await pause(longestMs * (0.5 + random() / 2), deadline))) throw ended();
     if (deadline.signal.aborted) throw ended();

@@ -5,7 +5,7 @@ import type { FabricObserver } from './fabric-observer.ts';
 import { sendVerdict } from './fabric-status.ts';
 import type { GatewayPeers, PeerGateway } from './gateway-peers.ts';
 import type { OpenTransaction } from './open-transaction.ts';
-import { sendRequest, SubmitFailure } from './submit-request.ts';
+import { sendRequest } from './submit-request.ts';
 
 export interface PursuitOptions {
   readonly peers: GatewayPeers;
@@ -96,7 +96,7 @@ export class Pursuit {
       await (open.sending ? this.#send(open, peer) : this.#ask(open, peer));
     } catch (error) {
       if (this.#closed) return;
-      const failed = error instanceof GatewayError || error instanceof SubmitFailure;
+      const failed = error instanceof GatewayError;
       if (!failed) observer.problem?.('unexpected', String(error));
       else if (error.code === UNAVAILABLE) peers.rest(peer.endpoint, error.message);
       this.#takeTurns(open, failed && error.code === UNAVAILABLE);
@@ -123,10 +123,10 @@ export class Pursuit {
     this.#options.observer.retried?.('resend');
     open.sentAgain = true;
     try {
-      await sendRequest(peer.client, open.request, this.#options.deadlinesMs.submit);
+      await sendRequest(peer, open.request, this.#options.deadlinesMs.submit);
       this.acknowledged(open);
     } catch (error) {
-      const verdict = error instanceof SubmitFailure ? sendVerdict(error) : undefined;
+      const verdict = error instanceof GatewayError ? sendVerdict(error) : undefined;
       if (verdict?.kind !== 'refused') throw error;
       this.refusedLate(open, verdict.message);
     }

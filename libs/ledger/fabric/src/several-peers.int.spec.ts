@@ -4,7 +4,7 @@ import { until } from '@sealgate/testing';
 import type { FurtherPeer } from '@sealgate/testing/fabric';
 import type { FabricClient } from './fabric-client.ts';
 import { UnavailableError } from './fabric-errors.ts';
-import { write } from './testing/contract-calls.ts';
+import { caught, write } from './testing/contract-calls.ts';
 import { openTestFabric, type TestFabric } from './testing/open-test-fabric.ts';
 
 let test: TestFabric;
@@ -21,7 +21,7 @@ beforeEach(async () => {
   const tls = { tlsCaFile: test.peer.tlsCaFile };
   const peers = [test.peer.url, second.url].map((endpoint) => ({ endpoint, ...tls }));
   client = test.open({
-    connection: test.connection({ peers }),
+    connection: test.connection({ peers, channels: [{ name: 'main', holds: ['*'] }, { name: 'audit' }] }),
     observer: { problem: (what) => void problems.push(what) },
   });
   await client.submit(write(randomUUID()));
@@ -98,6 +98,19 @@ describe('several peers', () => {
       await submit();
       return client.state().calls === 0;
     });
+  }, 40_000);
+
+  it('asks a peer that answers, also where it has just said that it cannot on another channel', async () => {
+    const nobody = { code: 9, message: 'no peer combination can satisfy the endorsement policy' };
+    test.peer.faults.inject('endorse', { status: nobody }, { when: ({ channel }) => channel === 'audit' });
+    await test.peer.stop();
+    for (let time = 0; time < 3; time += 1) {
+      const onAudit = client.submit({ ...write(randomUUID()), channel: 'audit' });
+      expect(await caught(onAudit)).toBeInstanceOf(UnavailableError);
+      await client.submit(write(randomUUID()));
+    }
+    expect(problems.filter((what) => what === 'peer_away')).toHaveLength(1);
+    await test.peer.start();
   }, 40_000);
 
   it('leaves a stream that is silent', async () => {

@@ -1,3 +1,4 @@
+import { GatewayError } from '@hyperledger/fabric-gateway';
 import type { CallWindow } from './call-window.ts';
 import type { FabricDeadlines, FabricLimits } from './connection-file.ts';
 import type { Committed, ContractCall, Settlement, SubmitOptions } from './contract-call.ts';
@@ -18,7 +19,7 @@ import type { Journal } from './journal.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import type { Endorsed, PeerCalls } from './peer-calls.ts';
 import type { Settler } from './settler.ts';
-import { sendRequest, submitRequest, SubmitFailure } from './submit-request.ts';
+import { sendRequest, submitRequest } from './submit-request.ts';
 
 export interface SubmissionOptions {
   readonly calls: PeerCalls;
@@ -159,13 +160,13 @@ export class Submission {
     const { settler, window, peers, observer, now, deadlinesMs } = this.#options;
     const startedAtMs = now();
     try {
-      await sendRequest(peer.client, open.request, deadlinesMs.submit);
+      await sendRequest(peer, open.request, deadlinesMs.submit);
       window.leave('well');
       observer.phase?.('submit', true, now() - startedAtMs);
       settler.acknowledged(open);
     } catch (error) {
       observer.phase?.('submit', false, now() - startedAtMs);
-      if (!(error instanceof SubmitFailure)) {
+      if (!(error instanceof GatewayError)) {
         window.leave('badly');
         observer.problem?.('unexpected', String(error));
         return settler.doubted(open);

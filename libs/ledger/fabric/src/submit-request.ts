@@ -1,6 +1,6 @@
-import type { Client, ServiceError } from '@grpc/grpc-js';
-import type { GatewayError, Transaction } from '@hyperledger/fabric-gateway';
+import { GatewayError, type Transaction } from '@hyperledger/fabric-gateway';
 import { gateway as protos } from '@hyperledger/fabric-protos';
+import { CallFailure } from './call-failure.ts';
 import type { PeerGateway } from './gateway-peers.ts';
 
 const METHOD = '/gateway.Gateway/Submit';
@@ -8,8 +8,6 @@ const METHOD = '/gateway.Gateway/Submit';
 const FIELD_1 = 0x0a;
 const FIELD_2 = 0x12;
 const FIELD_3 = 0x1a;
-
-const asIs = (bytes: Buffer): Buffer => bytes;
 
 /**
  * Signs an endorsed transaction and writes the request that submits it, `gateway.SubmitRequest`: {1: transaction id,
@@ -40,26 +38,14 @@ export function submitRequest(channel: string, transaction: Transaction, { ident
   return request;
 }
 
-/** What Submit failed with, as `sendVerdict` reads it. */
-export class SubmitFailure extends Error implements Pick<GatewayError, 'code' | 'details'> {
-  override readonly name = 'SubmitFailure';
-  readonly code: number;
-  readonly details = [];
-
-  constructor({ code, details }: ServiceError) {
-    super(details);
-    this.code = code;
+/** Hands a request to the orderers through a peer. @throws GatewayError. */
+export async function sendRequest({ connection }: PeerGateway, request: Buffer, withinMs: number): Promise<void> {
+  try {
+    await connection.call(METHOD, request, withinMs);
+  } catch (error) {
+    if (!(error instanceof CallFailure)) throw error;
+    throw new GatewayError({ code: error.code, message: error.message, details: [], cause: error });
   }
-}
-
-/** Hands a request to the orderers through a peer. @throws SubmitFailure. */
-export function sendRequest(client: Client, request: Buffer, deadlineMs: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    client.makeUnaryRequest(METHOD, asIs, asIs, request, { deadline: Date.now() + deadlineMs }, (error) => {
-      if (error === null) resolve();
-      else reject(new SubmitFailure(error));
-    });
-  });
 }
 
 /** What the transaction of a request returned when it was endorsed. */

@@ -15,6 +15,8 @@ export interface GatewaySite {
   readonly adminToken: string;
   /** As the superuser: to count what the gateway wrote, never to write. */
   readonly sql: Database;
+  /** The database, for whoever owns it. */
+  readonly ownerUrl: string;
   /** The settings that decide whether a commit is durable, as the gateway's own role meets them. */
   readonly settings: Readonly<Record<string, string>>;
   start(): Promise<Gateway>;
@@ -68,7 +70,7 @@ export async function prepareSite(
   };
   const logFile = join(context.folder, `gateway-${name}.log`);
   const start = (): Promise<Gateway> => startGateway({ program: programOf(surface), env, logFile, stack, nodeOptions });
-  return { name, adminToken, sql, settings, start };
+  return { name, adminToken, sql, ownerUrl, settings, start };
 }
 
 const withParts = (url: string, parts: { pathname?: string; username?: string; password?: string }): string =>

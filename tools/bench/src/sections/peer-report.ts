@@ -59,10 +59,9 @@ export function tableOf(where: string, summaries: readonly PeerSummary[]): Repor
 /** Against Fabric's own client with the native signer, at as many assets and as many in flight. */
 function ofDirect(summary: PeerSummary, summaries: readonly PeerSummary[]): number | undefined {
   const yardstick = summaries.find(
-    ({ client, name, assets, inFlight }) =>
-      client === 'direct' && name.includes('native') && assets === summary.assets && inFlight === summary.inFlight,
+    ({ client, assets, inFlight }) => client === 'native' && assets === summary.assets && inFlight === summary.inFlight,
   );
-  if (yardstick === undefined || summary.client === 'direct') return undefined;
+  if (yardstick === undefined || summary.client === 'sdk' || summary.client === 'native') return undefined;
   return summary.transactionsPerSecond / yardstick.transactionsPerSecond;
 }
 
@@ -74,10 +73,12 @@ export function findingsOf(embedded: readonly PeerSummary[], fabric: readonly Pe
     if (assets > 1) findings.push({ target: 'peerAssets', value: transactionsPerSecond * assets });
   }
   for (const summary of fabric) {
-    if (summary.client !== 'peer' || summary.inFlight !== HIGHEST_IN_FLIGHT) continue;
-    const of = `${summary.assets} assets, ${summary.inFlight} in flight`;
-    findings.push({ target: 'peerTransactions', value: ofDirect(summary, fabric), of });
-    if (summary.assets === 1) findings.push({ target: 'peerCpu', value: summary.cpuUs / 1_000, of });
+    const { client, assets, inFlight, cpuUs } = summary;
+    if (inFlight !== HIGHEST_IN_FLIGHT) continue;
+    const of = `${assets} assets, ${inFlight} in flight`;
+    if (client === 'peer') findings.push({ target: 'peerTransactions', value: ofDirect(summary, fabric), of });
+    if (client === 'peer' && assets === 1) findings.push({ target: 'peerCpu', value: cpuUs / 1_000, of });
+    if (client === 'driver' && assets === 1) findings.push({ target: 'driverCpu', value: cpuUs / 1_000, of });
   }
   return findings;
 }

@@ -4,7 +4,7 @@ import { assetsBody, recordsArgument } from '../bodies.ts';
 import type { Gateway } from '../gateway/gateway-process.ts';
 import type { DirectClient } from '../servers/direct-client.ts';
 import type { LoadPlan } from '../load/load-plan.ts';
-import type { DirectPlan } from '../servers/fabric-direct-plan.ts';
+import type { DirectKind, DirectPlan } from '../servers/fabric-direct-plan.ts';
 
 /** One round of either client, in the same words. */
 export interface PeerRound {
@@ -17,14 +17,14 @@ export interface PeerRound {
   readonly firstProblem: string | null;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Of the client process: the ledger peer, or the direct client; NaN where the system does not tell. */
+  /** Of the client process: the ledger peer, or what writes without HTTP; NaN where the system does not tell. */
   readonly cpuMs: number;
 }
 
 /** One line of the table. */
 export interface PeerRow {
   readonly name: string;
-  readonly client: 'peer' | 'direct';
+  readonly client: 'peer' | DirectKind;
   readonly assets: number;
   readonly inFlight: number;
   /** The type of everything it writes, so that what it wrote can be counted. */
@@ -86,12 +86,12 @@ export function peerRow(
 
 export interface DirectTarget {
   readonly client: DirectClient;
-  readonly plan: Pick<DirectPlan, 'connectionFile' | 'fabricChannel' | 'signing'>;
+  readonly plan: Pick<DirectPlan, 'connectionFile' | 'fabricChannel' | 'kind' | 'databaseUrl'>;
   /** Stands before ids and types, as the ledger peer puts it on a channel that several share. */
   readonly prefix: string;
 }
 
-/** The client of Fabric itself, with as many transactions in flight. */
+/** Without HTTP, with as many transactions in flight. */
 export function directRow(
   { client, plan, prefix }: DirectTarget,
   { round, ...shape }: RowShape & { readonly round: CountedRound },
@@ -104,5 +104,5 @@ export function directRow(
       arguments: recordsArgument(shape.assets, { type: prefix + shape.type, idPrefix: prefix }),
       keyPrefix: randomBytes(6).toString('hex'),
     });
-  return { ...shape, client: 'direct', run, all: [], rounds: [] };
+  return { ...shape, client: plan.kind, run, all: [], rounds: [] };
 }

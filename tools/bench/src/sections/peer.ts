@@ -6,6 +6,7 @@ import { preparePeerSite } from '../gateway/peer-site.ts';
 import { releaseStack, type ReleaseStack } from '../release-stack.ts';
 import type { ReportTable, SectionReport } from '../report.ts';
 import { startDirectClient } from '../servers/direct-client.ts';
+import type { DirectKind } from '../servers/fabric-direct-plan.ts';
 import type { Finding } from '../targets.ts';
 import { countOnFabric, fabricForBench, type BenchFabric } from './peer-fabric.ts';
 import { findingsOf, summarisePeer, tableOf, type PeerSummary } from './peer-report.ts';
@@ -50,7 +51,7 @@ export async function peerSection(context: BenchContext): Promise<SectionReport>
     title: 'The ledger peer',
     tables,
     notes: [
-      `A request is one transaction, of assets with ${assetBytes} bytes of data and ids never used before. CPU us is user and system time of the client process for each transaction: of the ledger peer, or of the program that uses Fabric's own client, one CommitStatus call a transaction, as its guide shows it.`,
+      `A request is one transaction, of assets with ${assetBytes} bytes of data and ids never used before. CPU us is user and system time of the client process for each transaction: of the ledger peer, of a program that uses Fabric's own client, one CommitStatus call a transaction, as its guide shows it, or of one that uses the ledger peer's driver.`,
       ...('missing' in network ? [network.missing] : [network.says]),
       ...(withheld.length === 0 ? ['Everything acknowledged was counted in the ledger, once.'] : []),
     ],
@@ -80,20 +81,23 @@ async function onFabric(context: BenchContext, stack: ReleaseStack, network: Ben
   const { connectionFile, fabricChannel } = network;
   const site = await preparePeerSite(context, { name: 'peer_fabric', channel, fabricConfig: connectionFile, stack });
   const address = { peer: await site.start(), key: site.key };
-  const client = startDirectClient();
-  stack.own('the direct client', () => client.stop());
-  const direct = (signing: 'sdk' | 'native') => ({
-    ...{ client, plan: { connectionFile, fabricChannel, signing }, prefix: `${channel}/` },
-  });
+  const { ownerUrl: databaseUrl } = site;
+  const direct = (kind: DirectKind) => {
+    const client = startDirectClient();
+    stack.own(`the client without HTTP (${kind})`, () => client.stop());
+    return { client, plan: { connectionFile, fabricChannel, kind, databaseUrl }, prefix: `${channel}/` };
+  };
+  const [sdk, native, driver] = [direct('sdk'), direct('native'), direct('driver')];
   const { roundMs } = context.options;
   const rows = roundsOnFabric.flatMap(({ assets, inFlight, transactions }) => {
     const requests = Math.ceil((transactions * roundMs) / countedForMs);
     const shape = { assets, inFlight, round: { requests, sendForMs: roundMs } };
     const typeOf = (client: string): string => `${client}-${assets}-${inFlight}`;
     return [
-      directRow(direct('sdk'), { ...shape, name: 'direct client, SDK signer', type: typeOf('sdk') }),
-      directRow(direct('native'), { ...shape, name: 'direct client, native signer', type: typeOf('native') }),
+      directRow(sdk, { ...shape, name: 'direct client, SDK signer', type: typeOf('sdk') }),
+      directRow(native, { ...shape, name: 'direct client, native signer', type: typeOf('native') }),
       peerRow(context, address, { ...shape, name: 'ledger peer', type: typeOf('peer') }),
+      directRow(driver, { ...shape, name: 'its driver alone, without HTTP', type: typeOf('driver') }),
     ];
   });
   await runRows(context, rows);

@@ -1,9 +1,16 @@
-/** One round of the direct client. */
+/**
+ * What makes transactions without HTTP. `sdk`: Fabric's own client with the signer that it comes with; `native`: the same
+ * with node:crypto, as the ledger peer signs; `driver`: the ledger peer's driver, with its journal.
+ */
+export type DirectKind = 'sdk' | 'native' | 'driver';
+
+/** One round of a client without HTTP. */
 export interface DirectPlan {
   readonly connectionFile: string;
   readonly fabricChannel: string;
-  /** `sdk`: the signer that the client comes with; `native`: node:crypto, as the ledger peer signs. */
-  readonly signing: 'sdk' | 'native';
+  readonly kind: DirectKind;
+  /** For the journal of the driver, as the owner of the database. */
+  readonly databaseUrl: string;
   readonly inFlight: number;
   /** So many transactions, or as many as can be begun in `sendForMs`; all of them are measured, to the last commit. */
   readonly requests: number;

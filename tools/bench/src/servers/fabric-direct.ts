@@ -1,14 +1,21 @@
 import { createPrivateKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Client, credentials } from '@grpc/grpc-js';
-import { connect, hash, signers, type ConnectOptions, type Contract } from '@hyperledger/fabric-gateway';
-import { readConnectionFile, signLowS, type FabricConnection } from '@sealgate/ledger-fabric';
+import { connect, hash, signers, type ConnectOptions } from '@hyperledger/fabric-gateway';
+import {
+  fabricMigrations,
+  openFabric,
+  readConnectionFile,
+  signLowS,
+  type FabricConnection,
+} from '@sealgate/ledger-fabric';
+import { migrate, openDatabase } from '@sealgate/storage';
 import { LatencyHistogram } from '../latency-histogram.ts';
 import type { DirectAnswer, DirectPlan, DirectResult } from './fabric-direct-plan.ts';
 
 /**
- * What the ledger peer is compared with: the gateway client as its guide shows it, with so many transactions in flight,
- * each waiting for its commit status. A process of its own, so that its costs are its own; it ends with its parent.
+ * What the ledger peer is compared with: Fabric's own client, or the driver without HTTP, with so many transactions in
+ * flight. A process of its own, so that its costs are its own; it ends with its parent.
  */
 process.on('message', (plan: DirectPlan) => {
   run(plan).then(
@@ -21,17 +28,61 @@ process.on('SIGINT', () => undefined);
 
 const answer = (message: DirectAnswer): void => void process.send?.(message);
 const maxMessageBytes = 100 * 1024 * 1024;
+const databaseLimits = { maxConnections: 6, connectTimeoutMs: 2_000, deadlineMs: 5_000 };
 
 async function run(plan: DirectPlan): Promise<DirectResult> {
-  const connection = readConnectionFile(plan.connectionFile);
-  const client = clientOf(connection);
-  const gateway = connect({ client, ...identityOf(connection, plan.signing) });
+  const writer = plan.kind === 'driver' ? await driverOf(plan) : gatewayClientOf(plan, plan.kind);
   try {
-    return await load(plan, gateway.getNetwork(plan.fabricChannel).getContract('records'));
+    return await load(plan, writer.write);
   } finally {
-    gateway.close();
-    client.close();
+    await writer.close();
   }
+}
+
+interface Writer {
+  /** Resolves when the transaction is in a block and valid. */
+  readonly write: (text: string) => Promise<unknown>;
+  readonly close: () => void | Promise<void>;
+}
+
+const call = { chaincode: 'records', transaction: 'createMany' };
+
+/** The gateway client as its guide shows it, each transaction waiting for its commit status. */
+function gatewayClientOf({ connectionFile, fabricChannel }: DirectPlan, signing: 'sdk' | 'native'): Writer {
+  const connection = readConnectionFile(connectionFile);
+  const client = clientOf(connection);
+  const gateway = connect({ client, ...identityOf(connection, signing) });
+  const contract = gateway.getNetwork(fabricChannel).getContract(call.chaincode);
+  return {
+    write: async (text) => {
+      const submitted = await contract.submitAsync(call.transaction, { arguments: [text] });
+      const { successful, code } = await submitted.getStatus();
+      if (!successful) throw new Error(`The transaction ended with code ${code}.`);
+    },
+    close: () => {
+      gateway.close();
+      client.close();
+    },
+  };
+}
+
+/** The driver as the ledger peer opens it, with a journal of its own. */
+async function driverOf({ connectionFile, fabricChannel, databaseUrl: url }: DirectPlan): Promise<Writer> {
+  const schema = 'bench_driver';
+  await migrate({ url, sets: [fabricMigrations(schema)] });
+  const sql = openDatabase({ url, applicationName: schema, ...databaseLimits });
+  const client = openFabric({
+    connection: readConnectionFile(connectionFile),
+    journal: { sql, schema },
+    now: Date.now,
+  });
+  return {
+    write: (text) => client.submit({ ...call, channel: fabricChannel, args: [text] }),
+    close: async () => {
+      await client.close();
+      await sql.close();
+    },
+  };
 }
 
 function clientOf({ peers }: FabricConnection): Client {
@@ -45,7 +96,7 @@ function clientOf({ peers }: FabricConnection): Client {
   });
 }
 
-function identityOf({ mspId, certFile, keyFile }: FabricConnection, signing: DirectPlan['signing']) {
+function identityOf({ mspId, certFile, keyFile }: FabricConnection, signing: 'sdk' | 'native') {
   const key = createPrivateKey(readFileSync(keyFile));
   const native: Pick<ConnectOptions, 'hash' | 'signer'> = {
     hash: hash.none,
@@ -57,7 +108,7 @@ function identityOf({ mspId, certFile, keyFile }: FabricConnection, signing: Dir
   };
 }
 
-async function load(plan: DirectPlan, contract: Contract): Promise<DirectResult> {
+async function load(plan: DirectPlan, write: Writer['write']): Promise<DirectResult> {
   const latencies = new LatencyHistogram();
   const state = { succeeded: 0, refused: 0, firstProblem: null as string | null };
   let number = 0;
@@ -65,9 +116,7 @@ async function load(plan: DirectPlan, contract: Contract): Promise<DirectResult>
     const text = plan.arguments.replaceAll('{key}', `${plan.keyPrefix}-${(number += 1)}`);
     const sentAt = performance.now();
     try {
-      const submitted = await contract.submitAsync('createMany', { arguments: [text] });
-      const { successful, code } = await submitted.getStatus();
-      if (!successful) throw new Error(`The transaction ended with code ${code}.`);
+      await write(text);
       state.succeeded += 1;
       latencies.record(performance.now() - sentAt);
     } catch (error) {

@@ -138,14 +138,15 @@ export function int4Array(values: readonly number[]): Buffer {
   return buffer;
 }
 
-/** A `bigint[]` parameter of safe integers. */
-export function int8Array(values: readonly number[]): Buffer {
+/** A `bigint[]` parameter of safe integers; null is SQL NULL. */
+export function int8Array(values: readonly (number | null)[]): Buffer {
   const start = headerBytes(values.length);
   const buffer = Buffer.allocUnsafe(start + values.length * 12);
-  header(buffer, OID.int8, values.length, NO_NULL);
-  values.forEach((value, position) => {
-    buffer.writeInt32BE(8, start + position * 12);
-    buffer.writeBigInt64BE(BigInt(value), start + position * 12 + 4);
-  });
-  return buffer;
+  header(buffer, OID.int8, values.length, MAY_HOLD_NULL);
+  let at = start;
+  for (const value of values) {
+    at = buffer.writeInt32BE(value === null ? NULL_LENGTH : 8, at);
+    if (value !== null) at = buffer.writeBigInt64BE(BigInt(value), at);
+  }
+  return buffer.subarray(0, at);
 }
