@@ -29,6 +29,8 @@ export interface PeerRow {
   readonly inFlight: number;
   /** The type of everything it writes, so that what it wrote can be counted. */
   readonly type: string;
+  /** What is run of a round first, and not measured; 0 < warmUp <= 1. */
+  readonly warmUp: number;
   /** `share`: of a whole round; 0 < share <= 1. */
   readonly run: (share: number) => Promise<PeerRound>;
   /** Those to warm up included. */
@@ -41,7 +43,7 @@ export interface PeerAddress {
   readonly key: string;
 }
 
-type RowShape = Pick<PeerRow, 'name' | 'assets' | 'inFlight' | 'type'>;
+type RowShape = Pick<PeerRow, 'name' | 'assets' | 'inFlight' | 'type' | 'warmUp'>;
 
 /** A round of so many transactions, but of no more than can be begun in a time; all of them are measured. */
 export interface CountedRound {
