@@ -21,15 +21,18 @@ export class CallFailure extends Error implements ServiceError {
 
 /** Of headers or trailers that hold a `grpc-status`; undefined where it says that all is well. */
 export function failureOfTrailers(trailers: IncomingHttpHeaders): CallFailure | undefined {
-  const code = Number(trailers['grpc-status']);
+  const text = String(trailers['grpc-status']);
+  const code = /^\d{1,2}$/.test(text) ? Number(text) : status.UNKNOWN;
   if (code === status.OK) return undefined;
-  if (status[code] === undefined) return new CallFailure(status.UNKNOWN, 'The peer answered with no known status.');
-  return new CallFailure(code, messageOf(trailers), metadataOf(trailers));
+  return new CallFailure(status[code] === undefined ? status.UNKNOWN : code, messageOf(trailers), metadataOf(trailers));
 }
 
-/** Of an HTTP status by a proxy that does not speak gRPC (https://grpc.io/docs/guides/http-grpc-status-mapping). */
+/**
+ * Of an HTTP status by a proxy that does not speak gRPC. Of the codes that https://grpc.io/docs/guides/http-grpc-status-mapping
+ * gives them, only the one that says nothing: the others would read as the peer's own refusal, and it may never have been asked.
+ */
 export function failureOfHttpStatus(httpStatus: number): CallFailure {
-  const code = HTTP_CODES.get(httpStatus) ?? status.UNKNOWN;
+  const code = UNAVAILABLE_STATUSES.has(httpStatus) ? status.UNAVAILABLE : status.UNKNOWN;
   return new CallFailure(code, `The peer answered with HTTP status ${httpStatus}.`);
 }
 
@@ -39,16 +42,7 @@ export function failureOfReset(resetCode: number): CallFailure {
   return new CallFailure(code, `The peer cut the call with HTTP/2 error ${resetCode}.`);
 }
 
-const HTTP_CODES: ReadonlyMap<number, status> = new Map([
-  [400, status.INTERNAL],
-  [401, status.UNAUTHENTICATED],
-  [403, status.PERMISSION_DENIED],
-  [404, status.UNIMPLEMENTED],
-  [429, status.UNAVAILABLE],
-  [502, status.UNAVAILABLE],
-  [503, status.UNAVAILABLE],
-  [504, status.UNAVAILABLE],
-]);
+const UNAVAILABLE_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** RFC 9113 section 7: REFUSED_STREAM, CANCEL, ENHANCE_YOUR_CALM. None of them may say that a Submit was refused. */
 const RESET_CODES: ReadonlyMap<number, status> = new Map([

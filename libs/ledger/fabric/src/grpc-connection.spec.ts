@@ -146,9 +146,9 @@ describe('a connection to a gateway peer', () => {
   });
 
   it.each([
-    [404, status.UNIMPLEMENTED],
+    [404, status.UNKNOWN],
     [503, status.UNAVAILABLE],
-    [403, status.PERMISSION_DENIED],
+    [403, status.UNKNOWN],
     [418, status.UNKNOWN],
   ])('reads HTTP status %d of a proxy as code %d', async (status, code) => {
     const { connection } = await peerThat((stream) => stream.respond({ ':status': status }, { endStream: true }));

@@ -1,30 +1,17 @@
-import { connect, type ClientHttp2Session, type ClientHttp2Stream, type SecureClientSessionOptions } from 'node:http2';
-import { isIP } from 'node:net';
-import { checkServerIdentity } from 'node:tls';
 import { status } from '@grpc/grpc-js';
 import { CallFailure } from './call-failure.ts';
-import { UnaryCall } from './unary-call.ts';
+import { openPeerSession, type PeerSession, type PeerSessionOptions } from './peer-session.ts';
+import { framed, UnaryCall, type OpenedCall } from './unary-call.ts';
 
-export interface GrpcConnectionOptions {
-  /** `host:port`. */
-  readonly endpoint: string;
-  /** PEM. Absent: plaintext. */
-  readonly tlsCa?: Buffer | undefined;
-  /** The name in the peer's certificate, where it is not that of the endpoint. */
-  readonly serverName?: string | undefined;
+export interface GrpcConnectionOptions extends PeerSessionOptions {
   /** Of one answer. */
   readonly answerMaxBytes: number;
 }
 
-const CONNECT_WITHIN_MS = 5000;
 /** After a connection could not be made, calls fail at once for so long. */
 const REST_MS = 100;
-/** Fabric peers hang up on clients that ping more often than once a minute. */
-const PING_EVERY_MS = 120_000;
-const PONG_WITHIN_MS = 20_000;
-/** What a peer may send before it hears from us: answers of many calls at once, each a whole transaction. */
-const STREAM_WINDOW_BYTES = 1024 * 1024;
-const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
+/** A `grpc-timeout` has eight digits at most. */
+const LONGEST_TIMEOUT_MS = 99_999_999;
 
 /**
  * Unary gRPC calls over one HTTP/2 connection (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md), which is
@@ -37,7 +24,9 @@ export class GrpcConnection {
   readonly #options: GrpcConnectionOptions;
   /** Names and values in turn, those of HTTP/2 itself first: of all forms this one costs Node the least. */
   readonly #headers: readonly string[];
-  #session: ClientHttp2Session | undefined;
+  /** The one that takes new calls is `#session`; the others are about to end. */
+  readonly #sessions = new Set<PeerSession>();
+  #session: PeerSession | undefined;
   #restUntilMs = 0;
   #brokeOff = '';
   #closed = false;
@@ -61,11 +50,13 @@ export class GrpcConnection {
    * @throws CallFailure: DEADLINE_EXCEEDED after `withinMs`, at the latest.
    */
   call(method: string, message: Uint8Array, withinMs: number): Promise<Buffer> {
-    const timeoutMs = Math.max(1, Math.ceil(withinMs));
     try {
-      const [session, stream] = this.#open([':path', method, ...this.#headers, 'grpc-timeout', `${timeoutMs}m`]);
+      if (!(withinMs > 0)) throw new CallFailure(status.DEADLINE_EXCEEDED, 'The time was over before the call.');
+      const timeoutMs = Math.min(Math.ceil(withinMs), LONGEST_TIMEOUT_MS);
+      const frame = framed(message);
+      const opened = this.#open([':path', method, ...this.#headers, 'grpc-timeout', `${timeoutMs}m`]);
       const { answerMaxBytes } = this.#options;
-      return new UnaryCall(session, stream, { timeoutMs, answerMaxBytes }).run(message);
+      return new UnaryCall(opened, { timeoutMs, answerMaxBytes }).run(frame);
     } catch (error) {
       return Promise.reject(error instanceof CallFailure ? error : unavailable(error));
     }
@@ -74,79 +65,54 @@ export class GrpcConnection {
   /** Calls under way fail. */
   close(): void {
     this.#closed = true;
-    this.#session?.destroy();
+    for (const session of this.#sessions) session.end();
   }
 
-  #open(headers: readonly string[]): [ClientHttp2Session, ClientHttp2Stream] {
-    const session = this.#connected();
-    try {
-      return [session, session.request(headers)];
-    } catch {
-      // It is about to end, or has used up its stream ids (RFC 9113 section 5.1.1): nothing was sent.
-      this.#session = undefined;
-      session.close();
-    }
-    const next = this.#connected();
-    return [next, next.request(headers)];
+  #open(headers: readonly string[]): OpenedCall {
+    const opened = openStream(this.#connected(), headers);
+    if (opened !== undefined) return opened;
+    // It is about to end, or has used up its stream ids (RFC 9113 section 5.1.1): nothing was sent.
+    this.#session?.http2.close();
+    this.#session = undefined;
+    const again = openStream(this.#connected(), headers);
+    if (again === undefined) throw new CallFailure(status.UNAVAILABLE, 'A new connection takes no call.');
+    return again;
   }
 
-  #connected(): ClientHttp2Session {
+  #connected(): PeerSession {
     const session = this.#session;
-    if (session !== undefined && !session.closed && !session.destroyed) return session;
+    if (session !== undefined && !session.http2.closed && !session.http2.destroyed) return session;
     if (this.#closed) throw new CallFailure(status.UNAVAILABLE, 'The connection was closed.');
     if (performance.now() < this.#restUntilMs) throw new CallFailure(status.UNAVAILABLE, this.#brokeOff);
     return (this.#session = this.#connect());
   }
 
-  #connect(): ClientHttp2Session {
-    const { endpoint, tlsCa } = this.#options;
-    const session = connect(`${tlsCa === undefined ? 'http' : 'https'}://${endpoint}`, {
-      ...tlsOptions(this.#options),
-      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
-      // What is under way at once is bounded by the window of calls, and not by a share of messages that fit.
-      maxSessionMemory: Number.MAX_SAFE_INTEGER,
+  #connect(): PeerSession {
+    const session = openPeerSession(this.#options, {
+      onLeaving: () => {
+        if (this.#session === session) this.#session = undefined;
+      },
+      onClosed: ({ wasUp, reason }) => {
+        this.#sessions.delete(session);
+        this.#brokeOff = reason;
+        if (!wasUp) this.#restUntilMs = performance.now() + REST_MS;
+      },
     });
-    const late = setTimeout(() => session.destroy(new Error('No connection was made in time.')), CONNECT_WITHIN_MS);
-    const keepAlive = setInterval(() => ping(session), PING_EVERY_MS).unref();
-    let isUp = false;
-    session.once('connect', () => {
-      isUp = true;
-      clearTimeout(late);
-      session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-    });
-    session.on('error', (error) => {
-      this.#brokeOff = `The connection to ${endpoint} broke off: ${error.message}`;
-    });
-    // The peer is about to stop: calls under way end there, new ones go over a new connection.
-    session.on('goaway', () => {
-      if (this.#session === session) this.#session = undefined;
-    });
-    session.once('close', () => {
-      clearTimeout(late);
-      clearInterval(keepAlive);
-      if (this.#session === session) this.#session = undefined;
-      if (!isUp) this.#restUntilMs = performance.now() + REST_MS;
-    });
+    this.#sessions.add(session);
     return session;
   }
 }
 
-function tlsOptions({ tlsCa, serverName }: GrpcConnectionOptions): SecureClientSessionOptions {
-  if (tlsCa === undefined) return {};
-  if (serverName === undefined) return { ca: tlsCa };
-  return {
-    ca: tlsCa,
-    // A name to be sent is never an address (RFC 6066 section 3).
-    ...(isIP(serverName) === 0 ? { servername: serverName } : {}),
-    checkServerIdentity: (_host, certificate) => checkServerIdentity(serverName, certificate),
-  };
-}
-
-/** A peer that is gone without a word is found out by its silence. */
-function ping(session: ClientHttp2Session): void {
-  const silent = setTimeout(() => session.destroy(new Error('The peer is silent.')), PONG_WITHIN_MS).unref();
-  const isSent = !session.destroyed && session.ping(() => clearTimeout(silent));
-  if (!isSent) clearTimeout(silent);
+/** Undefined where the session takes no more: Node throws, or gives a stream that has ended. */
+function openStream({ http2 }: PeerSession, headers: readonly string[]): OpenedCall | undefined {
+  try {
+    const stream = http2.request(headers);
+    if (!stream.destroyed) return { session: http2, stream };
+    stream.on('error', () => undefined);
+  } catch {
+    // The same.
+  }
+  return undefined;
 }
 
 function unavailable(error: unknown): CallFailure {

@@ -1,4 +1,4 @@
-import { GatewayError, type Proposal, type Transaction } from '@hyperledger/fabric-gateway';
+import { GatewayError, type Proposal } from '@hyperledger/fabric-gateway';
 import type { CallWindow } from './call-window.ts';
 import type { FabricDeadlines } from './connection-file.ts';
 import type { ContractCall } from './contract-call.ts';
@@ -7,6 +7,7 @@ import { ContractRefusedError, MisconfiguredError, OverloadedError, UnavailableE
 import type { FabricObserver } from './fabric-observer.ts';
 import { askVerdict, type AskVerdict } from './fabric-status.ts';
 import type { GatewayPeers, PeerGateway } from './gateway-peers.ts';
+import { submitRequest } from './submit-request.ts';
 
 export interface PeerCallsOptions {
   readonly peers: GatewayPeers;
@@ -18,9 +19,16 @@ export interface PeerCallsOptions {
   readonly observer: FabricObserver;
 }
 
-/** A transaction that the endorsers signed; it holds a place in the window until `leave`. */
+/**
+ * A transaction that the endorsers signed, and we did; it holds a place in the window until `leave`. The gateway client's
+ * own objects are let go at once: hundreds of them that wait for blocks are what a garbage collection would copy.
+ */
 export interface Endorsed {
-  readonly transaction: Transaction;
+  readonly transactionId: string;
+  /** What the transaction function returned. */
+  readonly result: Buffer;
+  /** The signed bytes that submit it. */
+  readonly request: Buffer;
   readonly peer: PeerGateway;
 }
 
@@ -52,10 +60,15 @@ export class PeerCalls {
    * @throws ContractRefusedError, UnavailableError, OverloadedError, MisconfiguredError.
    */
   endorse(call: ContractCall, deadline: Deadline): Promise<Endorsed> {
-    return this.#ask('endorse', call, deadline, async (proposal, peer, options) => ({
-      transaction: await proposal.endorse(options),
-      peer,
-    }));
+    return this.#ask('endorse', call, deadline, async (proposal, peer, options) => {
+      const transaction = await proposal.endorse(options);
+      return {
+        transactionId: transaction.getTransactionId(),
+        result: Buffer.from(transaction.getResult()),
+        request: submitRequest(call.channel, transaction, peer),
+        peer,
+      };
+    });
   }
 
   async #ask<Answer>(

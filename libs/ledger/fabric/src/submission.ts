@@ -19,7 +19,7 @@ import type { Journal } from './journal.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import type { Endorsed, PeerCalls } from './peer-calls.ts';
 import type { Settler } from './settler.ts';
-import { sendRequest, submitRequest } from './submit-request.ts';
+import { sendRequest } from './submit-request.ts';
 
 export interface SubmissionOptions {
   readonly calls: PeerCalls;
@@ -150,9 +150,9 @@ export class Submission {
     return settlement;
   }
 
-  #track(entry: JournalEntry, { transaction }: Endorsed): OpenTransaction {
+  #track(entry: JournalEntry, { result }: Endorsed): OpenTransaction {
     const { transactionId, channel, request, note } = entry;
-    return this.#options.settler.track({ transactionId, channel, request, note, result: transaction.getResult() });
+    return this.#options.settler.track({ transactionId, channel, request, note, result });
   }
 
   /** The first time an envelope goes out. Never rejects. */
@@ -186,20 +186,10 @@ export class Submission {
 }
 
 function entryOf(
-  call: ContractCall,
+  { channel }: ContractCall,
   { claim, reference, note }: SubmitOptions,
-  { transaction, peer }: Endorsed,
+  { transactionId, result, request }: Endorsed,
   fromBlock: number | undefined,
 ): JournalEntry {
-  const transactionId = transaction.getTransactionId();
-  const result = transaction.getResult();
-  return {
-    transactionId,
-    channel: call.channel,
-    request: submitRequest(call.channel, transaction, peer),
-    fromBlock,
-    reference,
-    note,
-    claim: claim?.({ transactionId, result: Buffer.from(result) }),
-  };
+  return { transactionId, channel, request, fromBlock, reference, note, claim: claim?.({ transactionId, result }) };
 }

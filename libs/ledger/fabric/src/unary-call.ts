@@ -2,6 +2,12 @@ import { constants, type ClientHttp2Session, type ClientHttp2Stream, type Incomi
 import { status } from '@grpc/grpc-js';
 import { CallFailure, failureOfHttpStatus, failureOfReset, failureOfTrailers } from './call-failure.ts';
 
+/** A stream on which nothing has been sent yet, and whose it is: a stream forgets that when it ends. */
+export interface OpenedCall {
+  readonly session: ClientHttp2Session;
+  readonly stream: ClientHttp2Stream;
+}
+
 export interface UnaryCallOptions {
   readonly timeoutMs: number;
   readonly answerMaxBytes: number;
@@ -14,7 +20,6 @@ const HTTP_OK = 200;
 /** One message there, one message back, over a stream of its own. */
 export class UnaryCall {
   readonly #stream: ClientHttp2Stream;
-  /** The stream forgets it when it ends. */
   readonly #session: ClientHttp2Session;
   readonly #options: UnaryCallOptions;
   readonly #chunks: Buffer[] = [];
@@ -27,14 +32,14 @@ export class UnaryCall {
   #reject!: (failure: CallFailure) => void;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(session: ClientHttp2Session, stream: ClientHttp2Stream, options: UnaryCallOptions) {
+  constructor({ session, stream }: OpenedCall, options: UnaryCallOptions) {
     this.#session = session;
     this.#stream = stream;
     this.#options = options;
   }
 
-  /** @throws CallFailure. To be called once. */
-  run(message: Uint8Array): Promise<Buffer> {
+  /** Sends what `framed` made. @throws CallFailure. To be called once. */
+  run(frame: Buffer): Promise<Buffer> {
     const stream = this.#stream;
     const promise = new Promise<Buffer>((resolve, reject) => {
       this.#resolve = resolve;
@@ -44,11 +49,11 @@ export class UnaryCall {
       () => this.#giveUp(status.DEADLINE_EXCEEDED, 'No answer in time.'),
       this.#options.timeoutMs,
     );
-    stream.on('response', (headers) => {
+    stream.on('response', (headers, flags) => {
       this.#answered = true;
       this.#httpStatus = headers[':status'] ?? 0;
-      // A refusal comes without a message, and then its status is in the headers.
-      if (headers['grpc-status'] !== undefined) this.#trailers = headers;
+      // A refusal comes without a message: then the headers are all there is, and hold its status.
+      if ((flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0) this.#trailers = headers;
     });
     stream.on('data', (chunk: Buffer) => this.#take(chunk));
     stream.on('trailers', (trailers) => {
@@ -62,7 +67,7 @@ export class UnaryCall {
       this.#problem = error.message;
     });
     stream.on('close', () => this.#settle());
-    stream.end(framed(message));
+    stream.end(frame);
     return promise;
   }
 
@@ -79,6 +84,8 @@ export class UnaryCall {
   /** The first word counts: what comes after it changes nothing. */
   #settle(): void {
     clearTimeout(this.#timer);
+    // Answered before all was sent: the rest is for nobody.
+    if (!this.#stream.writableFinished && !this.#stream.closed) this.#stream.close(constants.NGHTTP2_CANCEL);
     const answer =
       this.#failure() ?? messageOf(this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks));
     if (answer instanceof CallFailure) this.#reject(answer);
@@ -101,7 +108,8 @@ export class UnaryCall {
   }
 }
 
-function framed(message: Uint8Array): Buffer {
+/** A message with gRPC's prefix. */
+export function framed(message: Uint8Array): Buffer {
   const frame = Buffer.allocUnsafe(PREFIX_BYTES + message.length);
   frame[0] = 0;
   frame.writeUInt32BE(message.length, 1);
