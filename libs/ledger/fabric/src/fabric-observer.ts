@@ -19,7 +19,13 @@ export interface FabricObserver {
 }
 
 export type FabricProblem =
-  'peer_away' | 'stream_lost' | 'identity_not_reloaded' | 'journal_away' | 'transaction_refused_late' | 'unexpected';
+  | 'peer_away'
+  | 'orderers_away'
+  | 'stream_lost'
+  | 'identity_not_reloaded'
+  | 'journal_away'
+  | 'transaction_refused_late'
+  | 'unexpected';
 
 /** Gauges, read when they are scraped. */
 export interface FabricState {

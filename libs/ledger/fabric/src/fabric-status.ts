@@ -44,6 +44,9 @@ const DENIED = /access denied/;
 const ENDORSERS_AWAY =
   /no peer combination can satisfy|not installed on sufficient peers|no principal sets remained|no endorsers found/;
 
+/** What a peer says of a Submit that no orderer answered: the peer itself is there. */
+const ORDERERS_AWAY = /no orderers could/;
+
 type Failure = Pick<GatewayError, 'code' | 'message' | 'details'>;
 
 export function askVerdict(error: Failure): AskVerdict {
@@ -85,6 +88,10 @@ export function sendVerdict(error: Failure): SendVerdict {
     default:
       return { kind: 'unknown' };
   }
+}
+
+export function isOrderersAway({ message }: Failure): boolean {
+  return ORDERERS_AWAY.test(message);
 }
 
 function isOverload({ code, message }: Failure): boolean {

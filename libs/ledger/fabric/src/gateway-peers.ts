@@ -79,10 +79,11 @@ export class GatewayPeers {
     }
   }
 
-  /** It did not answer: others are asked first for a while. */
-  rest(endpoint: string, reason: string): void {
+  /** It did not answer: others are asked first for a while. Without a reason that is not told: it is not the peer's fault. */
+  rest(endpoint: string, reason: string | undefined): void {
     const peer = this.#peers.find((candidate) => candidate.endpoint === endpoint);
-    if (peer?.rest(this.#options.now()) === true) this.#options.onAway(endpoint, reason);
+    const isNew = peer?.rest(this.#options.now()) === true;
+    if (isNew && reason !== undefined) this.#options.onAway(endpoint, reason);
   }
 
   answered(endpoint: string): void {

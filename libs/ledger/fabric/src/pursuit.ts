@@ -2,7 +2,7 @@ import { GatewayError } from '@hyperledger/fabric-gateway';
 import { askCommit } from './ask-commit.ts';
 import type { FabricDeadlines } from './connection-file.ts';
 import type { FabricObserver } from './fabric-observer.ts';
-import { sendVerdict } from './fabric-status.ts';
+import { isOrderersAway, sendVerdict } from './fabric-status.ts';
 import type { GatewayPeers, PeerGateway } from './gateway-peers.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import { sendRequest } from './submit-request.ts';
@@ -98,7 +98,7 @@ export class Pursuit {
       if (this.#closed) return;
       const failed = error instanceof GatewayError;
       if (!failed) observer.problem?.('unexpected', String(error));
-      else if (error.code === UNAVAILABLE) peers.rest(peer.endpoint, error.message);
+      else if (error.code === UNAVAILABLE) peers.rest(peer.endpoint, isOrderersAway(error) ? undefined : error.message);
       this.#takeTurns(open, failed && error.code === UNAVAILABLE);
     }
   }

@@ -113,6 +113,16 @@ describe('several peers', () => {
     await test.peer.start();
   }, 40_000);
 
+  it('tells once that the orderers are away, and of no peer that said so', async () => {
+    const away = { code: 14, message: 'no orderers could successfully process transaction' };
+    const faults = test.peer.faults.inject('submit', { status: away });
+    const submits = Array.from({ length: 5 }, () => client.submit(write(randomUUID())));
+    await until(() => faults.struck() >= 6);
+    faults.remove();
+    await Promise.all(submits);
+    expect(problems).toEqual(['orderers_away']);
+  }, 20_000);
+
   it('leaves a stream that is silent', async () => {
     test.peer.blockStreams.hold();
     await client.submit(write(randomUUID()), { answerWithinMs: 15_000 });

@@ -12,7 +12,7 @@ import {
   UnknownOutcomeError,
 } from './fabric-errors.ts';
 import type { FabricObserver } from './fabric-observer.ts';
-import { sendVerdict } from './fabric-status.ts';
+import { isOrderersAway, sendVerdict } from './fabric-status.ts';
 import type { GatewayPeers } from './gateway-peers.ts';
 import type { JournalEntry } from './journal-entry.ts';
 import type { Journal } from './journal.ts';
@@ -48,6 +48,7 @@ export class Submission {
   readonly #options: SubmissionOptions;
   /** What goes on after its caller has left. */
   readonly #behind = new Set<Promise<void>>();
+  #orderersAway = false;
 
   constructor(options: SubmissionOptions) {
     this.#options = options;
@@ -157,10 +158,11 @@ export class Submission {
 
   /** The first time an envelope goes out. Never rejects. */
   async #sendOnce(open: OpenTransaction, { peer }: Endorsed): Promise<void> {
-    const { settler, window, peers, observer, now, deadlinesMs } = this.#options;
+    const { settler, window, observer, now, deadlinesMs } = this.#options;
     const startedAtMs = now();
     try {
       await sendRequest(peer, open.request, deadlinesMs.submit);
+      this.#orderersAway = false;
       window.leave('well');
       observer.phase?.('submit', true, now() - startedAtMs);
       settler.acknowledged(open);
@@ -173,10 +175,19 @@ export class Submission {
       }
       const verdict = sendVerdict(error);
       window.leave(verdict.kind === 'unsent' ? 'overloaded' : 'badly');
-      if (verdict.kind === 'unknown') peers.rest(peer.endpoint, error.message);
+      if (verdict.kind === 'unknown') this.#rest(peer.endpoint, error);
       if (verdict.kind === 'refused') settler.refused(open, verdict.message);
       else settler.doubted(open);
     }
+  }
+
+  /** Another peer may reach the orderers that this one does not. That they are away is told once, until one takes something. */
+  #rest(endpoint: string, error: GatewayError): void {
+    const { peers, observer } = this.#options;
+    const away = isOrderersAway(error);
+    peers.rest(endpoint, away ? undefined : error.message);
+    if (away && !this.#orderersAway) observer.problem?.('orderers_away', `${endpoint}: ${error.message}`);
+    this.#orderersAway ||= away;
   }
 
   #goOn(work: Promise<void>): void {
