@@ -6,7 +6,7 @@ import { canSeeProcesses } from './harness/postgres-processes.ts';
 import { scaled } from './harness/scale.ts';
 
 const storyTimeoutMs = scaled({ full: 600_000, quick: 120_000 });
-const requests = scaled({ full: 3_000, quick: 128 });
+const requests = scaled({ full: 3_000, quick: 384 });
 /** So large that what would be kept of each request stands out from what a heap grows by in any case. */
 const assetBytes = 512 * 1024;
 

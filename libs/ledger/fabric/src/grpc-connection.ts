@@ -53,10 +53,9 @@ export class GrpcConnection {
     try {
       if (!(withinMs > 0)) throw new CallFailure(status.DEADLINE_EXCEEDED, 'The time was over before the call.');
       const timeoutMs = Math.min(Math.ceil(withinMs), LONGEST_TIMEOUT_MS);
-      const frame = framed(message);
       const opened = this.#open([':path', method, ...this.#headers, 'grpc-timeout', `${timeoutMs}m`]);
       const { answerMaxBytes } = this.#options;
-      return new UnaryCall(opened, { timeoutMs, answerMaxBytes }).run(frame);
+      return new UnaryCall(opened, { timeoutMs, answerMaxBytes }).run(framed(message));
     } catch (error) {
       return Promise.reject(error instanceof CallFailure ? error : unavailable(error));
     }
