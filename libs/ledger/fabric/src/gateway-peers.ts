@@ -5,6 +5,7 @@ import type { FabricDeadlines, FabricPeer } from './connection-file.ts';
 import { UnavailableError } from './fabric-errors.ts';
 import { GrpcConnection } from './grpc-connection.ts';
 import type { FabricIdentity } from './identity-files.ts';
+import { PING_EVERY_MS, PONG_WITHIN_MS } from './peer-session.ts';
 import { unaryCallsOver } from './unary-calls-over.ts';
 
 export interface GatewayPeersOptions {
@@ -30,10 +31,10 @@ const LONGEST_REST_MS = 10_000;
 /** A message holds a whole transaction, so the limit is that of the orderer and not grpc's own 4 MiB. */
 const MESSAGE_MAX_BYTES = 128 * 1024 * 1024;
 
-/** Fabric peers hang up on clients that ping more often than once a minute. */
+/** Of the streams. */
 const CHANNEL_OPTIONS: ClientOptions = {
-  'grpc.keepalive_time_ms': 120_000,
-  'grpc.keepalive_timeout_ms': 20_000,
+  'grpc.keepalive_time_ms': PING_EVERY_MS,
+  'grpc.keepalive_timeout_ms': PONG_WITHIN_MS,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 2000,
@@ -150,20 +151,11 @@ class Peer {
       // The signer hashes the message itself, natively.
       hash: hash.none,
       signer: (message) => Promise.resolve(identity.sign(message)),
-      ...this.#callOptions(),
+      // Evaluate and Endorse are given what is left of their caller's time, each time.
+      commitStatusOptions: () => ({ deadline: Date.now() + this.#deadlines.commitStatus }),
     });
     this.#connection = { endpoint: this.endpoint, gateway, connection, identity };
     return this.#connection;
-  }
-
-  #callOptions() {
-    const within = (ms: number) => () => ({ deadline: Date.now() + ms });
-    const { evaluate, endorse, commitStatus } = this.#deadlines;
-    return {
-      evaluateOptions: within(evaluate),
-      endorseOptions: within(endorse),
-      commitStatusOptions: within(commitStatus),
-    };
   }
 
   /** The file is read when the peer is first used: a process may be started before its certificates are there. */

@@ -123,7 +123,7 @@ export class PeerCalls {
     if (failures >= Math.max(ATTEMPTS, peers.count + 1)) throw ended();
     observer.retried?.(kind === 'overloaded' ? 'overload' : round.phase);
     // Another peer is asked at once; the same one a little later.
-    const isSwitch = kind !== 'overloaded' && kind !== 'again' && failures < peers.count;
+    const isSwitch = (kind === 'away' || kind === 'elsewhere') && failures < peers.count;
     const longestMs = Math.min(PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS);
     if (!isSwitch && !(await pause(longestMs * (0.5 + random() / 2), deadline))) throw ended();
     if (deadline.signal.aborted) throw ended();

@@ -26,8 +26,8 @@ export interface PeerSession {
 
 const CONNECT_WITHIN_MS = 5000;
 /** Fabric peers hang up on clients that ping more often than once a minute. */
-const PING_EVERY_MS = 120_000;
-const PONG_WITHIN_MS = 20_000;
+export const PING_EVERY_MS = 120_000;
+export const PONG_WITHIN_MS = 20_000;
 /** No call has a longer deadline, so after it nothing waits for a peer that said goodbye and stays. */
 const LEAVE_WITHIN_MS = 600_000;
 /** What a peer may send before it hears from us: answers of many calls at once, each a whole transaction. */
