@@ -1,4 +1,5 @@
 import {
+  ClaimInFlightError,
   LedgerUnavailableError,
   OutcomeUnknownError,
   type AppendUnit,
@@ -26,15 +27,14 @@ export interface AppendUnitsOptions {
   readonly onResult: OnResult;
 }
 
-interface UnderWay {
-  readonly acceptable: readonly string[];
-  readonly ended: Promise<unknown>;
-}
+/** How long a unit waits for one with another fingerprint under its claim. */
+const OTHER_CLAIM_WAIT_MS = 250;
 
 /** Units as transactions of the contract: one each, its claim taken with its journal row. */
 export class AppendUnits {
   readonly #options: AppendUnitsOptions;
-  readonly #byClaim = new Map<string, UnderWay>();
+  /** By claim and fingerprint, when the unit has ended. */
+  readonly #byClaim = new Map<string, Promise<unknown>>();
   readonly #running = new Set<Promise<unknown>>();
 
   constructor(options: AppendUnitsOptions) {
@@ -101,18 +101,15 @@ export class AppendUnits {
     return result;
   }
 
-  /** Within this process the same claim is tried by one at a time; between processes its row decides. */
+  /** Within this process the same unit is tried by one at a time; between others under a claim its row decides. */
   async #appendClaimed(unit: AppendUnit, claim: UnitClaim): Promise<UnitResult> {
     const endsAtMs = this.#endsAt();
-    const key = claim.claim.toString('latin1');
-    for (let other = this.#byClaim.get(key); other !== undefined; other = this.#byClaim.get(key)) {
-      if (!other.acceptable.some((fingerprint) => claim.acceptable.includes(fingerprint))) return { outcome: 'reused' };
-      // It ends within its own deadline, which began before this one's.
-      await other.ended;
-    }
+    const key = `${claim.claim.toString('latin1')}${claim.fingerprint}`;
+    // It ends within its own deadline, which began before this one's.
+    for (let other = this.#byClaim.get(key); other !== undefined; other = this.#byClaim.get(key)) await other;
     const result = this.#claimOrReplay(unit, claim, endsAtMs);
     const ended = result.catch(() => undefined).finally(() => this.#byClaim.delete(key));
-    this.#byClaim.set(key, { acceptable: claim.acceptable, ended });
+    this.#byClaim.set(key, ended);
     return result;
   }
 
@@ -146,15 +143,17 @@ export class AppendUnits {
   async #replay(held: HeldClaim, { acceptable }: UnitClaim, endsAtMs: number): Promise<UnitResult | undefined> {
     const { client, now } = this.#options;
     const { transactionId, note, records } = held;
-    if (!acceptable.includes(held.fingerprint)) return { outcome: 'reused' };
+    const isSame = acceptable.includes(held.fingerprint);
     if (!held.settled) {
-      const waitMs = Math.max(0, endsAtMs - now());
+      const leftMs = Math.max(0, endsAtMs - now());
+      const waitMs = isSame ? leftMs : Math.min(leftMs, OTHER_CLAIM_WAIT_MS);
       const settlement = await client.settle(transactionId, { waitMs }).catch((error: unknown) => {
         throw asLedgerError(error);
       });
-      if (settlement?.status === 'unknown') throw new OutcomeUnknownError(transactionId);
+      if (settlement?.status === 'unknown') throw isSame ? new OutcomeUnknownError(transactionId) : inFlight();
       if (settlement !== undefined && settlement.status !== 'committed') return undefined;
     }
+    if (!isSame) return { outcome: 'reused' };
     return { outcome: 'replayed', transactionId, note, records };
   }
 
@@ -186,6 +185,11 @@ export class AppendUnits {
       return { outcome: 'conflict', id: conflict };
     }
   }
+}
+
+/** The transaction that holds the claim may come to nothing, and then the claim is free again. */
+function inFlight(): ClaimInFlightError {
+  return new ClaimInFlightError('The claim is held by another request that is not settled yet.');
 }
 
 function resultOf(

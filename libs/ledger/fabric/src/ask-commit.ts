@@ -9,7 +9,11 @@ import type { PeerGateway } from './gateway-peers.ts';
  *
  * @throws GatewayError; whatever it says, the outcome is as unknown as before.
  */
-export function askCommit(peer: PeerGateway, channel: string, transactionId: string): Promise<Status> {
+export function askCommit(
+  peer: PeerGateway,
+  { channel, transactionId }: { readonly channel: string; readonly transactionId: string },
+  withinMs: number,
+): Promise<Status> {
   const { mspId, certificate } = peer.identity;
   const creator = new msp.SerializedIdentity();
   creator.setMspid(mspId);
@@ -20,5 +24,5 @@ export function askCommit(peer: PeerGateway, channel: string, transactionId: str
   request.setIdentity(creator.serializeBinary());
   const signed = new protos.SignedCommitStatusRequest();
   signed.setRequest(request.serializeBinary());
-  return peer.gateway.newCommit(signed.serializeBinary()).getStatus();
+  return peer.gateway.newCommit(signed.serializeBinary()).getStatus({ deadline: Date.now() + withinMs });
 }

@@ -7,6 +7,9 @@ export interface FabricPeer {
   readonly endpoint: string;
   /** Absolute; undefined: plaintext, on loopback. */
   readonly tlsCaFile: string | undefined;
+  /** Absolute, both or neither: for mutual TLS. */
+  readonly tlsCertFile: string | undefined;
+  readonly tlsKeyFile: string | undefined;
   readonly serverNameOverride: string | undefined;
 }
 
@@ -88,13 +91,16 @@ export function parseConnection(content: unknown, path: string): FabricConnectio
   const faults = [...peerFaults(file), ...channelFaults(file)];
   if (faults.length > 0) throw new ConnectionFileError(path, faults);
   const folder = dirname(resolve(path));
+  const optional = (name: string | undefined) => (name === undefined ? undefined : resolve(folder, name));
   return {
     mspId: file.mspId,
     certFile: resolve(folder, file.certFile),
     keyFile: resolve(folder, file.keyFile),
-    peers: file.peers.map(({ endpoint, tlsCaFile, serverNameOverride }) => ({
+    peers: file.peers.map(({ endpoint, tlsCaFile, tlsCertFile, tlsKeyFile, serverNameOverride }) => ({
       endpoint,
-      tlsCaFile: tlsCaFile === undefined ? undefined : resolve(folder, tlsCaFile),
+      tlsCaFile: optional(tlsCaFile),
+      tlsCertFile: optional(tlsCertFile),
+      tlsKeyFile: optional(tlsKeyFile),
       serverNameOverride,
     })),
     channels: file.channels.map(({ name, holds = [] }) => ({ name, holds })),
@@ -112,11 +118,17 @@ function faultOf({ instancePath, keyword, params, message }: ErrorObject): strin
 
 function peerFaults({ peers }: ConnectionFileContent): string[] {
   const faults: string[] = [];
-  peers.forEach(({ endpoint, tlsCaFile }, position) => {
+  peers.forEach(({ endpoint, tlsCaFile, tlsCertFile, tlsKeyFile }, position) => {
     const port = Number(endpoint.slice(endpoint.lastIndexOf(':') + 1));
     if (port < 1 || port > 65_535) faults.push(`/peers/${position}/endpoint has no port between 1 and 65535`);
     if (tlsCaFile === undefined && !isLoopback(endpoint)) {
       faults.push(`/peers/${position} needs tlsCaFile: plaintext is for loopback only`);
+    }
+    if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
+      faults.push(`/peers/${position} needs both tlsCertFile and tlsKeyFile, or neither`);
+    }
+    if (tlsCertFile !== undefined && tlsCaFile === undefined) {
+      faults.push(`/peers/${position} has a client certificate and no tlsCaFile`);
     }
     if (peers.findIndex((peer) => peer.endpoint === endpoint) < position) {
       faults.push(`/peers/${position}/endpoint is there twice`);

@@ -12,6 +12,9 @@ const Peer = Type.Object(
     endpoint: Type.String({ pattern: '^[^\\s/:]+:[0-9]{1,5}$|^\\[[0-9A-Fa-f:.]+\\]:[0-9]{1,5}$' }),
     /** PEM. Absent: plaintext, on loopback only. */
     tlsCaFile: Type.Optional(Type.String({ minLength: 1 })),
+    /** PEM, both or neither: the client certificate for a peer that requires one, and its key. */
+    tlsCertFile: Type.Optional(Type.String({ minLength: 1 })),
+    tlsKeyFile: Type.Optional(Type.String({ minLength: 1 })),
     /** The name in the peer's TLS certificate where it is not that of the endpoint. */
     serverNameOverride: Type.Optional(Type.String({ minLength: 1 })),
   },

@@ -24,12 +24,17 @@ afterEach(() => {
 });
 afterAll(() => test.close());
 
-function appendElsewhere(id: string, claim: Buffer): { child: ChildProcess; said: () => string } {
+/** `more`: of the connection file; without a lease, that of a surface. */
+function appendElsewhere(
+  id: string,
+  claim: Buffer,
+  { leaseMs, more = {} }: { leaseMs?: number; more?: object } = { leaseMs: LEASE_MS },
+): { child: ChildProcess; said: () => string } {
   const order = {
-    connection: fileOf(test.peer, {}),
+    connection: fileOf(test.peer, { ...more }),
     databaseUrl: test.url,
     schema: SCHEMA,
-    leaseMs: LEASE_MS,
+    ...(leaseMs === undefined ? {} : { leaseMs }),
     channel: CHANNEL,
     id,
     claim: claim.toString('hex'),
@@ -162,4 +167,50 @@ describe('a process that is killed', () => {
     expect(validOnes()).toHaveLength(valid + 3);
     for (const id of ids) expect(await ledger.read(CHANNEL, id)).toMatchObject({ id });
   }, 60_000);
+
+  // With the lease and the deadlines of a surface: the clocks of both are part of the promise.
+  it.each([
+    ['between its journal row and Submit', 'submit'],
+    ['after Submit', 'orderer'],
+  ])(
+    '%s: its transaction is settled by the next start within 6 s',
+    async (_where, point) => {
+      const [id, claim] = [randomUUID(), randomBytes(32)];
+      const valid = validOnes().length;
+      const hang = point === 'submit' ? test.peer.faults.inject('submit', { drop: 'before' }) : undefined;
+      if (point === 'orderer') test.peer.orderer.hold();
+      const { child } = appendElsewhere(id, claim, { more: { deadlinesMs: {} } });
+      await until(() => (hang === undefined ? test.peer.channel('main').pending() === 1 : hang.struck() > 0), {
+        timeoutMs: 20_000,
+      });
+      // At the worst moment: it has just said that it lives.
+      await justBeaten();
+      await kill(child);
+      test.peer.faults.clear();
+      test.peer.orderer.release();
+      const startedAt = performance.now();
+      const { connection, onSettlement } = {
+        connection: test.connection({ deadlinesMs: {} }),
+        onSettlement: () => undefined,
+      };
+      test.open({ connection, onSettlement, journal: { sql: test.sql, schema: SCHEMA } });
+      await until(async () => (await journalled()) === 0, { timeoutMs: 30_000 });
+      expect(performance.now() - startedAt).toBeLessThan(6000);
+      expect(validOnes()).toHaveLength(valid + 1);
+    },
+    60_000,
+  );
 });
+
+/** Until some process says that it lives. */
+async function justBeaten(): Promise<void> {
+  const newest = async () => {
+    const [row] = await test.sql.query<{ until: string }>({
+      text: `SELECT max(alive_until)::text AS until FROM ${SCHEMA}.fabric_holders
+              WHERE holder IN (SELECT holder FROM ${SCHEMA}.fabric_transactions WHERE settled_at IS NULL)`,
+    });
+    return row!.until;
+  };
+  const before = await newest();
+  await until(async () => (await newest()) !== before, { timeoutMs: 20_000 });
+}

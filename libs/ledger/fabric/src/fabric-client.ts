@@ -1,10 +1,12 @@
+import type { ContractHealth, LedgerHealth } from '@sealgate/ledger-port';
 import type { Committed, ContractCall, Settlement, SubmitOptions } from './contract-call.ts';
 import type { CredentialsState } from './credentials.ts';
+import type { FabricReason } from './fabric-reasons.ts';
 import type { FabricState } from './fabric-observer.ts';
 
-export interface FabricHealth {
-  readonly ok: boolean;
-  readonly problem: string | null;
+/** Whether the contracts answer. Not asked: whether writes find enough endorsers, and an orderer. */
+export interface FabricHealth extends LedgerHealth {
+  readonly contracts: readonly (ContractHealth & { readonly reason: FabricReason | null })[];
 }
 
 /** A gateway of a Fabric network, for any chaincode. No call hangs: each ends within the deadlines of the connection. */
@@ -35,8 +37,11 @@ export interface FabricClient {
   find(reference: string): Promise<readonly Settlement[]>;
   /** Whether the files of the identity are there, readable, matching and unexpired. Touches no network. */
   credentials(): CredentialsState;
-  /** Asks the gateway peers with a deadline of 1 s. */
-  health(): Promise<FabricHealth>;
+  /**
+   * Makes these calls, which must be of functions that write nothing, one for each contract, all within a second. An answer
+   * is what counts, be it a refusal.
+   */
+  health(calls: readonly ContractCall[]): Promise<FabricHealth>;
   state(): FabricState;
   /** Waits for what is under way, at most `deadlineMs` (default 5 s); what is not settled then is settled after the next start. */
   close(deadlineMs?: number): Promise<void>;

@@ -1,9 +1,18 @@
+import type { FabricReason } from './fabric-reasons.ts';
+
 /**
  * What a call of Fabric can end with besides an answer. Of all but UnknownOutcomeError it is certain that nothing was
  * written.
  */
 export class FabricError extends Error {
   override readonly name: string = 'FabricError';
+  /** Where it is known why. */
+  readonly reason: FabricReason | undefined;
+
+  constructor(message: string, { reason, ...options }: ErrorOptions & { readonly reason?: FabricReason } = {}) {
+    super(message, options);
+    this.reason = reason;
+  }
 }
 
 /** The contract said no; the message is in its own words. */

@@ -1,6 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { LedgerUnavailableError, OutcomeUnknownError, type UnitResult } from '@sealgate/ledger-port';
+import {
+  ClaimInFlightError,
+  LedgerUnavailableError,
+  OutcomeUnknownError,
+  type UnitResult,
+} from '@sealgate/ledger-port';
 import { describeLedger } from '@sealgate/ledger-port/contract';
 import { until } from '@sealgate/testing';
 import type { FabricClient } from './fabric-client.ts';
@@ -74,16 +79,19 @@ describe('claims on Fabric', () => {
     expect(await second).toEqual({ outcome: 'reused' });
   });
 
-  it('are refused to another request at once, also while the first runs, here and elsewhere', async () => {
+  it('are refused to another request once the first is settled, and not while it may still come to nothing', async () => {
     const [place, claim] = [newChannel(), randomBytes(32)];
     const elsewhere = test.openLedger().ledger;
+    const other = unit(place, 'b', claim, 's1:other');
     test.peer.orderer.hold();
     const first = ledger.append(unit(place, 'a', claim));
     await until(() => pending() === 1);
-    expect(await ledger.append(unit(place, 'b', claim, 's1:other'))).toEqual({ outcome: 'reused' });
-    expect(await elsewhere.append(unit(place, 'b', claim, 's1:other'))).toEqual({ outcome: 'reused' });
+    await expect(ledger.append(other)).rejects.toThrow(ClaimInFlightError);
+    await expect(elsewhere.append(other)).rejects.toThrow(ClaimInFlightError);
     test.peer.orderer.release();
     expect(await first).toMatchObject({ outcome: 'written' });
+    expect(await ledger.append(other)).toEqual({ outcome: 'reused' });
+    expect(await elsewhere.append(other)).toEqual({ outcome: 'reused' });
   });
 
   it('are settled before they are answered, and unknown while they are not settled', async () => {

@@ -5,8 +5,9 @@ import { auditRecords } from './audit-records.ts';
 import { ChannelMap, type ChannelPlace } from './channel-map.ts';
 import { ClaimStore } from './claim-store.ts';
 import type { FabricChannel } from './connection-file.ts';
+import type { ContractCall } from './contract-call.ts';
 import type { OnSettlement } from './ending-writer.ts';
-import type { FabricClient } from './fabric-client.ts';
+import type { FabricClient, FabricHealth } from './fabric-client.ts';
 import { asLedgerError } from './ledger-problem.ts';
 import { isImpossible, storedRecordOf, type ContractRecord } from './records-contract.ts';
 
@@ -42,6 +43,7 @@ export type OnResult = (
 
 /** The port over our own contract, and the same hooks as the embedded ledger has. */
 export interface FabricLedger extends Ledger {
+  health(): Promise<FabricHealth>;
   /** @throws LedgerUnavailableError where the connection holds no such channel. */
   openChannel(network: string, channel: string): Promise<void>;
   /** To be given to the client, which is where `onResult` learns of transactions; what is not this ledger's is left alone. */
@@ -77,6 +79,16 @@ export function fabricLedger(options: FabricLedgerOptions): FabricLedger {
       if (isImpossible(error)) return undefined;
       throw error;
     });
+  /** A record that is not there, in each Fabric channel that holds any of ours. */
+  const probes: ContractCall[] = options.channels
+    .filter(({ holds }) => holds.length > 0)
+    .map(({ name }) => ({
+      channel: name,
+      chaincode,
+      ...(contract === undefined ? {} : { contract }),
+      transaction: 'read',
+      args: ['health'],
+    }));
   const units = new AppendUnits({
     client,
     claims: new ClaimStore(sql, schema),
@@ -123,6 +135,6 @@ export function fabricLedger(options: FabricLedgerOptions): FabricLedger {
     prove: () => Promise.resolve(undefined),
     checkpoint: () => Promise.resolve(undefined),
     audit: (channel, signal): Promise<AuditReport> => auditRecords({ channels, ask }, channel, signal),
-    health: () => client.health(),
+    health: () => client.health(probes),
   };
 }

@@ -20,6 +20,8 @@ export interface FabricObserver {
 
 export type FabricProblem =
   | 'peer_away'
+  | 'misconfigured'
+  | 'tls_not_reloaded'
   | 'orderers_away'
   | 'stream_lost'
   | 'identity_not_reloaded'

@@ -6,6 +6,8 @@ const failure = (code: number, message: string, ...details: string[]) => ({
   message,
   details: details.map((text) => ({ address: 'peer0:7051', mspId: 'NorthMSP', message: text })),
 });
+const noConnection = (error: string) =>
+  failure(14, `No connection established. Last error: ${error} Resolution note: `);
 const BUSY = 'too many requests for /gateway.Gateway, exceeding concurrency limit (500)';
 
 describe('what an error of Evaluate or Endorse means', () => {
@@ -41,11 +43,33 @@ describe('what an error of Evaluate or Endorse means', () => {
       'misconfigured',
       failure(9, 'evaluate call', 'access denied: channel [c] creator org unknown, creator is malformed'),
     ],
+    ['misconfigured', failure(14, 'failed to get config for channel [c]: could not get last config for channel c')],
     ['misconfigured', failure(7, 'no')],
     ['misconfigured', failure(12, 'unknown service gateway.Gateway')],
     ['misconfigured', failure(3, 'the proposed transaction must contain a signed proposal')],
   ])('%s: %j', (kind, error) => {
     expect(askVerdict(error).kind).toBe(kind);
+  });
+
+  // Words of real peers, and of grpc-js.
+  it.each([
+    ['contract_missing', failure(9, 'no peers available to evaluate chaincode x in channel y')],
+    ['contract_missing', failure(9, 'no combination of peers: No metadata was found for chaincode x in channel y')],
+    ['channel_missing', failure(14, 'failed to get config for channel [c]: could not get last config for channel c')],
+    ['identity_refused', failure(10, 'failed', 'access denied: channel [c] creator org unknown, creator is malformed')],
+    ['not_a_gateway', failure(12, 'unknown service gateway.Gateway')],
+    ['no_answer', failure(4, 'Deadline exceeded')],
+    ['no_answer', failure(14, 'the contract says ECONNREFUSED')],
+    ['tls_client_certificate_required', noConnection('error:0A000412:SSL routines::ssl/tls alert bad certificate')],
+    ['tls_client_certificate_required', noConnection('error:0A000418:SSL routines::tlsv1 alert unknown ca')],
+    ['tls_client_certificate_required', noConnection('error:0A00045C:SSL routines::tlsv13 alert certificate required')],
+    ['dns_failed', failure(14, 'Name resolution failed for target dns:peer.invalid:7051')],
+    [
+      'connection_refused',
+      failure(14, 'No connection established. Last error: Error: connect ECONNREFUSED 10.0.0.1:1.'),
+    ],
+  ])('says why: %s', (reason, error) => {
+    expect(askVerdict(error)).toMatchObject({ reason });
   });
 
   it('passes on what the contract said, over several lines, and nothing else', () => {

@@ -1,4 +1,5 @@
 import type { GatewayError } from '@hyperledger/fabric-gateway';
+import { connectionReason, type FabricReason } from './fabric-reasons.ts';
 
 /** gRPC status codes (https://grpc.io/docs/guides/status-codes/) that say something here. */
 const CANCELLED = 1;
@@ -20,11 +21,15 @@ const UNAUTHENTICATED = 16;
  * - away: this peer does not answer; another one, or the same one later, may
  * - elsewhere: this peer answers and cannot, for this channel and contract; another one, or the same one later, may
  * - again: a new proposal may fare better
- * - misconfigured: asking again will not help
+ * - misconfigured: asking this peer again will not help; another one may be set up otherwise
  */
 export type AskVerdict =
-  | { readonly kind: 'refused' | 'misconfigured'; readonly message: string }
-  | { readonly kind: 'overloaded' | 'away' | 'elsewhere' | 'again'; readonly message: string };
+  | { readonly kind: 'refused' | 'overloaded'; readonly message: string }
+  | {
+      readonly kind: 'misconfigured' | 'away' | 'elsewhere' | 'again';
+      readonly message: string;
+      readonly reason: FabricReason;
+    };
 
 /**
  * What an error of Submit means.
@@ -44,6 +49,11 @@ const DENIED = /access denied/;
 const ENDORSERS_AWAY =
   /no peer combination can satisfy|not installed on sufficient peers|no principal sets remained|no endorsers found/;
 
+/** Evaluate says so under code 14, as if the peer were away. */
+const NO_CHANNEL =
+  /(failed to get config for channel|could not get last config for channel|channel '?[^ ]+'? not found)/;
+const NO_CONTRACT = /no metadata was found for chaincode|no peers available to evaluate chaincode/i;
+
 /** What a peer says of a Submit that no orderer answered: the peer itself is there. */
 const ORDERERS_AWAY = /no orderers could/;
 
@@ -55,22 +65,30 @@ export function askVerdict(error: Failure): AskVerdict {
   if (said !== undefined) return { kind: 'refused', message: said };
   const message = texts[0]!;
   if (isOverload(error)) return { kind: 'overloaded', message };
-  if (texts.some((text) => DENIED.test(text))) return { kind: 'misconfigured', message };
+  if (texts.some((text) => DENIED.test(text))) return { kind: 'misconfigured', message, reason: 'identity_refused' };
+  if (NO_CHANNEL.test(message)) return { kind: 'misconfigured', message, reason: 'channel_missing' };
   switch (error.code) {
     case FAILED_PRECONDITION:
-      return { kind: ENDORSERS_AWAY.test(error.message) ? 'elsewhere' : 'misconfigured', message };
+      if (ENDORSERS_AWAY.test(error.message)) return { kind: 'elsewhere', message, reason: 'endorsers_away' };
+      return {
+        kind: 'misconfigured',
+        message,
+        reason: NO_CONTRACT.test(message) ? 'contract_missing' : 'call_refused',
+      };
+    case UNIMPLEMENTED:
+      return { kind: 'misconfigured', message, reason: 'not_a_gateway' };
     case PERMISSION_DENIED:
     case UNAUTHENTICATED:
+      return { kind: 'misconfigured', message, reason: 'identity_refused' };
     case INVALID_ARGUMENT:
-    case UNIMPLEMENTED:
-      return { kind: 'misconfigured', message };
+      return { kind: 'misconfigured', message, reason: 'call_refused' };
     case UNAVAILABLE:
     case DEADLINE_EXCEEDED:
     case CANCELLED:
-      return { kind: 'away', message };
+      return { kind: 'away', message, reason: connectionReason(message) };
     // ABORTED: endorsers disagreed, or a chaincode process is away.
     default:
-      return { kind: 'again', message };
+      return { kind: 'again', message, reason: 'contract_away' };
   }
 }
 

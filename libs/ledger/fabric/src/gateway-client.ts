@@ -15,6 +15,7 @@ import {
   UnavailableError,
   UnknownOutcomeError,
 } from './fabric-errors.ts';
+import { FABRIC_REASONS, type FabricReason } from './fabric-reasons.ts';
 import type { FabricObserver, FabricOutcome, FabricState } from './fabric-observer.ts';
 import type { GatewayPeers } from './gateway-peers.ts';
 import type { IdentityFiles } from './identity-files.ts';
@@ -39,7 +40,8 @@ export interface GatewayClientParts {
   readonly observer: FabricObserver;
 }
 
-const HEALTH_WITHIN_MS = 1000;
+/** Less than the second that a probe is given: what is known of the other contracts is told though a peer is silent. */
+const HEALTH_WITHIN_MS = 850;
 const CLOSE_WITHIN_MS = 5000;
 const LOOK_AGAIN_MS = 200;
 const REFERENCE_MAX_LENGTH = 200;
@@ -107,17 +109,23 @@ export class GatewayClient implements FabricClient {
     return this.#parts.identity.state();
   }
 
-  async health(): Promise<FabricHealth> {
-    const { connection, sql } = this.#parts;
-    const { ok, problems } = this.credentials();
-    if (!ok) return { ok, problem: problems.join('; ') };
+  async health(calls: readonly ContractCall[]): Promise<FabricHealth> {
+    const { sql } = this.#parts;
+    const credentials = this.credentials();
+    if (!credentials.ok) {
+      const contracts = calls.map((call) => contractHealth(call, 'identity_unusable'));
+      return { ok: false, problem: credentials.problems.join('; '), contracts };
+    }
     const journal = sql.ping(HEALTH_WITHIN_MS).then(
-      () => null,
-      () => 'the database of the journal does not answer',
+      () => [],
+      () => ['journal_away'] as const,
     );
-    const gateway = this.#askGateway(connection.channels[0]!.name);
-    const problem = (await gateway) ?? (await journal);
-    return { ok: problem === null, problem };
+    const contracts = await Promise.all(calls.map((call) => this.#askContract(call)));
+    const away = await journal;
+    const isAnyWell = contracts.length === 0 || contracts.some(({ ok }) => ok);
+    if (away.length === 0 && isAnyWell) return { ok: true, problem: null, contracts };
+    const reasons = new Set([...away, ...(isAnyWell ? [] : contracts.flatMap(({ reason }) => reason ?? []))]);
+    return { ok: false, problem: [...reasons].map((reason) => FABRIC_REASONS[reason]).join('; '), contracts };
   }
 
   state(): FabricState {
@@ -173,20 +181,21 @@ export class GatewayClient implements FabricClient {
     }
   }
 
-  /** Asks the system chaincode for the height of a channel: every peer has it, and it touches no contract. */
-  async #askGateway(channel: string): Promise<string | null> {
-    const call = { channel, chaincode: 'qscc', transaction: 'GetChainInfo', args: [channel] };
+  async #askContract(call: ContractCall): Promise<FabricHealth['contracts'][number]> {
     try {
       await this.#within(HEALTH_WITHIN_MS, undefined, (deadline) => this.#parts.calls.evaluate(call, deadline));
-      return null;
     } catch (error) {
-      // An answer all the same: of a peer that is busy, or that lets others ask this.
-      if (error instanceof OverloadedError || error instanceof ContractRefusedError) return null;
-      if (error instanceof MisconfiguredError) return 'the gateway peer refuses this service';
-      if (error instanceof FabricError) return 'no gateway peer answers';
-      throw error;
+      if (!(error instanceof FabricError)) throw error;
+      // An answer all the same: of a contract that says no, or of a peer that is busy.
+      const isAnswer = error instanceof OverloadedError || error instanceof ContractRefusedError;
+      if (!isAnswer) return contractHealth(call, error.reason ?? 'no_answer');
     }
+    return contractHealth(call, null);
   }
+}
+
+function contractHealth({ channel, chaincode }: ContractCall, reason: FabricReason | null) {
+  return { channel, chaincode, ok: reason === null, reason, detail: reason === null ? null : FABRIC_REASONS[reason] };
 }
 
 /** @throws MisconfiguredError: no peer would take it, now or later. */

@@ -1,12 +1,13 @@
-import { readFileSync } from 'node:fs';
-import { Client, credentials, type ClientOptions } from '@grpc/grpc-js';
+import { createHash } from 'node:crypto';
+import { connectivityState, type Client } from '@grpc/grpc-js';
 import { connect, hash, type Gateway } from '@hyperledger/fabric-gateway';
 import type { FabricDeadlines, FabricPeer } from './connection-file.ts';
 import { UnavailableError } from './fabric-errors.ts';
-import { GrpcConnection } from './grpc-connection.ts';
+import type { FabricReason } from './fabric-reasons.ts';
+import type { AskVerdict } from './fabric-status.ts';
 import type { FabricIdentity } from './identity-files.ts';
-import { PING_EVERY_MS, PONG_WITHIN_MS } from './peer-session.ts';
-import { unaryCallsOver } from './unary-calls-over.ts';
+import { peerClient, type PeerTls } from './peer-client.ts';
+import { TlsFiles } from './tls-files.ts';
 
 export interface GatewayPeersOptions {
   readonly peers: readonly FabricPeer[];
@@ -14,6 +15,8 @@ export interface GatewayPeersOptions {
   readonly identity: () => FabricIdentity | undefined;
   readonly now: () => number;
   readonly onAway: (endpoint: string, reason: string) => void;
+  /** TLS files that could not be taken over. */
+  readonly onTlsProblem: (endpoint: string, problem: string) => void;
 }
 
 /** A peer, spoken to as one identity. It stays good for whoever holds it, whatever is rotated meanwhile. */
@@ -21,30 +24,19 @@ export interface PeerGateway {
   readonly endpoint: string;
   readonly gateway: Gateway;
   /** For Submit, whose bytes are journalled; all else goes through the gateway client. */
-  readonly connection: GrpcConnection;
+  readonly client: Client;
   readonly identity: FabricIdentity;
 }
 
 const NONE: ReadonlySet<string> = new Set();
 const FIRST_REST_MS = 500;
 const LONGEST_REST_MS = 10_000;
-/** A message holds a whole transaction, so the limit is that of the orderer and not grpc's own 4 MiB. */
-const MESSAGE_MAX_BYTES = 128 * 1024 * 1024;
+/** While a peer goes on failing, the log says so again so often. */
+const SAY_AGAIN_MS = 60_000;
+/** A connection that is not made, or made to nobody, for so long is given up for a new one: grpc-js itself waits for ever. */
+const STUCK_MS = 5000;
 
-/** Of the streams. */
-const CHANNEL_OPTIONS: ClientOptions = {
-  'grpc.keepalive_time_ms': PING_EVERY_MS,
-  'grpc.keepalive_timeout_ms': PONG_WITHIN_MS,
-  'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.min_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 2000,
-  'grpc.max_receive_message_length': MESSAGE_MAX_BYTES,
-  'grpc.max_send_message_length': MESSAGE_MAX_BYTES,
-  // What is sent again, and when, is decided here and not by grpc.
-  'grpc.enable_retries': 0,
-};
-
-/** The gateway peers: one connection each for calls and one for streams, shared by all. The first that is not resting is used. */
+/** The gateway peers, one connection each for calls and streams. The first that is not resting is used. */
 export class GatewayPeers {
   readonly #options: GatewayPeersOptions;
   readonly #peers: Peer[];
@@ -62,29 +54,49 @@ export class GatewayPeers {
    */
   pick(tried: ReadonlySet<string> = NONE): PeerGateway {
     const identity = this.#options.identity();
-    if (identity === undefined) throw new UnavailableError('The identity of this service cannot be used.');
+    if (identity === undefined) {
+      throw new UnavailableError('The identity of this service cannot be used.', { reason: 'identity_unusable' });
+    }
     const now = this.#options.now();
     const others = tried.size === 0 ? this.#peers : this.#peers.filter(({ endpoint }) => !tried.has(endpoint));
     const candidates = others.length === 0 ? this.#peers : others;
     const best = candidates.reduce((left, right) => (right.restsUntil(now) < left.restsUntil(now) ? right : left));
     best.probe(now);
-    return this.#connect(best, identity);
+    const connected = this.#connect(best, identity, now);
+    if (connected !== undefined) return connected;
+    const without = new Set([...tried, best.endpoint]);
+    if (without.size < this.#peers.length) return this.pick(without);
+    throw new UnavailableError('The TLS files for a peer cannot be used.', { reason: 'tls_files_unusable' });
   }
 
-  #connect(peer: Peer, identity: FabricIdentity): PeerGateway {
-    try {
-      return peer.connectionAs(identity);
-    } catch (cause) {
-      this.rest(peer.endpoint, 'its TLS certificate authority cannot be read');
-      throw new UnavailableError('The TLS certificate authority of a peer cannot be read.', { cause });
+  /** Undefined where its TLS files cannot be used. */
+  #connect(peer: Peer, identity: FabricIdentity, now: number): PeerGateway | undefined {
+    const connected = peer.connectionAs(identity, now);
+    if (peer.tlsProblem !== undefined && peer.mayTellTls(now)) {
+      this.#options.onTlsProblem(peer.endpoint, peer.tlsProblem);
     }
+    if (connected === undefined) this.rest(peer.endpoint, undefined);
+    return connected;
   }
 
   /** It did not answer: others are asked first for a while. Without a reason that is not told: it is not the peer's fault. */
   rest(endpoint: string, reason: string | undefined): void {
+    const now = this.#options.now();
     const peer = this.#peers.find((candidate) => candidate.endpoint === endpoint);
-    const isNew = peer?.rest(this.#options.now()) === true;
-    if (isNew && reason !== undefined) this.#options.onAway(endpoint, reason);
+    const isNew = peer?.rest(now) === true;
+    if (reason === undefined || peer === undefined) return;
+    if (peer.mayTell(isNew, now)) this.#options.onAway(endpoint, reason);
+  }
+
+  /** Takes note of what a peer said, and makes its reason exact by what is known of the peer. */
+  judged(endpoint: string, verdict: AskVerdict): AskVerdict {
+    const isUseless = verdict.kind === 'misconfigured' && verdict.reason === 'not_a_gateway';
+    if (verdict.kind === 'away') this.rest(endpoint, verdict.message);
+    else if (isUseless) this.rest(endpoint, undefined);
+    else this.answered(endpoint);
+    if (!('reason' in verdict)) return verdict;
+    const peer = this.#peers.find((candidate) => candidate.endpoint === endpoint);
+    return peer === undefined ? verdict : { ...verdict, reason: peer.exactly(verdict.reason, this.#options.now()) };
   }
 
   answered(endpoint: string): void {
@@ -104,16 +116,40 @@ class Peer {
   readonly endpoint: string;
   readonly #options: FabricPeer;
   readonly #deadlines: FabricDeadlines;
-  #clients: PeerClients | undefined;
+  readonly #files: TlsFiles;
+  #tls: PeerTls | undefined;
+  #client: Client | undefined;
   #connection: PeerGateway | undefined;
+  /** Clients with old TLS files, each until what is under way there has ended. */
+  readonly #leaving = new Map<Client, NodeJS.Timeout>();
   #restMs = 0;
   #restedAtMs = 0;
   #restUntilMs = 0;
+  #notReadySinceMs: number | undefined;
+  #toldAtMs = Number.NEGATIVE_INFINITY;
+  #toldTlsAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: FabricPeer, deadlines: FabricDeadlines) {
     this.endpoint = options.endpoint;
     this.#options = options;
     this.#deadlines = deadlines;
+    this.#files = new TlsFiles(options);
+  }
+
+  get tlsProblem(): string | undefined {
+    return this.#files.problem;
+  }
+
+  mayTellTls(now: number): boolean {
+    const may = now - this.#toldTlsAtMs >= SAY_AGAIN_MS;
+    if (may) this.#toldTlsAtMs = now;
+    return may;
+  }
+
+  mayTell(isNew: boolean, now: number): boolean {
+    const may = isNew || now - this.#toldAtMs >= SAY_AGAIN_MS;
+    if (may) this.#toldAtMs = now;
+    return may;
   }
 
   /** 0 where it does not rest. */
@@ -128,6 +164,7 @@ class Peer {
     this.#restedAtMs = now;
     this.#restMs = first ? FIRST_REST_MS : Math.min(this.#restMs * 2, LONGEST_REST_MS);
     this.#restUntilMs = now + this.#restMs;
+    this.#leaveWhereStuck(now);
     return first;
   }
 
@@ -139,44 +176,75 @@ class Peer {
   wake(): void {
     this.#restMs = 0;
     this.#restUntilMs = 0;
+    this.#notReadySinceMs = undefined;
   }
 
-  connectionAs(identity: FabricIdentity): PeerGateway {
+  /** Undefined where there are no usable TLS files yet: a process may be started before they are there. */
+  connectionAs(identity: FabricIdentity, now: number): PeerGateway | undefined {
+    const tls = this.#files.current(now);
+    if (tls !== this.#tls) {
+      this.#tls = tls;
+      this.#leave();
+      this.wake();
+    }
+    if (tls === undefined && this.#options.tlsCaFile !== undefined) return undefined;
     if (this.#connection?.identity === identity) return this.#connection;
     const { mspId, certificate } = identity;
-    const { client, connection } = (this.#clients ??= this.#newClients());
+    const client = (this.#client ??= peerClient(this.#options, tls));
     const gateway = connect({
       client,
       identity: { mspId, credentials: certificate },
       // The signer hashes the message itself, natively.
       hash: hash.none,
       signer: (message) => Promise.resolve(identity.sign(message)),
-      // Evaluate and Endorse are given what is left of their caller's time, each time.
-      commitStatusOptions: () => ({ deadline: Date.now() + this.#deadlines.commitStatus }),
+      // Block streams are bound to the certificate of their connection.
+      ...(tls?.client === undefined
+        ? {}
+        : { tlsClientCertificateHash: createHash('sha256').update(tls.client.der).digest() }),
     });
-    this.#connection = { endpoint: this.endpoint, gateway, connection, identity };
+    this.#connection = { endpoint: this.endpoint, gateway, client, identity };
     return this.#connection;
   }
 
-  /** The file is read when the peer is first used: a process may be started before its certificates are there. */
-  #newClients(): PeerClients {
-    const { endpoint } = this;
-    const { tlsCaFile, serverNameOverride: serverName } = this.#options;
-    const tlsCa = tlsCaFile === undefined ? undefined : readFileSync(tlsCaFile);
-    const security = tlsCa === undefined ? credentials.createInsecure() : credentials.createSsl(tlsCa);
-    const override = serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName };
-    const client = new Client(endpoint, security, { ...CHANNEL_OPTIONS, ...override });
-    const connection = new GrpcConnection({ endpoint, tlsCa, serverName, answerMaxBytes: MESSAGE_MAX_BYTES });
-    return { client: Object.assign(client, { makeUnaryRequest: unaryCallsOver(connection) }), connection };
+  /** grpc-js knows why a connection fails; whose certificate it is about is known here. */
+  exactly(reason: FabricReason, now: number): FabricReason {
+    if (reason === 'tls_certificate_expired' && (this.#tls?.caExpiresAtMs ?? Number.POSITIVE_INFINITY) <= now) {
+      return 'tls_ca_expired';
+    }
+    if (reason === 'tls_client_certificate_required' && this.#tls?.client !== undefined) {
+      return 'tls_client_certificate_refused';
+    }
+    return reason;
   }
 
   close(): void {
-    this.#clients?.client.close();
-    this.#clients?.connection.close();
+    this.#client?.close();
+    for (const [client, timer] of this.#leaving) {
+      clearTimeout(timer);
+      client.close();
+    }
   }
-}
 
-interface PeerClients {
-  readonly client: Client;
-  readonly connection: GrpcConnection;
+  #leaveWhereStuck(now: number): void {
+    const isReady = this.#client?.getChannel().getConnectivityState(false) === connectivityState.READY;
+    if (isReady || this.#client === undefined) this.#notReadySinceMs = undefined;
+    else this.#notReadySinceMs ??= now;
+    if (this.#notReadySinceMs === undefined || now - this.#notReadySinceMs < STUCK_MS) return;
+    this.#leave();
+  }
+
+  /** The next call takes a new connection; calls under way end over the old one, all within their deadlines. */
+  #leave(): void {
+    const client = this.#client;
+    this.#client = undefined;
+    this.#connection = undefined;
+    this.#notReadySinceMs = undefined;
+    if (client === undefined) return;
+    const { evaluate, endorse, submit, commitStatus } = this.#deadlines;
+    const close = (): void => {
+      this.#leaving.delete(client);
+      client.close();
+    };
+    this.#leaving.set(client, setTimeout(close, Math.max(evaluate, endorse, submit, commitStatus)).unref());
+  }
 }

@@ -112,6 +112,24 @@ describe('the identity on disk', () => {
       },
       'the private key is not of the curve P-256',
     ],
+    [
+      'an encrypted key',
+      () => {
+        const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+        const sealed = { format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' } as const;
+        writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', ...sealed }));
+      },
+      'the private key is encrypted: it is read without a passphrase',
+    ],
+    [
+      "a key that OpenSSL's older tools encrypted",
+      () => {
+        const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+        const sealed = { format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' } as const;
+        writeFileSync(keyFile, privateKey.export({ type: 'sec1', ...sealed }));
+      },
+      'the private key is encrypted: it is read without a passphrase',
+    ],
     ['an expired certificate', () => clock.advance(40 * 365 * 86_400_000), 'the certificate has expired'],
     ['a certificate of the future', () => clock.advance(-40 * 365 * 86_400_000), 'the certificate is not valid yet'],
   ])('is not well with %s', (_, spoil, problem) => {

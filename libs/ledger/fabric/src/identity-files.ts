@@ -68,7 +68,7 @@ export class IdentityFiles {
 }
 
 /** Changes whenever the file is replaced or rewritten. */
-function stampOf(file: string): string {
+export function stampOf(file: string): string {
   try {
     const { ino, size, mtimeMs, ctimeMs } = statSync(file);
     return `${ino}/${size}/${mtimeMs}/${ctimeMs};`;
@@ -90,7 +90,7 @@ function readPair({ certFile, keyFile, now }: IdentityFilesOptions): Pair {
   const pem = attempt(() => readFileSync(certFile), 'the certificate cannot be read', problems);
   const certificate = pem && attempt(() => new X509Certificate(pem), 'the certificate is not X.509', problems);
   const keyPem = attempt(() => readFileSync(keyFile), 'the private key cannot be read', problems);
-  const key = keyPem && attempt(() => createPrivateKey(keyPem), 'the private key is not a PEM key', problems);
+  const key = keyPem && attempt(() => createPrivateKey(keyPem), keyProblem(keyPem), problems);
   const expiresAt = certificate === undefined ? null : new Date(certificate.validTo).toISOString();
   if (key !== undefined && key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
     return { problems: [...problems, 'the private key is not of the curve P-256'], expiresAt };
@@ -101,6 +101,18 @@ function readPair({ certFile, keyFile, now }: IdentityFilesOptions): Pair {
     return { problems: [...problems, 'the private key does not belong to the certificate'], expiresAt };
   }
   return { certificate: pem, key, problems, expiresAt };
+}
+
+/** In PKCS #8, or in the older form of OpenSSL: there is no place for a passphrase. */
+export function isEncryptedKey(pem: Buffer): boolean {
+  return /BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(pem.toString('latin1'));
+}
+
+/** Of a key that cannot be read. */
+function keyProblem(pem: Buffer): string {
+  return isEncryptedKey(pem)
+    ? 'the private key is encrypted: it is read without a passphrase'
+    : 'the private key is not a PEM key';
 }
 
 function validityProblems({ validFrom, validTo }: X509Certificate, now: number): string[] {

@@ -18,6 +18,8 @@ export {
   UnavailableError,
   UnknownOutcomeError,
 } from './fabric-errors.ts';
+export { FABRIC_REASONS } from './fabric-reasons.ts';
+export type { FabricReason } from './fabric-reasons.ts';
 export { fabricLedger } from './fabric-ledger.ts';
 export type { FabricLedger, FabricLedgerOptions, KnownUnit, OnResult } from './fabric-ledger.ts';
 export { fabricObserver } from './fabric-metrics.ts';

@@ -71,7 +71,11 @@ describe('while the journal cannot be written', () => {
       journal: { sql: away, schema: SCHEMA },
       observer: { problem: (what) => void problems.push(what) },
     });
-    expect(await client.health()).toEqual({ ok: false, problem: 'the database of the journal does not answer' });
+    expect(await client.health([read('a')])).toMatchObject({
+      ok: false,
+      problem: 'the database of the journal does not answer',
+      contracts: [{ ok: true }],
+    });
     await expect(client.find('x')).rejects.toThrow(UnavailableError);
     await expect(client.submit(write(randomUUID()))).rejects.toThrow(UnavailableError);
     expect(await client.evaluate(read('nobody'))).toHaveLength(0);

@@ -5,6 +5,7 @@ import type { Journal } from './journal.ts';
 export interface JournalKeeperOptions {
   readonly journal: Journal;
   readonly leaseMs: number;
+  readonly now: () => number;
   /** Takes on what another process left behind. */
   readonly adopt: (orphans: readonly OrphanEntry[]) => void;
   /** False: this process has as much to settle as it holds; another one, or a later moment, takes the rest. */
@@ -17,7 +18,7 @@ export interface JournalKeeperOptions {
 const ADOPT_AT_ONCE = 500;
 const FORGET_EVERY_MS = 60_000;
 /** Beats per lease: two may be lost without harm. */
-const BEATS = 3;
+const BEATS = 4;
 
 /** Says that this process lives, takes over from those that do not, and removes what was settled long ago. */
 export class JournalKeeper {
@@ -25,6 +26,7 @@ export class JournalKeeper {
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   #sinceForgotMs = 0;
+  #beatAtMs: number | undefined;
   /** An answer to `adopt` was lost: something may be ours without our knowing. */
   #inDoubt = false;
 
@@ -53,8 +55,13 @@ export class JournalKeeper {
   }
 
   async #round(everyMs: number): Promise<void> {
-    const { journal, adopt, hasRoom, known } = this.#options;
-    let more = (await journal.beat()) || this.#inDoubt;
+    const { journal, adopt, hasRoom, known, leaseMs, now } = this.#options;
+    const areThereOrphans = await journal.beat();
+    const wasAway = this.#beatAtMs !== undefined && now() - this.#beatAtMs > leaseMs;
+    this.#beatAtMs = now();
+    // After an outage of the database every lease has ended: those who live are given a round to say so.
+    if (wasAway) return;
+    let more = areThereOrphans || this.#inDoubt;
     while (more && hasRoom() && !this.#stop.signal.aborted) {
       const lookedForLost = this.#inDoubt;
       this.#inDoubt = true;

@@ -26,6 +26,8 @@ export class OpenTransaction {
   busy = false;
   /** When an orderer took it last. */
   acknowledgedAtMs: number | undefined;
+  /** Left behind by another process, which may have died before it sent anything. */
+  maybeUnsent = false;
   /** True once it was sent by other means than its first Submit. */
   sentAgain = false;
   #sending = false;

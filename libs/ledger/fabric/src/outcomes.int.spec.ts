@@ -70,10 +70,11 @@ describe('a call that is refused or cannot be made', () => {
     expect(await caught(client.submit({ ...write('a'), chaincode: 'none' }))).toBeInstanceOf(MisconfiguredError);
   });
 
-  it('is misconfigured where there is no such channel, as far as a peer tells', async () => {
+  it('is misconfigured where there is no such channel', async () => {
     const channels = [{ name: 'main' }, { name: 'none' }];
     const other = test.open({ connection: test.connection({ channels }) });
-    expect(await caught(other.evaluate({ ...read('a'), channel: 'none' }))).toBeInstanceOf(UnavailableError);
+    const asked = await caught(other.evaluate({ ...read('a'), channel: 'none' }));
+    expect(asked).toHaveProperty('reason', 'channel_missing');
     expect(await caught(other.submit({ ...write('a'), channel: 'none' }))).toBeInstanceOf(MisconfiguredError);
   });
 
@@ -88,7 +89,7 @@ describe('a call that is refused or cannot be made', () => {
     const stranger = test.open({ connection: test.connection({ mspId, certFile, keyFile }) });
     expect(await caught(stranger.evaluate(read('a')))).toBeInstanceOf(MisconfiguredError);
     expect(await caught(stranger.submit(write('a')))).toBeInstanceOf(MisconfiguredError);
-    expect(await stranger.health()).toEqual({ ok: false, problem: 'the gateway peer refuses this service' });
+    expect(await stranger.health([read('a')])).toHaveProperty('contracts.0.reason', 'identity_refused');
   });
 
   it('is misconfigured where the orderer takes no envelope of that size', async () => {
@@ -113,9 +114,12 @@ describe('a call that is refused or cannot be made', () => {
     expect(await caught(client.submit(write(id)))).toBeInstanceOf(UnavailableError);
     expect(await caught(client.evaluate(read(id)))).toBeInstanceOf(UnavailableError);
     expect(performance.now() - startedAt).toBeLessThan(4000);
-    expect(await client.health()).toEqual({ ok: false, problem: 'no gateway peer answers' });
+    expect(await client.health([read('a')])).toMatchObject({
+      ok: false,
+      contracts: [{ reason: 'connection_refused' }],
+    });
     await test.peer.start();
-    await until(async () => (await client.health()).ok, { timeoutMs: 10_000 });
+    await until(async () => (await client.health([read('a')])).ok, { timeoutMs: 10_000 });
     await client.submit(write(id));
     expect(await isWritten(id)).toBe(true);
   }, 20_000);

@@ -6,6 +6,7 @@ import { pause, type Deadline } from './deadline.ts';
 import { ContractRefusedError, MisconfiguredError, OverloadedError, UnavailableError } from './fabric-errors.ts';
 import type { FabricObserver } from './fabric-observer.ts';
 import { askVerdict, type AskVerdict } from './fabric-status.ts';
+import type { FabricReason } from './fabric-reasons.ts';
 import type { GatewayPeers, PeerGateway } from './gateway-peers.ts';
 import { submitRequest } from './submit-request.ts';
 
@@ -36,10 +37,16 @@ export interface Endorsed {
 const ATTEMPTS = 4;
 const PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
+const SAY_AGAIN_MS = 60_000;
+/** Faults that are remembered as told, and what is told of the words of one. */
+const MOST_TOLD = 1000;
+const MOST_WORDS = 1000;
 
 /** Evaluate and Endorse: nothing is ordered by either, so each may be asked again with a new proposal. */
 export class PeerCalls {
   readonly #options: PeerCallsOptions;
+  /** When each fault of the set-up was told last. */
+  readonly #told = new Map<string, number>();
 
   constructor(options: PeerCallsOptions) {
     this.#options = options;
@@ -80,6 +87,7 @@ export class PeerCalls {
     const { window, peers, observer, now, deadlinesMs } = this.#options;
     let failures = 0;
     const tried = new Set<string>();
+    const misconfigured = new Map<string, FabricReason>();
     for (let attempt = 0; ; attempt += 1) {
       const place = window.enter(deadline.signal);
       if (place !== undefined) await place;
@@ -99,35 +107,62 @@ export class PeerCalls {
         window.leave(leavingOf(verdict));
         observer.phase?.(phase, verdict?.kind === 'refused', now() - startedAtMs);
         if (peer === undefined || !(error instanceof GatewayError) || verdict === undefined) throw error;
-        if (verdict.kind === 'away') peers.rest(peer.endpoint, verdict.message);
-        else peers.answered(peer.endpoint);
-        if (verdict.kind !== 'overloaded') failures += 1;
+        const found = peers.judged(peer.endpoint, verdict);
+        if (found.kind === 'misconfigured') {
+          misconfigured.set(peer.endpoint, found.reason);
+          this.#tellMisconfigured(call, peer.endpoint, found.reason, found.message);
+        }
+        if (found.kind !== 'overloaded') failures += 1;
         // Each is asked once before one is asked again.
         if (tried.add(peer.endpoint).size === peers.count) tried.clear();
-        await this.#beforeNext(verdict, { phase, attempt, failures, deadline, cause: error });
+        const isCertain = misconfigured.size === peers.count;
+        const [told] = misconfigured.values();
+        await this.#beforeNext(found, { phase, attempt, failures, deadline, cause: error, isCertain, told });
       }
     }
   }
 
+  /** In the peer's own words, once a minute for each kind: whoever must mend it finds them in the log. */
+  #tellMisconfigured({ channel, chaincode }: ContractCall, endpoint: string, reason: string, message: string): void {
+    const { now, observer } = this.#options;
+    const what = `${endpoint} ${channel}/${chaincode}: ${reason}`;
+    if (now() - (this.#told.get(what) ?? Number.NEGATIVE_INFINITY) < SAY_AGAIN_MS) return;
+    if (this.#told.size >= MOST_TOLD) this.#told.clear();
+    this.#told.set(what, now());
+    observer.problem?.('misconfigured', `${what}: ${message.slice(0, MOST_WORDS)}`);
+  }
+
   /** Waits where it is worth to ask again; else throws what it has come to. */
-  async #beforeNext(
-    { kind, message }: AskVerdict,
-    round: { phase: 'evaluate' | 'endorse'; attempt: number; failures: number; deadline: Deadline; cause: unknown },
-  ): Promise<void> {
-    const { attempt, failures, deadline, cause } = round;
+  async #beforeNext(verdict: AskVerdict, round: Round): Promise<void> {
+    const { attempt, failures, deadline, cause, isCertain } = round;
+    const { kind, message } = verdict;
     if (kind === 'refused') throw new ContractRefusedError(message, { cause });
-    if (kind === 'misconfigured') throw new MisconfiguredError(message, { cause });
+    if (kind === 'misconfigured' && isCertain) throw new MisconfiguredError(message, { cause, reason: verdict.reason });
     const ended = (): Error =>
-      kind === 'overloaded' ? new OverloadedError(message, { cause }) : new UnavailableError(message, { cause });
+      'reason' in verdict
+        ? new UnavailableError(message, { cause, reason: round.told ?? verdict.reason })
+        : new OverloadedError(message, { cause });
     const { observer, peers, random } = this.#options;
     if (failures >= Math.max(ATTEMPTS, peers.count + 1)) throw ended();
     observer.retried?.(kind === 'overloaded' ? 'overload' : round.phase);
     // Another peer is asked at once; the same one a little later.
-    const isSwitch = (kind === 'away' || kind === 'elsewhere') && failures < peers.count;
+    const isSwitch = kind !== 'overloaded' && kind !== 'again' && failures < peers.count;
     const longestMs = Math.min(PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS);
     if (!isSwitch && !(await pause(longestMs * (0.5 + random() / 2), deadline))) throw ended();
     if (deadline.signal.aborted) throw ended();
   }
+}
+
+interface Round {
+  readonly phase: 'evaluate' | 'endorse';
+  readonly attempt: number;
+  readonly failures: number;
+  readonly deadline: Deadline;
+  readonly cause: unknown;
+  /** Every peer has said that the call cannot be meant; else one that is away may say otherwise. */
+  readonly isCertain: boolean;
+  /** What a peer has said of the set-up: it says more than that another one is silent. */
+  readonly told: FabricReason | undefined;
 }
 
 function proposalOf({ channel, chaincode, contract, ...call }: ContractCall, { gateway }: PeerGateway): Proposal {

@@ -24,6 +24,8 @@ const AT_ONCE = 64;
 const PATIENCE_MS = 3000;
 /** How long what an orderer took may stay out of the blocks before it is thought to be lost. */
 const LOST_AFTER_MS = 10_000;
+/** The peer answers at once of what is in a block; of what was never sent it would wait in vain. */
+const ASK_UNSENT_MS = 500;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5000;
 const UNAVAILABLE = 14;
@@ -115,13 +117,19 @@ export class Pursuit {
   }
 
   async #ask(open: OpenTransaction, peer: PeerGateway): Promise<void> {
-    const { code, blockNumber } = await askCommit(peer, open.channel, open.transactionId);
+    const withinMs = open.maybeUnsent ? ASK_UNSENT_MS : this.#options.deadlinesMs.commitStatus;
+    const { code, blockNumber } = await askCommit(
+      peer,
+      open,
+      Math.min(withinMs, this.#options.deadlinesMs.commitStatus),
+    );
     this.#options.onStatus(open, code, Number(blockNumber));
   }
 
   async #send(open: OpenTransaction, peer: PeerGateway): Promise<void> {
     this.#options.observer.retried?.('resend');
     open.sentAgain = true;
+    open.maybeUnsent = false;
     try {
       await sendRequest(peer, open.request, this.#options.deadlinesMs.submit);
       this.acknowledged(open);

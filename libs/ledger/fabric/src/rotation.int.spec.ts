@@ -43,7 +43,7 @@ describe('an identity that is rotated', () => {
       problems: ['the certificate cannot be read', 'the private key cannot be read'],
       certificateExpiresAt: null,
     });
-    expect(await client.health()).toMatchObject({ ok: false });
+    expect(await client.health([read('a')])).toMatchObject({ ok: false, contracts: [{ reason: 'identity_unusable' }] });
     expect(await caught(client.submit(write(randomUUID())))).toBeInstanceOf(UnavailableError);
     install(test.peer.identity);
     expect(client.credentials()).toMatchObject({ ok: true });

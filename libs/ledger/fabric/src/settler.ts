@@ -93,6 +93,7 @@ export class Settler {
         if (this.#open.has(entry.transactionId)) continue;
         const open = new OpenTransaction(entry, Math.min(now, entry.begunAtMs));
         open.late = true;
+        open.maybeUnsent = true;
         // A stream that begins before it will most likely bring it.
         open.askAt(now + (replays ? REPLAY_MS : 0));
         this.#add(open);

@@ -1,6 +1,5 @@
 import { GatewayError, type Transaction } from '@hyperledger/fabric-gateway';
 import { gateway as protos } from '@hyperledger/fabric-protos';
-import { CallFailure } from './call-failure.ts';
 import type { PeerGateway } from './gateway-peers.ts';
 
 const METHOD = '/gateway.Gateway/Submit';
@@ -39,14 +38,20 @@ export function submitRequest(channel: string, transaction: Transaction, { ident
 }
 
 /** Hands a request to the orderers through a peer. @throws GatewayError. */
-export async function sendRequest({ connection }: PeerGateway, request: Buffer, withinMs: number): Promise<void> {
-  try {
-    await connection.call(METHOD, request, withinMs);
-  } catch (error) {
-    if (!(error instanceof CallFailure)) throw error;
-    throw new GatewayError({ code: error.code, message: error.message, details: [], cause: error });
-  }
+export function sendRequest({ client }: PeerGateway, request: Buffer, withinMs: number): Promise<void> {
+  const options = { deadline: Date.now() + withinMs };
+  return new Promise((resolve, reject) => {
+    client.makeUnaryRequest(METHOD, asItIs, ignored, request, options, (error) => {
+      if (error === null) resolve();
+      else reject(new GatewayError({ code: error.code, message: error.details, details: [], cause: error }));
+    });
+  });
 }
+
+const asItIs = (request: Buffer): Buffer => request;
+/** A SubmitResponse holds nothing. */
+const ignored = (): object => NOTHING;
+const NOTHING = {};
 
 /** What the transaction of a request returned when it was endorsed. */
 export function resultOf(request: Uint8Array, { gateway }: PeerGateway): Uint8Array {

@@ -24,7 +24,7 @@ const FOREVER = new Date('2049-12-31T23:59:59Z');
 const TRUE = Buffer.from([0xff]);
 const LOOPBACK = Buffer.from([127, 0, 0, 1]);
 
-/** A certificate and its P-256 key, as PEM. */
+/** A certificate and its key, as PEM. */
 export interface Certified {
   readonly cert: string;
   readonly key: string;
@@ -35,6 +35,8 @@ export interface IssueOptions {
   readonly loopback?: boolean;
   /** Of the years 2020 to 2049; by default the end of them. */
   readonly validTo?: Date;
+  /** An RSA key of so many bits, in place of one of P-256. */
+  readonly rsaBits?: number;
 }
 
 export interface Authority {
@@ -46,7 +48,7 @@ export interface Authority {
  * A CA of a test. Node reads X.509 and does not write it, and neither a package nor an `openssl` on the machine is worth
  * needing for these few lines of DER (RFC 5280).
  */
-export function certificateAuthority(organization: string): Authority {
+export function certificateAuthority(organization: string, authorityValidTo = FOREVER): Authority {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const issuer = distinguishedName(organization, `ca.${organization}`);
   const extensions = [extension(BASIC_CONSTRAINTS, true, der(SEQUENCE, der(BOOLEAN, TRUE)))];
@@ -55,13 +57,16 @@ export function certificateAuthority(organization: string): Authority {
     subject: issuer,
     subjectKey: keys.publicKey,
     extensions,
-    validTo: FOREVER,
+    validTo: authorityValidTo,
     signWith: keys.privateKey,
   });
   return {
     cert,
-    issue: (commonName, { loopback = false, validTo = FOREVER } = {}) => {
-      const own = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    issue: (commonName, { loopback = false, validTo = FOREVER, rsaBits } = {}) => {
+      const own =
+        rsaBits === undefined
+          ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+          : generateKeyPairSync('rsa', { modulusLength: rsaBits });
       return {
         cert: certificate({
           issuer,

@@ -13,7 +13,7 @@ const ENDORSE_FAILED = 'failed to endorse transaction, see attached details for 
 export async function evaluate(parts: PeerParts, proposal: ParsedProposal) {
   const { channel, chaincode } = proposal;
   if (!parts.ledgers.has(channel)) {
-    const message = `failed to get config for channel [${channel}]: no such channel`;
+    const message = `failed to get config for channel [${channel}]: could not get last config for channel ${channel}`;
     throw new RpcError({ code: Code.UNAVAILABLE, message });
   }
   const isSystem = chaincode === QUERY_CHAINCODE;
@@ -46,12 +46,8 @@ export async function evaluate(parts: PeerParts, proposal: ParsedProposal) {
 /** Simulates, and answers the transaction for the client to sign. @throws RpcError */
 export async function endorse(parts: PeerParts, proposal: ParsedProposal) {
   const { channel, chaincode } = proposal;
-  if (!parts.ledgers.has(channel)) {
-    const message = `failed to get config for channel [${channel}]: no such channel`;
-    throw new RpcError({ code: Code.FAILED_PRECONDITION, message });
-  }
-  if (!parts.isDefined(chaincode, channel)) {
-    const message = `no combination of peers can be derived which satisfy the endorsement policy: chaincode ${chaincode} is not defined on channel ${channel}`;
+  if (!parts.ledgers.has(channel) || !parts.isDefined(chaincode, channel)) {
+    const message = `no combination of peers can be derived which satisfy the endorsement policy: No metadata was found for chaincode ${chaincode} in channel ${channel}`;
     throw new RpcError({ code: Code.FAILED_PRECONDITION, message });
   }
   const fault = proposalFault(parts, proposal);

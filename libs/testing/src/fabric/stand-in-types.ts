@@ -19,6 +19,8 @@ export interface StandInPeerOptions {
   readonly mspId?: string;
   /** Default true. */
   readonly tls?: boolean;
+  /** PEM. Given: clients need a TLS certificate by this authority. */
+  readonly tlsClientCa?: string;
   /** A block is cut this long after its first transaction came. Default 20. */
   readonly batchTimeoutMs?: number;
   /** A block is cut when it holds so many. Default 100. */

@@ -22,7 +22,7 @@ export async function startStandInPeer(options: StandInPeerOptions): Promise<Sta
   const directory = mkdtempSync(join(tmpdir(), 'sealgate-fabric-'));
   const identities = identitiesIn(directory, options.mspId ?? 'Org1MSP');
   const isTls = options.tls ?? true;
-  const tls = isTls ? serverTls(directory) : undefined;
+  const tls = isTls ? serverTls(directory, options.tlsClientCa) : undefined;
   const parts = assemble(options, directory, identities);
   const listen = () =>
     new PeerListener(parts, options.concurrencyLimit ?? 500, tls?.credentials ?? ServerCredentials.createInsecure());
@@ -123,13 +123,14 @@ function identitiesIn(directory: string, ownMspId: string): Identities {
   };
 }
 
-function serverTls(directory: string) {
+function serverTls(directory: string, clientCa: string | undefined) {
   const authority = certificateAuthority('tls');
   const { cert, key } = authority.issue('peer0', { loopback: true });
   const caFile = join(directory, 'tls-ca.pem');
   writeFileSync(caFile, authority.cert);
   const pair = { cert_chain: Buffer.from(cert), private_key: Buffer.from(key) };
-  return { caFile, credentials: ServerCredentials.createSsl(null, [pair], false) };
+  const roots = clientCa === undefined ? null : Buffer.from(clientCa);
+  return { caFile, credentials: ServerCredentials.createSsl(roots, [pair], clientCa !== undefined) };
 }
 
 function channelView({ ledgers, orderer }: PeerParts, name: string): ChannelView {

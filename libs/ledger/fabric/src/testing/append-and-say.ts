@@ -11,13 +11,13 @@ const order = JSON.parse(process.argv[2]!) as {
   connection: unknown;
   databaseUrl: string;
   schema: string;
-  leaseMs: number;
+  leaseMs?: number;
   channel: string;
   id: string;
   claim: string;
 };
 const connection = parseConnection(order.connection, '/connection.json');
-const { schema, channel } = order;
+const { schema, channel, leaseMs } = order;
 const sql = openDatabase({
   url: order.databaseUrl,
   applicationName: 'to be killed',
@@ -25,7 +25,11 @@ const sql = openDatabase({
   connectTimeoutMs: 2000,
   deadlineMs: 5000,
 });
-const client = openFabric({ connection, journal: { sql, schema, leaseMs: order.leaseMs }, now: Date.now });
+const client = openFabric({
+  connection,
+  journal: { sql, schema, ...(leaseMs === undefined ? {} : { leaseMs }) },
+  now: Date.now,
+});
 const ledger = fabricLedger({
   client,
   sql,

@@ -1,0 +1,55 @@
+/** Why a peer, a channel or a contract cannot be used: a closed set, each with its sentence for people. */
+export const FABRIC_REASONS = {
+  identity_unusable: 'the certificate or the key of this service cannot be used',
+  identity_refused: 'the channel takes no calls of this identity: its MSP id or its certificate is not known there',
+  journal_away: 'the database of the journal does not answer',
+  dns_failed: 'the host name of the peer cannot be resolved',
+  connection_refused: 'nobody listens at the port of the peer',
+  tls_files_unusable: 'the TLS files for the peer cannot be read',
+  tls_not_spoken: 'the peer does not speak TLS at this port',
+  tls_ca_wrong: 'the TLS certificate of the peer is not by the certificate authority in tlsCaFile',
+  tls_ca_expired: 'the certificate authority in tlsCaFile has expired',
+  tls_certificate_expired: 'the TLS certificate of the peer has expired',
+  tls_host_name_wrong: 'the TLS certificate of the peer is for another host name',
+  tls_client_certificate_required: 'the peer requires a client certificate: tlsCertFile and tlsKeyFile',
+  tls_client_certificate_refused: 'the peer does not take the client certificate in tlsCertFile',
+  no_answer: 'no gateway peer answers',
+  not_a_gateway: 'what answers at the endpoint is not a gateway peer',
+  channel_missing: 'the gateway peer has not joined the channel',
+  // All that an endorsing peer says of a channel that it has not joined, too.
+  contract_missing: 'no peer that is asked knows the contract on this channel',
+  contract_away: 'the contract does not answer',
+  endorsers_away: 'the peers that must endorse cannot be reached',
+  call_refused: 'the network refuses the call',
+} as const;
+
+export type FabricReason = keyof typeof FABRIC_REASONS;
+
+/**
+ * How grpc-js words it that no connection could be made, in the order in which they are looked for. Alerts of TLS about
+ * certificates mean ours; whether one was sent, the caller knows (RFC 8446 section 6.2: a server that wants one and gets
+ * none says certificate_required, with TLS 1.2 bad_certificate or handshake_failure).
+ */
+const CONNECTION_WORDS: readonly (readonly [RegExp, FabricReason])[] = [
+  [/^Name resolution failed|ENOTFOUND|EAI_AGAIN/, 'dns_failed'],
+  [/ECONNREFUSED/, 'connection_refused'],
+  [/ERR_TLS_CERT_ALTNAME_INVALID/, 'tls_host_name_wrong'],
+  [/Last error: Error: certificate has expired/, 'tls_certificate_expired'],
+  [
+    /alert (certificate required|bad certificate|unknown ca|certificate unknown|certificate expired|handshake failure)/,
+    'tls_client_certificate_required',
+  ],
+  [/wrong version number|packet length too long|http request/, 'tls_not_spoken'],
+  [
+    /unable to verify|unable to get (local )?issuer|self-signed certificate|certificate signature failure|certificate not trusted/,
+    'tls_ca_wrong',
+  ],
+];
+
+const NO_CONNECTION = /^(No connection established|Name resolution failed)/;
+
+/** Of a call that no peer answered. */
+export function connectionReason(message: string): FabricReason {
+  if (!NO_CONNECTION.test(message)) return 'no_answer';
+  return CONNECTION_WORDS.find(([words]) => words.test(message))?.[1] ?? 'no_answer';
+}
