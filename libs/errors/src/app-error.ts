@@ -3,7 +3,8 @@ import { CATALOGUE, type ErrorCode } from './catalogue.ts';
 
 /** One place in a request that is wrong. */
 export interface Fault {
-  readonly in: 'body' | 'query' | 'header' | 'path';
+  /** `arguments`: of a tool. */
+  readonly in: 'body' | 'query' | 'header' | 'path' | 'arguments';
   /** A plain RFC 6901 JSON pointer; the empty string is the whole. */
   readonly pointer: string;
   /** One sentence for people. It never quotes the body. */

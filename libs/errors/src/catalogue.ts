@@ -26,7 +26,7 @@ export const CATALOGUE = {
     status: 400,
     title: 'A number would change its value',
     description:
-      'A number is not exactly representable as the decimal that RFC 8785 prints for a double. Send it with fewer digits, or as a string.',
+      'A number is neither the decimal that RFC 8785 prints for its double nor a fraction of at most 17 significant digits. Send it with fewer digits, or as a string.',
   },
   INVALID_REQUEST: {
     status: 400,
@@ -63,7 +63,8 @@ export const CATALOGUE = {
   INVALID_IDEMPOTENCY_KEY: {
     status: 400,
     title: 'The Idempotency-Key is not valid',
-    description: 'Send the header once, with 1 to 255 visible ASCII characters, bare or as a quoted string.',
+    description:
+      'Send the header once, with 1 to 255 visible ASCII characters, bare or as one quoted string without parameters.',
   },
   UNAUTHENTICATED: {
     status: 401,

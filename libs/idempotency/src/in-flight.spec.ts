@@ -76,14 +76,33 @@ describe('InFlight', () => {
     expect(await inFlight.run('c', 'f', async () => 'two')).toEqual({ value: 'two', joined: false });
   });
 
-  it('refuses another fingerprint at once, as IDEMPOTENCY_KEY_REUSED', async () => {
+  it('lets a request with another fingerprint wait for the first, and then run its own work, which asks the row', async () => {
     const { clock, inFlight } = setUp();
-    const first = heldWork<string>();
+    const [first, other] = [heldWork<string>(), heldWork<string>()];
     const running = inFlight.run('c', 'f', first.work);
-    await expect(inFlight.run('c', 'g', never)).rejects.toEqual(refusal('IDEMPOTENCY_KEY_REUSED'));
-    expect(clock.waiting()).toBe(0);
+    const waiting = inFlight.run('c', 'g', other.work);
+    expect(other.starts()).toBe(0);
     first.resolve('answer');
     expect(await running).toEqual({ value: 'answer', joined: false });
+    other.reject(new AppError('IDEMPOTENCY_KEY_REUSED', 'says the row'));
+    await expect(waiting).rejects.toEqual(refusal('IDEMPOTENCY_KEY_REUSED'));
+    expect(other.starts()).toBe(1);
+    expect([inFlight.size, clock.waiting()]).toEqual([0, 0]);
+  });
+
+  it('does not take the body of a loser that is in flight for the one that won elsewhere', async () => {
+    const { clock, inFlight } = setUp();
+    const [loser, winner] = [heldWork<string>(), heldWork<string>()];
+    const losing = inFlight.run('c', 'loser', loser.work);
+    // The winner was answered by another process; here are requests with its body, before and after the loser ends.
+    const early = inFlight.run('c', 'winner', never);
+    clock.advance(250);
+    await expect(early).rejects.toEqual(refusal('IDEMPOTENCY_IN_PROGRESS'));
+    const replaying = inFlight.run('c', 'winner', winner.work);
+    loser.reject(new AppError('IDEMPOTENCY_KEY_REUSED', 'says the row'));
+    await expect(losing).rejects.toEqual(refusal('IDEMPOTENCY_KEY_REUSED'));
+    winner.resolve('the answer that was kept');
+    expect(await replaying).toEqual({ value: 'the answer that was kept', joined: false });
   });
 
   it('keeps claims apart', async () => {
@@ -156,18 +175,20 @@ describe('InFlight', () => {
     expect(await joining).toEqual({ value: 'answer', joined: false });
   });
 
-  it('refuses who waited when another request has taken the claim since', async () => {
-    const { inFlight } = setUp();
-    const [first, other] = [heldWork<string>(), heldWork<string>()];
+  it('lets who waited go on waiting when another request has taken the claim since', async () => {
+    const { clock, inFlight } = setUp();
+    const [first, other, last] = [heldWork<string>(), heldWork<string>(), heldWork<string>()];
     const running = inFlight.run('c', 'f', first.work);
-    const joining = inFlight.run('c', 'f', never);
+    const joining = inFlight.run('c', 'f', last.work);
     // The claim is free as soon as the work has failed, and this is told before those who wait.
     const taken = first.promise.catch(() => inFlight.run('c', 'g', other.work));
     first.reject(new Error('failed'));
     await expect(running).rejects.toThrow('failed');
-    await expect(joining).rejects.toEqual(refusal('IDEMPOTENCY_KEY_REUSED'));
     other.resolve('theirs');
     expect(await taken).toEqual({ value: 'theirs', joined: false });
+    last.resolve('ours');
+    expect(await joining).toEqual({ value: 'ours', joined: false });
+    expect([inFlight.size, clock.waiting()]).toEqual([0, 0]);
   });
 
   it('leaves nothing behind when the work throws before it returns a promise', async () => {
@@ -188,33 +209,40 @@ describe('InFlight', () => {
     await running;
   });
 
-  it('never runs two works of one claim at once, whatever fails and however many come', async () => {
+  it('never runs two works of one claim at once, and never answers for another fingerprint, whatever comes', async () => {
+    const request = fc.record({ fails: fc.boolean(), fingerprint: fc.constantFrom('f', 'g') });
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 12 }), fc.scheduler(), async (fails, s) => {
+      fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 12 }), fc.scheduler(), async (requests, s) => {
         const { clock, inFlight } = setUp();
         let atOnce = 0;
         let most = 0;
-        const runs = fails.map((fail, index) =>
+        const runs = requests.map(({ fails, fingerprint }, index) =>
           inFlight
-            .run('c', 'f', async () => {
+            .run('c', fingerprint, async () => {
               most = Math.max(most, ++atOnce);
               await s.schedule(Promise.resolve());
               atOnce--;
-              if (fail) throw new Error('failed');
-              return `answer ${index}`;
+              if (fails) throw new Error('failed');
+              return `${fingerprint}${index}`;
             })
             .then(
               ({ value }) => value,
-              () => undefined,
+              (error: Error) => error.message,
             ),
         );
         await s.waitFor(Promise.all(runs));
         expect(most).toBe(1);
         expect([inFlight.size, clock.waiting()]).toEqual([0, 0]);
-        const firstGood = fails.indexOf(false);
-        if (firstGood >= 0) expect(await runs.at(-1)).toBe(`answer ${firstGood}`);
+        const firstGood = requests.findIndex(({ fails }) => !fails);
+        const isOneKind = requests.every(({ fingerprint }) => fingerprint === requests[0]!.fingerprint);
+        if (isOneKind && firstGood >= 0) expect(await runs.at(-1)).toBe(`${requests[0]!.fingerprint}${firstGood}`);
+        for (const [index, answer] of (await Promise.all(runs)).entries()) {
+          expect(answer === 'failed' ? requests[index]?.fails : answer.startsWith(requests[index]!.fingerprint)).toBe(
+            true,
+          );
+        }
       }),
-      { numRuns: 100 },
+      { numRuns: 200 },
     );
   });
 });

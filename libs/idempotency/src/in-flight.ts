@@ -23,9 +23,10 @@ const startPlatformTimer: StartTimer = (callback, delayMs) => {
 };
 
 /**
- * Requests of this process that hold a claim while they run, so that a repetition meets the first one here instead of
- * the lock of its row. It is a courtesy: what makes an effect happen once is the row, and another process knows nothing
- * of this. It holds one entry per running work and one timer per waiting request, so it is bounded by what runs.
+ * Requests of this process that hold a claim while they run, so that another one under the same claim meets the first here
+ * instead of the lock of its row. It is a courtesy: what makes an effect happen once, and what says that a key was used
+ * with another request, is the row; what is in flight may itself be the request that is refused. It holds one entry per
+ * running work and one timer per waiting request, so it is bounded by what runs.
  */
 export class InFlight<T> {
   readonly #running = new Map<string, Running<T>>();
@@ -38,10 +39,11 @@ export class InFlight<T> {
   }
 
   /**
-   * Runs the work, or joins the same request that is running. A failure is not shared: whoever waited runs its own work,
-   * because the first may have failed only for its own reasons, such as its client having gone.
-   * @throws AppError IDEMPOTENCY_KEY_REUSED at once when the claim is running with another fingerprint,
-   * IDEMPOTENCY_IN_PROGRESS when the same request is still running after `waitMs`; and whatever the work throws.
+   * Runs the work once nothing else runs under the claim, or joins the same request that is running. A failure is not
+   * shared: whoever waited runs its own work, because the first may have failed only for its own reasons, such as its
+   * client having gone. Neither is the value of a request with another fingerprint: the work then asks the row.
+   * @throws AppError IDEMPOTENCY_IN_PROGRESS when something is still running under the claim after `waitMs`; and whatever
+   * the work throws.
    */
   async run(
     claim: string,
@@ -85,10 +87,10 @@ export class InFlight<T> {
     });
     try {
       for (let first = this.#running.get(claim); first !== undefined; first = this.#running.get(claim)) {
-        if (first.fingerprint !== fingerprint) throw reused();
         const outcome = await Promise.race([first.settled, tooLate]);
         if (outcome === 'too late') throw inProgress();
-        if (outcome !== undefined) return { value: outcome.value, joined: true };
+        const isSame = first.fingerprint === fingerprint;
+        if (isSame && outcome !== undefined) return { value: outcome.value, joined: true };
       }
     } finally {
       stopTimer();
@@ -97,12 +99,8 @@ export class InFlight<T> {
   }
 }
 
-function reused(): AppError {
-  return new AppError('IDEMPOTENCY_KEY_REUSED', 'The key is in use by a request with another method, path or body.');
-}
-
 function inProgress(): AppError {
-  return new AppError('IDEMPOTENCY_IN_PROGRESS', 'The first request with this key is still running.', {
+  return new AppError('IDEMPOTENCY_IN_PROGRESS', 'Another request with this key is still running.', {
     retryAfterSeconds: 1,
   });
 }

@@ -3,11 +3,17 @@ import { AppError } from '@sealgate/errors';
 import fc from 'fast-check';
 import { parseIdempotencyKey } from './parse-idempotency-key.ts';
 
+/** A key, which may hold quotes, backslashes and semicolons like any other visible character. */
 const visible = fc.string({
-  unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+  unit: fc.oneof(
+    fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+    fc.constantFrom('"', '\\', ';', ','),
+  ),
   minLength: 1,
   maxLength: 255,
 });
+/** As a structured-field string of RFC 9651, section 4.1.6. */
+const quoted = (key: string) => `"${key.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 
 describe('parseIdempotencyKey', () => {
   it('finds no key where the header is absent', () => {
@@ -19,25 +25,37 @@ describe('parseIdempotencyKey', () => {
     ['"order-1"', 'order-1'],
     ['case_1:policy-2', 'case_1:policy-2'],
     ['a', 'a'],
-    ['"a', '"a'],
     ['a"', 'a"'],
     ['a"b', 'a"b'],
-    ['"', '"'],
-    ['"""', '"'],
-    ['""a""', '"a"'],
-    [String.raw`"a\"b"`, String.raw`a\"b`],
+    ['a;x=1', 'a;x=1'],
+    ['a,b', 'a,b'],
+    [String.raw`a\"b`, String.raw`a\"b`],
+    ['"a;x=1"', 'a;x=1'],
+    ['"a,b"', 'a,b'],
+    [String.raw`"a\"b"`, 'a"b'],
+    ['"a\\\\"', 'a\\'],
+    [String.raw`"\""`, '"'],
     ['!~', '!~'],
     ['x'.repeat(255), 'x'.repeat(255)],
     [`"${'x'.repeat(255)}"`, 'x'.repeat(255)],
+    [quoted('"'.repeat(255)), '"'.repeat(255)],
   ])('reads %s as %s', (header, key) => {
     expect(parseIdempotencyKey([header])).toBe(key);
   });
 
-  it('reads every key the same, bare and quoted', () => {
+  it('reads every key the same, bare and as a structured-field string', () => {
     fc.assert(
       fc.property(visible, (key) => {
-        expect(parseIdempotencyKey([`"${key}"`])).toBe(key);
-        if (!/^".*"$/.test(key)) expect(parseIdempotencyKey([key])).toBe(key);
+        expect(parseIdempotencyKey([quoted(key)])).toBe(key);
+        if (!key.startsWith('"')) expect(parseIdempotencyKey([key])).toBe(key);
+      }),
+    );
+  });
+
+  it('takes nothing after the quotes of a structured-field string, so that no two spellings are two keys', () => {
+    fc.assert(
+      fc.property(visible, visible, (key, rest) => {
+        expect(() => parseIdempotencyKey([quoted(key) + rest])).toThrow(AppError);
       }),
     );
   });
@@ -48,6 +66,21 @@ describe('parseIdempotencyKey', () => {
     ['an empty value', ['']],
     ['an empty quoted value', ['""']],
     ['256 characters', ['x'.repeat(256)]],
+    ['a quoted string with a parameter', ['"a";x=1']],
+    ['a quoted string with a parameter that is a string', ['"a";x="b"']],
+    ['a quoted string with a blank and a parameter', ['"a" ; x=1']],
+    ['a quoted string with a parameter without a value', ['"a";x']],
+    ['a quoted string and a semicolon', ['"a";']],
+    ['a list of quoted strings', ['"a", "b"']],
+    ['a list of quoted strings without a blank', ['"a","b"']],
+    ['a quoted string and a comma', ['"a",']],
+    ['two quoted strings that touch', ['"a""b"']],
+    ['a quote that is not closed', ['"a']],
+    ['a quote alone', ['"']],
+    ['three quotes', ['"""']],
+    ['a quote inside quotes that is not escaped', ['"a"b"']],
+    ['a closing quote that is escaped', ['"a\\"']],
+    ['a backslash that escapes a letter', ['"a\\b"']],
     ['256 quoted characters', [`"${'x'.repeat(256)}"`]],
     ['a blank inside', ['a b']],
     ['a blank inside quotes', ['"a b"']],

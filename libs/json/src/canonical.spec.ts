@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
+import { AppError } from '@sealgate/errors';
 import fc from 'fast-check';
 import { canonical, canonicalHash } from './canonical.ts';
 import type { JsonValue } from './json-value.ts';
+import { parseStrict } from './parse-strict.ts';
 
 /** For values that the type refuses and that a mistake could bring all the same. */
 const untyped = (value: unknown) => value as JsonValue;
@@ -20,21 +22,46 @@ function plainly(value: JsonValue): string {
 
 const jsonValue = fc.jsonValue({ stringUnit: 'binary', depthSize: 'large', maxDepth: 5 });
 
+function outcomeOf(work: () => string): string {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof AppError) return error.code;
+    throw error;
+  }
+}
+
 function doubleOf(hex: string): number {
   return Buffer.from(hex, 'hex').readDoubleBE();
 }
 
 describe('canonical', () => {
-  it('writes the sample of RFC 8785, section 3.2.2', () => {
-    const sample: unknown = JSON.parse(String.raw`{
-      "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
-      "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
-      "literals": [null, true, false]
-    }`);
-    expect(canonical(untyped(sample))).toBe(
+  /** Bodies and canonical forms of the test files that RFC 8785 names in its appendix F. */
+  it.each([
+    [
+      'values',
+      String.raw`{
+        "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+        "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
+        "literals": [null, true, false]
+      }`,
       String.raw`{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],` +
         String.raw`"string":"€$\u000f\nA'B\"\\\\\"/"}`,
-    );
+    ],
+    [
+      'structures',
+      String.raw`{"1":{"f":{"f":"hi","F":5},"\n":56.0},"10":{},"":"empty","a":{},"111":[{"e":"yes","E":"no"}],"A":{}}`,
+      String.raw`{"":"empty","1":{"\n":56,"f":{"F":5,"f":"hi"}},"10":{},"111":[{"E":"no","e":"yes"}],"A":{},"a":{}}`,
+    ],
+    ['arrays', '[56, {"d": true, "10": null, "1": [ ]}]', '[56,{"1":[],"10":null,"d":true}]'],
+    ['unicode', String.raw`{"Unnormalized Unicode":"A\u030a"}`, '{"Unnormalized Unicode":"A\u030a"}'],
+    [
+      'weird',
+      String.raw`{"\u20ac":"€","\r":"CR","\u000a":"LF","1":"One","\u0080":"Control\u007f","\ud83d\ude02":"Smiley"}`,
+      String.raw`{"\n":"LF","\r":"CR","1":"One",` + '"\u0080":"Control\u007f","€":"€","\u{1f602}":"Smiley"}',
+    ],
+  ])('writes the test file of RFC 8785 called %s, which strict parsing takes', (_name, body, form) => {
+    expect(canonical(parseStrict(Buffer.from(body)))).toBe(form);
   });
 
   it('orders members by UTF-16 code units, as in RFC 8785, section 3.2.3', () => {
@@ -85,10 +112,30 @@ describe('canonical', () => {
     ['43143ff3c1cb0959', '1424953923781206.2'],
   ])('prints the double %s of RFC 8785, appendix B, as %s', (hex, printed) => {
     expect(canonical(doubleOf(hex))).toBe(printed);
+    expect(canonical(parseStrict(Buffer.from(printed)))).toBe(printed);
   });
 
   it.each(['7fffffffffffffff', '7ff0000000000000', 'fff0000000000000'])('refuses the double %s', (hex) => {
     expect(() => canonical([doubleOf(hex)])).toThrow(TypeError);
+  });
+
+  it('says of every spelling of a number the same, which it keeps when it is read again', () => {
+    const digits = fc.stringMatching(/^[1-9][0-9]{0,16}$/);
+    fc.assert(
+      fc.property(digits, fc.integer({ min: 1, max: 20 }), (whole, scale) => {
+        const spellings = [
+          `${whole}e-${scale}`,
+          `${whole}00E-${scale + 2}`,
+          `0.${'0'.repeat(scale)}${whole}e+${whole.length}`,
+        ];
+        const forms = spellings.map((token) => outcomeOf(() => canonical(parseStrict(Buffer.from(token)))));
+        expect(forms[1]).toBe(forms[0]);
+        expect(forms[2]).toBe(forms[0]);
+        const [form = ''] = forms;
+        if (form !== 'UNSAFE_NUMBER') expect(canonical(parseStrict(Buffer.from(form)))).toBe(form);
+      }),
+      { numRuns: 1000 },
+    );
   });
 
   it('orders members that look like indexes as text, although objects list them as numbers', () => {

@@ -207,7 +207,11 @@ class Walk implements NameSource {
     if (end === STOP) return STOP;
     if (!hasExponent && end - start <= ALWAYS_SAFE_LENGTH) return end;
     if (isSafeNumber(this.#cut.slice(start, end))) return end;
-    return this.#refuse('UNSAFE_NUMBER', start, 'The number is not exactly what a double can print.');
+    return this.#refuse(
+      'UNSAFE_NUMBER',
+      start,
+      'The number has more digits than a double keeps, or is too large or too small for one.',
+    );
   }
 
   #mantissa(start: number): number {

@@ -15,17 +15,21 @@ describe('a body made to be slow', () => {
   it.each(nastyBodies(SIZE))('is judged in linear time: $name', ({ text, code }) => {
     const bytes = Buffer.from(text);
     expect(Math.abs(bytes.length - SIZE)).toBeLessThan(1000);
-    const start = performance.now();
     let outcome;
-    try {
-      canonical(parseStrict(bytes));
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      outcome = error.code;
-      expect((error.faults[0]?.pointer ?? '').length).toBeLessThanOrEqual(2048);
-      expect(error.message.length).toBeLessThan(100);
-    }
-    expect(performance.now() - start).toBeLessThan(GENEROUS_MS);
+    // The best of three, by CPU: neither a busy machine nor a collection of the test's own garbage is a failure.
+    const costsMs = [1, 2, 3].map(() => {
+      const before = process.cpuUsage();
+      try {
+        canonical(parseStrict(bytes));
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        outcome = error.code;
+        expect((error.faults[0]?.pointer ?? '').length).toBeLessThanOrEqual(2048);
+        expect(error.message.length).toBeLessThan(100);
+      }
+      return process.cpuUsage(before).user / 1000;
+    });
+    expect(Math.min(...costsMs)).toBeLessThan(GENEROUS_MS);
     expect(outcome).toBe(code);
   });
 

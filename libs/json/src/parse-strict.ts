@@ -6,8 +6,8 @@ import { pointerAt } from './pointer-at.ts';
 
 /**
  * Parses a body as strict JSON: UTF-8 without a byte order mark, at most 64 levels, no member twice or named `__proto__`,
- * no half of a surrogate pair, and only numbers whose decimal value survives RFC 8785 printing. Nothing is parsed before
- * one linear walk over the bytes has found it strict.
+ * no half of a surrogate pair, and only numbers that a double keeps (see `isSafeNumber`). Nothing is parsed before one
+ * linear walk over the bytes has found it strict.
  * @throws AppError INVALID_JSON, JSON_TOO_DEEP, DUPLICATE_MEMBER or UNSAFE_NUMBER, with one fault: the encoding first,
  * then whatever is wrong first in the order of the text. Its pointer is empty where the grammar is broken. It never quotes
  * a value.

@@ -11,7 +11,7 @@ function exactly(token: string): { numerator: bigint; power: number } {
   return power > 0 ? { numerator: numerator * 10n ** BigInt(power), power: 0 } : { numerator, power };
 }
 
-/** The definition, by exact arithmetic and without any care for speed. */
+/** Whether RFC 8785 prints the same decimal, by exact arithmetic and without any care for speed. */
 function survivesPrinting(token: string): boolean {
   const value = Number(token);
   if (!Number.isFinite(value)) return false;
@@ -21,6 +21,16 @@ function survivesPrinting(token: string): boolean {
   const scaled = (exact: typeof written) => exact.numerator * 10n ** BigInt(exact.power - scale);
   return scaled(written) === scaled(printed);
 }
+
+/** A fraction of at most 17 significant digits whose double is not zero. */
+function isShortFraction(token: string): boolean {
+  const { numerator, power } = exactly(token);
+  const digits = String(numerator < 0n ? -numerator : numerator).replace(/0+$/, '');
+  const isFraction = power < 0 && numerator % 10n ** BigInt(-power) !== 0n;
+  return isFraction && digits.length <= 17 && Number(token) !== 0;
+}
+
+const isKept = (token: string) => survivesPrinting(token) || isShortFraction(token);
 
 const digits = (maxLength: number) => fc.stringMatching(new RegExp(`^[0-9]{1,${maxLength}}$`));
 const numberToken = fc
@@ -68,7 +78,25 @@ describe('isSafeNumber', () => {
     '1e308',
     '1e-307',
     '1e-308',
+    '1E30',
   ])('lets %s pass: it prints with the same value', (token) => {
+    expect(isSafeNumber(token)).toBe(true);
+  });
+
+  it.each([
+    '333333333.33333329',
+    '-333333333.33333329',
+    '333333333.333333290',
+    '0.33333333333333331',
+    '0.10000000000000001',
+    '3.3333333333333331e-10',
+    '9007199254740992.5',
+    '90071992547409935e-1',
+    '2.2250738585072011e-308',
+    '4.9406564584124654e-324',
+    '4e-324',
+  ])('lets %s pass: a fraction of at most 17 significant digits', (token) => {
+    expect(survivesPrinting(token)).toBe(false);
     expect(isSafeNumber(token)).toBe(true);
   });
 
@@ -76,32 +104,34 @@ describe('isSafeNumber', () => {
     '9007199254740993',
     '-9007199254740993',
     '9007199254740993.0',
+    '90071992547409930e-1',
+    '0.9007199254740993e16',
+    '99999999999999999',
+    '0.333333333333333315',
+    '9007199254740992.25',
     '0.10000000000000000555',
     '0.12345678901234567890',
-    '333333333.33333329',
     '1e309',
     '1e400',
     '-1e400',
     '1e-400',
     '1e-324',
-    '4e-324',
     '2e308',
     '1.7976931348623159e308',
     '1e99999999999999999999',
     '1e-99999999999999999999',
     '123456789012345678901234567890',
-    '4.9406564584124654e-324',
     '100000000000000000000001',
     `0.${'0'.repeat(400)}1`,
     '1'.repeat(400),
-  ])('refuses %s: it prints with another value, or not at all', (token) => {
+  ])('refuses %s: no double prints it, and it is no short fraction', (token) => {
     expect(isSafeNumber(token)).toBe(false);
   });
 
   it('agrees with exact arithmetic on every number', () => {
     fc.assert(
       fc.property(numberToken, (token) => {
-        expect(isSafeNumber(token)).toBe(survivesPrinting(token));
+        expect(isSafeNumber(token)).toBe(isKept(token));
       }),
       { numRuns: 2000 },
     );
@@ -112,9 +142,30 @@ describe('isSafeNumber', () => {
     fc.assert(
       fc.property(near, ([mantissa, exponent]) => {
         const token = `${mantissa}e${exponent}`;
-        expect(isSafeNumber(token)).toBe(survivesPrinting(token));
+        expect(isSafeNumber(token)).toBe(isKept(token));
       }),
       { numRuns: 3000 },
+    );
+  });
+
+  it('lets everything pass that printers of doubles write, with 17 digits too, and refuses no other spelling of it', () => {
+    const spellings = (digits: string, exponent: number) => [
+      `${digits}e${exponent}`,
+      `${digits}000e${exponent - 3}`,
+      `0.${digits}E${exponent + digits.length}`,
+    ];
+    fc.assert(
+      fc.property(fc.stringMatching(/^[1-9][0-9]{0,16}$/), fc.integer({ min: -330, max: 300 }), (digits, exponent) => {
+        const [first, ...others] = spellings(digits, exponent).map((token) => isSafeNumber(token));
+        for (const other of others) expect(other).toBe(first);
+      }),
+      { numRuns: 1000 },
+    );
+    fc.assert(
+      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
+        if (!Number.isInteger(value)) expect(isSafeNumber(value.toExponential(16))).toBe(true);
+      }),
+      { numRuns: 1000 },
     );
   });
 

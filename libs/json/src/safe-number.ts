@@ -15,14 +15,19 @@ interface Decimal {
 }
 
 /**
- * Whether the decimal value of a JSON number is the one that RFC 8785 prints for its double: 1.10, 1E2 and -0 are safe;
- * 9007199254740993, 1e400 and 1e-400 are not. Takes time linear in the length of the token, whatever its exponent.
+ * Whether a JSON number may be kept as the double that RFC 8785 prints: its decimal value is the printed one (1.10, 1E2,
+ * 1E30, -0), or it is no integer, has at most 17 significant digits and does not vanish (333333333.33333329: what prints
+ * doubles with more digits than they need does not ask for more). 9007199254740993, 1e400 and 1e-400 may not. Zeros at
+ * either end are no digits here, so that all spellings of one decimal fare alike. Takes time linear in the length of the
+ * token, whatever its exponent.
  */
 export function isSafeNumber(token: string): boolean {
   const { first, last, digitCount, exponent } = decimalOf(token);
   if (digitCount === 0) return true;
   if (digitCount > MOST_PRINTED_DIGITS) return false;
-  const always = digitCount <= ALWAYS_SAFE_DIGITS && exponent >= LEAST_SAFE_EXPONENT;
+  const isInteger = exponent >= digitCount - 1;
+  if (!isInteger) return exponent >= LEAST_SAFE_EXPONENT || Number(token) !== 0;
+  const always = digitCount <= ALWAYS_SAFE_DIGITS;
   if (always && exponent <= MOST_SAFE_EXPONENT) return true;
   const value = Number(token);
   if (!Number.isFinite(value)) return false;
