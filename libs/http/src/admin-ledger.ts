@@ -1,5 +1,11 @@
 import { AppError } from '@sealgate/errors';
-import { LedgerUnavailableError, type AuditReport, type LedgerReader, type StoredRecord } from '@sealgate/ledger-port';
+import {
+  LedgerForbiddenError,
+  LedgerUnavailableError,
+  type AuditReport,
+  type LedgerReader,
+  type StoredRecord,
+} from '@sealgate/ledger-port';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import { ADMIN_BODY_MAX_BYTES, ADMIN_LIST_RANGE, adminRoute, type AdminCaller } from './admin-app.ts';
@@ -63,7 +69,8 @@ const Audit = Type.Object({
 /** What an operator may do with a ledger: read, prove, audit, erase. Nothing here writes a record. */
 export interface LedgerAdministration extends LedgerReader {
   channels(): Promise<readonly { channel: string; size: number }[]>;
-  erase(channel: string, id: string, reason: string): Promise<boolean>;
+  /** Writes down who erased and why with the erasure, in the ledger's own tables. */
+  erase(channel: string, id: string, reason: string, by: { actor: string; requestId: string }): Promise<boolean>;
 }
 
 /** Writes down that a record was erased, by whom and why. */
@@ -115,7 +122,7 @@ function readingRoutes({ ledger, cursors }: AdminLedgerPorts): Route<AdminCaller
     summary: 'The newest signed checkpoint (C2SP tlog-checkpoint)',
     params: Type.Object({ channel: IdText }),
     responses: { 200: { description: 'A signed note.', contentType: 'text/plain; charset=utf-8' } },
-    errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE'],
     async handler({ params }) {
       const note = await asked(ledger.checkpoint(params.channel));
       if (note === undefined) throw new AppError('NOT_FOUND', 'The channel has no checkpoint.');
@@ -130,7 +137,7 @@ function readingRoutes({ ledger, cursors }: AdminLedgerPorts): Route<AdminCaller
     summary: 'Read a record',
     params: ofRecord,
     responses: { 200: { description: 'The record.', schema: RecordRow } },
-    errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE'],
     async handler({ params }) {
       return { status: 200, body: rowOf(found(await asked(ledger.read(params.channel, params.recordId)))) };
     },
@@ -143,7 +150,7 @@ function readingRoutes({ ledger, cursors }: AdminLedgerPorts): Route<AdminCaller
     summary: 'A receipt and its inclusion proof, as the offline verifier takes them',
     params: ofRecord,
     responses: { 200: { description: 'The proof.', schema: Proof } },
-    errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE'],
     async handler({ params }) {
       return { status: 200, body: found(await asked(ledger.prove(params.channel, params.recordId))) };
     },
@@ -163,7 +170,7 @@ function actingRoutes({ ledger, auditChange }: AdminLedgerPorts): Route<AdminCal
     bodyOptional: true,
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
     responses: { 200: { description: 'What was found.', schema: Audit } },
-    errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE'],
     async handler(context) {
       const { channel } = context.params;
       const known = await asked(ledger.channels());
@@ -182,7 +189,7 @@ function actingRoutes({ ledger, auditChange }: AdminLedgerPorts): Route<AdminCal
     body: closedObject({ reason: lineOfText({ min: 1, max: 200 }) }),
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
     responses: { 200: { description: 'The record without its content.', schema: RecordRow } },
-    errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE'],
     async handler(context) {
       const { channel, recordId } = context.params;
       const { reason } = context.body;
@@ -190,7 +197,8 @@ function actingRoutes({ ledger, auditChange }: AdminLedgerPorts): Route<AdminCal
       const change = { action: 'record.erase', resource: 'record', resourceId: recordId, detail: { channel, reason } };
       // The audit event first: an erasure without one must not be possible, one without an erasure can be done again.
       await auditChange(context, change);
-      await asked(ledger.erase(channel, recordId, reason));
+      const { caller, requestId } = context;
+      await asked(ledger.erase(channel, recordId, reason, { actor: caller.actor, requestId }));
       return { status: 200, body: rowOf(found(await asked(ledger.read(channel, recordId)))) };
     },
   });
@@ -220,11 +228,15 @@ function found<Value>(value: Value | undefined): Value {
   return value;
 }
 
-/** A ledger that cannot be asked is 503, never "not found". */
+/** A ledger that cannot be asked is 503, never "not found"; what the role of this listener may not ask is 403. */
 async function asked<Value>(answer: Promise<Value>): Promise<Value> {
   try {
     return await answer;
   } catch (error) {
+    if (error instanceof LedgerForbiddenError) {
+      const detail = 'The database role of this listener has no right to this channel: see ADMIN_DATABASE_URL.';
+      throw new AppError('FORBIDDEN', detail, { cause: error });
+    }
     if (!(error instanceof LedgerUnavailableError)) throw error;
     throw new AppError('LEDGER_UNAVAILABLE', 'The ledger cannot be asked.', { retryAfterSeconds: 1, cause: error });
   }

@@ -1,5 +1,6 @@
 import type { Log, RequestLog } from '@sealgate/observability';
 import type { AnswerWriter } from './answer.ts';
+import type { Compression } from './compression.ts';
 import type { Guard } from './guard.ts';
 
 /** What all requests of one app share. */
@@ -9,6 +10,8 @@ export interface AppServices {
   readonly log: Log;
   readonly requests: RequestLog;
   readonly writer: AnswerWriter;
+  /** Undefined where answers are never compressed. */
+  readonly compression: Compression | undefined;
   readonly now: () => number;
   readonly newRequestId: () => string;
   /** Whether this address is a proxy we believe; absent where no proxy may say how the client came. */

@@ -17,6 +17,8 @@ const echo = testRoute({
   handler: ({ rawBody }) => ({ status: 200, body: rawBody, contentType: 'application/json' }),
 });
 
+const suffixed = testRoute({ ...echo, operationId: 'suffixed', path: '/suffixed', jsonSuffix: true });
+
 const optional = testRoute({
   ...plain,
   operationId: 'optional',
@@ -46,10 +48,10 @@ const unparsed = testRoute({
   handler: ({ body, rawBody }) => ({ status: 200, body: { body: body ?? null, text: rawBody.toString('utf8') } }),
 });
 
-const { app } = testSurface([echo, optional, bodiless, unparsed]);
-const send = (body: string | Buffer, headers: Record<string, string> = {}) => {
+const { app } = testSurface([echo, suffixed, optional, bodiless, unparsed]);
+const send = (body: string | Buffer, headers: Record<string, string> = {}, path = '/echo') => {
   const call = request(app)
-    .post('/echo')
+    .post(path)
     .set({ 'Content-Type': 'application/json', ...headers });
   // Superagent would render a Buffer as JSON.
   return call.serialize((bytes: unknown) => bytes as string).send(body);
@@ -81,6 +83,27 @@ describe('the media type of a body', () => {
     'application/x-www-form-urlencoded',
   ])('is 415 as %s', async (type) => {
     expectProblem(await send('{"a":1}', { 'Content-Type': type }), 'UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  it.each([
+    'application/cloudevents+json',
+    'Application/Vnd.Api+JSON; charset=utf-8',
+    'application/problem+json;profile="+xml"',
+    'application/json',
+  ])('may be %s where types that end in +json are taken', async (type) => {
+    expect((await send('{"a":1}', { 'Content-Type': type }, '/suffixed')).status).toBe(200);
+  });
+
+  it.each([
+    'application/cloudevents+json; charset=utf-16',
+    'application/cloudevents+xml',
+    'application/+json',
+    'application/cloudevents+json+xml',
+    'application/xml; type=a+json',
+    'application/json5',
+    'text/json',
+  ])('is 415 there too as %s', async (type) => {
+    expectProblem(await send('{"a":1}', { 'Content-Type': type }, '/suffixed'), 'UNSUPPORTED_MEDIA_TYPE');
   });
 
   it('is 415 when it is missing', async () => {
@@ -252,5 +275,26 @@ describe('a body whose handler parses it', () => {
     const empty = await sendUnparsed('');
     expectProblem(empty, 'INVALID_JSON');
     expect(empty.body.errors).toEqual((await send('')).body.errors);
+  });
+});
+
+describe('a route whose callers may send more or less', () => {
+  const route = testRoute({
+    ...plain,
+    method: 'post',
+    path: '/by-caller',
+    permit: 'authenticated',
+    body: 'strict-json',
+    bodyMaxBytes: MAX_BYTES,
+    bodyMaxBytesOf: ({ name }) => (name === 'poor' ? 10 : MAX_BYTES),
+    handler: () => ({ status: 200 }),
+  });
+  it('refuses what is too large for its caller', async () => {
+    const { app: surface } = testSurface([route]);
+    const headers = (key: string) => ({ 'Content-Type': 'application/json', 'X-Api-Key': key });
+    const post = (key: string, body: string) => request(surface).post('/by-caller').set(headers(key)).send(body);
+    expect((await post('poor', jsonOf(10))).status).toBe(200);
+    expectProblem(await post('poor', jsonOf(11)), 'PAYLOAD_TOO_LARGE');
+    expect((await post('good', jsonOf(MAX_BYTES))).status).toBe(200);
   });
 });

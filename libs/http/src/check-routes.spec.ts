@@ -38,7 +38,7 @@ describe('an app refuses to start', () => {
     ['GET /x: responses has no answer of success', { ...fine, responses: { 404: { description: 'No.' } } }],
     ['TRACE /x: the method is not one of', { ...fine, method: 'trace' }],
     ['GET /x: params describes what is not in the path: y', { ...fine, params: closedObject({ y: Type.String() }) }],
-    ['GET /x: bodies of GET and DELETE are not read', { ...fine, body: 'strict-json', bodyMaxBytes: 1 }],
+    ['GET /x: bodies of GET, DELETE and OPTIONS are not read', { ...fine, body: 'strict-json', bodyMaxBytes: 1 }],
     ['POST /x: bodyMaxBytes is missing', { ...fine, method: 'post', body: 'strict-json' }],
     ['POST /x: bodyOptional needs a body', { ...fine, method: 'post', bodyOptional: true }],
     [

@@ -2,8 +2,8 @@ import { CATALOGUE } from '@sealgate/errors';
 import { pathFault, pathNames, pathTemplate } from './path-pattern.ts';
 import type { AnyRoute } from './route.ts';
 
-const METHODS: ReadonlySet<string> = new Set(['get', 'post', 'put', 'patch', 'delete']);
-const WITHOUT_BODY: ReadonlySet<string> = new Set(['get', 'delete']);
+const METHODS: ReadonlySet<string> = new Set(['get', 'post', 'put', 'patch', 'delete', 'options']);
+const WITHOUT_BODY: ReadonlySet<string> = new Set(['get', 'delete', 'options']);
 const IDEMPOTENCY: ReadonlySet<string> = new Set(['none', 'in-transaction', 'in-ledger']);
 
 /** Everything that is wrong with the routes of an app, each fault one sentence that names the route. */
@@ -28,7 +28,7 @@ function declarationFaults(route: AnyRoute): (string | undefined)[] {
   const unknownCode = (route.errors ?? []).find((code) => !Object.hasOwn(CATALOGUE, code));
   const unknownParam = Object.keys(route.params?.properties ?? {}).find((name) => !names.includes(name));
   return [
-    faultWhen(!METHODS.has(route.method), 'the method is not one of get, post, put, patch, delete'),
+    faultWhen(!METHODS.has(route.method), 'the method is not one of get, post, put, patch, delete, options'),
     faultWhen(!isText(route.operationId), 'operationId is missing'),
     faultWhen(!isText(route.summary), 'summary is missing'),
     faultWhen(typeof route.handler !== 'function', 'handler is missing'),
@@ -56,7 +56,7 @@ function bodyFaults(route: AnyRoute): (string | undefined)[] {
   const isBounded = Number.isSafeInteger(bodyMaxBytes) && bodyMaxBytes > 0;
   return [
     faultWhen(body !== undefined && !isBounded, 'bodyMaxBytes is missing'),
-    faultWhen(body !== undefined && WITHOUT_BODY.has(route.method), 'bodies of GET and DELETE are not read'),
+    faultWhen(body !== undefined && WITHOUT_BODY.has(route.method), 'bodies of GET, DELETE and OPTIONS are not read'),
     faultWhen(body === undefined && route.bodyOptional !== undefined, 'bodyOptional needs a body'),
     faultWhen(body === undefined && route.lookAhead !== undefined, 'lookAhead needs a body'),
     faultWhen(body === undefined && route.inspect !== undefined, 'inspect needs a body'),

@@ -5,6 +5,7 @@ import { AnswerWriter } from './answer.ts';
 import type { AppServices } from './app-services.ts';
 import { attach } from './attach.ts';
 import { checkRoutes } from './check-routes.ts';
+import { Compression } from './compression.ts';
 import { Exchange } from './exchange.ts';
 import type { Guard } from './guard.ts';
 import type { Meters } from './mounted-route.ts';
@@ -12,7 +13,7 @@ import { allowHeader, pathTables, type PathTable } from './path-table.ts';
 import type { Route } from './route.ts';
 import { securityHeaders } from './security-headers.ts';
 import { serve, serveUnmatched } from './serve.ts';
-import { SERVER_TIMEOUTS, SLOW_READER_MS } from './server-timeouts.ts';
+import { SERVER_OPTIONS, SLOW_READER_MS } from './server-options.ts';
 
 /** Express's `trust proxy`: the addresses, subnets or number of hops whose X-Forwarded-* headers are believed. */
 export type TrustProxy = boolean | number | string | readonly string[];
@@ -32,7 +33,9 @@ export interface AppOptions<Caller> {
   readonly tlsTerminatedUpstream: boolean;
   /** Answer HEAD wherever there is a GET. */
   readonly head: boolean;
-  /** A client that takes nothing of a large answer for so long is cut off; default 30 s. */
+  /** Compress answers of more than 1,024 bytes for clients that ask for it by Accept-Encoding. */
+  readonly compress?: boolean;
+  /** A client that takes nothing of its answers for so long is cut off; default 10 s. */
   readonly slowReaderMs?: number;
 }
 
@@ -40,8 +43,11 @@ export interface AppOptions<Caller> {
 export interface App {
   (request: IncomingMessage, response: ServerResponse): void;
   /** For `http.createServer`. */
-  readonly serverOptions: typeof SERVER_TIMEOUTS;
-  /** Listens on the server, in place of passing the app to `createServer`: slow bodies get their 408 then. */
+  readonly serverOptions: typeof SERVER_OPTIONS;
+  /**
+   * Listens on the server, in place of passing the app to `createServer`: slow bodies get their 408 then, and clients that
+   * do not read are bounded.
+   */
   attachTo(server: Server): void;
   /** From now on every answer tells its connection to close. */
   drain(): void;
@@ -56,9 +62,11 @@ export function createApp<Caller>(options: AppOptions<Caller>): App {
   const server = express();
   server.disable('x-powered-by').enable('case sensitive routing').enable('strict routing');
   server.set('trust proxy', options.trustProxy);
-  const services = servicesOf(options, server);
+  const constantHeaders = securityHeaders();
+  const services = servicesOf(options, server, constantHeaders);
   const missed = new WeakMap<object, PathTable[]>();
   for (const table of tables) server.route(table.path).all(dispatcher(table, services, missed));
+  const { slowReaderMs = SLOW_READER_MS } = options;
   const unmatched = options.metrics.route('other', 'none');
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     // Express makes its own Request and Response of these, by changing their prototypes.
@@ -66,13 +74,14 @@ export function createApp<Caller>(options: AppOptions<Caller>): App {
     server(from, to, (error?: unknown) => {
       const candidates = missed.get(from);
       const exchange = new Exchange(from, to, services, candidates?.[0]?.otherMethods);
-      serveUnmatched(exchange, candidates && allowHeader(candidates), error);
-      if (candidates === undefined) unmatched.observe(exchange.record.status, exchange.record.durationMs);
+      void serveUnmatched(exchange, candidates && allowHeader(candidates), error).then(() => {
+        if (candidates === undefined) unmatched.observe(exchange.record.status, exchange.record.durationMs);
+      });
     });
   };
   return Object.assign(listener, {
-    serverOptions: SERVER_TIMEOUTS,
-    attachTo: (httpServer: Server) => attach(httpServer, listener, services.writer.rawHeaderLines),
+    serverOptions: SERVER_OPTIONS,
+    attachTo: (httpServer: Server) => attach(httpServer, listener, { constantHeaders, slowReaderMs }),
     drain: () => {
       services.draining = true;
     },
@@ -106,7 +115,11 @@ function dispatcher(table: PathTable, services: AppServices, missed: WeakMap<obj
   };
 }
 
-function servicesOf<Caller>(options: AppOptions<Caller>, server: Express): AppServices {
+function servicesOf<Caller>(
+  options: AppOptions<Caller>,
+  server: Express,
+  constantHeaders: readonly string[],
+): AppServices {
   const { guard, log, now, newRequestId } = options;
   // Express compiles `trust proxy` into this function.
   const trusts: (address: string, hop: number) => boolean = server.get('trust proxy fn');
@@ -115,7 +128,8 @@ function servicesOf<Caller>(options: AppOptions<Caller>, server: Express): AppSe
     guard,
     log,
     requests: log.requests,
-    writer: new AnswerWriter(securityHeaders(), options.slowReaderMs ?? SLOW_READER_MS),
+    writer: new AnswerWriter(constantHeaders),
+    compression: options.compress === true ? new Compression() : undefined,
     now,
     newRequestId,
     refusesPlainHttpFrom: options.tlsTerminatedUpstream ? (address) => trusts(address, 0) : undefined,

@@ -7,7 +7,7 @@ import type { Guard, RateLimitHeaders, RequestNotes } from './guard.ts';
 import type { MountedRoute } from './mounted-route.ts';
 import type { AnyContext } from './route.ts';
 import { headerValues } from './request-headers.ts';
-import { requestIdOf } from './request-id.ts';
+import { exactRequestId, requestIdOf } from './request-id.ts';
 import { RequestView } from './request-view.ts';
 import { newTraceparent, traceIdOf } from './trace-context.ts';
 
@@ -32,6 +32,8 @@ export class Exchange implements AnyContext {
   caller: unknown = undefined;
   isKnownCaller = false;
   limits: RateLimitHeaders | undefined = undefined;
+  /** What `admit` of the path adds to every answer. */
+  pathHeaders: Readonly<Record<string, string>> | undefined = undefined;
   permitCalls = 0;
   chargeCalls = 0;
   wasCharged = false;
@@ -59,6 +61,12 @@ export class Exchange implements AnyContext {
 
   get requestId(): string {
     return this.record.requestId;
+  }
+
+  /** What X-Request-Id of the answer says. */
+  get echoedRequestId(): string {
+    if (this.mounted?.route.echoesRequestId !== true) return this.requestId;
+    return exactRequestId(headerValues(this.request.rawHeaders, 'x-request-id')) ?? this.requestId;
   }
 
   get method(): string {

@@ -1,6 +1,7 @@
 import { types } from 'node:util';
 import { AppError, PROBLEM_MEDIA_TYPE, problemOf } from '@sealgate/errors';
 import type { Answer } from './answer.ts';
+import { encodingFor } from './compression.ts';
 import type { Exchange } from './exchange.ts';
 import type { RateLimitHeaders } from './guard.ts';
 import { announcesBody, ClientGoneError, discardBody } from './read-body.ts';
@@ -11,17 +12,21 @@ const CLIENT_CLOSED_REQUEST = 499;
 
 const JSON_MEDIA_TYPE = 'application/json';
 
-/** Sends what the handler returned. */
-export function answerReply(exchange: Exchange, reply: Reply): void {
+/** What a step knows of its answer; `send` adds the rest. */
+type Unsent = Omit<Answer, 'requestId' | 'encoding'>;
+
+/** Sends what the handler returned, at once or, where there is a promise, when it has been compressed. */
+export function answerReply(exchange: Exchange, reply: Reply): Promise<void> | undefined {
   requireDecided(exchange, reply.status);
   const { body } = reply;
-  send(exchange, {
+  return send(exchange, {
     status: reply.status,
     body: body === undefined || typeof body === 'string' || body instanceof Buffer ? body : JSON.stringify(body),
     contentType: reply.contentType ?? JSON_MEDIA_TYPE,
     headers: reply.headers,
     limits: limitsOf(exchange),
     closes: false,
+    holdsSecret: reply.holdsSecret === true,
   });
 }
 
@@ -29,10 +34,11 @@ export function answerReply(exchange: Exchange, reply: Reply): void {
 export function prepareRaw(exchange: Exchange): void {
   const { writer, draining } = exchange.services;
   writer.prepare(exchange.response, {
-    requestId: exchange.requestId,
+    requestId: exchange.echoedRequestId,
     limits: limitsOf(exchange),
     closes: draining,
   });
+  for (const [name, value] of Object.entries(exchange.pathHeaders ?? {})) exchange.response.setHeader(name, value);
 }
 
 /** Books a raw handler's request. Its answer may still be on its way. */
@@ -42,10 +48,10 @@ export function finishRaw(exchange: Exchange): void {
 }
 
 /** Sends a problem for whatever was thrown; a bug is logged here, once, and says nothing about itself to the caller. */
-export function answerError(exchange: Exchange, thrown: unknown): void {
+export function answerError(exchange: Exchange, thrown: unknown): Promise<void> | undefined {
   if (thrown instanceof ClientGoneError) {
     finishRecord(exchange, CLIENT_CLOSED_REQUEST);
-    return;
+    return undefined;
   }
   if (!(thrown instanceof AppError)) logBug(exchange, thrown);
   const error = thrown instanceof AppError ? asRefusal(exchange, thrown) : internalError(thrown);
@@ -56,12 +62,12 @@ export function answerError(exchange: Exchange, thrown: unknown): void {
     // A raw handler failed in the middle of its answer: cut, so that half of it is not taken for the whole.
     finishRecord(exchange, error.status);
     response.destroy();
-    return;
+    return undefined;
   }
   // What a handler, or an answer that could not be written, has left behind.
   for (const name of response.getHeaderNames()) response.removeHeader(name);
   response.statusMessage = '';
-  send(exchange, {
+  return send(exchange, {
     status: error.status,
     body: renderProblem(exchange, error),
     contentType: PROBLEM_MEDIA_TYPE,
@@ -69,13 +75,38 @@ export function answerError(exchange: Exchange, thrown: unknown): void {
     limits: error.headers['RateLimit'] === undefined ? limitsOf(exchange) : undefined,
     // What a late body still has to say would be taken for the next request.
     closes: error.code === 'REQUEST_TIMEOUT',
+    holdsSecret: false,
   });
 }
 
-function send(exchange: Exchange, answer: Omit<Answer, 'requestId'>): void {
-  const { services, response, requestId } = exchange;
-  services.writer.write(response, { ...answer, requestId, closes: answer.closes || services.draining });
-  finishRecord(exchange, answer.status);
+function send(exchange: Exchange, unsent: Unsent): Promise<void> | undefined {
+  const { services, pathHeaders, request } = exchange;
+  const { compression } = services;
+  const { body } = unsent;
+  const headers = pathHeaders === undefined ? unsent.headers : { ...pathHeaders, ...unsent.headers };
+  const encoding = compression && encodingFor(request, unsent, headers);
+  if (compression === undefined || body === undefined || encoding === undefined || encoding === 'identity') {
+    return write(exchange, unsent, { headers, body, encoding });
+  }
+  if (request.method === 'HEAD') return write(exchange, unsent, { headers, body, encoding });
+  const compressing = compression.compress(body, encoding);
+  if (compressing === undefined) return write(exchange, unsent, { headers, body, encoding: 'identity' });
+  return compressing.then((compressed) =>
+    compressed === undefined
+      ? write(exchange, unsent, { headers, body, encoding: 'identity' })
+      : write(exchange, unsent, { headers, body: compressed, encoding }),
+  );
+}
+
+function write(
+  exchange: Exchange,
+  unsent: Unsent,
+  { headers, body, encoding }: Pick<Answer, 'headers' | 'body' | 'encoding'>,
+): undefined {
+  const { services, response, echoedRequestId: requestId } = exchange;
+  const closes = unsent.closes || services.draining;
+  services.writer.write(response, { ...unsent, headers, body, encoding, requestId, closes });
+  finishRecord(exchange, unsent.status);
   const { request, rawBody } = exchange;
   // A body that nobody wanted may still be on its way.
   if (!request.complete && rawBody.length === 0 && announcesBody(request)) discardBody(request);

@@ -15,9 +15,12 @@ export interface AuthRequest {
 
 /** What a body said before anybody knew who sent it. */
 export interface LookedAhead {
-  /** What the route's `lookAhead` made of the body; undefined where the body has a fault, which is told later. */
+  /**
+   * What the route's `lookAhead` made of the body; undefined where the body has a fault, which is told later, or has not
+   * been read yet, in which case the guard is asked again with it.
+   */
   readonly value: unknown;
-  /** Milliseconds since the epoch: when the last byte of the body had been read. */
+  /** Milliseconds since the epoch: when the last byte of the body had been read, or now where none has been. */
   readonly readAtMs: number;
 }
 
@@ -49,6 +52,11 @@ export interface Guard<Caller> {
    * UNAVAILABLE when the key store is out of reach.
    */
   authenticate(request: AuthRequest): Promise<Caller>;
+  /**
+   * Whether this is likely to be a live key: only then is a body looked at before authentication, so that strangers make
+   * nobody parse anything. Pure: it does no I/O. Absent: every key is.
+   */
+  isExpected?(request: AuthRequest): boolean;
   /** Whether the caller may do this. Pure: it does no I/O and charges nothing. */
   permits(caller: Caller, permission: string): boolean;
   /** Takes the cost from the caller's buckets, from all of them or from none. */

@@ -110,32 +110,6 @@ describe('headers of every answer', () => {
   });
 });
 
-describe('X-Request-Id', () => {
-  it.each([
-    ['taken when it is visible ASCII', 'abc-!~1', 'abc-!~1'],
-    ['taken up to 128 characters', 'x'.repeat(128), 'x'.repeat(128)],
-    ['replaced past 128 characters', 'x'.repeat(129), 'made-here'],
-    ['replaced when it holds a space', 'a b', 'made-here'],
-    ['replaced when it is not ASCII', 'ä', 'made-here'],
-    ['replaced when it is empty', '', 'made-here'],
-  ])('is %s', async (_, sent, used) => {
-    const { surface, answer } = await answerTo(['GET /open HTTP/1.1', `X-Request-Id: ${sent}`]);
-    expect(answer.headers['x-request-id']).toBe(used);
-    expect(answer.body).toMatchObject({ requestId: used });
-    expect(surface.records).toMatchObject([{ requestId: used, status: 200, route: '/open', method: 'GET' }]);
-  });
-
-  it('is replaced when it was sent twice', async () => {
-    const { answer } = await answerTo(['GET /open HTTP/1.1', 'X-Request-Id: one', 'X-Request-Id: two']);
-    expect(answer.headers['x-request-id']).toBe('made-here');
-  });
-
-  it('stands percent-encoded in a problem', async () => {
-    const { answer } = await answerTo(['GET /nothing HTTP/1.1', 'X-Request-Id: a"b/c']);
-    expect(answer.body).toMatchObject({ instance: 'urn:request:a%22b%2Fc' });
-  });
-});
-
 describe('traceparent', () => {
   const valid = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 

@@ -4,6 +4,7 @@ export type { HandlerContext, PathParams } from './handler-context.ts';
 export {
   route,
   routeFor,
+  type DescribedPath,
   type Method,
   type Permit,
   type ResponseSpec,
@@ -11,7 +12,8 @@ export {
   type RouteDefinition,
 } from './route.ts';
 export { createApp, type App, type AppOptions, type TrustProxy } from './create-app.ts';
-export { SERVER_TIMEOUTS } from './server-timeouts.ts';
+export { isKnownTag } from './request-headers.ts';
+export { SERVER_OPTIONS } from './server-options.ts';
 export type { Meter, Meters } from './mounted-route.ts';
 export {
   closedObject,
@@ -47,6 +49,7 @@ export {
   type AuditErasure,
   type LedgerAdministration,
 } from './admin-ledger.ts';
+export { publicDocument, weakTag } from './entity-tag.ts';
 export { BodyTurns, type BodyTurnsOptions } from './body-turns.ts';
 export { readPage, type Page } from './read-page.ts';
 export { toolFrom, unknownArguments, type Tool, type ToolCall } from './tool.ts';

@@ -1,35 +1,63 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
-import { expectProblem } from '@sealgate/testing';
+import { expectProblem, until } from '@sealgate/testing';
 import { Type } from '@sinclair/typebox';
+import { connect, type Socket } from 'node:net';
 import supertest from 'supertest';
-import { plain, testRoute, testSurface } from '../test/test-surface.ts';
+import {
+  listen,
+  parseAnswer,
+  plain,
+  sendRaw,
+  testRoute,
+  testSurface,
+  type ListeningSurface,
+} from '../test/test-surface.ts';
 import { closedObject } from './parameters.ts';
 
-const route = testRoute({
+const base = {
   ...plain,
   method: 'post',
-  path: '/ahead',
   permit: 'things:read',
   body: closedObject({ name: Type.String() }),
-  bodyMaxBytes: 64,
   wrongMediaType: 'INVALID_HEADER',
-  lookAhead: (body) => (body as { name?: unknown }).name,
-  inspect: (body) => {
+  lookAhead: (body: unknown) => (body as { name?: unknown }).name,
+  inspect: (body: unknown) => {
     if ('secret' in (body as object)) throw new AppError('VAULT_BYTES_NOT_ALLOWED', 'No secrets.');
   },
   errors: ['VAULT_BYTES_NOT_ALLOWED'],
+} as const;
+
+const small = testRoute({
+  ...base,
+  path: '/ahead',
+  bodyMaxBytes: 64,
   handler: async ({ body }) => ({ status: 200, body: { name: body.name } }),
 });
 
-function surface() {
+const large = testRoute({
+  ...base,
+  operationId: 'large',
+  path: '/large',
+  bodyMaxBytes: 262_144,
+  bodyTimeoutMs: 200,
+  handler: async ({ body }) => ({ status: 200, body: { length: body.name.length } }),
+});
+
+/** A guard that knows `good` and `new`, of which it expects the first alone; a refusal takes as long as `hold`. */
+function surface({ hold = Promise.resolve() }: { readonly hold?: Promise<void> } = {}) {
   const seen: unknown[] = [];
-  const made = testSurface([route], {
+  const made = testSurface([small, large], {
     guardChanges: {
+      isExpected: (request) => request.header('x-api-key')[0] === 'good',
       authenticate: async (request) => {
+        const [key] = request.header('x-api-key');
         seen.push(request.ahead);
-        if (request.header('x-api-key')[0] !== 'good') throw new AppError('UNAUTHENTICATED', 'No.');
-        return { name: 'good', permissions: ['things:read'] };
+        if (key !== 'good' && key !== 'new') {
+          await hold;
+          throw new AppError('UNAUTHENTICATED', 'No.');
+        }
+        return { name: key, permissions: ['things:read'] };
       },
     },
   });
@@ -54,7 +82,8 @@ describe('a route that looks ahead', () => {
       supertest(app).post('/ahead').set('x-api-key', key).set('content-type', type).send(body);
     expectProblem(await send('bad'), 'UNAUTHENTICATED');
     expectProblem(await send('good'), code);
-    expect(seen).toMatchObject([{ value: undefined }, { value: undefined }]);
+    expectProblem(await send('new'), code);
+    expect(seen).toMatchObject([{ value: undefined }, { value: undefined }, { value: undefined }]);
   });
 
   it('inspects the body before its shape', async () => {
@@ -62,5 +91,79 @@ describe('a route that looks ahead', () => {
     const send = (body: object) => supertest(app).post('/ahead').set('x-api-key', 'good').send(body);
     expectProblem(await send({ secret: 1, other: 2 }), 'VAULT_BYTES_NOT_ALLOWED');
     expectProblem(await send({ other: 2 }), 'INVALID_REQUEST');
+  });
+});
+
+describe('a body whose sender is not known yet', () => {
+  let listening: ListeningSurface | undefined;
+  const sockets: Socket[] = [];
+  afterEach(async () => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await listening?.close();
+  });
+  const head = (key: string, length: number) =>
+    `POST /large HTTP/1.1\r\nHost: t\r\nConnection: close\r\nX-Api-Key: ${key}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+  const bodyOf = (bytes: number) => `{"name":"${'x'.repeat(bytes - 11)}"}`;
+
+  it('is not parsed before the key is known, and then named to the guard', async () => {
+    const { app, seen, clock } = surface();
+    listening = await listen(app);
+    const text = await sendRaw(listening.port, `${head('new', 13)}{"name":"ab"}`);
+    expect(parseAnswer(text).body).toEqual({ length: 2 });
+    const readAtMs = clock.now();
+    expect(seen).toEqual([
+      { value: undefined, readAtMs },
+      { value: 'ab', readAtMs },
+    ]);
+  });
+
+  it('is read before where the key is expected and it came with its headers', async () => {
+    const { app, seen } = surface();
+    listening = await listen(app);
+    const text = await sendRaw(listening.port, head('good', 16_384) + bodyOf(16_384));
+    expect(parseAnswer(text).body).toEqual({ length: 16_373 });
+    expect(seen).toHaveLength(1);
+  });
+
+  it.each([
+    ['is larger than 16 KiB', 16_385, 0],
+    ['has not all come', 1000, 1],
+  ])('is read after where it %s, though the key is expected', async (_, bytes, missing) => {
+    const { app, seen } = surface();
+    listening = await listen(app);
+    const body = bodyOf(bytes);
+    const socket = connect(listening.port, '127.0.0.1');
+    sockets.push(socket);
+    let text = '';
+    socket.on('data', (data) => (text += String(data)));
+    const closed = new Promise((resolve) => socket.on('close', resolve));
+    socket.write(head('good', bytes) + body.slice(0, bytes - missing));
+    await until(() => seen.length > 0);
+    socket.write(body.slice(bytes - missing));
+    await closed;
+    expect(parseAnswer(text).body).toEqual({ length: bytes - 11 });
+    expect(seen).toMatchObject([{ value: undefined }, { value: 'x'.repeat(bytes - 11) }]);
+  });
+
+  it('stays in the kernel until the key is known, and is thrown away where there is none', async () => {
+    let release: () => void = () => undefined;
+    const { app, seen } = surface({ hold: new Promise((resolve) => (release = resolve)) });
+    listening = await listen(app);
+    let read: Socket | undefined;
+    listening.server.once('connection', (socket) => (read = socket));
+    const socket = connect(listening.port, '127.0.0.1');
+    sockets.push(socket);
+    let text = '';
+    socket.on('data', (data) => (text += String(data)));
+    socket.write(head('none', 262_144));
+    await until(() => seen.length > 0);
+    socket.write(bodyOf(262_144));
+    // Another connection sends as much and is answered meanwhile.
+    await sendRaw(listening.port, head('good', 262_144) + bodyOf(262_144));
+    expect(read?.bytesRead).toBeLessThan(1000);
+    release();
+    await until(() => text.includes('\r\n\r\n'));
+    expectProblem(parseAnswer(text), 'UNAUTHENTICATED');
   });
 });

@@ -8,12 +8,19 @@ const EACH_PARAMETER = new RegExp(PARAMETER, 'g');
 /** Headers are bounded by Node's limit on all of them; a type longer than this is nobody's. */
 const MAX_LENGTH = 1024;
 
-/** Whether a Content-Type is `application/json` in any case, with no charset or utf-8. Other parameters do not matter. */
-export function isJsonMediaType(contentType: string): boolean {
+const JSON_TYPE = /^application\/json$/i;
+/** RFC 6839, section 3.1. */
+const JSON_OR_SUFFIX = /^(?:application\/json|[^/]+\/[^/]+\+json)$/i;
+
+/**
+ * Whether a Content-Type is `application/json` in any case, with no charset or utf-8; with `orSuffix` also any type that
+ * ends in `+json`. Other parameters do not matter.
+ */
+export function isJsonMediaType(contentType: string, orSuffix = false): boolean {
   if (contentType === 'application/json') return true;
   if (contentType.length > MAX_LENGTH) return false;
   const match = MEDIA_TYPE.exec(contentType);
-  if (match?.[1]?.toLowerCase() !== 'application/json') return false;
+  if (match === null || !(orSuffix ? JSON_OR_SUFFIX : JSON_TYPE).test(match[1] ?? '')) return false;
   for (const [, name, value] of (match[2] ?? '').matchAll(EACH_PARAMETER)) {
     if (name?.toLowerCase() === 'charset' && !isUtf8(value ?? '')) return false;
   }

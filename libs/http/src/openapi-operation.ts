@@ -3,7 +3,7 @@ import type { JsonValue } from '@sealgate/json';
 import type { TSchema } from '@sinclair/typebox';
 import { errorCodesOf } from './error-codes.ts';
 import { DECIMAL_KEYWORD } from './parameters.ts';
-import { pathNames } from './path-pattern.ts';
+import { pathTemplate } from './path-pattern.ts';
 import type { AnyRoute, ResponseSpec } from './route.ts';
 
 export type JsonObject = { [member: string]: JsonValue };
@@ -36,11 +36,14 @@ export function operationOf(route: AnyRoute, securityScheme: string): JsonObject
   };
 }
 
-export function headerComponents(): JsonObject {
-  return Object.fromEntries(
-    Object.entries(HEADERS).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
-  );
+/** The headers that the operations of these paths refer to. */
+export function headerComponents(paths: JsonObject): JsonObject {
+  const text = JSON.stringify(paths);
+  const used = Object.entries(HEADERS).filter(([name]) => text.includes(`"${headerRef(name)}"`));
+  return Object.fromEntries(used.map(([name, description]) => [name, { description, schema: { type: 'string' } }]));
 }
+
+const headerRef = (name: string): string => `#/components/headers/${name}`;
 
 /** The schema of a problem document; each error response narrows its `code`. */
 export function problemComponent(): JsonObject {
@@ -67,7 +70,8 @@ export function problemComponent(): JsonObject {
 }
 
 function pathParameters(route: AnyRoute): JsonObject[] {
-  return pathNames(route.path).map((name) => ({
+  const names = pathTemplate(route.path).matchAll(/\{([^}]+)\}/g);
+  return [...names].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
@@ -109,19 +113,46 @@ function headerParameters(route: AnyRoute): JsonObject[] {
   return [
     ...(route.idempotency === 'none'
       ? []
-      : [header('Idempotency-Key', keyNeeded, 'The same key and request get the same answer; 1-255 visible ASCII.')]),
+      : [
+          header(
+            'Idempotency-Key',
+            keyNeeded,
+            'The same key and request get the same answer. 1-255 visible ASCII, bare or as one quoted string without parameters.',
+          ),
+        ]),
     ...(route.errors.includes('PRECONDITION_REQUIRED')
       ? [header('If-Match', true, 'The version this request was made from, in quotes.')]
       : []),
+    ...Object.entries(route.requestHeaders ?? {}).map(([name, description]) => header(name, false, description)),
   ];
 }
 
 function requestBodyOf(route: AnyRoute): JsonObject {
   if (route.body === undefined) return {};
-  const schema = typeof route.body === 'object' ? (schemaJson(route.body) ?? {}) : {};
+  const forms = Object.keys(route.bodyForms ?? {}).map((name) => ({ $ref: `#/components/schemas/${name}` }));
+  const described = forms.length === 1 ? forms[0] : forms.length > 0 ? { anyOf: forms } : undefined;
+  const schema = described ?? (typeof route.body === 'object' ? schemaJson(route.body) : undefined) ?? {};
+  const size = `At most ${route.bodyMaxBytes} bytes, counted after Content-Encoding was undone.`;
   return {
-    requestBody: { required: route.bodyOptional !== true, content: { 'application/json': { schema } } },
+    requestBody: {
+      description: route.jsonSuffix === true ? `${size} Any media type that ends in \`+json\` is taken as well.` : size,
+      required: route.bodyOptional !== true,
+      content: { 'application/json': { schema } },
+    },
   };
+}
+
+/** The forms of bodies that routes name, as components. @throws Error where two routes give one name to two forms. */
+export function formComponents(routes: readonly AnyRoute[]): JsonObject {
+  const components: JsonObject = {};
+  for (const [name, schema] of routes.flatMap((route) => Object.entries(route.bodyForms ?? {}))) {
+    const json = schemaJson(schema) ?? {};
+    if (name in components && JSON.stringify(components[name]) !== JSON.stringify(json)) {
+      throw new Error(`Two routes describe different bodies as ${name}.`);
+    }
+    components[name] = json;
+  }
+  return components;
 }
 
 function responsesOf(route: AnyRoute): JsonObject {
@@ -146,7 +177,7 @@ function successOf(route: AnyRoute, status: string, spec: ResponseSpec): JsonObj
   const hasContent = schema !== undefined || spec.contentType !== undefined;
   return {
     description: spec.description,
-    headers: { ...headerRefs(route, replayed), ...Object.fromEntries(own) },
+    headers: { ...headerRefs(route, status, replayed), ...Object.fromEntries(own) },
     ...(hasContent && {
       content: {
         [spec.contentType ?? 'application/json']: schema === undefined ? {} : { schema },
@@ -171,7 +202,7 @@ function refusalOf(route: AnyRoute, codes: readonly ErrorCode[], status: string)
   };
   return {
     description: sorted.map((code) => `\`${code}\`: ${CATALOGUE[code].title}.`).join('\n'),
-    headers: headerRefs(route, further),
+    headers: headerRefs(route, status, further),
     content: { [PROBLEM_MEDIA_TYPE]: { schema } },
   };
 }
@@ -190,10 +221,13 @@ function asObject(value: JsonValue | undefined): JsonObject {
   return value !== undefined && value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
 }
 
-function headerRefs(route: AnyRoute, further: readonly HeaderName[]): JsonObject {
-  const limits: HeaderName[] = route.permit === 'open' ? [] : ['RateLimit-Policy', 'RateLimit'];
+/** Whoever was not known has no limits to be told of, and neither has a caller whose requests are not charged. */
+function headerRefs(route: AnyRoute, status: string, further: readonly HeaderName[]): JsonObject {
+  const isCharged = route.permit !== 'open' && route.charge !== 'none';
+  const limits: HeaderName[] =
+    status === '429' || (isCharged && status !== '401') ? ['RateLimit-Policy', 'RateLimit'] : [];
   const names: HeaderName[] = ['X-Request-Id', ...limits, ...further];
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  return Object.fromEntries(names.map((name) => [name, { $ref: headerRef(name) }]));
 }
 
 /** A TypeBox schema without the symbols by which TypeBox knows it. */

@@ -4,7 +4,15 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { Type } from '@sinclair/typebox';
 import { plain, testRoute } from '../test/test-surface.ts';
-import { checkOpenApiFile, closedObject, instantText, listOf, listQuery, openApi } from './index.ts';
+import {
+  checkOpenApiFile,
+  closedObject,
+  instantText,
+  listOf,
+  listQuery,
+  openApi,
+  type OpenApiOptions,
+} from './index.ts';
 
 const list = testRoute({
   ...plain,
@@ -44,6 +52,28 @@ const ingest = testRoute({
   handler: () => ({ status: 200 }),
 });
 
+const forms = testRoute({
+  ...plain,
+  operationId: 'forms',
+  method: 'post',
+  path: '/forms',
+  body: 'json-bytes',
+  bodyMaxBytes: 10,
+  jsonSuffix: true,
+  bodyForms: { Ping: Type.Object({ type: Type.Literal('ping') }), Other: Type.Unsafe({ type: ['array', 'null'] }) },
+  handler: () => ({ status: 200 }),
+});
+
+const { jsonSuffix: _, ...unsuffixed } = forms;
+const form = testRoute({
+  ...unsuffixed,
+  operationId: 'form',
+  path: '/form',
+  body: Type.Unknown(),
+  bodyForms: { Ping: Type.Object({ type: Type.Literal('ping') }) },
+  handler: () => ({ status: 200 }),
+});
+
 const open = testRoute({
   ...plain,
   operationId: 'open',
@@ -52,14 +82,25 @@ const open = testRoute({
   handler: () => ({ status: 200 }),
 });
 
-const document = openApi({
+const uncharged = testRoute({
+  ...plain,
+  operationId: 'uncharged',
+  method: 'get',
+  path: '/uncharged',
+  permit: 'authenticated',
+  requestHeaders: { Prefer: 'What is liked.' },
+  handler: () => ({ status: 200 }),
+});
+
+const about: OpenApiOptions = {
   title: 'Things',
   version: '1.2.3',
   description: 'About things.',
-  routes: [list, ingest, open],
+  routes: [list, ingest, open, forms, uncharged, form],
   securityScheme: 'ApiKey',
-  servers: ['https://things.example'],
-});
+  publicUrl: 'https://things.example',
+};
+const document = openApi(about);
 
 /** The member at a path, as `expect` sees it. */
 function at(...path: string[]): unknown {
@@ -87,11 +128,14 @@ describe('the OpenAPI document', () => {
   it('opens as 3.1 with what was given', () => {
     expect(document).toMatchObject({
       openapi: '3.1.0',
-      info: { title: 'Things', version: '1.2.3', description: 'About things.' },
+      info: { title: 'Things', version: '1.2.3', license: { identifier: 'Apache-2.0' } },
       servers: [{ url: 'https://things.example' }],
       components: { securitySchemes: { ApiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key' } } },
     });
-    expect(Object.keys(at('paths') as object)).toEqual(['/v1/things', '/{networkId}/{rest}', '/open']);
+    expect(Object.keys(at('paths') as object)).toEqual([
+      ...['/v1/things', '/{networkId}/{rest}', '/open', '/forms', '/uncharged', '/form'],
+    ]);
+    expect(openApi({ ...about, publicUrl: undefined })).toMatchObject({ servers: [{ url: '/' }] });
   });
 
   it('describes an operation by the fields of its route', () => {
@@ -113,6 +157,9 @@ describe('the OpenAPI document', () => {
       ],
     });
     expect(at('paths', '/open', 'get', 'security')).toEqual([]);
+    expect(at('paths', '/uncharged', 'get', 'parameters')).toEqual([
+      { name: 'Prefer', in: 'header', required: false, description: 'What is liked.', schema: { type: 'string' } },
+    ]);
     expect(at('paths', '/{networkId}/{rest}', 'post', 'parameters')).toMatchObject([
       { name: 'networkId', in: 'path', required: true, schema: { type: 'string', pattern: '^n' } },
       { name: 'rest', in: 'path', required: true, schema: { type: 'string' } },
@@ -120,8 +167,55 @@ describe('the OpenAPI document', () => {
       { name: 'If-Match', in: 'header', required: true },
     ]);
     expect(at('paths', '/{networkId}/{rest}', 'post', 'requestBody')).toEqual({
+      description: 'At most 10 bytes, counted after Content-Encoding was undone.',
       required: true,
       content: { 'application/json': { schema: {} } },
+    });
+  });
+
+  it('names the forms of a body that no schema checks', () => {
+    expect(at('paths', '/forms', 'post', 'requestBody')).toEqual({
+      description:
+        'At most 10 bytes, counted after Content-Encoding was undone. ' +
+        'Any media type that ends in `+json` is taken as well.',
+      required: true,
+      content: {
+        'application/json': {
+          schema: { anyOf: [{ $ref: '#/components/schemas/Ping' }, { $ref: '#/components/schemas/Other' }] },
+        },
+      },
+    });
+    expect(at('components', 'schemas')).toMatchObject({
+      Ping: { type: 'object', required: ['type'], properties: { type: { const: 'ping', type: 'string' } } },
+      Other: { type: ['array', 'null'] },
+    });
+    expect(at('paths', '/form', 'post', 'requestBody')).toMatchObject({
+      required: true,
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Ping' } } },
+    });
+    const other = { ...forms, path: '/other', bodyForms: { Ping: Type.Null() } };
+    const two = () => openApi({ ...about, routes: [forms, other] });
+    expect(two).toThrow('Two routes describe different bodies as Ping.');
+  });
+
+  it('describes each form of a path that takes the rest as an operation of its own', () => {
+    const params = Type.Object({ folder: Type.String({ pattern: '^f' }), name: Type.Integer() });
+    const form = { path: '/files/{folder}/{name}.txt', operationId: 'readFile', summary: 'A file.', params };
+    const files = testRoute({
+      ...plain,
+      method: 'get',
+      path: '/files/*rest',
+      describedAs: [form],
+      handler: () => ({ status: 200 }),
+    });
+    const { paths } = openApi({ ...about, routes: [files] }) as { paths: Record<string, { get: object }> };
+    expect(Object.keys(paths)).toEqual(['/files/{folder}/{name}.txt']);
+    expect(paths['/files/{folder}/{name}.txt']?.get).toMatchObject({
+      operationId: 'readFile',
+      parameters: [
+        { name: 'folder', in: 'path', required: true, schema: { type: 'string', pattern: '^f' } },
+        { name: 'name', in: 'path', required: true, schema: { type: 'integer' } },
+      ],
     });
   });
 
@@ -169,13 +263,18 @@ describe('the OpenAPI document', () => {
       'RateLimit',
       'Retry-After',
     ]);
-    expect(headers('/v1/things', 'get', '401')).toContain('WWW-Authenticate');
+    expect(headers('/v1/things', 'get', '401')).toEqual(['X-Request-Id', 'WWW-Authenticate']);
+    expect(headers('/uncharged', 'get', '200')).toEqual(['X-Request-Id']);
+    expect(headers('/uncharged', 'get', '429')).toContain('RateLimit');
     expect(headers('/{networkId}/{rest}', 'post', '200')).toContain('Idempotent-Replayed');
     expect(headers('/{networkId}/{rest}', 'post', '409')).toContain('Retry-After');
     expect(headers('/open', 'get', '200')).toEqual(['X-Request-Id']);
   });
 
-  it('refers to nothing that is not there', () => {
+  it('refers to nothing that is not there, and has nothing that is not referred to', () => {
+    const small = openApi({ ...about, routes: [open] });
+    expect(small['components']).toMatchObject({ headers: { 'X-Request-Id': {} } });
+    expect(JSON.stringify(small)).not.toMatch(/Idempotent-Replayed|RateLimit/);
     const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path = '']) => path);
     expect(refs.length).toBeGreaterThan(0);
     for (const ref of refs) expect(at(...ref.split('/'))).toBeDefined();

@@ -1,6 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { JsonValue } from '@sealgate/json';
-import { headerComponents, operationOf, problemComponent, type JsonObject } from './openapi-operation.ts';
+import {
+  formComponents,
+  headerComponents,
+  operationOf,
+  problemComponent,
+  type JsonObject,
+} from './openapi-operation.ts';
 import { pathTemplate } from './path-pattern.ts';
 import type { AnyRoute } from './route.ts';
 
@@ -12,8 +18,8 @@ export interface OpenApiOptions {
   readonly routes: readonly AnyRoute[];
   /** How callers of the routes that are not open show who they are. */
   readonly securityScheme: 'Bearer' | 'ApiKey';
-  /** Base URLs without trailing slash. */
-  readonly servers: readonly string[];
+  /** The base URL without trailing slash, where it is known. Absent: relative to wherever the document is served. */
+  readonly publicUrl?: string | undefined;
 }
 
 /** A JSON document; its members are in the order of the routes, so that it only changes when they do. */
@@ -26,23 +32,27 @@ const SECURITY_SCHEMES = {
 
 /** The OpenAPI 3.1 document of a surface: every route, its schemas, and every error code it may answer. */
 export function openApi(options: OpenApiOptions): OpenApiDocument {
-  const { title, version, description, routes, securityScheme, servers } = options;
+  const { title, version, description, routes, securityScheme, publicUrl = '/' } = options;
   const paths: Record<string, JsonObject> = {};
-  for (const route of routes) {
+  for (const route of routes.flatMap(describedRoutes)) {
     const item = (paths[pathTemplate(route.path)] ??= {});
     item[route.method] = operationOf(route, securityScheme);
   }
   return {
     openapi: '3.1.0',
-    info: { title, version, description },
-    servers: servers.map((url) => ({ url })),
+    info: { title, version, description, license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' } },
+    servers: [{ url: publicUrl }],
     paths,
     components: {
-      schemas: { Problem: problemComponent() },
-      headers: headerComponents(),
+      schemas: { Problem: problemComponent(), ...formComponents(routes) },
+      headers: headerComponents(paths),
       securitySchemes: { [securityScheme]: { ...SECURITY_SCHEMES[securityScheme] } },
     },
   };
+}
+
+function describedRoutes({ describedAs, ...route }: AnyRoute): AnyRoute[] {
+  return describedAs === undefined ? [route] : describedAs.map((form) => ({ ...route, ...form }));
 }
 
 /**

@@ -75,6 +75,7 @@ export function opsRoutes<Caller>(options: OpsOptions): Route<Caller>[] {
       },
       handler: () => healthReply(check, options.checkTimeoutMs),
     });
+  const metricsText = shared(() => options.metrics.text());
   return [
     route({
       ...open,
@@ -96,11 +97,17 @@ export function opsRoutes<Caller>(options: OpsOptions): Route<Caller>[] {
       responses: { 200: { description: 'The counters.', contentType: options.metrics.contentType } },
       handler: async () => ({
         status: 200,
-        body: await options.metrics.text(),
+        body: await metricsText(),
         contentType: options.metrics.contentType,
       }),
     }),
   ];
+}
+
+/** Whoever asks while a text is being made is given the same one, so that many who ask at once cost no more than one. */
+function shared(make: () => Promise<string>): () => Promise<string> {
+  let running: Promise<string> | undefined;
+  return () => (running ??= make().finally(() => (running = undefined)));
 }
 
 /** Plain JSON: a probe looks at the status alone, and a problem document would promise a Retry-After nobody knows. */

@@ -57,7 +57,7 @@ function rulesOf(routes: readonly AnyRoute[], faults: string[]): PathRules {
   return { admit: [...admits][0], problem: [...problems][0] };
 }
 
-const METHOD_ORDER = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+const METHOD_ORDER = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
 /** The value of Allow for a request whose path fits these tables. */
 export function allowHeader(tables: readonly PathTable[]): string {

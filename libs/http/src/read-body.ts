@@ -43,6 +43,11 @@ export function announcesBody(request: IncomingMessage): boolean {
   return request.headers['transfer-encoding'] !== undefined || (length !== undefined && Number(length) > 0);
 }
 
+/** Whether all of the body has come; Node says `complete` a little after it has handed over the last byte. */
+export function isBodyThere(request: IncomingMessage): boolean {
+  return request.complete || request.readableLength === Number(request.headers['content-length']);
+}
+
 /**
  * The bytes of the body, joined once. Most bodies came in one packet with their headers and are taken without waiting.
  *
@@ -56,8 +61,7 @@ export function readBody(
 ): Buffer | Promise<Buffer> {
   const announced = Number(request.headers['content-length'] ?? Number.NaN);
   if (announced > limits.maxBytes) throw payloadTooLarge(limits.namedMaxBytes);
-  // Node says `complete` a little after it has handed over the last byte.
-  if (request.complete || (announced > 0 && request.readableLength === announced)) {
+  if (isBodyThere(request)) {
     const bytes: unknown = request.read();
     // Nothing is left but the end of the stream, which must be taken note of for the stream to be let go.
     if (!request.complete) request.resume();

@@ -1,6 +1,16 @@
 const NONE: readonly string[] = [];
 
 /**
+ * Whether If-None-Match names this entity tag, which makes the answer a 304: `*` or any of them, compared weakly (RFC 9110,
+ * section 13.1.2). Ours hold no comma.
+ */
+export function isKnownTag(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  const bare = (tag: string): string => tag.trim().replace(/^W\//, '');
+  return ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').some((one) => bare(one) === bare(etag));
+}
+
+/**
  * Every value of one header, in order, from `rawHeaders`. `request.headers` cannot tell: of some headers it keeps the
  * first and drops the others without a word. `name` is lower case.
  */

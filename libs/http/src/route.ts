@@ -6,7 +6,7 @@ import type { AuthRequest } from './guard.ts';
 import type { HandlerContext, PathParams } from './handler-context.ts';
 import type { Reply } from './reply.ts';
 
-export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete' | 'options';
 
 /** One documented answer of a route. */
 export interface ResponseSpec {
@@ -19,6 +19,14 @@ export interface ResponseSpec {
   readonly otherTypes?: readonly string[];
   /** Headers beyond those of every answer: name and what it says. */
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** One form of a path, as OpenAPI writes it: `/files/{folder}/{name}`. */
+export interface DescribedPath {
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly params: TObject;
 }
 
 /** Who may call: a permission, `open` (no key), `authenticated` (any key), or `byHandler` (the body tells). */
@@ -56,6 +64,11 @@ export interface RouteDefinition<
   readonly summary: string;
   readonly description?: string;
   readonly tags?: readonly string[];
+  /**
+   * Present where the path takes the rest: the forms of the rest, each described as an operation of its own, because clients
+   * percent-encode the slashes of a parameter. Requests are matched by `path` alone.
+   */
+  readonly describedAs?: readonly DescribedPath[];
   readonly permit: Access;
   /** What each call costs, before the route itself is allowed or refused. */
   readonly charge: number | 'none' | 'byHandler';
@@ -68,31 +81,46 @@ export interface RouteDefinition<
   readonly body?: Body;
   /** Counts the bytes after Content-Encoding was undone. Required where there is a body. */
   readonly bodyMaxBytes?: number;
+  /** Less than `bodyMaxBytes` for callers who may do little, so that what they may not do anyway is not read. */
+  bodyMaxBytesOf?(caller: CallerOf<Caller, Access>): number;
   /** An absent body, also one that was announced in chunks and never came, is read as `{}` and needs no Content-Type. */
   readonly bodyOptional?: true;
   /** From the end of the headers to the last byte of the body. Absent: the limit of the server on the whole request. */
   readonly bodyTimeoutMs?: number;
+  /** Media types that end in `+json` are taken too: what a webhook sends names its format. */
+  readonly jsonSuffix?: true;
+  /** What `openapi.json` says of a body of which `body` says less: its forms, by the names under which they are listed. */
+  readonly bodyForms?: Readonly<Record<string, TSchema>>;
   /** Answered where the body is not sent as `application/json`. Absent: UNSUPPORTED_MEDIA_TYPE. */
   readonly wrongMediaType?: ErrorCode;
   /**
-   * Present: the body is read before authentication, and what this makes of it is handed to the guard as `ahead`, so that
-   * the key and what the body names can be looked up in one round trip. A fault of the body is kept, and told when its turn
-   * comes: the order of refusals stays. The shape has not been checked yet. It must not throw, and has no effect.
+   * Present: a body that came with its headers, of 16,384 bytes at most and from a caller who is expected, is read before
+   * authentication, and what this makes of it is handed to the guard as `ahead`, so that the key and what the body names
+   * can be looked up in one round trip. A fault of the body is kept, and told when its turn comes: the order of refusals
+   * stays. Any other body stays unread until the key is known; then the guard is asked again with what it names. The
+   * shape has not been checked yet. It must not throw, and has no effect.
    */
   lookAhead?(body: JsonValue): unknown;
-  /** Shared by the routes that take large bodies: a body above 131,072 bytes is parsed and handled when its turn has come. */
+  /** Shared by the routes that take large bodies: a body above 16,384 bytes is parsed and handled when its turn has come. */
   readonly bodyTurns?: BodyTurns;
   /** `body`: its members `limit` and `cursor` are refused as INVALID_LIMIT and INVALID_CURSOR, as those of a query are. */
   readonly pagedBy?: 'body';
   /** Refusals by what a body holds that come before its shape is looked at. Throws AppError. */
   inspect?(body: JsonValue): void;
+  /** Headers that the handler reads: name and what it does. They are optional and stay unchecked; this only describes. */
+  readonly requestHeaders?: Readonly<Record<string, string>>;
   readonly responses: Readonly<Record<number, ResponseSpec>>;
   /** Codes the route may answer besides those its other fields imply. */
   readonly errors: readonly ErrorCode[];
-  /** Refusals by path, before method and authentication (an Origin, say). It holds for every method of the path. */
-  admit?(request: AuthRequest): void;
+  /**
+   * Refusals by path, before method and authentication (an Origin, say). It holds for every method of the path. The headers
+   * it returns go out with every answer to the request, refusals included; a refusal of its own carries its own.
+   */
+  admit?(request: AuthRequest): Readonly<Record<string, string>> | void;
   /** Refusals that need neither the body nor I/O, right after authentication and the fixed `permit`. */
   precheck?(request: { readonly caller: CallerOf<Caller, Access>; readonly params: PathParams<Path> }): void;
+  /** Every answer on the path echoes X-Request-Id as it came, whatever it holds, up to 1 KiB; logs go by one of ours then. */
+  readonly echoesRequestId?: true;
   /** Decorates every refusal on the path, whatever the method: returns the document to send. */
   problem?(problem: Problem, error: AppError): Problem;
   /** The members that `problem` adds, for the description. */
@@ -108,7 +136,8 @@ export interface RouteDefinition<
 export type AnyContext = HandlerContext<unknown, unknown, unknown, unknown>;
 
 /** A route whose types have been forgotten: what the library mounts. */
-export interface AnyRoute extends Omit<RouteDefinition<unknown>, 'handler' | 'precheck'> {
+export interface AnyRoute extends Omit<RouteDefinition<unknown>, 'handler' | 'precheck' | 'bodyMaxBytesOf'> {
+  bodyMaxBytesOf?(caller: unknown): number;
   precheck?(request: { readonly caller: unknown; readonly params: unknown }): void;
   handler(context: AnyContext): Reply | void | Promise<Reply | void>;
 }

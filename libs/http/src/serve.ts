@@ -6,6 +6,7 @@ import type { MountedRoute } from './mounted-route.ts';
 import { notFound, pathValuesOf } from './path-pattern.ts';
 import { answerError, answerReply, finishRaw, prepareRaw } from './finish.ts';
 import { headerValues } from './request-headers.ts';
+import { isBodyThere } from './read-body.ts';
 import { requireSingleHeaders, takeBody } from './take-body.ts';
 
 /**
@@ -16,17 +17,17 @@ export async function serve(exchange: Exchange, mounted: MountedRoute): Promise<
   try {
     await run(exchange, mounted);
   } catch (error) {
-    answerFailure(exchange, error);
+    await answerFailure(exchange, error);
   }
 }
 
 /** Answers what no route took: 405 where the path exists (`allow` lists its methods), else 404. */
-export function serveUnmatched(exchange: Exchange, allow: string | undefined, error: unknown): void {
+export async function serveUnmatched(exchange: Exchange, allow: string | undefined, error: unknown): Promise<void> {
   try {
     enter(exchange);
-    answerFailure(exchange, unmatchedError(allow, error));
+    await answerFailure(exchange, unmatchedError(allow, error));
   } catch (refusal) {
-    answerFailure(exchange, refusal);
+    await answerFailure(exchange, refusal);
   }
 }
 
@@ -38,21 +39,21 @@ function unmatchedError(allow: string | undefined, error: unknown): unknown {
   return new AppError('METHOD_NOT_ALLOWED', detail, { headers: { Allow: allow } });
 }
 
-function answerFailure(exchange: Exchange, error: unknown): void {
+async function answerFailure(exchange: Exchange, error: unknown): Promise<void> {
   try {
-    answerError(exchange, error);
+    await answerError(exchange, error);
   } catch (bug) {
     // The guard failed while it was asked about the refusal, or what it said cannot be sent. It is not asked again.
     exchange.isKnownCaller = false;
     exchange.limits = undefined;
-    answerError(exchange, bug);
+    await answerError(exchange, bug);
   }
 }
 
 function enter(exchange: Exchange): void {
   const { refusesPlainHttpFrom } = exchange.services;
   if (refusesPlainHttpFrom !== undefined) requireTls(exchange, refusesPlainHttpFrom);
-  exchange.mounted?.admit?.(exchange.view);
+  exchange.pathHeaders = exchange.mounted?.admit?.(exchange.view) ?? undefined;
 }
 
 function requireTls(exchange: Exchange, isTrustedProxy: (address: string) => boolean): void {
@@ -75,7 +76,7 @@ async function run(exchange: Exchange, mounted: MountedRoute): Promise<void> {
   requireSingleHeaders(exchange);
   if (ahead?.fault !== undefined) throw ahead.fault;
   if (route.body !== undefined) {
-    const reading = ahead === undefined ? takeBody(exchange, mounted) : undefined;
+    const reading = ahead === undefined ? readInTurn(exchange, mounted) : undefined;
     if (reading !== undefined) await reading;
     route.inspect?.(exchange.body as JsonValue);
   }
@@ -88,23 +89,54 @@ async function run(exchange: Exchange, mounted: MountedRoute): Promise<void> {
   }
   const reply = await route.handler(exchange);
   if (reply === undefined) throw new Error('The handler returned no reply.');
-  answerReply(exchange, reply);
+  const sending = answerReply(exchange, reply);
+  if (sending !== undefined) await sending;
 }
 
-/** Reads the body before authentication. A fault of it waits for its turn; a client that has gone is nobody's turn. */
-async function lookAhead(exchange: Exchange, mounted: MountedRoute): Promise<{ fault: AppError | undefined }> {
+/** A larger body is read when it is known whose it is. */
+const LOOK_AHEAD_MAX_BYTES = 16_384;
+
+/**
+ * Reads the body before authentication, where it came with its headers and its sender has been here before; else nothing
+ * is kept of it yet, and the answer is undefined. A fault of the body waits for its turn.
+ */
+async function lookAhead(
+  exchange: Exchange,
+  mounted: MountedRoute,
+): Promise<{ fault: AppError | undefined } | undefined> {
+  const { request, services, view } = exchange;
+  // Node hands a request over before it has parsed what it read together with its headers.
+  await Promise.resolve();
+  const isThere = isBodyThere(request) && request.readableLength <= LOOK_AHEAD_MAX_BYTES;
   let fault: AppError | undefined;
   let value: unknown;
-  try {
-    const reading = takeBody(exchange, mounted);
-    if (reading !== undefined) await reading;
-    value = mounted.route.lookAhead?.(exchange.body as JsonValue);
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    fault = error;
+  if (isThere && exchange.guard.isExpected?.(view) !== false) {
+    try {
+      const reading = takeBody(exchange, mounted);
+      if (reading !== undefined) await reading;
+      value = mounted.route.lookAhead?.(exchange.body as JsonValue);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      fault = error;
+    }
+    view.ahead = { value, readAtMs: services.now() };
+    return { fault };
   }
-  exchange.view.ahead = { value, readAtMs: exchange.services.now() };
-  return { fault };
+  // Whoever reads the body, or throws it away, lets the connection be read again.
+  if (!isThere) request.socket.pause();
+  view.ahead = { value, readAtMs: services.now() };
+  return undefined;
+}
+
+/** The body in its turn. Where it could not be looked at before, the guard is asked once more, now with what it names. */
+function readInTurn(exchange: Exchange, mounted: MountedRoute): Promise<void> | undefined {
+  const reading = takeBody(exchange, mounted);
+  const { lookAhead: look } = mounted.route;
+  if (look === undefined) return reading;
+  return Promise.resolve(reading).then(() => {
+    exchange.view.ahead = { value: look(exchange.body as JsonValue), readAtMs: exchange.services.now() };
+    return authenticate(exchange);
+  });
 }
 
 async function authenticate(exchange: Exchange): Promise<void> {
@@ -117,6 +149,8 @@ async function authenticate(exchange: Exchange): Promise<void> {
     exchange.caller = await guard.authenticate(exchange.view);
     exchange.isKnownCaller = true;
   } catch (error) {
+    exchange.isKnownCaller = false;
+    exchange.limits = undefined;
     if (!(error instanceof AppError) || error.code !== 'UNAUTHENTICATED') throw error;
     // There is nobody to name in the log, so it says where the request came from.
     exchange.note({ clientAddress: exchange.clientAddress });

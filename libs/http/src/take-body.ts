@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { AppError, type ErrorCode } from '@sealgate/errors';
+import { AppError } from '@sealgate/errors';
 import { parseStrict, parseStrictInTurns } from '@sealgate/json';
 import { contentCodingOf, decode, maxEncodedBytes } from './content-coding.ts';
 import type { Exchange } from './exchange.ts';
@@ -7,6 +7,7 @@ import { isJsonMediaType } from './media-type.ts';
 import type { MountedRoute } from './mounted-route.ts';
 import { announcesBody, readBody } from './read-body.ts';
 import { headerValues } from './request-headers.ts';
+import type { AnyRoute } from './route.ts';
 
 /**
  * Reads the body of a route that has one: media type (415), size (413), strict JSON (400), in that order. A handler that
@@ -20,11 +21,11 @@ export function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<voi
     exchange.body = {};
     return undefined;
   }
-  if (route.bodyOptional === true && !isJson(exchange) && request.headers['transfer-encoding'] !== undefined) {
+  if (route.bodyOptional === true && !isJson(exchange, route) && request.headers['transfer-encoding'] !== undefined) {
     return takeNothing(exchange, mounted);
   }
-  requireJson(exchange, route.wrongMediaType ?? 'UNSUPPORTED_MEDIA_TYPE');
-  const maxBytes = route.bodyMaxBytes ?? 0;
+  requireJson(exchange, route);
+  const maxBytes = route.bodyMaxBytesOf?.(exchange.caller) ?? route.bodyMaxBytes ?? 0;
   const encoding = request.headers['content-encoding'];
   const limits = { namedMaxBytes: maxBytes, timeoutMs: route.bodyTimeoutMs };
   if (encoding !== undefined) {
@@ -39,9 +40,9 @@ export function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<voi
   return parseBody(exchange, mounted, bytes);
 }
 
-function isJson({ request }: Exchange): boolean {
+function isJson({ request }: Exchange, { jsonSuffix }: AnyRoute): boolean {
   const contentType = request.headers['content-type'];
-  return contentType !== undefined && isJsonMediaType(contentType);
+  return contentType !== undefined && isJsonMediaType(contentType, jsonSuffix);
 }
 
 /** A chunked body may turn out to be none, and none needs no media type: its first byte is what is refused for it. */
@@ -52,18 +53,19 @@ async function takeNothing(exchange: Exchange, { route }: MountedRoute): Promise
     await readBody(request, response, limits);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'PAYLOAD_TOO_LARGE') throw error;
-    requireJson(exchange, route.wrongMediaType ?? 'UNSUPPORTED_MEDIA_TYPE');
+    requireJson(exchange, route);
   }
   exchange.body = {};
 }
 
-function requireJson(exchange: Exchange, refusal: ErrorCode): void {
-  if (isJson(exchange)) return;
-  throw new AppError(refusal, 'The body must be sent as application/json in UTF-8.');
+function requireJson(exchange: Exchange, route: AnyRoute): void {
+  if (isJson(exchange, route)) return;
+  const types = route.jsonSuffix === true ? 'application/json or a type that ends in +json,' : 'application/json';
+  throw new AppError(route.wrongMediaType ?? 'UNSUPPORTED_MEDIA_TYPE', `The body must be sent as ${types} in UTF-8.`);
 }
 
 /** From here on a body is worth more than one turn of the event loop. */
-const LARGE_BODY_BYTES = 131_072;
+const LARGE_BODY_BYTES = 16_384;
 
 function parseBody(exchange: Exchange, mounted: MountedRoute, bytes: Buffer): Promise<void> | undefined {
   exchange.rawBody = bytes;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AppError } from '@sealgate/errors';
+import { AppError } from '@sealgate/errors';
 import { Type } from '@sinclair/typebox';
 import { plain, testRoute, type TestCaller } from '../test/test-surface.ts';
 import { limitParameter, listQuery, toolFrom, type ToolCall } from './index.ts';
@@ -27,22 +27,25 @@ const item = testRoute({
   handler: ({ params }) => ({ status: 200, body: params }),
 });
 
-describe('a tool made from a route', () => {
-  const tool = toolFrom(list, { name: 'list_things', guard });
+const said = { title: 'List things', description: 'Use it to find things.' };
 
-  it('says what the route says, with numbers where a query has digits', () => {
-    expect(tool).toMatchObject({ name: 'list_things', description: 'List things' });
+describe('a tool made from a route', () => {
+  const tool = toolFrom(list, { name: 'list_things', ...said, guard });
+  const getTool = toolFrom(item, {
+    ...said,
+    name: 'get_thing',
+    guard,
+    pathArguments: { thingId: { description: 'Of a list.', examples: ['thg_1'] } },
+  });
+
+  it('says what it was told, with numbers where a query has digits and an enum where it has words', () => {
+    expect(tool).toMatchObject({ name: 'list_things', ...said });
     expect(tool.inputSchema).toEqual({
       type: 'object',
       properties: {
         limit: { type: 'integer', minimum: 1, maximum: 200, default: 50, description: expect.any(String) },
         cursor: { type: 'string', pattern: expect.any(String), description: expect.any(String) },
-        colour: {
-          anyOf: [
-            { const: 'red', type: 'string' },
-            { const: 'blue', type: 'string' },
-          ],
-        },
+        colour: { type: 'string', enum: ['red', 'blue'] },
       },
       additionalProperties: false,
     });
@@ -51,9 +54,9 @@ describe('a tool made from a route', () => {
       required: ['items'],
       properties: { items: { type: 'array', items: { type: 'string' } } },
     });
-    expect(toolFrom(item, { name: 'get_thing', guard }).inputSchema).toEqual({
+    expect(getTool.inputSchema).toEqual({
       type: 'object',
-      properties: { thingId: { type: 'string' } },
+      properties: { thingId: { type: 'string', description: 'Of a list.', examples: ['thg_1'] } },
       required: ['thingId'],
       additionalProperties: false,
     });
@@ -65,7 +68,7 @@ describe('a tool made from a route', () => {
       status: 200,
       body: { query: { limit: '7', colour: 'red' }, name: 'good', seen: 'function' },
     });
-    expect(await toolFrom(item, { name: 'get_thing', guard }).call({ thingId: 'thg_1' }, call)).toEqual({
+    expect(await getTool.call({ thingId: 'thg_1' }, call)).toEqual({
       status: 200,
       body: { thingId: 'thg_1' },
     });
@@ -95,6 +98,25 @@ describe('a tool made from a route', () => {
     expect((refused as AppError).faults).toHaveLength(100);
   });
 
+  it('points into the arguments, also where the handler found the fault', async () => {
+    const faults = [{ in: 'query', pointer: '/colour', detail: 'is out of print' }] as const;
+    const picky = testRoute({
+      ...reads,
+      path: '/picky',
+      query: listQuery(range, { colour: Type.Optional(Type.String()) }),
+      handler: () => {
+        throw new AppError('INVALID_REQUEST', 'No.', { faults });
+      },
+    });
+    const refusals = [
+      tool.call({ colour: 'green' }, call),
+      tool.call({ colour: 1 }, call),
+      toolFrom(picky, { name: 'picky', ...said, guard }).call({ colour: 'red' }, call),
+    ];
+    for (const refusal of refusals)
+      await expect(refusal).rejects.toMatchObject({ faults: [{ in: 'arguments', pointer: '/colour' }] });
+  });
+
   it('asks the guard at every call', async () => {
     const poor = { ...caller, permissions: [] };
     expect([tool.mayCall(caller), tool.mayCall(poor)]).toEqual([true, false]);
@@ -102,9 +124,11 @@ describe('a tool made from a route', () => {
   });
 
   it('finds nothing under an id that none can be, and misses one that is not given', async () => {
-    const get = toolFrom(item, { name: 'get_thing', guard });
-    await expect(get.call({ thingId: 'x' }, call)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    await expect(get.call({}, call)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+    await expect(getTool.call({ thingId: 'x' }, call)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(getTool.call({}, call)).rejects.toMatchObject({
+      code: 'INVALID_REQUEST',
+      faults: [{ in: 'arguments', pointer: '/thingId' }],
+    });
   });
 
   it.each([
@@ -115,7 +139,7 @@ describe('a tool made from a route', () => {
       testRoute({ ...reads, permit: 'byHandler', path: '/x', handler: () => ({ status: 200 }) }),
     ],
   ])('is refused where the route %s', (_what, route) => {
-    expect(() => toolFrom(route, { name: 'x', guard })).toThrow('only a GET route');
+    expect(() => toolFrom(route, { name: 'x', ...said, guard })).toThrow('only a GET route');
   });
 });
 

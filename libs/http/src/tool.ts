@@ -20,6 +20,8 @@ export interface ToolCall<Caller> {
 /** A GET route through another door: the same permission, the same shapes, the same handler. */
 export interface Tool<Caller> {
   readonly name: string;
+  readonly title: string;
+  /** Tells a model when to use it and what it answers. */
   readonly description: string;
   /** JSON Schemas of the arguments, which carry the names of the route's parameters, and of what is answered. */
   readonly inputSchema: JsonObject;
@@ -29,27 +31,32 @@ export interface Tool<Caller> {
   call(args: Readonly<Record<string, unknown>>, call: ToolCall<Caller>): Promise<Reply>;
 }
 
+/** What a route does not say of itself, and a model needs. */
+export interface ToolOptions<Caller> extends Pick<Tool<Caller>, 'name' | 'title' | 'description'> {
+  readonly guard: Pick<Guard<Caller>, 'permits'>;
+  /** What the parameters of the path mean, by name: members of their JSON Schema. */
+  readonly pathArguments?: Readonly<Record<string, JsonObject>>;
+}
+
 const compiler = new SchemaCompiler();
 
 /**
  * Makes a tool of a route that reads. @throws Error for a route with a body, or whose permission or cost its handler decides.
  */
-export function toolFrom<Caller>(
-  route: Route<Caller>,
-  options: { readonly name: string; readonly guard: Pick<Guard<Caller>, 'permits'> },
-): Tool<Caller> {
+export function toolFrom<Caller>(route: Route<Caller>, options: ToolOptions<Caller>): Tool<Caller> {
   const { permit, query, params } = route;
   if (route.method !== 'get' || route.raw === true || permit === 'open' || permit === 'byHandler')
     throw new Error(`${route.operationId}: only a GET route with a permission of its own makes a tool.`);
   const names = pathNames(route.path);
   const filters = query === undefined || query === 'ignored' ? {} : query.properties;
-  const checkFilters = query === undefined || query === 'ignored' ? undefined : compiler.compile(query, 'query');
-  const checkNames = params === undefined ? undefined : compiler.compile(params, 'path');
+  const checkFilters = query === undefined || query === 'ignored' ? undefined : compiler.compile(query, 'arguments');
+  const checkNames = params === undefined ? undefined : compiler.compile(params, 'arguments');
   const mayCall = (caller: Caller) => permit === 'authenticated' || options.guard.permits(caller, permit);
   return {
     name: options.name,
-    description: route.description ?? route.summary,
-    inputSchema: inputSchemaOf(names, filters),
+    title: options.title,
+    description: options.description,
+    inputSchema: inputSchemaOf(names, filters, options.pathArguments ?? {}),
     outputSchema: schemaJson(route.responses[200]?.schema),
     mayCall,
     async call(args, { caller, requestId, traceparent, signal }) {
@@ -59,19 +66,36 @@ export function toolFrom<Caller>(
       if ((checkNames?.(values.params, 0).length ?? 0) > 0)
         throw new AppError('NOT_FOUND', 'There is nothing at this path.');
       const context = contextOf(values, { caller, requestId, traceparent, signal, mayCall });
-      const reply = await route.handler(context);
+      const reply = await asCalled(() => route.handler(context));
       if (reply === undefined) throw new Error('The handler returned no reply.');
       return reply;
     },
   };
 }
 
-function inputSchemaOf(names: readonly string[], filters: Readonly<Record<string, TSchema>>): JsonObject {
+/** The route's own refusals point into a query or a path; whoever called a tool sent neither. */
+async function asCalled<Answer>(handle: () => Answer | Promise<Answer>): Promise<Answer> {
+  try {
+    return await handle();
+  } catch (error) {
+    if (!(error instanceof AppError) || error.faults.length === 0) throw error;
+    const { code, message, members, retryAfterSeconds, headers } = error;
+    const faults = error.faults.map((one) => ({ ...one, in: 'arguments' as const }));
+    const kept = { members, headers, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
+    throw new AppError(code, message, { ...kept, faults, cause: error });
+  }
+}
+
+function inputSchemaOf(
+  names: readonly string[],
+  filters: Readonly<Record<string, TSchema>>,
+  pathArguments: Readonly<Record<string, JsonObject>>,
+): JsonObject {
   const members = Object.entries(filters).map(([name, schema]) => [name, memberSchema(schema)]);
   return {
     type: 'object',
     properties: {
-      ...Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
+      ...Object.fromEntries(names.map((name) => [name, { type: 'string', ...pathArguments[name] }])),
       ...Object.fromEntries(members),
     },
     ...(names.length === 0 ? {} : { required: [...names] }),
@@ -81,8 +105,13 @@ function inputSchemaOf(names: readonly string[], filters: Readonly<Record<string
 
 /** A decimal is text in a query, where there is nothing else, and a number in JSON. */
 function memberSchema(schema: TSchema): JsonObject {
-  const { [DECIMAL_KEYWORD]: range, ...json } = schemaJson(schema) ?? {};
-  return range === undefined ? json : { ...json, type: 'integer', ...(range as unknown as JsonObject & DecimalRange) };
+  const { [DECIMAL_KEYWORD]: range, anyOf, ...json } = schemaJson(schema) ?? {};
+  if (range !== undefined) return { ...json, type: 'integer', ...(range as unknown as JsonObject & DecimalRange) };
+  if (!Array.isArray(anyOf)) return json;
+  // Not every client's model is given a union: words to choose from are an enum to all of them.
+  const words = anyOf.map((one) => (one as JsonObject)['const']);
+  const areWords = words.every((word) => typeof word === 'string');
+  return areWords ? { ...json, type: 'string', enum: words } : { ...json, anyOf };
 }
 
 interface Values {
@@ -100,7 +129,7 @@ function valuesOf(
   const unknown = Object.keys(args).filter(
     (name) => !known.names.includes(name) && !Object.hasOwn(known.filters, name),
   );
-  if (unknown.length > 0) throw unknownArguments(unknown, 'query');
+  if (unknown.length > 0) throw unknownArguments(unknown);
   for (const [name, value] of Object.entries(args)) {
     const isDecimal = known.filters[name]?.[DECIMAL_KEYWORD] !== undefined;
     if (typeof value === 'string' && !isDecimal) (known.names.includes(name) ? params : query)[name] = value;
@@ -112,15 +141,15 @@ function valuesOf(
   return { params, query };
 }
 
-const fault = (name: string, detail: string, where: Fault['in'] = 'query'): Fault => ({
-  in: where,
+const fault = (name: string, detail: string): Fault => ({
+  in: 'arguments',
   pointer: `/${escapePointer(name)}`,
   detail,
 });
 
 /** The refusal of arguments that a tool does not have; it names as many as a query's would. */
-export function unknownArguments(names: readonly string[], where: Fault['in']): AppError {
-  const faults = names.slice(0, MAX_FAULTS).map((name) => fault(name, 'is not an argument', where));
+export function unknownArguments(names: readonly string[]): AppError {
+  const faults = names.slice(0, MAX_FAULTS).map((name) => fault(name, 'is not an argument'));
   return new AppError('UNKNOWN_PARAMETER', 'The tool has no such argument.', { faults });
 }
 

@@ -156,8 +156,36 @@ describe('Metrics', () => {
     expect(() => metrics.gauge({ name: 'a', help: 'A.' })).toThrow('already been registered');
     expect(() => metrics.counter({ name: 'b', help: 'B.' })).toThrow('must end in _total');
     expect(() => metrics.observedCounter({ name: 'b', help: 'B.', read: () => 1 })).toThrow('must end in _total');
+    for (const name of ['b_total', 'b_bytes_total', 'b_count', 'b_sum', 'b_bucket']) {
+      expect(() => metrics.gauge({ name, help: 'B.' })).toThrow('is for another kind of metric');
+      expect(() => metrics.histogram({ name, help: 'B.' })).toThrow('is for another kind of metric');
+    }
+    expect(() => metrics.gauge({ name: 'b', help: ' ' })).toThrow('needs a help text');
     expect(() => metrics.histogram({ name: 'c_seconds', help: 'C.', buckets: [1, 1] })).toThrow('must rise');
     expect(() => metrics.histogram({ name: 'c_seconds', help: 'C.', buckets: [] })).toThrow('must rise');
+  });
+
+  it('prints what a check of Prometheus takes: HELP, TYPE and a valid name, _total on counters alone', async () => {
+    const metrics = new Metrics('case-gate');
+    metrics.counter({ name: 'a_total', help: 'A.' });
+    metrics.histogram({ name: 'b_seconds', help: 'B.' });
+    const lines = (await metrics.text()).split('\n');
+    const types = lines.flatMap((line) => {
+      const [, name = '', type = ''] = /^# TYPE (\S+) (\S+)$/.exec(line) ?? [];
+      return name === '' ? [] : [{ name, type }];
+    });
+    expect(types.length).toBeGreaterThan(20);
+    for (const { name, type } of types) {
+      expect(name).toMatch(/^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/);
+      expect(`${name} ${type} ${name.endsWith('_total')}`).toBe(`${name} ${type} ${type === 'counter'}`);
+      expect(lines.some((line) => new RegExp(`^# HELP ${name} \\S`).test(line))).toBe(true);
+    }
+    const named = new Set(types.map(({ name }) => name));
+    const strays = lines.filter((line) => {
+      const [name = ''] = /^[a-z_0-9]+/.exec(line) ?? [];
+      return name !== '' && !named.has(name) && !named.has(name.replace(/_(?:bucket|sum|count)$/, ''));
+    });
+    expect(strays).toEqual([]);
   });
 
   it('brings the metrics of the process', async () => {

@@ -42,6 +42,12 @@ interface Family {
   readonly samples: () => Iterable<Sample>;
 }
 
+/** Gauges of prom-client that are named as counters; each is the sum of one that is there by type. */
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
+/** What Prometheus reads as a counter, or as a part of a histogram. */
+const SUFFIX = /_(?:total|sum|count|bucket)$/;
+
 const NAME = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 
 /**
@@ -57,7 +63,10 @@ export class Metrics {
   constructor(service: string, options: MetricsOptions = {}) {
     this.#unknownLabels = options.unknownLabels ?? 'other';
     this.#registry.setDefaultLabels({ service });
-    if (options.processMetrics ?? true) collectDefaultMetrics({ register: this.#registry });
+    if (options.processMetrics ?? true) {
+      collectDefaultMetrics({ register: this.#registry });
+      for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
+    }
   }
 
   /** The media type of `text()`. */
@@ -120,6 +129,8 @@ export class Metrics {
   #register(family: Family): void {
     const { name, help, type, samples } = family;
     if (!NAME.test(name)) throw new Error(`${name} is not a metric name in snake case.`);
+    if (type !== 'counter' && SUFFIX.test(name)) throw new Error(`The end of ${name} is for another kind of metric.`);
+    if (help.trim() === '') throw new Error(`${name} needs a help text.`);
     const metric = { name, help, type, get: () => Promise.resolve({ name, help, type, values: [...samples()] }) };
     // A registry only reads a metric's name and awaits its `get()`; its type asks for prom-client's own classes.
     this.#registry.registerMetric(metric as unknown as Metric);

@@ -11,6 +11,7 @@ import {
   listenerFaults,
   listenerFields,
   loadConfig,
+  publicUrlFields,
   storeFields,
 } from './index.ts';
 
@@ -73,6 +74,37 @@ describe('the common fields', () => {
 
   it.each(['', 'has space', 'has+plus', 'ends/', 'x'.repeat(201)])('refuse the ledger origin "%s"', (text) => {
     expect(() => loadConfig(ledgerFields, { LEDGER_ORIGIN: text })).toThrow(/LEDGER_ORIGIN/);
+  });
+
+  it.each([
+    'https://api.example.com',
+    'https://api.example.com:8443/sealgate',
+    'http://127.0.0.1:4103',
+    'http://[::1]:4103',
+    'http://localhost:4103',
+  ])('take the public URL %s as it is written', (text) => {
+    expect(loadConfig(publicUrlFields, { PUBLIC_URL: text }).publicUrl).toBe(text);
+  });
+
+  it('leave it to clients where the service is, unless a public URL is set', () => {
+    expect(loadConfig(publicUrlFields, {}).publicUrl).toBeUndefined();
+  });
+
+  it.each([
+    'api.example.com',
+    'https:api.example.com',
+    'http://api.example.com',
+    'http://127.0.0.1.example.com',
+    'https://api.example.com/',
+    'https://api.example.com/a/',
+    'https://api.example.com?a=1',
+    'https://api.example.com#a',
+    'https://api.example.com/{tenant}',
+    'https://user:hunter2@api.example.com',
+    'https://api.example.com/a b',
+    'ftp://api.example.com',
+  ])('refuse the public URL %s, without repeating it', (text) => {
+    expect(() => loadConfig(publicUrlFields, { PUBLIC_URL: text })).toThrow(/PUBLIC_URL: must (?!.*hunter2)/);
   });
 
   it('want the two TLS files together', () => {

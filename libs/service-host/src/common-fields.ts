@@ -1,6 +1,7 @@
 import { ServerSecrets, TokenHashes } from '@sealgate/auth';
 import { LOG_LEVELS } from '@sealgate/observability';
 import { booleanField, choiceField, customField, integerField, textField, urlField } from './config-field.ts';
+import { isLoopback } from './listener.ts';
 import { parseTrustProxy } from './trust-proxy.ts';
 
 const port = { min: 0, max: 65_535 } as const;
@@ -66,6 +67,30 @@ export const listenerFields = {
   }),
 };
 
+/** What a service says that names itself in its OpenAPI document, or to whoever asks for its metadata. */
+export const publicUrlFields = {
+  publicUrl: customField<string | undefined>({
+    name: 'PUBLIC_URL',
+    description: 'How clients reach the public listener: the server of the OpenAPI document, which else is relative.',
+    form: 'a URL that begins with `https://`, or on loopback with `http://`, without trailing slash, query or fragment',
+    fallback: { value: undefined, shown: 'none' },
+    parse: parsePublicUrl,
+  }),
+};
+
+/** Clients send their keys to this URL, and it is joined with paths and read as a template. @throws Error */
+function parsePublicUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(hostOf(url)));
+  if (url === undefined || !isSafe || url.username !== '' || url.password !== '')
+    throw new Error('must be a URL that begins with https://, or on loopback with http://, without a user');
+  if (!/^https?:\/\/[!-~]+$/i.test(text) || /[?#{}\\]|\/$/.test(text))
+    throw new Error('must be in ASCII, without trailing slash, query, fragment or braces');
+  return text;
+}
+
+const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
+
 const postgres = { protocols: ['postgres:', 'postgresql:'], isSecret: true } as const;
 
 /** What a service says about where its data lives. */
@@ -100,6 +125,18 @@ export const storeFields = {
     form: '`id:value` pairs separated by commas, each value at least 32 characters',
     isSecret: true,
     parse: (text) => ServerSecrets.parse(text),
+  }),
+};
+
+/** What a service says whose admin listener has the ledger of other surfaces too. */
+export const operatorFields = {
+  adminDatabaseUrl: urlField({
+    ...postgres,
+    name: 'ADMIN_DATABASE_URL',
+    description:
+      "PostgreSQL under the operator's role, for the ledger on the admin listener. Without it that reaches the channels " +
+      'of the role of DATABASE_URL alone, and that role may audit and erase.',
+    default: undefined,
   }),
 };
 
@@ -151,6 +188,16 @@ export const ledgerFields = {
       if (!text.startsWith('PRIVATE+KEY+')) throw new Error('must begin with PRIVATE+KEY+');
       return text;
     },
+  }),
+  ledgerVerifierKeys: customField<readonly string[]>({
+    name: 'LEDGER_VERIFIER_KEYS',
+    description:
+      'Keys that check checkpoints, retired ones too, besides that of LEDGER_SIGNING_KEY: a checkpoint that none of them ' +
+      'signed is neither served nor used in a proof. Without any, checkpoints are handed on as the database holds them. ' +
+      'The ledger peer lists them in `/.well-known/jwks.json`, so it needs them where it does not sign.',
+    form: '`name+hash+key` (C2SP signed notes), separated by commas',
+    fallback: { value: [], shown: 'none' },
+    parse: (text) => text.split(',').map((key) => key.trim()),
   }),
   checkpointDir: textField({
     name: 'CHECKPOINT_DIR',

@@ -18,9 +18,11 @@ export {
   listenerFaults,
   listenerFields,
   migrationFields,
+  operatorFields,
+  publicUrlFields,
   storeFields,
 } from './common-fields.ts';
-export { runMigrations, type MigrationJob } from './run-migrations.ts';
+export { runMigrations, type MigrationJob, type RightsOrder } from './run-migrations.ts';
 export type { TrustedProxies } from './trust-proxy.ts';
 export { isLoopback, type ServedApp } from './listener.ts';
 export type { Own } from './owner.ts';

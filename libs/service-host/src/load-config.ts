@@ -12,6 +12,8 @@ export class ConfigError extends Error {
 export interface LoadOptions<Fields extends ConfigFields> {
   /** Faults that only several variables together have; asked once each of them is fine by itself. */
   readonly check?: (config: Config<Fields>) => readonly string[];
+  /** Fields that somebody else reads from the same environment: their variables are known here too. */
+  readonly others?: ConfigFields;
 }
 
 /**
@@ -27,7 +29,7 @@ export function loadConfig<const Fields extends ConfigFields>(
   const faults: string[] = [];
   const values: Record<string, unknown> = {};
   for (const [key, field] of Object.entries(fields)) values[key] = read(field, env, faults);
-  const names = Object.values(fields).map(({ name }) => name);
+  const names = [...Object.values(fields), ...Object.values(options.others ?? {})].map(({ name }) => name);
   faults.push(...unknownVariables(names, env).map((name) => `${name}: is not a variable of this service`));
   // Each field was parsed by its own parser, so the object has the type that the fields declare.
   const config = Object.freeze(values) as Config<Fields>;

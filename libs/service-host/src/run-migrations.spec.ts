@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { runMigrations } from './index.ts';
+import { ledgerFields, operatorFields, runMigrations, storeFields } from './index.ts';
 
 const sets = [
   { schema: 'ledger', name: 'ledger' },
@@ -12,14 +12,41 @@ async function run(env: Record<string, string>, applied: string[] = []) {
   const asked: object[] = [];
   const written: string[] = [];
   const migrate = (options: object) => Promise.resolve((asked.push(options), applied));
-  await runMigrations({ sets, migrate, env, output: { write: (text) => written.push(text) } });
+  const serviceFields = { ...storeFields, ...ledgerFields, ...operatorFields };
+  const rights = (order: object) => [order];
+  await runMigrations({ sets, migrate, serviceFields, rights, env, output: { write: (text) => written.push(text) } });
   return { asked, written };
 }
 
 describe('the migration job', () => {
   it('grants each schema to the role of run time, as its address names it', async () => {
     const { asked } = await run({ MIGRATION_DATABASE_URL: owner, DATABASE_URL: 'postgres://desk%40app:p@db/x' });
-    expect(asked).toEqual([{ url: owner, sets, runtimeRoles: { ledger: 'desk@app', desk: 'desk@app' } }]);
+    expect(asked).toMatchObject([{ url: owner, sets, runtimeRoles: { ledger: ['desk@app'], desk: ['desk@app'] } }]);
+  });
+
+  it('gives the role of the operator the ledger alone, and says for whom rights are to be told', async () => {
+    const { asked, written } = await run({
+      MIGRATION_DATABASE_URL: owner,
+      DATABASE_URL: 'postgres://desk@db/x',
+      ADMIN_DATABASE_URL: 'postgres://operator@db/x',
+      LEDGER_ORIGIN: 'ledger.test',
+      LEDGER_INTEGRATOR: 'true',
+    });
+    expect(asked).toEqual([
+      {
+        url: owner,
+        sets,
+        runtimeRoles: { ledger: ['desk', 'operator'], desk: ['desk'] },
+        statements: [{ role: 'desk', adminRole: 'operator', integrates: true, knowsService: true }],
+      },
+    ]);
+    expect(written).toEqual(['Everything is up to date.\n']);
+  });
+
+  it('says where it was not told what the service uses in the ledger', async () => {
+    const { asked, written } = await run({ MIGRATION_DATABASE_URL: owner, DATABASE_URL: 'postgres://desk@db/x' });
+    expect(asked).toMatchObject([{ statements: [{ role: 'desk', integrates: false, knowsService: false }] }]);
+    expect(written[1]).toMatch(/desk may use every channel that no other surface owns/);
   });
 
   it.each<[string, Record<string, string>]>([
@@ -28,7 +55,7 @@ describe('the migration job', () => {
     ['the owner is the role of run time', { DATABASE_URL: 'postgres://owner:p@other/x' }],
   ])('grants nothing where %s', async (_what, more) => {
     const { asked } = await run({ MIGRATION_DATABASE_URL: owner, ...more });
-    expect(asked).toEqual([{ url: owner, sets, runtimeRoles: {} }]);
+    expect(asked).toMatchObject([{ url: owner, sets, runtimeRoles: {}, statements: [{ role: undefined }] }]);
   });
 
   it('says what it ran, or that there was nothing to run', async () => {

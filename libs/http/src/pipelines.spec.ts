@@ -1,0 +1,209 @@
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { until } from '@sealgate/testing';
+import {
+  listen,
+  parseAnswer,
+  plain,
+  sendRaw,
+  testRoute,
+  testSurface,
+  type ListeningSurface,
+} from '../test/test-surface.ts';
+
+let atOnce = 0;
+let mostAtOnce = 0;
+let calls = 0;
+let largeCalls = 0;
+
+/** Answers what it was sent, a little later. */
+const echo = testRoute({
+  ...plain,
+  method: 'post',
+  path: '/echo',
+  body: 'strict-json',
+  bodyMaxBytes: 1000,
+  handler: async ({ rawBody }) => {
+    calls += 1;
+    atOnce += 1;
+    mostAtOnce = Math.max(mostAtOnce, atOnce);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    atOnce -= 1;
+    return { status: 200, body: rawBody, contentType: 'application/json' };
+  },
+});
+
+/** Answered when a test says so. */
+let held = Promise.resolve();
+const HELD = 'GET /held HTTP/1.1\r\nHost:t\r\n\r\n';
+const heldRoute = testRoute({
+  ...plain,
+  operationId: 'held',
+  method: 'get',
+  path: '/held',
+  handler: async () => {
+    calls += 1;
+    await held;
+    return { status: 200, body: 'h', contentType: 'text/plain' };
+  },
+});
+
+const LARGE = Buffer.alloc(1_048_576, 'x');
+const large = testRoute({
+  ...plain,
+  operationId: 'large',
+  method: 'get',
+  path: '/large',
+  handler: () => {
+    largeCalls += 1;
+    return { status: 200, body: LARGE, contentType: 'text/plain' };
+  },
+});
+
+const post = (body: string, lines = '') =>
+  `POST /echo HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n${lines}\r\n${body}`;
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+describe('a client that pipelines', () => {
+  let listening: ListeningSurface;
+  const sockets: Socket[] = [];
+  const start = async (slowReaderMs?: number) => {
+    [atOnce, mostAtOnce, calls, largeCalls] = [0, 0, 0, 0];
+    held = Promise.resolve();
+    listening = await listen(
+      testSurface([echo, heldRoute, large], slowReaderMs === undefined ? {} : { slowReaderMs }).app,
+    );
+  };
+  const open = async (): Promise<Socket> => {
+    const socket = connect(listening.port, '127.0.0.1');
+    sockets.push(socket);
+    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    // The server may cut it at any time.
+    return socket.on('error', () => undefined);
+  };
+  afterEach(async () => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await listening.close();
+  });
+
+  it('is answered in order, sixteen requests at a time, however many it sends in one piece', async () => {
+    await start();
+    const text = numbers(400)
+      .map((number) => post(String(number), number === 399 ? 'Connection: close\r\n' : ''))
+      .join('');
+    const bodies = (await sendRaw(listening.port, text))
+      .split('HTTP/1.1 200 OK')
+      .slice(1)
+      .map((answer) => answer.slice(answer.indexOf('\r\n\r\n') + 4));
+    expect(bodies).toEqual(numbers(400).map(String));
+    expect(mostAtOnce).toBe(16);
+  });
+
+  it('may send the last body in pieces, and say that it has sent everything', async () => {
+    await start();
+    // As the host of a service does: see `listener.ts` there.
+    Object.assign(listening.server, { httpAllowHalfOpen: true });
+    const socket = await open();
+    let text = '';
+    socket.on('data', (data) => (text += String(data)));
+    const last = post('[1,2]');
+    socket.write(
+      numbers(40)
+        .map((number) => post(String(number)))
+        .join('') + last.slice(0, -3),
+    );
+    await until(() => calls >= 16);
+    socket.end(last.slice(-3));
+    await new Promise((resolve) => socket.on('close', resolve));
+    expect(text.split('HTTP/1.1 200 OK')).toHaveLength(42);
+    expect(text.endsWith('[1,2]')).toBe(true);
+  });
+
+  it('is not read from while it does not read, and is cut off when it takes nothing for a while', async () => {
+    await start(1000);
+    const socket = await open();
+    socket.pause();
+    socket.write('GET /large HTTP/1.1\r\nHost: t\r\n\r\n'.repeat(1000));
+    await until(() => largeCalls >= 16);
+    const [other] = [await sendRaw(listening.port, post('1', 'Connection: close\r\n'))];
+    expect(parseAnswer(other).status).toBe(200);
+    await until(() => connections(listening).then((count) => count === 0));
+    // Besides sixteen, as many as the kernel has room for.
+    expect(largeCalls).toBeLessThan(16 + 16);
+  });
+
+  it('has as much parsed as is worked on and as much again, and is answered to its end, whatever it pipelines', async () => {
+    await start();
+    Object.assign(listening.server, { httpAllowHalfOpen: true });
+    let parsed = 0;
+    listening.server.on('request', () => (parsed += 1));
+    const [gate, open_] = barrier();
+    held = gate;
+    const chunked = post('[1]')
+      .replace('Content-Length: 3', 'Transfer-Encoding: chunked')
+      .replace('[1]', '3\r\n[1]\r\n0\r\n\r\n');
+    const socket = await open();
+    let text = '';
+    socket.on('data', (data) => (text += String(data)));
+    socket.write(HELD.repeat(31) + (post('{"a":1}') + chunked).repeat(300) + HELD.repeat(1000));
+    socket.end(HELD.replace('Host', 'Connection: close\r\nHost'));
+    await until(() => calls === 16);
+    expect(parsed).toBe(32);
+    open_();
+    await new Promise((resolve) => socket.on('close', resolve));
+    const bodies = text.split(/HTTP\/1.1 200 OK\r\n(?:[^\r]+\r\n)*\r\n/).slice(1);
+    const expected = [
+      ...Array(31).fill('h'),
+      ...numbers(300).flatMap(() => ['{"a":1}', '[1]']),
+      ...Array(1001).fill('h'),
+    ];
+    expect(bodies.join()).toBe(expected.join());
+  });
+
+  it('is refused a CONNECT and cut off there, however much it sends behind it', async () => {
+    await start();
+    const connectText = 'CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n';
+    for (const before of [0, 100]) {
+      const text = await sendRaw(listening.port, HELD.repeat(before) + connectText + HELD.repeat(3000));
+      expect(text.split('HTTP/1.1 405 Method Not Allowed')).toHaveLength(2);
+      expect(calls).toBeLessThanOrEqual(before);
+      calls = 0;
+    }
+  });
+
+  it('is cut off where thousands of requests wait already, and nobody else is', async () => {
+    await start();
+    const [gate, open_] = barrier();
+    held = gate;
+    const reading = await open();
+    for (const _ of numbers(280)) (await open()).write(HELD.repeat(40));
+    await until(() => connections(listening).then((count) => count < 281));
+    expect(await connections(listening)).toBeGreaterThan(250);
+    reading.write(post('7'));
+    const answer = await new Promise((resolve) => reading.once('data', (data) => resolve(String(data))));
+    expect(answer).toMatch(/^HTTP\/1.1 200/);
+    open_();
+  });
+
+  it('of requests without Host is refused once, with the headers of every answer', async () => {
+    await start();
+    const text = await sendRaw(listening.port, 'GET /large HTTP/1.1\r\n\r\n'.repeat(100));
+    const refusals = text.split('HTTP/1.1 400 Bad Request');
+    expect(refusals).toHaveLength(2);
+    expect(parseAnswer(text)).toMatchObject({ status: 400, headers: { 'x-content-type-options': 'nosniff' } });
+    expect(largeCalls).toBe(0);
+    // HTTP/1.0 knows no Host.
+    expect(parseAnswer(await sendRaw(listening.port, 'GET /large HTTP/1.0\r\n\r\n')).status).toBe(200);
+  });
+});
+
+function connections({ server }: ListeningSurface): Promise<number> {
+  return new Promise((resolve, reject) =>
+    server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))),
+  );
+}
+
+function barrier(): [wait: Promise<void>, open: () => void] {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return [promise, resolve];
+}

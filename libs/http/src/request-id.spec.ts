@@ -1,0 +1,96 @@
+import { describe, expect, it } from '@jest/globals';
+import { listen, plain, sendRequest, testRoute, testSurface } from '../test/test-surface.ts';
+
+const open = testRoute({
+  ...plain,
+  method: 'get',
+  path: '/open',
+  handler: ({ requestId, traceparent }) => ({ status: 200, body: { requestId, traceparent } }),
+});
+
+const echoing = testRoute({
+  ...plain,
+  operationId: 'echoing',
+  method: 'get',
+  path: '/echoing',
+  permit: 'authenticated',
+  echoesRequestId: true,
+  handler: ({ requestId }) => ({ status: 200, body: { requestId, text: 'ä€' } }),
+});
+
+const routes = [open, echoing];
+
+async function answerTo(head: readonly string[]) {
+  const surface = testSurface(routes);
+  const listening = await listen(surface.app);
+  try {
+    return { surface, answer: await sendRequest(listening.port, head) };
+  } finally {
+    await listening.close();
+  }
+}
+
+describe('X-Request-Id', () => {
+  it.each([
+    ['taken when it is visible ASCII', 'abc-!~1', 'abc-!~1'],
+    ['taken up to 128 characters', 'x'.repeat(128), 'x'.repeat(128)],
+    ['replaced past 128 characters', 'x'.repeat(129), 'made-here'],
+    ['replaced when it holds a space', 'a b', 'made-here'],
+    ['replaced when it is not ASCII', 'ä', 'made-here'],
+    ['replaced when it is empty', '', 'made-here'],
+  ])('is %s', async (_, sent, used) => {
+    const { surface, answer } = await answerTo(['GET /open HTTP/1.1', `X-Request-Id: ${sent}`]);
+    expect(answer.headers['x-request-id']).toBe(used);
+    expect(answer.body).toMatchObject({ requestId: used });
+    expect(surface.records).toMatchObject([{ requestId: used, status: 200, route: '/open', method: 'GET' }]);
+  });
+
+  it('is replaced when it was sent twice', async () => {
+    const { answer } = await answerTo(['GET /open HTTP/1.1', 'X-Request-Id: one', 'X-Request-Id: two']);
+    expect(answer.headers['x-request-id']).toBe('made-here');
+  });
+
+  const everyByte = String.fromCharCode(
+    ...Array.from({ length: 0x100 }, (_, byte) => byte).filter((byte) => byte > 0x20 && byte !== 0x7f),
+  );
+
+  it.each([
+    ['a space and quotes', 'a "b", c'],
+    ['a tab', 'a\tb'],
+    ['every byte that a header may hold', everyByte],
+    ['what looks like a line of a log or a header', '","level":"error"}\\r\\nSet-Cookie: a=b'],
+    ['a kilobyte', 'é'.repeat(1024)],
+  ])('is echoed to the byte where a route says so, with %s, and is in no log', async (_what, sent) => {
+    for (const [line, status, code] of [
+      ['GET /echoing HTTP/1.1\r\nX-Api-Key: good', 200, undefined],
+      ['GET /echoing HTTP/1.1', 401, 'UNAUTHENTICATED'],
+      ['GET /echoing?a=1 HTTP/1.1\r\nX-Api-Key: good', 400, 'UNKNOWN_PARAMETER'],
+      ['DELETE /echoing HTTP/1.1\r\nX-Api-Key: good', 405, 'METHOD_NOT_ALLOWED'],
+    ] as const) {
+      const { surface, answer } = await answerTo([line, `X-Request-Id: ${sent}`]);
+      expect(answer.headers['x-request-id']).toBe(sent);
+      const instance = code === undefined ? {} : { code, instance: 'urn:request:made-here' };
+      expect(answer).toMatchObject({ status, body: status === 200 ? { requestId: 'made-here' } : instance });
+      expect(surface.records).toMatchObject([{ requestId: 'made-here', status }]);
+    }
+  });
+
+  it('is replaced on such a route past a kilobyte, when it is empty and when it was sent twice', async () => {
+    const start = ['GET /echoing HTTP/1.1', 'X-Api-Key: good'];
+    for (const lines of [
+      [`X-Request-Id: ${'x'.repeat(1025)}`],
+      ['X-Request-Id:'],
+      ['X-Request-Id: a', 'X-Request-Id: a'],
+    ]) {
+      expect((await answerTo([...start, ...lines])).answer.headers['x-request-id']).toBe('made-here');
+    }
+    const { surface, answer } = await answerTo([...start, 'X-Request-Id: usual']);
+    expect(answer.headers['x-request-id']).toBe('usual');
+    expect(surface.records).toMatchObject([{ requestId: 'usual' }]);
+  });
+
+  it('stands percent-encoded in a problem', async () => {
+    const { answer } = await answerTo(['GET /nothing HTTP/1.1', 'X-Request-Id: a"b/c']);
+    expect(answer.body).toMatchObject({ instance: 'urn:request:a%22b%2Fc' });
+  });
+});
