@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import type { Statement } from './database.ts';
 import { checkFiles, type MigrationSet } from './migration-set.ts';
 import { closeToPublic, grantRuntime } from './runtime-grants.ts';
 
@@ -20,6 +21,8 @@ export interface MigrateOptions {
   readonly sets: readonly MigrationSet[];
   /** By schema, the role or roles that services use at run time. They must exist. */
   readonly runtimeRoles?: Readonly<Record<string, string | readonly string[]>>;
+  /** Run last, in order, each a transaction of its own: what one of the sets made and only the caller can fill. */
+  readonly statements?: readonly Statement[];
   readonly log?: (line: string) => void;
 }
 
@@ -46,6 +49,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     const applied: string[] = [];
     for (const set of options.sets) applied.push(...(await runSet(client, set, options.log)));
     await grantAll(client, options);
+    for (const { text, values = [] } of options.statements ?? []) await client.query(text, [...values]);
     return applied;
   } finally {
     await client.end(); // This gives the lock back as well.

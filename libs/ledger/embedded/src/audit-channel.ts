@@ -4,6 +4,7 @@ import { parseCheckpoint, TILE_WIDTH, TileTree, type Checkpoint, type NoteVerifi
 import type { Sql } from '@sealgate/storage';
 import { auditClaims } from './audit-claims.ts';
 import { readLedger } from './database-problem.ts';
+import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 import { tileReader } from './tile-store.ts';
 
 export interface AuditOptions {
@@ -189,8 +190,8 @@ class Walk {
       ({ level, index, width }) => (index * TILE_WIDTH + width) * TILE_WIDTH ** level <= signed,
     );
     if (covered.length === 0) return;
-    const stored = await this.#readTiles(covered).catch((error: Error) => {
-      throw new Finding(error.message);
+    const stored = await this.#readTiles(covered).catch((error: unknown) => {
+      throw error instanceof LedgerCorruptError ? new Finding(error.message) : error;
     });
     for (const [position, tile] of covered.entries()) {
       if (tile.hashes.equals(stored[position]!)) continue;

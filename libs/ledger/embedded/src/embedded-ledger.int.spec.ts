@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { canonical } from '@sealgate/json';
 import { describeLedger } from '@sealgate/ledger-port/contract';
 import { noteVerifier, parseCheckpoint, verifyInclusion } from '@sealgate/merkle';
+import { heldIn } from './known-ids.ts';
 import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
 
 let test: TestLedger;
@@ -87,6 +88,22 @@ describe('the embedded ledger', () => {
       id: 'gone',
     });
     expect((await test.ledger.audit(place.channel)).ok).toBe(true);
+  });
+
+  it('says which ids a channel holds, also what was erased, and as of the moment of a statement around it', async () => {
+    const place = newChannel();
+    await test.ledger.append({ ...place, note: '{}', records: [record('a'), record('gone')] });
+    await test.ledger.erase(place.channel, 'gone', 'asked');
+    expect(await heldIn(test.sql, place.channel, ['a', 'gone', 'b'])).toEqual(new Set(['a', 'gone']));
+    expect(await heldIn(test.sql, newChannel().channel, ['a'])).toEqual(new Set());
+    expect(await heldIn(test.sql, place.channel, [])).toEqual(new Set());
+    await test.sql.transaction(async (sql) => {
+      await sql.query({ text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ' });
+      await sql.query({ text: 'SELECT 1' });
+      await test.ledger.append({ ...place, note: '{}', records: [record('b')] });
+      expect(await heldIn(sql, place.channel, ['a', 'b'])).toEqual(new Set(['a']));
+    });
+    expect(await heldIn(test.sql, place.channel, ['a', 'b'])).toEqual(new Set(['a', 'b']));
   });
 
   it('gives a page no more bytes than asked for, one larger record alone, and says whether there are more', async () => {

@@ -1,11 +1,13 @@
-import type { AppendUnit, AuditReport, Ledger, LedgerHealth } from '@sealgate/ledger-port';
-import { parseCheckpoint, tileWidth, type NoteVerifier, type TileId } from '@sealgate/merkle';
-import { textArray, type Database } from '@sealgate/storage';
+import type { AuditReport, Ledger, LedgerHealth } from '@sealgate/ledger-port';
+import { tileWidth, type NoteVerifier, type TileId } from '@sealgate/merkle';
+import type { Database } from '@sealgate/storage';
 import { appendGroup, type OnResult } from './append-group.ts';
 import { AppendQueue, type AppendQueueLimits } from './append-queue.ts';
 import { auditChannel } from './audit-channel.ts';
+import { checkedCheckpoints } from './checked-checkpoint.ts';
 import { readLedger } from './database-problem.ts';
 import type { Integrator } from './integrator.ts';
+import { conflictIn } from './known-ids.ts';
 import { prepareUnit } from './prepared-unit.ts';
 import { findCheckpoint, findRecord, proveRecord, type ProveOptions } from './prove-record.ts';
 import { queryPage, queryRecords, type PageQuery, type RecordPage } from './query-records.ts';
@@ -35,17 +37,30 @@ export interface ChannelState {
   readonly size: number;
 }
 
+/** Who erases, as the surface knows them. The database adds its role. */
+export interface Eraser {
+  readonly actor: string;
+  readonly requestId: string;
+}
+
 /** The port, and what only a log in our own database can do. */
 export interface EmbeddedLedger extends Ledger {
   openChannel(network: string, channel: string): Promise<void>;
   channels(): Promise<readonly ChannelState[]>;
   audit(channel: string, signal?: AbortSignal): Promise<AuditReport>;
+  /** A record of a type that is not wanted is as one that is not there: nothing is proved, and nobody waits. */
+  prove(channel: string, id: string, wants?: (type: string) => boolean): ReturnType<Ledger['prove']>;
   /** `query` for answers that have to be of bounded size. */
   queryPage(query: PageQuery): Promise<RecordPage>;
   /** The hashes of a tile; undefined where the newest checkpoint has no such tile. */
   tile(channel: string, tile: TileId): Promise<Buffer | undefined>;
-  /** Removes salt and content of a record for ever; false when there is no such record. Again: nothing happens. */
-  erase(channel: string, id: string, reason: string): Promise<boolean>;
+  /**
+   * Removes salt and content of a record for ever, and writes down who did and why in the same transaction; false when
+   * there is no such record. Again: nothing happens.
+   */
+  erase(channel: string, id: string, reason: string, by?: Eraser): Promise<boolean>;
+  /** Whether the role of this process may append to the channel. */
+  mayAppend(channel: string): Promise<boolean>;
   /** Units that wait or are under way. */
   readonly depth: number;
   /** Waits for every unit that was taken. */
@@ -91,6 +106,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     now,
     deadlineMs: READ_WITHIN_MS,
     coverWithinMs: COVER_WITHIN_MS,
+    checked: checkedCheckpoints(origin, options.verifier),
     ...(integrator === undefined
       ? {}
       : { catchUp: (channel: string, size: number) => integrator.catchUp(channel, size) }),
@@ -108,7 +124,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     // prepared-unit.ts hashes, append-queue.ts groups, append-group.ts sends append-statement.ts, and
     // migrations/0002_append.sql writes.
     append: (unit) => queue.add(prepareUnit(unit, now(), random)),
-    findConflict: (unit) => findConflict(sql, unit),
+    findConflict: (unit) => conflictIn(sql, unit),
     drain: () => queue.drained(),
     async openChannel(network, channel) {
       await readLedger(
@@ -131,62 +147,68 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     },
     query: (query) => queryRecords(sql, query),
     queryPage: (query) => queryPage(sql, query),
-    prove: (channel, id) => proveRecord(prove, channel, id),
-    checkpoint: (channel) => findCheckpoint(prove, channel),
+    prove: (channel, id, wants) => proveRecord(prove, { channel, id, ...(wants === undefined ? {} : { wants }) }),
+    checkpoint: async (channel) => (await findCheckpoint(prove, channel))?.note,
     tile: (channel, tile) => findTile(prove, channel, tile),
     async audit(channel, signal) {
       const report = await auditChannel(auditOptions, channel, signal);
       return report ?? { ok: false, size: 0, firstBadRecordId: null, problem: `there is no channel ${channel}` };
     },
-    async erase(channel, id, reason) {
-      const statement = {
-        text: 'SELECT ledger.erase_v1($1, $2, $3, $4) AS found',
-        values: [channel, id, reason, now()],
-      };
-      const [row] = await readLedger<{ found: boolean }>(sql, statement, READ_WITHIN_MS);
-      return row?.found === true;
-    },
+    erase: (channel, id, reason, by) => erase(sql, { channel, id, reason, atMs: now(), by }),
+    mayAppend: (channel) => mayAppend(sql, channel),
     health: () => healthOf(sql, integrator),
   };
 }
 
+interface Erasure {
+  readonly channel: string;
+  readonly id: string;
+  readonly reason: string;
+  readonly atMs: number;
+  readonly by: Eraser | undefined;
+}
+
+async function erase(sql: Database, { channel, id, reason, atMs, by }: Erasure): Promise<boolean> {
+  const statement = {
+    text: 'SELECT ledger.erase_v2($1, $2, $3, $4, $5, $6) AS found',
+    values: [channel, id, reason, atMs, by?.actor ?? null, by?.requestId ?? null],
+  };
+  const [row] = await readLedger<{ found: boolean }>(sql, statement, READ_WITHIN_MS);
+  return row?.found === true;
+}
+
+async function mayAppend(sql: Database, channel: string): Promise<boolean> {
+  const statement = { text: 'SELECT ledger.rights_v1($1) AS rights', values: [channel] };
+  const [row] = await readLedger<{ rights: readonly string[] }>(sql, statement, READ_WITHIN_MS);
+  return row?.rights.includes('append') === true;
+}
+
 async function findTile(options: ProveOptions, channel: string, tile: TileId): Promise<Buffer | undefined> {
-  const note = await findCheckpoint(options, channel);
-  const size = note === undefined ? 0 : parseCheckpoint(note).size;
+  const size = (await findCheckpoint(options, channel))?.checkpoint.size ?? 0;
   // A tile that has grown since is cut to the width asked for, so that an older checkpoint can still be checked.
   if (tileWidth(tile.level, tile.index, size) < tile.width) return undefined;
   const [hashes] = await tileReader(options.sql, channel, options.deadlineMs)([tile]);
   return hashes;
 }
 
-async function findConflict(sql: Database, { channel, claim, records }: AppendUnit): Promise<string | undefined> {
-  const [row] = await readLedger<{ id: string | null }>(
-    sql,
-    {
-      name: 'ledger conflict',
-      text: 'SELECT ledger.conflict_v1($1, $2, $3, $4, $5, $6, $7) AS id',
-      values: [
-        channel,
-        claim?.claim ?? null,
-        textArray(records.map(({ id }) => id)),
-        textArray(records.map(({ type }) => type)),
-        textArray(records.map(({ owner }) => owner)),
-        textArray(records.map(({ data }) => data)),
-        textArray(records.map(({ extra }) => extra)),
-      ],
-    },
-    READ_WITHIN_MS,
-  );
-  return row?.id ?? undefined;
-}
-
 async function healthOf(sql: Database, integrator: Integrator | undefined): Promise<LedgerHealth> {
-  const halted = integrator === undefined ? [] : [...integrator.halted.values()];
-  if (halted.length > 0) return { ok: false, problem: halted[0]! };
   try {
     await sql.query({ text: 'SELECT ledger.checkpoint_v1($1)', values: [''] }, { deadlineMs: 1000 });
-    return { ok: true, problem: null };
+    if (integrator === undefined || integrator.halted.size === 0) return { ok: true, problem: null };
+    // Records go on being written, and those of other channels signed for: only where there is no other it is all in doubt.
+    return {
+      ok: integrator.halted.size < integrator.channelCount,
+      problem: problemOf([...integrator.halted.values()]),
+    };
   } catch {
     return { ok: false, problem: 'the database of the ledger does not answer' };
   }
+}
+
+const MAX_TOLD = 5;
+
+/** Each channel that is halted, by name; of very many the first. */
+function problemOf(problems: readonly string[]): string {
+  const more = problems.length > MAX_TOLD ? [`And ${problems.length - MAX_TOLD} more.`] : [];
+  return [...problems.slice(0, MAX_TOLD), ...more].join(' ');
 }

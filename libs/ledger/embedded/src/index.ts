@@ -1,13 +1,16 @@
 export type { OnResult } from './append-group.ts';
 export { APPEND_LIMITS, embeddedLedger } from './embedded-ledger.ts';
-export type { ChannelState, EmbeddedLedger, EmbeddedLedgerOptions } from './embedded-ledger.ts';
+export type { ChannelState, EmbeddedLedger, EmbeddedLedgerOptions, Eraser } from './embedded-ledger.ts';
 export type { AppendQueueLimits } from './append-queue.ts';
 export { Integrator } from './integrator.ts';
 export type { IntegratorOptions } from './integrator.ts';
+export { conflictIn, heldIn } from './known-ids.ts';
 export type { PageQuery, RecordPage } from './query-records.ts';
 export { LedgerCorruptError } from './ledger-corrupt-error.ts';
+export { ledgerGrants } from './ledger-grants.ts';
+export type { GrantsOrder, LedgerGrant, LedgerRight, SurfaceChannels } from './ledger-grants.ts';
 export { ledgerMigrations } from './ledger-migrations.ts';
 export { savedCheckpoints } from './saved-checkpoints.ts';
 export type { SavedCheckpoints } from './saved-checkpoints.ts';
 export { LedgerNotOpenedError, openEmbeddedLedger } from './open-embedded-ledger.ts';
-export type { OpenLedgerOptions } from './open-embedded-ledger.ts';
+export type { OpenedEmbeddedLedger, OpenLedgerOptions } from './open-embedded-ledger.ts';

@@ -1,6 +1,5 @@
 import {
   checkpointText,
-  parseCheckpoint,
   TileTree,
   type Checkpoint,
   type NoteSigner,
@@ -8,6 +7,7 @@ import {
   type Tile,
 } from '@sealgate/merkle';
 import type { Database } from '@sealgate/storage';
+import type { CheckedCheckpoint } from './checked-checkpoint.ts';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 import { commitTree } from './tile-store.ts';
 
@@ -15,6 +15,8 @@ export interface IntegrateOptions {
   readonly sql: Database;
   readonly signer: NoteSigner;
   readonly verifier: NoteVerifier;
+  /** By that verifier. */
+  readonly checked: CheckedCheckpoint;
   readonly origin: string;
   /** Most leaves of one transaction. */
   readonly leavesAtOnce: number;
@@ -80,18 +82,15 @@ export function integrateChannel(
 }
 
 /** The tree as it was left, checked against the checkpoint that was signed over it. */
-function openTree({ verifier, origin }: IntegrateOptions, channel: string, row: BeginRow): TileTree {
+function openTree({ checked }: IntegrateOptions, channel: string, row: BeginRow): TileTree {
   const integrated = Number(row.integrated);
   if (Number(row.head) < integrated) {
     throw new LedgerCorruptError(channel, `the head is ${row.head}, but ${integrated} records were signed for`);
   }
   if (row.checkpoint === null) return TileTree.empty();
-  if (verifier.verify(row.checkpoint) === undefined) {
-    throw new LedgerCorruptError(channel, 'the stored checkpoint does not carry our signature');
-  }
-  const checkpoint = parseCheckpoint(row.checkpoint);
-  if (checkpoint.origin !== `${origin}/${channel}` || checkpoint.size !== integrated) {
-    throw new LedgerCorruptError(channel, `the stored checkpoint is of ${checkpoint.origin} at ${checkpoint.size}`);
+  const checkpoint = checked(channel, row.checkpoint);
+  if (checkpoint.size !== integrated) {
+    throw new LedgerCorruptError(channel, `the stored checkpoint is of ${checkpoint.size} records, not ${integrated}`);
   }
   const tree = treeOf(channel, integrated, edgeOf(row));
   if (!tree.root().equals(checkpoint.root)) {

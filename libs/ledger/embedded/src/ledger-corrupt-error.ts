@@ -1,4 +1,4 @@
-/** The log is not as it was left. Nothing is signed over it until an operator has looked. */
+/** A channel is not as it was left. Nothing is signed over it until it is again. */
 export class LedgerCorruptError extends Error {
   override readonly name = 'LedgerCorruptError';
   readonly channel: string;
@@ -8,3 +8,6 @@ export class LedgerCorruptError extends Error {
     this.channel = channel;
   }
 }
+
+/** The channel does not continue what was kept of it: the database was rolled back, or this is another ledger or key. */
+export class LedgerNotContinuedError extends LedgerCorruptError {}

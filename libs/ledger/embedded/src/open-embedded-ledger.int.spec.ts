@@ -19,6 +19,7 @@ function open(config: Partial<OpenLedgerOptions['config']>) {
       ledgerOrigin: ORIGIN,
       ledgerIntegrator: true,
       ledgerSigningKey: generateNoteKey(ORIGIN).privateKey,
+      ledgerVerifierKeys: [],
       checkpointDir: test.checkpointFolder,
       ...config,
     },
@@ -59,6 +60,7 @@ describe('the ledger of a surface', () => {
 
   it.each<[string, Partial<OpenLedgerOptions['config']>, string]>([
     ['a key of another ledger', { ledgerOrigin: 'other.test' }, 'LEDGER_SIGNING_KEY is of another ledger'],
+    ['what checks nothing', { ledgerVerifierKeys: ['x'] }, 'LEDGER_VERIFIER_KEYS holds what is no C2SP verifier key'],
     ['what is no key', { ledgerSigningKey: 'PRIVATE+KEY+x' }, 'LEDGER_SIGNING_KEY is not a C2SP note key'],
     [
       'a key that did not sign what is kept',

@@ -1,6 +1,7 @@
-import { noteSigner, noteVerifier } from '@sealgate/merkle';
+import { noteSigner, noteVerifier, type NoteVerifier } from '@sealgate/merkle';
 import type { Log, Metrics } from '@sealgate/observability';
-import type { Database } from '@sealgate/storage';
+import { openDatabase, type Database } from '@sealgate/storage';
+import { anyOf } from './checked-checkpoint.ts';
 import { embeddedLedger, type EmbeddedLedger } from './embedded-ledger.ts';
 import type { OnResult } from './append-group.ts';
 import { Integrator } from './integrator.ts';
@@ -13,7 +14,12 @@ export interface OpenLedgerOptions {
     readonly ledgerOrigin: string;
     readonly ledgerIntegrator: boolean;
     readonly ledgerSigningKey: string | undefined;
+    readonly ledgerVerifierKeys: readonly string[];
     readonly checkpointDir: string | undefined;
+    /** Of the surfaces whose admin listener has the ledger: see `administration`. */
+    readonly adminDatabaseUrl?: string | undefined;
+    readonly adminPort?: number | undefined;
+    readonly databasePreparedStatements?: boolean;
   };
   readonly sql: Database;
   /** Milliseconds since the epoch; fractions are cut. */
@@ -25,6 +31,11 @@ export interface OpenLedgerOptions {
   readonly onResult?: OnResult;
   /** Registers what to let go of, in reverse. */
   readonly own: (name: string, release: () => void | Promise<void>) => void;
+}
+
+export interface OpenedEmbeddedLedger extends EmbeddedLedger {
+  /** The same ledger with the rights of the operator. */
+  readonly administration: EmbeddedLedger;
 }
 
 /** The ledger must not be opened like this: a sentence for an operator. */
@@ -40,27 +51,64 @@ const TRANSACTION_WITHIN_MS = 10_000;
  * The ledger of a surface with its log lines and metrics, and with an integrator in the processes that run one.
  * @throws LedgerNotOpenedError when the signing key is not this ledger's, or the log is not as it was left.
  */
-export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<EmbeddedLedger> {
+export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<OpenedEmbeddedLedger> {
   const { config, sql, log, metrics, own } = options;
   const now = () => Math.floor(options.now());
-  const signing = openIntegrator({ ...options, now });
-  const ledger = embeddedLedger({
-    sql,
+  const integrator = openIntegrator({ ...options, now });
+  const verifier = anyOf(verifiersOf(config));
+  const reading = {
     origin: config.ledgerOrigin,
-    ...(options.appendFunction === undefined ? {} : { appendFunction: options.appendFunction }),
     now,
+    ...(verifier === undefined ? {} : { verifier }),
+    ...(integrator === undefined ? {} : { integrator }),
+  };
+  const ledger = embeddedLedger({
+    ...reading,
+    sql,
+    ...(options.appendFunction === undefined ? {} : { appendFunction: options.appendFunction }),
     onUnexpected: (error) => log.error('append_refused', { reason: String(error) }),
     onResult: countStored(metrics, options.onResult),
-    ...signing,
   });
   const depth = { name: 'ledger_waiting_units', help: 'Units that wait or are being written.', labels: {} };
   metrics.gauge({ ...depth, collect: (gauge) => gauge.set({}, ledger.depth) });
   own('ledger', () => ledger.drain());
-  if (signing !== undefined) {
-    await start(signing.integrator);
-    own('integrator', () => signing.integrator.stop());
+  if (integrator !== undefined) {
+    await mayIntegrate(sql);
+    await start(integrator);
+    own('integrator', () => integrator.stop());
   }
-  return ledger;
+  const adminSql = openAdminDatabase(options);
+  const administration = adminSql === undefined ? ledger : embeddedLedger({ ...reading, sql: adminSql });
+  return Object.assign(ledger, { administration });
+}
+
+const ADMIN_CONNECTIONS = 3;
+
+/** The operator's own connections; undefined where the role of the service is all there is. */
+function openAdminDatabase({ config, log, own }: OpenLedgerOptions): Database | undefined {
+  const { adminDatabaseUrl: url, adminPort, databasePreparedStatements } = config;
+  if (url === undefined || adminPort === undefined) return undefined;
+  const sql = openDatabase({
+    url,
+    applicationName: 'sealgate admin',
+    maxConnections: ADMIN_CONNECTIONS,
+    connectTimeoutMs: 1000,
+    deadlineMs: 2000,
+    ...(databasePreparedStatements === undefined ? {} : { preparedStatements: databasePreparedStatements }),
+    onIdleError: (error) => log.warn('database_connection_lost', { reason: error.message }),
+  });
+  own('admin database', () => sql.close());
+  return sql;
+}
+
+/** Told in a sentence before the first round fails. */
+async function mayIntegrate(sql: Database): Promise<void> {
+  const text = `SELECT 'integrate' = ANY (ledger.rights_v1('')) AS may`;
+  const [row] = await sql.query<{ may: boolean }>({ text });
+  if (row?.may === true) return;
+  throw new LedgerNotOpenedError(
+    'The role of DATABASE_URL may not build the tree: run the migration job with LEDGER_INTEGRATOR=true.',
+  );
 }
 
 /** Counts what the ledger gained, so that it can be seen that nobody signs for it. */
@@ -73,7 +121,19 @@ function countStored(metrics: Metrics, onResult: OnResult | undefined): OnResult
   };
 }
 
-/** Undefined where this process does not integrate: then it knows no key, and checks no signature. */
+/** What checkpoints are checked with: the key of this process where it signs, and those it was told. */
+function verifiersOf({ ledgerIntegrator, ledgerSigningKey, ledgerVerifierKeys }: OpenLedgerOptions['config']) {
+  const own = ledgerIntegrator && ledgerSigningKey !== undefined ? [signerOf(ledgerSigningKey).verifierKey] : [];
+  return [...own, ...ledgerVerifierKeys].map((key): NoteVerifier => {
+    try {
+      return noteVerifier(key);
+    } catch (cause) {
+      throw new LedgerNotOpenedError('LEDGER_VERIFIER_KEYS holds what is no C2SP verifier key.', { cause });
+    }
+  });
+}
+
+/** Undefined where this process does not integrate. */
 function openIntegrator({ config, sql, now, log, metrics }: Omit<OpenLedgerOptions, 'own' | 'onResult'>) {
   const { ledgerIntegrator, ledgerSigningKey, ledgerOrigin: origin, checkpointDir } = config;
   if (!ledgerIntegrator || ledgerSigningKey === undefined || checkpointDir === undefined) return undefined;
@@ -83,7 +143,6 @@ function openIntegrator({ config, sql, now, log, metrics }: Omit<OpenLedgerOptio
   const verifier = noteVerifier(signer.verifierKey);
   const count = (name: string, help: string) => metrics.counter({ name, help, labels: {} }).child({});
   const signed = count('ledger_checkpoints_total', 'Checkpoints signed by this process.');
-  const halted = count('ledger_halted_channels_total', 'Channels that this process refuses to sign for.');
   const integrator = new Integrator({
     sql,
     signer,
@@ -94,14 +153,19 @@ function openIntegrator({ config, sql, now, log, metrics }: Omit<OpenLedgerOptio
     everyMs: EVERY_MS,
     saved: savedCheckpoints(checkpointDir, now),
     onSigned: () => signed.inc(),
-    onHalted: (channel, problem) => {
-      halted.inc();
-      log.error('ledger_halted', { channel, problem });
-    },
+    onHalted: (channel, problem) => log.error('ledger_halted', { channel, problem }),
+    onResumed: (channel) => log.warn('ledger_resumed', { channel }),
     onError: (error) =>
       log.error('integrator_failed', { reason: error instanceof Error ? (error.stack ?? '') : String(error) }),
   });
-  return { integrator, verifier };
+  const halted = 'Channels that are not signed for, because they are not as they were left.';
+  metrics.gauge({
+    name: 'ledger_halted_channels',
+    help: halted,
+    labels: {},
+    collect: (gauge) => gauge.set({}, integrator.halted.size),
+  });
+  return integrator;
 }
 
 function signerOf(privateKey: string) {

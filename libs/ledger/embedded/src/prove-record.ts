@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { receiptLeaf, type Receipt, type RecordProof } from '@sealgate/envelope';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
-import { inclusionPath, parseCheckpoint, verifyInclusion } from '@sealgate/merkle';
+import { inclusionPath, verifyInclusion, type Checkpoint } from '@sealgate/merkle';
+
 import type { Sql } from '@sealgate/storage';
+import type { CheckedCheckpoint } from './checked-checkpoint.ts';
 import { readLedger } from './database-problem.ts';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 import { receiptOf, type RecordRow } from './stored-record.ts';
@@ -16,6 +18,7 @@ export interface ProveOptions {
   readonly coverWithinMs: number;
   /** Integrates now, where this process may; see `Integrator.catchUp`. */
   readonly catchUp?: (channel: string, size: number) => Promise<void>;
+  readonly checked: CheckedCheckpoint;
   readonly now: () => number;
 }
 
@@ -30,10 +33,28 @@ export async function findRecord(
   return (await readLedger<RecordRow>(sql, statement, deadlineMs))[0];
 }
 
-export async function findCheckpoint({ sql, deadlineMs }: ProveOptions, channel: string): Promise<string | undefined> {
+/** The newest checkpoint, if it is this ledger's: one that is not is neither served nor used. */
+export async function findCheckpoint(
+  { sql, deadlineMs, checked }: Pick<ProveOptions, 'sql' | 'deadlineMs' | 'checked'>,
+  channel: string,
+): Promise<{ readonly note: string; readonly checkpoint: Checkpoint } | undefined> {
   const statement = { name: 'ledger checkpoint', text: 'SELECT ledger.checkpoint_v1($1) AS note', values: [channel] };
   const [row] = await readLedger<{ note: string | null }>(sql, statement, deadlineMs);
-  return row?.note ?? undefined;
+  if (row?.note == null) return undefined;
+  return { note: row.note, checkpoint: notCorrupt(() => checked(channel, row.note!)) };
+}
+
+/** What cannot be shown now, because the channel is not as it was left, can once it is mended. */
+function notCorrupt<Value>(read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    throw unavailableIfCorrupt(error);
+  }
+}
+
+function unavailableIfCorrupt(error: unknown): unknown {
+  return error instanceof LedgerCorruptError ? new LedgerUnavailableError(error.message, { cause: error }) : error;
 }
 
 /**
@@ -45,14 +66,12 @@ export async function findCheckpoint({ sql, deadlineMs }: ProveOptions, channel:
  */
 export async function proveRecord(
   options: ProveOptions,
-  channel: string,
-  id: string,
+  { channel, id, wants = () => true }: { channel: string; id: string; wants?: (type: string) => boolean },
 ): Promise<{ receipt: Receipt; proof: RecordProof } | undefined> {
   const row = await findRecord(options, channel, id);
-  if (row === undefined) return undefined;
+  if (row === undefined || !wants(row.type)) return undefined;
   const receipt = receiptOf(row);
-  const note = await coveringCheckpoint(options, channel, receipt.index);
-  const checkpoint = parseCheckpoint(note);
+  const { note, checkpoint } = await coveringCheckpoint(options, channel, receipt.index);
   const { index } = receipt;
   const leafHash = receiptLeaf(receipt);
   const path = await inclusionPath(index, checkpoint.size, tileReader(options.sql, channel, options.deadlineMs));
@@ -79,13 +98,15 @@ export async function proveRecord(
   return { receipt, proof };
 }
 
-async function coveringCheckpoint(options: ProveOptions, channel: string, index: number): Promise<string> {
+async function coveringCheckpoint(options: ProveOptions, channel: string, index: number) {
   const giveUpAtMs = options.now() + options.coverWithinMs;
   for (;;) {
-    const note = await findCheckpoint(options, channel);
-    if (note !== undefined && parseCheckpoint(note).size > index) return note;
+    const newest = await findCheckpoint(options, channel);
+    if (newest !== undefined && newest.checkpoint.size > index) return newest;
     if (options.now() > giveUpAtMs) throw new LedgerUnavailableError('No checkpoint covers the record yet.');
-    await options.catchUp?.(channel, index + 1);
+    await options.catchUp?.(channel, index + 1).catch((error: unknown) => {
+      throw unavailableIfCorrupt(error);
+    });
     await delay(POLL_MS);
   }
 }

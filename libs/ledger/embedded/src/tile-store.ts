@@ -1,10 +1,14 @@
 import type { Tile, TileId } from '@sealgate/merkle';
 import { byteaArray, int4Array, int8Array, type Sql, type Statement } from '@sealgate/storage';
 import { readLedger } from './database-problem.ts';
+import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 
 const HASH_BYTES = 32;
 
-/** Reads tiles of a channel in one query, cut to the width asked for: a stored tile may have grown since. */
+/**
+ * Reads tiles of a channel in one query, cut to the width asked for: a stored tile may have grown since.
+ * What it gives throws LedgerCorruptError for one that is not there.
+ */
 export function tileReader(
   sql: Sql,
   channel: string,
@@ -24,7 +28,7 @@ export function tileReader(
     return wanted.map(({ level, index, width }, position) => {
       const hashes = found.get(position);
       if (hashes === undefined || hashes.length < width * HASH_BYTES) {
-        throw new Error(`Tile ${level}/${index} of ${channel} is missing or too short.`);
+        throw new LedgerCorruptError(channel, `tile ${level}/${index} is missing or too short`);
       }
       return hashes.subarray(0, width * HASH_BYTES);
     });

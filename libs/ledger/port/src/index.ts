@@ -4,11 +4,18 @@ export type {
   AuditReport,
   Ledger,
   LedgerAppender,
+  ContractHealth,
   LedgerHealth,
   LedgerReader,
   RecordQuery,
   UnitClaim,
   UnitResult,
 } from './ledger.ts';
-export { LedgerOverloadedError, LedgerUnavailableError, OutcomeUnknownError } from './ledger-errors.ts';
+export {
+  ClaimInFlightError,
+  LedgerForbiddenError,
+  LedgerOverloadedError,
+  LedgerUnavailableError,
+  OutcomeUnknownError,
+} from './ledger-errors.ts';
 export type { NewRecord, RecordReceipt, StoredRecord } from './records.ts';

@@ -206,7 +206,7 @@ export function describeLedger(name: string, { ledger, newChannel }: LedgerUnder
     });
 
     it('is healthy', async () => {
-      expect(await ledger().health()).toEqual({ ok: true, problem: null });
+      expect(await ledger().health()).toMatchObject({ ok: true, problem: null });
     });
   });
 }

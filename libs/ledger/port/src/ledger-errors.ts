@@ -1,6 +1,16 @@
 /** Nothing was written: the ledger cannot be reached, or did not take the unit before its deadline. */
 export class LedgerUnavailableError extends Error {
-  override readonly name = 'LedgerUnavailableError';
+  override readonly name: string = 'LedgerUnavailableError';
+}
+
+/** Nothing was written: a unit with another fingerprint holds the claim, and what becomes of it is not known yet. */
+export class ClaimInFlightError extends LedgerUnavailableError {
+  override readonly name = 'ClaimInFlightError';
+}
+
+/** The database role of this process has no right to do this in that channel: its migration job gives it. */
+export class LedgerForbiddenError extends Error {
+  override readonly name = 'LedgerForbiddenError';
 }
 
 /** Nothing was written: more is waiting than the driver holds. */

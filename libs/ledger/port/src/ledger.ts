@@ -59,10 +59,22 @@ export interface LedgerAppender {
   findConflict(unit: AppendUnit): Promise<string | undefined>;
 }
 
-/** `problem` null means healthy. */
+/** `problem` null means healthy; with `ok`, it names what is wrong while the rest of the ledger works. */
 export interface LedgerHealth {
   readonly ok: boolean;
   readonly problem: string | null;
+  /** Where the ledger is contracts of others' networks: each of them. One that can be reached is enough for `ok`. */
+  readonly contracts?: readonly ContractHealth[];
+}
+
+export interface ContractHealth {
+  /** The network's own names. */
+  readonly channel: string;
+  readonly chaincode: string;
+  readonly ok: boolean;
+  /** A word of a closed set, and its sentence. */
+  readonly reason: string | null;
+  readonly detail: string | null;
 }
 
 export interface AuditReport {

@@ -1,0 +1,49 @@
+import { parseCheckpoint, type Checkpoint, type NoteVerifier } from '@sealgate/merkle';
+import { LedgerCorruptError } from './ledger-corrupt-error.ts';
+
+/** The checkpoint of a note that the database holds for the channel. @throws LedgerCorruptError for one that is not ours. */
+export type CheckedCheckpoint = (channel: string, note: string) => Checkpoint;
+
+/** How many channels' newest notes are remembered as checked. */
+const MAX_REMEMBERED = 1024;
+
+/**
+ * The database is not believed: whoever can write to it can put any note there. A note is checked once, because every tile
+ * and every proof asks for it. Without a verifier (this process was told no key) a note is only parsed.
+ */
+export function checkedCheckpoints(origin: string, verifier: NoteVerifier | undefined): CheckedCheckpoint {
+  const remembered = new Map<string, { readonly note: string; readonly checkpoint: Checkpoint }>();
+  return (channel, note) => {
+    const known = remembered.get(channel);
+    if (known?.note === note) return known.checkpoint;
+    if (verifier !== undefined && verifier.verify(note) === undefined) {
+      throw new LedgerCorruptError(channel, 'the stored checkpoint does not carry our signature');
+    }
+    const checkpoint = parsed(channel, note);
+    if (verifier !== undefined && checkpoint.origin !== `${origin}/${channel}`) {
+      throw new LedgerCorruptError(channel, `the stored checkpoint is of ${checkpoint.origin}`);
+    }
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+    remembered.set(channel, { note, checkpoint });
+    return checkpoint;
+  };
+}
+
+/** Trusts what one of several keys signed. */
+export function anyOf(verifiers: readonly NoteVerifier[]): NoteVerifier | undefined {
+  const [first] = verifiers;
+  if (first === undefined || verifiers.length === 1) return first;
+  return {
+    name: first.name,
+    keyHash: first.keyHash,
+    verify: (note) => verifiers.map((verifier) => verifier.verify(note)).find((text) => text !== undefined),
+  };
+}
+
+function parsed(channel: string, note: string): Checkpoint {
+  try {
+    return parseCheckpoint(note);
+  } catch (cause) {
+    throw new LedgerCorruptError(channel, 'the stored checkpoint is none', { cause });
+  }
+}

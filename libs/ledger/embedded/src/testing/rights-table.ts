@@ -1,0 +1,77 @@
+/**
+ * Whoever holds the password of a surface's role tries everything. The surfaces are those of `npm start`: A owns
+ * demo.evidence, B owns demo.cases, C maps demo.main and integrates, D has the networks demo and acme, and the operator's
+ * role is that of the admin listeners of C and D.
+ */
+export const CHANNELS = ['demo.evidence', 'demo.cases', 'demo.main', 'acme.main'] as const;
+export const ROLES = ['risk', 'gate', 'peer', 'ingest', 'operator', 'stranger'] as const;
+export type Role = (typeof ROLES)[number];
+
+const ALL = CHANNELS.join(' ');
+const NONE = '';
+const own = { risk: 'demo.evidence', gate: 'demo.cases', peer: 'demo.main', stranger: NONE } as const;
+
+/** Of which channels a function answers to a role; to every other call it says insufficient_privilege. */
+const appends = { ...own, ingest: 'demo.main acme.main', operator: NONE };
+const reads = { ...own, ingest: NONE, operator: ALL };
+const operates = { risk: NONE, gate: NONE, peer: NONE, ingest: NONE, operator: ALL, stranger: NONE };
+const integrates = { risk: NONE, gate: NONE, peer: ALL, ingest: NONE, operator: NONE, stranger: NONE };
+/** Hashes alone, or nothing but what the role itself may do. */
+const open = { risk: ALL, gate: ALL, peer: ALL, ingest: ALL, operator: ALL, stranger: ALL };
+export const EXPECTED: Readonly<Record<string, Readonly<Record<Role, string>>>> = {
+  append_v1: appends,
+  conflict_v1: appends,
+  open_channel_v1: appends,
+  receipts_v1: { ...appends, operator: ALL },
+  held_v1: { ...appends, operator: ALL },
+  record_v1: reads,
+  query_v1: reads,
+  index_types_v1: reads,
+  erase_v1: operates,
+  erase_v2: operates,
+  audit_counts_v1: operates,
+  audit_records_v1: operates,
+  audit_record_v1: operates,
+  audit_missing_v1: operates,
+  audit_ids_v1: operates,
+  audit_claims_v1: operates,
+  audit_id_at_v1: operates,
+  audit_types_v1: operates,
+  integrate_begin_v1: integrates,
+  integrate_commit_v1: integrates,
+  checkpoint_v1: open,
+  tiles_v1: open,
+  channels_v1: open,
+  rights_v1: open,
+};
+
+const bytes = `decode(repeat('ab', 32), 'hex')`;
+/** How each is called; `$1` is the channel. */
+export const CALLS: Readonly<Record<string, string>> = {
+  append_v1: `append_v1(ARRAY[$1], ARRAY[split_part($1, '.', 1)], ARRAY[NULL]::bytea[], ARRAY[NULL]::text[], ARRAY[${bytes}],
+    ARRAY[${bytes}], ARRAY[''], ARRAY[1::bigint], ARRAY[1], ARRAY[1], ARRAY['new'], ARRAY['t'], ARRAY[NULL]::text[],
+    ARRAY['{}'], ARRAY[NULL]::text[], ARRAY[${bytes}], ARRAY[${bytes}], ARRAY[${bytes}])`,
+  conflict_v1: `conflict_v1($1, NULL, ARRAY['secret'], ARRAY['t'], ARRAY['o'], ARRAY['{}'], ARRAY['{}'])`,
+  open_channel_v1: `open_channel_v1(split_part($1, '.', 1), $1)`,
+  receipts_v1: 'receipts_v1($1, ARRAY[0::bigint])',
+  held_v1: `held_v1($1, ARRAY['secret'])`,
+  record_v1: `record_v1($1, 'secret')`,
+  query_v1: `query_v1($1, 't', '', 10)`,
+  index_types_v1: 'index_types_v1($1, 10)',
+  erase_v1: `erase_v1($1, 'secret', 'because', 1)`,
+  erase_v2: `erase_v2($1, 'secret', 'because', 1, 'me', 'req')`,
+  audit_counts_v1: 'audit_counts_v1($1)',
+  audit_records_v1: 'audit_records_v1($1, 0, 1)',
+  audit_record_v1: 'audit_record_v1($1, 0)',
+  audit_missing_v1: 'audit_missing_v1($1, 0, 1)',
+  audit_ids_v1: 'audit_ids_v1($1, 1)',
+  audit_claims_v1: `audit_claims_v1($1, '', 10)`,
+  audit_id_at_v1: 'audit_id_at_v1($1, 0)',
+  audit_types_v1: 'audit_types_v1($1)',
+  integrate_begin_v1: 'integrate_begin_v1($1, 10)',
+  integrate_commit_v1: `integrate_commit_v1($1, ARRAY[]::int2[], ARRAY[]::int8[], ARRAY[]::bytea[], 1, ${bytes}, 'forged')`,
+  checkpoint_v1: 'checkpoint_v1($1)',
+  tiles_v1: 'tiles_v1($1, ARRAY[0::int2], ARRAY[0::int8])',
+  channels_v1: 'channels_v1()',
+  rights_v1: 'rights_v1($1)',
+};
