@@ -1,3 +1,4 @@
+import type { SurfaceChannels } from '@sealgate/ledger-embedded';
 import {
   integerField,
   ledgerFaults,
@@ -5,6 +6,7 @@ import {
   listenerFaults,
   listenerFields,
   loadConfig,
+  operatorFields,
   storeFields,
   textField,
   type Config,
@@ -15,6 +17,7 @@ import {
 export const fields = {
   ...listenerFields,
   ...storeFields,
+  ...operatorFields,
   ...ledgerFields,
   fabricConfig: textField({
     name: 'FABRIC_CONFIG',
@@ -65,6 +68,11 @@ export function readConfig(env: Environment): GatewayConfig {
   return loadConfig(fields, env, {
     check: (config) => [...listenerFaults(config), ...ledgerFaults(config), ...gatewayFaults(config)],
   });
+}
+
+/** For the migration job: networks and their channels are made while the gateway runs. */
+export function ledgerChannels(): SurfaceChannels {
+  return { kind: 'unowned', reads: false };
 }
 
 function gatewayFaults({ rateBurst, maxBatchRecords, ledgerDriver, fabricConfig }: GatewayConfig): string[] {

@@ -1,8 +1,13 @@
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { checkOpenApiFile } from '@sealgate/http';
+import type { JsonValue } from '@sealgate/json';
 import { checkConfigTable, migrationFields } from '@sealgate/service-host';
+import { openApiFaults } from '@sealgate/testing';
+import { Ajv } from 'ajv';
+import fc from 'fast-check';
 import { fields, readConfig } from './config.ts';
+import { parseSubmission } from './domain/parse-submission.ts';
 import { adminDescription, publicDescription } from './openapi.ts';
 
 const folder = join(import.meta.dirname, '..');
@@ -12,9 +17,76 @@ const write = process.env['UPDATE_DOCUMENTS'] === '1';
 describe('the documents of the gateway say what the code does', () => {
   it('openapi.json', () => checkOpenApiFile(join(folder, 'openapi.json'), publicDescription(), { write }));
   it('admin-openapi.json', () => checkOpenApiFile(join(folder, 'admin-openapi.json'), adminDescription(), { write }));
+  it('in a form that code generators and linters take', () => {
+    expect([publicDescription(), adminDescription()].flatMap(openApiFaults)).toEqual([]);
+  });
   it('the table of variables in the README', () => {
     const { migrationDatabaseUrl } = migrationFields;
     checkConfigTable(join(folder, 'README.md'), { ...fields, migrationDatabaseUrl }, { write });
+  });
+});
+
+describe('the forms of a body in openapi.json', () => {
+  const { components, paths } = publicDescription() as unknown as {
+    components: { schemas: Record<string, object> };
+    paths: Record<string, { post: { requestBody: { content: { 'application/json': { schema: object } } } } }>;
+  };
+  const { schema } = paths['/{networkId}']!.post.requestBody.content['application/json'];
+  const fits = new Ajv({ strict: true, allowUnionTypes: true, keywords: ['components'] }).compile({
+    ...schema,
+    components,
+  });
+  const isTaken = (body: JsonValue): boolean => {
+    try {
+      return parseSubmission(body, { record: 'envelope', defaultType: undefined }, 100) !== undefined;
+    } catch {
+      return false;
+    }
+  };
+
+  it('are named', () => {
+    expect(schema).toEqual({
+      anyOf: ['Ping', 'IngestRecord', 'IngestBatch', 'BareJson'].map((name) => ({
+        $ref: `#/components/schemas/${name}`,
+      })),
+    });
+    expect(Object.keys(components.schemas)).toEqual(['Problem', 'Ping', 'IngestRecord', 'IngestBatch', 'BareJson']);
+  });
+
+  it.each<[string, JsonValue]>([
+    ['an id that is a number', { id: 7 }],
+    ['an empty type', { type: '' }],
+    ['a type that is too long', { type: 'x'.repeat(129) }],
+    ['a control character in an owner', { owner: 'a\nb' }],
+    ['data that is a list', { data: [] }],
+    ['no channel', { targetChannels: [] }],
+    ['a channel twice', { targetChannels: ['a', 'a'] }],
+    ['nine channels', { targetChannels: [...'123456789'] }],
+  ])('refuse %s, as reading does', (_what, record) => {
+    expect([fits(record), isTaken(record)]).toEqual([false, false]);
+    expect(isTaken({ assets: [record] })).toBe(false);
+  });
+
+  it('refuse nothing that reading takes', () => {
+    const member = fc.oneof(
+      fc.tuple(fc.constantFrom('id', 'type', 'owner'), fc.oneof(fc.string({ unit: 'binary' }), fc.constant('ping'))),
+      fc.tuple(fc.constant('data'), fc.oneof(fc.dictionary(fc.string(), fc.integer()), fc.integer())),
+      fc.tuple(fc.constant('targetChannels'), fc.array(fc.string(), { maxLength: 9 })),
+      fc.tuple(fc.string(), fc.jsonValue({ maxDepth: 1 })),
+    );
+    const object = fc.array(member, { maxLength: 4 }).map((members) => Object.fromEntries(members) as JsonValue);
+    const batch = fc.array(fc.oneof(object, fc.jsonValue({ maxDepth: 1 })), { maxLength: 3 });
+    const body = fc.oneof(
+      object,
+      fc.jsonValue({ maxDepth: 2 }),
+      batch.map((assets) => ({ assets }) as JsonValue),
+    );
+    fc.assert(
+      fc.property(body as fc.Arbitrary<JsonValue>, (value) => {
+        if (isTaken(value)) expect(fits(value)).toBe(true);
+      }),
+      { numRuns: 1000 },
+    );
   });
 });
 

@@ -16,9 +16,11 @@ import { retainEvents } from './data/event-retention.ts';
 import { eventsStore } from './data/events-store.ts';
 import { holdNetwork, networksStore } from './data/networks-store.ts';
 import { pingEvents } from './data/ping-events.ts';
+import { readingPlaces } from './data/reading-places.ts';
 import { answerWrite } from './domain/answer-write.ts';
 import type { IngestCaller } from './domain/caller.ts';
 import type { KeyGrants } from './domain/key-grants.ts';
+import { readSubmission } from './domain/read-submission.ts';
 import { timeOrderedIds } from './domain/record-ids.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
 import { ingestMetrics } from './ingest-metrics.ts';
@@ -115,7 +117,7 @@ function publicAppOf(
     recordPing,
     maxBatchRecords,
     bodyMaxBytes,
-    readApart: reading.read,
+    read: readingPlaces({ readHere: readSubmission, readApart: reading.read, now }),
     onRefusal: counters.refused,
   });
 }
@@ -151,10 +153,14 @@ main(NAME, async () => {
   const compose = async (own: Own): Promise<Composition> => {
     const parts = await openParts(basics, own);
     const ready = async () => {
-      const { ok, problem } = await parts.ledger.health();
+      const { ok, problem, contracts } = await parts.ledger.health();
+      const listed = contracts === undefined ? {} : { contracts };
       return {
         ok,
-        body: ok ? { status: 'ready', limits: parts.shared.limits.state } : { status: 'not ready', problem },
+        // A ledger that works may still have something to say: a channel that is halted.
+        body: ok
+          ? { status: 'ready', limits: parts.shared.limits.state, ...(problem === null ? {} : { problem }), ...listed }
+          : { status: 'not ready', problem, ...listed },
       };
     };
     return { publicApp: publicAppOf(basics, parts), adminApp: adminAppOf(basics, parts), ready };

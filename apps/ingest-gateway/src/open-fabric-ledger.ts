@@ -54,7 +54,7 @@ export function openFabricLedger({ config, sql, now, log, metrics, own, onSettle
   return {
     append: (unit) => ledger.append(unit),
     findConflict: (unit) => ledger.findConflict(unit),
-    holdsChannel: (channel) => channels.find(channel) !== undefined,
+    holdsChannel: (channel) => Promise.resolve(channels.find(channel) !== undefined),
     openChannel: (network, channel) => ledger.openChannel(network, channel),
     health: () => ledger.health(),
     administration: undefined,

@@ -12,8 +12,8 @@ import { SCHEMA } from './schema.ts';
 
 /** A ledger as this surface needs it, whichever driver stands behind it. */
 export interface OpenedLedger extends LedgerAppender {
-  /** Whether it has a place for a channel of this full name. */
-  holdsChannel(channel: string): boolean;
+  /** Whether it has a place for a channel of this full name. Rejects with LedgerUnavailableError. */
+  holdsChannel(channel: string): Promise<boolean>;
   openChannel(network: string, channel: string): Promise<void>;
   health(): Promise<LedgerHealth>;
   /** For the admin listener; undefined where the ledger is not ours to administer. */
@@ -56,9 +56,10 @@ async function openEmbedded({ onSettled, ...options }: OpenLedgerOptions): Promi
   return {
     append: (unit) => ledger.append(unit),
     findConflict: (unit) => ledger.findConflict(unit),
-    holdsChannel: () => true,
+    // Not one that another surface owns: nothing of the gateway's could be written to it.
+    holdsChannel: (channel) => ledger.mayAppend(channel),
     openChannel: (network, channel) => ledger.openChannel(network, channel),
     health: () => ledger.health(),
-    administration: ledger,
+    administration: ledger.administration,
   };
 }

@@ -16,9 +16,8 @@ export function publicDescription(): OpenApiDocument {
     title: 'Sealgate ingest gateway',
     version: VERSION,
     description: 'Any JSON becomes a ledger record, exactly once.',
-    routes: ingestRoutes(noPorts<IngestPorts>({ bodyMaxBytes: 1_048_576 })),
+    routes: ingestRoutes(noPorts<IngestPorts>({ bodyMaxBytes: 1_048_576, maxBatchRecords: 100 })),
     securityScheme: 'ApiKey',
-    servers: ['http://127.0.0.1:8080'],
   });
 }
 
@@ -35,6 +34,5 @@ export function adminDescription(): OpenApiDocument {
       ...adminLedgerRoutes(noPorts()),
     ]),
     securityScheme: 'Bearer',
-    servers: ['http://127.0.0.1:8082'],
   });
 }

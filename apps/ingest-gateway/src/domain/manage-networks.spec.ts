@@ -20,7 +20,7 @@ function portsOf(known: Record<string, Network> = {}) {
   };
   const ports: NetworkPorts = {
     networks,
-    holdsChannel: (channel) => channel === 'acme.main',
+    holdsChannel: async (channel) => channel === 'acme.main',
     openChannel: async (_network, channel) => void done.push(`open ${channel}`),
     countLiveKeys: async () => 0,
     now: () => 0,

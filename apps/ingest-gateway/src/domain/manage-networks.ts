@@ -48,8 +48,11 @@ export interface NetworkStore {
 /** What managing a network needs besides its store. */
 export interface NetworkPorts {
   readonly networks: NetworkStore;
-  /** Whether the ledger has a place for a channel of this full name: a Fabric network holds those it was told to. */
-  holdsChannel(channel: string): boolean;
+  /**
+   * Whether the ledger has a place for a channel of this full name: a Fabric network holds those it was told to, and the
+   * embedded ledger all that no other surface owns.
+   */
+  holdsChannel(channel: string): Promise<boolean>;
   /** Makes the head of a channel in the ledger; again: nothing happens. */
   openChannel(network: string, channel: string): Promise<void>;
   countLiveKeys(networkId: string, transaction: Transaction): Promise<number>;
@@ -58,7 +61,7 @@ export interface NetworkPorts {
 
 /** @throws AppError ALREADY_EXISTS, also for the id of a deleted network; UNKNOWN_CHANNEL: nothing was made. */
 export async function createNetwork(ports: NetworkPorts, network: NewNetwork, also: Also): Promise<Network> {
-  if (!holdsAll(ports, network.networkId, network.channels)) throw notHeld();
+  if (!(await holdsAll(ports, network.networkId, network.channels))) throw notHeld();
   const made = await ports.networks.insert(network, also);
   if (made === undefined)
     throw new AppError('ALREADY_EXISTS', 'The networkId was given before; it is never given twice.');
@@ -72,7 +75,7 @@ export async function changeNetwork(
   networkId: string,
   { change, also }: { change: NetworkChange; also: Also },
 ): Promise<Network> {
-  if (change.channels !== undefined && !holdsAll(ports, networkId, change.channels)) {
+  if (change.channels !== undefined && !(await holdsAll(ports, networkId, change.channels))) {
     await findNetwork(ports.networks, networkId);
     throw notHeld();
   }
@@ -104,12 +107,20 @@ async function openChannels({ openChannel }: NetworkPorts, { networkId, channels
   for (const name of channels) await openChannel(networkId, channelOf(networkId, name));
 }
 
-function holdsAll({ holdsChannel }: NetworkPorts, networkId: string, channels: readonly string[]): boolean {
-  return channels.every((name) => holdsChannel(channelOf(networkId, name)));
+async function holdsAll(
+  { holdsChannel }: NetworkPorts,
+  networkId: string,
+  channels: readonly string[],
+): Promise<boolean> {
+  const held = await Promise.all(channels.map((name) => holdsChannel(channelOf(networkId, name))));
+  return held.every(Boolean);
 }
 
 function notHeld(): AppError {
-  return new AppError('UNKNOWN_CHANNEL', 'The ledger holds not every channel that is named; see FABRIC_CONFIG.');
+  return new AppError(
+    'UNKNOWN_CHANNEL',
+    'The ledger has not every channel that is named for this surface: another surface owns it, or FABRIC_CONFIG lacks it.',
+  );
 }
 
 function noNetwork(): AppError {

@@ -60,6 +60,13 @@ export function readSubmission(bytes: Uint8Array, rules: ReadingRules): Canonica
  */
 export type ReadApart = (bytes: Buffer, rules: ReadingRules, sender: string) => Promise<CanonicalSubmission>;
 
+/** `readSubmission`, here or apart, as the body and its sender make it wise. Fails as both do. */
+export type ReadBody = (
+  bytes: Buffer,
+  rules: ReadingRules,
+  sender: string,
+) => CanonicalSubmission | Promise<CanonicalSubmission>;
+
 function canonicalExtra(extra: { [member: string]: JsonValue }): string | null {
   return Object.keys(extra).length === 0 ? null : canonical(extra);
 }

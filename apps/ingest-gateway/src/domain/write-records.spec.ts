@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import {
+  ClaimInFlightError,
   LedgerOverloadedError,
   LedgerUnavailableError,
   OutcomeUnknownError,
@@ -119,6 +120,7 @@ describe('writing records', () => {
     ['another fingerprint', { outcome: 'reused' }, { code: 'IDEMPOTENCY_KEY_REUSED' }],
     ['other content', { outcome: 'conflict', id: 'x' }, { code: 'RECORD_CONFLICT' }],
     ['a ledger out of reach', new LedgerUnavailableError('gone'), { code: 'LEDGER_UNAVAILABLE', retryAfterSeconds: 1 }],
+    ['a claim in flight', new ClaimInFlightError('held'), { code: 'IDEMPOTENCY_IN_PROGRESS', retryAfterSeconds: 1 }],
     ['a full queue', new LedgerOverloadedError('full'), { code: 'OVERLOADED', retryAfterSeconds: 1 }],
     [
       'no word in time',

@@ -2,6 +2,7 @@ import { AppError } from '@sealgate/errors';
 import { sha256 } from '@sealgate/json';
 import {
   channelOf,
+  ClaimInFlightError,
   LedgerOverloadedError,
   LedgerUnavailableError,
   OutcomeUnknownError,
@@ -52,7 +53,7 @@ type Appended = Extract<UnitResult, { records: unknown }>;
  * Writes the records of one request, one transaction per channel, in name order. Which ledger stands behind the port is
  * said in `open-ledger.ts`.
  *
- * @throws AppError IDEMPOTENCY_KEY_REUSED, RECORD_CONFLICT, LEDGER_UNAVAILABLE, OVERLOADED: nothing was written;
+ * @throws AppError IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS, RECORD_CONFLICT, LEDGER_UNAVAILABLE, OVERLOADED: nothing was written;
  * OUTCOME_UNKNOWN, with `eventId` and `transactionIds`: something may have been, and the same request completes it.
  */
 export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): Promise<WriteOutcome> {
@@ -165,6 +166,12 @@ function refusalOf(error: unknown, note: string, done: readonly Appended[]): unk
   if (error instanceof OutcomeUnknownError) return outcomeUnknown(note, [...idsOf(done), error.transactionId], error);
   const isOutage = error instanceof LedgerUnavailableError || error instanceof LedgerOverloadedError;
   if (isOutage && done.length > 0) return outcomeUnknown(note, idsOf(done), error);
+  if (error instanceof ClaimInFlightError) {
+    return new AppError('IDEMPOTENCY_IN_PROGRESS', 'Another request with this key is still running.', {
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+      cause: error,
+    });
+  }
   if (error instanceof LedgerOverloadedError) {
     return new AppError('OVERLOADED', 'More is waiting to be written than the gateway holds.', {
       retryAfterSeconds: RETRY_AFTER_SECONDS,

@@ -103,7 +103,7 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
         await ports.auditChange(context, { action: 'key.mint', resource: 'key', resourceId: minted.id }, sql);
         return minted;
       });
-      return { status: 201, body: { id: row.id, rawKey, ...membersOf(row) }, headers: { 'Cache-Control': 'no-store' } };
+      return { status: 201, body: { id: row.id, rawKey, ...membersOf(row) }, holdsSecret: true };
     },
   });
   const list = adminRoute({

@@ -1,13 +1,13 @@
 import { AppError, type ErrorCode } from '@sealgate/errors';
 import { routeFor, type Route } from '@sealgate/http';
-import { opensTooDeep } from '@sealgate/json';
 import { Type } from '@sinclair/typebox';
 import type { IngestCaller } from '../domain/caller.ts';
 import { checkChannels } from '../domain/check-channels.ts';
-import { refusedType } from '../domain/key-grants.ts';
-import { readSubmission, type ReadApart } from '../domain/read-submission.ts';
+import { mayUse, refusedType } from '../domain/key-grants.ts';
+import type { ReadBody } from '../domain/read-submission.ts';
 import type { AnswerWrite } from '../domain/answer-write.ts';
 import { renderPing } from '../domain/render-answer.ts';
+import { bodyForms } from './body-forms.ts';
 
 const route = routeFor<IngestCaller>();
 
@@ -48,8 +48,8 @@ export interface IngestPorts {
   readonly recordPing: (caller: IngestCaller, requestId: string) => string;
   readonly maxBatchRecords: number;
   readonly bodyMaxBytes: number;
-  /** Reads a large body elsewhere than on the main thread. */
-  readonly readApart: ReadApart;
+  /** Reads a body here, or elsewhere than on the main thread where it would hold up others. */
+  readonly read: ReadBody;
   /** Told the code of every refusal on the path. */
   readonly onRefusal: (code: ErrorCode) => void;
 }
@@ -69,7 +69,11 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
     idempotency: 'in-ledger',
     query: 'ignored',
     body: 'json-bytes',
+    jsonSuffix: true,
+    bodyForms: bodyForms(ports.maxBatchRecords),
     bodyMaxBytes: ports.bodyMaxBytes,
+    bodyMaxBytesOf: ({ grants }) =>
+      mayUse(grants, 'ingest:write') ? ports.bodyMaxBytes : Math.min(PING_MAX_BYTES, ports.bodyMaxBytes),
     responses: { 200: { description: 'Written, or written before: each record with its receipt.', schema: Answer } },
     errors: [
       'INVALID_REQUEST',
@@ -97,9 +101,7 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
       const { caller, rawBody, requestId } = context;
       const { record, defaultType } = caller.grants;
       const rules = { record, defaultType, maxBatchRecords: ports.maxBatchRecords };
-      const submission = isWorthAThread(rawBody)
-        ? await ports.readApart(rawBody, rules, caller.networkId)
-        : readSubmission(rawBody, rules);
+      const submission = await ports.read(rawBody, rules, caller.networkId);
       if (submission.kind === 'ping') {
         context.permit('ingest:ping');
         await context.charge(1);
@@ -126,13 +128,8 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
   return [ingest];
 }
 
-/** A larger body, read on the main thread, would hold up everybody else. */
-const LARGE_BODY_BYTES = 131_072;
-
-/** Nothing but brackets is refused where it stands, without a thread or a place in its queue: reading it ends there too. */
-function isWorthAThread(body: Buffer): boolean {
-  return body.length > LARGE_BODY_BYTES && !opensTooDeep(body, LARGE_BODY_BYTES);
-}
+/** More than any ping needs; a key that may only ping sends no more. */
+const PING_MAX_BYTES = 4096;
 
 const REPLAYED = { 'Idempotent-Replayed': 'true' };
 

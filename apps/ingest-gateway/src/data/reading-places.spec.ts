@@ -1,0 +1,76 @@
+import { describe, expect, it } from '@jest/globals';
+import { AppError } from '@sealgate/errors';
+import { readingPlaces } from './reading-places.ts';
+
+const rules = { record: 'envelope', maxBatchRecords: 100 } as const;
+const read = { kind: 'ping' } as const;
+
+/** Where bodies of so many bytes are read, when reading one takes `takesMs` here. */
+function places(takesMs: number) {
+  let nowMs = 0;
+  const trail: string[] = [];
+  const place = readingPlaces({
+    readHere: () => {
+      nowMs += takesMs;
+      trail.push('here');
+      return read;
+    },
+    readApart: async () => {
+      trail.push('apart');
+      return read;
+    },
+    now: () => nowMs,
+  });
+  const send = (bytes: number, sender = 'one', first = ' ') => void place(Buffer.alloc(bytes, first), rules, sender);
+  return { send, trail, advance: (ms: number) => (nowMs += ms) };
+}
+
+describe('a body is read', () => {
+  it('here up to 32 KiB, where it takes the time that its bytes suggest, and apart above', () => {
+    const { send, trail } = places(1);
+    for (let count = 0; count < 100; count += 1) send(25_000);
+    expect(new Set(trail)).toEqual(new Set(['here']));
+    trail.length = 0;
+    for (const bytes of [32_768, 32_769, 1_048_576]) send(bytes);
+    expect(trail).toEqual(['here', 'apart', 'apart']);
+  });
+
+  it('apart for ten seconds once the bodies of its sender have taken 10 ms more than that, and those of no other', () => {
+    const { send, trail, advance } = places(5);
+    for (let count = 0; count < 4; count += 1) send(16_384);
+    expect(trail).toEqual(['here', 'here', 'here', 'apart']);
+    send(16_384, 'other');
+    send(4096);
+    expect(trail.slice(4)).toEqual(['here', 'here']);
+    advance(9000);
+    send(16_384);
+    advance(1000);
+    send(16_384);
+    expect(trail.slice(6)).toEqual(['apart', 'here']);
+  });
+
+  it('here though it is large, where it is nothing but brackets', () => {
+    const { send, trail } = places(1);
+    send(1_048_576, 'one', '[');
+    expect(trail).toEqual(['here']);
+  });
+
+  it('and charged for where it is refused', () => {
+    let nowMs = 0;
+    let apart = 0;
+    const place = readingPlaces({
+      readHere: () => {
+        nowMs += 20;
+        throw new AppError('INVALID_JSON', 'No.');
+      },
+      readApart: async () => {
+        apart += 1;
+        return read;
+      },
+      now: () => nowMs,
+    });
+    expect(() => place(Buffer.alloc(16_384), rules, 'one')).toThrow('No.');
+    void place(Buffer.alloc(16_384), rules, 'one');
+    expect(apart).toBe(1);
+  });
+});

@@ -1,0 +1,67 @@
+import { opensTooDeep } from '@sealgate/json';
+import type { ReadApart, ReadBody, readSubmission } from '../domain/read-submission.ts';
+
+/** Read here whoever sent it. */
+const SMALL_BYTES = 4096;
+/** Read apart whoever sent it. A batch of a hundred small records is less, and costs less here than a message would. */
+const LARGE_BYTES = 32_768;
+
+/** What reading may take: about twice what records of the usual kind take. */
+const BYTES_PER_MS = 16_384;
+/** How much longer the bodies of one sender may take, all together, before they are read apart. */
+const MAX_EXCESS_MS = 10;
+/** For how long they then are. */
+const APART_MS = 10_000;
+/** Senders whose excess is remembered. */
+const MOST_REMEMBERED = 10_000;
+
+interface Account {
+  excessMs: number;
+  apartUntilMs: number;
+}
+
+export interface ReadingPlacesOptions {
+  readonly readHere: typeof readSubmission;
+  readonly readApart: ReadApart;
+  /** Milliseconds, with a fraction. */
+  readonly now: () => number;
+}
+
+/**
+ * Decides where a body is read. A large one never on the main thread; one of middle size there, as long as its sender's
+ * bodies take the time that their bytes suggest. What a body takes depends on what is in it, up to ten times, so senders
+ * are charged for the time and not for the bytes alone: whoever sends what is dear waits in the thread's queue, by turns
+ * with others of his kind, and nobody waits for him.
+ */
+export function readingPlaces({ readHere, readApart, now }: ReadingPlacesOptions): ReadBody {
+  const accounts = new Map<string, Account>();
+  return (bytes, rules, sender) => {
+    if (bytes.length <= SMALL_BYTES) return readHere(bytes, rules);
+    const startedMs = now();
+    const account = accounts.get(sender);
+    if (bytes.length > LARGE_BYTES || (account !== undefined && startedMs < account.apartUntilMs)) {
+      // Nothing but brackets is refused where it stands, without a place in the queue: reading it ends there too.
+      return opensTooDeep(bytes, LARGE_BYTES) ? readHere(bytes, rules) : readApart(bytes, rules, sender);
+    }
+    try {
+      return readHere(bytes, rules);
+    } finally {
+      const endedMs = now();
+      charge(account ?? opened(accounts, sender), endedMs - startedMs - bytes.length / BYTES_PER_MS, endedMs);
+    }
+  };
+}
+
+function charge(account: Account, excessMs: number, nowMs: number): void {
+  account.excessMs = Math.max(0, account.excessMs + excessMs);
+  if (account.excessMs <= MAX_EXCESS_MS) return;
+  account.excessMs = 0;
+  account.apartUntilMs = nowMs + APART_MS;
+}
+
+function opened(accounts: Map<string, Account>, sender: string): Account {
+  if (accounts.size >= MOST_REMEMBERED) accounts.delete(accounts.keys().next().value!);
+  const account = { excessMs: 0, apartUntilMs: 0 };
+  accounts.set(sender, account);
+  return account;
+}
