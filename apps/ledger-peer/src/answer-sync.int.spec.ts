@@ -129,11 +129,77 @@ describe('an Idempotency-Key', () => {
       code: 'IDEMPOTENCY_IN_PROGRESS',
       retryAfterSeconds: 1,
     });
-    await expect(slow.answer(writeOf(['b'], { key: 'k' }))).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
     open();
     expect(await running).toMatchObject({ code: 'LEDGER_UNAVAILABLE' });
     // What failed keeps nothing: the same key can be used at once.
     expect(await slow.answer(writeOf(['a'], { key: 'k' }))).toMatchObject({ status: 200, replayed: false });
+  });
+
+  it('is not taken from another body by a request in flight that comes to nothing, here or elsewhere', async () => {
+    const { opened, open } = gate();
+    const other = peerWith();
+    const ledger = {
+      ...scriptedLedger(),
+      write: async () => opened.then(() => ({ outcome: 'unavailable' as const })),
+    };
+    const first = keep(testPeer({ sql: suite.database.sql, ledger, owner: 'slow' }));
+    const running = first.answer(writeOf(['a'], { key: 'k' })).catch((error: unknown) => error);
+    await until(async () => (await rows()).length > 0);
+    for (const { answer } of [first, other]) {
+      await expect(answer(writeOf(['b'], { key: 'k' }))).rejects.toMatchObject({
+        code: 'IDEMPOTENCY_IN_PROGRESS',
+        retryAfterSeconds: 1,
+      });
+    }
+    open();
+    expect(await running).toMatchObject({ code: 'LEDGER_UNAVAILABLE' });
+    expect(await other.answer(writeOf(['b'], { key: 'k' }))).toMatchObject({ status: 200, replayed: false });
+    // From here on the row says so, to every process.
+    await expect(first.answer(writeOf(['a'], { key: 'k' }))).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
+    expect(other.ledger.writes).toEqual([['b']]);
+  });
+
+  it('is answered to the body that won, though a loser is still in flight in this process', async () => {
+    const { opened, open } = gate();
+    const { sql } = suite.database;
+    let isHeld = false;
+    const query: Database['query'] = async (statement, options) => {
+      if (statement.name === 'peer begin' && !isHeld) {
+        isHeld = true;
+        await opened;
+      }
+      return sql.query(statement, options);
+    };
+    const ledger = scriptedLedger();
+    const here = keep(testPeer({ sql: { ...sql, query }, ledger, owner: 'here' }));
+    const losing = here.answer(writeOf(['loser'], { key: 'k' })).catch((error: unknown) => error);
+    await until(async () => isHeld);
+    const won = await peerWith().answer(writeOf(['winner'], { key: 'k' }));
+    await expect(here.answer(writeOf(['winner'], { key: 'k' }))).rejects.toMatchObject({
+      code: 'IDEMPOTENCY_IN_PROGRESS',
+    });
+    const replaying = here.answer(writeOf(['winner'], { key: 'k' }));
+    open();
+    expect(await losing).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
+    expect(await replaying).toEqual({ ...won, replayed: true });
+    expect(ledger.writes).toEqual([]);
+  });
+
+  it('says that it was used with another body once the process that had that in hand is gone', async () => {
+    const never = new Promise<never>(() => undefined);
+    const ledger = { ...scriptedLedger(), write: () => never };
+    const dead = testPeer({ sql: suite.database.sql, ledger, owner: 'dead', leaseMs: 300 });
+    void dead.answer(writeOf(['a'], { key: 'k' }));
+    await until(async () => (await rows()).length > 0);
+    const alive = peerWith({}, { leaseMs: 300 });
+    await expect(alive.answer(writeOf(['b'], { key: 'k' }))).rejects.toMatchObject({ code: 'IDEMPOTENCY_IN_PROGRESS' });
+    dead.crash();
+    const codeOf = (error: unknown) => (error as { code?: unknown }).code;
+    await until(async () => {
+      const refusal: unknown = await alive.answer(writeOf(['b'], { key: 'k' })).catch((error: unknown) => error);
+      return codeOf(refusal) === 'IDEMPOTENCY_KEY_REUSED';
+    });
+    expect(await alive.answer(writeOf(['a'], { key: 'k' }))).toMatchObject({ status: 200, replayed: false });
   });
 
   it('is taken over once the process that had it is silent for as long as its lease', async () => {

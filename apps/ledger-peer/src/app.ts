@@ -48,7 +48,7 @@ export function publicRoutes(ports: PublicPorts): Route<PeerCaller>[] {
  * (`domain/answer-sync.ts`).
  */
 export function publicApp(base: AppBase, guard: PeerGuardPorts, ports: PublicPorts): App {
-  return createApp({ ...base, head: true, guard: peerGuard(guard), routes: publicRoutes(ports) });
+  return createApp({ ...base, head: true, compress: true, guard: peerGuard(guard), routes: publicRoutes(ports) });
 }
 
 export interface AdminAccess {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { SurfaceChannels } from '@sealgate/ledger-embedded';
 import { parseChannel } from '@sealgate/ledger-port';
 import {
   booleanField,
@@ -10,6 +11,8 @@ import {
   listenerFaults,
   listenerFields,
   loadConfig,
+  operatorFields,
+  publicUrlFields,
   storeFields,
   textField,
   type Config,
@@ -69,13 +72,6 @@ const assetFields = {
     description: 'The channel of mappings that name none, as `<networkId>.<name>`.',
     default: undefined,
   }),
-  ledgerVerifierKeys: customField<readonly string[]>({
-    name: 'LEDGER_VERIFIER_KEYS',
-    description: 'Keys that check checkpoints, listed in `/.well-known/jwks.json` besides that of LEDGER_SIGNING_KEY.',
-    form: '`name+hash+key` (C2SP signed notes), separated by commas',
-    fallback: { value: [], shown: 'none' },
-    parse: (text) => text.split(',').map((key) => key.trim()),
-  }),
   fabricConfig: textField({
     name: 'FABRIC_CONFIG',
     description: 'The connection file of the Fabric network; needed where LEDGER_DRIVER is fabric.',
@@ -119,7 +115,15 @@ const assetFields = {
 };
 
 /** Every variable of the peer. The table in the README is made from this. */
-export const fields = { ...listenerFields, ...storeFields, ...ledgerFields, ...accessFields, ...assetFields };
+export const fields = {
+  ...listenerFields,
+  ...publicUrlFields,
+  ...storeFields,
+  ...operatorFields,
+  ...ledgerFields,
+  ...accessFields,
+  ...assetFields,
+};
 
 type PeerVariables = Config<typeof fields>;
 
@@ -139,7 +143,26 @@ export function readConfig(env: Environment): PeerConfig {
   return Object.freeze({ ...config, mappings });
 }
 
-function readMappings({ mappingFile, ledgerDriver, ledgerChannel }: PeerVariables): {
+/** For the migration job: which channels the role of run time is for. @throws ConfigError */
+export function ledgerChannels(env: Environment): SurfaceChannels {
+  const { mappingFile, ledgerDriver, ledgerChannel } = fields;
+  let mappings: Mappings | undefined;
+  loadConfig({ mappingFile, ledgerDriver, ledgerChannel }, env, {
+    others: fields,
+    check: (variables) => {
+      const read = readMappings(variables);
+      mappings = read.mappings;
+      return read.faults;
+    },
+  });
+  return { kind: 'shared', names: [...new Set(mappings?.targets.map(({ channel }) => channel))] };
+}
+
+function readMappings({
+  mappingFile,
+  ledgerDriver,
+  ledgerChannel,
+}: Pick<PeerVariables, 'mappingFile' | 'ledgerDriver' | 'ledgerChannel'>): {
   mappings?: Mappings;
   faults: string[];
 } {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { checkOpenApiFile } from '@sealgate/http';
 import { checkConfigTable, migrationFields } from '@sealgate/service-host';
+import { openApiFaults } from '@sealgate/testing';
 import { fields, readConfig } from './config.ts';
 import { adminDescription, publicDescription } from './openapi.ts';
 
@@ -11,9 +12,44 @@ const folder = join(import.meta.dirname, '..');
 // `UPDATE_DOCUMENTS=1 npx jest documents` writes what has changed.
 const write = process.env['UPDATE_DOCUMENTS'] === '1';
 
+interface Schema {
+  readonly anyOf?: readonly Schema[];
+  readonly enum?: readonly string[];
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+}
+
+interface Described {
+  readonly paths: Record<
+    string,
+    Record<string, { responses: Record<string, { content: { 'application/json': { schema: Schema } } }> }>
+  >;
+}
+
 describe('the documents of the peer say what the code does', () => {
   it('openapi.json', () => checkOpenApiFile(join(folder, 'openapi.json'), publicDescription(), { write }));
   it('admin-openapi.json', () => checkOpenApiFile(join(folder, 'admin-openapi.json'), adminDescription(), { write }));
+  it('in a form that code generators and linters take', () => {
+    expect([publicDescription(), adminDescription()].flatMap(openApiFaults)).toEqual([]);
+  });
+  it('openapi.json with every code that an asset can fail with, in answers and in jobs', () => {
+    const responses = (path: string, method: string, status: string) =>
+      (publicDescription() as unknown as Described).paths[path]?.[method]?.responses[status]?.content[
+        'application/json'
+      ].schema;
+    const [now, later] = ['200', '202'].map((status) => responses('/api/assets', 'post', status));
+    const summaries = [now, later?.anyOf?.[0], responses('/api/jobs/{id}', 'get', '200')?.properties?.['result']];
+    const codes = summaries.map((summary) =>
+      summary?.properties?.['failed']?.items?.properties?.['code']?.enum?.toSorted(),
+    );
+    // By hand, from the specification of the answer of POST /api/assets.
+    const known = ['INVALID_REQUEST', 'LEDGER_UNAVAILABLE', 'NOT_ATTEMPTED', 'RECORD_CONFLICT', 'UNKNOWN_CHAINCODE'];
+    expect(codes).toEqual([known, known, known]);
+  });
+  it('openapi.json with the public URL as its server, where one is configured', () => {
+    const url = 'https://ledger.example.com/peer';
+    expect(publicDescription(url)).toMatchObject({ servers: [{ url }], paths: publicDescription()['paths'] });
+  });
   it('the table of variables in the README', () => {
     const { migrationDatabaseUrl } = migrationFields;
     checkConfigTable(join(folder, 'README.md'), { ...fields, migrationDatabaseUrl }, { write });

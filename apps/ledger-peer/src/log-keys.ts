@@ -12,7 +12,9 @@ export function logKeys(config: {
 }): Jwks {
   const own = config.ledgerSigningKey === undefined ? [] : [noteSigner(config.ledgerSigningKey).verifierKey];
   try {
-    return jwksOf([...own, ...config.ledgerVerifierKeys].map((key) => publicJwkOf(parseVerifierKey(key).publicKey)));
+    return jwksOf(
+      [...new Set([...own, ...config.ledgerVerifierKeys])].map((key) => publicJwkOf(parseVerifierKey(key).publicKey)),
+    );
   } catch (cause) {
     throw new StartError('LEDGER_VERIFIER_KEYS holds what is no C2SP verifier key.', { cause });
   }

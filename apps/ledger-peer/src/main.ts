@@ -3,6 +3,7 @@ import { auditChange, auditTrail } from '@sealgate/audit';
 import { randomPool, timeOrderedIds } from '@sealgate/auth';
 import { BodyTurns, opsApp, type App } from '@sealgate/http';
 import { InFlight } from '@sealgate/idempotency';
+import type { LedgerHealth } from '@sealgate/ledger-port';
 import { createLog, httpMetrics, logMetrics, Metrics } from '@sealgate/observability';
 import { cursorCodec } from '@sealgate/paging';
 import { addressLimiter, openSharedLimits } from '@sealgate/rate-limits';
@@ -83,7 +84,7 @@ type Parts = Awaited<ReturnType<typeof openParts>>;
 function checksOf({ now }: Basics, { ledger }: Parts) {
   const options = { deadlineMs: CHECK_WITHIN_MS, keepMs: KEEP_CHECK_MS, now };
   return {
-    ledger: cachedCheck({
+    ledger: cachedCheck<LedgerHealth>({
       ...options,
       check: () => ledger.health(),
       otherwise: { ok: false, problem: 'the ledger does not answer in time' },
@@ -103,7 +104,10 @@ function publicAppOf(
   { shared, ledger, jobs, bodyTurns }: Parts,
   { host, own }: { host: HostChecks; own: Checks },
 ) {
-  const { config, now, newId, metrics, appBase } = basics;
+  const { config, now, newId, log, metrics, appBase } = basics;
+  const jwks = logKeys(config);
+  if (jwks.keys.length === 0 && config.ledgerDriver === 'embedded')
+    log.warn('no_log_keys', { reason: 'Without LEDGER_VERIFIER_KEYS this process publishes no key of the log.' });
   const { ratePerSecond, rateBurst: burst, serverSecrets, bodyMaxBytes, answerWithinMs, mappings } = config;
   const guard = {
     keys: config.apiKeys,
@@ -138,7 +142,7 @@ function publicAppOf(
       nextTurn: () => nextTurn(),
     },
     jobs: { jobs },
-    publicLog: { log: ledger.log },
+    publicLog: { log: ledger.log, mappings, isOpen: config.apiKeys.size === 0 },
     health: {
       ...host,
       metrics,
@@ -146,7 +150,7 @@ function publicAppOf(
       credentials: own.credentials,
       isScraper: (request) => isScraper(request, config.metricsAllow),
     },
-    descriptions: { describe: publicDescription, jwks: logKeys(config) },
+    descriptions: { describe: () => publicDescription(config.publicUrl), jwks },
   });
 }
 
@@ -178,12 +182,18 @@ main(NAME, async () => {
       publicApp: publicAppOf(basics, parts, { host, own: checks }),
       adminApp: adminAppOf(basics, parts),
       async ready() {
-        const [{ ok, problem }, credentials] = await Promise.all([checks.ledger(), checks.credentials()]);
+        const [{ ok, problem, contracts }, credentials] = await Promise.all([checks.ledger(), checks.credentials()]);
         const reasons = [...credentials.problems, ...(problem === null ? [] : [problem])];
         const isReady = ok && credentials.ok;
+        const listed = contracts === undefined ? {} : { contracts };
         return {
           ok: isReady,
-          body: isReady ? { status: 'healthy' } : { status: 'unhealthy', reason: reasons.join('; ') },
+          // A ledger that works may still have something to say: a channel that is halted.
+          body: {
+            status: isReady ? 'healthy' : 'unhealthy',
+            ...(reasons.length === 0 ? {} : { reason: reasons.join('; ') }),
+            ...listed,
+          },
         };
       },
       async startup() {

@@ -1,8 +1,21 @@
+import { ledgerGrants } from '@sealgate/ledger-embedded';
 import { main, runMigrations } from '@sealgate/service-host';
 import { migrate } from '@sealgate/storage';
+import { fields, ledgerChannels } from './config.ts';
 import { migrations } from './peer-migrations.ts';
+import { SCHEMA } from './schema.ts';
 
 /** The migration job: run to the end before the services of the same version are started. */
 main('ledger-peer migrate', () =>
-  runMigrations({ sets: migrations, migrate, env: process.env, output: process.stdout }),
+  runMigrations({
+    sets: migrations,
+    migrate,
+    serviceFields: fields,
+    rights: ({ knowsService, ...order }) => {
+      const channels = knowsService ? ledgerChannels(process.env) : undefined;
+      return ledgerGrants({ ...order, surface: SCHEMA, channels });
+    },
+    env: process.env,
+    output: process.stdout,
+  }),
 );

@@ -7,7 +7,7 @@ import {
   type FabricConnection,
 } from '@sealgate/ledger-fabric';
 import { StartError } from '@sealgate/service-host';
-import { fabricAssets } from './data/fabric-assets.ts';
+import { fabricAssets, probesOf } from './data/fabric-assets.ts';
 import type { OpenLedgerParts } from './ledger-parts.ts';
 import type { OpenedLedger } from './open-ledger.ts';
 import { SCHEMA } from './schema.ts';
@@ -38,12 +38,13 @@ export function openFabricLedger({
   const client = openFabric({ connection, journal: { sql, schema: SCHEMA }, now, observer });
   own('fabric', () => client.close());
   const assets = fabricAssets({ client, channels, settleWithinMs: SETTLE_WITHIN_MS });
+  const probes = probesOf(channels, config.mappings.targets);
   return {
     assets: ledgerMetrics.watch(assets),
     log: undefined,
     administration: undefined,
     credentials: () => Promise.resolve(client.credentials()),
-    health: () => client.health(),
+    health: () => client.health(probes),
   };
 }
 

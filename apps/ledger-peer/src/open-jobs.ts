@@ -28,7 +28,7 @@ export interface OpenJobsOptions {
 }
 
 /** How long a process may be silent before another one takes over what it had in hand. */
-const LEASE_MS = 5000;
+const LEASE_MS = 4000;
 const LOOK_EVERY_MS = 1000;
 const SETTLE_WITHIN_MS = 4000;
 

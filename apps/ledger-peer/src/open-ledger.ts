@@ -1,5 +1,5 @@
 import { LedgerNotOpenedError, openEmbeddedLedger, type EmbeddedLedger } from '@sealgate/ledger-embedded';
-import { LedgerUnavailableError } from '@sealgate/ledger-port';
+import { LedgerForbiddenError, LedgerUnavailableError, type LedgerHealth } from '@sealgate/ledger-port';
 import { openedOrStartError, StartError } from '@sealgate/service-host';
 import type { Database } from '@sealgate/storage';
 import { embeddedAssets, embeddedLog } from './data/embedded-assets.ts';
@@ -17,7 +17,7 @@ export interface OpenedLedger {
   readonly administration: EmbeddedLedger | undefined;
   credentials(): Promise<Credentials>;
   /** Asks the ledger; ends within a second. */
-  health(): Promise<{ readonly ok: boolean; readonly problem: string | null }>;
+  health(): Promise<LedgerHealth>;
 }
 
 const SETTLE_WITHIN_MS = 1000;
@@ -62,13 +62,16 @@ async function openEmbedded({
   return {
     assets: ledgerMetrics.watch(assets),
     log: embeddedLog(ledger),
-    administration: ledger,
+    administration: ledger.administration,
     credentials: () => databaseCredentials(sql),
     health: () => ledger.health(),
   };
 }
 
-/** So that what is mapped can be listed and queried before its first asset. A database that is away is no reason to stop. */
+/**
+ * So that what is mapped can be listed and queried before its first asset. A database that is away is no reason to stop.
+ * @throws StartError where the role may not write to what is mapped.
+ */
 async function openChannels(
   ledger: EmbeddedLedger,
   targets: readonly { readonly network: string; readonly channel: string }[],
@@ -76,13 +79,16 @@ async function openChannels(
   try {
     for (const { network, channel } of targets) await ledger.openChannel(network, channel);
   } catch (error) {
+    if (error instanceof LedgerForbiddenError) {
+      throw new StartError(`${error.message} Run migrate.js with the MAPPING_FILE of this service.`, { cause: error });
+    }
     if (!(error instanceof LedgerUnavailableError)) throw error;
   }
 }
 
 /** What opens the embedded ledger is its database: it answers, and holds what this version expects. */
 async function databaseCredentials(sql: Database): Promise<Credentials> {
-  const text = `SELECT to_regclass('peer.jobs') IS NOT NULL AND to_regprocedure('ledger.checkpoint_v1(text)') IS NOT NULL AS known`;
+  const text = `SELECT to_regclass('peer.jobs') IS NOT NULL AND to_regprocedure('ledger.rights_v1(text)') IS NOT NULL AS known`;
   try {
     const [row] = await sql.query<{ known: boolean }>({ text }, { deadlineMs: CREDENTIALS_WITHIN_MS });
     const isKnown = row?.known === true;

@@ -7,21 +7,21 @@ const VERSION = '1.0.0';
 const noPorts = <Ports extends object>(known: Partial<Ports> = {}): Ports => known as Ports;
 
 /** The OpenAPI description of the public listener. */
-export function publicDescription(): OpenApiDocument {
+export function publicDescription(publicUrl?: string): OpenApiDocument {
   return openApi({
     title: 'Sealgate ledger peer',
     version: VERSION,
     description:
-      'Domain assets onto the chaincode that is mapped for their types, and the public log they can be checked by.',
+      'Domain assets onto the chaincode that is mapped for their types, and the public log they can be checked by. Answers of more than 1,024 bytes are compressed where Accept-Encoding asks for br or gzip; hashes and proofs are over the uncompressed content.',
     routes: publicRoutes({
       assets: noPorts<PublicPorts['assets']>({ bodyMaxBytes: 8_388_608, bodyTurns: NO_TURNS }),
       jobs: noPorts(),
-      publicLog: { log: undefined },
+      publicLog: noPorts(),
       health: noPorts<PublicPorts['health']>({ metrics: METRICS_TEXT }),
-      descriptions: noPorts<PublicPorts['descriptions']>({ describe: publicDescription }),
+      descriptions: noPorts<PublicPorts['descriptions']>({ describe: () => publicDescription(publicUrl) }),
     }),
     securityScheme: 'ApiKey',
-    servers: ['http://127.0.0.1:8080'],
+    publicUrl,
   });
 }
 
@@ -40,6 +40,5 @@ export function adminDescription(): OpenApiDocument {
     description: 'The ledger: read, prove, audit, erase. Every change is an audit event.',
     routes: adminLedgerRoutes(noPorts()),
     securityScheme: 'Bearer',
-    servers: ['http://127.0.0.1:8082'],
   });
 }

@@ -77,7 +77,18 @@ describe('the answers of a contract of others', () => {
     ['nothing', '', undefined],
     ['null', 'null', undefined],
   ])('may be %s', (_, answer, expected) => {
-    expect(wordsOf({}).asset(bytes(answer))).toBe(expected);
+    expect(wordsOf({}).asset(bytes(answer))?.text).toBe(expected);
+  });
+
+  it('keep numbers of which a double would make others', () => {
+    const numbers = '{"ID":9007199254740993,"big":1e400,"small":[1.10,-0,0.12345678901234567890],"text":"1e400"}';
+    expect(wordsOf({}).asset(bytes(numbers))?.text).toBe(numbers);
+    const page = wordsOf({}).page(bytes(`[${numbers},{"ID":9007199254740992}]`), { ...asked, limit: 1 });
+    expect(JSON.stringify(page)).toBe('{"assets":[{"ID":9007199254740992}],"next":"9007199254740992"}');
+    const rest = wordsOf({}).page(bytes(`[${numbers}]`), { ...asked, after: page.next });
+    expect(JSON.stringify(rest.assets)).toBe(`[${numbers}]`);
+    const paged = wordsOf({ query: ['{bookmark}'] }).page(bytes(`{"records":[${numbers}],"bookmark":""}`), asked);
+    expect(JSON.stringify(paged.assets)).toBe(`[${numbers}]`);
   });
 
   it('are its own words, in one line of bounded length', () => {

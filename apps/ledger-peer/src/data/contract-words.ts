@@ -1,6 +1,6 @@
-import type { ErrorCode } from '@sealgate/errors';
 import { canonical, type JsonValue } from '@sealgate/json';
-import type { AssetPage, AssetQuery, NewAsset } from '../domain/asset-ledger.ts';
+import type { AssetPage, AssetQuery, FoundAsset, NewAsset } from '../domain/asset-ledger.ts';
+import type { FailureCode } from '../domain/asset-result.ts';
 import type { ContractShape, Target } from '../domain/mapping.ts';
 import { byCodePoints } from '../domain/read-assets.ts';
 import { withBareNames } from './record-text.ts';
@@ -19,10 +19,10 @@ export interface ContractWords {
     assets: readonly NewAsset[],
   ): { readonly id: string; readonly transactionId: string | undefined }[];
   /** What it said no to. */
-  refusal(message: string): { readonly code: ErrorCode; readonly message: string; readonly id?: string };
+  refusal(message: string): { readonly code: FailureCode; readonly message: string; readonly id?: string };
   saysAbsent(message: string): boolean;
-  /** The asset as JSON text; undefined: there is none. */
-  asset(answer: Buffer): string | undefined;
+  /** Undefined: there is none. */
+  asset(answer: Buffer): FoundAsset | undefined;
   page(answer: Buffer, query: AssetQuery): AssetPage;
 }
 
@@ -97,9 +97,10 @@ function recordsWords(prefix: string): ContractWords {
     saysAbsent: () => false,
     asset(answer) {
       if (answer.length === 0) return undefined;
-      return (
-        withBareNames(answer, bare) ?? JSON.stringify(shown(JSON.parse(answer.toString('utf8')) as ContractRecord))
-      );
+      const unparsed = withBareNames(answer, bare);
+      if (unparsed !== undefined) return unparsed;
+      const record = JSON.parse(answer.toString('utf8')) as ContractRecord;
+      return { text: JSON.stringify(shown(record)), type: bare(record.type) };
     },
     page(answer) {
       const { records, bookmark } = JSON.parse(answer.toString('utf8')) as {
@@ -139,7 +140,7 @@ function positionalWords(shape: Positional): ContractWords {
       const text = answer.toString('utf8');
       // A contract that answers nothing, or null, has no such asset.
       if (text === '' || text === 'null') return undefined;
-      return JSON.stringify(valueOf(text));
+      return { text: isJson(text) ? text : JSON.stringify(text), type: undefined };
     },
     page(answer, asked) {
       const value = valueOf(answer.toString('utf8') || '[]');
@@ -181,7 +182,7 @@ function sortedPage(value: JsonValue, { limit, after, idMember }: AssetQuery & {
   const idOf = (asset: JsonValue): string => {
     const isObject = typeof asset === 'object' && asset !== null && !Array.isArray(asset);
     const id = isObject ? asset[idMember] : undefined;
-    return typeof id === 'string' ? id : canonical(id ?? null);
+    return typeof id === 'string' ? id : JSON.stringify(id ?? null);
   };
   const all = (Array.isArray(value) ? value : [value]).map((asset) => ({ id: idOf(asset), asset }));
   const sorted = all.sort((one, other) => byCodePoints(one.id, other.id));
@@ -190,13 +191,32 @@ function sortedPage(value: JsonValue, { limit, after, idMember }: AssetQuery & {
   return { assets: shown.map(({ asset }) => asset), next: rest.length > limit ? shown.at(-1)?.id : undefined };
 }
 
-/** What a contract answered, as JSON: text that is none is a JSON string. */
+/** What a contract answered, to be printed as JSON again: text that is none is a JSON string. */
 function valueOf(text: string): JsonValue {
+  if (!isJson(text)) return text;
+  return JSON.parse(text, LONG_NUMBER.test(text) ? (asWritten as Reviver) : undefined) as JsonValue;
+}
+
+function isJson(text: string): boolean {
   try {
-    return JSON.parse(text) as JsonValue;
+    JSON.parse(text);
+    return true;
   } catch {
-    return text;
+    return false;
   }
+}
+
+/** Only such a number may be another one as a double; what is found in a text by mistake costs time alone. */
+const LONG_NUMBER = /[\d.]{16}|\d[eE]/;
+
+type Reviver = (name: string, value: unknown) => unknown;
+
+/** TypeScript's libraries do not know `JSON.parse` with source text access yet. */
+const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
+
+/** Contracts count in integers of 64 bits and more, so a number that is not the double's own spelling is kept as it is. */
+function asWritten(_name: string, value: unknown, { source }: { readonly source: string }): unknown {
+  return typeof value === 'number' && String(value) !== source ? rawJSON(source) : value;
 }
 
 const MAX_MESSAGE = 500;

@@ -9,7 +9,7 @@ import {
   type StoredRecord,
   type UnitResult,
 } from '@sealgate/ledger-port';
-import { parseTilePath, TILE_WIDTH } from '@sealgate/merkle';
+import { parseTilePath } from '@sealgate/merkle';
 import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
 import type { AssetLedger, NewAsset, SettleOutcome, WriteOutcome, WrittenTransaction } from '../domain/asset-ledger.ts';
 import type { Target } from '../domain/mapping.ts';
@@ -63,7 +63,7 @@ export function embeddedAssets(options: EmbeddedAssetsOptions): EmbeddedAssets {
     },
     async read({ channel }, id) {
       const record = await storedText(sql, channel, id);
-      return record === undefined ? undefined : textOfStored(record);
+      return record === undefined ? undefined : { text: textOfStored(record), type: record.type };
     },
     async query({ channel }, { type, limit, after }) {
       const afterId = typeof after === 'string' ? after : '';
@@ -76,12 +76,11 @@ export function embeddedAssets(options: EmbeddedAssetsOptions): EmbeddedAssets {
 /** The log that outsiders check by. */
 export function embeddedLog(ledger: EmbeddedLedger): PublicLog {
   return {
-    prove: (channel, id) => ledger.prove(channel, id),
+    prove: (channel, id, serves) => ledger.prove(channel, id, serves),
     checkpoint: (channel) => ledger.checkpoint(channel),
     async tile(channel, path) {
       const tile = parseTilePath(path);
-      const hashes = tile === undefined ? undefined : await ledger.tile(channel, tile);
-      return hashes === undefined ? undefined : { hashes, isFull: tile?.width === TILE_WIDTH };
+      return tile === undefined ? undefined : ledger.tile(channel, tile);
     },
   };
 }

@@ -11,7 +11,7 @@ import { parseMappings } from '../domain/parse-mappings.ts';
 import { writeBatch } from '../domain/write-batch.ts';
 import { SCHEMA } from '../schema.ts';
 import { openTestDatabase, type TestDatabase } from '../testing/open-test-peer.ts';
-import { fabricAssets } from './fabric-assets.ts';
+import { fabricAssets, probesOf } from './fabric-assets.ts';
 
 const programOf = (path: string) => fileURLToPath(new URL(`../../../ledger-chaincode/${path}`, import.meta.url));
 
@@ -39,6 +39,7 @@ let peer: StandInPeer;
 let database: TestDatabase;
 let client: FabricClient;
 let ledger: AssetLedger;
+let channels: ChannelMap;
 let mappings: Mappings;
 
 beforeAll(async () => {
@@ -66,7 +67,8 @@ beforeAll(async () => {
     '/connection.json',
   );
   client = openFabric({ connection, journal: { sql: database.sql, schema: SCHEMA }, now: Date.now });
-  ledger = fabricAssets({ client, channels: new ChannelMap(connection.channels), settleWithinMs: 500 });
+  channels = new ChannelMap(connection.channels);
+  ledger = fabricAssets({ client, channels, settleWithinMs: 500 });
   mappings = parseMappings(JSON.stringify(MAPPING), { driver: 'fabric', defaultChannel: undefined });
 }, 120_000);
 afterEach(() => peer.faults.clear());
@@ -113,8 +115,9 @@ describe('our own contract', () => {
   it('is read as it answers, and knows what is not there', async () => {
     const id = freshId();
     await ledger.write(target('ours.x'), [asset(id, 'ours.x', { a: ['é', null] })]);
-    const text = await ledger.read(target('ours.x'), id);
-    expect(JSON.parse(text ?? '')).toMatchObject({ id, type: 'ours.x', data: { a: ['é', null] }, version: 1 });
+    const found = await ledger.read(target('ours.x'), id);
+    expect(found?.type).toBe('ours.x');
+    expect(JSON.parse(found?.text ?? '')).toMatchObject({ id, type: 'ours.x', data: { a: ['é', null] }, version: 1 });
     expect(await ledger.read(target('ours.x'), 'nobody')).toBeUndefined();
   });
 
@@ -136,7 +139,7 @@ describe('our own contract', () => {
     const kept = target('kept.x');
     for (const v of [1, 2])
       expect(await ledger.write(kept, [asset(id, 'kept.x', { v })])).toMatchObject({ outcome: 'committed' });
-    expect(JSON.parse((await ledger.read(kept, id)) ?? '')).toMatchObject({
+    expect(JSON.parse((await ledger.read(kept, id))?.text ?? '')).toMatchObject({
       id,
       type: 'kept.x',
       data: { v: 2 },
@@ -155,7 +158,7 @@ describe('a contract of others', () => {
     const { results } = await writeBatch({ ledger }, target('vehicle'), ids.map(car));
     const transactions = ids.map((id) => results.get(id));
     expect(transactions).toMatchObject([{ state: 'succeeded' }, { state: 'succeeded' }]);
-    expect(JSON.parse((await ledger.read(target('vehicle'), ids[0]!)) ?? '')).toEqual({
+    expect(JSON.parse((await ledger.read(target('vehicle'), ids[0]!))?.text ?? '')).toEqual({
       ID: ids[0],
       Color: 'blue',
       Size: 5,
@@ -247,8 +250,22 @@ describe('a network in trouble', () => {
     expect(await ledger.write(target('nobodys'), [asset('x', 'nobodys')])).toMatchObject({
       outcome: 'failed',
       code: 'LEDGER_UNAVAILABLE',
-      retryable: true,
+      message: expect.stringContaining('no peer that is asked knows the contract'),
+      retryable: false,
     });
     await expect(ledger.read(target('nobodys'), 'x')).rejects.toBeInstanceOf(LedgerUnavailableError);
+  });
+
+  it('looks at each mapped contract once, and at none in vain', async () => {
+    const probes = probesOf(channels, mappings.targets);
+    expect(probes.map(({ channel, chaincode }) => `${channel}/${chaincode}`)).toEqual([
+      'main/records',
+      'shared/records',
+      'main/basic',
+      'main/nowhere',
+    ]);
+    const { ok, contracts } = await client.health(probes);
+    expect(ok).toBe(true);
+    expect(contracts.map(({ reason }) => reason)).toEqual([null, null, null, 'contract_missing']);
   });
 });

@@ -1,6 +1,7 @@
 import { sha256 } from '@sealgate/json';
 import {
   ContractRefusedError,
+  FABRIC_REASONS,
   FabricError,
   InvalidatedError,
   MisconfiguredError,
@@ -29,13 +30,8 @@ export interface FabricAssetsOptions {
 /** Assets through the gateway of a Fabric network, onto whichever contract is mapped for them. */
 export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsOptions): AssetLedger {
   const wordsOf = (target: Target): ContractWords => contractWords(target, channels.of(target.channel));
-  const callOf = (target: Target, transaction: string, args: readonly string[]): ContractCall => ({
-    channel: channels.of(target.channel).fabricChannel,
-    chaincode: target.chaincode,
-    ...(target.contract === undefined ? {} : { contract: target.contract }),
-    transaction,
-    args,
-  });
+  const callOf = (target: Target, transaction: string, args: readonly string[]): ContractCall =>
+    contractCall(channels, target, { transaction, args });
   const evaluate = async (target: Target, transaction: string, args: readonly string[]): Promise<Buffer> => {
     try {
       return await client.evaluate(callOf(target, transaction, args));
@@ -86,7 +82,7 @@ export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsO
       if (settled === undefined || settled.status === 'invalid') return { outcome: 'again' };
       if (settled.status === 'unknown') return { outcome: 'unknown', transactionId };
       if (settled.status === 'committed') return committed(target, assets, settled);
-      return { outcome: 'failed', code: 'LEDGER_UNAVAILABLE', message: NOT_ORDERED, retryable: true };
+      return { outcome: 'failed', code: 'LEDGER_UNAVAILABLE', message: NOT_ORDERED, retryable: false };
     },
     async read(target, id) {
       const words = wordsOf(target);
@@ -108,6 +104,26 @@ export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsO
       }
     },
   };
+}
+
+/** What a look at the health of a target asks: for an asset that is hardly there. One call for each contract on a channel. */
+export function probesOf(channels: ChannelMap, targets: readonly Target[]): ContractCall[] {
+  const probes = targets.map((target) => {
+    const args = contractWords(target, channels.of(target.channel)).readArguments('health');
+    return contractCall(channels, target, { transaction: target.transactions.read, args });
+  });
+  return [
+    ...new Map(probes.map((call) => [JSON.stringify([call.channel, call.chaincode, call.contract]), call])).values(),
+  ];
+}
+
+function contractCall(
+  channels: ChannelMap,
+  { channel, chaincode, contract }: Target,
+  call: Pick<ContractCall, 'transaction' | 'args'>,
+): ContractCall {
+  const { fabricChannel } = channels.of(channel);
+  return { channel: fabricChannel, chaincode, ...(contract === undefined ? {} : { contract }), ...call };
 }
 
 const NOT_ORDERED = 'The network did not order the transaction; nothing was written.';
@@ -148,8 +164,10 @@ function failureOf(error: unknown, words: ContractWords): WriteOutcome {
     return { outcome: 'failed', code: 'LEDGER_UNAVAILABLE', message, retryable: true };
   }
   if (error instanceof MisconfiguredError) {
-    const message = 'The network does not take this transaction as it is mapped here; nothing was written.';
-    return { outcome: 'failed', code: 'LEDGER_UNAVAILABLE', message, retryable: true };
+    const why = error.reason === undefined ? '' : `: ${FABRIC_REASONS[error.reason]}`;
+    const message = `The network does not take this transaction as it is mapped here${why}; nothing was written.`;
+    // The same request fares no better until an operator has mended the mapping, the connection file or the network.
+    return { outcome: 'failed', code: 'LEDGER_UNAVAILABLE', message, retryable: false };
   }
   throw error;
 }

@@ -6,6 +6,8 @@ interface ClaimRow {
   job_id: string;
   fingerprint: string;
   lease_owner: string | null;
+  /** Whether some process has it in hand. */
+  is_held: boolean;
   answer_status: number | null;
   answer_body: string | null;
   answer_async: boolean;
@@ -18,7 +20,8 @@ export function jobClaims({ ask, leases, now }: JobTable): Pick<JobStore, 'begin
   const find = async ({ claim }: RequestClaim): Promise<ClaimRow | undefined> => {
     const [row] = await ask<ClaimRow>({
       name: 'peer claim',
-      text: `SELECT job_id, fingerprint, lease_owner, answer_status, answer_body, answer_async
+      text: `SELECT job_id, fingerprint, lease_owner, coalesce(lease_until >= now(), false) AS is_held,
+                    answer_status, answer_body, answer_async
                FROM peer.jobs WHERE claim = $1`,
       values: [claim],
     });
@@ -60,7 +63,8 @@ export function jobClaims({ ask, leases, now }: JobTable): Pick<JobStore, 'begin
         const row = await find(claim);
         if (row === undefined) continue;
         const known = knownClaim(row, claim.acceptable);
-        const again = known.kind === 'running' ? await retake(row, claim) : undefined;
+        const isOurs = known.kind === 'running' && claim.acceptable.includes(row.fingerprint);
+        const again = isOurs ? await retake(row, claim) : undefined;
         return again === undefined ? known : begun(again, claim);
       }
       return { kind: 'running' };
@@ -108,9 +112,12 @@ class UnansweredClaims {
   }
 }
 
+/** What is in hand may come to nothing and leave no claim, so until it is answered nothing was used by it. */
 function knownClaim(row: ClaimRow, acceptable: readonly string[]): KnownClaim {
-  if (!acceptable.includes(row.fingerprint)) return { kind: 'reused' };
   const { job_id: jobId, answer_status: status, answer_body: body, answer_async: isAsync } = row;
-  if (status === null || body === null) return { kind: 'running' };
+  const isAnswered = status !== null && body !== null;
+  if (!isAnswered && row.is_held) return { kind: 'running' };
+  if (!acceptable.includes(row.fingerprint)) return { kind: 'reused' };
+  if (!isAnswered) return { kind: 'running' };
   return { kind: 'kept', answer: { jobId, status: status === 202 ? 202 : 200, body, isAsync } satisfies KeptAnswer };
 }

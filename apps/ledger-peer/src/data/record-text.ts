@@ -1,3 +1,5 @@
+import type { FoundAsset } from '../domain/asset-ledger.ts';
+
 /**
  * Assets as JSON text, made without parsing what they hold: a ledger keeps and gives data as canonical text already, and to
  * parse eight mebibytes of it into values takes the event loop for seconds where they are very many.
@@ -41,13 +43,14 @@ const BEFORE_ID = Buffer.from(',"id":');
  *
  * Undefined where the answer is made otherwise: then it is to be parsed.
  */
-export function withBareNames(answer: Buffer, bare: (text: string) => string): string | undefined {
+export function withBareNames(answer: Buffer, bare: (text: string) => string): FoundAsset | undefined {
   const at = answer.lastIndexOf(BEFORE_ID);
   if (at < 0) return undefined;
   const last = objectOf(`{${answer.toString('utf8', at + 1)}`);
   if (last === undefined || typeof last['id'] !== 'string' || typeof last['type'] !== 'string') return undefined;
-  const named = JSON.stringify({ ...last, id: bare(last['id']), type: bare(last['type']) });
-  return `${answer.toString('utf8', 0, at + 1)}${named.slice(1)}`;
+  const type = bare(last['type']);
+  const named = JSON.stringify({ ...last, id: bare(last['id']), type });
+  return { text: `${answer.toString('utf8', 0, at + 1)}${named.slice(1)}`, type };
 }
 
 /** Undefined where it is none, as when the id that was found is one of something deeper. */

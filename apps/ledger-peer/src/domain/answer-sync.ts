@@ -84,14 +84,19 @@ async function keyed(ports: AnswerSyncPorts, request: SyncRequest, key: string):
   const scope = ['assets', caller.familyId];
   const claim = claimOf({ hasher: ports.fingerprints, scope, key, method, path, body: canonicalBody });
   const name = claim.claim.toString('latin1');
-  const { value, joined } = await ports.inFlight.run(name, claim.fingerprint, () => lead(ports, request, claim));
+  const giveUpAtMs = ports.now() + WAIT_MS;
+  const work = () => lead(ports, request, { claim, giveUpAtMs });
+  const { value, joined } = await ports.inFlight.run(name, claim.fingerprint, work);
   return joined ? { ...value, replayed: true } : value;
 }
 
-async function lead(ports: AnswerSyncPorts, request: SyncRequest, claim: RequestClaim): Promise<SyncAnswer> {
+async function lead(
+  ports: AnswerSyncPorts,
+  request: SyncRequest,
+  { claim, giveUpAtMs }: { readonly claim: RequestClaim; readonly giveUpAtMs: number },
+): Promise<SyncAnswer> {
   const plan = planOf(ports, request);
   const refusal = unmappedRefusal(request, plan);
-  const giveUpAtMs = ports.now() + WAIT_MS;
   for (;;) {
     const known = refusal === undefined ? await begin(ports, request, claim) : await ports.jobs.look(claim);
     if (known === undefined) throw refusal ?? new Error('A claim that was asked for is known or begun.');
@@ -116,7 +121,7 @@ function replayOf(known: KnownClaim): SyncAnswer | undefined {
 }
 
 function inProgress(): AppError {
-  const detail = 'The first request with this key is still running.';
+  const detail = 'Another request with this key is still running.';
   return new AppError('IDEMPOTENCY_IN_PROGRESS', detail, { retryAfterSeconds: 1 });
 }
 

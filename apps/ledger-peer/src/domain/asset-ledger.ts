@@ -1,5 +1,5 @@
-import type { ErrorCode } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
+import type { FailureCode } from './asset-result.ts';
 import type { Target } from './mapping.ts';
 
 /** An asset as it is sent to the ledger. */
@@ -30,8 +30,8 @@ export interface WrittenTransaction {
  */
 export type WriteOutcome =
   | { readonly outcome: 'committed'; readonly transactions: readonly WrittenTransaction[] }
-  | { readonly outcome: 'refused'; readonly code: ErrorCode; readonly message: string; readonly id?: string }
-  | { readonly outcome: 'failed'; readonly code: ErrorCode; readonly message: string; readonly retryable: boolean }
+  | { readonly outcome: 'refused'; readonly code: FailureCode; readonly message: string; readonly id?: string }
+  | { readonly outcome: 'failed'; readonly code: FailureCode; readonly message: string; readonly retryable: boolean }
   | { readonly outcome: 'unknown'; readonly transactionId: string }
   | { readonly outcome: 'unavailable' | 'overloaded' };
 
@@ -40,6 +40,14 @@ export type WriteOutcome =
  * twice: write them again.
  */
 export type SettleOutcome = WriteOutcome | { readonly outcome: 'again' };
+
+/** What a read query returned. */
+export interface FoundAsset {
+  /** As JSON text. */
+  readonly text: string;
+  /** Undefined where a contract of others keeps it: what it returns for an id is its own to decide. */
+  readonly type: string | undefined;
+}
 
 export interface AssetQuery {
   readonly type: string;
@@ -66,8 +74,8 @@ export interface AssetLedger {
   write(target: Target, assets: readonly NewAsset[], jobId?: string): Promise<WriteOutcome>;
   /** What became of a write whose outcome was unknown. */
   settle(target: Target, assets: readonly NewAsset[], transactionId: string): Promise<SettleOutcome>;
-  /** What the read query returned, as JSON text; undefined: there is no such asset. Rejects with LedgerUnavailableError. */
-  read(target: Target, id: string): Promise<string | undefined>;
+  /** Undefined: there is no such asset. Rejects with LedgerUnavailableError. */
+  read(target: Target, id: string): Promise<FoundAsset | undefined>;
   /** Rejects with LedgerUnavailableError. */
   query(target: Target, query: AssetQuery): Promise<AssetPage>;
 }

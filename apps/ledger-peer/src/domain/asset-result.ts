@@ -5,13 +5,24 @@ import type { Target } from './mapping.ts';
 /** A transaction as the answer shows it. */
 export type CommittedTransaction = Omit<WrittenTransaction, 'assetIds'> & Pick<Target, 'channel' | 'chaincode'>;
 
+/** Every code that an asset can fail with. OpenAPI lists them from here. */
+export const FAILURE_CODES = [
+  'RECORD_CONFLICT',
+  'INVALID_REQUEST',
+  'UNKNOWN_CHAINCODE',
+  'LEDGER_UNAVAILABLE',
+  'NOT_ATTEMPTED',
+] as const satisfies readonly ItemCode[];
+
+export type FailureCode = (typeof FAILURE_CODES)[number];
+
 /** What became of one asset of a request. */
 export type AssetResult =
   | { readonly state: 'succeeded'; readonly transaction: CommittedTransaction }
   | { readonly state: 'pending'; readonly transactionId: string }
-  | { readonly state: 'failed'; readonly code: ItemCode; readonly message: string; readonly retryable: boolean };
+  | { readonly state: 'failed'; readonly code: FailureCode; readonly message: string; readonly retryable: boolean };
 
-export const failed = (code: ItemCode, message: string, retryable: boolean): AssetResult => ({
+export const failed = (code: FailureCode, message: string, retryable: boolean): AssetResult => ({
   state: 'failed',
   code,
   message,

@@ -19,8 +19,8 @@ export interface KeptAnswer {
 /**
  * What is known of a claim.
  * - kept: it was answered; this is the answer
- * - running: somebody answers it right now
- * - reused: it was made for another request
+ * - running: somebody answers it right now, or a request with another body
+ * - reused: it was made for another request, which was answered, or whose process is gone
  */
 export type KnownClaim =
   { readonly kind: 'kept'; readonly answer: KeptAnswer } | { readonly kind: 'running' } | { readonly kind: 'reused' };

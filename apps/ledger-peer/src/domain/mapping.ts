@@ -68,4 +68,10 @@ export class Mappings {
   find(type: string): Target | undefined {
     return this.#exact.get(type) ?? this.#prefixes.find(({ prefix }) => type.startsWith(prefix))?.target;
   }
+
+  /** Whether a record of this type, found in this place, is one that this peer serves: others may write there too. */
+  serves(type: string, { channel, chaincode }: { readonly channel: string; readonly chaincode?: string }): boolean {
+    const target = this.find(type);
+    return target?.channel === channel && (chaincode === undefined || target.chaincode === chaincode);
+  }
 }

@@ -32,7 +32,8 @@ function portsWith(read: Read, log?: PublicLog) {
     settle: () => Promise.reject(new Error('Nothing is settled here.')),
     async read({ channel }, id) {
       asked.push(channel);
-      return read(channel, id);
+      const text = read(channel, id);
+      return text === undefined ? undefined : { text, type: channel === 'acme.first' ? 'first' : 'second' };
     },
     async query(_target, query) {
       queries.push(query);

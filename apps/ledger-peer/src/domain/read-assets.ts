@@ -8,10 +8,15 @@ import type { Mappings, Target } from './mapping.ts';
 
 /** What outsiders check by; undefined on a ledger without a public log. */
 export interface PublicLog {
-  prove(channel: string, id: string): Promise<{ receipt: Receipt; proof: RecordProof } | undefined>;
+  /** Undefined also where `serves` says no to the type of the record: it is told before anything is proved. */
+  prove(
+    channel: string,
+    id: string,
+    serves: (type: string) => boolean,
+  ): Promise<{ receipt: Receipt; proof: RecordProof } | undefined>;
   checkpoint(channel: string): Promise<string | undefined>;
   /** The hashes of one tile, by its C2SP path (`tile/0/x001/067`); undefined where the newest checkpoint has no such tile. */
-  tile(channel: string, path: string): Promise<{ hashes: Buffer; isFull: boolean } | undefined>;
+  tile(channel: string, path: string): Promise<Buffer | undefined>;
 }
 
 export interface ReadAssetsPorts {
@@ -38,9 +43,23 @@ export async function proveAsset(ports: ReadAssetsPorts, id: string, type: strin
   const { log } = ports;
   if (log === undefined) throw noPublicLog();
   const { text, target } = await find(ports, id, type);
-  const proved = await asked(log.prove(target.channel, id));
+  const proved = await proveRecord({ ...ports, log }, target.channel, id);
   if (proved === undefined) throw new AppError('NOT_FOUND', NO_ASSET);
   return `{"asset":${text},"receipt":${JSON.stringify(proved.receipt)},"proof":${JSON.stringify(proved.proof)}}`;
+}
+
+/**
+ * The receipt of a record and its proof; undefined where there is none, and for every record that no mapping serves: its
+ * salt, owner and extra are for those who wrote it.
+ * @throws AppError LEDGER_UNAVAILABLE.
+ */
+export async function proveRecord(
+  { log, mappings }: { readonly log: PublicLog; readonly mappings: Mappings },
+  channel: string,
+  id: string,
+): Promise<{ receipt: Receipt; proof: RecordProof } | undefined> {
+  if (!mappings.targets.some((target) => target.channel === channel)) return undefined;
+  return asked(log.prove(channel, id, (type) => mappings.serves(type, { channel })));
 }
 
 /** One page, and the cursor of the next. @throws AppError UNKNOWN_CHAINCODE, INVALID_CURSOR, LEDGER_UNAVAILABLE. */
@@ -69,8 +88,9 @@ const NO_ASSET = 'There is no such asset.';
 async function find({ ledger, mappings }: ReadAssetsPorts, id: string, type: string | undefined) {
   const targets = type === undefined ? mappings.targets : [targetOf(mappings, type)];
   for (const target of targets) {
-    const text = await asked(ledger.read(target, id));
-    if (text !== undefined) return { text, target };
+    const found = await asked(ledger.read(target, id));
+    const isServed = found?.type === undefined || mappings.serves(found.type, target);
+    if (found !== undefined && isServed) return { text: found.text, target };
   }
   throw new AppError('NOT_FOUND', NO_ASSET);
 }

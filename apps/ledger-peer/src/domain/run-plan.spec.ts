@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { FAILURE_CODES } from './asset-result.ts';
 import { Mappings } from './mapping.ts';
 import { planBatches, type Plan } from './plan-batches.ts';
 import { runPlan, type RunOptions } from './run-plan.ts';
@@ -44,6 +45,29 @@ async function run(
 const letters = 'abcdefghijklmnopqrstuvwxyz'.split('');
 
 describe('running a plan', () => {
+  it('fails assets with the codes that are documented, each of which can come about', async () => {
+    const write: Script['write'] = ([id]) => {
+      if (id === 'odd') return { outcome: 'refused', code: 'INVALID_REQUEST', message: 'It is odd.' };
+      if (id === 'taken') return refusedFor('taken');
+      if (id === 'void')
+        return { outcome: 'failed', code: 'LEDGER_UNAVAILABLE', message: 'Without effect.', retryable: true };
+      return undefined;
+    };
+    const unmapped = planBatches([{ id: 'a', type: 'a', data: {} }], new Mappings([]), {
+      batchSize: 1,
+      maxBytes: 1000,
+    });
+    const runs = await Promise.all([
+      run(unmapped, {}, { continueOnError: true }),
+      run(planOf(['odd', 'late'], 1), { write }),
+      run(planOf(['taken'], 1), { write }),
+      run(planOf(['void'], 1), { write }),
+      run(planOf(['b=1', 'b=2']), {}),
+    ]);
+    const codes = runs.flatMap(({ states }) => states).filter((state) => state !== 'succeeded');
+    expect([...new Set(codes)].toSorted()).toEqual([...FAILURE_CODES].toSorted());
+  });
+
   it('writes each batch as one transaction, in order', async () => {
     const { ledger, states } = await run(planOf(['a', 'b', 'c'], 2), {});
     expect(ledger.writes).toEqual([['a', 'b'], ['c']]);

@@ -58,8 +58,11 @@ const ReadQuery = Type.Object(
   { additionalProperties: false },
 );
 
+const AsRead = AnyJson({ description: 'What the read query of the contract returned.' });
+const Proved = Type.Object({ asset: AsRead, receipt: Receipt, proof: Proof }, { description: 'With `proof=true`.' });
+
 const Page = Type.Object({
-  assets: Type.Array(AnyJson({})),
+  assets: Type.Array(AsRead),
   count: Type.Integer({ description: 'How many are in this page.' }),
   nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'null exactly on the last page.' }),
 });
@@ -93,6 +96,7 @@ function syncRoute({ answerSync, bodyMaxBytes, bodyTurns, nextTurn }: AssetsPort
     body: SyncBody,
     bodyMaxBytes,
     bodyTurns,
+    requestHeaders: { Prefer: '`respond-async` (RFC 7240): answer at once with a job, and write afterwards.' },
     inspect: refuseLargeBatch,
     responses: {
       200: { description: 'What became of each asset; all of them may have failed.', schema: Summary },
@@ -174,7 +178,9 @@ function readRoute({ reading }: AssetsPorts): Route<PeerCaller> {
     path: '/api/assets/:id',
     operationId: 'readAsset',
     summary: 'Read an asset as its chaincode returns it',
-    description: 'Without `type` the mapped contracts are asked in the order of the mapping file.',
+    description:
+      'Without `type` the mapped contracts are asked in the order of the mapping file. A record of a type that is not ' +
+      'mapped onto the place where it was found is 404, whatever `type` says.',
     permit: 'authenticated',
     charge: 1,
     idempotency: 'none',
@@ -183,13 +189,13 @@ function readRoute({ reading }: AssetsPorts): Route<PeerCaller> {
     responses: {
       200: {
         description: 'The asset; with `proof=true` with its receipt and proof.',
-        schema: Type.Union([AnyJson({}), Type.Object({ asset: AnyJson({}), receipt: Receipt, proof: Proof })]),
+        schema: Type.Union([AsRead, Proved]),
       },
     },
     errors: ['NOT_FOUND', 'UNKNOWN_CHAINCODE', 'LEDGER_UNAVAILABLE'],
     async handler({ params: { id }, query: { type, proof } }) {
-      const body = proof === 'true' ? await proveAsset(reading, id, type) : await readAsset(reading, id, type);
-      return { status: 200, body };
+      if (proof !== 'true') return { status: 200, body: await readAsset(reading, id, type) };
+      return { status: 200, body: await proveAsset(reading, id, type), holdsSecret: true };
     },
   });
 }

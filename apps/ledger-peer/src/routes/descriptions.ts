@@ -1,5 +1,5 @@
 import type { Jwks } from '@sealgate/envelope';
-import { routeFor, type OpenApiDocument, type Route } from '@sealgate/http';
+import { publicDocument, routeFor, type OpenApiDocument, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { PeerCaller } from '../domain/caller.ts';
 
@@ -15,7 +15,8 @@ export interface DescriptionsPorts {
 
 /** What anybody may know: how to speak to the peer, and which keys its log is checked with. */
 export function descriptionRoutes({ describe, jwks }: DescriptionsPorts): Route<PeerCaller>[] {
-  let document: string | undefined;
+  const jwksText = JSON.stringify(jwks);
+  let document: Buffer | undefined;
   return [
     route({
       ...open,
@@ -23,15 +24,19 @@ export function descriptionRoutes({ describe, jwks }: DescriptionsPorts): Route<
       operationId: 'openApi',
       summary: 'This description',
       responses: { 200: { description: 'OpenAPI 3.1.', contentType: 'application/json' } },
-      handler: () => ({ status: 200, body: (document ??= JSON.stringify(describe())) }),
+      handler: () => ({ status: 200, body: (document ??= Buffer.from(JSON.stringify(describe()))) }),
     }),
     route({
       ...open,
       path: '/.well-known/jwks.json',
       operationId: 'jwks',
       summary: 'The public keys that checkpoints are signed with (RFC 7517, RFC 8037)',
-      responses: { 200: { description: 'A JWK set.', schema: Type.Object({ keys: Type.Array(Type.Object({})) }) } },
-      handler: () => ({ status: 200, body: jwks }),
+      responses: {
+        200: { description: 'A JWK set.', schema: Type.Object({ keys: Type.Array(Type.Object({})) }) },
+        304: { description: 'Unchanged since the ETag that was sent.' },
+      },
+      handler: (context) =>
+        publicDocument(jwksText, { ifNoneMatch: context.header('if-none-match'), maxAgeSeconds: 60 }),
     }),
   ];
 }

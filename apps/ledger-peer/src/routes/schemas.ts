@@ -1,10 +1,19 @@
+import { CATALOGUE, ITEM_CODES } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
 import { Type, type SchemaOptions } from '@sinclair/typebox';
+import { FAILURE_CODES, type FailureCode } from '../domain/asset-result.ts';
 
 /** JSON that is handed on as it is. */
 export const AnyJson = (options: SchemaOptions & { readonly type?: string }) => Type.Unsafe<JsonValue>(options);
 
 const Text = Type.String();
+
+const titles = { ...CATALOGUE, ...ITEM_CODES };
+const Failure = Type.Unsafe<FailureCode>({
+  type: 'string',
+  enum: [...FAILURE_CODES],
+  description: FAILURE_CODES.map((code) => `\`${code}\`: ${titles[code].title}.`).join('\n'),
+});
 
 export const Summary = Type.Object({
   summary: Type.Object({
@@ -18,7 +27,7 @@ export const Summary = Type.Object({
     Type.Object({
       id: Text,
       index: Type.Integer({ description: 'Its place in the request, from 0.' }),
-      code: Text,
+      code: Failure,
       message: Text,
       retryable: Type.Boolean({ description: 'Whether the same asset may be taken when it is sent again.' }),
     }),

@@ -1,0 +1,189 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { Writable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ServerSecrets } from '@sealgate/auth';
+import { BodyTurns, createApp } from '@sealgate/http';
+import { embeddedLedger, Integrator, savedCheckpoints, type EmbeddedLedger } from '@sealgate/ledger-embedded';
+import { generateNoteKey, noteSigner, noteVerifier } from '@sealgate/merkle';
+import { createLog, httpMetrics, Metrics } from '@sealgate/observability';
+import { cursorCodec } from '@sealgate/paging';
+import { addressLimiter, memoryLimits } from '@sealgate/rate-limits';
+import { ConfiguredKeys } from './api-keys.ts';
+import { embeddedAssets, embeddedLog } from './data/embedded-assets.ts';
+import { parseMappings } from './domain/parse-mappings.ts';
+import { peerGuard } from './peer-guard.ts';
+import { assetRoutes } from './routes/assets.ts';
+import { publicLogRoutes } from './routes/public-log.ts';
+import { openTestDatabase, type TestDatabase } from './testing/open-test-peer.ts';
+
+/** A peer that maps `asset` and `demo.*` onto `acme.main`, in a database that other surfaces write to as well. */
+const mapping = {
+  mappings: [
+    { type: 'asset', channel: 'acme.main', chaincode: 'records' },
+    { type: 'demo.*', channel: 'acme.main', chaincode: 'records' },
+    { type: 'demo.elsewhere', channel: 'acme.other', chaincode: 'records' },
+  ],
+};
+const ORIGIN = 'ledger.test';
+
+let database: TestDatabase;
+let ledger: EmbeddedLedger;
+let integrator: Integrator;
+let server: Server;
+let folder: string;
+let url: string;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  folder = mkdtempSync(`${tmpdir()}/peer-checkpoints-`);
+  const key = generateNoteKey(ORIGIN);
+  const { sql } = database;
+  integrator = new Integrator({
+    sql,
+    origin: ORIGIN,
+    signer: noteSigner(key.privateKey),
+    verifier: noteVerifier(key.verifierKey),
+    saved: savedCheckpoints(folder, Date.now),
+    leavesAtOnce: 1000,
+    deadlineMs: 10_000,
+    everyMs: 20,
+  });
+  await integrator.start();
+  ledger = embeddedLedger({ sql, origin: ORIGIN, integrator, now: Date.now });
+  const mappings = parseMappings(JSON.stringify(mapping), { driver: 'embedded', defaultChannel: undefined });
+  const cursors = cursorCodec({
+    hasher: ServerSecrets.parse(`s1:${'s'.repeat(32)}`).derive('cursors'),
+    now: Date.now,
+    sentIn: 'body',
+  });
+  const log = embeddedLog(ledger);
+  const reading = { ledger: embeddedAssets({ ledger, sql, settleWithinMs: 1000 }), mappings, log, cursors };
+  const limits = memoryLimits({ now: Date.now });
+  const app = createApp({
+    log: createLog({
+      service: 'ledger-peer',
+      level: 'error',
+      stream: new Writable({ write: (_chunk, _encoding, done) => done() }),
+      now: Date.now,
+    }),
+    metrics: httpMetrics(new Metrics('ledger-peer', { unknownLabels: 'other' })),
+    now: Date.now,
+    newRequestId: () => 'req_1',
+    trustProxy: false,
+    tlsTerminatedUpstream: false,
+    head: true,
+    guard: peerGuard({
+      keys: ConfiguredKeys.parse(''),
+      limits,
+      addresses: addressLimiter({ limits, listener: 'peer', now: Date.now }),
+      rate: { ratePerSecond: 1000, burst: 1000 },
+    }),
+    routes: [
+      ...assetRoutes({
+        reading,
+        answerSync: () => Promise.reject(new Error('Nothing is written here.')),
+        bodyMaxBytes: 65_536,
+        bodyTurns: new BodyTurns({ atOnceBytes: 65_536, waitingBytes: 65_536, waitMs: 1000 }),
+        nextTurn: () => Promise.resolve(),
+      }),
+      ...publicLogRoutes({ log, mappings, isOpen: false }),
+    ],
+  });
+  server = createServer(app);
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}, 120_000);
+
+afterAll(async () => {
+  server.closeAllConnections();
+  server.close();
+  await integrator.stop();
+  await ledger.drain();
+  await database.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** As another surface writes it. */
+async function written(channel: string, type: string, id: string): Promise<void> {
+  const record = { id, type, owner: 'the owner', data: '{"pin":"1234"}', extra: '{"beside":"it"}' };
+  await ledger.append({ network: 'acme', channel, note: '', records: [record] });
+}
+
+async function get(path: string): Promise<{ status: number; text: string }> {
+  const answer = await fetch(url + path);
+  return { status: answer.status, text: await answer.text() };
+}
+
+let made = 0;
+const freshId = (): string => `id-${(made += 1)}`;
+
+describe('what other surfaces wrote', () => {
+  it.each([
+    ['a type that nobody mapped, in a mapped channel', 'acme.main', 'invoice'],
+    ['a type that is mapped onto another channel', 'acme.main', 'demo.elsewhere'],
+    ['a type that is mapped, in a channel that is not', 'gate.seals', 'asset'],
+    ['neither a mapped channel nor a mapped type', 'gate.seals', 'case.sealed'],
+  ])('is not told from what is absent: %s', async (_what, channel, type) => {
+    const id = freshId();
+    await written(channel, type, id);
+    for (const path of [
+      (of: string) => `/ledger/${channel}/records/${of}/proof`,
+      (of: string) => `/api/assets/${of}`,
+      (of: string) => `/api/assets/${of}?type=asset`,
+      (of: string) => `/api/assets/${of}?type=demo.x&proof=true`,
+      (of: string) => `/api/assets/${of}?proof=true`,
+    ]) {
+      const absent = await get(path('absent'));
+      expect(absent.status).toBe(404);
+      expect(await get(path(id))).toEqual(absent);
+    }
+  });
+
+  it('costs a caller no wait for a checkpoint either: the type is looked at before anything is proved', async () => {
+    const id = freshId();
+    await written('acme.main', 'invoice', id);
+    const asked: string[] = [];
+    const watching = embeddedLedger({
+      sql: {
+        ...database.sql,
+        query: (statement, options) => {
+          asked.push(statement.name ?? statement.text);
+          return database.sql.query(statement, options);
+        },
+      },
+      origin: ORIGIN,
+      now: Date.now,
+    });
+    expect(await watching.prove('acme.main', id, (type) => type === 'asset')).toBeUndefined();
+    expect(asked).toEqual(['ledger record']);
+  });
+
+  it('is shown where a mapping serves its channel and type, as before', async () => {
+    const id = freshId();
+    await written('acme.main', 'demo.order', id);
+    expect((await get(`/api/assets/${id}?type=asset`)).status).toBe(200);
+    expect(JSON.parse((await get(`/ledger/acme.main/records/${id}/proof`)).text)).toMatchObject({
+      receipt: { id, type: 'demo.order', owner: 'the owner', extra: { beside: 'it' } },
+    });
+    expect((await get(`/api/assets/${id}?proof=true`)).status).toBe(200);
+  });
+
+  it('does not hide what a later mapping serves under the same id', async () => {
+    const id = freshId();
+    await written('acme.main', 'invoice', id);
+    await written('acme.other', 'demo.elsewhere', id);
+    expect(JSON.parse((await get(`/api/assets/${id}`)).text)).toMatchObject({ id, channel: 'acme.other' });
+  });
+
+  it('can be checked by everybody: checkpoints and tiles hold hashes alone', async () => {
+    await written('gate.seals', 'case.sealed', freshId());
+    const { channels } = ledger;
+    const size = (await channels()).find(({ channel }) => channel === 'gate.seals')?.size ?? 0;
+    await integrator.catchUp('gate.seals', size);
+    expect((await get('/ledger/gate.seals/checkpoint')).text).toContain(`${ORIGIN}/gate.seals\n${size}\n`);
+    expect((await get(`/ledger/gate.seals/tile/0/000.p/${size}`)).status).toBe(200);
+  });
+});

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { createApp, type Guard } from '@sealgate/http';
+import { createLog, httpMetrics, Metrics } from '@sealgate/observability';
+import { expectProblem } from '@sealgate/testing';
+import { PassThrough } from 'node:stream';
+import request from 'supertest';
+import type { PeerCaller } from '../domain/caller.ts';
+import { Mappings } from '../domain/mapping.ts';
+import type { PublicLog } from '../domain/read-assets.ts';
+import { publicDescription } from '../openapi.ts';
+import { publicLogRoutes } from './public-log.ts';
+
+const FULL = Buffer.alloc(8192, 'f');
+const PARTIAL = Buffer.alloc(7 * 32, 'p');
+const NOTE = 'ledger.test/acme.main\n7\nroot\n\n— key signature\n';
+const etagOf = (bytes: Buffer | string): string => `"${createHash('sha256').update(bytes).digest('base64url')}"`;
+
+const guard: Guard<PeerCaller> = {
+  challenge: 'ApiKey',
+  authenticate: () => Promise.resolve({ familyId: 'f', bucket: 'b' }),
+  permits: () => true,
+  charge: () =>
+    Promise.resolve({ admitted: true, headers: { 'RateLimit-Policy': 'p', RateLimit: 'l' }, retryAfterSeconds: 0 }),
+};
+
+/** A log that has every tile of index 0 and up, and remembers by which paths it was asked. */
+function publicLog({ isOpen = false } = {}) {
+  const asked: string[] = [];
+  const log: PublicLog = {
+    prove: () => Promise.resolve(undefined),
+    checkpoint: (channel) => Promise.resolve(channel === 'acme.main' ? NOTE : undefined),
+    tile: (_channel, path) => {
+      asked.push(path);
+      if (path.includes('/999')) return Promise.resolve(undefined);
+      return Promise.resolve(path.includes('.p/') ? PARTIAL : FULL);
+    },
+  };
+  const app = createApp<PeerCaller>({
+    routes: publicLogRoutes({ log, mappings: new Mappings([]), isOpen }),
+    guard,
+    log: createLog({ service: 'test', level: 'error', stream: new PassThrough().resume(), now: () => 0 }),
+    metrics: httpMetrics(new Metrics('test', { processMetrics: false })),
+    now: () => 0,
+    newRequestId: () => 'made-here',
+    trustProxy: false,
+    tlsTerminatedUpstream: false,
+    head: true,
+  });
+  return { app, asked };
+}
+
+describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
+  it.each([
+    ['a full tile', 'tile/0/x001/067', FULL],
+    ['a partial one, whose path names its width', 'tile/0/000.p/7', PARTIAL],
+  ])('lets whoever has a key keep %s for ever, by a strong ETag of its bytes', async (_, path, bytes) => {
+    const { app } = publicLog();
+    const got = await request(app).get(`/ledger/acme.main/${path}`);
+    expect(got.status).toBe(200);
+    expect(got.body).toEqual(bytes);
+    expect(got.headers).toMatchObject({
+      'content-type': 'application/octet-stream',
+      'cache-control': 'private, max-age=31536000, immutable',
+      etag: etagOf(bytes),
+    });
+    expect(got.headers).not.toHaveProperty('content-encoding');
+    const head = await request(app).head(`/ledger/acme.main/${path}`);
+    expect(head.headers).toMatchObject({ etag: etagOf(bytes), 'content-length': String(bytes.length) });
+  });
+
+  it('lets shared caches keep tiles where no key is needed', async () => {
+    const { app } = publicLog({ isOpen: true });
+    const { headers } = await request(app).get('/ledger/acme.main/tile/0/000');
+    expect(headers['cache-control']).toBe('public, max-age=31536000, immutable');
+  });
+
+  it('has a checkpoint asked for again each time, and sends it only when it is another', async () => {
+    const { app } = publicLog();
+    const ask = (tags?: string) => {
+      const asking = request(app).get('/ledger/acme.main/checkpoint');
+      return tags === undefined ? asking : asking.set('If-None-Match', tags);
+    };
+    const got = await ask();
+    expect(got.text).toBe(NOTE);
+    expect(got.headers).toMatchObject({
+      'content-type': 'text/plain; charset=utf-8',
+      'cache-control': 'private, no-cache',
+      etag: etagOf(NOTE),
+    });
+    for (const tags of [etagOf(NOTE), `"x", W/${etagOf(NOTE)}`, '*']) {
+      const again = await ask(tags);
+      expect([again.status, again.text, again.headers['etag']]).toEqual([304, '', etagOf(NOTE)]);
+      expect(again.headers['cache-control']).toBe('private, no-cache');
+    }
+    expect((await ask('"x"')).status).toBe(200);
+  });
+
+  it('never has it kept that something is not there yet', async () => {
+    const { app } = publicLog({ isOpen: true });
+    for (const path of ['/ledger/acme.main/tile/0/999', '/ledger/acme.other/checkpoint']) {
+      const answer = await request(app).get(path).set('If-None-Match', '*');
+      expectProblem(answer, 'NOT_FOUND');
+      expect(answer.headers).toMatchObject({ 'cache-control': 'no-store' });
+      expect(answer.headers).not.toHaveProperty('etag');
+    }
+  });
+
+  it('is described by paths that clients can fill in, each of which asks for the tile it says', async () => {
+    const { app, asked } = publicLog();
+    const values = { channel: 'acme.main', level: 63, x1: 'x001', x2: 'x234', n: '067', width: 7 };
+    const templates = Object.keys(publicDescription()['paths'] as object).filter((path) => path.includes('/tile/'));
+    for (const template of templates) {
+      const path = Object.entries(values).reduce(
+        (text, [name, value]) => text.replace(`{${name}}`, encodeURIComponent(value)),
+        template,
+      );
+      expect((await request(app).get(path)).status).toBe(200);
+    }
+    expect(asked.toSorted()).toEqual([
+      'tile/63/067',
+      'tile/63/067.p/7',
+      'tile/63/x001/067',
+      'tile/63/x001/067.p/7',
+      'tile/63/x001/x234/067',
+      'tile/63/x001/x234/067.p/7',
+    ]);
+  });
+});
