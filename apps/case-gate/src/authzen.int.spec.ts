@@ -15,12 +15,12 @@ afterAll(() => site.stop());
 const GATE = '/v1/gate/check';
 
 describe('AuthZEN', () => {
-  const evaluation = (more: object = {}) => ({
-    subject: { type: 'subject', id: subjectRef },
+  const parts = (id: string) => ({
+    subject: { type: 'subject', id },
     resource: { type: 'venue', id: 'hall' },
     action: { name: 'enter' },
-    ...more,
   });
+  const evaluation = (more: object = {}) => ({ ...parts(subjectRef), ...more });
   const ask = (path: string, body: unknown, headers = {}) =>
     site.ask('POST', `/access/v1/${path}`, { key, body, headers });
 
@@ -34,6 +34,22 @@ describe('AuthZEN', () => {
     });
     expect(allowed.headers['x-request-id']).toBe('abc');
     expect(allowed.headers['cache-control']).toBe('no-store');
+  });
+
+  it('takes properties and members that it does not know', async () => {
+    const known = { unknown: null, properties: { a: [null, 'b'], properties: 7 } };
+    const { subject, resource, action } = evaluation();
+    const parts = {
+      subject: { ...subject, ...known },
+      resource: { ...resource, ...known },
+      action: { ...action, ...known },
+    };
+    expect((await ask('evaluation', { ...parts, evaluations: 7, options: 'x' })).body).toMatchObject({
+      decision: true,
+    });
+    expect((await ask('evaluations', { ...parts, evaluations: [{ unknown: null }] })).body).toMatchObject({
+      evaluations: [{ decision: true }],
+    });
   });
 
   it.each<[string, object]>([
@@ -51,6 +67,16 @@ describe('AuthZEN', () => {
     ['a subject without id', { subject: { type: 'subject' } }],
     ['an action that is a text', { action: 'enter' }],
     ['a resource that is null', { resource: null }],
+    ...(['subject', 'resource', 'action'] as const).flatMap((part) =>
+      [null, 'x', [], 7, true].map((properties): [string, object] => [
+        `properties of the ${part} that are ${JSON.stringify(properties)}`,
+        { [part]: { ...parts('subj_any')[part], properties } },
+      ]),
+    ),
+    ...[null, 'x', [], 7].map((context): [string, object] => [
+      `a context that is ${JSON.stringify(context)}`,
+      { context },
+    ]),
   ])('is 400 for %s', async (_, more) => {
     expect(await ask('evaluation', evaluation(more))).toMatchObject({ status: 400, body: { decision: false } });
   });
@@ -85,23 +111,115 @@ describe('AuthZEN', () => {
     ).toBe(true);
   });
 
-  it('refuses more than fifty, an unknown semantic, and what is not complete', async () => {
+  it('refuses more than fifty, an unknown semantic, defaults that are mistyped, and one question that is not complete', async () => {
     const { resource: _, ...defaults } = evaluation();
     const item = { resource: { type: 'venue', id: 'hall' } };
     for (const body of [
       { ...defaults, evaluations: Array.from({ length: 51 }, () => item) },
-      { ...defaults, options: { evaluations_semantic: 'other' }, evaluations: [item] },
-      { evaluations: [item] },
-      { ...defaults, evaluations: [null] },
+      { ...defaults, evaluations: Array.from({ length: 51 }, () => null) },
+      ...['other', 'EXECUTE_ALL', null, 7].map((evaluations_semantic) => ({
+        ...{ ...defaults, options: { evaluations_semantic } },
+        evaluations: [item],
+      })),
+      { ...defaults, options: [], evaluations: [item] },
       { ...defaults, evaluations: 'hall' },
+      { ...defaults, evaluations: { 0: item } },
+      { ...defaults, evaluations: null },
+      { ...defaults, subject: 'x', evaluations: [{ ...evaluation() }] },
+      { ...defaults, action: { name: 'enter', properties: null }, evaluations: [{ ...evaluation() }] },
+      { ...defaults, context: { a: 'x'.repeat(4096) }, evaluations: [item] },
+      { ...defaults, evaluations: [] },
       { evaluations: [] },
     ]) {
       expect(await ask('evaluations', body)).toMatchObject({ status: 400, body: { decision: false } });
     }
   });
 
+  describe('of a batch with one item that cannot be evaluated', () => {
+    const { resource, ...defaults } = { ...evaluation(), subject: undefined };
+    const good = () => ({ subject: evaluation().subject, resource });
+    const failed = { decision: false, context: { error: { status: 400, message: expect.any(String) } } };
+    const bad: [string, () => unknown][] = [
+      ['lacks a part', () => ({ subject: good().subject })],
+      ['is empty', () => ({})],
+      ['is null', () => null],
+      ['is a text', () => 'hall'],
+      ['is a list', () => [good()]],
+      ['has a subject of null', () => ({ ...good(), subject: null })],
+      ['has a subject without id', () => ({ ...good(), subject: { type: 'subject' } })],
+      ['has a resource that is a text', () => ({ ...good(), resource: 'hall' })],
+      ['has an action without name, whatever the default is', () => ({ ...good(), action: {} })],
+      ['has properties of null', () => ({ ...good(), subject: { ...good().subject, properties: null } })],
+      ['has properties of a list', () => ({ ...good(), resource: { ...resource, properties: [] } })],
+      ['has properties of a text', () => ({ ...good(), action: { name: 'enter', properties: 'x' } })],
+      ['has a context of null', () => ({ ...good(), context: null })],
+      ['has a context that is too large', () => ({ ...good(), context: { a: 'x'.repeat(4096) } })],
+    ];
+    const decided = async (evaluations: unknown[], evaluations_semantic?: string) => {
+      const options = evaluations_semantic === undefined ? {} : { options: { evaluations_semantic } };
+      const { status, body } = await ask('evaluations', { ...defaults, ...options, evaluations });
+      expect(status).toBe(200);
+      return body.evaluations as object[];
+    };
+
+    it.each(bad)('which %s, the others are answered, and it is a denial in its place', async (_what, make) => {
+      const nowhere = { ...good(), resource: { type: 'venue', id: 'nowhere' } };
+      expect(await decided([good(), make(), nowhere, good()])).toEqual([
+        expect.objectContaining({ decision: true }),
+        failed,
+        expect.objectContaining({ decision: false }),
+        expect.objectContaining({ decision: true }),
+      ]);
+      expect(await decided([good(), make(), good()], 'deny_on_first_deny')).toEqual([
+        expect.objectContaining({ decision: true }),
+        failed,
+      ]);
+      expect(await decided([make(), good(), good()], 'permit_on_first_permit')).toEqual([
+        failed,
+        expect.objectContaining({ decision: true }),
+      ]);
+      expect(await decided([make()])).toEqual([failed]);
+    });
+
+    it('says what is wrong, and nothing of what was sent', async () => {
+      const secret = { ...good(), subject: { type: 'subject', id: 'subj_secret', properties: 'secret' } };
+      expect(await decided([{}, secret, null])).toEqual([
+        {
+          decision: false,
+          context: { error: { status: 400, message: 'subject is missing, and no default gives it.' } },
+        },
+        { decision: false, context: { error: { status: 400, message: '/subject/properties is not as documented.' } } },
+        { decision: false, context: { error: { status: 400, message: 'The item is no object.' } } },
+      ]);
+    });
+  });
+
+  it.each([
+    ['200', () => ask('evaluation', evaluation(), { 'x-request-id': 'é "quoted", \t and a blank' })],
+    ['a batch', () => ask('evaluations', evaluation(), { 'x-request-id': 'é "quoted", \t and a blank' })],
+    ['400', () => ask('evaluation', {}, { 'x-request-id': 'é "quoted", \t and a blank' })],
+    [
+      'no key',
+      () =>
+        site.ask('POST', '/access/v1/evaluation', {
+          body: {},
+          headers: { 'x-request-id': 'é "quoted", \t and a blank' },
+        }),
+    ],
+    [
+      '405',
+      () => site.ask('GET', '/access/v1/evaluations', { headers: { 'x-request-id': 'é "quoted", \t and a blank' } }),
+    ],
+  ])('echoes X-Request-ID to the byte, with %s, and logs one of ours', async (_what, send) => {
+    const lines = site.logLines.length;
+    expect((await send()).headers['x-request-id']).toBe('é "quoted", \t and a blank');
+    const logged = site.logLines.slice(lines).join('\n');
+    expect(logged).not.toContain('quoted');
+  });
+
   it('says where it is', async () => {
-    const { body } = await site.ask('GET', '/.well-known/authzen-configuration');
+    const { body, headers } = await site.ask('GET', '/.well-known/authzen-configuration');
+    expect(headers['cache-control']).toBe('public, max-age=300');
     expect(body.access_evaluation_endpoint).toBe(`${body.policy_decision_point}/access/v1/evaluation`);
     expect(body.access_evaluations_endpoint).toBe(`${body.policy_decision_point}/access/v1/evaluations`);
   });
@@ -159,6 +277,8 @@ describe('what the service says of itself', () => {
     const { body } = await site.ask('GET', '/v1/openapi.json');
     expect(body).toMatchObject({ openapi: expect.stringMatching(/^3\.1/) });
     expect(Object.keys(body.paths)).toEqual(expect.arrayContaining(['/v1/gate/check', '/v1/cases/{case_id}/seal']));
-    expect((await site.ask('GET', '/.well-known/jwks.json')).body.keys).toHaveLength(1);
+    const jwks = await site.ask('GET', '/.well-known/jwks.json');
+    expect(jwks.body.keys).toHaveLength(1);
+    expect(jwks.headers).toMatchObject({ 'cache-control': 'public, max-age=60', etag: expect.stringMatching(/^W\//) });
   });
 });

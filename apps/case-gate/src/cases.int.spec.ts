@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem, until } from '@sealgate/testing';
-import { check, gateSite, newCase, sealedCase, SETUP_MS } from '../test/running-gate.ts';
+import { caseTransactionsOf, check, gateSite, newCase, sealedCase, SETUP_MS } from '../test/running-gate.ts';
 
+const SECRETS = `s1:${'x'.repeat(32)}`;
 let site: Awaited<ReturnType<typeof gateSite>>;
 let key: string;
 beforeAll(async () => {
-  site = await gateSite();
+  site = await gateSite({ SERVER_SECRETS: SECRETS });
   ({ key } = site);
 }, SETUP_MS);
 afterAll(() => site.stop());
@@ -92,10 +93,30 @@ describe('creating a case', () => {
 
   it('is refused without a key, with a wrong one, and for an unknown venue', async () => {
     expectProblem(await create({ subject_ref: 'subj_a' }, {}), 'IDEMPOTENCY_KEY_REQUIRED');
-    expectProblem(await create({ subject_ref: 'subj_a' }, { 'idempotency-key': 'a b' }), 'INVALID_IDEMPOTENCY_KEY');
+    for (const wrong of ['a b', '"a";x=1', '"a", "b"', '"a']) {
+      expectProblem(await create({ subject_ref: 'subj_a' }, { 'idempotency-key': wrong }), 'INVALID_IDEMPOTENCY_KEY');
+    }
     const unknown = await create({ subject_ref: 'subj_a', venue_ids: ['hall', 'nowhere'] });
     expectProblem(unknown, 'UNKNOWN_VENUE', { errors: [{ in: 'body', pointer: '/venue_ids/1' }] });
-    expectProblem(await create({ subject_ref: 'subj_a', venue_ids: ['*', 'hall'] }), 'INVALID_REQUEST');
+    const many = Array.from({ length: 201 }, (_, i) => `v${i}`);
+    const wrong = [
+      ['*', 'hall'],
+      ['hall', '*'],
+      ['*', '*'],
+      ['hall', 'hall'],
+      many,
+      ['**'],
+      [''],
+      ['a b'],
+      [null],
+      '*',
+      null,
+    ];
+    for (const venueIds of wrong) {
+      const answer = await create({ subject_ref: 'subj_a', venue_ids: venueIds });
+      expectProblem(answer, 'INVALID_REQUEST');
+      expect(answer.body.errors[0].pointer).toMatch(/^\/venue_ids(\/0)?$/);
+    }
   });
 
   it('takes metadata of twenty pairs, and whatever text is in them', async () => {
@@ -183,11 +204,14 @@ describe('the end of a case', () => {
       site.sql.query({ text: 'SELECT status FROM gate.cases WHERE case_id = $1', values: [left.caseId] });
     expect(await stored()).toEqual([{ status: 'received' }]);
     const { expireCases } = await import('./data/background.ts');
-    const { caseTransactions } = await import('./data/case-transaction.ts');
     const { ServerSecrets } = await import('@sealgate/auth');
-    const hasher = ServerSecrets.parse(`x:${'x'.repeat(32)}`).derive('x');
-    const inTransaction = caseTransactions(site.sql, { eligibility: hasher, policies: hasher }, () => undefined);
-    expect(await expireCases({ sql: site.sql, inTransaction, now: () => Date.now() + 86_400_000 })).toBe(1);
+    const inTransaction = caseTransactionsOf(site.sql, ServerSecrets.parse(SECRETS));
+    // One that is not intact ends before it, and keeps it from nothing.
+    const { caseId: edited } = await newCase(late, key);
+    const text = `UPDATE gate.cases SET expires_at = '2001-01-01' WHERE case_id = $1`;
+    await site.sql.query({ text, values: [edited] });
+    const ended = expireCases({ sql: site.sql, inTransaction, now: () => Date.now() + 86_400_000 });
+    await expect(ended).rejects.toThrow('Some cases could not be ended.');
     expect(await stored()).toEqual([{ status: 'expired' }]);
   });
 });

@@ -19,7 +19,7 @@ import { insertPolicy, lockPolicy, policiesStore, savePolicy } from './data/poli
 import { insertVenue, lockVenue, saveVenue, venuesStore } from './data/venues-store.ts';
 import { SCHEMA } from './gate-migrations.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
-import { openParts, type Basics, type Parts } from './open-parts.ts';
+import { openParts, startTimer, type Basics, type Parts } from './open-parts.ts';
 import { publicDescription } from './openapi.ts';
 
 /** Opens everything that the surface stands on, and makes its listeners of it. */
@@ -40,7 +40,7 @@ function appBaseOf({ config, now, newId, log, metrics }: Basics, { sql }: Parts)
 
 function publicAppOf(basics: Basics, parts: Parts, base: AppBase): App {
   const { config, now, newId, counters } = basics;
-  const { sql, ledger, inTransaction, eligibility, decisions, worker, macs, audit } = parts;
+  const { sql, ledger, inTransaction, eligibility, decisions, worker, macs, versions, audit } = parts;
   const wholeMs = () => Math.floor(now());
   const guard = {
     gateLookups: parts.gateLookups,
@@ -66,13 +66,14 @@ function publicAppOf(basics: Basics, parts: Parts, base: AppBase): App {
     inFlight: new InFlight({ startTimer }),
     fingerprints: config.serverSecrets.derive('gate fingerprints'),
     ledger,
-    target: worker.target,
-    onConflict: worker.onConflict,
+    target: parts.target,
+    onConflict: parts.onConflict,
     readCaseFile: (environment, caseId) => readCaseFile(sql, environment, caseId),
-    channel: worker.target.channel,
+    channel: parts.target.channel,
     keepProof: worker.proofs.keepProof,
     signer: config.documentSigner,
-    readEligibility: (environment, subjectRef) => readEligibility(sql, macs.eligibility, { environment, subjectRef }),
+    readEligibility: (environment, subjectRef) =>
+      readEligibility(sql, { macs: macs.eligibility, versions }, { environment, subjectRef }),
     auditExport: ({ caseId, actor, requestId, packHash }) =>
       audit.record(sql, {
         ...{ actor, action: 'case.export', resource: 'case', resourceId: caseId, requestId },
@@ -93,12 +94,12 @@ function publicAppOf(basics: Basics, parts: Parts, base: AppBase): App {
 
 function publicUrlOf({ publicUrl, host, port, tlsCertFile }: GateConfig): string {
   const made = `${tlsCertFile === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  return (publicUrl ?? made).replace(/\/+$/, '');
+  return publicUrl ?? made;
 }
 
 function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
   const { config, now } = basics;
-  const { sql, macs, keys, audit, eligibility, inTransaction } = parts;
+  const { sql, macs, versions, keys, audit, eligibility, inTransaction, inSql } = parts;
   const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
   const wholeMs = () => Math.floor(now());
   const access = {
@@ -106,11 +107,14 @@ function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
     addresses: addressLimiter({ limits: parts.shared.limits, listener: 'gate-admin', now }),
   };
   const recordChange = auditChange(audit, sql);
+  const keyParts = { keys, macs: macs.keys, versions, now: wholeMs };
+  const venueParts = { macs: macs.venues, versions };
+  const policyParts = { macs: macs.policies, versions };
   return administration(base, access, {
     ...eligibility,
     now: wholeMs,
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('gate cursors'), now: wholeMs }),
-    inSql: (work) => sql.transaction(work),
+    inSql: (work) => inSql(work),
     auditChange: recordChange,
     inAuditedTransaction: (context, { action, subjectRef, environment, reason }, work) =>
       inTransaction(async (cases, transaction) => {
@@ -120,20 +124,20 @@ function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
         return result;
       }),
     keys,
-    mintKey: (transaction, order) => mintSignedKey(keys, macs.keys, { sql: transaction, order }),
-    revokeKey: (transaction, environment, id) =>
-      revokeSignedKey(keys, macs.keys, { sql: transaction, environment, id }),
+    mintKey: (transaction, order) => mintSignedKey(keyParts, { sql: transaction, order }),
+    revokeKey: (transaction, environment, id) => revokeSignedKey(keyParts, { sql: transaction, environment, id }),
     environmentOfKey: (id) => environmentOfKey(sql, id),
     venues: venuesStore(prisma),
-    insertVenue: (transaction, venue) => insertVenue(transaction, venue, macs.venues),
-    lockVenue: (transaction, id) => lockVenue(transaction, id, macs.venues),
+    insertVenue: (transaction, venue) => insertVenue(transaction, venue, venueParts),
+    lockVenue: (transaction, id) => lockVenue(transaction, id, venueParts),
     saveVenue: (transaction, venue) => saveVenue(transaction, venue, macs.venues),
     policies: policiesStore(prisma),
-    insertPolicy: (transaction, policy) => insertPolicy(transaction, policy, macs.policies),
+    insertPolicy: (transaction, policy) => insertPolicy(transaction, policy, policyParts),
     lockPolicy: (transaction, environment, policyVersion) =>
-      lockPolicy(transaction, { environment, policyVersion, lock: 'FOR UPDATE' }, macs.policies),
+      lockPolicy(transaction, { environment, policyVersion, lock: 'FOR UPDATE' }, policyParts),
     savePolicy: (transaction, policy) => savePolicy(transaction, policy, macs.policies),
-    readEligibility: (environment, subjectRef) => readEligibility(sql, macs.eligibility, { environment, subjectRef }),
+    readEligibility: (environment, subjectRef) =>
+      readEligibility(sql, { macs: macs.eligibility, versions }, { environment, subjectRef }),
     readHistory: (id, page) => readHistory(sql, id, page),
     decisions: decisionsStore(prisma),
     listAudit: (page) => audit.list(sql, page),
@@ -145,10 +149,7 @@ async function readiness({ sql, gateSql, ledger, shared }: Parts) {
   const [isUp, gateIsUp] = await Promise.all([isReachable(sql, 500), canLookUp(gateSql, 500)]);
   if (!isUp || !gateIsUp) return { ok: false, body: { status: 'not ready', problem: 'the database does not answer' } };
   const { ok, problem } = await ledger.health();
-  return { ok, body: ok ? { status: 'ready', limits: shared.limits.state } : { status: 'not ready', problem } };
-}
-
-function startTimer(done: () => void, ms: number): () => void {
-  const timer = setTimeout(done, ms);
-  return () => clearTimeout(timer);
+  // A ledger that works may still have something to say: a channel that is halted.
+  const ready = { status: 'ready', limits: shared.limits.state, ...(problem === null ? {} : { problem }) };
+  return { ok, body: ok ? ready : { status: 'not ready', problem } };
 }

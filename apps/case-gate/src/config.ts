@@ -1,4 +1,5 @@
 import { documentSigner, type DocumentSigner, type PublicJwk } from '@sealgate/envelope';
+import type { SurfaceChannels } from '@sealgate/ledger-embedded';
 import { parseChannel } from '@sealgate/ledger-port';
 import {
   booleanField,
@@ -9,9 +10,9 @@ import {
   listenerFaults,
   listenerFields,
   loadConfig,
+  publicUrlFields,
   storeFields,
   textField,
-  urlField,
   type Config,
   type Environment,
 } from '@sealgate/service-host';
@@ -60,6 +61,7 @@ const signingFields = {
 /** Every variable of the surface. The table in the README is made from this. */
 export const fields = {
   ...listenerFields,
+  ...publicUrlFields,
   ...storeFields,
   ...ledgerFields,
   ledgerNetwork: textField({
@@ -105,13 +107,6 @@ export const fields = {
     description: 'Whether `/v1/health` asks for a key.',
     default: false,
   }),
-  publicUrl: urlField({
-    name: 'PUBLIC_URL',
-    description: 'How others reach the public listener, for AuthZEN metadata; else it is made of HOST and PORT.',
-    protocols: ['http:', 'https:'],
-    isSecret: false,
-    default: undefined,
-  }),
 };
 
 export type GateConfig = Config<typeof fields>;
@@ -121,6 +116,13 @@ export function readConfig(env: Environment): GateConfig {
   return loadConfig(fields, env, {
     check: (config) => [...listenerFaults(config), ...ledgerFaults(config), ...gateFaults(config)],
   });
+}
+
+/** For the migration job: which channels the role of run time is for. @throws ConfigError */
+export function ledgerChannels(env: Environment): SurfaceChannels {
+  const { ledgerChannel } = fields;
+  const config = loadConfig({ ledgerChannel }, env, { others: fields });
+  return { kind: 'owned', names: [config.ledgerChannel] };
 }
 
 function gateFaults({ ledgerDriver, ledgerNetwork, ledgerChannel }: GateConfig): string[] {

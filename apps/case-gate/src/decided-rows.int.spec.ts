@@ -32,6 +32,45 @@ describe('what was decided', () => {
   });
 });
 
+describe('what a case is decided by', () => {
+  const ATTACHMENT = `INSERT INTO gate.attachments SELECT 'att_' || $1, $1, 1, 'vault_ref', 'v', 'x', 'a/b', 1, NULL, now()`;
+
+  it.each<[string, string]>([
+    ['the subject', `UPDATE gate.cases SET subject_ref = 'subj_forged' WHERE case_id = $1`],
+    ['the venues', `UPDATE gate.cases SET venue_ids = '{*}' WHERE case_id = $1`],
+    ['the metadata', `UPDATE gate.cases SET metadata = '{"score":"99"}' WHERE case_id = $1`],
+    ['the type', `UPDATE gate.cases SET case_type = 'trusted' WHERE case_id = $1`],
+    ['the time it has', `UPDATE gate.cases SET expires_at = '2099-01-01' WHERE case_id = $1`],
+    ['the MAC', `UPDATE gate.cases SET subject_ref = 'subj_forged', mac = '' WHERE case_id = $1`],
+    ['the status', `UPDATE gate.cases SET subject_ref = 'subj_forged', status = 'decided' WHERE case_id = $1`],
+    ['an attachment', ATTACHMENT],
+  ])('is what was sent, or nothing is decided: %s edited', async (_, statement) => {
+    const { caseId } = await newCase(site, key);
+    await site.sql.query({ text: statement, values: [caseId] });
+    const path = `/v1/cases/${caseId}`;
+    expectProblem(await site.ask('PUT', `${path}/venues`, { key, body: { venue_ids: ['hall'] } }), 'INTERNAL');
+    const attachments = [{ kind: 'vault_ref', ref: 'w', sha256: 'a'.repeat(64), media_type: 'a/b', size_bytes: 1 }];
+    expectProblem(await site.ask('POST', `${path}/attachments`, { key, body: { attachments } }), 'INTERNAL');
+    const body = { policy_version: 'p1', decision: 'approve' };
+    expectProblem(await site.ask('POST', `${path}/decide`, { key, body }), 'INTERNAL');
+    expect(await check(site, key, 'subj_forged')).toBe('deny SUBJECT_UNKNOWN');
+  });
+
+  it('is believed of a case whose id is of before there were MACs', async () => {
+    const { caseId } = await newCase(site, key);
+    const old = caseId.replace('case_m', 'case_');
+    await site.sql.query({
+      text: `INSERT INTO gate.cases SELECT (jsonb_populate_record(c, jsonb_build_object('case_id', $2::text, 'mac', ''))).*
+               FROM gate.cases c WHERE case_id = $1`,
+      values: [caseId, old],
+    });
+    await site.sql.query({ text: ATTACHMENT, values: [old] });
+    const body = { policy_version: 'p1', decision: 'approve' };
+    expect((await site.ask('POST', `/v1/cases/${old}/decide`, { key, body })).status).toBe(201);
+    expect((await sealNow(site, key, { caseId: old, version: 'p1' })).status).toBe(201);
+  });
+});
+
 describe('a policy version', () => {
   const rules = { rules: [], default: { decision: 'decline', reason_codes: [] } };
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { documentSigner, generateDocumentKey } from '@sealgate/envelope';
 import { checkOpenApiFile } from '@sealgate/http';
 import { checkConfigTable, migrationFields } from '@sealgate/service-host';
+import { openApiFaults } from '@sealgate/testing';
 import { fields, readConfig } from './config.ts';
 import { adminDescription, publicDescription } from './openapi.ts';
 
@@ -13,6 +14,13 @@ const write = process.env['UPDATE_DOCUMENTS'] === '1';
 describe('the documents of the case gate say what the code does', () => {
   it('openapi.json', () => checkOpenApiFile(join(folder, 'openapi.json'), publicDescription(), { write }));
   it('admin-openapi.json', () => checkOpenApiFile(join(folder, 'admin-openapi.json'), adminDescription(), { write }));
+  it('in a form that code generators and linters take', () => {
+    expect([publicDescription(), adminDescription()].flatMap(openApiFaults)).toEqual([]);
+  });
+  it('openapi.json with the public URL as its server, where one is configured', () => {
+    const url = 'https://gate.example.com';
+    expect(publicDescription({ publicUrl: url })).toMatchObject({ servers: [{ url }] });
+  });
   it('the table of variables in the README', () => {
     const { migrationDatabaseUrl } = migrationFields;
     checkConfigTable(join(folder, 'README.md'), { ...fields, migrationDatabaseUrl }, { write });

@@ -33,15 +33,28 @@ export interface GateGuardPorts {
 }
 
 const API_WITHIN_MS = 1000;
+/** Keys that were live when they were last looked up are remembered by their hashes; it decides nothing about access. */
+const MOST_REMEMBERED = 10_000;
 
 /** How surface B knows its callers: `Authorization: Bearer` with a gk_ key; one bucket for a key, another for its gate. */
 export function gateGuard(ports: GateGuardPorts): Guard<GateCaller> {
+  const seen = new Set<string>();
   return {
     challenge: 'Bearer',
+    isExpected(request) {
+      const keyHash = presentedHash(request);
+      return keyHash !== undefined && seen.has(nameOf(keyHash));
+    },
     async authenticate(request): Promise<GateCaller> {
       const keyHash = presentedHash(request);
-      const caller = keyHash === undefined ? undefined : await findCaller(ports, keyHash, request);
-      if (caller === undefined) throw new AppError('UNAUTHENTICATED', 'No live key was presented.');
+      const name = keyHash && nameOf(keyHash);
+      const isSeen = name !== undefined && seen.has(name);
+      const caller = keyHash === undefined ? undefined : await findCaller(ports, { keyHash, isSeen }, request);
+      if (caller === undefined) {
+        if (isSeen) seen.delete(name);
+        throw new AppError('UNAUTHENTICATED', 'No live key was presented.');
+      }
+      if (!isSeen && name !== undefined) remember(seen, name);
       ports.touchKey(caller.keyId);
       return caller;
     },
@@ -67,9 +80,18 @@ export function gateGuard(ports: GateGuardPorts): Guard<GateCaller> {
   };
 }
 
+function nameOf(keyHash: Buffer): string {
+  return keyHash.toString('latin1');
+}
+
+function remember(seen: Set<string>, name: string): void {
+  if (seen.size >= MOST_REMEMBERED) seen.delete(seen.values().next().value!);
+  seen.add(name);
+}
+
 async function findCaller(
   ports: GateGuardPorts,
-  keyHash: Buffer,
+  { keyHash, isSeen }: { readonly keyHash: Buffer; readonly isSeen: boolean },
   { ahead }: AuthRequest,
 ): Promise<GateCaller | undefined> {
   if (ahead === undefined) {
@@ -79,7 +101,9 @@ async function findCaller(
   const leftMs = ahead.readAtMs + ports.gateDeadlineMs - ports.now();
   // What a route of the gate looks ahead for is entries; a body with a fault names none.
   const entries = (ahead.value ?? []) as readonly EntryIds[];
-  const found = await ports.gateLookups.find(keyHash, entries, leftMs);
+  // Strangers wait among each other, so that the doors that are open find room and connections.
+  const lookups = isSeen ? ports.gateLookups : ports.apiLookups;
+  const found = await lookups.find(keyHash, entries, leftMs);
   return found && { ...found, bucket: 'gate', readAtMs: ahead.readAtMs };
 }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -99,6 +100,41 @@ describe('every refusal on the path of the gate says deny', () => {
     expect(answer).toContain('"decision":"deny"');
     socket.destroy();
   }, 10_000);
+});
+
+describe('a stranger', () => {
+  it('cannot fill the room for what is looked up: who was here before is allowed all the while', async () => {
+    expect(await check(site, key, subjectRef)).toBe('allow ELIGIBLE');
+    const evaluation = { subject: { type: 'subject', id: subjectRef }, resource: { type: 'venue', id: 'hall' } };
+    const raw = JSON.stringify({
+      action: { name: 'enter' },
+      evaluations: Array.from({ length: 50 }, () => evaluation),
+    });
+    const flood = Array.from({ length: 150 }, async () => {
+      const stranger = `gk_${randomBytes(32).toString('base64url')}`;
+      return (await site.ask('POST', '/access/v1/evaluations', { key: stranger, raw })).status;
+    });
+    const checks = Array.from({ length: 50 }, () => check(site, key, subjectRef));
+    expect(new Set(await Promise.all(checks))).toEqual(new Set(['allow ELIGIBLE']));
+    expect(new Set(await Promise.all(flood))).toEqual(new Set([401, 429]));
+  });
+
+  it('is told the same as ever by a key that nobody has used before', async () => {
+    const [fresh, replica] = [await site.newKey(), await site.replica()];
+    const answers = [await check(replica, fresh, subjectRef), await check(replica, fresh, subjectRef)];
+    expect(answers).toEqual(['allow ELIGIBLE', 'allow ELIGIBLE']);
+  });
+});
+
+it('a question of the gate holds 16,384 bytes, a list of AuthZEN 262,144', async () => {
+  const body = JSON.stringify({ subject_ref: subjectRef, venue_id: 'hall' });
+  const padded = (bytes: number) => body.padEnd(bytes, ' ');
+  expect((await site.ask('POST', GATE, { key, raw: padded(16_384) })).body.allow).toBe(true);
+  const refused = await site.ask('POST', GATE, { key, raw: padded(16_385) });
+  expect(refused).toMatchObject({ status: 413, body: { code: 'PAYLOAD_TOO_LARGE', allow: false } });
+  const list = JSON.stringify({ evaluations: [] });
+  expect((await site.ask('POST', PATHS[2]!, { key, raw: list.padEnd(262_144, ' ') })).status).toBe(400);
+  expect((await site.ask('POST', PATHS[2]!, { key, raw: list.padEnd(262_145, ' ') })).status).toBe(413);
 });
 
 describe('a bug on the path of the gate says deny', () => {

@@ -64,6 +64,45 @@ describe('a request in which any one field is another', () => {
   );
 });
 
+describe('a batch of AuthZEN in which any one field is another', () => {
+  it(
+    'is 400, or false where it is another, and answers the item that is as it was',
+    async () => {
+      const { subjectRef } = await sealedCase(site, key);
+      const context = { a: 1 };
+      const item = {
+        subject: { type: 'subject', id: subjectRef, properties: { a: 1 } },
+        resource: { type: 'venue', id: 'hall', properties: { a: 1 } },
+        action: { name: 'enter', properties: { a: 1 } },
+        context,
+      };
+      const first = await site.ask('POST', '/access/v1/evaluations', { key, body: { evaluations: [item, item] } });
+      expect(first.body.evaluations).toMatchObject([{ decision: true }, { decision: true }]);
+      const passed: string[] = [];
+      for (const mutant of mutantsOf(item)) {
+        const raw = `{"evaluations":[${mutant.text},${JSON.stringify(item)}]}`;
+        const { status, body } = await site.ask('POST', '/access/v1/evaluations', { key, raw });
+        tried += 1;
+        // A member twice is no JSON that anybody takes.
+        if (status === 400) expect(mutant.kind).toMatch(/twice/);
+        else expect({ mutant, other: body.evaluations[1]?.decision }).toEqual({ mutant, other: true });
+        if (status === 400 ? body.decision !== false : body.evaluations[0].decision !== false) {
+          passed.push(named(mutant));
+        }
+      }
+      // What is optional may be left out, and properties and a context may hold anything.
+      for (const name of passed) {
+        expect(name).toMatch(
+          /^\/(subject\/|resource\/|action\/)?(properties|context)( removed| retyped \{| name |\/a )/,
+        );
+      }
+      expect(passed).toContain('/subject/properties removed');
+      expect(passed).not.toContain('/subject/properties null');
+    },
+    TIMEOUT_MS,
+  );
+});
+
 describe('a policy in which any one field is another', () => {
   /** A case that an approving policy approves, and a declining one declines. */
   let caseId: string;

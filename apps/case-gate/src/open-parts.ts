@@ -1,11 +1,7 @@
 import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
 import { auditTrail } from '@sealgate/audit';
-import {
-  embeddedLedger,
-  LedgerNotOpenedError,
-  openEmbeddedLedger,
-  type EmbeddedLedger,
-} from '@sealgate/ledger-embedded';
+import type { KeyedHasher } from '@sealgate/auth';
+import { conflictIn, LedgerNotOpenedError, openEmbeddedLedger, type EmbeddedLedger } from '@sealgate/ledger-embedded';
 import { LedgerUnavailableError, parseChannel } from '@sealgate/ledger-port';
 import type { Metrics, ServiceLog } from '@sealgate/observability';
 import { openSharedLimits } from '@sealgate/rate-limits';
@@ -16,12 +12,17 @@ import { drainOutbox, expireCases, forgetOld, keepProofs, repeat } from './data/
 import { callerLookups } from './data/caller-lookups.ts';
 import { keepProof } from './data/case-reads.ts';
 import { caseTransactions } from './data/case-transaction.ts';
+import { carryOver } from './data/carry-over.ts';
 import { decisionLog } from './data/decision-log.ts';
-import { ledgerWitness } from './data/ledger-witness.ts';
-import { seenVersions, subjectName, type SeenVersions } from './data/seen-versions.ts';
+import { knownRows } from './data/known-rows.ts';
+import { ledgerVersions, type LedgerVersions } from './data/ledger-versions.ts';
+import { ledgerWitness, type LedgerWitnessOptions } from './data/ledger-witness.ts';
+import { ledgerWriter } from './data/ledger-writer.ts';
+import { seenVersions, type SeenVersions } from './data/seen-versions.ts';
 import type { InTransaction } from './domain/case-transaction.ts';
 import type { EligibilityPorts } from './domain/change-eligibility.ts';
 import type { KeyGrants } from './domain/key-grants.ts';
+import type { LedgerTarget } from './domain/seal-case.ts';
 import { SCHEMA } from './gate-migrations.ts';
 import type { GateMetrics } from './gate-metrics.ts';
 
@@ -42,8 +43,10 @@ export type Parts = Awaited<ReturnType<typeof openParts>>;
 const GATE_CONNECTIONS = 4;
 const CONNECT_WITHIN_MS = 2000;
 const MOST_SEEN = 200_000;
-/** A question to the ledger comes after a look-up, so it gets less time than that. */
-const WITNESS_WITHIN_MS = 100;
+/** Of each kind: of subjects, some kilobytes each. */
+const MOST_KNOWN = 20_000;
+/** A question to the ledger comes after a look-up, so it gets less of the gate's budget than that. */
+const WITNESS_SHARE = 0.4;
 /** What is left of the gate's budget when a query has taken its time. */
 const GATE_MARGIN_MS = 30;
 
@@ -59,15 +62,18 @@ export async function openParts(basics: Basics, own: Own) {
   const macs = macsOf(config);
   const wholeMs = () => Math.floor(now());
   const seen = seenVersions(MOST_SEEN);
-  // What this process wrote it has seen: nobody can put an older row back under it before the first check.
-  const inTransaction = caseTransactions(
-    sql,
-    macs,
-    ({ environment, subject_ref: subjectRef, record_version: version }) =>
-      seen.see(subjectName(environment, subjectRef), version),
-  );
   const eligibility = eligibilityPorts(basics);
-  const lookups = openLookups(basics, { sql, gateSql, macs, seen, eligibility });
+  const { recordIds } = eligibility;
+  const target = targetOf(config);
+  const onConflict = (recordId: string) => {
+    basics.counters.conflicted();
+    log.error('ledger_record_conflict', { recordId });
+  };
+  const writer = ledgerWriter({ sql, ledger, target, recordIds, seen, onConflict, log, now: wholeMs, startTimer });
+  own('ledger writer', () => writer.stop());
+  const versions = ledgerVersions({ target, recordIds });
+  const inTransaction = caseTransactions(writer.inTransaction, { macs, versions });
+  const lookups = openLookups(basics, { sql, gateSql, macs, seen, recordIds });
   const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'gk_', now: wholeMs, newId });
   const audit = auditTrail({ schema: SCHEMA, now: wholeMs, newId });
   const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now: wholeMs });
@@ -75,7 +81,8 @@ export async function openParts(basics: Basics, own: Own) {
   const decisions = decisionLog({ sql, process: newId('').slice(0, 20), log });
   basics.counters.watchLog(decisions);
   own('decision log', () => decisions.flush());
-  const parts = { sql, gateSql, shared, ledger, macs, inTransaction, eligibility, keys, audit, lastUsed, decisions };
+  const stores = { sql, gateSql, shared, ledger, macs, versions, keys, audit, lastUsed, decisions };
+  const parts = { ...stores, inTransaction, inSql: writer.inTransaction, eligibility, target, onConflict };
   const worker = startWork(basics, { ...parts, own });
   return { ...parts, ...lookups, worker };
 }
@@ -126,7 +133,7 @@ async function openLedger({ config, now, log, metrics }: Basics, { sql, own }: {
   return ledger;
 }
 
-export function targetOf({ ledgerChannel: channel }: GateConfig) {
+function targetOf({ ledgerChannel: channel }: GateConfig) {
   const parsed = parseChannel(channel);
   if (parsed === undefined) throw new Error('The configuration was checked.');
   return { network: parsed.networkId, channel };
@@ -138,6 +145,7 @@ function macsOf({ serverSecrets }: GateConfig) {
     eligibility: serverSecrets.derive('gate eligibility records'),
     venues: serverSecrets.derive('gate venues'),
     policies: serverSecrets.derive('gate policies'),
+    cases: serverSecrets.derive('gate cases'),
     keys: serverSecrets.derive('gate keys'),
   };
 }
@@ -159,32 +167,24 @@ interface LookupParts {
   readonly gateSql: Database;
   readonly macs: ReturnType<typeof macsOf>;
   readonly seen: SeenVersions;
-  readonly eligibility: EligibilityPorts;
+  readonly recordIds: KeyedHasher;
 }
 
-function openLookups(
-  { config, now, log, counters }: Basics,
-  { sql, gateSql, macs, seen, eligibility: { recordIds } }: LookupParts,
-) {
+function openLookups({ config, now, log, counters }: Basics, { sql, gateSql, macs, seen, recordIds }: LookupParts) {
   const onCorrupt = (what: string) => {
     counters.corrupt();
     log.error('record_not_intact', { what });
   };
   const wholeMs = () => Math.floor(now());
-  // Over the gate's own connections, so that nothing else can be in its way; it asks and never writes.
-  const ledger = embeddedLedger({ sql: hurried(gateSql), origin: config.ledgerOrigin, now: wholeMs });
-  const witness = ledgerWitness({ ledger, target: targetOf(config), recordIds, seen, now: wholeMs });
-  const options = { macs, seen, witness, now: wholeMs, onCorrupt };
+  const withinMs = config.gateDeadlineMs * WITNESS_SHARE;
+  // Over the gate's own connections, so that nothing else can be in its way.
+  const findConflict: LedgerWitnessOptions['findConflict'] = (unit) => conflictIn(gateSql, unit, withinMs);
+  const witness = ledgerWitness({ findConflict, target: targetOf(config), recordIds, seen });
+  const options = { macs, seen, known: knownRows(MOST_KNOWN), witness, now: wholeMs, onCorrupt };
   return {
     gateLookups: callerLookups({ ...options, sql: gateSql, deadlineMs: config.gateDeadlineMs - GATE_MARGIN_MS }),
     apiLookups: callerLookups({ ...options, sql, deadlineMs: 1000 }),
   };
-}
-
-/** The same database for what has to be known within the gate's budget. */
-function hurried(sql: Database): Database {
-  const query: Database['query'] = (statement) => sql.query(statement, { deadlineMs: WITNESS_WITHIN_MS });
-  return Object.assign(Object.create(sql) as Database, { query });
 }
 
 interface WorkParts {
@@ -192,6 +192,9 @@ interface WorkParts {
   readonly ledger: EmbeddedLedger;
   readonly inTransaction: InTransaction;
   readonly eligibility: EligibilityPorts;
+  readonly target: LedgerTarget;
+  readonly onConflict: (recordId: string) => void;
+  readonly versions: LedgerVersions;
   readonly own: Own;
 }
 
@@ -199,18 +202,14 @@ const OUTBOX_EVERY_MS = 250;
 const PROOFS_EVERY_MS = 1000;
 const EXPIRY_EVERY_MS = 60_000;
 const FORGET_EVERY_MS = 3_600_000;
+const VERSIONS_EVERY_MS = 3_600_000;
 
 /** What goes on without a request. */
 function startWork(
-  { config, now, log, counters }: Basics,
-  { sql, ledger, inTransaction, eligibility, own }: WorkParts,
+  { config, now, log }: Basics,
+  { sql, ledger, inTransaction, eligibility, target, onConflict, versions, own }: WorkParts,
 ) {
   const wholeMs = () => Math.floor(now());
-  const onConflict = (recordId: string) => {
-    counters.conflicted();
-    log.error('ledger_record_conflict', { recordId });
-  };
-  const target = targetOf(config);
   const outbox = { ...eligibility, sql, ledger, inTransaction, target, onConflict };
   const proofs = {
     ledger,
@@ -228,5 +227,11 @@ function startWork(
     forgetOld(sql, { nowMs: wholeMs(), decisionDays: config.decisionRetentionDays }),
   );
   begin('outbox', OUTBOX_EVERY_MS, () => drainOutbox(outbox));
-  return { onConflict, proofs, target };
+  begin('versions', VERSIONS_EVERY_MS, () => carryOver({ sql, ledger, versions })).runSoon();
+  return { proofs };
+}
+
+export function startTimer(done: () => void, ms: number): () => void {
+  const timer = setTimeout(done, ms);
+  return () => clearTimeout(timer);
 }

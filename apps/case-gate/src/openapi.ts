@@ -15,8 +15,13 @@ import { serviceRoutes, VERSION, type ServicePorts } from './routes/service.ts';
 /** A description needs the routes and none of what stands behind them: that is only reached for by a request. */
 const noPorts = <Ports extends object>(known: Partial<Ports> = {}): Ports => known as Ports;
 
+interface DescriptionOptions {
+  readonly healthRequiresKey?: boolean;
+  readonly publicUrl?: string | undefined;
+}
+
 /** The OpenAPI description of the public listener, as it is served at `/v1/openapi.json`. */
-export function publicDescription({ healthRequiresKey = false } = {}): OpenApiDocument {
+export function publicDescription({ healthRequiresKey = false, publicUrl }: DescriptionOptions = {}): OpenApiDocument {
   return openApi({
     title: 'Sealgate case gate',
     version: VERSION,
@@ -30,7 +35,7 @@ export function publicDescription({ healthRequiresKey = false } = {}): OpenApiDo
       ...serviceRoutes(noPorts<ServicePorts>({ healthRequiresKey })),
     ],
     securityScheme: 'Bearer',
-    servers: ['http://127.0.0.1:8080'],
+    publicUrl,
   });
 }
 
@@ -48,6 +53,5 @@ export function adminDescription(): OpenApiDocument {
       ...adminRecordRoutes(noPorts()),
     ]),
     securityScheme: 'Bearer',
-    servers: ['http://127.0.0.1:8082'],
   });
 }

@@ -3,9 +3,8 @@ import { ServerSecrets } from '@sealgate/auth';
 import { canonical, sha256 } from '@sealgate/json';
 import { embeddedLedger } from '@sealgate/ledger-embedded';
 import { expectProblem, until } from '@sealgate/testing';
-import { check, gateSite, newCase, sealedCase, sealNow, SETUP_MS } from '../test/running-gate.ts';
+import { caseTransactionsOf, check, gateSite, newCase, sealedCase, sealNow, SETUP_MS } from '../test/running-gate.ts';
 import { drainOutbox } from './data/background.ts';
-import { caseTransactions } from './data/case-transaction.ts';
 import { sealCase, type SealPorts, type SealStep } from './domain/seal-case.ts';
 
 let site: Awaited<ReturnType<typeof gateSite>>;
@@ -86,7 +85,11 @@ describe('a seal', () => {
     ]) {
       expectProblem(await ask(open.caseId, name), 'IDEMPOTENCY_KEY_MISMATCH');
     }
+    for (const name of ['""', `"${open.caseId}:p1";x=1`, `"${open.caseId}:p1",`]) {
+      expectProblem(await ask(open.caseId, name), 'INVALID_IDEMPOTENCY_KEY');
+    }
     expectProblem(await ask(open.caseId, `${open.caseId}:p1`), 'CASE_NOT_DECIDED');
+    expectProblem(await ask(open.caseId, `"${open.caseId}:p1"`), 'CASE_NOT_DECIDED');
     const decided = await decidedCase();
     expectProblem(await ask(decided.caseId, `${decided.caseId}:p2`), 'CASE_NOT_DECIDED');
     expectProblem(
@@ -135,11 +138,7 @@ function sealPorts(atStep?: (step: SealStep) => void): SealPorts & { sql: typeof
     sql: site.sql,
     recordIds: secrets.derive('gate ledger records'),
     decisionMacs: secrets.derive('gate decisions'),
-    inTransaction: caseTransactions(
-      site.sql,
-      { eligibility: secrets.derive('gate eligibility records'), policies: secrets.derive('gate policies') },
-      () => undefined,
-    ),
+    inTransaction: caseTransactionsOf(site.sql, secrets),
     ledger: embeddedLedger({ sql: site.sql, origin: 'ledger.test', now }),
     target: { network: 'gate', channel: 'gate.seals' },
     now,

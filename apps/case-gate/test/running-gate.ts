@@ -6,8 +6,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { randomPool, timeOrderedIds } from '@sealgate/auth';
+import { randomPool, timeOrderedIds, type ServerSecrets } from '@sealgate/auth';
 import { generateDocumentKey } from '@sealgate/envelope';
+import { embeddedLedger } from '@sealgate/ledger-embedded';
+import type { LedgerAppender } from '@sealgate/ledger-port';
 import { generateNoteKey } from '@sealgate/merkle';
 import { createLog, Metrics } from '@sealgate/observability';
 import type { Composition, ServedApp } from '@sealgate/service-host';
@@ -15,10 +17,14 @@ import { migrate, openDatabase, type Database } from '@sealgate/storage';
 import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import { composeGate } from '../src/compose.ts';
 import { readConfig } from '../src/config.ts';
+import { caseTransactions, type InCaseTransaction } from '../src/data/case-transaction.ts';
+import { ledgerVersions } from '../src/data/ledger-versions.ts';
+import { ledgerWriter } from '../src/data/ledger-writer.ts';
+import { seenVersions } from '../src/data/seen-versions.ts';
 import { SCOPES } from '../src/domain/key-grants.ts';
 import { migrations } from '../src/gate-migrations.ts';
 import { gateMetrics } from '../src/gate-metrics.ts';
-import type { Basics } from '../src/open-parts.ts';
+import { startTimer, type Basics } from '../src/open-parts.ts';
 
 export interface Answer {
   readonly status: number;
@@ -157,6 +163,7 @@ async function runGate(
   };
   const composition = await composeGate(change(basics), (_, release) => void releases.unshift(release));
   const [open, admin] = [await listen(composition.publicApp), await listen(composition.adminApp!)];
+  let isStopped = false;
   return {
     url: open.url,
     adminUrl: admin.url,
@@ -191,6 +198,8 @@ async function runGate(
       offsetMs += ms;
     },
     async stop() {
+      if (isStopped) return;
+      isStopped = true;
       for (const { server } of [open, admin]) {
         server.closeAllConnections();
         await new Promise((done) => server.close(done));
@@ -264,4 +273,23 @@ export async function check(gate: RunningGate, key: string, subjectRef: string, 
   const body = { subject_ref: subjectRef, venue_id: 'hall', ...more };
   const answer = await gate.ask('POST', '/v1/gate/check', { key, body });
   return `${answer.body.decision} ${answer.body.reason_codes}`;
+}
+
+/** Transactions over cases as a process with these secrets runs them: a part of one, to be broken. */
+export function caseTransactionsOf(
+  sql: Database,
+  secrets: ServerSecrets,
+  ledger: Pick<LedgerAppender, 'append'> = embeddedLedger({ sql, origin: 'ledger.test', now: Date.now }),
+): InCaseTransaction {
+  const target = { network: 'gate', channel: 'gate.seals' };
+  const recordIds = secrets.derive('gate ledger records');
+  const macs = {
+    eligibility: secrets.derive('gate eligibility records'),
+    policies: secrets.derive('gate policies'),
+    cases: secrets.derive('gate cases'),
+  };
+  const log = createLog({ service: 'case-gate', level: 'error', stream: process.stderr, now: Date.now });
+  const writer = { sql, ledger, target, recordIds, seen: seenVersions(10), onConflict: () => undefined, log };
+  const { inTransaction } = ledgerWriter({ ...writer, now: Date.now, startTimer });
+  return caseTransactions(inTransaction, { macs, versions: ledgerVersions({ target, recordIds }) });
 }

@@ -123,12 +123,16 @@ export async function expireCases(ports: {
             WHERE status IN ('received', 'in_review') AND expires_at <= $1 ORDER BY expires_at LIMIT $2`,
     values: [new Date(ports.now()), CASES_AT_ONCE],
   });
+  let failure: unknown;
   for (const { case_id: caseId, environment } of due) {
-    await ports.inTransaction(async (tx) => {
+    const ended = ports.inTransaction(async (tx) => {
       const record = await tx.lockCase(environment, caseId);
       if (record !== undefined && hasEnded(record, ports.now())) await expire(tx, record, ports.now());
     });
+    // A case that is not intact keeps no other one open.
+    await ended.catch((error: unknown) => (failure = error));
   }
+  if (failure !== undefined) throw new Error('Some cases could not be ended.', { cause: failure });
   return due.length;
 }
 

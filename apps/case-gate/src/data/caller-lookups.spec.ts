@@ -6,7 +6,9 @@ import { rowOf, type EligibilityRecord } from '../domain/eligibility-record.ts';
 import { signGrants } from '../domain/key-grants.ts';
 import { venueMac } from '../domain/venue-record.ts';
 import { callerLookups, type CallerLookupsOptions } from './caller-lookups.ts';
-import type { LedgerWitness, Testimony } from './ledger-witness.ts';
+import type { VersionedRecord } from '../domain/versioned-record.ts';
+import { knownRows } from './known-rows.ts';
+import type { LedgerWitness } from './ledger-witness.ts';
 import { seenVersions } from './seen-versions.ts';
 
 const secrets = ServerSecrets.parse(`s1:${'k'.repeat(32)}`);
@@ -23,6 +25,8 @@ const identity = {
   createdAt: at,
   expiresAt: null,
   replaces: null,
+  overlapUntil: null,
+  revokedAt: null,
 };
 const venue = {
   environment: 'live',
@@ -57,10 +61,12 @@ function row(ord: number, version: number, change: object = {}) {
     family_id: identity.familyId,
     label: identity.label,
     key_prefix: identity.keyPrefix,
-    grants: JSON.stringify(signGrants(identity, { scopes: ['gate:check'] }, macs.keys)),
+    grants: JSON.stringify(signGrants(identity, { scopes: ['gate:check'], version: 1 }, macs.keys)),
     created_at: at,
     expires_at: null,
+    overlap_until: null,
     replaces: null,
+    held: null,
     ...stored,
     newest_version: version,
     venue_id: 'hall',
@@ -75,7 +81,11 @@ function row(ord: number, version: number, change: object = {}) {
 }
 
 /** A ledger that contradicts nobody. */
-const silent: LedgerWitness = { contradicted: async () => new Set() };
+const silent: LedgerWitness = {
+  channel: 'gate.seals',
+  nextIds: ({ name, version }) => [`${name.join(' ')} ${version + 1}`],
+  contradicted: async () => new Set(),
+};
 
 type Answer = (asked: number, statement: Statement) => Promise<object[]>;
 
@@ -88,6 +98,7 @@ function lookups(answer: Answer, more: Partial<CallerLookupsOptions> = {}) {
     sql,
     macs,
     seen: seenVersions(10),
+    known: knownRows(10),
     witness: silent,
     now: () => at.getTime(),
     deadlineMs: 100,
@@ -185,6 +196,7 @@ describe('the look-up of callers and entries', () => {
     ['predecessor', { replaces: 'key_0' }],
     ['birth', { created_at: new Date(at.getTime() + 1) }],
     ['end', { expires_at: at }],
+    ['end of its overlap', { overlap_until: at }],
     ['hash', { key_hash: Buffer.alloc(32, 8) }],
     ['grants', { grants: JSON.stringify({ scopes: ['gate:check', 'case:write'], mac: 's1:AA' }) }],
   ])('verifies one that has the id of a good one in the same answer, and another %s', async (_, change) => {
@@ -204,43 +216,81 @@ describe('a record that would let somebody in', () => {
   const eligible = (ord: number) =>
     row(ord, 2, rowOf({ ...record(2), current: approved } as EligibilityRecord, macs.eligibility));
 
-  it('is put to the ledger, all of a turn together, and no other is', async () => {
-    const heard: Testimony[][] = [];
+  const named = (records: readonly VersionedRecord[]) =>
+    records.map(({ name, version }) => [...name, version].join(' '));
+
+  it('is put to the ledger with its venue and its key, all of a turn together, and no other is', async () => {
+    const heard: VersionedRecord[][] = [];
     const witness: LedgerWitness = {
-      contradicted: async (testimonies) => {
-        heard.push([...testimonies]);
-        return new Set(testimonies.slice(1));
+      ...silent,
+      async contradicted(records) {
+        heard.push([...records]);
+        // The last subject alone.
+        return new Set(records.filter(({ type }) => type === 'eligibility.record').slice(1));
       },
     };
-    const { find } = lookups(async () => [eligible(1), row(2, 1), eligible(3)], { witness });
+    const { find, corrupt } = lookups(async () => [eligible(1), row(2, 1, { venue_active: false }), eligible(3)], {
+      witness,
+    });
     const [one, two] = await Promise.all([find(keyHash, [entry, entry], 50), find(keyHash, [entry], 50)]);
-    expect(heard).toEqual([
-      [1, 3].map((ord) => ({
-        ...{ environment: 'live', subjectRef: 'subj_a', version: 2 },
-        document: eligible(ord).document,
-      })),
-    ]);
-    expect(one?.found).toMatchObject([{ isIntact: true, record: { record_version: 2 } }, { isIntact: true }]);
+    const asked = ['eligibility live subj_a 2', 'venue live hall 1', 'key key_1 1'];
+    expect(heard.map(named)).toEqual([[...asked, ...asked]]);
+    expect(heard[0]?.[0]?.data).toBe(eligible(1).document);
+    expect(one?.found).toMatchObject([{ isIntact: true, record: { record_version: 2 } }, { isIntact: false }]);
     expect(two?.found).toEqual([{ isIntact: false, record: undefined, venue: undefined }]);
+    expect(corrupt).toEqual(['venue hall', 'eligibility live subj_a']);
   });
 
-  it('lets nobody in where the ledger does not answer', async () => {
+  it('opens nothing, nor does its key, where the ledger does not answer', async () => {
     const contradicted = async () => Promise.reject(new LedgerUnavailableError('away'));
-    const { find } = lookups(async () => [eligible(1), row(2, 1)], { witness: { contradicted } });
-    expect((await find(keyHash, [entry, entry], 50))?.found).toMatchObject(['unavailable', { isIntact: true }]);
+    const { find } = lookups(async () => [eligible(1)], { witness: { ...silent, contradicted } });
+    await expect(find(keyHash, [entry], 50)).rejects.toEqual(unavailable);
   });
-});
 
-describe('the versions that were seen', () => {
-  it('are bounded, and only ever rise', () => {
-    const seen = seenVersions(2);
-    seen.see('a', 2);
-    seen.see('a', 1);
-    const mark = seen.mark();
-    expect(seen.highestBefore(mark, 'a')).toBe(2);
-    seen.see('b', 1);
-    seen.see('c', 1);
-    const later = seen.mark();
-    expect(['a', 'b', 'c'].map((name) => seen.highestBefore(later, name))).toEqual([0, 1, 1]);
+  it('is asked about once, and then in the statement that reads it, while it stays the same in every column', async () => {
+    const heard: string[][] = [];
+    const witness: LedgerWitness = {
+      ...silent,
+      async contradicted(records) {
+        heard.push(named(records));
+        return new Set();
+      },
+    };
+    let answer = [eligible(1)];
+    const { find, asked, corrupt } = lookups(async () => answer, { witness });
+    const sent = () => asked.at(-1)?.values?.[5] as Buffer;
+    await find(keyHash, [entry], 50);
+    expect(heard).toEqual([['eligibility live subj_a 2', 'venue live hall 1', 'key key_1 1']]);
+    expect(sent().includes('subj_a')).toBe(false);
+    expect((await find(keyHash, [entry], 50))?.found).toMatchObject([
+      { isIntact: true, record: { record_version: 2 } },
+    ]);
+    expect(heard).toHaveLength(1);
+    const later = ['eligibility live subj_a 3', 'venue live hall 2', 'key key_1 2'];
+    for (const id of later) expect(sent().includes(id)).toBe(true);
+    // Another text under the same MAC is no record at all.
+    answer = [{ ...eligible(1), document: eligible(1).document.replace('hall', 'pier') }];
+    expect((await find(keyHash, [entry], 50))?.found).toMatchObject([{ isIntact: false }]);
+    expect(corrupt).toEqual(['subject subj_a']);
+  });
+
+  it.each([
+    ['subject', 'eligibility live subj_a 3', 'subject subj_a'],
+    ['venue', 'venue live hall 2', 'venue hall'],
+    ['key', 'key key_1 2', 'key key_1'],
+  ])('is denied for ever once the ledger holds a later version of its %s', async (what, id, told) => {
+    let held: string[] | null = null;
+    const { find, corrupt } = lookups(async () => [{ ...eligible(1), held }]);
+    await find(keyHash, [entry], 50);
+    held = [id];
+    const isDenied = async () => {
+      const caller = await find(keyHash, [entry], 50);
+      return what === 'key' ? caller === undefined : (caller?.found[0] as { isIntact: boolean }).isIntact === false;
+    };
+    expect(await isDenied()).toBe(true);
+    // By what it has seen, also where the statement asked about nothing any more.
+    held = null;
+    expect(await isDenied()).toBe(true);
+    expect(corrupt).toEqual([told, told]);
   });
 });

@@ -2,21 +2,34 @@ import { liveKeyCondition, TickBatcher } from '@sealgate/api-keys';
 import type { KeyedHasher } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
-import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
+import { DatabaseUnavailableError, textArray, type Sql } from '@sealgate/storage';
+import { eligibilityName } from '../domain/change-eligibility.ts';
 import type { LookedUp } from '../domain/check-entry.ts';
 import type { EntryIds, GateCaller } from '../domain/gate-caller.ts';
-import { factsOf, type FactMacs, type FactRow } from './entry-facts.ts';
-import { storedStatus } from '../domain/eligibility-record.ts';
-import type { LedgerWitness, Testimony } from './ledger-witness.ts';
+import { keyName, keyVersion, type KeyGrants } from '../domain/key-grants.ts';
+import { venueName } from '../domain/venue-record.ts';
+import { seenName } from '../domain/versioned-record.ts';
+import {
+  factsOf,
+  NOTHING_FOUND,
+  NOTHING_KNOWN,
+  type FactMacs,
+  type FactOptions,
+  type FactRow,
+  type KnownThen,
+  type Unconfirmed,
+} from './entry-facts.ts';
+import type { Known, KnownRows } from './known-rows.ts';
+import type { LedgerWitness } from './ledger-witness.ts';
 import type { SeenVersions } from './seen-versions.ts';
-import { keyVerifier, type KeyRow, type KeyVerifier } from './verified-keys.ts';
+import { isSameKey, keyStateOf, keyVerifier, type KeyRow, type KeyVerifier } from './verified-keys.ts';
 
 export type FoundCaller = Pick<GateCaller, 'keyId' | 'familyId' | 'environment' | 'scopes' | 'found'>;
 
 export interface CallerLookups {
   /**
-   * The live key with this hash, and what is known of the entries, in one round trip; undefined when there is no such
-   * key. Settles within `withinMs`.
+   * The live key with this hash, and what is known of the entries, in one round trip, and one to the ledger for what this
+   * process meets for the first time; undefined when there is no such key. Settles within `withinMs`.
    * @throws AppError UNAVAILABLE when the database gives no answer: that is never "no such key".
    */
   find(keyHash: Buffer, entries: readonly EntryIds[], withinMs: number): Promise<FoundCaller | undefined>;
@@ -27,7 +40,9 @@ export interface CallerLookupsOptions {
   readonly sql: Sql;
   readonly macs: FactMacs & { readonly keys: KeyedHasher };
   readonly seen: SeenVersions;
-  /** Asked about every record that would let somebody in. */
+  /** What was found authentic and the newest before. */
+  readonly known: KnownRows;
+  /** Asked about every key, and every record and venue that would let somebody in, that is not among those. */
   readonly witness: LedgerWitness;
   readonly now: () => number;
   /** Of one query. */
@@ -38,6 +53,9 @@ export interface CallerLookupsOptions {
   readonly mostEntries?: number;
 }
 
+/** 'unavailable': the ledger had to be asked about the key, and gave no answer. */
+type Outcome = FoundCaller | 'unavailable' | undefined;
+
 interface Asked {
   readonly keyHash: Buffer;
   readonly entries: readonly EntryIds[];
@@ -47,11 +65,14 @@ interface Row extends FactRow, KeyRow {
   /** From 1. */
   readonly ord: string;
   readonly is_standby: boolean;
+  /** Of the ids that were sent, those that the ledger holds. */
+  readonly held: readonly string[] | null;
 }
 
-const TEXT = `SELECT q.ord, pg_is_in_recovery() AS is_standby,
-    k.key_hash, k.id, k.owner_id, k.family_id, k.label, k.key_prefix, k.grants::text AS grants, k.created_at, k.expires_at, k.replaces,
-    q.subject_ref, e.record_version, e.status, e.document, e.changed_at, e.mac,
+// held_v1 reads through the snapshot of this statement: a row and what the ledger says of it are of one moment.
+const TEXT = `SELECT q.ord, pg_is_in_recovery() AS is_standby, (SELECT ledger.held_v1($5, $6)) AS held,
+    k.key_hash, k.id, k.owner_id, k.family_id, k.label, k.key_prefix, k.grants::text AS grants, k.created_at, k.expires_at,
+    k.overlap_until, k.replaces, q.subject_ref, e.record_version, e.status, e.document, e.changed_at, e.mac,
     (SELECT max(h.record_version) FROM gate.eligibility_history h
       WHERE h.environment = k.owner_id AND h.subject_ref = q.subject_ref) AS newest_version,
     q.venue_id, v.name AS venue_name, v.active AS venue_active, v.record_version AS venue_version,
@@ -71,7 +92,7 @@ const MOST_WAITING = 4096;
 export function callerLookups(options: CallerLookupsOptions): CallerLookups {
   const { mostEntries = 2048 } = options;
   let waitingEntries = 0;
-  const batcher = new TickBatcher<Asked, FoundCaller | undefined>((asked) => ask(options, asked), {
+  const batcher = new TickBatcher<Asked, Outcome>((asked) => ask(options, asked), {
     maxBatch: MOST_AT_ONCE,
     maxRunning: 2,
     maxWaiting: MOST_WAITING,
@@ -84,6 +105,7 @@ export function callerLookups(options: CallerLookupsOptions): CallerLookups {
       const call = batcher.call({ keyHash, entries: hasRoom ? entries : [] }).finally(() => (waitingEntries -= taken));
       try {
         const found = await withinTime(call, withinMs);
+        if (found === 'unavailable') throw unavailable();
         if (found === undefined || hasRoom) return found;
         return { ...found, found: entries.map((): LookedUp => 'overloaded') };
       } catch (error) {
@@ -99,90 +121,162 @@ function unavailable(cause?: unknown): AppError {
   return new AppError('UNAVAILABLE', 'The key store cannot be reached.', { retryAfterSeconds: 1, cause });
 }
 
-async function ask(options: CallerLookupsOptions, asked: readonly Asked[]): Promise<(FoundCaller | undefined)[]> {
-  const { sql, seen, now, deadlineMs } = options;
-  const questions = asked.flatMap(({ keyHash, entries }): { keyHash: Buffer; entry: EntryIds | undefined }[] =>
-    entries.length === 0 ? [{ keyHash, entry: undefined }] : entries.map((entry) => ({ keyHash, entry })),
-  );
+/** One key with one entry or none, and what was known of all three when it was asked. */
+interface Question extends KnownThen {
+  readonly keyHash: Buffer;
+  readonly entry: EntryIds | undefined;
+  readonly key: Known<KeyRow, KeyGrants> | undefined;
+}
+
+async function ask(options: CallerLookupsOptions, asked: readonly Asked[]): Promise<Outcome[]> {
+  const { sql, seen, now, deadlineMs, known, witness } = options;
+  const questions = asked.flatMap(({ keyHash, entries }) => questionsOf(known, keyHash, entries));
   const values = [
     questions.map(({ keyHash }) => keyHash),
     questions.map(({ entry }) => entry?.subjectRef ?? null),
     questions.map(({ entry }) => entry?.venueId ?? null),
     new Date(now()),
+    witness.channel,
+    textArray(laterIdsOf(questions)),
   ];
   const mark = seen.mark();
   const rows = await sql.query<Row>({ name: 'gate callers', text: TEXT, values }, { deadlineMs });
   // A standby may not have heard of a revocation yet, so it is as good as away.
   if (rows.some(({ is_standby: isStandby }) => isStandby !== false)) throw unavailable();
+  const held = new Set(rows[0]?.held ?? []);
+  const isOutdated: FactOptions['isOutdated'] = ({ nextIds }) => held.size > 0 && nextIds.some((id) => held.has(id));
+  const { macs, onCorrupt } = options;
+  const facts: FactOptions = { macs, seen, known, onCorrupt, mark, isOutdated };
   const byPlace = new Map(rows.map((row) => [Number(row.ord), row]));
-  const verify = keyVerifier(options.macs.keys, (id) => options.onCorrupt(`key ${id}`));
-  const doors: OpenDoor[] = [];
+  const verify = keyVerifier(macs.keys, (id) => onCorrupt(`key ${id}`));
+  const due: Due[] = [];
+  const answered = { facts, verify, due };
   let place = 0;
-  const callers = asked.map(({ entries }) => {
+  const outcomes = asked.map(({ entries }): { caller: Outcome } => {
     const count = Math.max(1, entries.length);
-    const own = Array.from({ length: count }, (_, offset) => byPlace.get(place + offset + 1));
+    const own = Array.from({ length: count }, (_, offset) => ({
+      question: questions[place + offset]!,
+      row: byPlace.get(place + offset + 1),
+    }));
     place += count;
-    return callerOf(options, { rows: own, hasEntries: entries.length > 0, mark, verify, doors });
+    return outcomeOf(answered, own);
   });
-  await hearWitness(options.witness, doors);
-  return callers;
+  await hearWitness(options, due);
+  return outcomes.map(({ caller }) => caller);
+}
+
+function questionsOf(known: KnownRows, keyHash: Buffer, entries: readonly EntryIds[]): Question[] {
+  const key = known.keys.get(keyHash.toString('latin1'));
+  const none = { keyHash, key, entry: undefined, subject: undefined, venue: undefined };
+  if (entries.length === 0) return [none];
+  return entries.map((entry) => {
+    if (key === undefined) return { ...none, entry };
+    // Whose environment it is, is known of the key.
+    const { owner_id: environment } = key.row;
+    const subject = known.subjects.get(seenName(eligibilityName({ environment, subjectRef: entry.subjectRef })));
+    const venue = known.venues.get(seenName(venueName({ environment, venueId: entry.venueId })));
+    return { keyHash, key, entry, subject, venue };
+  });
+}
+
+/** The ids under which the ledger would hold a version after one that is known. */
+function laterIdsOf(questions: readonly Question[]): string[] {
+  const known = new Set<Known<unknown, unknown>>();
+  for (const { key, subject, venue } of questions) {
+    if (key !== undefined) known.add(key);
+    if (subject !== undefined) known.add(subject);
+    if (venue !== undefined) known.add(venue);
+  }
+  const ids: string[] = [];
+  for (const { nextIds } of known) ids.push(...nextIds);
+  return ids;
 }
 
 interface Answered {
-  readonly rows: readonly (Row | undefined)[];
-  readonly hasEntries: boolean;
-  readonly mark: number;
+  readonly facts: FactOptions;
   readonly verify: KeyVerifier;
   /** Filled with what the ledger is to be asked about. */
-  readonly doors: OpenDoor[];
+  readonly due: Due[];
 }
 
-/** Where an entry stands that would let somebody in as far as the database says. */
-interface OpenDoor {
-  readonly found: LookedUp[];
-  readonly index: number;
-  readonly testimony: Testimony;
+/** What was believed as far as the tables say, and what to do where the ledger says no, or nothing. */
+interface Due extends Unconfirmed {
+  readonly refuse: (why: 'contradicted' | 'unavailable') => void;
 }
 
-function callerOf(
-  options: CallerLookupsOptions,
-  { rows, hasEntries, mark, verify, doors }: Answered,
-): FoundCaller | undefined {
-  const [first] = rows;
-  const scopes = first && verify(first);
-  if (first === undefined || scopes === undefined) return undefined;
+function outcomeOf(
+  answered: Answered,
+  asked: readonly { readonly question: Question; readonly row: Row | undefined }[],
+): { caller: Outcome } {
+  const { due } = answered;
+  const [{ question, row: first } = { question: undefined, row: undefined }] = asked;
+  if (question === undefined || first === undefined) return { caller: undefined };
+  const key = believedKey(answered, first, question.key);
+  if (key === undefined) return { caller: undefined };
   const found: LookedUp[] = [];
-  for (const [index, row] of (hasEntries ? rows : []).entries()) {
-    const facts = row === undefined ? NOTHING_KNOWN : factsOf(row, { ...options, mark });
+  for (const [index, each] of (question.entry === undefined ? [] : asked).entries()) {
+    const { facts, unconfirmed } =
+      each.row === undefined ? NOTHING_FOUND : factsOf(each.row, each.question, answered.facts);
     found.push(facts);
-    const testimony = row && testimonyOf(row, facts);
-    if (testimony !== undefined) doors.push({ found, index, testimony });
+    for (const one of unconfirmed) {
+      const refuse: Due['refuse'] = (why) => (found[index] = why === 'unavailable' ? why : NOTHING_KNOWN);
+      due.push({ ...one, refuse });
+    }
   }
-  return { keyId: first.id, familyId: first.family_id, environment: first.owner_id, scopes, found };
+  const { id: keyId, family_id: familyId, owner_id: environment } = first;
+  const outcome: { caller: Outcome } = { caller: { keyId, familyId, environment, scopes: key.grants.scopes, found } };
+  if (key.unconfirmed !== undefined) {
+    const refuse: Due['refuse'] = (why) => (outcome.caller = why === 'unavailable' ? why : undefined);
+    due.push({ ...key.unconfirmed, refuse });
+  }
+  return outcome;
 }
 
-/** Undefined for what lets nobody in, whatever the ledger says. */
-function testimonyOf({ document }: Row, facts: LookedUp): Testimony | undefined {
-  if (typeof facts !== 'object' || !facts.isIntact || facts.record === undefined || document === null) return undefined;
-  if (storedStatus(facts.record) !== 'eligible') return undefined;
-  const { environment, subject_ref: subjectRef, record_version: version } = facts.record;
-  return { environment, subjectRef, version, document };
+/** The grants of a key that is as it was written, and not older than what was seen or what the ledger holds. */
+function believedKey(
+  { facts: { seen, known, onCorrupt, mark, isOutdated }, verify }: Answered,
+  row: Row,
+  asked: Known<KeyRow, KeyGrants> | undefined,
+): { readonly grants: KeyGrants; readonly unconfirmed?: Unconfirmed } | undefined {
+  const name = seenName(keyName(row.id));
+  const isKnown = asked !== undefined && isSameKey(asked.row, row);
+  const grants = isKnown ? asked.value : verify(row);
+  if (grants === undefined) return undefined;
+  const { version = 0 } = grants;
+  if (isKnown && isOutdated(asked)) {
+    known.keys.delete(row.key_hash.toString('latin1'));
+    seen.see(name, version + 1);
+    onCorrupt(`key ${row.id}`);
+    return undefined;
+  }
+  if (version < seen.highestBefore(mark, name)) {
+    onCorrupt(`key ${row.id}`);
+    return undefined;
+  }
+  if (isKnown) return { grants };
+  seen.see(name, version);
+  const remember = (nextIds: readonly string[]) =>
+    known.keys.set(row.key_hash.toString('latin1'), { row, value: grants, nextIds });
+  return { grants, unconfirmed: { record: keyVersion(keyStateOf(row), grants), remember } };
 }
 
-/** A record that the ledger contradicts is not believed; where the ledger does not answer nothing is known. */
-async function hearWitness(witness: LedgerWitness, doors: readonly OpenDoor[]): Promise<void> {
-  if (doors.length === 0) return;
+/** What the ledger contradicts is not believed; where the ledger does not answer nothing is known. */
+async function hearWitness({ witness, onCorrupt }: CallerLookupsOptions, due: readonly Due[]): Promise<void> {
+  if (due.length === 0) return;
   try {
-    const contradicted = await witness.contradicted(doors.map(({ testimony }) => testimony));
-    for (const { found, index, testimony } of doors) if (contradicted.has(testimony)) found[index] = NOTHING_KNOWN;
+    const contradicted = await witness.contradicted(due.map(({ record }) => record));
+    for (const { record, remember, refuse } of due) {
+      if (!contradicted.has(record)) remember(witness.nextIds(record));
+      else {
+        onCorrupt(seenName(record.name));
+        refuse('contradicted');
+      }
+    }
   } catch (error) {
     if (!(error instanceof LedgerUnavailableError)) throw error;
-    for (const { found, index } of doors) found[index] = 'unavailable';
+    for (const { refuse } of due) refuse('unavailable');
   }
 }
-
-/** What did not come back with the others of its key, or is not to be believed: nobody enters on that. */
-const NOTHING_KNOWN: LookedUp = { isIntact: false, record: undefined, venue: undefined };
 
 /** The call goes on where it is; whoever asked is told that it took too long. */
 function withinTime<Value>(call: Promise<Value>, ms: number): Promise<Value> {

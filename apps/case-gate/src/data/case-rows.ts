@@ -37,11 +37,12 @@ export function caseOf(row: CaseRow): CaseRecord {
 
 const columns = Object.keys(CASE_MEMBERS) as (keyof typeof CASE_MEMBERS)[];
 
-export function insertCaseStatement(record: CaseRecord) {
+export function insertCaseStatement(record: CaseRecord, mac: string) {
+  const places = columns.map((_, at) => `$${at + 2}`).join(', ');
   return {
     name: 'gate insert case',
-    text: `INSERT INTO gate.cases (${columns.join(', ')}) VALUES (${columns.map((_, at) => `$${at + 1}`).join(', ')})`,
-    values: columns.map((column) => valueOf(record, CASE_MEMBERS[column])),
+    text: `INSERT INTO gate.cases (mac, ${columns.join(', ')}) VALUES ($1, ${places})`,
+    values: [mac, ...columns.map((column) => valueOf(record, CASE_MEMBERS[column]))],
   };
 }
 
@@ -52,11 +53,12 @@ const FIXED: ReadonlySet<string> = new Set([
 ]);
 const changing = columns.filter((column) => !FIXED.has(column));
 
-export function saveCaseStatement(record: CaseRecord) {
+export function saveCaseStatement(record: CaseRecord, mac: string) {
+  const changes = changing.map((column, at) => `${column} = $${at + 3}`).join(', ');
   return {
     name: 'gate save case',
-    text: `UPDATE gate.cases SET ${changing.map((column, at) => `${column} = $${at + 2}`).join(', ')} WHERE case_id = $1`,
-    values: [record.caseId, ...changing.map((column) => valueOf(record, CASE_MEMBERS[column]))],
+    text: `UPDATE gate.cases SET mac = $2, ${changes} WHERE case_id = $1`,
+    values: [record.caseId, mac, ...changing.map((column) => valueOf(record, CASE_MEMBERS[column]))],
   };
 }
 

@@ -1,10 +1,10 @@
 import { AppError } from '@sealgate/errors';
 import { canonical } from '@sealgate/json';
 import type { KeyedHasher } from '@sealgate/auth';
-import type { Database, Sql } from '@sealgate/storage';
-import type { Decision, Seal } from '../domain/case-record.ts';
+import type { Sql } from '@sealgate/storage';
+import { caseMac, isCaseAuthentic } from '../domain/case-mac.ts';
+import type { Attachment, Decision, Seal } from '../domain/case-record.ts';
 import type { CaseTransaction, StoredClaim } from '../domain/case-transaction.ts';
-import type { EligibilityRecord } from '../domain/eligibility-record.ts';
 import { chainEvent } from '../domain/timeline.ts';
 import {
   ATTACHMENT_COLUMNS,
@@ -21,7 +21,9 @@ import {
   type CaseRow,
 } from './case-rows.ts';
 import { lockEligibility, saveEligibility } from './eligibility-store.ts';
-import { lockPolicy } from './policies-store.ts';
+import type { LedgerVersions } from './ledger-versions.ts';
+import { addToOutbox, type RecordingSql, type RecordingTransactions } from './ledger-writer.ts';
+import { lockPolicy, type PolicyParts } from './policies-store.ts';
 
 /** How long a caller waits for the same claim elsewhere. */
 const CLAIM_WAIT_MS = 250;
@@ -29,65 +31,67 @@ const TRANSACTION_WITHIN_MS = 2000;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /** What authenticates the rows that a case is decided by. */
-export interface CaseMacs {
-  readonly eligibility: KeyedHasher;
-  readonly policies: KeyedHasher;
+export interface CaseParts {
+  readonly macs: { readonly eligibility: KeyedHasher; readonly policies: KeyedHasher; readonly cases: KeyedHasher };
+  readonly versions: LedgerVersions;
 }
 
 /** `InTransaction`, whose work may also run statements of its own in the transaction. */
 export type InCaseTransaction = <Result>(
-  work: (cases: CaseTransaction, sql: Sql) => Promise<Result>,
+  work: (cases: CaseTransaction, sql: RecordingSql) => Promise<Result>,
 ) => Promise<Result>;
 
-/**
- * Transactions over cases and subjects in PostgreSQL. `onSaved` is told of each eligibility record that was written, once
- * it is committed.
- */
-export function caseTransactions(
-  sql: Database,
-  macs: CaseMacs,
-  onSaved: (record: EligibilityRecord) => void,
-): InCaseTransaction {
-  return async (work) => {
-    const saved: EligibilityRecord[] = [];
-    const inside = (transaction: Sql) => work(caseTransaction(transaction, macs, saved), transaction);
-    const result = await sql.transaction(inside, { deadlineMs: TRANSACTION_WITHIN_MS });
-    saved.forEach(onSaved);
-    return result;
-  };
+/** Transactions over cases and subjects in PostgreSQL. */
+export function caseTransactions(inTransaction: RecordingTransactions, parts: CaseParts): InCaseTransaction {
+  return (work) =>
+    inTransaction((sql) => work(caseTransaction(sql, parts), sql), { deadlineMs: TRANSACTION_WITHIN_MS });
 }
 
 /** What `work` is given: statements of one transaction. */
-function caseTransaction(sql: Sql, macs: CaseMacs, saved: EligibilityRecord[]): CaseTransaction {
+function caseTransaction(sql: RecordingSql, { macs, versions }: CaseParts): CaseTransaction {
+  const eligibility = { macs: macs.eligibility, versions };
   return {
-    ...caseStatements(sql),
-    ...decisionStatements(sql, macs),
+    ...caseStatements(sql, macs.cases),
+    ...decisionStatements(sql, { macs: macs.policies, versions }),
     ...sealStatements(sql),
     ...claimStatements(sql),
-    lockEligibility: (environment, subjectRef) => lockEligibility(sql, macs.eligibility, { environment, subjectRef }),
-    async saveEligibility(record, by) {
-      await saveEligibility(sql, macs.eligibility, { record, ...by });
-      saved.push(record);
-    },
+    lockEligibility: (environment, subjectRef) => lockEligibility(sql, eligibility, { environment, subjectRef }),
+    saveEligibility: (record, by) => saveEligibility(sql, macs.eligibility, { record, ...by }),
+    enter: (record, urgency) => sql.enter(record, urgency),
   };
 }
 
 type Part<Name extends keyof CaseTransaction> = Pick<CaseTransaction, Name>;
 
+/** A case that is not what was sent is not changed, decided or sealed. */
 function caseStatements(
   sql: Sql,
+  macs: KeyedHasher,
 ): Part<'lockCase' | 'insertCase' | 'saveCase' | 'addEvent' | 'attachments' | 'attachmentsWith' | 'insertAttachments'> {
+  /** Those of the cases that this transaction holds: nobody else adds to them. */
+  const held = new Map<string, readonly Attachment[]>();
   return {
     async lockCase(environment, caseId) {
-      const text = `SELECT ${CASE_COLUMNS} FROM gate.cases c WHERE c.case_id = $1 AND c.environment = $2 FOR UPDATE`;
-      const [row] = await sql.query<CaseRow>({ name: 'gate lock case', text, values: [caseId, environment] });
-      return row === undefined ? undefined : caseOf(row);
+      const text = `SELECT ${CASE_COLUMNS}, c.mac FROM gate.cases c
+        WHERE c.case_id = $1 AND c.environment = $2 FOR UPDATE`;
+      const values = [caseId, environment];
+      const [row] = await sql.query<CaseRow & { mac: string }>({ name: 'gate lock case', text, values });
+      if (row === undefined) return undefined;
+      const { mac, ...rest } = row;
+      const record = caseOf(rest);
+      const attachments = await attachmentsOf(sql, caseId);
+      if (!isCaseAuthentic({ record, mac }, attachments, macs))
+        throw new Error(`The case ${caseId} is not what was sent.`);
+      held.set(caseId, attachments);
+      return record;
     },
     async insertCase(record) {
-      await sql.query(insertCaseStatement(record));
+      await sql.query(insertCaseStatement(record, caseMac(record, [], macs)));
     },
     async saveCase(record) {
-      await sql.query(saveCaseStatement(record));
+      const attachments = held.get(record.caseId);
+      if (attachments === undefined) throw new Error('A case that is changed is held.');
+      await sql.query(saveCaseStatement(record, caseMac(record, attachments, macs)));
     },
     async addEvent(caseId, event) {
       const [last] = await sql.query<{ seq: number; hash: string }>({
@@ -103,10 +107,7 @@ function caseStatements(
         values: [caseId, seq, new Date(at), name, actor, canonical(data), previous, hash],
       });
     },
-    async attachments(caseId) {
-      const text = `SELECT ${ATTACHMENT_COLUMNS} FROM gate.attachments WHERE case_id = $1 ORDER BY position`;
-      return (await sql.query<AttachmentRow>({ name: 'gate attachments', text, values: [caseId] })).map(attachmentOf);
-    },
+    attachments: async (caseId) => [...(held.get(caseId) ?? (await attachmentsOf(sql, caseId)))],
     async attachmentsWith(caseId, refs) {
       const text = `SELECT ${ATTACHMENT_COLUMNS} FROM gate.attachments WHERE case_id = $1 AND ref = ANY ($2)`;
       const rows = await sql.query<AttachmentRow>({ name: 'gate attachments by ref', text, values: [caseId, refs] });
@@ -114,13 +115,19 @@ function caseStatements(
     },
     async insertAttachments(caseId, attachments, at) {
       await sql.query(insertAttachmentsStatement(caseId, attachments, at));
+      held.set(caseId, [...(held.get(caseId) ?? []), ...attachments]);
     },
   };
 }
 
+async function attachmentsOf(sql: Sql, caseId: string): Promise<Attachment[]> {
+  const text = `SELECT ${ATTACHMENT_COLUMNS} FROM gate.attachments WHERE case_id = $1 ORDER BY position`;
+  return (await sql.query<AttachmentRow>({ name: 'gate attachments', text, values: [caseId] })).map(attachmentOf);
+}
+
 function decisionStatements(
   sql: Sql,
-  macs: CaseMacs,
+  policies: PolicyParts,
 ): Part<'unknownVenues' | 'findPolicy' | 'decisions' | 'insertDecision'> {
   return {
     async unknownVenues(environment, venueIds) {
@@ -131,7 +138,7 @@ function decisionStatements(
     },
     // Held, so that a version that is being retired is decided under before that or not at all.
     findPolicy: (environment, policyVersion) =>
-      lockPolicy(sql, { environment, policyVersion, lock: 'FOR SHARE' }, macs.policies),
+      lockPolicy(sql, { environment, policyVersion, lock: 'FOR SHARE' }, policies),
     decisions(caseId) {
       const text = `SELECT ${DECISION_COLUMNS} FROM gate.decisions WHERE case_id = $1 ORDER BY decided_at, decision_id`;
       return sql.query<Decision>({ text, values: [caseId] });
@@ -174,12 +181,7 @@ function sealStatements(
         WHERE case_id = $1 AND policy_version = $2 AND status = 'pending' RETURNING 1`;
       return (await sql.query({ text, values: [caseId, policyVersion, status, at] })).length > 0;
     },
-    async addToOutbox({ recordId, recordType, data, nextAttemptAt }) {
-      await sql.query({
-        text: 'INSERT INTO gate.outbox (record_id, record_type, data, next_attempt_at) VALUES ($1, $2, $3, $4)',
-        values: [recordId, recordType, data, nextAttemptAt],
-      });
-    },
+    addToOutbox: (record) => addToOutbox(sql, record),
     async removeFromOutbox(recordId) {
       await sql.query({ text: 'DELETE FROM gate.outbox WHERE record_id = $1', values: [recordId] });
     },
@@ -210,7 +212,7 @@ async function lockFor(sql: Sql, claim: Buffer): Promise<void> {
     await sql.query({ text: 'SELECT pg_advisory_xact_lock($1)', values: [claim.readBigInt64BE(0).toString()] });
   } catch (error) {
     if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;
-    throw new AppError('IDEMPOTENCY_IN_PROGRESS', 'The first request with this key is still running.', {
+    throw new AppError('IDEMPOTENCY_IN_PROGRESS', 'Another request with this key is still running.', {
       retryAfterSeconds: 1,
       cause: error,
     });

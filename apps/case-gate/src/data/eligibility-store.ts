@@ -1,7 +1,10 @@
 import type { KeyedHasher } from '@sealgate/auth';
-import type { Sql } from '@sealgate/storage';
+import { textArray, type Sql } from '@sealgate/storage';
 import type { StoredEligibility } from '../domain/case-transaction.ts';
+import { eligibilityName, eligibilityVersion } from '../domain/change-eligibility.ts';
 import { recordOf, rowOf, type EligibilityRecord, type EligibilityRow } from '../domain/eligibility-record.ts';
+import { versionIds } from '../domain/versioned-record.ts';
+import type { LedgerVersions } from './ledger-versions.ts';
 
 interface StoredRow {
   environment: string;
@@ -16,7 +19,8 @@ interface StoredRow {
 
 const SELECT = `SELECT s.environment, s.subject_ref, e.record_version, e.status, e.document, e.changed_at, e.mac,
     (SELECT max(h.record_version) FROM gate.eligibility_history h
-      WHERE h.environment = s.environment AND h.subject_ref = s.subject_ref) AS newest_version
+      WHERE h.environment = s.environment AND h.subject_ref = s.subject_ref) AS newest_version,
+    CASE WHEN e.record_version IS NULL THEN ledger.held_v1($3, $4) END AS held
   FROM (SELECT $1::text AS environment, $2::text AS subject_ref) s
   LEFT JOIN gate.eligibility e ON e.environment = s.environment AND e.subject_ref = s.subject_ref`;
 
@@ -25,20 +29,51 @@ export interface SubjectId {
   readonly subjectRef: string;
 }
 
-/** Reads without holding anything. */
-export async function readEligibility(sql: Sql, macs: KeyedHasher, id: SubjectId): Promise<StoredEligibility> {
-  const values = [id.environment, id.subjectRef];
-  const [row] = await sql.query<StoredRow>({ name: 'gate eligibility', text: SELECT, values });
-  return row === undefined ? { kind: 'none' } : storedOf(row, macs);
+export interface EligibilityParts {
+  readonly macs: KeyedHasher;
+  readonly versions: LedgerVersions;
 }
 
+/**
+ * Reads without holding anything. A record of which the ledger holds a later version, or other content, is not believed, and
+ * neither is it that there is none where the ledger holds one.
+ * @throws LedgerUnavailableError when the ledger gives no answer.
+ */
+export async function readEligibility(
+  sql: Sql,
+  { macs, versions }: EligibilityParts,
+  id: SubjectId,
+): Promise<StoredEligibility> {
+  const name = eligibilityName(id);
+  const firstIds = textArray(versionIds(versions.recordIds, name, 1));
+  const values = [id.environment, id.subjectRef, versions.target.channel, firstIds];
+  const [row] = await sql.query<StoredRow & { held: string[] | null }>({
+    name: 'gate eligibility',
+    text: SELECT,
+    values,
+  });
+  if (row === undefined) return { kind: 'none' };
+  const stored = storedOf(row, macs);
+  if (stored.kind === 'none' && row.held === null) return stored;
+  if (stored.kind === 'record') {
+    const version = eligibilityVersion(stored.record, row.document!);
+    if (!(await versions.isContradicted(sql, version))) return stored;
+  }
+  const said = stored.kind === 'corrupt' ? stored.newestVersion : (row.record_version ?? 0);
+  const newest = (await versions.newest(sql, name)) ?? 0;
+  // A few versions may be on their way to the ledger. A number far beyond is somebody's who wants that no next one can be.
+  return { kind: 'corrupt', newestVersion: said <= newest + MOST_ON_THEIR_WAY ? Math.max(said, newest) : newest };
+}
+
+const MOST_ON_THEIR_WAY = 100;
+
 /** The same, held until the transaction ends: a lock by name, because there may be no row yet. */
-export async function lockEligibility(sql: Sql, macs: KeyedHasher, id: SubjectId): Promise<StoredEligibility> {
+export async function lockEligibility(sql: Sql, parts: EligibilityParts, id: SubjectId): Promise<StoredEligibility> {
   await sql.query({
     text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))',
     values: [`gate.eligibility ${id.environment} ${id.subjectRef}`],
   });
-  return readEligibility(sql, macs, id);
+  return readEligibility(sql, parts, id);
 }
 
 /** What a row, or the lack of one, says. One that is older than the newest version there was is not believed. */
@@ -93,7 +128,9 @@ export async function saveEligibility(
   await sql.query({
     name: 'gate save eligibility history',
     text: `INSERT INTO gate.eligibility_history (environment, subject_ref, record_version, event, actor, document, changed_at)
-           VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+           VALUES ($1, $2, $3, $4, $5, $6, $7)
+           ON CONFLICT (environment, subject_ref, record_version) DO UPDATE SET event = EXCLUDED.event,
+             actor = EXCLUDED.actor, document = EXCLUDED.document, changed_at = EXCLUDED.changed_at`,
     values: [row.environment, row.subject_ref, row.record_version, event, actor, row.document, row.changed_at],
   });
 }

@@ -1,8 +1,19 @@
 import type { ApiKeyRow, ApiKeys } from '@sealgate/api-keys';
 import type { KeyedHasher } from '@sealgate/auth';
-import { sha256 } from '@sealgate/json';
+import { AppError } from '@sealgate/errors';
 import type { Sql } from '@sealgate/storage';
-import { signGrants, type KeyGrants, type KeyIdentity, type Scope } from '../domain/key-grants.ts';
+import {
+  authenticGrants,
+  keyName,
+  keyVersion,
+  signGrants,
+  type KeyGrants,
+  type KeyState,
+  type Scope,
+} from '../domain/key-grants.ts';
+import { versionOfRow } from '../domain/versioned-record.ts';
+import type { LedgerVersions } from './ledger-versions.ts';
+import type { RecordingSql } from './ledger-writer.ts';
 
 interface Order {
   readonly environment: string;
@@ -13,41 +24,103 @@ interface Order {
   readonly overlapSeconds?: number;
 }
 
-/** Mints a key whose grants are authenticated: a key that was put into the table by hand opens nothing. */
+export interface KeyParts {
+  readonly keys: ApiKeys<KeyGrants>;
+  readonly macs: KeyedHasher;
+  readonly versions: LedgerVersions;
+  /** Milliseconds since the epoch, whole. */
+  readonly now: () => number;
+}
+
+type StoredKey = KeyState & { readonly grants: unknown };
+
+/**
+ * Mints a key whose row is authenticated: a key that was put into the table by hand opens nothing. The one that it replaces
+ * ends by a version of its own.
+ * @throws AppError as `ApiKeys.mint` does; NOT_FOUND also where the row to be replaced is not as it was written.
+ */
 export async function mintSignedKey(
-  keys: ApiKeys<KeyGrants>,
-  macs: KeyedHasher,
-  { sql, order }: { sql: Sql; order: Order },
+  { keys, macs, versions }: KeyParts,
+  { sql, order }: { sql: RecordingSql; order: Order },
 ): Promise<ApiKeyRow<KeyGrants> & { readonly rawKey: string }> {
   const { environment, scopes, ...rest } = order;
   const minted = await keys.mint({ ...rest, ownerId: environment, grants: { scopes, mac: '' } }, sql);
-  const grants = signGrants(identityOf(minted, sha256(minted.rawKey)), { scopes }, macs);
-  await setGrants(sql, minted.id, grants);
+  const made = await lockKey(sql, minted.id);
+  if (made === undefined) throw new Error('A key that was minted is there.');
+  const grants = await saveKey(sql, made, { scopes, version: 1, macs });
+  const replaced = order.replaces === undefined ? undefined : await lockKey(sql, order.replaces);
+  if (replaced !== undefined) {
+    const before = { ...replaced, overlapUntil: null };
+    const known = await believedGrants(sql, before, { macs, versions });
+    // What somebody else wrote must not be signed; the transaction takes everything back.
+    if (known === undefined) throw new AppError('NOT_FOUND', 'There is no such live key to replace.');
+    await saveKey(sql, replaced, { scopes: known.scopes, version: (known.version ?? 0) + 1, macs });
+  }
   return { ...minted, grants };
 }
 
-/** Revokes a key, also in what its grants say. */
+/**
+ * Revokes a key: its row says so, authenticated, and so does the ledger. Over a row that is not believed too, which is safe
+ * whatever it says; and where there is no row, but the ledger knows the key, so that a row that is put back opens nothing.
+ */
 export async function revokeSignedKey(
-  keys: ApiKeys<KeyGrants>,
-  macs: KeyedHasher,
-  { sql, environment, id }: { sql: Sql; environment: string; id: string },
+  { macs, versions, now }: KeyParts,
+  { sql, environment, id }: { sql: RecordingSql; environment: string; id: string },
 ): Promise<'revoked' | 'already' | 'missing'> {
-  const outcome = await keys.revoke(environment, id, sql);
-  const row = outcome === 'revoked' ? await keys.get(environment, id, sql) : undefined;
-  if (row === undefined) return outcome;
-  const { scopes } = row.grants;
-  // The hash of the key is not read for this: an ended key needs no identity beyond its id.
-  await setGrants(sql, id, signGrants(identityOf(row, Buffer.alloc(0)), { scopes, ended: true }, macs));
-  return outcome;
+  const key = await lockKey(sql, id);
+  const at = new Date(now());
+  if (key === undefined) {
+    const newest = await versions.newest(sql, keyName(id));
+    if (newest === undefined) return 'missing';
+    const members = { key_id: id, revoked_at: at.toISOString() };
+    await sql.enter(versionOfRow(keyName(id), newest + 1, members), 'before the answer');
+    return 'revoked';
+  }
+  if (key.environment !== environment) return 'missing';
+  const known = await believedGrants(sql, key, { macs, versions });
+  if (known !== undefined && key.revokedAt !== null) {
+    await sql.enter(keyVersion(key, known), 'before the answer');
+    return 'already';
+  }
+  const last = known === undefined ? await versions.newest(sql, keyName(id)) : known.version;
+  const next = { scopes: known?.scopes ?? [], version: (last ?? 0) + 1, macs };
+  await saveKey(sql, { ...key, revokedAt: key.revokedAt ?? at }, next);
+  return 'revoked';
 }
 
-function identityOf(row: ApiKeyRow<KeyGrants>, keyHash: Buffer): KeyIdentity {
-  const { id, ownerId: environment, familyId, label, keyPrefix, createdAt, expiresAt, replaces } = row;
-  return { id, environment, familyId, label, keyPrefix, keyHash, createdAt, expiresAt, replaces };
+async function believedGrants(
+  sql: Sql,
+  key: StoredKey,
+  { macs, versions }: Pick<KeyParts, 'macs' | 'versions'>,
+): Promise<KeyGrants | undefined> {
+  const grants = authenticGrants(key, key.grants, macs);
+  if (grants === undefined || (await versions.isContradicted(sql, keyVersion(key, grants)))) return undefined;
+  return grants;
 }
 
-async function setGrants(sql: Sql, id: string, grants: KeyGrants): Promise<void> {
-  await sql.query({ text: 'UPDATE gate.api_keys SET grants = $2 WHERE id = $1', values: [id, JSON.stringify(grants)] });
+/** A row of `gate.api_keys` in the words of `KeyState`. */
+export const KEY_STATE_COLUMNS = `id, owner_id AS environment, family_id AS "familyId", label, key_prefix AS "keyPrefix",
+  key_hash AS "keyHash", created_at AS "createdAt", expires_at AS "expiresAt", replaces, overlap_until AS "overlapUntil",
+  revoked_at AS "revokedAt", grants`;
+
+async function lockKey(sql: Sql, id: string): Promise<StoredKey | undefined> {
+  const text = `SELECT ${KEY_STATE_COLUMNS} FROM gate.api_keys WHERE id = $1 FOR UPDATE`;
+  return (await sql.query<StoredKey>({ text, values: [id] }))[0];
+}
+
+/** Writes a version of a key, and enters it. */
+async function saveKey(
+  sql: RecordingSql,
+  key: KeyState,
+  { scopes, version, macs }: { scopes: readonly Scope[]; version: number; macs: KeyedHasher },
+): Promise<KeyGrants> {
+  const grants = signGrants(key, { scopes, version }, macs);
+  await sql.query({
+    text: 'UPDATE gate.api_keys SET grants = $2, revoked_at = $3 WHERE id = $1',
+    values: [key.id, JSON.stringify(grants), key.revokedAt],
+  });
+  await sql.enter(keyVersion(key, grants), 'before the answer');
+  return grants;
 }
 
 export async function environmentOfKey(sql: Sql, id: string): Promise<string | undefined> {

@@ -1,7 +1,15 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import type { Sql } from '@sealgate/storage';
 import type { PrismaClient } from '../generated/prisma/client.ts';
-import { authenticPolicy, policyMac, type StoredPolicy } from '../domain/manage-policies.ts';
+import {
+  authenticPolicy,
+  policyMac,
+  policyName,
+  versionOfPolicy,
+  type StoredPolicy,
+} from '../domain/manage-policies.ts';
+import type { LedgerVersions } from './ledger-versions.ts';
+import type { RecordingSql } from './ledger-writer.ts';
 
 export interface PoliciesStore {
   /** By version, behind `after` ('' from the first). */
@@ -31,22 +39,34 @@ function policyOf<Row extends { status: string }>(row: Row): Row & Pick<StoredPo
   return row as Row & Pick<StoredPolicy, 'status'>; // The table takes nothing else.
 }
 
-const COLUMNS = `environment, policy_version AS "policyVersion", status, rules, created_at AS "createdAt",
-  updated_at AS "updatedAt", mac`;
+export const POLICY_COLUMNS = `environment, policy_version AS "policyVersion", status, rules, record_version AS "recordVersion",
+  created_at AS "createdAt", updated_at AS "updatedAt", mac`;
 
-/** Undefined when the version is there already. */
+export interface PolicyParts {
+  readonly macs: KeyedHasher;
+  readonly versions: LedgerVersions;
+}
+
+/**
+ * Undefined when the version is there already, or was once: what a policy version decides never changes, so one whose row is
+ * gone is not made anew.
+ */
 export async function insertPolicy(
-  sql: Sql,
+  sql: RecordingSql,
   policy: StoredPolicy,
-  macs: KeyedHasher,
+  { macs, versions }: PolicyParts,
 ): Promise<StoredPolicy | undefined> {
-  const { environment, policyVersion, status, rules, createdAt, updatedAt } = policy;
+  const { environment, policyVersion, status, rules, createdAt, updatedAt, recordVersion } = policy;
+  if ((await versions.newest(sql, policyName(policy))) !== undefined) return undefined;
+  const mac = policyMac(policy, macs);
   const rows = await sql.query({
-    text: `INSERT INTO gate.policies (environment, policy_version, status, rules, created_at, updated_at, mac)
-           VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING 1`,
-    values: [environment, policyVersion, status, rules, createdAt, updatedAt, policyMac(policy, macs)],
+    text: `INSERT INTO gate.policies (environment, policy_version, status, rules, created_at, updated_at, record_version, mac)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING RETURNING 1`,
+    values: [environment, policyVersion, status, rules, createdAt, updatedAt, recordVersion, mac],
   });
-  return rows.length === 0 ? undefined : policy;
+  if (rows.length === 0) return undefined;
+  await sql.enter(versionOfPolicy(policy, mac), 'before the answer');
+  return policy;
 }
 
 /** What a policy is asked for: to be changed, or so that it stays as it is meanwhile. */
@@ -54,23 +74,29 @@ export type PolicyLock = 'FOR UPDATE' | 'FOR SHARE';
 
 /**
  * The policy, held until the transaction ends.
- * @throws Error where the row is not what was written.
+ * @throws Error where the row is not what was written, or older than what the ledger holds.
  */
 export async function lockPolicy(
   sql: Sql,
   { environment, policyVersion, lock }: { environment: string; policyVersion: string; lock: PolicyLock },
-  macs: KeyedHasher,
+  { macs, versions }: PolicyParts,
 ): Promise<StoredPolicy | undefined> {
-  const text = `SELECT ${COLUMNS} FROM gate.policies WHERE environment = $1 AND policy_version = $2 ${lock}`;
+  const text = `SELECT ${POLICY_COLUMNS} FROM gate.policies WHERE environment = $1 AND policy_version = $2 ${lock}`;
   const [row] = await sql.query<StoredPolicy & { mac: string }>({ text, values: [environment, policyVersion] });
-  return row && authenticPolicy(row, macs);
+  if (row === undefined) return undefined;
+  const policy = authenticPolicy(row, macs);
+  if (!(await versions.isContradicted(sql, versionOfPolicy(policy, row.mac)))) return policy;
+  throw new Error(`The row of the policy version ${policyVersion} is older than what the ledger holds.`);
 }
 
-export async function savePolicy(sql: Sql, policy: StoredPolicy, macs: KeyedHasher): Promise<void> {
-  const { environment, policyVersion, status, rules, updatedAt } = policy;
+/** Writes the next version of a policy that was locked. */
+export async function savePolicy(sql: RecordingSql, policy: StoredPolicy, macs: KeyedHasher): Promise<void> {
+  const { environment, policyVersion, status, rules, updatedAt, recordVersion } = policy;
+  const mac = policyMac(policy, macs);
   await sql.query({
-    text: `UPDATE gate.policies SET status = $3, rules = $4, updated_at = $5, mac = $6
+    text: `UPDATE gate.policies SET status = $3, rules = $4, updated_at = $5, record_version = $6, mac = $7
             WHERE environment = $1 AND policy_version = $2`,
-    values: [environment, policyVersion, status, rules, updatedAt, policyMac(policy, macs)],
+    values: [environment, policyVersion, status, rules, updatedAt, recordVersion, mac],
   });
+  await sql.enter(versionOfPolicy(policy, mac), 'before the answer');
 }

@@ -11,11 +11,6 @@ export interface SeenVersions {
   see(name: string, version: number): void;
 }
 
-/** What a subject's record is called here. */
-export function subjectName(environment: string, subjectRef: string): string {
-  return `subject ${environment} ${subjectRef}`;
-}
-
 /** Bounded: past `most` names the one seen first is forgotten. The history in the database is compared with as well. */
 export function seenVersions(most: number): SeenVersions {
   const versions = new Map<string, { readonly version: number; readonly at: number }>();

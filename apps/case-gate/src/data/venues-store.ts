@@ -1,7 +1,9 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import type { Sql } from '@sealgate/storage';
-import { isVenueAuthentic, venueMac, type VenueRecord } from '../domain/venue-record.ts';
+import { isVenueAuthentic, venueMac, venueName, venueVersion, type VenueRecord } from '../domain/venue-record.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
+import type { LedgerVersions } from './ledger-versions.ts';
+import type { RecordingSql } from './ledger-writer.ts';
 
 export interface VenuesStore {
   /** By id, behind `after` ('' from the first). */
@@ -25,24 +27,42 @@ export function venuesStore(prisma: PrismaClient): VenuesStore {
   };
 }
 
-/** False when the id is taken in this environment. */
-export async function insertVenue(sql: Sql, venue: VenueRecord, macs: KeyedHasher): Promise<boolean> {
+export interface VenueParts {
+  readonly macs: KeyedHasher;
+  readonly versions: LedgerVersions;
+}
+
+/**
+ * False when the id is taken in this environment. A venue whose row is gone is made again as the version after the newest
+ * that the ledger holds.
+ */
+export async function insertVenue(
+  sql: RecordingSql,
+  venue: Omit<VenueRecord, 'recordVersion'>,
+  { macs, versions }: VenueParts,
+): Promise<boolean> {
+  const newest = (await versions.newest(sql, venueName(venue))) ?? 0;
+  const made = { ...venue, recordVersion: newest + 1 };
+  const { environment, venueId, name, active, recordVersion, createdAt, updatedAt } = made;
+  const mac = venueMac(made, macs);
   const rows = await sql.query({
     text: `INSERT INTO gate.venues (environment, venue_id, name, active, record_version, created_at, updated_at, mac)
            VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING RETURNING 1`,
-    values: [...valuesOf(venue), venueMac(venue, macs)],
+    values: [environment, venueId, name, active, recordVersion, createdAt, updatedAt, mac],
   });
-  return rows.length > 0;
+  if (rows.length === 0) return false;
+  await sql.enter(venueVersion(made, mac), 'before the answer');
+  return true;
 }
 
 /**
  * The venue, held until the transaction ends.
- * @throws Error when the row is not what was written: what it says must not be signed anew.
+ * @throws Error when the row is not what was written, or older than what the ledger holds: it must not be signed anew.
  */
 export async function lockVenue(
   sql: Sql,
   { environment, venueId }: { environment: string; venueId: string },
-  macs: KeyedHasher,
+  { macs, versions }: VenueParts,
 ): Promise<VenueRecord | undefined> {
   const [row] = await sql.query<VenueRecord & { mac: string }>({
     text: `SELECT environment, venue_id AS "venueId", name, active, record_version AS "recordVersion",
@@ -52,20 +72,20 @@ export async function lockVenue(
   });
   if (row === undefined) return undefined;
   const { mac, ...venue } = row;
-  if (!isVenueAuthentic(venue, mac, macs)) throw new Error(`The row of venue ${venueId} is not intact.`);
+  const isIntact =
+    isVenueAuthentic(venue, mac, macs) && !(await versions.isContradicted(sql, venueVersion(venue, mac)));
+  if (!isIntact) throw new Error(`The row of venue ${venueId} is not intact.`);
   return venue;
 }
 
-export async function saveVenue(sql: Sql, venue: VenueRecord, macs: KeyedHasher): Promise<void> {
+/** Writes the next version of a venue that was locked. */
+export async function saveVenue(sql: RecordingSql, venue: VenueRecord, macs: KeyedHasher): Promise<void> {
   const { environment, venueId, name, active, recordVersion, updatedAt } = venue;
+  const mac = venueMac(venue, macs);
   await sql.query({
     text: `UPDATE gate.venues SET name = $3, active = $4, record_version = $5, updated_at = $6, mac = $7
             WHERE environment = $1 AND venue_id = $2`,
-    values: [environment, venueId, name, active, recordVersion, updatedAt, venueMac(venue, macs)],
+    values: [environment, venueId, name, active, recordVersion, updatedAt, mac],
   });
-}
-
-function valuesOf(venue: VenueRecord): unknown[] {
-  const { environment, venueId, name, active, recordVersion, createdAt, updatedAt } = venue;
-  return [environment, venueId, name, active, recordVersion, createdAt, updatedAt];
+  await sql.enter(venueVersion(venue, mac), 'before the answer');
 }

@@ -1,6 +1,7 @@
 import type { Attachment, CaseRecord, Decision, NewAttachment, Policy, Seal } from './case-record.ts';
 import type { EligibilityRecord } from './eligibility-record.ts';
 import type { NewEvent } from './timeline.ts';
+import type { VersionedRecord } from './versioned-record.ts';
 
 /** A claim of an Idempotency-Key, as it is stored. */
 export interface StoredClaim {
@@ -51,6 +52,8 @@ export interface CaseTransaction {
   endSeal(seal: Seal, status: 'sealed' | 'conflict', at: Date): Promise<boolean>;
   addToOutbox(record: OutboxRecord): Promise<void>;
   removeFromOutbox(recordId: string): Promise<void>;
+  /** Has a version written to the ledger: soon after the commit, or before whoever runs the transaction goes on. */
+  enter(record: VersionedRecord, urgency: 'before the answer' | 'soon'): Promise<void>;
   /** The record of a subject, held against every other writer, also while there is none. */
   lockEligibility(environment: string, subjectRef: string): Promise<StoredEligibility>;
   saveEligibility(record: EligibilityRecord, by: { readonly event: string; readonly actor: string }): Promise<void>;

@@ -11,7 +11,7 @@ import {
   type CurrentDecision,
   type EligibilityRecord,
 } from './eligibility-record.ts';
-import { ledgerRecordId, ledgerRecordIds } from './ledger-record-id.ts';
+import type { VersionedRecord } from './versioned-record.ts';
 
 export interface EligibilityPorts {
   readonly recordIds: KeyedHasher;
@@ -29,14 +29,15 @@ export interface Subject {
 
 export const ELIGIBILITY_RECORD_TYPE = 'eligibility.record';
 
-/** What the ledger record of a version is named after. It must never change. */
-function nameOf({ environment, subjectRef }: Subject, version: number): string[] {
-  return ['eligibility', environment, subjectRef, String(version)];
+/** What the ledger ids of a subject's record are made of. */
+export function eligibilityName({ environment, subjectRef }: Subject): string[] {
+  return ['eligibility', environment, subjectRef];
 }
 
-/** Where the ledger may hold this version: one id for each secret, that of the current one first. */
-export function eligibilityRecordIds(recordIds: KeyedHasher, subject: Subject, version: number): string[] {
-  return ledgerRecordIds(recordIds, nameOf(subject, version));
+/** A version of a subject's record; its document is what the ledger holds. */
+export function eligibilityVersion(record: EligibilityRecord, document: string): VersionedRecord {
+  const { environment, subject_ref: subjectRef, record_version: version } = record;
+  return { name: eligibilityName({ environment, subjectRef }), type: ELIGIBILITY_RECORD_TYPE, version, data: document };
 }
 
 /** Makes a subject known, once it has a case. Nothing happens when it is. */
@@ -48,7 +49,8 @@ export async function registerSubject(
   const { environment, subjectRef, actor } = subject;
   const stored = await tx.lockEligibility(environment, subjectRef);
   if (stored.kind !== 'none') return;
-  await save(tx, ports, newRecord(environment, subjectRef, new Date(ports.now())), { event: 'registered', actor });
+  const record = newRecord(environment, subjectRef, new Date(ports.now()));
+  await save(tx, record, { event: 'registered', actor, urgency: 'soon' });
 }
 
 /**
@@ -67,14 +69,16 @@ export async function applyDecision(
   if (!isNewer(candidate, record.current)) return;
   const next =
     stored.kind === 'record' ? changed(record, { current: candidate }, at) : { ...record, current: candidate };
-  await save(tx, ports, next, { event: candidate.decision === 'approve' ? 'approved' : 'declined', actor });
+  // What could let the subject in until now must not come back, so the ledger knows of its end before anybody is answered.
+  const urgency = storedStatus(record) === 'eligible' ? 'before the answer' : 'soon';
+  await save(tx, next, { event: candidate.decision === 'approve' ? 'approved' : 'declined', actor, urgency });
 }
 
 export type SubjectAction = 'suspend' | 'reinstate' | 'revoke';
 
 /**
  * What an operator does to a subject. Done again, nothing happens. A record that is not believed can be revoked, which
- * is safe whatever it said, and nothing else.
+ * is safe whatever it said, and nothing else. It is answered once the ledger has it, where the ledger answers in time.
  * @throws AppError NOT_FOUND, INVALID_STATE_TRANSITION with `current_status` for a subject that is revoked.
  */
 export async function changeSubject(
@@ -86,15 +90,18 @@ export async function changeSubject(
   const stored = await tx.lockEligibility(environment, subjectRef);
   if (stored.kind === 'none') throw new AppError('NOT_FOUND', 'There is no such subject.');
   const at = new Date(ports.now());
+  const urgency = 'before the answer';
   if (stored.kind === 'corrupt') {
     ports.onCorrupt({ environment, subjectRef });
     if (action !== 'revoke') throw notNow('unknown');
     const blank = { ...newRecord(environment, subjectRef, at), record_version: stored.newestVersion };
-    return save(tx, ports, changed(blank, { revocation: restriction(at, reason) }, at), { event: 'revoked', actor });
+    return save(tx, changed(blank, { revocation: restriction(at, reason) }, at), { event: 'revoked', actor, urgency });
   }
   const next = afterAction(stored.record, action, restriction(at, reason));
-  if (next === undefined) return stored.record;
-  return save(tx, ports, changed(stored.record, next, at), { event: PAST[action], actor });
+  if (next !== undefined) return save(tx, changed(stored.record, next, at), { event: PAST[action], actor, urgency });
+  // Asked again perhaps because the first answer was lost: this one also means that the ledger has it.
+  await tx.enter(eligibilityVersion(stored.record, canonical({ ...stored.record } as never)), urgency);
+  return stored.record;
 }
 
 const PAST: Readonly<Record<SubjectAction, string>> = {
@@ -116,17 +123,11 @@ function afterAction(record: EligibilityRecord, action: SubjectAction, given: { 
 
 async function save(
   tx: CaseTransaction,
-  ports: EligibilityPorts,
   record: EligibilityRecord,
-  by: { event: string; actor: string },
+  by: { event: string; actor: string; urgency: 'before the answer' | 'soon' },
 ): Promise<EligibilityRecord> {
-  await tx.saveEligibility(record, by);
-  const { environment, subject_ref: subjectRef, record_version: version } = record;
-  await tx.addToOutbox({
-    recordId: ledgerRecordId(ports.recordIds, nameOf({ environment, subjectRef }, version)),
-    recordType: ELIGIBILITY_RECORD_TYPE,
-    data: canonical({ ...record } as never),
-    nextAttemptAt: new Date(ports.now()),
-  });
+  const { urgency, ...told } = by;
+  await tx.saveEligibility(record, told);
+  await tx.enter(eligibilityVersion(record, canonical({ ...record } as never)), urgency);
   return record;
 }

@@ -1,6 +1,7 @@
 import { AppError } from '@sealgate/errors';
 import type { Claim } from '@sealgate/idempotency';
 import type { CaseRecord } from './case-record.ts';
+import { CASE_ID_PREFIX } from './case-mac.ts';
 import { isOpen, notNow } from './case-states.ts';
 import type { CaseTransaction, InTransaction } from './case-transaction.ts';
 import { registerSubject, type EligibilityPorts } from './change-eligibility.ts';
@@ -49,7 +50,7 @@ export function createCase(
     const at = new Date(ports.now());
     const record: CaseRecord = {
       ...fields,
-      caseId: ports.newId('case_'),
+      caseId: ports.newId(CASE_ID_PREFIX),
       environment,
       status: 'received',
       attachmentCount: 0,

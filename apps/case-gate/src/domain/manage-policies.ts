@@ -4,11 +4,14 @@ import type { Policy } from './case-record.ts';
 import { notNow } from './case-states.ts';
 import { isAuthentic } from './eligibility-record.ts';
 import { ruleFaults, type PolicyRules } from './policy-rules.ts';
+import { versionOfRow, type VersionedRecord } from './versioned-record.ts';
 
 export type PolicyStatus = Policy['status'];
 
 export interface StoredPolicy extends Policy {
   readonly environment: string;
+  /** Each change is one more; 0 for what was made before policies had versions. */
+  readonly recordVersion: number;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
@@ -67,7 +70,20 @@ export function authenticPolicy(
   throw new Error(`The row of the policy version ${policy.policyVersion} is not intact.`);
 }
 
-function partsOf({ environment, policyVersion, status, rules, createdAt, updatedAt }: StoredPolicy): string[] {
+function partsOf(policy: StoredPolicy): string[] {
+  const { environment, policyVersion, status, rules, createdAt, updatedAt, recordVersion } = policy;
   const times = [createdAt.toISOString(), updatedAt.toISOString()];
-  return [environment, policyVersion, status, rules === null ? 'none' : 'rules', rules ?? '', ...times];
+  const version = recordVersion === 0 ? [] : [String(recordVersion)];
+  return [environment, policyVersion, status, rules === null ? 'none' : 'rules', rules ?? '', ...times, ...version];
+}
+
+/** What the ledger ids of a policy version are made of. */
+export function policyName({ environment, policyVersion }: Pick<StoredPolicy, 'environment' | 'policyVersion'>) {
+  return ['policy', environment, policyVersion];
+}
+
+export function versionOfPolicy(policy: StoredPolicy, mac: string): VersionedRecord {
+  const { environment, policyVersion, status, updatedAt, recordVersion } = policy;
+  const members = { environment, policy_version: policyVersion, status, updated_at: updatedAt.toISOString(), mac };
+  return versionOfRow(policyName(policy), recordVersion, members);
 }

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { AuditChange } from '@sealgate/audit';
 import type { CursorCodec } from '@sealgate/paging';
-import type { Sql } from '@sealgate/storage';
+import type { RecordingSql } from '../data/ledger-writer.ts';
 import { DEFAULT_ENVIRONMENT, Environment } from '../schemas.ts';
 
 /** What every admin route says of itself. */
@@ -20,8 +20,8 @@ export function environmentOf(
 
 export interface AdminPorts {
   readonly cursors: CursorCodec;
-  /** A change and its audit event are written together or not at all. */
-  readonly inSql: <Result>(work: (sql: Sql) => Promise<Result>) => Promise<Result>;
+  /** A change and its audit event are written together or not at all; then the ledger has the change, or a second is over. */
+  readonly inSql: <Result>(work: (sql: RecordingSql) => Promise<Result>) => Promise<Result>;
   readonly auditChange: AuditChange;
   readonly now: () => number;
 }

@@ -12,8 +12,8 @@ import {
   type AdminCaller,
   type Route,
 } from '@sealgate/http';
-import type { Sql } from '@sealgate/storage';
 import { Type, type Static } from '@sinclair/typebox';
+import type { RecordingSql } from '../data/ledger-writer.ts';
 import { SCOPES, type KeyGrants, type Scope } from '../domain/key-grants.ts';
 import { Environment, IdText, Name, OrNull, Text, Texts, Time } from '../schemas.ts';
 import { adminBase, EnvironmentQuery, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
@@ -51,8 +51,15 @@ export interface MintOrder {
 
 export interface AdminKeysPorts extends AdminPorts {
   readonly keys: Pick<ApiKeys<KeyGrants>, 'list' | 'get'>;
-  readonly mintKey: (sql: Sql, order: MintOrder) => Promise<ApiKeyRow<KeyGrants> & { readonly rawKey: string }>;
-  readonly revokeKey: (sql: Sql, environment: string, id: string) => Promise<'revoked' | 'already' | 'missing'>;
+  readonly mintKey: (
+    sql: RecordingSql,
+    order: MintOrder,
+  ) => Promise<ApiKeyRow<KeyGrants> & { readonly rawKey: string }>;
+  readonly revokeKey: (
+    sql: RecordingSql,
+    environment: string,
+    id: string,
+  ) => Promise<'revoked' | 'already' | 'missing'>;
   /** The environment of a key; undefined when there is no such key. */
   readonly environmentOfKey: (id: string) => Promise<string | undefined>;
 }
@@ -112,7 +119,9 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
     errors: ['NOT_FOUND'],
     async handler(context) {
       const { id } = context.params;
-      const environment = await placeOf(id, context.query.environment);
+      // A key whose row is gone may be one that the ledger knows.
+      const named = context.query.environment ?? (await ports.environmentOfKey(id));
+      const environment = environmentOf({}, { environment: named });
       const outcome = await ports.inSql(async (sql) => {
         const revoked = await ports.revokeKey(sql, environment, id);
         const change = { action: 'key.revoke', resource: 'key', resourceId: id, detail: { environment } };
@@ -154,7 +163,7 @@ function mintRoute(ports: AdminKeysPorts): Route<AdminCaller> {
         await ports.auditChange(context, change, sql);
         return minted;
       });
-      return { status: 201, body: { id: row.id, rawKey, ...membersOf(row) }, headers: { 'Cache-Control': 'no-store' } };
+      return { status: 201, body: { id: row.id, rawKey, ...membersOf(row) }, holdsSecret: true };
     },
   });
 }

@@ -10,8 +10,8 @@ import {
   type AdminCaller,
   type Route,
 } from '@sealgate/http';
-import type { Sql } from '@sealgate/storage';
 import { Type, type Static } from '@sinclair/typebox';
+import type { RecordingSql } from '../data/ledger-writer.ts';
 import type { PoliciesStore } from '../data/policies-store.ts';
 import { changedPolicy, rulesText, type StoredPolicy } from '../domain/manage-policies.ts';
 import type { PolicyRules } from '../domain/policy-rules.ts';
@@ -48,9 +48,13 @@ const PolicyRow = Type.Object({
 export interface AdminPoliciesPorts extends AdminPorts {
   readonly policies: PoliciesStore;
   /** Undefined when the version is there already. */
-  readonly insertPolicy: (sql: Sql, policy: StoredPolicy) => Promise<StoredPolicy | undefined>;
-  readonly lockPolicy: (sql: Sql, environment: string, policyVersion: string) => Promise<StoredPolicy | undefined>;
-  readonly savePolicy: (sql: Sql, policy: StoredPolicy) => Promise<void>;
+  readonly insertPolicy: (sql: RecordingSql, policy: StoredPolicy) => Promise<StoredPolicy | undefined>;
+  readonly lockPolicy: (
+    sql: RecordingSql,
+    environment: string,
+    policyVersion: string,
+  ) => Promise<StoredPolicy | undefined>;
+  readonly savePolicy: (sql: RecordingSql, policy: StoredPolicy) => Promise<void>;
 }
 
 const ofPolicy = Type.Object({ policy_version: PolicyVersion });
@@ -111,6 +115,7 @@ function createRoute(ports: AdminPoliciesPorts): Route<AdminCaller> {
         policyVersion,
         status,
         rules: rulesText(rules as PolicyRules | null),
+        recordVersion: 1,
         createdAt: at,
         updatedAt: at,
       };
@@ -144,8 +149,10 @@ function changeRoute(ports: AdminPoliciesPorts): Route<AdminCaller> {
       const policy = await ports.inSql(async (sql) => {
         const known = await ports.lockPolicy(sql, environment, context.params.policy_version);
         if (known === undefined) throw noPolicy();
-        const next = { ...known, ...changedPolicy(known, change), updatedAt: new Date(ports.now()) };
-        if (next.status === known.status && next.rules === known.rules) return known;
+        const changed = changedPolicy(known, change);
+        if (changed.status === known.status && changed.rules === known.rules) return known;
+        const recordVersion = known.recordVersion + 1;
+        const next = { ...known, ...changed, recordVersion, updatedAt: new Date(ports.now()) };
         await ports.savePolicy(sql, next);
         await ports.auditChange(context, changeOf('policy.change', next), sql);
         return next;

@@ -10,8 +10,8 @@ import {
   type AdminCaller,
   type Route,
 } from '@sealgate/http';
-import type { Sql } from '@sealgate/storage';
 import { Type, type Static } from '@sinclair/typebox';
+import type { RecordingSql } from '../data/ledger-writer.ts';
 import type { VenuesStore } from '../data/venues-store.ts';
 import type { VenueRecord } from '../domain/venue-record.ts';
 import { Environment, Name, Text, Time, VenueId } from '../schemas.ts';
@@ -37,9 +37,12 @@ const ChangeBody = closedObject({ name: Type.Optional(Name), active: Type.Option
 export interface AdminVenuesPorts extends AdminPorts {
   readonly venues: VenuesStore;
   /** False when the id is taken. */
-  readonly insertVenue: (sql: Sql, venue: VenueRecord) => Promise<boolean>;
-  readonly lockVenue: (sql: Sql, id: { environment: string; venueId: string }) => Promise<VenueRecord | undefined>;
-  readonly saveVenue: (sql: Sql, venue: VenueRecord) => Promise<void>;
+  readonly insertVenue: (sql: RecordingSql, venue: Omit<VenueRecord, 'recordVersion'>) => Promise<boolean>;
+  readonly lockVenue: (
+    sql: RecordingSql,
+    id: { environment: string; venueId: string },
+  ) => Promise<VenueRecord | undefined>;
+  readonly saveVenue: (sql: RecordingSql, venue: VenueRecord) => Promise<void>;
 }
 
 const ofVenue = Type.Object({ venue_id: VenueId });
@@ -96,7 +99,7 @@ function createRoute(ports: AdminVenuesPorts): Route<AdminCaller> {
       const { venue_id: venueId, name, active = true } = context.body;
       const environment = environmentOf(context.body, context.query);
       const at = new Date(ports.now());
-      const venue = { environment, venueId, name, active, recordVersion: 1, createdAt: at, updatedAt: at };
+      const venue = { environment, venueId, name, active, createdAt: at, updatedAt: at };
       await ports.inSql(async (sql) => {
         if (!(await ports.insertVenue(sql, venue))) throw new AppError('ALREADY_EXISTS', 'There is such a venue.');
         await ports.auditChange(context, changeOf('venue.create', venue), sql);
@@ -137,11 +140,13 @@ function changeRoute(ports: AdminVenuesPorts): Route<AdminCaller> {
   });
 }
 
-function changeOf(action: string, { venueId, environment, name, active }: VenueRecord) {
+type Venue = Omit<VenueRecord, 'recordVersion'>;
+
+function changeOf(action: string, { venueId, environment, name, active }: Venue) {
   return { action, resource: 'venue', resourceId: venueId, detail: { environment, name, active: String(active) } };
 }
 
-function rowOf({ venueId, environment, name, active, createdAt, updatedAt }: VenueRecord): Static<typeof VenueRow> {
+function rowOf({ venueId, environment, name, active, createdAt, updatedAt }: Venue): Static<typeof VenueRow> {
   const times = { created_at: createdAt.toISOString(), updated_at: updatedAt.toISOString() };
   return { venue_id: venueId, environment, name, active, ...times };
 }

@@ -1,11 +1,12 @@
 import { AppError } from '@sealgate/errors';
 import { routeFor, type Route } from '@sealgate/http';
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { checkEntry, type CheckPorts, type GateDecision, type LookedUp } from '../domain/check-entry.ts';
 import type { EntryIds, GateCaller } from '../domain/gate-caller.ts';
 import { BODY_MAX_BYTES, Text } from '../schemas.ts';
 import { FalseMembers, falseProblem } from './deny-problem.ts';
-import { areIds, GATE_BODY_TIMEOUT_MS, requireSmallContext } from './gate.ts';
+import { areIds, CONTEXT_MAX_BYTES, GATE_BODY_TIMEOUT_MS, isSmallContext, requireSmallContext } from './gate.ts';
 
 const route = routeFor<GateCaller>();
 
@@ -13,28 +14,35 @@ const route = routeFor<GateCaller>();
 const open = <const Members extends Record<string, TSchema>>(members: Members) =>
   Type.Object(members, { additionalProperties: true });
 
-const Entity = open({ type: Type.String({ minLength: 1 }), id: Type.String({ minLength: 1 }) });
-const Action = open({ name: Type.String({ minLength: 1 }) });
+const properties = Type.Optional(open({}));
+const Entity = open({ type: Type.String({ minLength: 1 }), id: Type.String({ minLength: 1 }), properties });
+const Action = open({ name: Type.String({ minLength: 1 }), properties });
 const Context = open({});
 const EvaluationBody = open({ subject: Entity, action: Action, resource: Entity, context: Type.Optional(Context) });
+/** For the items of a batch, of which one that does not fit is answered and no refusal of the others. */
+const evaluationCheck = TypeCompiler.Compile(EvaluationBody);
 
-const parts = {
-  subject: Type.Optional(Entity),
-  action: Type.Optional(Action),
-  resource: Type.Optional(Entity),
-  context: Type.Optional(Context),
-};
 const Semantic = Type.Union([
   Type.Literal('execute_all'),
   Type.Literal('deny_on_first_deny'),
   Type.Literal('permit_on_first_permit'),
 ]);
 const MOST_EVALUATIONS = 50;
-const EvaluationsBody = open({
-  ...parts,
-  options: Type.Optional(open({ evaluations_semantic: Type.Optional(Semantic) })),
-  evaluations: Type.Optional(Type.Array(open(parts), { maxItems: MOST_EVALUATIONS })),
-});
+const defaults = {
+  subject: Type.Optional(Entity),
+  action: Type.Optional(Action),
+  resource: Type.Optional(Entity),
+  context: Type.Optional(Context),
+};
+const batchOf = <Item extends TSchema>(item: Item) =>
+  open({
+    ...defaults,
+    options: Type.Optional(open({ evaluations_semantic: Type.Optional(Semantic) })),
+    evaluations: Type.Optional(Type.Array(item, { maxItems: MOST_EVALUATIONS })),
+  });
+/** What an item lacks or has wrong is told in its place, so any will do here. */
+const EvaluationsBody = batchOf(Type.Unknown());
+const AccessEvaluations = batchOf(open(defaults));
 
 const Decision = Type.Object({
   decision: Type.Boolean(),
@@ -45,12 +53,20 @@ const Decision = Type.Object({
     evaluated_at: Text,
   }),
 });
-const Decisions = Type.Union([Type.Object({ evaluations: Type.Array(Decision) }), Decision]);
+/** In the place of an item that is no evaluation. */
+const FailedItem = Type.Object({
+  decision: Type.Literal(false),
+  context: Type.Object({ error: Type.Object({ status: Type.Literal(400), message: Text }) }),
+});
+const Decisions = Type.Union([Type.Object({ evaluations: Type.Array(Type.Union([Decision, FailedItem])) }), Decision]);
 
 export interface AuthzenPorts extends CheckPorts {
   /** Where the public listener is reached, without a trailing slash. */
   readonly publicUrl: string;
 }
+
+/** As AuthZEN asks of its metadata; an address that changes is seen soon. */
+const FOR_FIVE_MINUTES = { 'Cache-Control': 'public, max-age=300' };
 
 const base = {
   method: 'post',
@@ -60,6 +76,7 @@ const base = {
   bodyMaxBytes: BODY_MAX_BYTES,
   bodyTimeoutMs: GATE_BODY_TIMEOUT_MS,
   wrongMediaType: 'INVALID_HEADER',
+  echoesRequestId: true,
   problem: falseProblem,
   problemMembers: FalseMembers,
 } as const;
@@ -76,6 +93,7 @@ export function authzenRoutes(ports: AuthzenPorts): Route<GateCaller>[] {
     responses: { 200: { description: 'The decision.', schema: Decision } },
     errors: [],
     async handler({ caller, body, requestId }) {
+      requireSmallContext(body.context, '/context');
       return { status: 200, body: evaluate(ports, { caller, requestId, questions: [body] })[0]! };
     },
   });
@@ -85,15 +103,19 @@ export function authzenRoutes(ports: AuthzenPorts): Route<GateCaller>[] {
     operationId: 'evaluateAccesses',
     summary: 'AuthZEN access evaluations, 1 to 50, with defaults and the three semantics',
     body: EvaluationsBody,
+    bodyForms: { AccessEvaluations },
     lookAhead: (body) => lookable(questionsOf(body)),
     responses: { 200: { description: 'The decisions in order, as far as the semantic goes.', schema: Decisions } },
     errors: [],
     async handler({ caller, body, requestId }) {
+      requireSmallContext(body.context, '/context');
       const questions = questionsOf(body);
-      requireComplete(questions, isSingle(body));
+      if (isSingle(body)) {
+        requireComplete(body);
+        return { status: 200, body: evaluate(ports, { caller, requestId, questions })[0]! };
+      }
       const semantic = body.options?.evaluations_semantic ?? 'execute_all';
-      const decisions = evaluate(ports, { caller, requestId, questions: questions as Question[], semantic });
-      return { status: 200, body: isSingle(body) ? decisions[0]! : { evaluations: decisions } };
+      return { status: 200, body: { evaluations: evaluate(ports, { caller, requestId, questions, semantic }) } };
     },
   });
   const configuration = route({
@@ -123,7 +145,7 @@ export function authzenRoutes(ports: AuthzenPorts): Route<GateCaller>[] {
         access_evaluation_endpoint: endpoint('evaluation'),
         access_evaluations_endpoint: endpoint('evaluations'),
       };
-      return { status: 200, body };
+      return { status: 200, body, headers: FOR_FIVE_MINUTES };
     },
   });
   return [evaluation, evaluations, configuration];
@@ -133,43 +155,57 @@ type Question = Static<typeof EvaluationBody>;
 /** A question before anybody has checked it. */
 type MaybeQuestion = { readonly [Part in keyof Question]?: unknown };
 
-const asQuestion = (body: unknown): MaybeQuestion => (typeof body === 'object' && body !== null ? body : {});
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const asQuestion = (body: unknown): MaybeQuestion => (isObject(body) ? body : {});
 
 /** Without evaluations the body is one question. */
 function isSingle({ evaluations }: { readonly evaluations?: readonly unknown[] | undefined }): boolean {
   return evaluations === undefined || evaluations.length === 0;
 }
 
-/** The questions of a body, each with the defaults that stand beside them. */
-function questionsOf(body: unknown): MaybeQuestion[] {
+/**
+ * The questions of a body, each with the defaults that stand beside them: a part that an item has takes the place of the
+ * default as a whole. An item that is no object asks nothing, whatever the defaults are.
+ */
+function questionsOf(body: unknown): (MaybeQuestion | undefined)[] {
   const { evaluations, ...defaults } = asQuestion(body) as MaybeQuestion & { readonly evaluations?: unknown };
   if (!Array.isArray(evaluations) || evaluations.length === 0) return [defaults];
   if (evaluations.length > MOST_EVALUATIONS) return [];
-  return evaluations.map((each) => ({ ...defaults, ...asQuestion(each) }));
+  return evaluations.map((each: unknown) => (isObject(each) ? { ...defaults, ...each } : undefined));
 }
 
-/** @throws AppError INVALID_REQUEST where a question lacks a part that no default gives. */
-function requireComplete(questions: readonly MaybeQuestion[], single: boolean): void {
-  const faults = questions.flatMap((question, index) =>
-    (['subject', 'action', 'resource'] as const)
-      .filter((part) => question[part] === undefined)
-      .map((part) => ({
-        in: 'body' as const,
-        pointer: single ? `/${part}` : `/evaluations/${index}/${part}`,
-        detail: 'is missing, and no default gives it',
-      })),
-  );
-  if (faults.length > 0) throw new AppError('INVALID_REQUEST', 'An evaluation is not complete.', { faults });
+const PARTS = ['subject', 'action', 'resource'] as const;
+
+/** @throws AppError INVALID_REQUEST where the one question lacks a part. */
+function requireComplete(question: MaybeQuestion): void {
+  const faults = PARTS.filter((part) => question[part] === undefined).map((part) => ({
+    in: 'body' as const,
+    pointer: `/${part}`,
+    detail: 'is missing',
+  }));
+  if (faults.length > 0) throw new AppError('INVALID_REQUEST', 'The evaluation is not complete.', { faults });
+}
+
+/** What keeps a question from being evaluated, in one sentence that quotes nothing of it. */
+function faultOf(question: MaybeQuestion | undefined): string | undefined {
+  if (question === undefined) return 'The item is no object.';
+  const missing = PARTS.find((part) => question[part] === undefined);
+  if (missing !== undefined) return `${missing} is missing, and no default gives it.`;
+  // The path names members of the schema, never what was sent.
+  if (!evaluationCheck.Check(question))
+    return `${evaluationCheck.Errors(question).First()?.path} is not as documented.`;
+  return isSmallContext(question.context) ? undefined : `The context is more than ${CONTEXT_MAX_BYTES} bytes of JSON.`;
 }
 
 /** Undefined where subject or resource is of another kind than ours, or has an id that none can have. */
-function idsOf({ subject, resource }: MaybeQuestion): EntryIds | undefined {
+function idsOf({ subject, resource }: MaybeQuestion = {}): EntryIds | undefined {
   const [who, where] = [subject, resource] as { type?: unknown; id?: unknown }[];
   const isOurs = who?.type === 'subject' && where?.type === 'venue' && areIds(who.id, where.id);
   return isOurs ? { subjectRef: who.id as string, venueId: where.id as string } : undefined;
 }
 
-function lookable(questions: readonly MaybeQuestion[]): EntryIds[] {
+function lookable(questions: readonly (MaybeQuestion | undefined)[]): EntryIds[] {
   return questions.flatMap((question) => idsOf(question) ?? []);
 }
 
@@ -179,34 +215,46 @@ const NOBODY: LookedUp = { isIntact: true, record: undefined, venue: undefined }
 interface Evaluations {
   readonly caller: GateCaller;
   readonly requestId: string;
-  readonly questions: readonly Question[];
+  readonly questions: readonly (MaybeQuestion | undefined)[];
   readonly semantic?: Static<typeof Semantic>;
 }
 
+type ItemAnswer = Static<typeof Decision> | Static<typeof FailedItem>;
+
 function evaluate(ports: CheckPorts, { caller, requestId, questions, semantic = 'execute_all' }: Evaluations) {
   const { environment, keyId, found, readAtMs } = caller;
-  questions.forEach(({ context }, index) =>
-    requireSmallContext(context, questions.length === 1 ? '/context' : `/evaluations/${index}/context`),
-  );
-  const answers: Static<typeof Decision>[] = [];
+  const answers: ItemAnswer[] = [];
   let next = 0;
   for (const question of questions) {
     const ids = idsOf(question);
+    // What was looked up was looked up for each question that has ids, whatever else is wrong with it.
     const facts = ids === undefined ? NOBODY : found[next++];
-    const { subject, resource, action } = question;
-    const entry = {
-      environment,
-      subjectRef: subject.id,
-      venueId: resource.id,
-      action: action.name,
-      policyVersion: undefined,
-    };
-    const decision = checkEntry(ports, { entry, found: facts, readAtMs, asker: { keyId, requestId } });
-    answers.push(answerOf(decision));
-    if (semantic === 'deny_on_first_deny' && !decision.allow) break;
-    if (semantic === 'permit_on_first_permit' && decision.allow) break;
+    const answer = answerTo(question, ({ subject, resource, action }) =>
+      checkEntry(ports, {
+        entry: {
+          environment,
+          subjectRef: subject.id,
+          venueId: resource.id,
+          action: action.name,
+          policyVersion: undefined,
+        },
+        found: facts,
+        readAtMs,
+        asker: { keyId, requestId },
+      }),
+    );
+    answers.push(answer);
+    if (semantic === 'deny_on_first_deny' && !answer.decision) break;
+    if (semantic === 'permit_on_first_permit' && answer.decision) break;
   }
   return answers;
+}
+
+/** A question that cannot be evaluated is a denial, which nobody is asked about. */
+function answerTo(question: MaybeQuestion | undefined, check: (question: Question) => GateDecision): ItemAnswer {
+  const message = faultOf(question);
+  if (message !== undefined) return { decision: false, context: { error: { status: 400, message } } };
+  return answerOf(check(question as Question));
 }
 
 function answerOf({ allow, decisionId, reason, failClosed, evaluatedAt }: GateDecision): Static<typeof Decision> {

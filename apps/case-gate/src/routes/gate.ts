@@ -3,17 +3,7 @@ import { closedObject, routeFor, type Route } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
 import { checkEntry, type CheckPorts, type GateDecision } from '../domain/check-entry.ts';
 import type { EntryIds, GateCaller } from '../domain/gate-caller.ts';
-import {
-  BODY_MAX_BYTES,
-  OrNull,
-  PolicyVersion,
-  SUBJECT_REF,
-  SubjectRef,
-  Text,
-  Time,
-  VENUE_ID,
-  VenueId,
-} from '../schemas.ts';
+import { OrNull, PolicyVersion, SUBJECT_REF, SubjectRef, Text, Time, VENUE_ID, VenueId } from '../schemas.ts';
 import { DenyMembers, denyProblem } from './deny-problem.ts';
 
 const route = routeFor<GateCaller>();
@@ -46,6 +36,8 @@ const CheckAnswer = Type.Object({
 });
 
 export const CONTEXT_MAX_BYTES = 4096;
+/** A question is small: this leaves room for the largest context, however it is escaped. */
+const CHECK_MAX_BYTES = 16_384;
 /** A body that comes slower than this is a 408, whatever the budget of the gate. */
 export const GATE_BODY_TIMEOUT_MS = 2000;
 
@@ -60,7 +52,7 @@ export function gateRoutes(ports: CheckPorts): Route<GateCaller>[] {
     charge: 1,
     idempotency: 'none',
     body: CheckBody,
-    bodyMaxBytes: BODY_MAX_BYTES,
+    bodyMaxBytes: CHECK_MAX_BYTES,
     bodyTimeoutMs: GATE_BODY_TIMEOUT_MS,
     lookAhead: entriesOf,
     problem: denyProblem,
@@ -101,10 +93,14 @@ export function areIds(subjectRef: unknown, venueId: unknown): boolean {
 
 /** @throws AppError INVALID_REQUEST for a context of more than 4 KiB. */
 export function requireSmallContext(context: unknown, pointer: string): void {
-  if (context === undefined || Buffer.byteLength(JSON.stringify(context)) <= CONTEXT_MAX_BYTES) return;
+  if (isSmallContext(context)) return;
   throw new AppError('INVALID_REQUEST', 'The context is too large.', {
     faults: [{ in: 'body', pointer, detail: `A context is at most ${CONTEXT_MAX_BYTES} bytes of JSON.` }],
   });
+}
+
+export function isSmallContext(context: unknown): boolean {
+  return context === undefined || Buffer.byteLength(JSON.stringify(context)) <= CONTEXT_MAX_BYTES;
 }
 
 function checkAnswer(decision: GateDecision): Static<typeof CheckAnswer> {

@@ -1,5 +1,5 @@
 import type { Jwks } from '@sealgate/envelope';
-import { routeFor, type Route } from '@sealgate/http';
+import { publicDocument, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { GateCaller } from '../domain/gate-caller.ts';
 import { Text, Time } from '../schemas.ts';
@@ -21,6 +21,7 @@ const open = { permit: 'open', charge: 'none' } as const;
 
 /** What the service says of itself. */
 export function serviceRoutes(ports: ServicePorts): Route<GateCaller>[] {
+  const jwksText = JSON.stringify(ports.jwks);
   const health = route({
     ...base,
     path: '/v1/health',
@@ -66,9 +67,10 @@ export function serviceRoutes(ports: ServicePorts): Route<GateCaller>[] {
         description: 'A JWK set (RFC 7517).',
         schema: Type.Object({ keys: Type.Array(Type.Object({}, { additionalProperties: true })) }),
       },
+      304: { description: 'Unchanged since the ETag that was sent.' },
     },
-    async handler() {
-      return { status: 200, body: ports.jwks };
+    async handler(context) {
+      return publicDocument(jwksText, { ifNoneMatch: context.header('if-none-match'), maxAgeSeconds: 60 });
     },
   });
   return [health, openapi, jwks];

@@ -1,0 +1,264 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ServerSecrets } from '@sealgate/auth';
+import { until } from '@sealgate/testing';
+import { caseTransactionsOf, check, newCase, sealedCase, SETUP_MS, type RunningGate } from '../test/running-gate.ts';
+import { ask, hashOf, newName, undoSite, type UndoSite } from '../test/undo.ts';
+import { changeSubject } from './domain/change-eligibility.ts';
+
+let at: UndoSite;
+beforeAll(async () => {
+  at = await undoSite();
+}, SETUP_MS);
+afterAll(() => at.stop());
+
+const ofSubject = (subjectRef: string) => {
+  const where = `subject_ref = '${subjectRef}'`;
+  return { eligibility: where, eligibility_history: where };
+};
+
+describe('an operator', () => {
+  it('is answered once the ledger has what was done', async () => {
+    const { site, key } = at;
+    const { subjectRef } = await sealedCase(site, key);
+    await site.admin('POST', `/subjects/${subjectRef}/revoke`, { reason: 'Fraud' });
+    expect(await at.inLedger(subjectRef)).toContainEqual(expect.objectContaining({ record_version: 3 }));
+    const { body: minted } = await site.admin('POST', '/keys', { label: 'x', environment: 'live', scopes: [] });
+    await site.admin('DELETE', `/keys/${minted.id}`);
+    const versions = await at.inLedger(minted.id);
+    expect(versions).toMatchObject([
+      { record_version: 1, revoked_at: null },
+      { record_version: 2, revoked_at: expect.any(String) },
+    ]);
+    // Anybody who may read the ledger reads it: neither the label nor the hash of a key goes there.
+    expect(Object.keys(versions[0]).sort()).toEqual(
+      [
+        'environment',
+        'expires_at',
+        'key_id',
+        'mac',
+        'overlap_until',
+        'record_version',
+        'revoked_at',
+        'scopes',
+        'v',
+      ].sort(),
+    );
+  });
+
+  it('revokes a key whose row says it already, and one whose row is gone', async () => {
+    const { site, other, key } = at;
+    const { subjectRef } = await sealedCase(site, key);
+    for (const hide of ['UPDATE gate.api_keys SET revoked_at = now()', 'DELETE FROM gate.api_keys']) {
+      const raw = await site.newKey();
+      const id = await at.idOfKey(raw);
+      const before = await at.read();
+      await at.run(`${hide} WHERE id = '${id}'`);
+      expect((await site.admin('DELETE', `/keys/${id}`)).status).toBe(204);
+      await at.restore(before, { api_keys: `id = '${id}'` });
+      for (const gate of [site, other]) expect(await ask(gate, raw, subjectRef)).toBe('401 deny UNAUTHENTICATED');
+    }
+    expect((await site.admin('DELETE', '/keys/key_nobody')).status).toBe(404);
+  });
+
+  it('revokes a subject whose rows are gone, or say a version that none can follow', async () => {
+    const { site, other, key } = at;
+    for (const hide of [
+      `DELETE FROM gate.eligibility WHERE subject_ref = $1`,
+      `UPDATE gate.eligibility SET record_version = 2147483647 WHERE subject_ref = $1`,
+    ]) {
+      const { subjectRef } = await sealedCase(site, key);
+      await until(async () => (await at.inLedger(subjectRef)).some(({ record_version: version }) => version === 2));
+      const before = await at.read();
+      await at.run(hide, [subjectRef]);
+      if (hide.startsWith('DELETE'))
+        await at.run(`DELETE FROM gate.eligibility_history WHERE subject_ref = $1`, [subjectRef]);
+      expect((await site.admin('POST', `/subjects/${subjectRef}/revoke`, { reason: 'Fraud' })).status).toBe(200);
+      for (const gate of [site, other]) expect(await check(gate, key, subjectRef)).toBe('deny ELIGIBILITY_REVOKED');
+      await at.restore(before, ofSubject(subjectRef));
+      for (const gate of [site, other]) expect(await check(gate, key, subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
+    }
+  });
+
+  it('does not sign what somebody else wrote into a key that is replaced', async () => {
+    const { site } = at;
+    const id = await at.idOfKey(await site.newKey(['gate:check']));
+    await at.run(
+      `UPDATE gate.api_keys SET grants = jsonb_set(grants, '{scopes}', '["case:decide"]') WHERE id = '${id}'`,
+    );
+    const order = { label: 'next', environment: 'live', scopes: ['gate:check'], replaces: id, overlapSeconds: 60 };
+    expect((await site.admin('POST', '/keys', order)).status).toBe(404);
+  });
+
+  it('makes a venue again whose row is gone, and no policy version', async () => {
+    const { site, other, key } = at;
+    const venueId = newName('venue');
+    await site.admin('POST', '/venues', { venue_id: venueId, name: 'Pier' });
+    const { subjectRef } = await sealedCase(site, key, { create: { venue_ids: [venueId] } });
+    await at.run('DELETE FROM gate.venues WHERE venue_id = $1', [venueId]);
+    expect(await check(site, key, subjectRef, { venue_id: venueId })).toMatch(/^deny /);
+    expect((await site.admin('POST', '/venues', { venue_id: venueId, name: 'Pier' })).status).toBe(201);
+    for (const gate of [site, other])
+      expect(await check(gate, key, subjectRef, { venue_id: venueId })).toBe('allow ELIGIBLE');
+
+    const version = newName('gone-');
+    await site.admin('POST', '/policies', { policy_version: version, status: 'active' });
+    await at.run('DELETE FROM gate.policies WHERE policy_version = $1', [version]);
+    expect((await site.admin('POST', '/policies', { policy_version: version })).status).toBe(409);
+  });
+});
+
+describe('a subject that was revoked', () => {
+  it('is not made another by approving it as often as it takes, once its rows are gone', async () => {
+    const { site, other, key } = at;
+    const { subjectRef } = await sealedCase(site, key);
+    await site.admin('POST', `/subjects/${subjectRef}/revoke`, { reason: 'Fraud' });
+    for (const table of ['eligibility', 'eligibility_history']) {
+      await at.run(`DELETE FROM gate.${table} WHERE subject_ref = $1`, [subjectRef]);
+    }
+    const later = await site.replica();
+    for (let turn = 0; turn < 4; turn += 1) await sealedCase(later, key, { create: { subject_ref: subjectRef } });
+    for (const gate of [site, later, other]) expect(await check(gate, key, subjectRef)).toMatch(/^deny /);
+    const eligibility = await other.ask('GET', `/v1/eligibility/${subjectRef}`, { key });
+    expect(eligibility.status).not.toBe(200);
+  }, 30_000);
+
+  it('is told as nothing, and not as eligible, where it was put back', async () => {
+    const { site, other, key } = at;
+    const { subjectRef } = await sealedCase(site, key);
+    const before = await at.read();
+    await site.admin('POST', `/subjects/${subjectRef}/revoke`, { reason: 'Fraud' });
+    await at.restore(before, ofSubject(subjectRef));
+    expect((await other.ask('GET', `/v1/eligibility/${subjectRef}`, { key })).status).toBe(500);
+    // And can be revoked again, which mends it.
+    expect((await other.admin('POST', `/subjects/${subjectRef}/revoke`, { reason: 'Fraud' })).status).toBe(200);
+    for (const gate of [site, other]) expect(await check(gate, key, subjectRef)).toBe('deny ELIGIBILITY_REVOKED');
+  });
+
+  it('acts at once and is answered within a second and a bit where the ledger is slow, which gets it all the same', async () => {
+    const { site, other, key } = at;
+    const { subjectRef } = await sealedCase(site, key);
+    await until(async () => (await at.inLedger(subjectRef)).length === 2);
+    const before = await at.read();
+    let answered = false;
+    await site.sql.transaction(async (sql) => {
+      // Whoever appends waits for the head of the channel.
+      await sql.query({ text: 'SELECT FROM ledger.channels FOR UPDATE' });
+      const startedMs = performance.now();
+      const revoked = site.admin('POST', `/subjects/${subjectRef}/revoke`, { reason: 'Fraud' }).then((answer) => {
+        answered = true;
+        return answer;
+      });
+      await until(async () => (await check(other, key, subjectRef)) === 'deny ELIGIBILITY_REVOKED');
+      expect(answered).toBe(false);
+      expect((await revoked).status).toBe(200);
+      const tookMs = performance.now() - startedMs;
+      expect(tookMs).toBeGreaterThan(900);
+      expect(tookMs).toBeLessThan(3000);
+      // Nobody has to find it in the outbox.
+      await sql.query({ text: 'DELETE FROM gate.outbox WHERE data LIKE $1', values: [`%"${subjectRef}"%`] });
+    });
+    await until(async () => (await at.inLedger(subjectRef)).length === 3, { timeoutMs: 15_000 });
+    await at.restore(before, ofSubject(subjectRef));
+    for (const gate of [site, other]) expect(await check(gate, key, subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
+  }, 30_000);
+
+  it('by a process that died before the ledger had it, comes to the ledger by another one', async () => {
+    const { site, other, key } = at;
+    const { subjectRef } = await sealedCase(site, key);
+    const parsed = ServerSecrets.parse(at.secrets);
+    const dead = caseTransactionsOf(site.sql, parsed, { append: () => new Promise(() => undefined) });
+    const ports = {
+      recordIds: parsed.derive('gate ledger records'),
+      decisionMacs: parsed.derive('gate decisions'),
+      now: Date.now,
+      onCorrupt: () => undefined,
+    };
+    const change = { environment: 'live', subjectRef, action: 'revoke', reason: 'Fraud', actor: 'dead' } as const;
+    await dead((tx) => changeSubject(tx, ports, change));
+    expect(await check(other, key, subjectRef)).toBe('deny ELIGIBILITY_REVOKED');
+    await until(async () => (await at.inLedger(subjectRef)).length === 3, { timeoutMs: 10_000 });
+    // Asked again, by whoever got no answer, nothing is new.
+    expect((await site.admin('POST', `/subjects/${subjectRef}/revoke`, { reason: 'Fraud' })).body).toMatchObject({
+      status: 'revoked',
+      record_version: 3,
+    });
+  }, 30_000);
+});
+
+describe('what was made before versions went to the ledger', () => {
+  /** As it was signed then. */
+  const legacyMac = (purpose: string, parts: string[]) => {
+    const { id, digest } = ServerSecrets.parse(at.secrets)
+      .derive(purpose)
+      .hash(...parts);
+    return `${id}:${digest.toString('base64url')}`;
+  };
+  const made = '2026-01-01T00:00:00.000Z';
+
+  it('goes on as it is, and from the start of a process of now on is not brought back either', async () => {
+    const { site, other, key } = at;
+    const { subjectRef } = await sealedCase(site, key, { create: { venue_ids: ['*'] } });
+    const [rawKey, version, venueId] = [`gk_${'B'.repeat(43)}`, newName('old-'), newName('venue')];
+    const keyId = newName('key_old');
+    const keyMac = legacyMac('gate keys', [
+      ...[keyId, 'live', keyId, 'old', 'gk_BBBBBBBBB', hashOf(rawKey), '', made, '', 'false', 'gate:check'],
+    ]);
+    await at.run(
+      `INSERT INTO gate.api_keys (id, owner_id, family_id, label, key_prefix, key_hash, grants, created_at)
+       VALUES ($1, 'live', $1, 'old', 'gk_BBBBBBBBB', $2, $3, $4)`,
+      [keyId, Buffer.from(hashOf(rawKey), 'hex'), JSON.stringify({ scopes: ['gate:check'], mac: keyMac }), made],
+    );
+    const rules = JSON.stringify({ rules: [], default: { decision: 'approve', reason_codes: [] } });
+    await at.run(
+      `INSERT INTO gate.policies (environment, policy_version, status, rules, created_at, updated_at, mac)
+       VALUES ('live', $1, 'active', $2, $3, $3, $4)`,
+      [version, rules, made, legacyMac('gate policies', ['live', version, 'active', 'rules', rules, made, made])],
+    );
+    const addVenue = (active: boolean, of: number) =>
+      at.run(
+        `INSERT INTO gate.venues (environment, venue_id, name, active, record_version, created_at, updated_at, mac)
+         VALUES ('live', $1, 'Old', $2, $3, $4, $4, $5) ON CONFLICT (environment, venue_id) DO UPDATE
+         SET active = EXCLUDED.active, record_version = EXCLUDED.record_version, mac = EXCLUDED.mac`,
+        [
+          venueId,
+          active,
+          of,
+          made,
+          legacyMac('gate venues', ['live', venueId, 'Old', String(active), String(of), made, made]),
+        ],
+      );
+    await addVenue(true, 3);
+    const decideUnder = async (gate: RunningGate) => {
+      const { caseId } = await newCase(gate, key);
+      return (await gate.ask('POST', `/v1/cases/${caseId}/decide`, { key, body: { policy_version: version } })).status;
+    };
+    for (const gate of [site, other]) {
+      expect(await ask(gate, rawKey, subjectRef, venueId)).toBe('allow ELIGIBLE');
+      expect(await decideUnder(gate)).toBe(201);
+    }
+    await site.replica();
+    await until(async () => (await at.inLedger(venueId)).length === 3 && (await at.inLedger(keyId)).length === 1);
+    await until(async () =>
+      (await at.inLedger(version)).some(({ status, mac }) => status === 'active' && mac !== undefined),
+    );
+    const before = await at.read();
+    expect(await ask(await site.replica(), rawKey, subjectRef, venueId)).toBe('allow ELIGIBLE');
+
+    // Ends that its MAC does not cover, and a version that it once was.
+    await at.run('UPDATE gate.api_keys SET overlap_until = $2 WHERE id = $1', [
+      keyId,
+      new Date(Date.now() + 3_600_000),
+    ]);
+    for (const gate of [site, other]) expect(await ask(gate, rawKey, subjectRef)).toBe('401 deny UNAUTHENTICATED');
+    await at.restore(before, { api_keys: `id = '${keyId}'` });
+    await addVenue(true, 2);
+    for (const gate of [site, other]) {
+      expect(await ask(gate, key, subjectRef, venueId)).toBe('deny RECORD_INTEGRITY_FAILED');
+    }
+    // And what is done to it now lasts.
+    const later = await site.replica();
+    expect((await later.admin('PATCH', `/policies/${version}`, { status: 'retired' })).status).toBe(200);
+    await at.restore(before, { policies: `policy_version = '${version}'` });
+    for (const gate of [site, later, other]) expect(await decideUnder(gate)).toBe(500);
+  }, 30_000);
+});

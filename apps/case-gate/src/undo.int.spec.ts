@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { SETUP_MS } from '../test/running-gate.ts';
+import {
+  CHANGE_NAMES,
+  changesOf,
+  putBack,
+  remove,
+  TABLES,
+  undoSite,
+  type Arranged,
+  type Rows,
+  type UndoSite,
+} from '../test/undo.ts';
+
+const TIMEOUT_MS = 60_000;
+
+let at: UndoSite;
+beforeAll(async () => {
+  at = await undoSite();
+}, SETUP_MS);
+afterAll(() => at.stop());
+
+type Undo = (before: Rows, rows: Arranged['rows']) => Promise<unknown>;
+
+const UNDOS: Readonly<Record<string, Undo>> = {
+  'by its row, put back whole': (before, rows) =>
+    at.asService(async (sql) => {
+      const [table, where] = Object.entries(rows)[0]!;
+      await remove(sql, table, where);
+      await putBack(sql, table, { rows: before[table]!, where });
+    }),
+  'by every row of it, and what was still on its way': (before, rows) =>
+    at.asService(async (sql) => {
+      await remove(sql, 'outbox', 'true');
+      for (const [table, where] of Object.entries(rows)) {
+        await remove(sql, table, where);
+        await putBack(sql, table, { rows: before[table]!, where });
+      }
+    }),
+  'by all tables, put back as they were': (before) =>
+    at.asService(async (sql) => {
+      for (const table of TABLES) {
+        await remove(sql, table, 'true');
+        await putBack(sql, table, { rows: before[table]!, where: 'true' });
+      }
+    }),
+  'by taking away every row of it': (_, rows) =>
+    at.asService(async (sql) => {
+      await remove(sql, 'outbox', 'true');
+      for (const [table, where] of Object.entries(rows)) await remove(sql, table, where);
+    }),
+};
+
+describe.each(CHANGE_NAMES)('%s', (name) => {
+  it.each(Object.entries(UNDOS))(
+    'is not brought back with the tables alone, %s: not here, not where it was let in, not on a replica started later',
+    async (_undo, undo) => {
+      const { site, other } = at;
+      const { arrange, before, after } = changesOf(at)[name];
+      const made = await arrange();
+      const warm = await site.replica();
+      for (const gate of [site, warm]) expect(await made.ask(gate)).toBe(before);
+      const rows = await at.read();
+      expect((await made.act()).status).toBeLessThan(300);
+      await undo(rows, made.rows);
+      // At once, and once more when the first answers have been remembered.
+      const fresh = await site.replica();
+      for (let turn = 0; turn < 2; turn += 1) {
+        for (const gate of [warm, site, fresh, other]) expect(await made.ask(gate)).toMatch(after);
+      }
+      await Promise.all([warm.stop(), fresh.stop()]);
+    },
+    TIMEOUT_MS,
+  );
+});
