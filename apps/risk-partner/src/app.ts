@@ -22,14 +22,14 @@ export type AppBase = Pick<
  */
 export function publicApp(base: AppBase, guardPorts: RiskGuardPorts, ports: PublicPorts): App {
   const guard = riskGuard(guardPorts);
-  return createApp({ ...base, head: true, guard, routes: publicRoutes(ports, guard) });
+  return createApp({ ...base, head: true, compress: true, guard, routes: publicRoutes(ports, guard) });
 }
 
 /** The tool protocol by itself, for a port of its own. */
 export function mcpApp(base: AppBase, guardPorts: RiskGuardPorts, ports: PublicPorts): App {
   const guard = riskGuard(guardPorts);
   const routes = publicRoutes(ports, guard).filter(({ path }) => path === '/mcp');
-  return createApp({ ...base, head: true, guard, routes });
+  return createApp({ ...base, head: true, compress: true, guard, routes });
 }
 
 export type AdminPorts = AdminOrgsPorts & AdminPeoplePorts & AdminFrameworksPorts;

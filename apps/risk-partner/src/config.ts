@@ -1,3 +1,4 @@
+import type { SurfaceChannels } from '@sealgate/ledger-embedded';
 import { channelOf, isChannelName, isNetworkId } from '@sealgate/ledger-port';
 import {
   customField,
@@ -7,6 +8,7 @@ import {
   listenerFaults,
   listenerFields,
   loadConfig,
+  publicUrlFields,
   storeFields,
   type Config,
   type Environment,
@@ -15,6 +17,7 @@ import {
 /** Every variable of the service. The table in the README is made from this. */
 export const fields = {
   ...listenerFields,
+  ...publicUrlFields,
   ...storeFields,
   ...ledgerFields,
   ledgerNetwork: customField({
@@ -65,7 +68,7 @@ export const fields = {
     description: 'Web pages from which tool clients may come (Origin); a request without one is no web page.',
     form: 'origins separated by commas',
     fallback: { value: [], shown: 'none' },
-    parse: listOfNames,
+    parse: listOfOrigins,
   }),
 };
 
@@ -80,6 +83,17 @@ function listOfNames(text: string): readonly string[] {
   return names;
 }
 
+/** Compared with what browsers send, letter by letter: what they never send would silently let nobody in. */
+function listOfOrigins(text: string): readonly string[] {
+  const origins = listOfNames(text);
+  const isOrigin = (origin: string) =>
+    /^https?:/.test(origin)
+      ? URL.canParse(origin) && new URL(origin).origin === origin
+      : /^[a-z][a-z0-9+.-]*:\/\/[a-z0-9._-]+$/.test(origin);
+  if (!origins.every(isOrigin)) throw new Error('must be origins (https://host, with a port unless it is the default)');
+  return origins;
+}
+
 export type RiskConfig = Config<typeof fields>;
 
 /** @throws ConfigError naming every fault at once. */
@@ -87,6 +101,13 @@ export function readConfig(env: Environment): RiskConfig {
   return loadConfig(fields, env, {
     check: (config) => [...listenerFaults(config), ...ledgerFaults(config), ...riskFaults(config)],
   });
+}
+
+/** For the migration job: which channels the role of run time is for. @throws ConfigError */
+export function ledgerChannels(env: Environment): SurfaceChannels {
+  const { ledgerNetwork, ledgerChannel } = fields;
+  const config = loadConfig({ ledgerNetwork, ledgerChannel }, env, { others: fields });
+  return { kind: 'owned', names: [channelOf(config.ledgerNetwork, config.ledgerChannel)] };
 }
 
 function riskFaults({ ledgerDriver }: RiskConfig): string[] {

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { checkOpenApiFile } from '@sealgate/http';
 import { checkConfigTable, migrationFields } from '@sealgate/service-host';
+import { openApiFaults } from '@sealgate/testing';
 import { fields, readConfig } from './config.ts';
 import { permissionTable } from './domain/permissions.ts';
 import { adminDescription, publicDescription } from './openapi.ts';
+import { partnerDescription } from './partner-description.ts';
 
 const folder = join(import.meta.dirname, '..');
 // `UPDATE_DOCUMENTS=1 npx jest documents` writes what has changed.
@@ -14,6 +16,13 @@ const write = process.env['UPDATE_DOCUMENTS'] === '1';
 describe('the documents of the surface say what the code does', () => {
   it('openapi.json', () => checkOpenApiFile(join(folder, 'openapi.json'), publicDescription(), { write }));
   it('admin-openapi.json', () => checkOpenApiFile(join(folder, 'admin-openapi.json'), adminDescription(), { write }));
+  it('in a form that code generators and linters take', () => {
+    expect([publicDescription(), adminDescription(), partnerDescription()].flatMap(openApiFaults)).toEqual([]);
+  });
+  it('the description of /api/v1 with the public URL as its server, where one is configured', () => {
+    const url = 'https://risk.example.com';
+    expect(partnerDescription(url)).toMatchObject({ servers: [{ url }] });
+  });
   it('the table of variables in the README', () => {
     const { migrationDatabaseUrl } = migrationFields;
     checkConfigTable(join(folder, 'README.md'), { ...fields, migrationDatabaseUrl }, { write });
@@ -54,6 +63,10 @@ describe('the configuration', () => {
     ['LEDGER_CHANNEL', { LEDGER_CHANNEL: 'a b' }],
     ['CHECKPOINT_DIR', { LEDGER_INTEGRATOR: 'true', LEDGER_SIGNING_KEY: 'PRIVATE+KEY+x' }],
     ['MCP_ALLOWED_HOSTS', { MCP_ALLOWED_HOSTS: 'a,,b' }],
+    ['MCP_ALLOWED_ORIGINS', { MCP_ALLOWED_ORIGINS: 'https://tools.example/' }],
+    ['MCP_ALLOWED_ORIGINS', { MCP_ALLOWED_ORIGINS: 'https://tools.example:443' }],
+    ['MCP_ALLOWED_ORIGINS', { MCP_ALLOWED_ORIGINS: 'tools.example' }],
+    ['MCP_ALLOWED_ORIGINS', { MCP_ALLOWED_ORIGINS: '*' }],
     ['MCP_HOSTS', { MCP_HOSTS: 'typo' }],
   ])('refuses a wrong %s by name', (name, more) => {
     expect(() => readConfig({ ...env, ...more })).toThrow(name);

@@ -127,3 +127,97 @@ describe('evidence', () => {
     expect(await refused(id, 'in_review', { sha256: newSha256() })).toBe('400 INVALID_REQUEST /sha256');
   });
 });
+
+describe('evidence that was decided on', () => {
+  const validUntil = () => new Date(Date.now() + there.skewMs + 40 * 86_400_000).toISOString();
+  /** Everything that a reviewer approves, each with another value than the evidence has. */
+  const MATERIAL: readonly object[] = [
+    { title: 'Another title' },
+    { sha256: newSha256() },
+    { kind: 'attestation' },
+    { source: 'Elsewhere' },
+    { validUntil: '2099-01-01T00:00:00Z' },
+    { validUntil: null },
+    { controlIds: [] },
+    { sizeBytes: 2 },
+    { mediaType: 'text/plain' },
+    { effectiveAt: '2020-01-01T00:00:00Z' },
+    { collectionMethod: 'by hand' },
+    { observationPeriod: { from: '2020-01-01T00:00:00Z', to: '2020-02-01T00:00:00Z' } },
+    { department: 'ops', title: 'Another title' },
+  ];
+  const decided = async () => {
+    const control = await write.control();
+    const { id } = await write.evidence({ validUntil: validUntil(), controlIds: [control.id], source: 'Scanner' });
+    await move(id, 'in_review');
+    await move(id, 'approved', {}, admin);
+    return { id, control };
+  };
+  const patch = (id: string, body: object, by = owner) =>
+    there.api.send('PATCH', `/api/evidence/${id}`, { key: by.key, headers: { 'if-match': '*' }, body });
+
+  it.each(['approved', 'expiring', 'expired', 'superseded', 'revoked'])(
+    'and is %s changes by a new version only, but for who answers for it and who sees it',
+    async (state) => {
+      const { id, control } = await decided();
+      if (state === 'revoked') await move(id, 'revoked', reason);
+      if (state === 'superseded') {
+        const next = (await move(id, 'collected', { sha256: newSha256() })).json as Made;
+        await move(next.id, 'in_review');
+        await move(next.id, 'approved', {}, admin);
+      }
+      if (state === 'expiring') there.skewMs += 20 * 86_400_000;
+      if (state === 'expired') there.skewMs += 41 * 86_400_000;
+      // The anchor comes by itself, and moves these two.
+      const read = async () => ({
+        ...((await there.api.get(`/api/evidence/${id}`, owner.key)).json as Made &
+          Record<'state' | 'title' | 'sha256', string>),
+        ...{ ledgerRecordId: null, updatedAt: null },
+      });
+      const before = await read();
+      expect(before.state).toBe(state);
+      for (const by of [owner, admin])
+        for (const body of MATERIAL)
+          expect([body, await refusalText(patch(id, body, by))]).toEqual([body, '409 INVALID_STATE_TRANSITION']);
+      expect(await read()).toEqual(before);
+      const free = { department: 'ops', ownerId: admin.id, sensitive: true };
+      // What is named with the value that it has is not changed.
+      const same = { title: before.title, sha256: before.sha256, controlIds: [control.id] };
+      const changed = await patch(id, { ...free, ...same });
+      expect([changed.status, changed.json]).toMatchObject([200, { ...free, ...same, state }]);
+    },
+    60_000,
+  );
+
+  it('was what its reviewer had read: a transition with If-Match is 412 once it was rewritten', async () => {
+    const { id } = await write.evidence();
+    await move(id, 'in_review');
+    const path = `/api/evidence/${id}`;
+    const read = await there.api.get(path, admin.key);
+    await patch(id, { validUntil: '2099-01-01T00:00:00Z' });
+    const approve = (version: string) => {
+      const headers = { 'if-match': version };
+      return refusalText(
+        there.api.send('POST', `${path}/transitions`, { key: admin.key, headers, body: { to: 'approved' } }),
+      );
+    };
+    expect(await approve(String(read.headers.etag))).toBe('412 PRECONDITION_FAILED');
+    expect(await approve(String((await there.api.get(path, admin.key)).headers.etag))).toBe('200 ');
+  });
+
+  it('was collected without personal data in its media type, by whichever way that came', async () => {
+    const mediaType = 'text/4111111111111111';
+    const { id } = await write.evidence({ state: 'requested', sha256: null });
+    const refusal = '422 PERSONAL_DATA_REFUSED /mediaType';
+    expect(await refusalText(patch(id, { mediaType }))).toBe(refusal);
+    expect(await refused(id, 'collected', { sha256: newSha256(), mediaType })).toBe(refusal);
+    expect((await there.api.get(`/api/evidence/${id}`, owner.key)).json).toMatchObject({ state: 'requested' });
+  });
+
+  it('differs from what was only collected: that is described anew, but for its kind and its fingerprint', async () => {
+    const { id } = await write.evidence();
+    expect(await refusalText(patch(id, { title: 'Another title', validUntil: validUntil() }))).toBe('200 ');
+    expect(await refusalText(patch(id, { sha256: newSha256() }))).toBe('400 INVALID_REQUEST /sha256');
+    expect(await refusalText(patch(id, { kind: 'link' }))).toBe('400 INVALID_REQUEST /kind');
+  });
+});

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { until } from '@sealgate/testing';
-import { approvedEvidence, listOf, rowsOf, type Made } from './testing/demo-rows.ts';
+import { approvedEvidence, listOf, newSha256, rowsOf, type Made } from './testing/demo-rows.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 import { callTool } from './testing/tool-caller.ts';
 
@@ -131,7 +131,7 @@ it('adding, changing, approving, proving and deleting hidden rows changes no byt
   await proofsOf(owner, 2);
   await check('approved and proved');
   await write.change(`/api/risks/${risk.id}`, { title: 'Worse', evidenceIds: [evidence.id], assetIds: [asset.id] });
-  await write.change(`/api/evidence/${evidence.id}`, { validUntil: '2099-01-01T00:00:00Z' });
+  await write.change(`/api/evidence/${evidence.id}`, { department: 'legal' });
   await check('changed');
   await write.remove(`/api/assets/${asset.id}`);
   await write.transition(evidence.id, 'revoked', { reason: 'made up' });
@@ -169,4 +169,45 @@ it('links to hidden rows are not shown, and a change of the list does not lose t
   // Naming a hidden row is refused in the words for one that is not there.
   const [ofHidden, ofNothing] = [await naming(hidden.id), await naming('evd_none')];
   expect([ofHidden.status, normal(ofHidden.text)]).toEqual([400, normal(ofNothing.text)]);
+});
+
+it('a hidden successor neither shows in a refusal nor stands in the way of another; one that is seen does', async () => {
+  const write = rowsOf(there, owner);
+  const contributor = watchers.get('contributor of ops')!;
+  const old = await approvedEvidence(there, [owner, admin], { department: 'ops' });
+  const collect = () => {
+    const body = { to: 'collected', sha256: newSha256() };
+    return there.api.send('POST', `/api/evidence/${old.id}/transitions`, { key: contributor.key, body });
+  };
+  const hidden = await write.transition(old.id, 'collected', { sha256: newSha256() });
+  await write.change(`/api/evidence/${hidden.id}`, { sensitive: true });
+  const seenOne = await collect();
+  expect([seenOne.status, seenOne.json]).toMatchObject([200, { previousId: old.id, version: 2 }]);
+  expect((await collect()).status).toBe(409);
+  // What it replaces is a link too: to whoever may not see that, there is none.
+  await write.change(`/api/evidence/${old.id}`, { sensitive: true });
+  const path = `/api/evidence/${(seenOne.json as Made).id}`;
+  expect((await there.api.get(path, owner.key)).json).toMatchObject({ previousId: old.id });
+  expect((await there.api.get(path, contributor.key)).json).toMatchObject({ previousId: null });
+  expect((await there.api.get('/api/evidence?limit=200', contributor.key)).text).not.toContain(old.id);
+});
+
+it('the audit hides every event of a row that has become sensitive, also once it was deleted, and shows it again with the row', async () => {
+  const write = rowsOf(there, owner);
+  const auditor = watchers.get('auditor')!;
+  const made = [await write.risk(), await write.evidence({ kind: 'link', sha256: null }), await write.asset()];
+  const paths = ['risks', 'evidence', 'assets'].map((name, at) => `/api/${name}/${made[at]!.id}`);
+  const eventsOf = async ({ key }: TestPerson) =>
+    ((await there.api.get('/api/audit?limit=200', key)).json as Made[])
+      .filter(({ resourceId }) => made.some(({ id }) => id === resourceId))
+      .map(({ action }) => String(action).split('.')[1]);
+  expect(await eventsOf(auditor)).toEqual(['create', 'create', 'create']);
+  for (const path of paths) await write.change(path, { sensitive: true });
+  expect(await eventsOf(auditor)).toEqual([]);
+  expect(await eventsOf(owner)).toHaveLength(6);
+  await write.change(paths[0]!, { sensitive: false });
+  expect(await eventsOf(auditor)).toEqual(['update', 'update', 'create']);
+  for (const path of paths) await write.remove(path);
+  expect(await eventsOf(auditor)).toEqual(['delete', 'update', 'update', 'create']);
+  expect(await eventsOf(owner)).toHaveLength(10);
 });

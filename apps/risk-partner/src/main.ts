@@ -30,7 +30,10 @@ main(NAME, async () => {
     const [guard, ports] = [guardPortsOf(basics, parts), publicPortsOf(basics, parts)];
     const ready = async () => {
       const { ok, problem } = await parts.ledger.health();
-      const body = ok ? { status: 'ready', limits: parts.shared.limits.state } : { status: 'not ready', problem };
+      // A ledger that works may still have something to say: a channel that is halted.
+      const body = ok
+        ? { status: 'ready', limits: parts.shared.limits.state, ...(problem === null ? {} : { problem }) }
+        : { status: 'not ready', problem };
       return { ok, body };
     };
     const { mcpPort: port } = config;

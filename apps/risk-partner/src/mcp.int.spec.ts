@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expectProblem } from '@sealgate/testing';
 import { approvedEvidence, listOf, rowsOf, type Made } from './testing/demo-rows.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
@@ -38,8 +37,10 @@ afterAll(async () => {
   await there.stop();
 });
 
-async function clientOf({ key }: TestPerson): Promise<Client> {
-  const client = new Client({ name: 'spec', version: '1.0.0' });
+type Mode = 'legacy' | { readonly pin: string };
+
+async function clientOf({ key }: TestPerson, mode: Mode = 'legacy'): Promise<Client> {
+  const client = new Client({ name: 'spec', version: '1.0.0' }, { versionNegotiation: { mode } });
   const requestInit = { headers: { authorization: `Bearer ${key}` } };
   await client.connect(new StreamableHTTPClientTransport(new URL(`${there.url}/mcp`), { requestInit }));
   clients.push(client);
@@ -62,21 +63,27 @@ const TOOLS = [
   'whoami',
 ];
 
-describe("the SDK's own client", () => {
+describe.each<[string, Mode]>([
+  ['2025-11-25', 'legacy'],
+  ['2026-07-28', { pin: '2026-07-28' }],
+])("the SDK's own client, by %s", (version, mode) => {
   it('finds every tool, read-only, and only those it may call', async () => {
-    const { tools } = await (await clientOf(partner)).listTools();
+    const client = await clientOf(partner, mode);
+    expect(client.getNegotiatedProtocolVersion()).toBe(version);
+    expect(client.getInstructions()).toMatch(/whoami/);
+    const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual(TOOLS);
     for (const { annotations, inputSchema, outputSchema } of tools) {
       const hints = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
       expect(annotations).toEqual(hints);
       expect([inputSchema.type, outputSchema?.type]).toEqual(['object', 'object']);
     }
-    const ofNobody = await (await clientOf(nobody)).listTools();
+    const ofNobody = await (await clientOf(nobody, mode)).listTools();
     expect(ofNobody.tools.map(({ name }) => name)).toEqual(['whoami']);
   });
 
   it('takes answers and refusals for what their schema says', async () => {
-    const client = await clientOf(viewer);
+    const client = await clientOf(viewer, mode);
     await client.listTools(); // From here on the client holds what it gets against the schemas.
     const list = await client.callTool({ name: 'list_risks', arguments: { limit: 2, level: 'medium' } });
     expect(list.structuredContent).toMatchObject({
@@ -88,22 +95,36 @@ describe("the SDK's own client", () => {
     for (const name of TOOLS.filter((tool) => tool.startsWith('list_'))) await client.callTool({ name, arguments: {} });
     await client.callTool({ name: 'whoami', arguments: {} });
     await expect(client.callTool({ name: 'delete_risk', arguments: {} })).rejects.toMatchObject({ code: -32602 });
-  });
+  }, 30_000); // The client compiles every schema.
 
   it('reads resources and prompts', async () => {
-    const client = await clientOf(viewer);
+    const client = await clientOf(viewer, mode);
     const { resourceTemplates } = await client.listResourceTemplates();
     expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual(['risk://{id}', 'evidence://{id}']);
     const [risk] = (await listOf(there, viewer.key, '/api/v1/risks?limit=1')).items;
     const { contents } = await client.readResource({ uri: `risk://${risk!.id}` });
     expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject({ item: risk });
-    await expect(client.readResource({ uri: 'risk://rsk_none' })).rejects.toMatchObject({ code: -32002 });
-    await expect(client.readResource({ uri: 'file:///etc/passwd' })).rejects.toMatchObject({ code: -32002 });
+    await expect(client.readResource({ uri: 'risk://rsk_none' })).rejects.toMatchObject({ code: -32602 });
+    await expect(client.readResource({ uri: 'file:///etc/passwd' })).rejects.toMatchObject({ code: -32602 });
     const { prompts } = await client.listPrompts();
     expect(prompts.map(({ name }) => name)).toEqual(['summarise_coverage_gaps', 'review_evidence']);
     const { messages } = await client.getPrompt({ name: 'review_evidence', arguments: { evidenceId: 'evd_1' } });
     expect(JSON.stringify(messages)).toContain('evd_1');
     await expect(client.getPrompt({ name: 'review_evidence', arguments: {} })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  it('tells a model when to use each tool and what each argument means', async () => {
+    const { tools } = await (await clientOf(partner, mode)).listTools();
+    for (const { name, title, description, inputSchema } of tools) {
+      expect([name, title]).toEqual([name, expect.stringMatching(/^[A-Z].{4,30}$/)]);
+      expect([name, description]).toEqual([name, expect.stringMatching(/Use it /)]);
+      for (const [argument, schema] of Object.entries(inputSchema.properties ?? {}))
+        expect([name, argument, schema]).toEqual([
+          name,
+          argument,
+          expect.objectContaining({ type: expect.any(String), description: expect.stringMatching(/^.{20,}\.$/) }),
+        ]);
+    }
   });
 });
 
@@ -146,6 +167,17 @@ describe('a tool is a read of /api/v1 through another door', () => {
     }
   });
 
+  it.each([
+    ['list_risks', { level: 'awful' }, 'INVALID_REQUEST', '/level'],
+    ['list_risks', { limit: 'many' }, 'INVALID_LIMIT', '/limit'],
+    ['list_risks', { cursor: 'abc' }, 'INVALID_CURSOR', '/cursor'],
+    ['get_risk', {}, 'INVALID_REQUEST', '/id'],
+    ['verify_envelope', { envelope: [] }, 'INVALID_REQUEST', '/envelope'],
+  ])('points %s into its arguments: %j', async (name, args, code, pointer) => {
+    const { content } = await callTool(there.api, owner.key, name, args);
+    expect(content).toMatchObject({ code, errors: [{ in: 'arguments', pointer }] });
+  });
+
   it('and cursors cross from one to the other', async () => {
     const all = (await listOf(there, partner.key, '/api/v1/risks')).items.map(({ id }) => id);
     const first = await callTool(there.api, partner.key, 'list_risks', { limit: 2 });
@@ -174,85 +206,89 @@ describe('a tool is a read of /api/v1 through another door', () => {
     expect(await valid({ envelope: other.json, signature })).toEqual({ valid: false });
     expect(await valid({ envelope: {} })).toEqual({ valid: false });
     expect(await valid({})).toMatchObject({ code: 'INVALID_REQUEST', status: 400 });
-    const unknown = { code: 'UNKNOWN_PARAMETER', errors: [{ in: 'body', pointer: '/more~1less' }] };
+    const unknown = { code: 'UNKNOWN_PARAMETER', errors: [{ in: 'arguments', pointer: '/more~1less' }] };
     expect(await valid({ envelope, 'more/less': 1 })).toMatchObject(unknown);
   });
 });
 
-describe('what is no call of a tool', () => {
-  const ping = { jsonrpc: '2.0', id: 7, method: 'ping' };
-  const post = (sent: { key?: string; body?: unknown; rawBody?: string; headers?: Record<string, string> }) =>
-    there.api.send('POST', '/mcp', {
-      key: owner.key,
-      body: ping,
-      ...sent,
-      headers: { ...MCP_HEADERS, ...sent.headers },
-    });
-  const problem = async (answer: ReturnType<typeof post>, code: string) => {
-    const { json, ...rest } = await answer;
-    expectProblem({ ...rest, body: json }, code, {});
+describe('a web page', () => {
+  const origin = 'https://tools.example';
+  const exposed = /WWW-Authenticate.*RateLimit.*Retry-After.*X-Request-Id.*Mcp-Session-Id/;
+  const preflight = {
+    origin,
+    'access-control-request-method': 'POST',
+    'access-control-request-headers': 'authorization,content-type,mcp-method,mcp-name,mcp-protocol-version',
+  };
+  const cors = ({ headers }: { headers: Readonly<Record<string, unknown>> }) =>
+    Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-')));
+  const readable = {
+    'access-control-allow-origin': origin,
+    'access-control-expose-headers': expect.stringMatching(exposed),
   };
 
-  it('is answered as MCP says', async () => {
-    expect((await post({})).json).toEqual({ jsonrpc: '2.0', id: 7, result: {} });
-    const notification = await post({ body: { jsonrpc: '2.0', method: 'notifications/initialized' } });
-    expect([notification.status, notification.text]).toEqual([202, '']);
-    expect((await post({ body: { ...ping, method: 'no/such' } })).json).toMatchObject({ error: { code: -32601 } });
-    expect((await post({ body: { ...ping, method: 'constructor' } })).json).toMatchObject({ error: { code: -32601 } });
+  it('of a listed origin may call: the preflight says so, and by which headers', async () => {
+    const { status, headers, text } = await there.api.send('OPTIONS', '/mcp', { headers: preflight });
+    expect([status, text, headers.vary, headers.allow]).toEqual([204, '', 'Origin', 'POST, OPTIONS']);
+    expect(cors({ headers })).toEqual({
+      ...readable,
+      'access-control-allow-methods': 'POST',
+      'access-control-allow-headers': expect.any(String),
+      'access-control-max-age': '7200',
+    });
+    const allowed = String(headers['access-control-allow-headers']).split(', ');
+    expect(allowed).toEqual(expect.arrayContaining(preflight['access-control-request-headers'].split(',')));
+    expect(allowed).toEqual(expect.arrayContaining(['accept', 'mcp-session-id', 'last-event-id']));
+    const bare = await there.api.send('OPTIONS', '/mcp');
+    expect([bare.status, bare.headers.vary, cors(bare)]).toEqual([204, 'Origin', {}]);
+  });
+
+  it('reads every answer and every refusal, and never with what the browser remembers', async () => {
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    const from = { ...MCP_HEADERS, origin };
+    const post = (sent: object) =>
+      there.api.send('POST', '/mcp', { key: owner.key, body: ping, headers: from, ...sent });
+    const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'ping' };
+    const params = {
+      _meta: {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientCapabilities': {},
+      },
+    };
+    const answers = [
+      [200, await post({})],
+      [202, await post({ body: { jsonrpc: '2.0', method: 'notifications/initialized' } })],
+      [400, await post({ rawBody: '{' })],
+      [401, await there.api.send('POST', '/mcp', { body: ping, headers: from })],
+      [403, await post({ headers: { ...from, host: 'rebound.example' } })],
+      [404, await post({ body: { ...ping, params }, headers: { ...from, ...modern } })],
+      [405, await there.api.send('GET', '/mcp', { headers: from })],
+      [406, await post({ headers: { origin } })],
+      [413, await post({ rawBody: ' '.repeat(262_145) })],
+      [415, await post({ headers: { ...from, 'content-type': 'text/plain' } })],
+    ] as const;
+    for (const [status, answer] of answers)
+      expect([answer.status, answer.headers.vary, cors(answer)]).toEqual([status, 'Origin', readable]);
   });
 
   it.each([
-    ['tools/call', {}],
-    ['tools/call', { name: { toString: 1 } }],
-    ['tools/call', { name: 'list_snapshots', arguments: 'x' }],
-    ['resources/read', { uri: 1 }],
-    ['prompts/get', { name: 'review_evidence', arguments: { evidenceId: 1 } }],
-  ])('holds parameters of %s against the caller: %j', async (method, params) => {
-    const { status, json } = await post({ body: { ...ping, method, params } });
-    expect([status, json]).toEqual([200, { jsonrpc: '2.0', id: 7, error: expect.objectContaining({ code: -32602 }) }]);
-  });
-
-  it.each([['x'], [null], [[]], [7]])('takes %j for no arguments of a tool', async (args) => {
-    const body = { ...ping, method: 'tools/call', params: { name: 'list_risks', arguments: args } };
-    const structuredContent: unknown = expect.objectContaining({ status: 400, code: 'INVALID_REQUEST' });
-    expect((await post({ body })).json).toMatchObject({ result: { isError: true, structuredContent } });
-  });
-
-  it.each([
-    ['APPLICATION/JSON, Text/Event-Stream', 200],
-    ['text/event-stream;q=0.5 , application/json; v=1', 200],
-    ['*/*', 406],
-    ['application/jsonx, text/event-streams', 406],
-  ])('is taken or not for Accept: %s', async (accept, status) => {
-    const answer = await post({ headers: { accept } });
-    expect(answer.status).toBe(status);
-    if (status === 406) expect(answer.json).toMatchObject({ code: 'NOT_ACCEPTABLE' });
-  });
-
-  it('is refused in the order of the contract', async () => {
-    const evil = { origin: 'https://evil.example' };
-    await problem(there.api.send('DELETE', '/mcp', { headers: evil }), 'ORIGIN_NOT_ALLOWED');
-    await problem(post({ headers: evil }), 'ORIGIN_NOT_ALLOWED');
-    await problem(post({ headers: { host: 'rebound.example' } }), 'ORIGIN_NOT_ALLOWED');
-    expect((await post({ headers: { origin: 'https://tools.example' } })).status).toBe(200);
-    for (const method of ['GET', 'DELETE', 'PUT', 'OPTIONS']) {
-      const answer = await there.api.send(method, '/mcp');
-      expect([answer.status, answer.headers.allow]).toEqual([405, 'POST']);
+    ['https://evil.example'],
+    ['null'],
+    ['https://tools.example.evil.example'],
+    ['https://tools.example:444'],
+    ['*'],
+  ])('of the origin %s is refused and reads nothing', async (other) => {
+    for (const method of ['OPTIONS', 'POST', 'GET']) {
+      const answer = await there.api.send(method, '/mcp', { headers: { ...preflight, origin: other } });
+      expectProblem({ ...answer, body: answer.json }, 'ORIGIN_NOT_ALLOWED');
+      expect([answer.headers.vary, cors(answer)]).toEqual(['Origin', {}]);
     }
-    const unknown = await there.api.send('POST', '/mcp', { body: ping, headers: { accept: 'application/json' } });
-    expectProblem({ ...unknown, body: unknown.json }, 'UNAUTHENTICATED');
-    expect(unknown.headers['www-authenticate']).toBe('Bearer realm="sealgate"');
-    await problem(post({ headers: { accept: 'application/json' } }), 'NOT_ACCEPTABLE');
-    expect((await post({ body: [ping] })).json).toMatchObject({ status: 400, code: 'INVALID_REQUEST' });
-    for (const [rawBody, code] of [
-      ['{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', 'DUPLICATE_MEMBER'],
-      ['{"id":1e400}', 'UNSAFE_NUMBER'],
-      ['{', 'INVALID_JSON'],
-      [`${'['.repeat(65)}${']'.repeat(65)}`, 'JSON_TOO_DEEP'],
-    ] as const)
-      expect((await post({ rawBody })).json).toMatchObject({ status: 400, code });
-    expect((await post({ rawBody: ' '.repeat(262_145) })).json).toMatchObject({ status: 413 });
-    const gone = await there.api.get('/.well-known/oauth-protected-resource');
-    expectProblem({ ...gone, body: gone.json }, 'NOT_FOUND');
+  });
+
+  it('finds CORS nowhere else', async () => {
+    for (const path of ['/api/v1/risks', '/api/risks', '/api/v1/openapi.json', '/.well-known/jwks.json']) {
+      const asked = await there.api.send('OPTIONS', path, { headers: preflight });
+      expect([path, asked.status, cors(asked)]).toEqual([path, 405, {}]);
+      expect(cors(await there.api.get(path, owner.key, { origin }))).toEqual({});
+    }
   });
 });

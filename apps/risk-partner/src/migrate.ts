@@ -1,8 +1,20 @@
+import { ledgerGrants } from '@sealgate/ledger-embedded';
 import { main, runMigrations } from '@sealgate/service-host';
 import { migrate } from '@sealgate/storage';
-import { migrations } from './risk-migrations.ts';
+import { fields, ledgerChannels } from './config.ts';
+import { migrations, SCHEMA } from './risk-migrations.ts';
 
 /** The migration job: run to the end before the services of the same version are started. */
 main('risk-partner migrate', () =>
-  runMigrations({ sets: migrations, migrate, env: process.env, output: process.stdout }),
+  runMigrations({
+    sets: migrations,
+    migrate,
+    serviceFields: fields,
+    rights: ({ knowsService, ...order }) => {
+      const channels = knowsService ? ledgerChannels(process.env) : undefined;
+      return ledgerGrants({ ...order, surface: SCHEMA, channels });
+    },
+    env: process.env,
+    output: process.stdout,
+  }),
 );

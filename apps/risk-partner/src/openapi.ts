@@ -6,7 +6,6 @@ import { adminOrgRoutes } from './routes/admin-orgs.ts';
 import { adminPeopleRoutes } from './routes/admin-people.ts';
 
 const VERSION = '1.0.0';
-const servers = ['http://127.0.0.1:8080'];
 
 /** A description needs the routes and none of what stands behind them: that is only reached for by a request. */
 const noPorts = <Ports extends object>(): Ports => ({}) as Ports;
@@ -17,10 +16,9 @@ export function publicDescription(): OpenApiDocument {
     title: 'Sealgate risk and partner read',
     version: VERSION,
     description:
-      'Risks, controls and evidence behind RBAC. Paths below /api/v1 are a contract; the others serve the dashboard and may change.',
-    routes: publicRoutes(noPorts<PublicPorts>(), { permits: () => true }),
+      'Risks, controls and evidence behind RBAC. Paths below /api/v1 are a contract; the others serve the dashboard and may change. Answers of more than 1,024 bytes are compressed where Accept-Encoding asks for br or gzip; hashes and signatures are over the uncompressed bytes.',
+    routes: publicRoutes({ ...noPorts<PublicPorts>(), allowedOrigins: [] }, { permits: () => true }),
     securityScheme: 'Bearer',
-    servers,
   });
 }
 
@@ -36,6 +34,5 @@ export function adminDescription(): OpenApiDocument {
       ...adminFrameworkRoutes(noPorts()),
     ]),
     securityScheme: 'Bearer',
-    servers: ['http://127.0.0.1:8082'],
   });
 }

@@ -270,3 +270,20 @@ describe('evidence that comes to its end', () => {
     expect(await look()).toEqual(['expired', 1, 'gap', snapshotId]);
   }, 60_000);
 });
+
+it('a page is a new one for a cache before its cursor ends, and once its snapshot is not the newest', async () => {
+  const [walk, coverage] = ['/api/v1/risks?limit=1', '/api/v1/coverage'] as const;
+  for (const name of ['a', 'b']) await rowsOf(there, owner).risk({ title: name });
+  const tagOf = async (path: string) => String((await there.api.get(path, partner.key)).headers.etag);
+  const known = { [walk]: await tagOf(walk), [coverage]: await tagOf(coverage) };
+  const ask = async (path: keyof typeof known) =>
+    (await there.api.get(path, partner.key, { 'if-none-match': known[path] })).status;
+  expect([await ask(walk), await ask(coverage)]).toEqual([304, 304]);
+  await rowsOf(there, owner).risk({ sensitive: true });
+  expect([await ask(walk), await ask(coverage)]).toEqual([304, 304]);
+  await rowsOf(there, owner).asset();
+  expect([await ask(walk), await ask(coverage)]).toEqual([304, 200]);
+  // Half of the day that cursors last.
+  there.skewMs += 12 * 3_600_000;
+  expect(await ask(walk)).toBe(200);
+});

@@ -32,6 +32,7 @@ import { runEvery } from './run-every.ts';
 const ANCHOR_EVERY_MS = 500;
 const RETAIN_EVERY_MS = 3_600_000;
 const WATCH_EVERY_MS = 10_000;
+const PUBLISH_EVERY_MS = 10_000;
 
 /** What everything in the process is given: settings, time, ids, and where to tell. */
 export interface Basics {
@@ -77,7 +78,22 @@ export async function openParts(basics: Basics, own: Own) {
     onError: (error) => log.warn('snapshot_retention_failed', { reason: String(error) }),
   });
   own('snapshot retention', () => retention.stop());
-  return { ...parts, anchoring };
+  const signers = envelopeSigners(config.serverSecrets);
+  const readKeys = signingKeys({
+    sql,
+    now,
+    current: signers.map(({ jwk }) => jwk),
+    macs: config.serverSecrets.derive('risk published keys'),
+    onRefused: (count) => log.error('signing_keys_refused', { count }),
+  });
+  // Not only when somebody asks: a key has to be listed before its secret is taken away.
+  const publishing = runEvery({
+    work: () => readKeys().then(() => false),
+    pauseMs: PUBLISH_EVERY_MS,
+    onError: (error) => log.debug('signing_keys_unseen', { reason: String(error) }),
+  });
+  own('published keys', () => publishing.stop());
+  return { ...parts, anchoring, signers, readKeys };
 }
 
 export type Parts = Awaited<ReturnType<typeof openParts>>;
@@ -147,8 +163,7 @@ function watchOutbox({ now, log, metrics }: Basics, sql: Database) {
 }
 
 export function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Parts): PublicPorts {
-  const { sql, audit, keys, cursors, anchoring } = parts;
-  const signers = envelopeSigners(config.serverSecrets);
+  const { sql, audit, keys, cursors, anchoring, signers, readKeys } = parts;
   const masked = metrics
     .counter({ name: 'risk_personal_data_masked_total', help: 'Old texts that were not shown.', labels: {} })
     .child({});
@@ -157,9 +172,9 @@ export function publicPortsOf({ config, now, newId, log, metrics }: Basics, part
     log.warn('personal_data_masked', { collection, id, member });
   };
   return {
-    partner: partnerPorts({ sql, now, onMasked, cursors }),
+    partner: partnerPorts({ sql, onMasked, cursors }),
     sign: (bytes) => signers[0].sign(bytes),
-    readKeys: signingKeys({ sql, now, current: signers.map(({ jwk }) => jwk) }),
+    readKeys,
     reads: resourceReads(sql),
     manage: { writes: resourceWrites({ sql, audit, now, newId, onAnchor: () => anchoring.wake() }), newId },
     audit: auditEvents(sql),
@@ -167,6 +182,7 @@ export function publicPortsOf({ config, now, newId, log, metrics }: Basics, part
     cursors,
     recordDeed: recordDeedIn(sql, writeDeed(audit)),
     now,
+    publicUrl: config.publicUrl,
     allowedHosts: config.mcpAllowedHosts,
     allowedOrigins: config.mcpAllowedOrigins,
     onBug: (error, requestId) =>

@@ -6,6 +6,7 @@ import { partnerDescription } from './partner-description.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { dashboardRoutes, type DashboardPorts } from './routes/dashboard.ts';
 import { keyRoutes, type KeysPorts } from './routes/keys.ts';
+import { mcpServer, type McpServerOptions } from './mcp/mcp-server.ts';
 import { mcpRoutes, type McpPorts } from './routes/mcp.ts';
 import { partnerRoutes, type PartnerRoutePorts, type PartnerRouteTable } from './routes/partner.ts';
 import { publishedRoutes, type PublishedPorts } from './routes/published.ts';
@@ -16,7 +17,12 @@ export type PublicPorts = PartnerRoutePorts &
   KeysPorts &
   Parameters<typeof auditRoutes>[0] &
   Omit<PublishedPorts, 'describe'> &
-  Omit<McpPorts, 'tools'>;
+  Omit<McpPorts, 'serverFor'> & {
+    /** Told of what no caller of a tool can mend. */
+    readonly onBug: (error: unknown, requestId: string) => void;
+    /** Where clients reach the service, if that was configured. */
+    readonly publicUrl: string | undefined;
+  };
 
 /** The routes of the public listener, in the order of its description. */
 export function publicRoutes(ports: PublicPorts, guard: Pick<Guard<RiskCaller>, 'permits'>): Route<RiskCaller>[] {
@@ -25,16 +31,20 @@ export function publicRoutes(ports: PublicPorts, guard: Pick<Guard<RiskCaller>, 
   );
   const { whoami, dashboard } = whoamiRoutes();
   const tools = partnerTools({ partner, whoami, guard, readKeys: ports.readKeys });
+  const serverFor: McpPorts['serverFor'] = (call) => {
+    const onBug: McpServerOptions['onBug'] = (error) => ports.onBug(error, call.requestId);
+    return (era, method) => mcpServer({ tools, call, onBug }, era, method);
+  };
   return [
     ...[...partner.values()].flatMap(({ list, item }) => [list, item]),
     whoami,
-    ...publishedRoutes({ ...ports, describe: partnerDescription }),
+    ...publishedRoutes({ ...ports, describe: () => partnerDescription(ports.publicUrl) }),
     ...telling503([
       ...dashboardRoutes(ports),
       ...auditRoutes(ports),
       ...keyRoutes(ports),
       dashboard,
-      ...mcpRoutes({ ...ports, tools }),
+      ...mcpRoutes({ ...ports, serverFor }),
     ]),
   ];
 }

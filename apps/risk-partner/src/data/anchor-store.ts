@@ -128,6 +128,8 @@ async function writeProof({ sql, now, newId }: AnchorStoreOptions, anchor: Prove
       values: [id, orgId, evidenceId, ledgerRecordId, new Date(nowMs), revision, item],
     });
     const attributes = attributesOf('evidence', found.doc);
-    await addChanges({ sql: transaction, orgId, revision }, [{ kind: 'proof', delta: 1, ...attributes }]);
+    await addChanges({ sql: transaction, orgId, revision }, [
+      { kind: 'proof', id: evidenceId, delta: 1, ...attributes },
+    ]);
   });
 }

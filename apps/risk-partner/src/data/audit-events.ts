@@ -1,4 +1,5 @@
 import type { Sql } from '@sealgate/storage';
+import type { RowScope } from '../domain/caller.ts';
 import type { AuditReads } from '../domain/read-audit.ts';
 import { prepared } from './prepared.ts';
 import { rowCondition } from './row-condition.ts';
@@ -15,18 +16,31 @@ interface EventRow {
 /** Resources whose rows are filtered, and so are the events that tell of them. */
 const ROW_FILTERED = ['risk', 'evidence', 'asset'];
 
+/**
+ * Events of the row `a.resource_id` are seen by whoever may see the row as it is now, or was when it was deleted: what has
+ * become sensitive is hidden from its first event on.
+ */
+function seenNow(scope: RowScope, values: unknown[]): string {
+  if (scope.unrestricted && scope.canReadSensitive) return 'true';
+  const isRow = 'r.org_id = a.org_id AND r.kind = a.resource AND r.id = a.resource_id';
+  return `EXISTS (SELECT FROM risk.resources r WHERE ${isRow} AND ${rowCondition('r', scope, values)})
+    OR (NOT EXISTS (SELECT FROM risk.resources r WHERE ${isRow}) AND EXISTS (
+      SELECT FROM risk.audit_events d WHERE d.resource = a.resource AND d.resource_id = a.resource_id
+         AND d.action = a.resource || '.delete' AND ${rowCondition('d', scope, values)}))`;
+}
+
 export function auditEvents(sql: Sql): AuditReads {
   return {
     async list(scope, { limit, before }) {
       const values: unknown[] = [limit, ROW_FILTERED];
       const ofOrg = rowCondition('a', scope, values, false);
-      const seen = rowCondition('a', scope, values);
+      const seen = `(${seenNow(scope, values)})`;
       const older =
         before === undefined
           ? ''
           : `AND (a.at, a.id) < ($${values.push(before.at)}::timestamptz, $${values.push(before.id)}::text)`;
       const text = `SELECT a.id, a.at, a.actor, a.action, a.resource, a.resource_id FROM risk.audit_events a
-        WHERE ${ofOrg} AND (a.resource <> ALL ($2::text[]) OR (${seen})) ${older}
+        WHERE ${ofOrg} AND (a.resource <> ALL ($2::text[]) OR ${seen}) ${older}
         ORDER BY a.at DESC, a.id DESC LIMIT $1`;
       const rows = await sql.query<EventRow>(prepared(text, values));
       return rows.map(({ id, at, actor: actorId, action, resource, resource_id: resourceId }) => ({

@@ -2,7 +2,9 @@ import type { Sql } from '@sealgate/storage';
 import type { Control, FrameworkRef } from '../domain/control.ts';
 import type { Evidence } from '../domain/evidence.ts';
 import type { Doc, KindName } from '../domain/resource.ts';
+import type { RowScope } from '../domain/caller.ts';
 import type { RevisionChange } from './revisions.ts';
+import { rowCondition } from './row-condition.ts';
 
 /** The row of coverage of each reference, undefined where there is no such requirement. */
 export async function coverageIdsOf(
@@ -37,6 +39,23 @@ export async function writeFacts(
     if (after !== undefined) await beginEvidence(change, after as Evidence);
   }
 }
+
+/**
+ * The condition for facts of evidence that hold at the revision `$1` and that the caller may see: as the evidence was then,
+ * and as it is now or was last, so that what has become hidden since is gone from every revision.
+ */
+export function evidenceCondition(alias: string, scope: RowScope, values: unknown[]): string {
+  const holds = `${holdsAt(alias)} AND ${rowCondition(alias, scope, values)}`;
+  if (scope.unrestricted && scope.canReadSensitive) return holds;
+  return `${holds} AND (${alias}.to_revision IS NULL OR EXISTS (
+    SELECT FROM (SELECT l.org_id, l.owner_id, l.department, l.sensitive FROM risk.evidence_facts l
+                  WHERE l.org_id = ${alias}.org_id AND l.evidence_id = ${alias}.evidence_id
+                  ORDER BY l.from_revision DESC LIMIT 1) last WHERE ${rowCondition('last', scope, values)}))`;
+}
+
+/** Of facts: those that hold at the revision `$1`. */
+export const holdsAt = (alias: string): string =>
+  `${alias}.from_revision <= $1 AND (${alias}.to_revision IS NULL OR ${alias}.to_revision > $1)`;
 
 /** A fact that began in this very revision was never seen by anybody. */
 async function endFacts(

@@ -4,6 +4,7 @@ import type { Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
 import type { PartnerItem, PartnerQuery, PartnerSource } from '../domain/read-partner.ts';
 import type { Position } from '../domain/resource-ports.ts';
+import { evidenceCondition, holdsAt } from './coverage-facts.ts';
 import { prepared } from './prepared.ts';
 import { rowCondition } from './row-condition.ts';
 
@@ -27,13 +28,13 @@ interface CoverageQuery extends PartnerQuery {
 /**
  * How far each requirement is met at a revision: covered where every applicable control has valid evidence that the caller
  * may see, partial where some have, not applicable where none of its controls applies, else a gap. Evidence is valid while
- * it is approved and not expired, by the time of the revision, so that one revision always reads alike.
+ * it is approved and not expired, by the time of the revision, so that one revision always reads alike: the moment at which
+ * evidence expires is a revision of its own.
  */
 export function partnerCoverage(sql: Sql): PartnerSource {
   return {
     list: (scope, query) => readCoverage(sql, scope, query),
-    find: async (scope, id, { revision }) =>
-      (await readCoverage(sql, scope, { id, revision, filters: {}, limit: 1 }))[0],
+    find: async (scope, id, query) => (await readCoverage(sql, scope, { ...query, id, filters: {}, limit: 1 }))[0],
   };
 }
 
@@ -41,7 +42,7 @@ async function readCoverage(sql: Sql, scope: RowScope, query: CoverageQuery): Pr
   const { revision, filters, limit, after, id } = query;
   assert(revision !== undefined, 'Coverage is read at a revision.');
   const values: unknown[] = [revision];
-  const seen = rowCondition('e', scope, values);
+  const seen = evidenceCondition('e', scope, values);
   const ofOrg = (alias: string) => rowCondition(alias, scope, values, false);
   const asked: string[] = [];
   const ask = (condition: (parameter: string) => string, value: unknown) =>
@@ -73,17 +74,15 @@ function coverageText({
   ofOrg: (alias: string) => string;
   asked: string;
 }): string {
-  const holds = (alias: string) =>
-    `${alias}.from_revision <= $1 AND (${alias}.to_revision IS NULL OR ${alias}.to_revision > $1)`;
   return `WITH moment AS (SELECT v.created_at AS at FROM risk.revisions v WHERE v.revision = $1 AND ${ofOrg('v')}),
     evidenced AS MATERIALIZED (
       SELECT k.control_id, e.evidence_id, e.fresh_at
         FROM moment, risk.evidence_facts e CROSS JOIN LATERAL unnest(e.control_ids) k (control_id)
-       WHERE ${holds('e')} AND e.approved AND (e.valid_until IS NULL OR e.valid_until > moment.at) AND ${seen}),
+       WHERE ${seen} AND e.approved AND (e.valid_until IS NULL OR e.valid_until > moment.at)),
     mapped AS MATERIALIZED (
       SELECT k.coverage_id, c.control_id, c.applicable
         FROM risk.control_facts c CROSS JOIN LATERAL unnest(c.coverage_ids) k (coverage_id)
-       WHERE ${holds('c')} AND ${ofOrg('c')}),
+       WHERE ${holdsAt('c')} AND ${ofOrg('c')}),
     counted AS (
       SELECT q.coverage_id AS id, q.framework_id, q.requirement_id, q.created_at,
              coalesce(array_agg(DISTINCT m.control_id) FILTER (WHERE m.control_id IS NOT NULL), '{}') AS control_ids,

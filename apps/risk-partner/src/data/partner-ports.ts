@@ -22,7 +22,7 @@ export function partnerPorts({
     frameworks: partnerFrameworks(options),
     coverage: partnerCoverage(sql),
     proofs: partnerProofs(sql),
-    snapshots: partnerSnapshots(options),
+    snapshots: partnerSnapshots(sql),
   };
-  return { sources, snapshots: snapshotReads(options), cursors };
+  return { sources, snapshots: snapshotReads(sql), cursors };
 }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import type { Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
 import type { PartnerItem, PartnerSource } from '../domain/read-partner.ts';
+import { evidenceCondition } from './coverage-facts.ts';
 import { prepared } from './prepared.ts';
-import { rowCondition } from './row-condition.ts';
 
-/** Proofs, each seen by whoever may see what it is of, as that was at the revision. */
+/** Proofs, each seen by whoever may see what it is of, as that was at the revision and is now. */
 export function partnerProofs(sql: Sql): PartnerSource {
   const read = async (
     scope: RowScope,
@@ -14,11 +14,10 @@ export function partnerProofs(sql: Sql): PartnerSource {
   ): Promise<PartnerItem[]> => {
     assert(revision !== undefined, 'Proofs are read at a revision.');
     const values: unknown[] = [revision];
-    const condition = rowCondition('e', scope, values);
+    const condition = evidenceCondition('e', scope, values);
     const text = `SELECT p.proof_id AS id, p.created_at, p.item
         FROM risk.proofs p
         JOIN risk.evidence_facts e ON e.org_id = p.org_id AND e.evidence_id = p.evidence_id
-             AND e.from_revision <= $1 AND (e.to_revision IS NULL OR e.to_revision > $1)
        WHERE p.from_revision <= $1 AND ${condition} ${more(values)}`;
     const rows = await sql.query<{ id: string; created_at: Date; item: string }>(prepared(text, values));
     return rows.map(({ id, created_at: createdAt, item }) => ({ id, createdAt: createdAt.toISOString(), text: item }));

@@ -16,8 +16,6 @@ import { rowCondition } from './row-condition.ts';
 
 export interface PartnerSourceOptions {
   readonly sql: Sql;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
   readonly onMasked: OnMasked;
 }
 
@@ -43,21 +41,21 @@ const FACET_OF: Readonly<Record<string, string>> = { controlId: 'link' };
 
 /** Items of one kind of resource: an index range scan over texts made when they were written. */
 export function partnerResources(kind: KindName, options: PartnerSourceOptions): PartnerSource {
-  const { sql, now } = options;
-  const show = async (scope: RowScope, text: string, values: unknown[]): Promise<PartnerItem[]> =>
-    shown(kind, await sql.query<ItemRow>(prepared(text, values)), { ...options, scope });
+  const { sql } = options;
+  const show = async (scope: RowScope, nowMs: number, [text, values]: [string, unknown[]]): Promise<PartnerItem[]> =>
+    shown(kind, await sql.query<ItemRow>(prepared(text, values)), { ...options, scope, nowMs });
   const list: PartnerSource['list'] = (scope, query) => {
     const values: unknown[] = [];
-    return show(scope, walk(kind, { scope, query, values, nowMs: now() }), values);
+    return show(scope, query.nowMs, [walk(kind, { scope, query, values }), values]);
   };
-  const find: PartnerSource['find'] = async (scope, id) => {
+  const find: PartnerSource['find'] = async (scope, id, { nowMs }) => {
     const values: unknown[] = [kind, id];
     const condition = rowCondition('r', scope, values, KIND_OF[kind].rowFiltered);
     const text = `SELECT r.id, r.created_at, r.item FROM risk.resources r WHERE r.kind = $1 AND r.id = $2 AND ${condition}`;
-    return (await show(scope, text, values))[0];
+    return (await show(scope, nowMs, [text, values]))[0];
   };
   if (SHOWN_ONE_BY_ONE.includes(kind)) return { list, find };
-  return { list, find, listJoined: (scope, query) => readJoined(kind, scope, { ...options, query }) };
+  return { list, find, listJoined: (scope, query) => readJoined(kind, scope, { sql, query }) };
 }
 
 /**
@@ -67,9 +65,9 @@ export function partnerResources(kind: KindName, options: PartnerSourceOptions):
  */
 function walk(
   kind: KindName,
-  { scope, query, values, nowMs }: { scope: RowScope; query: PartnerListQuery; values: unknown[]; nowMs: number },
+  { scope, query, values }: { scope: RowScope; query: PartnerListQuery; values: unknown[] },
 ): string {
-  const { filters, limit, after } = query;
+  const { filters, limit, after, nowMs } = query;
   const conditions = [
     `r.kind = $${values.push(kind)}`,
     rowCondition('r', scope, values, KIND_OF[kind].rowFiltered),
@@ -93,11 +91,11 @@ function walk(
 async function readJoined(
   kind: KindName,
   scope: RowScope,
-  { sql, now, query }: Pick<PartnerSourceOptions, 'sql' | 'now'> & { readonly query: PartnerListQuery },
+  { sql, query }: Pick<PartnerSourceOptions, 'sql'> & { readonly query: PartnerListQuery },
 ): Promise<PartnerItems | undefined> {
   const { limit } = query;
   const values: unknown[] = [limit];
-  const rows = walk(kind, { scope, query: { ...query, limit: limit + 1 }, values, nowMs: now() });
+  const rows = walk(kind, { scope, query: { ...query, limit: limit + 1 }, values });
   // Aggregates take rows in the order in which the statement below them gives them.
   const text = `SELECT count(*)::integer AS found, string_agg(item, ',') AS items, (array_agg(id))[$1::integer] AS last_id,
       (array_agg(created_at))[$1::integer] AS last_at, (array_agg(item))[$1::integer + 1] AS beyond FROM (${rows}) r`;
@@ -139,10 +137,9 @@ const VALIDITY: Readonly<Record<string, (now: string) => string>> = {
 async function shown(
   kind: KindName,
   rows: readonly ItemRow[],
-  { sql, now, onMasked, scope }: PartnerSourceOptions & { readonly scope: RowScope },
+  { sql, onMasked, scope, nowMs }: PartnerSourceOptions & { readonly scope: RowScope; readonly nowMs: number },
 ): Promise<PartnerItem[]> {
   const counts = kind === 'control' ? await evidenceCounts(sql, scope, rows) : undefined;
-  const nowMs = now();
   return rows.map(({ id, created_at: createdAt, item }) => {
     const fresh = kind === 'evidence' ? withStateAt(item, nowMs) : item;
     const counted = counts === undefined ? fresh : withEvidenceCount(fresh, counts.get(id) ?? 0);

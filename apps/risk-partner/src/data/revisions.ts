@@ -33,12 +33,13 @@ export async function recordChanges(
   const was = before && attributesOf(kind, before);
   const is = after && attributesOf(kind, after);
   const moved = was === undefined || is === undefined || !sameAttributes(was, is);
-  if (!moved) return addChanges(change, [{ kind, delta: 0, ...is }]);
+  const { id } = (after ?? before)!; // One of the two is there.
+  if (!moved) return addChanges(change, [{ kind, id, delta: 0, ...is }]);
   // What is proved of evidence is seen and hidden with it.
   const kinds = kind === 'evidence' && before !== undefined ? await withProofs(change, before.id) : [kind];
   const rows = kinds.flatMap((name) => [
-    ...(was === undefined ? [] : [{ kind: name, delta: -1, ...was }]),
-    ...(is === undefined ? [] : [{ kind: name, delta: 1, ...is }]),
+    ...(was === undefined ? [] : [{ kind: name, id, delta: -1, ...was }]),
+    ...(is === undefined ? [] : [{ kind: name, id, delta: 1, ...is }]),
   ]);
   await addChanges(change, rows);
 }
@@ -53,17 +54,21 @@ async function withProofs({ sql, orgId }: RevisionChange, evidenceId: string): P
 
 export interface ChangeRow extends RowAttributes {
   readonly kind: string;
+  /** The row, by which what it is later can be looked up; of a proof, the evidence that it is of. */
+  readonly id: string;
   readonly delta: number;
 }
 
 export async function addChanges({ sql, orgId, revision }: RevisionChange, rows: readonly ChangeRow[]): Promise<void> {
   await sql.query({
-    text: `INSERT INTO risk.changes (org_id, revision, kind, owner_id, department, sensitive, delta)
-           SELECT $1, $2, c.* FROM unnest($3::text[], $4::text[], $5::text[], $6::boolean[], $7::integer[]) c`,
+    text: `INSERT INTO risk.changes (org_id, revision, kind, id, owner_id, department, sensitive, delta)
+           SELECT $1, $2, c.*
+             FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::integer[]) c`,
     values: [
       orgId,
       revision,
       rows.map(({ kind }) => kind),
+      rows.map(({ id }) => id),
       rows.map(({ ownerId }) => ownerId),
       rows.map(({ department }) => department),
       rows.map(({ sensitive }) => sensitive),

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
 import { given, normalTime, timeText, type FilteredDoc, type Kind, type Writing } from './resource.ts';
@@ -59,13 +60,15 @@ export interface EvidenceChange {
   readonly ownerId?: string;
   readonly sensitive?: boolean;
   readonly controlIds?: readonly string[];
+  /** These two are only ever refused: see `changed`. */
+  readonly kind?: Evidence['kind'];
+  readonly sha256?: string | null;
 }
 
 export interface NewEvidence extends EvidenceChange {
   readonly title: string;
   readonly kind: Evidence['kind'];
   readonly state?: 'requested' | 'collected';
-  readonly sha256?: string | null;
 }
 
 const EXPIRING_BEFORE_MS = 30 * 86_400_000;
@@ -83,7 +86,7 @@ export const evidenceKind: Kind<Evidence, NewEvidence, EvidenceChange> = {
   collection: 'evidence',
   prefix: 'evd_',
   rowFiltered: true,
-  links: { controlIds: 'control' },
+  links: { controlIds: 'control', previousId: 'evidence' },
   make(body, writing) {
     const state = body.state ?? 'collected';
     const sha256 = body.sha256 ?? null;
@@ -119,10 +122,10 @@ export const evidenceKind: Kind<Evidence, NewEvidence, EvidenceChange> = {
       createdAt: now,
       updatedAt: now,
     };
-    const { kind: _kind, state: _state, sha256: _sha256, ...change } = body;
-    return applied(blank, change);
+    const { kind: _kind, state: _state, sha256: _sha256, ...described } = body;
+    return applied(blank, described);
   },
-  change: (evidence, body, { nowMs }) => ({ ...applied(evidence, body), updatedAt: timeText(nowMs) }),
+  change: changed,
   freeText: ({ title, mediaType }) => ({ title, mediaType }),
   partnerItem: (evidence): { [member: string]: JsonValue } => ({
     id: evidence.id,
@@ -149,7 +152,31 @@ export const evidenceKind: Kind<Evidence, NewEvidence, EvidenceChange> = {
   view: (evidence, { nowMs }) => ({ ...evidence, state: stateAt(evidence.state, evidence.validUntil, nowMs) }),
 };
 
-function applied(evidence: Evidence, body: EvidenceChange): Evidence {
+/** What somebody has decided on; expiring and expired evidence is stored as approved. */
+const SETTLED: readonly StoredState[] = ['approved', 'superseded', 'revoked'];
+
+/**
+ * Of settled evidence only who answers for it and who sees it can be changed. All else is what the reviewer has approved, and
+ * changes by a new version alone; a member may be named with the value that it has.
+ */
+function changed(evidence: Evidence, body: EvidenceChange, { nowMs }: Writing): Evidence {
+  const { kind = evidence.kind, sha256 = evidence.sha256, ...described } = body;
+  const next = { ...applied(evidence, described), kind, sha256 };
+  if (SETTLED.includes(evidence.state)) {
+    const free = { department: evidence.department, ownerId: evidence.ownerId, sensitive: evidence.sensitive };
+    if (!isDeepStrictEqual({ ...next, ...free }, evidence))
+      throw new AppError(
+        'INVALID_STATE_TRANSITION',
+        `Of evidence that is ${evidence.state} only department, owner and sensitivity change; collect a new version.`,
+      );
+  } else {
+    for (const name of ['kind', 'sha256'] as const)
+      if (body[name] !== undefined) throw fault(`/${name}`, 'changes when evidence is collected, by a transition');
+  }
+  return { ...next, updatedAt: timeText(nowMs) };
+}
+
+function applied(evidence: Evidence, body: Omit<EvidenceChange, 'kind' | 'sha256'>): Evidence {
   const { observationPeriod, effectiveAt, validUntil, ...plain } = body;
   return {
     ...evidence,

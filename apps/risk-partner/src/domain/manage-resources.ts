@@ -167,7 +167,8 @@ async function unlinkControl(unit: WriteUnit, controlId: string): Promise<void> 
   }
 }
 
-/** A member that `links` names is a list of ids. */
+/** A member that `links` names is a list of ids, or one id or null. */
 export function idsOf(doc: Doc, member: string): readonly string[] {
-  return (doc as unknown as Record<string, readonly string[]>)[member] ?? [];
+  const value = (doc as unknown as Record<string, readonly string[] | string | null>)[member] ?? [];
+  return typeof value === 'string' ? [value] : value;
 }

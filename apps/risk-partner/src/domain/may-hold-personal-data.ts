@@ -1,13 +1,25 @@
+import { foldCharacters } from './fold-characters.ts';
+
 const CARD_DIGITS_MIN = 13;
-const [SPACE, PLUS, HYPHEN, AT, UNDERSCORE] = [0x20, 0x2b, 0x2d, 0x40, 0x5f];
+/** An IBAN has at most so many letters and digits; a word that goes on, such as a hash, is none. */
+const IBAN_LENGTH_MAX = 34;
+const [SPACE, PLUS, HYPHEN, DOT, AT, UNDERSCORE, BACKSLASH] = [0x20, 0x2b, 0x2d, 0x2e, 0x40, 0x5f, 0x5c];
 
 /** What a byte of UTF-8 may begin here; most begin nothing. */
-const [NOTHING, DIGIT, CAPITAL, SIGN] = [0, 1, 2, 3];
+const [NOTHING, DIGIT, SIGN, FOREIGN] = [0, 1, 2, 3];
 const KIND_OF_BYTE = Uint8Array.from({ length: 256 }, (_, byte) => {
   if (byte >= 0x30 && byte <= 0x39) return DIGIT;
-  if (byte >= 0x41 && byte <= 0x5a) return CAPITAL;
-  return byte === AT || byte === PLUS ? SIGN : NOTHING;
+  if (byte === AT || byte === PLUS) return SIGN;
+  return isLeadOfFolded(byte) ? FOREIGN : NOTHING;
 });
+const WORD = Uint8Array.from({ length: 256 }, (_, byte) =>
+  isLetter(byte) || KIND_OF_BYTE[byte] === DIGIT || byte === UNDERSCORE ? 1 : 0,
+);
+
+/** With what UTF-8 begins a character that `foldCharacters` may change: those of most Latin, Greek and Cyrillic letters are none. */
+function isLeadOfFolded(byte: number): boolean {
+  return byte === 0xc2 || byte === 0xcc || byte === 0xcd || byte === 0xd2 || byte >= 0xd6;
+}
 
 const encoder = new TextEncoder();
 const BYTES_OF_A_CHARACTER_MAX = 3;
@@ -18,32 +30,40 @@ let bytes = new Uint8Array(65_536);
 
 /**
  * Sorts out most canonical texts at the price of one walk: without a hit here, none of their fields holds what
- * `holdsPersonalData` looks for. Many texts may be one, joined by commas. It finds exactly what this expression finds:
- * `/@|\+\d|\d{3}-\d{2}-\d{4}|\d{3}[ -]\d{3}|(?<!\w)\d{13}|[A-Z]{2}\d{2} ?[A-Z0-9]/`, and is several times faster.
+ * `holdsPersonalData` looks for. Many texts may be one, joined by commas. It finds exactly what the expression in its test
+ * finds in the text as it is or folded, and is several times faster.
  */
 export function mayHoldPersonalData(text: string): boolean {
+  const found = look(text);
+  if (found !== 'foreign') return found;
+  const folded = foldCharacters(text);
+  return folded !== text && look(folded) === true;
+}
+
+function look(text: string): boolean | 'foreign' {
   const most = text.length * BYTES_OF_A_CHARACTER_MAX + LOOK_AHEAD;
   if (bytes.length < most) bytes = new Uint8Array(most);
   const { written } = encoder.encodeInto(text, bytes);
   bytes.fill(0, written, written + LOOK_AHEAD);
-  return hasHit(bytes, written);
+  return lookAtBytes(bytes, written);
 }
 
-function hasHit(text: Uint8Array, length: number): boolean {
+function lookAtBytes(text: Uint8Array, length: number): boolean | 'foreign' {
+  let isForeign = false;
   for (let at = 0; at < length; at += 1) {
     const kind = kindAt(text, at);
     if (kind === NOTHING) continue;
     if (kind === DIGIT) {
       const end = endOfDigits(text, at);
-      if (isNumberLike(text, at, end)) return true;
+      if (isNumberLike(text, at, end) || opensAccount(text, at, end)) return true;
       at = end - 1;
-    } else if (kind === CAPITAL) {
-      if (opensAccount(text, at)) return true;
+    } else if (kind === FOREIGN) {
+      isForeign = true;
     } else if (text[at] === AT || kindAt(text, at + 1) === DIGIT) {
       return true;
     }
   }
-  return false;
+  return isForeign && 'foreign';
 }
 
 const kindAt = (text: Uint8Array, at: number): number => KIND_OF_BYTE[text[at]!]!;
@@ -57,26 +77,39 @@ function endOfDigits(text: Uint8Array, from: number): number {
 /** All digits from here to `end`: a card's, or a group of some number. */
 function isNumberLike(text: Uint8Array, from: number, end: number): boolean {
   if (end - from < 3) return false;
-  if (end - from >= CARD_DIGITS_MIN && (from === 0 || !isWord(text[from - 1]!))) return true;
+  if (end - from >= CARD_DIGITS_MIN && beginsWord(text, from)) return true;
   const separator = text[end];
-  if ((separator !== HYPHEN && separator !== SPACE) || !areDigits(text, end + 1, 2)) return false;
-  if (kindAt(text, end + 3) === DIGIT) return true;
-  return separator === HYPHEN && text[end + 3] === HYPHEN && areDigits(text, end + 4, 4);
+  if (!isSeparator(separator) || !areDigits(text, end + 1, 2)) return false;
+  if (isSeparator(text[end + 3]) && areDigits(text, end + 4, 4)) return true;
+  if (separator === DOT) return end - from >= 4 && areDigits(text, end + 3, 2);
+  return kindAt(text, end + 3) === DIGIT;
 }
 
-function isWord(byte: number): boolean {
-  const kind = KIND_OF_BYTE[byte];
-  return kind === DIGIT || kind === CAPITAL || byte === UNDERSCORE || (byte >= 0x61 && byte <= 0x7a);
+/** Country and check digits, and something behind them. The digits are all from here to `end`. */
+function opensAccount(text: Uint8Array, from: number, end: number): boolean {
+  if (end - from < 2 || from < 2 || !isLetter(text[from - 1]!) || !isLetter(text[from - 2]!)) return false;
+  if (!beginsWord(text, from - 2)) return false;
+  if (end - from === 2 && WORD[text[isSeparator(text[end]) ? end + 1 : end]!] === 0) return false;
+  let behind = end;
+  while (WORD[text[behind]!] === 1 && behind - from < IBAN_LENGTH_MAX) behind += 1;
+  return behind - (from - 2) <= IBAN_LENGTH_MAX;
+}
+
+/** Whether a word may begin here: where the text is JSON, the letters of an escape belong to none. */
+function beginsWord(text: Uint8Array, from: number): boolean {
+  let at = from - 1;
+  if (at < 0 || WORD[text[at]!] === 0) return true;
+  while (at > 0 && from - at < 5 && WORD[text[at - 1]!] === 1) at -= 1;
+  return at > 0 && text[at - 1] === BACKSLASH;
+}
+
+const isSeparator = (byte: number | undefined): boolean => byte === SPACE || byte === HYPHEN || byte === DOT;
+
+function isLetter(byte: number): boolean {
+  return (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x61 && byte <= 0x7a);
 }
 
 function areDigits(text: Uint8Array, from: number, count: number): boolean {
   for (let at = from; at < from + count; at += 1) if (kindAt(text, at) !== DIGIT) return false;
   return true;
-}
-
-/** Country and check digits, and something behind them. */
-function opensAccount(text: Uint8Array, at: number): boolean {
-  if (kindAt(text, at + 1) !== CAPITAL || !areDigits(text, at + 2, 2)) return false;
-  const kind = kindAt(text, text[at + 4] === SPACE ? at + 5 : at + 4);
-  return kind === CAPITAL || kind === DIGIT;
 }

@@ -14,6 +14,8 @@ export interface PartnerQuery {
   readonly filters: Readonly<Record<string, string>>;
   /** The revision to read, for collections that are read at one. */
   readonly revision: number | undefined;
+  /** Milliseconds since the epoch: the one moment of the answer, by which all of it is judged. */
+  readonly nowMs: number;
 }
 
 /** The most items of one page. */
@@ -39,14 +41,14 @@ export interface PartnerSource {
   list(scope: RowScope, query: PartnerListQuery): Promise<PartnerItem[]>;
   /** The same as a page that the database has joined; undefined where items have to be looked at one by one. */
   listJoined?(scope: RowScope, query: PartnerListQuery): Promise<PartnerItems | undefined>;
-  find(scope: RowScope, id: string, query: Pick<PartnerQuery, 'revision'>): Promise<PartnerItem | undefined>;
+  find(scope: RowScope, id: string, query: Pick<PartnerQuery, 'revision' | 'nowMs'>): Promise<PartnerItem | undefined>;
 }
 
 /** The revisions of an organisation as a caller may know them: those in which something that caller may see changed. */
 export interface SnapshotReads {
-  newest(scope: RowScope): Promise<number>;
+  newest(scope: RowScope, nowMs: number): Promise<number>;
   /** Expired: it was one, and can no longer be read. */
-  state(scope: RowScope, revision: number): Promise<'live' | 'expired' | 'unknown'>;
+  state(scope: RowScope, revision: number, nowMs: number): Promise<'live' | 'expired' | 'unknown'>;
 }
 
 /** A cursor over places in a walk. */
@@ -75,6 +77,7 @@ export interface PageRequest {
   readonly cursor: string | undefined;
   readonly snapshotId: string | undefined;
   readonly filters: Readonly<Record<string, string>>;
+  readonly nowMs: number;
 }
 
 const SNAPSHOT_ID = /^snap_(\d{12})$/;
@@ -93,14 +96,14 @@ export function revisionOf(snapshotId: string): number | undefined {
  * @throws AppError INVALID_CURSOR, NOT_FOUND or SNAPSHOT_EXPIRED for the snapshot.
  */
 export async function readPage(ports: PartnerPorts, caller: RiskCaller, request: PageRequest): Promise<PartnerPage> {
-  const { collection, atSnapshot, limit, filters } = request;
+  const { collection, atSnapshot, limit, filters, nowMs } = request;
   const scope = rowScopeOf(caller);
   const named = Object.entries(filters).map(([name, value]) => `${name}=${value}`);
   const binding = [`${collection}.v1`, caller.orgId, caller.personId, ...named.sort()];
   const from = request.cursor === undefined ? undefined : placeOf(ports.cursors.read(binding, request.cursor));
-  const revision = atSnapshot ? await revisionFor(ports, scope, request.snapshotId, from?.revision) : undefined;
+  const revision = atSnapshot ? await revisionFor(ports, scope, request, from?.revision) : undefined;
   const source = ports.sources[collection]!;
-  const query = { filters, revision, limit, after: from };
+  const query = { filters, revision, limit, after: from, nowMs };
   const joined = await source.listJoined?.(scope, query);
   // One more than the page has tells whether there is a next one.
   const {
@@ -130,11 +133,16 @@ function itemsOf(found: readonly PartnerItem[], limit: number): PartnerItems {
 export async function readItem(
   ports: PartnerPorts,
   caller: RiskCaller,
-  { collection, atSnapshot, id }: Pick<PageRequest, 'collection' | 'atSnapshot'> & { readonly id: string },
+  {
+    collection,
+    atSnapshot,
+    id,
+    nowMs,
+  }: Pick<PageRequest, 'collection' | 'atSnapshot' | 'nowMs'> & { readonly id: string },
 ): Promise<{ item: string; snapshotId: string | undefined }> {
   const scope = rowScopeOf(caller);
-  const revision = atSnapshot ? await ports.snapshots.newest(scope) : undefined;
-  const item = await ports.sources[collection]!.find(scope, id, { revision });
+  const revision = atSnapshot ? await ports.snapshots.newest(scope, nowMs) : undefined;
+  const item = await ports.sources[collection]!.find(scope, id, { revision, nowMs });
   if (item === undefined) throw noSuchRow();
   return { item: item.text, snapshotId: revision === undefined ? undefined : snapshotIdOf(revision) };
 }
@@ -150,7 +158,7 @@ function placeOf(position: JsonValue): Place {
 async function revisionFor(
   { snapshots }: PartnerPorts,
   scope: RowScope,
-  snapshotId: string | undefined,
+  { snapshotId, nowMs }: Pick<PageRequest, 'snapshotId' | 'nowMs'>,
   pinned: number | undefined,
 ): Promise<number> {
   const asked = snapshotId === undefined ? undefined : (revisionOf(snapshotId) ?? null);
@@ -159,8 +167,8 @@ async function revisionFor(
     throw new AppError('INVALID_CURSOR', detail, { faults: [{ in: 'query', pointer: '/cursor', detail }] });
   }
   const wanted = pinned ?? asked;
-  if (wanted === undefined) return snapshots.newest(scope);
-  const state = wanted === null ? 'unknown' : await snapshots.state(scope, wanted);
+  if (wanted === undefined) return snapshots.newest(scope, nowMs);
+  const state = wanted === null ? 'unknown' : await snapshots.state(scope, wanted, nowMs);
   if (state === 'expired') throw new AppError('SNAPSHOT_EXPIRED', 'This snapshot is older than a day; begin anew.');
   if (wanted === null || state === 'unknown') throw new AppError('NOT_FOUND', 'There is no such snapshot.');
   return wanted;

@@ -36,8 +36,8 @@ export interface Writing {
   readonly nowMs: number;
 }
 
-/** Ids of other resources that a document may name, by member. */
-export type Links = Readonly<Partial<Record<'assetIds' | 'controlIds' | 'evidenceIds', KindName>>>;
+/** Ids of other resources that a document may name, by member: a list of them, or one or null. */
+export type Links = Readonly<Partial<Record<'assetIds' | 'controlIds' | 'evidenceIds' | 'previousId', KindName>>>;
 
 /**
  * A kind of resource, as data and pure functions: what a new document is, what a change makes of it, what is stored beside

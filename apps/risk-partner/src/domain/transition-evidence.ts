@@ -1,4 +1,5 @@
 import { AppError } from '@sealgate/errors';
+import { rowScopeOf, type RiskCaller } from './caller.ts';
 import {
   afterTransition,
   checkTransition,
@@ -8,23 +9,33 @@ import {
   type Transition,
 } from './evidence.ts';
 import { deed, findOwn, type Asker, type ManagePorts } from './manage-resources.ts';
+import { refusePersonalData } from './personal-data.ts';
 import type { Row, WriteUnit } from './resource-ports.ts';
 
 /**
  * Moves evidence along its life. Approving puts the fingerprint into the outbox of the ledger in the same transaction; a
  * successor that is approved supersedes what it was collected for.
- * @throws AppError INVALID_REQUEST, NOT_FOUND, FORBIDDEN, INVALID_STATE_TRANSITION.
+ * @throws AppError INVALID_REQUEST, NOT_FOUND, then what `precondition` throws for the row's `n`, FORBIDDEN,
+ *   INVALID_STATE_TRANSITION, PERSONAL_DATA_REFUSED.
  */
 export async function transitionEvidence(
   { writes, newId }: ManagePorts,
-  { caller, requestId, id, transition }: Asker & { readonly id: string; readonly transition: Transition },
+  {
+    caller,
+    requestId,
+    id,
+    transition,
+    precondition,
+  }: Asker & { readonly id: string; readonly transition: Transition; readonly precondition: (n: number) => void },
 ): Promise<Row<Evidence>> {
   checkTransition(transition);
   return writes.run(caller.orgId, async (unit) => {
     const before = await findOwn(unit, evidenceKind, id, caller);
+    precondition(before.n);
     const writing = { id: newId(evidenceKind.prefix), personId: caller.personId, nowMs: unit.nowMs };
     const doc = afterTransition(before.doc, transition, writing);
-    const row = doc.id === id ? await replaceRow(unit, before, doc) : await addSuccessor(unit, id, doc);
+    refusePersonalData({ '/mediaType': transition.mediaType });
+    const row = doc.id === id ? await replaceRow(unit, before, doc) : await addSuccessor(unit, id, doc, caller);
     if (doc.state === 'approved') await settleApproval(unit, doc);
     await unit.record(deed('evidence', transition.to, doc.id, { caller, requestId }), { kind: 'evidence', doc });
     return row;
@@ -37,10 +48,11 @@ async function replaceRow(unit: WriteUnit, before: Row<Evidence>, doc: Evidence)
   return row;
 }
 
-async function addSuccessor(unit: WriteUnit, id: string, doc: Evidence): Promise<Row<Evidence>> {
-  const successors = await unit.withFacet('evidence', `previous:${id}`);
-  // Rows of this kind hold evidence.
-  if (successors.some((row) => (row.doc as Evidence).state !== 'revoked'))
+/** A successor that the caller may not see stands in nobody's way, or the refusal would tell of it. */
+async function addSuccessor(unit: WriteUnit, id: string, doc: Evidence, caller: RiskCaller): Promise<Row<Evidence>> {
+  const rows = (await unit.withFacet('evidence', `previous:${id}`)).map((row) => row.doc as Evidence); // Rows of this kind.
+  const successors = rows.filter(({ state }) => state !== 'revoked').map((successor) => successor.id);
+  if ((await unit.seen('evidence', successors, rowScopeOf(caller))).size > 0)
     throw new AppError('INVALID_STATE_TRANSITION', 'A newer version has been collected already.');
   const row = { n: 1, doc };
   await unit.put('evidence', row);

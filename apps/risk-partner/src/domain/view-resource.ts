@@ -42,7 +42,10 @@ async function shown<D extends Doc, New, Change>(
   return rows.map(({ n, doc }) => ({
     ...kind.view(doc, { n, nowMs, inList }),
     ...Object.fromEntries(
-      links.map(([member, linked]) => [member, idsOf(doc, member).filter((id) => seen.get(linked)?.has(id))]),
+      links.map(([member, linked]) => {
+        const ids = idsOf(doc, member).filter((id) => seen.get(linked)?.has(id));
+        return [member, member.endsWith('Ids') ? ids : (ids[0] ?? null)];
+      }),
     ),
   }));
 }

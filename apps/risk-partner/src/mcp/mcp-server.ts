@@ -1,21 +1,20 @@
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import {
-  ErrorCode,
-  GetPromptRequestSchema,
-  ListPromptsRequestSchema,
-  ListResourcesRequestSchema,
-  ListResourceTemplatesRequestSchema,
-  ListToolsRequestSchema,
-  McpError,
-  ReadResourceRequestSchema,
+  isSpecType,
+  ProtocolError,
+  ProtocolErrorCode,
+  ResourceNotFoundError,
+  Server,
+  type CacheHint,
   type CallToolResult,
   type GetPromptResult,
-  type ServerResult,
+  type Result,
+  type SpecTypes,
   type Tool as ToolDescription,
-} from '@modelcontextprotocol/sdk/types.js';
+} from '@modelcontextprotocol/server';
 import { AppError, problemOf } from '@sealgate/errors';
 import type { Reply, Tool, ToolCall } from '@sealgate/http';
 import type { RiskCaller } from '../domain/caller.ts';
+import type { McpEra } from './mcp-endpoint.ts';
 import { REVIEW_PROMPTS, type ReviewPrompt } from './prompts.ts';
 
 export interface McpServerOptions {
@@ -26,77 +25,126 @@ export interface McpServerOptions {
 }
 
 const READ_ONLY = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
-/** MCP, "Resources": what cannot be found. */
-const RESOURCE_NOT_FOUND = -32002;
 
 /** Resources and the tool that reads each. */
 const RESOURCES = [
-  { scheme: 'risk', tool: 'get_risk', name: 'Risk', description: 'The metadata of one risk, in its envelope' },
-  { scheme: 'evidence', tool: 'get_evidence', name: 'Evidence', description: 'The metadata of one item of evidence' },
+  {
+    scheme: 'risk',
+    tool: 'get_risk',
+    name: 'risk',
+    title: 'Risk',
+    description: 'The metadata of one risk in its signed envelope, as get_risk answers it. Ids come from list_risks.',
+  },
+  {
+    scheme: 'evidence',
+    tool: 'get_evidence',
+    name: 'evidence',
+    title: 'Evidence',
+    description:
+      'The metadata of one item of evidence in its signed envelope, as get_evidence answers it. Ids come from list_evidence.',
+  },
 ] as const;
 
-/** The SDK's server for one request of one caller: nothing outlives the request. */
-export function mcpServer({ tools, call, onBug }: McpServerOptions): Server {
-  const info = { name: 'sealgate-risk-partner', version: '1.0.0' };
-  const server = new Server(info, { capabilities: { tools: {}, resources: {}, prompts: {} } });
+const INSTRUCTIONS = [
+  "Read-only access to one organisation's risk register: risks, assets, controls, policies, evidence, the coverage of framework requirements, and proofs that evidence is in a public ledger. Everything is metadata: no document, policy text or person's data is here, so say nothing about what documents contain.",
+  'Call whoami first when you do not know what the key may see; a tool that is not listed is not allowed. Answers hold only the rows this person may see, so an empty list does not mean that nothing exists.',
+  'Lists are pages, oldest first. To go on, call the same tool with the same filters and cursor set to pagination.nextCursor, until that is null; never make up a cursor or an id. get_coverage and list_proofs name a snapshotId: pass it on to read several pages of one revision.',
+  'A refusal is a result with isError whose JSON has code, status and detail, and errors with a pointer to each argument that is wrong: mend the arguments, wait on RATE_LIMITED, and do not repeat on FORBIDDEN or NOT_FOUND.',
+  'Answers are signed envelopes: quote ids and generatedAt, and do not change an envelope that somebody else is to check with verify_envelope.',
+].join('\n');
+
+/** Who may call what changes with roles, so those lists are the caller's own and kept briefly; the rest is the same for all. */
+const OF_CALLER: CacheHint = { ttlMs: 60_000, cacheScope: 'private' };
+const OF_ALL: CacheHint = { ttlMs: 3_600_000, cacheScope: 'public' };
+/** Rows change at any time, and so does who may see them. */
+const NEVER: CacheHint = { ttlMs: 0, cacheScope: 'private' };
+
+/** The SDK's server for one message of one caller: nothing outlives it. */
+export function mcpServer({ tools, call, onBug }: McpServerOptions, era: McpEra, method: string): Server {
+  const server = new Server(
+    { name: 'sealgate-risk-partner', title: 'Sealgate risk register', version: '1.0.0' },
+    {
+      capabilities: { tools: {}, resources: {}, prompts: {} },
+      instructions: INSTRUCTIONS,
+      cacheHints: { 'server/discover': OF_ALL },
+    },
+  );
+  // Earlier revisions know no hints.
+  const cached = (hint: CacheHint) => (era === 'modern' ? hint : {});
   const allowed = tools.filter((tool) => tool.mayCall(call.caller));
-  const methods = new Map<string, (request: unknown) => ServerResult | Promise<ServerResult>>([
-    ['tools/list', taking(ListToolsRequestSchema, () => ({ tools: allowed.map(describeTool) }))],
+  const methods = new Map<string, (request: unknown) => Result | Promise<Result>>([
+    ['tools/list', taking('ListToolsRequest', () => ({ tools: allowed.map(describeTool), ...cached(OF_CALLER) }))],
     ['tools/call', (request) => callNamed(request, { tools, call, onBug })],
-    ['resources/list', taking(ListResourcesRequestSchema, () => ({ resources: [] }))],
-    ['resources/templates/list', taking(ListResourceTemplatesRequestSchema, () => templatesOf(allowed))],
+    ['resources/list', taking('ListResourcesRequest', () => ({ resources: [], ...cached(OF_ALL) }))],
+    [
+      'resources/templates/list',
+      taking('ListResourceTemplatesRequest', () => ({ ...templatesOf(allowed), ...cached(OF_CALLER) })),
+    ],
     [
       'resources/read',
-      taking(ReadResourceRequestSchema, ({ params }) => readResource(params.uri, { tools, call, onBug })),
+      taking('ReadResourceRequest', async ({ params }) => ({
+        ...(await readResource(params.uri, { tools, call, onBug })),
+        ...cached(NEVER),
+      })),
     ],
-    ['prompts/list', taking(ListPromptsRequestSchema, () => ({ prompts: REVIEW_PROMPTS.map(describePrompt) }))],
-    ['prompts/get', taking(GetPromptRequestSchema, ({ params }) => promptFor(params.name, params.arguments ?? {}))],
+    [
+      'prompts/list',
+      taking('ListPromptsRequest', () => ({ prompts: REVIEW_PROMPTS.map(describePrompt), ...cached(OF_ALL) })),
+    ],
+    ['prompts/get', taking('GetPromptRequest', ({ params }) => promptFor(params.name, params.arguments ?? {}))],
   ]);
-  // Not by setRequestHandler: the SDK answers parameters that it cannot parse as if something were broken here.
-  server.fallbackRequestHandler = async (request) => {
-    const method = methods.get(request.method);
-    if (method === undefined) throw new McpError(ErrorCode.MethodNotFound, 'There is no such method.');
-    return method(request);
-  };
+  const answer = methods.get(method);
+  // Not by setRequestHandler: the SDK answers parameters that it cannot parse as if something were broken here. Any other
+  // method is left to the SDK: it answers its own, and knows with which status the rest is refused.
+  if (answer !== undefined) server.fallbackRequestHandler = (request) => guarded(() => answer(request), onBug);
   return server;
 }
 
-interface Parsing<Request> {
-  safeParse(request: unknown): { success: true; data: Request } | { success: false };
+/** The SDK sends the message of whatever is thrown; of a bug nobody is told but us. */
+async function guarded(answer: () => Result | Promise<Result>, onBug: (error: unknown) => void): Promise<Result> {
+  try {
+    return await answer();
+  } catch (error) {
+    if (error instanceof ProtocolError) throw error;
+    throw new ProtocolError(ProtocolErrorCode.InternalError, refusalOf(error, onBug).message);
+  }
 }
 
-/** A method that is only asked with parameters as MCP has them. @throws McpError InvalidParams for others. */
-function taking<Request, Answer>(schema: Parsing<Request>, answer: (request: Request) => Answer) {
+/** A method that is only asked with parameters as MCP has them. @throws ProtocolError InvalidParams for others. */
+function taking<Name extends keyof SpecTypes, Answer>(name: Name, answer: (request: SpecTypes[Name]) => Answer) {
+  const isFit = isSpecType[name];
   return (request: unknown): Answer => {
-    const parsed = schema.safeParse(request);
-    if (!parsed.success) throw new McpError(ErrorCode.InvalidParams, 'The parameters are not as MCP has them.');
-    return answer(parsed.data);
+    if (isFit(request)) return answer(request);
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The parameters are not as MCP has them.');
   };
 }
 
 function templatesOf(allowed: readonly Tool<RiskCaller>[]) {
   const shown = RESOURCES.filter(({ tool }) => allowed.some(({ name }) => name === tool));
   return {
-    resourceTemplates: shown.map(({ scheme, name, description }) => ({
+    resourceTemplates: shown.map(({ scheme, name, title, description }) => ({
       uriTemplate: `${scheme}://{id}`,
       name,
+      title,
       description,
       mimeType: 'application/json',
     })),
   };
 }
 
-const describePrompt = ({ name, description, arguments: args }: ReviewPrompt) => ({
+const describePrompt = ({ name, title, description, arguments: args }: ReviewPrompt) => ({
   name,
+  title,
   description,
   arguments: [...args],
 });
 
 function promptFor(name: string, args: Readonly<Record<string, string>>): GetPromptResult {
   const prompt = REVIEW_PROMPTS.find((one) => one.name === name);
-  if (prompt === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no prompt ${name}.`);
+  if (prompt === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no prompt ${name}.`);
   const missing = prompt.arguments.find((argument) => argument.required && args[argument.name] === undefined);
-  if (missing !== undefined) throw new McpError(ErrorCode.InvalidParams, `The argument ${missing.name} is required.`);
+  if (missing !== undefined)
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The argument ${missing.name} is required.`);
   return {
     description: prompt.description,
     messages: [{ role: 'user', content: { type: 'text', text: prompt.text(args) } }],
@@ -104,9 +152,10 @@ function promptFor(name: string, args: Readonly<Record<string, string>>): GetPro
 }
 
 /** An answer is the envelope or a problem: clients hold structured content against the schema in both cases. */
-function describeTool({ name, description, inputSchema, outputSchema }: Tool<RiskCaller>): ToolDescription {
+function describeTool({ name, title, description, inputSchema, outputSchema }: Tool<RiskCaller>): ToolDescription {
   return {
     name,
+    title,
     description,
     // The library makes object schemas of both.
     inputSchema: inputSchema as ToolDescription['inputSchema'],
@@ -118,7 +167,24 @@ function describeTool({ name, description, inputSchema, outputSchema }: Tool<Ris
 const PROBLEM = {
   type: 'object',
   description: 'A refusal (RFC 9457); the result then has isError true.',
-  properties: { code: { type: 'string' }, status: { type: 'integer' }, detail: { type: 'string' } },
+  properties: {
+    code: { type: 'string', description: 'What programs go by.' },
+    status: { type: 'integer', description: 'The HTTP status of the same refusal by REST.' },
+    detail: { type: 'string' },
+    errors: {
+      type: 'array',
+      description: 'Every argument that is wrong.',
+      items: {
+        type: 'object',
+        properties: {
+          in: { type: 'string', enum: ['arguments'] },
+          pointer: { type: 'string', description: 'A JSON pointer (RFC 6901) into the arguments.' },
+          detail: { type: 'string' },
+        },
+        required: ['in', 'pointer', 'detail'],
+      },
+    },
+  },
   required: ['code', 'status', 'detail'],
 };
 
@@ -126,13 +192,16 @@ const PROBLEM = {
 function callNamed(request: unknown, options: McpServerOptions): Promise<CallToolResult> {
   const { name, arguments: args = {} } = (request as { params?: { name?: unknown; arguments?: unknown } }).params ?? {};
   const tool = options.tools.find((one) => one.name === name);
-  if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${JSON.stringify(name)}.`);
+  if (tool === undefined)
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${JSON.stringify(name)}.`);
   return callTool(tool, args, options);
 }
 
 function checkedArguments(args: unknown): Readonly<Record<string, unknown>> {
   if (typeof args === 'object' && args !== null && !Array.isArray(args)) return args as Record<string, unknown>;
-  throw new AppError('INVALID_REQUEST', 'The arguments of a tool are an object.');
+  throw new AppError('INVALID_REQUEST', 'The arguments of a tool are an object.', {
+    faults: [{ in: 'arguments', pointer: '', detail: 'must be an object' }],
+  });
 }
 
 async function callTool(
@@ -153,7 +222,7 @@ async function callTool(
 async function readResource(uri: string, { tools, call, onBug }: McpServerOptions) {
   const found = RESOURCES.find(({ scheme }) => uri.startsWith(`${scheme}://`));
   const tool = tools.find(({ name }) => name === found?.tool);
-  const noResource = () => new McpError(RESOURCE_NOT_FOUND, 'There is no such resource.', { uri });
+  const noResource = () => new ResourceNotFoundError(uri, 'There is no such resource.');
   if (found === undefined || tool === undefined) throw noResource();
   try {
     const text = textOf(await tool.call({ id: uri.slice(`${found.scheme}://`.length) }, call));
@@ -161,7 +230,7 @@ async function readResource(uri: string, { tools, call, onBug }: McpServerOption
   } catch (error) {
     const { code, status, message } = refusalOf(error, onBug);
     if (code === 'NOT_FOUND') throw noResource();
-    throw new McpError(ErrorCode.InvalidRequest, message, { code, status });
+    throw new ProtocolError(ProtocolErrorCode.InvalidRequest, message, { code, status });
   }
 }
 

@@ -1,6 +1,7 @@
 /** A prompt that helps somebody who reviews: it says which tools to use, and what to look for. */
 export interface ReviewPrompt {
   readonly name: string;
+  readonly title: string;
   readonly description: string;
   readonly arguments: readonly { readonly name: string; readonly description: string; readonly required: boolean }[];
   text(args: Readonly<Record<string, string>>): string;
@@ -11,8 +12,15 @@ const quoted = (text: string): string => JSON.stringify(text.slice(0, 200));
 export const REVIEW_PROMPTS: readonly ReviewPrompt[] = [
   {
     name: 'summarise_coverage_gaps',
+    title: 'Summarise coverage gaps',
     description: 'Which requirements are not met, and what is missing',
-    arguments: [{ name: 'framework', description: 'The id of one framework; absent: all of them.', required: false }],
+    arguments: [
+      {
+        name: 'framework',
+        description: 'The id of one framework, as list_frameworks gives it; absent: all of them.',
+        required: false,
+      },
+    ],
     text: ({ framework }) =>
       [
         `Summarise the coverage gaps ${framework === undefined ? 'of every framework' : `of the framework with the id ${quoted(framework)}`}.`,
@@ -23,8 +31,11 @@ export const REVIEW_PROMPTS: readonly ReviewPrompt[] = [
   },
   {
     name: 'review_evidence',
+    title: 'Review one item of evidence',
     description: 'Whether one item of evidence holds up',
-    arguments: [{ name: 'evidenceId', description: 'The id of the evidence.', required: true }],
+    arguments: [
+      { name: 'evidenceId', description: 'The id of the evidence, as list_evidence gives it.', required: true },
+    ],
     text: ({ evidenceId = '' }) =>
       [
         `Review the evidence with the id ${quoted(evidenceId)}.`,

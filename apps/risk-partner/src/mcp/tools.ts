@@ -15,27 +15,104 @@ export interface ToolPorts {
   readonly readKeys: () => Promise<Jwks>;
 }
 
-/** Which route stands behind which tool. */
-const LISTS = {
-  list_risks: 'risks',
-  list_assets: 'assets',
-  list_evidence: 'evidence',
-  list_controls: 'controls',
-  list_policies: 'policies',
-  get_coverage: 'coverage',
-  list_proofs: 'proofs',
-  list_frameworks: 'frameworks',
-} as const;
-const ITEMS = { get_risk: 'risks', get_asset: 'assets', get_evidence: 'evidence' } as const;
+/** Which route stands behind which tool, and what a model has to know to choose it. */
+interface ToolText {
+  readonly collection: string;
+  readonly title: string;
+  readonly description: string;
+}
+
+const PAGED =
+  'Answers one page in a signed envelope: items, and pagination.nextCursor to pass as cursor for the next page (null: that was the last).';
+
+const LISTS: Readonly<Record<string, ToolText>> = {
+  list_risks: {
+    collection: 'risks',
+    title: 'List risks',
+    description: `Lists the risks of the organisation with status, inherent, current and residual score and level, treatment and linked controls. Use it to find, count or compare risks, or to get the id for get_risk. ${PAGED}`,
+  },
+  list_assets: {
+    collection: 'assets',
+    title: 'List assets',
+    description: `Lists the assets (systems, data stores, suppliers and the like) with type, criticality, data classification, environment and linked controls. Use it to find what is to be protected, or to get the id for get_asset. ${PAGED}`,
+  },
+  list_evidence: {
+    collection: 'evidence',
+    title: 'List evidence',
+    description: `Lists the metadata of evidence: kind, state, SHA-256 of the document, until when it is valid, which controls it is for and its record in the ledger. Use it to see what supports a control (controlId), what waits for review or what expires. The documents themselves are not here. ${PAGED}`,
+  },
+  list_controls: {
+    collection: 'controls',
+    title: 'List controls',
+    description: `Lists the controls with status, the framework requirements each is for, the last test and how much evidence there is. Use it to name the controls that other answers only give ids of, or to find the controls of one framework. ${PAGED}`,
+  },
+  list_policies: {
+    collection: 'policies',
+    title: 'List policies',
+    description: `Lists the policies with version, status, dates and the SHA-256 of their text, never the text. Use it to see which policies are in force and when each is next reviewed. ${PAGED}`,
+  },
+  get_coverage: {
+    collection: 'coverage',
+    title: 'Get framework coverage',
+    description: `Tells for each requirement of a framework whether it is covered, partial, a gap or not applicable, by which controls and which evidence. Use it for every question on compliance, gaps or readiness for an audit; state "gap" gives what is missing. The answer names a snapshotId: pass it on to read further pages of the same revision. ${PAGED}`,
+  },
+  list_proofs: {
+    collection: 'proofs',
+    title: 'List ledger proofs',
+    description: `Lists the proofs that approved evidence was sealed in the public ledger: leaf hash, position, inclusion path and signed checkpoint, for somebody to check offline. Use it when asked whether evidence was there at a time or was changed since; subjectId is the id of the evidence. ${PAGED}`,
+  },
+  list_frameworks: {
+    collection: 'frameworks',
+    title: 'List frameworks',
+    description: `Lists the frameworks (standards and regulations) that the organisation is measured against, with version and number of requirements. Use it to get the id for the framework argument of get_coverage and list_controls. ${PAGED}`,
+  },
+};
+
+const ITEMS: Readonly<Record<string, ToolText & { readonly id: { description: string; examples: string[] } }>> = {
+  get_risk: {
+    collection: 'risks',
+    title: 'Get one risk',
+    description:
+      'Reads one risk by its id, in a signed envelope. Use it when the id is known; to search, use list_risks. NOT_FOUND also where this person may not see it.',
+    id: { description: 'The id of the risk, as list_risks gives it.', examples: ['rsk_01jz0w9c4e'] },
+  },
+  get_asset: {
+    collection: 'assets',
+    title: 'Get one asset',
+    description:
+      'Reads one asset by its id, in a signed envelope. Use it when the id is known; to search, use list_assets. NOT_FOUND also where this person may not see it.',
+    id: { description: 'The id of the asset, as list_assets gives it.', examples: ['ast_01jz0w9c4e'] },
+  },
+  get_evidence: {
+    collection: 'evidence',
+    title: 'Get one item of evidence',
+    description:
+      'Reads the metadata of one item of evidence by its id, in a signed envelope. Use it when the id is known, from evidenceIds of get_coverage for instance; to search, use list_evidence. NOT_FOUND also where this person may not see it.',
+    id: {
+      description: 'The id of the evidence, as list_evidence or get_coverage gives it.',
+      examples: ['evd_01jz0w9c4e'],
+    },
+  },
+};
 
 /** Every tool. All but one are the routes of `/api/v1` through another door. */
 export function partnerTools({ partner, whoami, guard, readKeys }: ToolPorts): Tool<RiskCaller>[] {
   const routesOf = (collection: string) => partner.get(collection)!;
   return [
-    ...Object.entries(LISTS).map(([name, collection]) => toolFrom(routesOf(collection).list, { name, guard })),
-    ...Object.entries(ITEMS).map(([name, collection]) => toolFrom(routesOf(collection).item, { name, guard })),
+    ...Object.entries(LISTS).map(([name, { collection, ...text }]) =>
+      toolFrom(routesOf(collection).list, { name, ...text, guard }),
+    ),
+    ...Object.entries(ITEMS).map(([name, { collection, id, ...text }]) =>
+      toolFrom(routesOf(collection).item, { name, ...text, guard, pathArguments: { id } }),
+    ),
     verifyEnvelope(readKeys),
-    toolFrom(whoami, { name: 'whoami', guard }),
+    toolFrom(whoami, {
+      name: 'whoami',
+      title: 'Who am I',
+      description:
+        'Tells whose key this is: organisation, person, roles, permissions, and which departments and sensitive rows it sees. Use it first when something is missing or FORBIDDEN, or when asked what may be done here.',
+      guard,
+    }),
   ];
 }
 
@@ -46,15 +123,20 @@ function verifyEnvelope(readKeys: () => Promise<Jwks>): Tool<RiskCaller> {
   const mayCall = ({ roles }: RiskCaller) => roles.length > 0;
   return {
     name: 'verify_envelope',
+    title: 'Verify an envelope',
     description:
-      'Whether an envelope of this service is unchanged and, where its Evidence-Signature is given, signed by this service',
+      'Checks an envelope that a list or get answer of this service came in: valid is true where it is unchanged and, where its signature is given, signed by this service. Use it on an envelope that somebody hands over, before anything in it is believed; without a signature it shows no more than that nothing was changed by accident.',
     inputSchema: {
       type: 'object',
       properties: {
-        envelope: { type: 'object', description: 'The envelope as it was received.' },
+        envelope: {
+          type: 'object',
+          description: 'The whole envelope as it was received, evidence_hash and every other member included.',
+        },
         signature: {
           type: 'string',
-          description: 'The value of Evidence-Signature.',
+          description:
+            'The value of the header Evidence-Signature that came with it by REST: a detached JWS, two dots in a row.',
           maxLength: MAX_SIGNATURE_CHARACTERS,
         },
       },
@@ -76,9 +158,9 @@ function checkedArguments(args: Readonly<Record<string, unknown>>): {
   signature: string | undefined;
 } {
   const { envelope, signature, ...others } = args;
-  const at = (name: string, detail: string) => ({ in: 'body' as const, pointer: `/${name}`, detail });
+  const at = (name: string, detail: string) => ({ in: 'arguments' as const, pointer: `/${name}`, detail });
   const unknown = Object.keys(others);
-  if (unknown.length > 0) throw unknownArguments(unknown, 'body');
+  if (unknown.length > 0) throw unknownArguments(unknown);
   const faults = [
     ...(typeof envelope === 'object' && envelope !== null && !Array.isArray(envelope)
       ? []

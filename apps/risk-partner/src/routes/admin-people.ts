@@ -188,7 +188,7 @@ function keyRoutesOf(ports: AdminPeoplePorts): Route<AdminCaller>[] {
           await record(adminDeed('apiKey', 'mint', made.id, context));
           return made;
         });
-        return { status: 201, body: mintedView(minted), headers: { 'Cache-Control': 'no-store' } };
+        return { status: 201, body: mintedView(minted), holdsSecret: true };
       },
     }),
     adminRoute({

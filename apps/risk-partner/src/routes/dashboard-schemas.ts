@@ -106,7 +106,10 @@ export const NewEvidence = closedObject({
   state: Optional(oneOf(['requested', 'collected'])),
   sha256: Optional(OrNull(s.Sha256)),
 });
-export const EvidenceChange = changeOf(closedObject(evidenceChange));
+/** `kind` and `sha256` are taken so that they can be refused by the state of the evidence. */
+export const EvidenceChange = changeOf(
+  closedObject({ ...evidenceChange, kind: Optional(oneOf(EVIDENCE_KINDS)), sha256: Optional(OrNull(s.Sha256)) }),
+);
 export const Transition = closedObject({
   to: oneOf(EVIDENCE_STATES),
   reason: Optional(Type.String({ minLength: 1, maxLength: 2000 })),

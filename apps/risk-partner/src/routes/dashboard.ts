@@ -15,7 +15,7 @@ import {
 } from '../domain/manage-resources.ts';
 import { policyKind } from '../domain/policy.ts';
 import type { Cursors } from '../domain/read-partner.ts';
-import type { Doc, Kind } from '../domain/resource.ts';
+import type { Doc, Kind, KindName } from '../domain/resource.ts';
 import type { ResourceReads, Row } from '../domain/resource-ports.ts';
 import { riskKind } from '../domain/risk.ts';
 import { transitionEvidence } from '../domain/transition-evidence.ts';
@@ -23,7 +23,7 @@ import { viewOf, viewsOf } from '../domain/view-resource.ts';
 import { ofId } from '../schemas.ts';
 import * as schemas from './dashboard-schemas.ts';
 import { nextLink } from './next-link.ts';
-import { checkIfMatch } from './precondition.ts';
+import { checkIfMatch, checkIfMatchWhereSent } from './precondition.ts';
 
 const route = routeFor<RiskCaller>();
 
@@ -67,6 +67,8 @@ export function dashboardRoutes(ports: DashboardPorts): Route<RiskCaller>[] {
 const base = { charge: 1, idempotency: 'none' } as const;
 const CHANGED = ['INVALID_REQUEST', 'PERSONAL_DATA_REFUSED'] as const;
 const CONDITIONAL = ['PRECONDITION_REQUIRED', 'PRECONDITION_FAILED', 'NOT_FOUND'] as const;
+/** Kinds of which some states refuse a change. */
+const HAS_STATES: readonly KindName[] = ['risk', 'evidence'];
 const etag = { ETag: 'The value that If-Match takes.' };
 
 function resourceRoutes<D extends Doc, New extends TObject, Change extends TObject>(
@@ -154,7 +156,11 @@ function resourceRoutes<D extends Doc, New extends TObject, Change extends TObje
     body: resource.change,
     bodyMaxBytes: BODY_MAX_BYTES,
     responses: { 200: { description: 'The record.', schema: view, headers: etag } },
-    errors: [...CHANGED, ...CONDITIONAL, ...(kind.name === 'risk' ? (['INVALID_STATE_TRANSITION'] as const) : [])],
+    errors: [
+      ...CHANGED,
+      ...CONDITIONAL,
+      ...(HAS_STATES.includes(kind.name) ? (['INVALID_STATE_TRANSITION'] as const) : []),
+    ],
     async handler(context) {
       const { caller, requestId, params, body } = context;
       const precondition = (n: number) => checkIfMatch(context.header('if-match'), n);
@@ -195,6 +201,7 @@ function transitionRoute({ reads, manage, now }: DashboardPorts): Route<RiskCall
     params: ofId,
     body: schemas.Transition,
     bodyMaxBytes: BODY_MAX_BYTES,
+    requestHeaders: { 'If-Match': 'The version that was looked at: 412 when it has been changed since.' },
     responses: {
       200: {
         description: 'The record, or the one that is to take its place.',
@@ -202,9 +209,11 @@ function transitionRoute({ reads, manage, now }: DashboardPorts): Route<RiskCall
         headers: etag,
       },
     },
-    errors: ['INVALID_REQUEST', 'NOT_FOUND', 'FORBIDDEN', 'INVALID_STATE_TRANSITION'],
-    async handler({ caller, requestId, params, body }) {
-      const row = await transitionEvidence(manage, { caller, requestId, id: params.id, transition: body });
+    errors: [...CHANGED, 'NOT_FOUND', 'PRECONDITION_FAILED', 'FORBIDDEN', 'INVALID_STATE_TRANSITION'],
+    async handler(context) {
+      const { caller, requestId, params, body: transition } = context;
+      const precondition = (n: number) => checkIfMatchWhereSent(context.header('if-match'), n);
+      const row = await transitionEvidence(manage, { caller, requestId, id: params.id, transition, precondition });
       const view = await viewOf(reads, evidenceKind, { caller, row, nowMs: now() });
       return { status: 200, body: view, headers: { ETag: `"${row.n}"` } };
     },

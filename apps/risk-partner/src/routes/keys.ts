@@ -71,7 +71,7 @@ export function keyRoutes({ keys, cursors, recordDeed }: KeysPorts): Route<RiskC
         await record(deed('apiKey', 'mint', made.id, { caller, requestId }));
         return made;
       });
-      return { status: 201, body: mintedView(minted), headers: { 'Cache-Control': 'no-store' } };
+      return { status: 201, body: mintedView(minted), holdsSecret: true };
     },
   });
   const list = route({

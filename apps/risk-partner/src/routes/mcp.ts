@@ -1,28 +1,29 @@
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { AppError } from '@sealgate/errors';
-import { routeFor, type AuthRequest, type Route, type Tool } from '@sealgate/http';
+import { routeFor, type AuthRequest, type Route, type ToolCall } from '@sealgate/http';
 import type { RiskCaller } from '../domain/caller.ts';
-import { mcpServer } from '../mcp/mcp-server.ts';
+import { answerMessage, type ServerForMessage } from '../mcp/mcp-endpoint.ts';
 import { BODY_MAX_BYTES } from './dashboard.ts';
 
 const route = routeFor<RiskCaller>();
 
 export interface McpPorts {
-  readonly tools: readonly Tool<RiskCaller>[];
+  /** The server that answers one call's message. */
+  readonly serverFor: (call: ToolCall<RiskCaller>) => ServerForMessage;
   /** Host names without port, and origins, both in lower case. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
-  /** Told of what no caller can mend. */
-  readonly onBug: (error: unknown, requestId: string) => void;
 }
 
 /** The tool protocol: streamable HTTP without sessions. Each POST is authenticated, charged and answered by itself. */
-export function mcpRoutes({ tools, allowedHosts, allowedOrigins, onBug }: McpPorts): Route<RiskCaller>[] {
+export function mcpRoutes({ serverFor, allowedHosts, allowedOrigins }: McpPorts): Route<RiskCaller>[] {
+  const admit = (request: AuthRequest) => requireKnownOrigin(request, { allowedHosts, allowedOrigins });
   const mcp = route({
     method: 'post',
     path: '/mcp',
     operationId: 'mcp',
     summary: 'The tool protocol (MCP, streamable HTTP)',
+    description:
+      'One JSON-RPC message, answered by one JSON object. Revision 2026-07-28 of MCP: the headers Mcp-Protocol-Version, Mcp-Method and Mcp-Name repeat what the body says, a fault of them is a JSON-RPC error under 400, and a method that is not served one under 404. Revisions 2024-11-05 to 2025-11-25 begin with `initialize`. Errors of JSON-RPC come as application/json, refusals before it as problems.',
     tags: ['tools'],
     permit: 'authenticated',
     charge: 1,
@@ -33,41 +34,73 @@ export function mcpRoutes({ tools, allowedHosts, allowedOrigins, onBug }: McpPor
     responses: {
       200: { description: 'A JSON-RPC response.', contentType: 'application/json' },
       202: { description: 'A notification was taken.' },
+      400: { description: 'A JSON-RPC error of the message or its headers.', contentType: 'application/json' },
+      404: { description: 'A JSON-RPC error: no such method.', contentType: 'application/json' },
     },
     errors: ['ORIGIN_NOT_ALLOWED', 'NOT_ACCEPTABLE', 'INVALID_REQUEST'],
-    raw: true,
-    admit: (request) => requireKnownOrigin(request, { allowedHosts, allowedOrigins }),
+    admit,
     async handler(context) {
-      const { body, caller, requestId, traceparent, signal, request, response } = context;
+      const { body, caller, requestId, traceparent, signal } = context;
       requireAccept(context.header('accept'));
-      // The SDK looks for the types letter by letter.
-      request.headers.accept = MCP_TYPES.join(', ');
       if (Array.isArray(body)) throw new AppError('INVALID_REQUEST', 'One message at a time: batches are not taken.');
-      const call = { caller, requestId, traceparent, signal };
-      const server = mcpServer({ tools, call, onBug: (error) => onBug(error, requestId) });
-      const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
-      // A client that goes away must not leave a promise behind that nobody settles.
-      response.once('close', () => void server.close());
-      await server.connect(transport);
-      await transport.handleRequest(request, response, body);
+      const server = serverFor({ caller, requestId, traceparent, signal });
+      return answerMessage({ message: body, header: (name) => context.header(name), server });
     },
   });
-  return [mcp];
+  return allowedOrigins.length === 0 ? [mcp] : [mcp, preflight(admit)];
 }
+
+/** What a browser asks before a page of another origin may call; there is no other path that answers it. */
+function preflight(admit: NonNullable<Route<RiskCaller>['admit']>): Route<RiskCaller> {
+  return route({
+    method: 'options',
+    path: '/mcp',
+    operationId: 'mcp_preflight',
+    summary: 'Whether a page of this origin may use the tool protocol',
+    tags: ['tools'],
+    permit: 'open',
+    charge: 'none',
+    idempotency: 'none',
+    query: 'ignored',
+    responses: { 204: { description: 'It may.' } },
+    errors: ['ORIGIN_NOT_ALLOWED'],
+    admit,
+    handler: (context) => ({ status: 204, headers: context.header('origin') === undefined ? ALLOW : PREFLIGHT }),
+  });
+}
+
+const ALLOW = { Allow: 'POST, OPTIONS' };
+const PREFLIGHT = {
+  ...ALLOW,
+  'Access-Control-Allow-Methods': 'POST',
+  'Access-Control-Allow-Headers':
+    'authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, last-event-id, x-request-id, traceparent, tracestate, baggage',
+  'Access-Control-Max-Age': '7200',
+};
+
+const EXPOSED =
+  'WWW-Authenticate, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Mcp-Session-Id, Mcp-Protocol-Version, Allow';
 
 /**
  * A web page that has been tricked into calling this address comes with its own Origin, or with a Host that is not ours.
- * @throws AppError ORIGIN_NOT_ALLOWED.
+ * A listed page may read every answer, refusals too; no page is let in by what its browser remembers, so there is no
+ * Access-Control-Allow-Credentials. @throws AppError ORIGIN_NOT_ALLOWED.
  */
 function requireKnownOrigin(
   request: AuthRequest,
   { allowedHosts, allowedOrigins }: Pick<McpPorts, 'allowedHosts' | 'allowedOrigins'>,
-): void {
+): Readonly<Record<string, string>> {
   const [host = ''] = request.header('host');
   const origins = request.header('origin');
+  const [origin] = origins;
   const isKnownHost = allowedHosts.includes(host.toLowerCase().replace(/:\d+$/, ''));
-  const areKnown = origins.every((origin) => allowedOrigins.includes(origin.toLowerCase()));
-  if (!isKnownHost || !areKnown) throw new AppError('ORIGIN_NOT_ALLOWED', 'This Host or Origin may not use the tools.');
+  const isKnownOrigin = origin !== undefined && origins.length === 1 && allowedOrigins.includes(origin.toLowerCase());
+  const vary = { Vary: 'Origin' };
+  const headers = isKnownOrigin
+    ? { ...vary, 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': EXPOSED }
+    : vary;
+  if (isKnownHost && (isKnownOrigin || origin === undefined)) return headers;
+  throw new AppError('ORIGIN_NOT_ALLOWED', 'This Host or Origin may not use the tools.', { headers });
 }
 
 const MCP_TYPES = ['application/json', 'text/event-stream'];

@@ -134,9 +134,20 @@ export interface PartnerCollection {
   readonly atSnapshot: boolean;
 }
 
-const updatedSince = Optional(Type.String({ ...instantText(), description: 'Inclusive.' }));
+const told = <Schema extends TSchema>(schema: Schema, description: string, ...examples: string[]) =>
+  Optional({ ...schema, description, ...(examples.length > 0 && { examples }) });
+
+const updatedSince = told(
+  instantText(),
+  'Only what was changed at this moment or after it (RFC 3339, with Z or an offset).',
+  '2026-01-31T00:00:00Z',
+);
+const ofFramework = told(IdText, 'Only of the framework with this id.', 'fwk_01jz0w9c4e');
 /** Whatever is none of ours is a snapshot that does not exist, so nothing about its form is refused. */
-const SnapshotId = Optional(Type.String({ description: 'Read this revision, of an earlier answer.' }));
+const SnapshotId = told(
+  Text,
+  'Read the revision of this snapshotId, from an earlier answer, in place of the current one.',
+);
 
 /** The catalogue, in the order of the contract. */
 export const CATALOGUE: readonly PartnerCollection[] = [
@@ -144,7 +155,11 @@ export const CATALOGUE: readonly PartnerCollection[] = [
     name: 'assets',
     resource: 'asset',
     item: Asset,
-    filters: { type: Optional(Short), criticality: Optional(oneOf(CRITICALITIES)), updatedSince },
+    filters: {
+      type: told(Short, 'Only assets of exactly this type; types are words of the organisation.', 'system'),
+      criticality: told(oneOf(CRITICALITIES), 'Only assets of this criticality.'),
+      updatedSince,
+    },
     atSnapshot: false,
   },
   {
@@ -152,9 +167,9 @@ export const CATALOGUE: readonly PartnerCollection[] = [
     resource: 'risk',
     item: Risk,
     filters: {
-      status: Optional(oneOf(RISK_STATUSES)),
-      category: Optional(Short),
-      level: Optional(oneOf(LEVELS)),
+      status: told(oneOf(RISK_STATUSES), 'Only risks in this status.'),
+      category: told(Short, 'Only risks of exactly this category; categories are words of the organisation.', 'legal'),
+      level: told(oneOf(LEVELS), 'Only risks whose current level is this; current is after what has been done so far.'),
       updatedSince,
     },
     atSnapshot: false,
@@ -163,21 +178,25 @@ export const CATALOGUE: readonly PartnerCollection[] = [
     name: 'evidence',
     resource: 'evidence',
     item: Evidence,
-    filters: { state: Optional(oneOf(EVIDENCE_STATES)), controlId: Optional(IdText), updatedSince },
+    filters: {
+      state: told(oneOf(EVIDENCE_STATES), 'Only evidence in this state; only approved and expiring evidence counts.'),
+      controlId: told(IdText, 'Only evidence for the control with this id.', 'ctl_01jz0w9c4e'),
+      updatedSince,
+    },
     atSnapshot: false,
   },
   {
     name: 'controls',
     resource: 'control',
     item: Control,
-    filters: { status: Optional(oneOf(CONTROL_STATUSES)), framework: Optional(IdText) },
+    filters: { status: told(oneOf(CONTROL_STATUSES), 'Only controls in this status.'), framework: ofFramework },
     atSnapshot: false,
   },
   {
     name: 'policies',
     resource: 'policyMetadata',
     item: Policy,
-    filters: { status: Optional(oneOf(POLICY_STATUSES)) },
+    filters: { status: told(oneOf(POLICY_STATUSES), 'Only policies in this status.') },
     atSnapshot: false,
   },
   { name: 'frameworks', resource: 'framework', item: Framework, filters: {}, atSnapshot: false },
@@ -185,14 +204,21 @@ export const CATALOGUE: readonly PartnerCollection[] = [
     name: 'coverage',
     resource: 'coverage',
     item: Coverage,
-    filters: { framework: Optional(IdText), state: Optional(oneOf(COVERAGE_STATES)), snapshotId: SnapshotId },
+    filters: {
+      framework: ofFramework,
+      state: told(oneOf(COVERAGE_STATES), 'Only requirements in this state; gap: nothing counts for them.'),
+      snapshotId: SnapshotId,
+    },
     atSnapshot: true,
   },
   {
     name: 'proofs',
     resource: 'proof',
     item: Proof,
-    filters: { subjectType: Optional(oneOf(['evidence'])), snapshotId: SnapshotId },
+    filters: {
+      subjectType: told(oneOf(['evidence']), 'What the proof is of; only evidence has any.'),
+      snapshotId: SnapshotId,
+    },
     atSnapshot: true,
   },
   { name: 'snapshots', resource: 'snapshot', item: Snapshot, filters: {}, atSnapshot: false },

@@ -1,9 +1,8 @@
 import { sealPartnerEnvelope, type PartnerEnvelopeParts } from '@sealgate/envelope';
-import { listQuery, routeFor, type Reply, type Route } from '@sealgate/http';
-import { sha256 } from '@sealgate/json';
+import { isKnownTag, listQuery, routeFor, weakTag, type Reply, type Route } from '@sealgate/http';
 import { parseLimit } from '@sealgate/paging';
 import type { RiskCaller } from '../domain/caller.ts';
-import { MOST_PAGE_ITEMS, readItem, readPage, type PartnerPorts } from '../domain/read-partner.ts';
+import { MOST_PAGE_ITEMS, readItem, readPage, type PartnerPage, type PartnerPorts } from '../domain/read-partner.ts';
 import { ofId } from '../schemas.ts';
 import { CATALOGUE, itemEnvelope, listEnvelope, type PartnerCollection } from './partner-schemas.ts';
 
@@ -22,8 +21,9 @@ export interface PartnerRoutePorts {
 const base = { method: 'get', charge: 1, idempotency: 'none' } as const;
 const headers = {
   'Evidence-Signature': 'A detached JWS (RFC 7515, appendix F; EdDSA) over the bytes that were hashed.',
-  ETag: 'Strong: over the items, and whether there is a next page.',
+  ETag: 'Weak, as generatedAt differs: over the items, the snapshotId, and whether there is a next page. Where there is one it changes every twelve hours.',
 };
+const requestHeaders = { 'If-None-Match': 'ETags that are known already; 304 where one is current.' };
 const notModified = { description: 'Unchanged since the ETag that was sent.', headers: { ETag: headers.ETag } };
 
 /** The list and the single item of every collection, by name. */
@@ -48,6 +48,7 @@ function routesOf(collection: PartnerCollection, ports: PartnerRoutePorts) {
     summary: `List ${name}, oldest first`,
     tags: ['partner'],
     query: listQuery(PARTNER_LIST_RANGE, collection.filters),
+    requestHeaders,
     responses: {
       200: { description: 'A page, signed.', schema: listEnvelope(collection.item), headers },
       304: notModified,
@@ -55,14 +56,15 @@ function routesOf(collection: PartnerCollection, ports: PartnerRoutePorts) {
     errors: atSnapshot ? ['NOT_FOUND', 'SNAPSHOT_EXPIRED'] : [],
     async handler(context) {
       const { caller } = context;
+      const nowMs = ports.now();
       // The schema of the query holds texts alone.
       const { limit, cursor, snapshotId, ...filters } = context.query as Readonly<Record<string, string>>;
-      const asked = { limit: parseLimit(limit, PARTNER_LIST_RANGE), cursor, snapshotId };
+      const asked = { limit: parseLimit(limit, PARTNER_LIST_RANGE), cursor, snapshotId, nowMs };
       const page = await readPage(ports.partner, caller, { collection: name, atSnapshot, filters, ...asked });
       const pagination = { limit: page.limit, count: page.count, nextCursor: page.nextCursor };
-      const etag = etagOf(page.texts, page.nextCursor !== null);
       return answer(ports, caller, {
-        etag,
+        nowMs,
+        etag: etagOf(page.texts, { ...page, nowMs }),
         known: context.header('if-none-match'),
         content: { items: page.texts, pagination },
         snapshotId: page.snapshotId,
@@ -77,6 +79,7 @@ function routesOf(collection: PartnerCollection, ports: PartnerRoutePorts) {
     summary: `Read one of the ${name}`,
     tags: ['partner'],
     params: ofId,
+    requestHeaders,
     responses: {
       200: { description: 'The item, signed.', schema: itemEnvelope(collection.item), headers },
       304: notModified,
@@ -86,9 +89,11 @@ function routesOf(collection: PartnerCollection, ports: PartnerRoutePorts) {
       const { caller } = context;
       // A path with a parameter has it.
       const { id } = context.params;
-      const found = await readItem(ports.partner, caller, { collection: name, atSnapshot, id });
+      const nowMs = ports.now();
+      const found = await readItem(ports.partner, caller, { collection: name, atSnapshot, id, nowMs });
       return answer(ports, caller, {
-        etag: etagOf([found.item], false),
+        nowMs,
+        etag: etagOf([found.item], { ...found, nextCursor: null, nowMs }),
         known: context.header('if-none-match'),
         content: { item: found.item },
         snapshotId: found.snapshotId,
@@ -98,26 +103,33 @@ function routesOf(collection: PartnerCollection, ports: PartnerRoutePorts) {
   return { list, item };
 }
 
-function etagOf(items: readonly string[], hasMore: boolean): string {
-  return `"${sha256(`${hasMore ? '+' : '.'}${items.join(',')}`).toString('base64url')}"`;
+/** Half of the time for which cursors can be used. */
+const CURSOR_FRESH_MS = 43_200_000;
+
+/** What is kept under a tag names a cursor and a snapshot, which end: so the tag changes before either of them does. */
+function etagOf(
+  items: readonly string[],
+  { nextCursor, snapshotId, nowMs }: Pick<PartnerPage, 'nextCursor' | 'snapshotId'> & { readonly nowMs: number },
+): string {
+  const next = nextCursor === null ? '' : Math.floor(nowMs / CURSOR_FRESH_MS);
+  return weakTag(`${next}.${snapshotId ?? ''}.${items.join(',')}`);
 }
 
 interface Answering extends Pick<PartnerEnvelopeParts, 'content' | 'snapshotId'> {
+  /** The moment by which the items were judged: what is signed for it held then. */
+  readonly nowMs: number;
   readonly etag: string;
   /** If-None-Match as it was sent. */
   readonly known: string | undefined;
 }
 
-async function answer({ sign, now }: PartnerRoutePorts, { orgId }: RiskCaller, answering: Answering): Promise<Reply> {
-  const { etag, known, ...parts } = answering;
+async function answer(
+  { sign }: PartnerRoutePorts,
+  { orgId }: RiskCaller,
+  { nowMs, etag, known, ...parts }: Answering,
+): Promise<Reply> {
   const caching = { ETag: etag, 'Cache-Control': 'private, no-cache', Vary: 'Authorization' };
-  if (known !== undefined && isKnown(known, etag)) return { status: 304, headers: caching };
-  const { bytes, hashedBytes } = sealPartnerEnvelope({ ...parts, orgId, generatedAt: new Date(now()).toISOString() });
+  if (isKnownTag(known, etag)) return { status: 304, headers: caching };
+  const { bytes, hashedBytes } = sealPartnerEnvelope({ ...parts, orgId, generatedAt: new Date(nowMs).toISOString() });
   return { status: 200, body: bytes, headers: { ...caching, 'Evidence-Signature': await sign(hashedBytes) } };
-}
-
-/** RFC 9110, section 13.1.2: any of them, compared weakly. */
-function isKnown(ifNoneMatch: string, etag: string): boolean {
-  if (ifNoneMatch.trim() === '*') return true;
-  return ifNoneMatch.split(',').some((one) => one.trim().replace(/^W\//, '') === etag);
 }

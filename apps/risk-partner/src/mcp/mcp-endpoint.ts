@@ -1,0 +1,116 @@
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  isSpecType,
+  ProtocolErrorCode,
+  WebStandardStreamableHTTPServerTransport,
+  type McpServer,
+  type Server,
+} from '@modelcontextprotocol/server';
+import type { Reply } from '@sealgate/http';
+import type { JsonValue } from '@sealgate/json';
+
+/** How the revision of a message carries its version: in each request since 2026-07-28, by `initialize` before. */
+export type McpEra = 'legacy' | 'modern';
+
+/** Makes the server that answers one message. Nothing outlives it, so there is nothing to share between callers. */
+export type ServerForMessage = (era: McpEra, method: string) => Server | McpServer;
+
+export interface McpMessage {
+  /** Has passed the strict parser; whether it is JSON-RPC is found out here. */
+  readonly message: JsonValue;
+  /** The value of a header of the request, by its name in lower case. */
+  readonly header: (name: string) => string | undefined;
+  readonly server: ServerForMessage;
+}
+
+const MIRRORED_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'] as const;
+
+/**
+ * Answers one JSON-RPC message of any revision by one body, by the SDK's rules: which revision it is of, whether its headers
+ * say what its body says, and with which status. The SDK sees neither the key nor any header but those it compares. A client
+ * that goes away is not waited for by anything: what a server does here is bounded and ends by itself.
+ */
+export async function answerMessage({ message, header, server }: McpMessage): Promise<Reply> {
+  if (!isNarrow(message)) return TOO_WIDE;
+  const request = new Request('http://localhost/mcp', { method: 'POST', headers: headersFor(header) });
+  const method = methodOf(message);
+  const isLegacy = await isLegacyRequest(request, message);
+  const response = isLegacy
+    ? await answerLegacy(request, message, server('legacy', method))
+    : await answerModern(request, message, () => server('modern', method));
+  const body = response.body === null ? {} : { body: await response.text() };
+  return { status: response.status, contentType: response.headers.get('content-type') ?? 'application/json', ...body };
+}
+
+/** Clients send a few dozen. A tool's arguments are not counted: the SDK leaves them alone. */
+const MAX_VALUES = 500;
+const TOO_WIDE: Reply = {
+  status: 400,
+  body: {
+    jsonrpc: '2.0',
+    id: null,
+    error: {
+      code: ProtocolErrorCode.InvalidRequest,
+      message: `More than ${MAX_VALUES} values beside a tool's arguments.`,
+    },
+  },
+};
+
+/** The SDK holds a message against its schemas several times, at microseconds a member: 200 KB of _meta took 140 ms. */
+function isNarrow(message: JsonValue): boolean {
+  const isToolCall = methodOf(message) === 'tools/call';
+  const open: unknown[] = [message];
+  let found = 0;
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (typeof value !== 'object' || value === null) continue;
+    const names = Object.keys(value);
+    found += names.length;
+    if (found > MAX_VALUES) return false;
+    for (const name of names)
+      if (!isToolCall || name !== 'arguments') open.push((value as Readonly<Record<string, unknown>>)[name]);
+  }
+  return true;
+}
+
+function headersFor(header: McpMessage['header']): Headers {
+  // Both were checked before, by the letter of HTTP; the SDK compares letters.
+  const headers = new Headers({ 'content-type': 'application/json', accept: 'application/json, text/event-stream' });
+  for (const name of MIRRORED_HEADERS) {
+    const value = header(name);
+    if (value !== undefined) headers.set(name, value);
+  }
+  return headers;
+}
+
+function methodOf(message: JsonValue): string {
+  const { method } = Object(message) as { method?: unknown };
+  return typeof method === 'string' ? method : '';
+}
+
+async function answerModern(request: Request, message: JsonValue, server: () => Server | McpServer): Promise<Response> {
+  // Nothing here changes by notification, and a stream that stays open has no place in a service that charges by request.
+  const handler = createMcpHandler(server, { legacy: 'reject', maxSubscriptions: 0 });
+  const response = await handler.fetch(request, { parsedBody: message });
+  if (methodOf(message) !== 'subscriptions/listen' || response.status !== 200) return response;
+  return errorResponse(404, message, { code: ProtocolErrorCode.MethodNotFound, message: 'Method not found' });
+}
+
+async function answerLegacy(request: Request, message: JsonValue, server: Server | McpServer): Promise<Response> {
+  if (methodOf(message) === 'initialize' && !isSpecType.InitializeRequest(message)) {
+    const error = { code: ProtocolErrorCode.InvalidParams, message: 'The parameters are not as MCP has them.' };
+    return errorResponse(200, message, error);
+  }
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+  await server.connect(transport);
+  try {
+    return await transport.handleRequest(request, { parsedBody: message });
+  } finally {
+    await server.close();
+  }
+}
+
+function errorResponse(status: number, message: JsonValue, error: { code: number; message: string }): Response {
+  const { id = null } = Object(message) as { id?: JsonValue };
+  return Response.json({ jsonrpc: '2.0', id, error }, { status });
+}
