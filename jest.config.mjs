@@ -9,8 +9,6 @@ const never = ['<rootDir>/.*/(node_modules|dist)/', '<rootDir>/(tmp|node_modules
 const base = {
   rootDir: import.meta.dirname,
   testEnvironment: 'node',
-  // Against a hang, not for speed: a busy machine is not a failure.
-  testTimeout: 30_000,
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [
@@ -23,6 +21,8 @@ const base = {
 };
 
 export default {
+  // Against a hang, not for speed: a busy machine is not a failure. Jest reads it here alone, not in a project.
+  testTimeout: 30_000,
   projects: [
     {
       ...base,

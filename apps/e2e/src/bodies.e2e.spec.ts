@@ -69,14 +69,32 @@ describe('Bodies', () => {
     expectProblem(await from.post(body), 'UNSAFE_NUMBER', at(pointer));
   });
 
-  it.each([['0.1'], ['1.10'], ['1E2'], ['-0'], ['9007199254740992'], ['1e21'], ['5e-324'], ['1.7976931348623157e308']])(
-    'may hold the number %s, whose value survives',
-    async (number) => {
-      const [record] = expectWritten(await from.post(`{"data":{"n":${number}}}`)).records;
-      const row = await setup.admin.ask('GET', `/ledger/channels/${networkId}.main/records/${record!.id}`);
-      expect(row['data']).toEqual({ n: Number(number) + 0 });
-    },
-  );
+  it.each([
+    ['0.1'],
+    ['1.10'],
+    ['1E2'],
+    ['-0'],
+    ['9007199254740992'],
+    ['1e21'],
+    ['1E30'],
+    ['333333333.33333329'],
+    ['5e-324'],
+    ['1.7976931348623157e308'],
+  ])('may hold the number %s, which a double keeps', async (number) => {
+    const [record] = expectWritten(await from.post(`{"data":{"n":${number}}}`)).records;
+    const row = await setup.admin.ask('GET', `/ledger/channels/${networkId}.main/records/${record!.id}`);
+    expect(row['data']).toEqual({ n: Number(number) + 0 });
+  });
+
+  it('are the same content whichever way they write a number', async () => {
+    const receipts = [];
+    for (const number of ['333333333.33333329', '333333333.3333333', '3333333333333333e-7', '333333333.33333330']) {
+      receipts.push(expectWritten(await from.post(`{"id":"one-number","n":${number}}`)).records[0]!);
+    }
+    expect(receipts.map(({ existing }) => existing)).toEqual([undefined, true, true, true]);
+    expect(new Set(receipts.map(({ leafHash }) => leafHash)).size).toBe(1);
+    expectProblem(await from.post('{"id":"one-number","n":333333333.3333332}'), 'RECORD_CONFLICT');
+  });
 
   it('may be 64 levels deep, and no deeper', async () => {
     expectWritten(await from.post(nested(64)));
@@ -151,7 +169,15 @@ describe('Bodies', () => {
     ['application/json;charset="UTF-8"; v=1', true],
     ['application/json; charset=latin1', false],
     ['application/json; charset=utf-16', false],
-    ['application/ld+json', false],
+    ['application/cloudevents+json', true],
+    ['Application/CloudEvents+JSON; charset=UTF-8', true],
+    ['application/ld+json', true],
+    ['model/gltf+json', true],
+    ['application/cloudevents+json; charset=latin1', false],
+    ['application/cloudevents+xml', false],
+    ['application/+json', false],
+    ['application/json+xml', false],
+    ['+json', false],
     ['application/jsonp', false],
     ['text/json', false],
     ['', false],

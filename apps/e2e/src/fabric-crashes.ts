@@ -5,8 +5,8 @@ import { deliver, type AssetOrder } from './harness/asset-orders.ts';
 import { gaugeOf, journalledBy, type FabricStage } from './harness/fabric-stage.ts';
 
 const storyTimeoutMs = 180_000;
-/** After it the journal of a process that is gone is taken over by another. */
-const leaseMs = 15_000;
+/** After it what a process that is gone had in hand is taken over by another: the journal sooner, the request last. */
+const leaseMs = 4000;
 const TYPES = ['asset', 'kept', 'other'];
 
 /** A process that is killed, at each place where what it did is known to fewer and fewer others. */
@@ -67,6 +67,35 @@ export function crashStories(stageOf: () => FabricStage): void {
         await stage.settled();
         await judgeAssets(stage, `${stage.tag}-kill-stopped`, fates);
         expect(fates.map(({ told }) => told)).toEqual(TYPES.map(() => 'written'));
+      },
+      storyTimeoutMs,
+    );
+
+    it.each([
+      ['its next start', 6000],
+      ['another replica', leaseMs + 10_000],
+    ] as const)(
+      'with a keyed write in flight: %s settles it, and answers its sender, within %d ms',
+      async (who, withinMs) => {
+        const stage = stageOf();
+        const { orderer } = stage.network;
+        const { peer, peers } = stage.setup;
+        const order = orderOf(who.replaceAll(' ', '-'));
+        await orderer.freeze();
+        await sendToJournal(order);
+        await peer.kill();
+        await orderer.thaw();
+        const isNext = who === 'its next start';
+        const startedAt = performance.now();
+        if (isNext) await peer.start();
+        const fates = await deliver(order, { setup: stage.setup, peers: isNext ? [peer] : peers.slice(1) });
+        const tookMs = performance.now() - startedAt;
+        if (!isNext) await peer.start();
+        expect(fates.map(({ told }) => told)).toEqual(TYPES.map(() => 'written'));
+        expect(tookMs).toBeLessThan(withinMs);
+        process.stdout.write(`${who}: ${Math.round(tookMs)} ms\n`);
+        await stage.settled();
+        await judgeAssets(stage, order.assets[0]!.id.replace(/-[a-z]+$/, ''), fates);
       },
       storyTimeoutMs,
     );

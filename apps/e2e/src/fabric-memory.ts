@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import type { FabricStage } from './harness/fabric-stage.ts';
 import { inParallel } from './harness/in-parallel.ts';
 import { canSeeProcesses } from './harness/postgres-processes.ts';
+import { residentBytes } from './harness/process-usage.ts';
 import { scaled } from './harness/scale.ts';
 
 const storyTimeoutMs = scaled({ full: 600_000, quick: 120_000 });
@@ -35,9 +35,4 @@ export function memoryStory(stageOf: () => FabricStage): void {
     },
     storyTimeoutMs,
   );
-}
-
-function residentBytes(pid: number): number {
-  const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kibibytes) * 1024;
 }

@@ -64,12 +64,25 @@ describe('Large bodies', () => {
     const how = { idempotencyKey: 'not one' };
     const pinger = await newSender({ permissions: ['ingest:ping'], allowedAssetTypes: ['one'] });
     const writer = await newSender({ allowedAssetTypes: ['one'] });
-    expectProblem(await pinger.post(bodyOf(0), how), 'DUPLICATE_MEMBER');
-    expectProblem(await pinger.post(bodyOf(1), how), 'INVALID_REQUEST');
-    expectProblem(await pinger.post(bodyOf(2), how), 'FORBIDDEN');
+    expectProblem(await pinger.post(bodyOf(0), how), 'PAYLOAD_TOO_LARGE');
+    expectProblem(await writer.post(bodyOf(0), how), 'DUPLICATE_MEMBER');
+    expectProblem(await writer.post(bodyOf(1), how), 'INVALID_REQUEST');
     expectProblem(await writer.post(bodyOf(2), how), 'ASSET_TYPE_NOT_ALLOWED');
     expectProblem(await from.post(bodyOf(3), how), 'UNKNOWN_CHANNEL');
     expectProblem(await from.post(padded('{}'), how), 'INVALID_IDEMPOTENCY_KEY');
+  });
+
+  it('of a key that may only ping hold 4,096 bytes, inflated or not, and are refused unread', async () => {
+    const pinger = await newSender({ permissions: ['ingest:ping'] });
+    const ping = (bytes: number): string => '{"type":"ping"}'.padEnd(bytes, ' ');
+    expect((await pinger.post(ping(4096))).status).toBe(200);
+    expectProblem(await pinger.post(ping(4097)), 'PAYLOAD_TOO_LARGE');
+    const headers = { 'Content-Encoding': 'gzip' };
+    expectProblem(await pinger.post(gzipSync(ping(4097)), { headers }), 'PAYLOAD_TOO_LARGE');
+    expectProblem(await pinger.post('{"broken"'.padEnd(4097)), 'PAYLOAD_TOO_LARGE');
+    expectProblem(await pinger.post('{"id":1}'), 'INVALID_REQUEST');
+    expectProblem(await pinger.post('{"id":"1"}'), 'FORBIDDEN');
+    expect((await (await newSender({ permissions: ['ingest:write'] })).post(padded('{}'))).status).toBe(200);
   });
 
   it('are written as small ones are: the same content is the same record', async () => {

@@ -186,7 +186,43 @@ describe('Pushing assets', () => {
   });
 });
 
+describe('One number in several spellings', () => {
+  const spellings = [
+    ['333333333.33333329', '333333333.3333333', '3.3333333333333329e8'],
+    ['1E30', '1000000000000000000000000000000', '10e29'],
+    ['4.50', '4.5', '45e-1'],
+    ['-0', '0', '0E-400'],
+    ['4.9406564584124654e-324', '5e-324'],
+  ];
+  const send = (id: string, number: string, headers: Record<string, string> = {}) => {
+    const body = `{"assets":[{"id":"${id}","type":"asset","data":{"n":${number}}}]}`;
+    return setup.ask('POST', '/api/assets', { body, headers });
+  };
+
+  it.each(spellings)('is one content of an id, and one request under a key: %s', async (first, ...others) => {
+    const [plain, keyed] = [freshId(), freshId()];
+    const written = summaryOf(await send(plain, first));
+    const headers = { 'Idempotency-Key': keyed };
+    const answer = await send(keyed, first, headers);
+    for (const other of others) {
+      expect(summaryOf(await send(plain, other))).toEqual(written);
+      const again = await send(keyed, other, headers);
+      expect(again).toMatchObject({ status: 200, text: answer.text });
+      expect(again.headers['idempotent-replayed']).toBe('true');
+    }
+    expect(summaryOf(await send(plain, '333333333.33333328')).failed).toMatchObject([{ code: 'RECORD_CONFLICT' }]);
+  });
+});
+
 describe('An Idempotency-Key', () => {
+  it('in quotes with anything behind them is no other key, and writes nothing', async () => {
+    const a = freshId();
+    for (const key of [`"${a}";x=1`, `"${a}";`, `"${a}", "${a}"`, `"${a}`]) {
+      expectProblem(await push([asset(a)], undefined, { 'Idempotency-Key': key }), 'INVALID_IDEMPOTENCY_KEY');
+    }
+    expectProblem(await setup.ask('GET', `/api/assets/${a}`), 'NOT_FOUND');
+  });
+
   it('gets the same bytes for the same request in canonical form, and nothing else', async () => {
     const [a, b] = [freshId(), freshId()];
     const first = await push([asset(a, { x: 1, y: 2 })], undefined, { 'Idempotency-Key': a });

@@ -144,7 +144,13 @@ describe('The ledger peer on Fabric', () => {
       status: 'healthy',
       credentials: { ok: true, certificateExpiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) },
     });
-    expect((await setup.ask('GET', '/health/ready')).body).toEqual({ status: 'healthy' });
+    const contracts = [
+      { channel: 'main', chaincode: 'records', ok: true, reason: null, detail: null },
+      { channel: 'shared', chaincode: 'records', ok: true, reason: null, detail: null },
+      { channel: 'main', chaincode: 'basic', ok: true, reason: null, detail: null },
+    ];
+    const ready = await setup.ask('GET', '/health/ready');
+    expect(ready.body).toEqual({ status: 'healthy', contracts });
     const metrics = (await setup.peer.ops.send({ path: '/metrics' })).text;
     expect(metrics).toMatch(/ledger_validation_codes_total\{code="VALID",service="ledger-peer"\} [1-9]/);
     expect(metrics).toMatch(

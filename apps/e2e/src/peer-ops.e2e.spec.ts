@@ -103,7 +103,8 @@ describe('What anybody may know', () => {
   });
 
   it('is the key of the log', async () => {
-    const { body } = await open('/.well-known/jwks.json');
+    const { body, headers } = await open('/.well-known/jwks.json');
+    expect(headers).toMatchObject({ 'cache-control': 'public, max-age=60', etag: expect.stringMatching(/^W\//) });
     const { keys } = body as { keys: { x: string; kty: string; crv: string }[] };
     const raw = Buffer.from(setup.verifierKey.split('+').slice(2).join('+'), 'base64').subarray(1);
     expect(keys).toMatchObject([{ kty: 'OKP', crv: 'Ed25519', x: raw.toString('base64url') }]);

@@ -76,6 +76,29 @@ describe('Reading assets', () => {
   );
 
   it(
+    'proves numbers as they were sent, however they were spelled',
+    async () => {
+      const a = freshId();
+      const sent = (number: string) => `{"n":[1E30,4.50,2e-3,5e-324,${number}]}`;
+      const data = sent('333333333.33333329');
+      await setup.ask('POST', '/api/assets', { body: `{"assets":[{"id":"${a}","type":"asset","data":${data}}]}` });
+      const { text } = await setup.ask('GET', `/api/assets/${a}?proof=true`);
+      expect(text).toContain('"data":{"n":[1e+30,4.5,0.002,5e-324,333333333.3333333]}');
+      writeFileSync(join(setup.folder, 'numbers.json'), text);
+      for (const [stated, exitCode] of [
+        [data, 0],
+        [sent('333333333.3333333'), 0],
+        [sent('333333333.33333328'), 1],
+      ] as const) {
+        writeFileSync(join(setup.folder, 'sent.json'), stated);
+        const how = ['--key', setup.verifierKey, '--data', 'sent.json'];
+        expect(await verify(setup.folder, 'receipt', 'numbers.json', ...how)).toMatchObject({ exitCode });
+      }
+    },
+    setupTimeoutMs,
+  );
+
+  it(
     'shows an erased asset without its content, and never gives its id again',
     async () => {
       const a = freshId();
@@ -127,6 +150,27 @@ describe('Querying assets', () => {
     },
     setupTimeoutMs,
   );
+
+  it.each(['br', 'gzip'])('sends a page of more than 1,024 bytes in %s where asked, and no receipt', async (coding) => {
+    const type = `demo.large.${coding}`;
+    const first = freshId();
+    const data = { text: 'evidence '.repeat(300) };
+    await push([asset(first, data, type)]);
+    // `fetch` undoes the coding.
+    const fetched = (path: string, init: RequestInit) =>
+      fetch(setup.peer.public.origin + path, {
+        ...init,
+        headers: { 'x-api-key': setup.key, 'content-type': 'application/json', 'accept-encoding': coding },
+      });
+    const page = await fetched('/api/assets/query', { method: 'POST', body: JSON.stringify({ type }) });
+    expect([page.headers.get('content-encoding'), page.headers.get('vary')]).toEqual([coding, 'Accept-Encoding']);
+    const bare = await query({ type });
+    expect([bare.headers['content-encoding'], bare.headers['vary']]).toEqual([undefined, 'Accept-Encoding']);
+    expect(await page.json()).toEqual(bare.body);
+    expect(bare.body).toMatchObject({ assets: [{ id: first, data }] });
+    const proved = await fetched(`/api/assets/${first}?proof=true`, { method: 'GET' });
+    expect([proved.status, proved.headers.get('content-encoding')]).toEqual([200, null]);
+  });
 
   it('refuses a cursor of another type, one that was altered, and what is no limit', async () => {
     await push([asset(freshId(), {}, 'demo.c'), asset(freshId(), {}, 'demo.c')]);
@@ -184,6 +228,29 @@ describe('The public log', () => {
       ]) {
         expectProblem(await setup.ask('GET', `/ledger/acme.other/${path}`), 'NOT_FOUND');
       }
+      const forever = 'private, max-age=31536000, immutable';
+      for (const [path, cacheControl] of [
+        ['checkpoint', 'private, no-cache'],
+        [`tile/0/000.p/${wanted}`, forever],
+        ['tile/0/000.p/1', forever],
+      ] as const) {
+        const url = `/ledger/acme.other/${path}`;
+        const { headers, text } = await setup.ask('GET', url);
+        expect(headers).toMatchObject({ etag: expect.stringMatching(/^"[\w-]{43}"$/), 'cache-control': cacheControl });
+        const head = await setup.ask('HEAD', url);
+        expect(head.text).toBe('');
+        for (const name of ['etag', 'content-length']) expect(head.headers[name]).toBe(headers[name]);
+        for (const known of [headers['etag'], `W/${headers['etag']}`, `"x", ${headers['etag']}`, '*']) {
+          const same = await setup.ask('GET', url, { headers: { 'If-None-Match': known } });
+          expect(same).toMatchObject({ status: 304, text: '' });
+          expect(same.headers).toMatchObject({ etag: headers['etag'], 'cache-control': cacheControl });
+        }
+        const other = await setup.ask('GET', url, { headers: { 'If-None-Match': '"x"' } });
+        expect(other).toMatchObject({ status: 200, text });
+      }
+      const absent = await setup.ask('GET', '/ledger/acme.other/tile/0/255', { headers: { 'If-None-Match': '*' } });
+      expectProblem(absent, 'NOT_FOUND');
+      expect(absent.headers['cache-control']).toBe('no-store');
       for (const path of [
         '/ledger/acme.nowhere/checkpoint',
         '/ledger/nowhere/checkpoint',

@@ -71,8 +71,14 @@ describeWithRedis('The same batch sent again after everything but the database w
   it('is known by its Idempotency-Key, bare or as a quoted string, and by nothing malformed', async () => {
     const first = await from.post({ quoted: 1 }, { idempotencyKey: 'quoted' });
     expect((await from.post({ quoted: 1 }, { idempotencyKey: '"quoted"' })).text).toBe(first.text);
+    expect((await from.post({ quoted: 1 }, { idempotencyKey: '  "quoted"\t' })).text).toBe(first.text);
     expectWritten(await from.post({}, { idempotencyKey: '!~'.repeat(127) + '!' }));
-    for (const key of ['', '""', 'a b', 'é', '!'.repeat(256), ['a', 'a'], ['a', 'b']]) {
+    // Bare, a semicolon is a character of the key like any other.
+    const other = await from.post({ quoted: 2 }, { idempotencyKey: 'quoted;x=1' });
+    expect(other.text).not.toBe(first.text);
+    expect((await from.post({ quoted: 2 }, { idempotencyKey: '"quoted;x=1"' })).text).toBe(other.text);
+    const wrong = ['"quoted";x=1', '"quoted";x', '"quoted" ; x=1', '"quoted", "b"', '"quoted","b"', '"quoted'];
+    for (const key of [...wrong, '', '""', 'a b', 'é', '!'.repeat(256), ['a', 'a'], ['a', 'b']]) {
       expectProblem(await from.post({}, { idempotencyKey: key }), 'INVALID_IDEMPOTENCY_KEY');
     }
   });

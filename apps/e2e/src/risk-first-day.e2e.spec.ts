@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { askRisk, riskSetup, type RiskSetup } from './harness/risk-setup.ts';

@@ -9,7 +9,10 @@ export interface ProblemResponse {
 
 export interface ProblemExpectation {
   /** The faults in their order, each by where it is; their sentences are not compared. */
-  readonly errors?: readonly { readonly in: 'body' | 'query' | 'header' | 'path'; readonly pointer: string }[];
+  readonly errors?: readonly {
+    readonly in: 'body' | 'query' | 'header' | 'path' | 'arguments';
+    readonly pointer: string;
+  }[];
   /** Members beyond RFC 9457's and ours; there may be no others. */
   readonly members?: Readonly<Record<string, unknown>>;
   readonly detail?: string | RegExp;

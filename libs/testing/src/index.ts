@@ -1,12 +1,13 @@
 export { expectProblem } from './expect-problem.ts';
 export type { ProblemExpectation, ProblemResponse } from './expect-problem.ts';
+export { openApiFaults } from './openapi-faults.ts';
 export { smallDisk } from './small-disk.ts';
 export type { SmallDisk } from './small-disk.ts';
 export { testClock } from './test-clock.ts';
 export type { TestClock } from './test-clock.ts';
 export { testIds } from './test-ids.ts';
-export { throwawayPostgres } from './throwaway-postgres.ts';
-export type { OwnPostgres, ThrowawayPostgres, ThrowawayPostgresOptions } from './throwaway-postgres.ts';
+export { holdLock, throwawayPostgres } from './throwaway-postgres.ts';
+export type { HeldLock, OwnPostgres, ThrowawayPostgres, ThrowawayPostgresOptions } from './throwaway-postgres.ts';
 export { describeWithRedis, redisAvailable, throwawayRedis } from './throwaway-redis.ts';
 export type { ThrowawayRedis } from './throwaway-redis.ts';
 export { until } from './until.ts';

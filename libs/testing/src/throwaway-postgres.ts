@@ -161,3 +161,27 @@ async function execute(url: string, statement: string): Promise<void> {
     await client.end();
   }
 }
+
+/** A transaction of somebody else that holds what its statement has locked. */
+export interface HeldLock {
+  /** How many others of this database wait for a lock. */
+  waiting(): Promise<number>;
+  release(): Promise<void>;
+}
+
+/** Runs one statement in a transaction that stays open until it is released, so that whoever needs the same must wait. */
+export async function holdLock(url: string, statement: string): Promise<HeldLock> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query('BEGIN');
+  await client.query(statement);
+  return {
+    async waiting() {
+      const text = `SELECT count(*)::int AS count FROM pg_stat_activity
+                     WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      const { rows } = await client.query<{ count: number }>(text);
+      return rows[0]?.count ?? 0;
+    },
+    release: () => client.end(),
+  };
+}

@@ -1,19 +1,29 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { JsonValue } from '@sealgate/json';
+import { AppError } from '@sealgate/errors';
+import { parseStrict, type JsonValue } from '@sealgate/json';
 import { errorCode } from './error-code.ts';
-import { parseJson } from './json-object.ts';
 import { UsageError } from './usage-error.ts';
 
-/** The JSON in a file that was named, seen from where the command runs. Throws UsageError. */
+/**
+ * The strict JSON in a file that was named, seen from where the command runs. What a lax parser drops or rounds, the API
+ * would never see, and could not refuse. Throws UsageError.
+ */
 export function readJsonFile(path: string): JsonValue {
-  let text: string;
+  let bytes: Buffer;
   try {
-    text = readFileSync(resolve(path), 'utf8');
+    bytes = readFileSync(resolve(path));
   } catch (error) {
     throw new UsageError(`${path} cannot be read (${errorCode(error) ?? String(error)}).`, { cause: error });
   }
-  const value = parseJson(text);
-  if (value === undefined) throw new UsageError(`${path} is not JSON.`);
-  return value;
+  try {
+    return parseStrict(bytes);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const pointer = error.faults[0]?.pointer ?? '';
+    const place = pointer === '' ? '' : ` at ${pointer}`;
+    throw new UsageError(`${path} is not JSON as the API takes it: ${error.message} (${error.code}${place})`, {
+      cause: error,
+    });
+  }
 }

@@ -59,18 +59,6 @@ export const targets = {
     better: 'higher',
     show: ratio,
   },
-  peerCpu: {
-    name: 'CPU of the ledger peer for a submit, HTTP and all',
-    limit: 0.65,
-    better: 'lower',
-    show: (ms) => `${decimals(ms, 2)} ms`,
-  },
-  driverCpu: {
-    name: 'CPU of the Fabric driver for a submit',
-    limit: 0.65,
-    better: 'lower',
-    show: (ms) => `${decimals(ms, 2)} ms`,
-  },
   gateOfExpress: {
     name: 'gate checks, requests/s against bare Express',
     limit: 0.4,

@@ -4,5 +4,5 @@
  */
 export const PACKAGES = {
   inspector: '@modelcontextprotocol/inspector@2.12.0',
-  conformance: '@modelcontextprotocol/conformance@0.1.16',
+  conformance: '@modelcontextprotocol/conformance@0.2.0-alpha.12',
 } as const;

@@ -56,7 +56,8 @@ const suite = (checks: readonly object[]): string => `
 if (args[0] === '--help') process.exit(0);
 const fs = require('node:fs');
 const at = (option) => args[args.indexOf(option) + 1];
-for (const { scenario, ...check } of ${JSON.stringify(checks)}) {
+for (const { revision, scenario, ...check } of ${JSON.stringify(checks)}) {
+  if (revision !== at('--requirements')) continue;
   const folder = at('--output-dir') + '/server-' + scenario + '-2026-01-02T03-04-05-' + (100 + fs.readdirSync('.').length) + 'Z';
   fs.mkdirSync(folder, { recursive: true });
   const file = folder + '/checks.json';
@@ -64,11 +65,11 @@ for (const { scenario, ...check } of ${JSON.stringify(checks)}) {
   fs.writeFileSync(file, JSON.stringify([...before, check]));
 }
 fetch(at('--url'), { method: 'POST' }).then(() => process.exit(1));`;
-const asExpected = EXPECTATIONS.map(({ scenario, check: id, status: found, says }) => ({
+const asExpected = EXPECTATIONS.map(({ revision, scenario, because, says: [words = ''] = [] }) => ({
+  revision,
   scenario,
-  id,
-  status: found,
-  ...(says === undefined ? {} : { errorMessage: `It said: ${says}` }),
+  id: scenario,
+  ...(because === undefined ? { status: 'SUCCESS' } : { status: 'FAILURE', errorMessage: `It said: ${words}` }),
 }));
 
 describe('mcp-check', () => {
@@ -84,7 +85,7 @@ describe('mcp-check', () => {
     const checks = asExpected.map((one) => (one.id === 'ping' ? { ...one, status: 'FAILURE' } : one));
     const { code, out } = await check(['conformance', ...there()], standIn(suite(checks)));
     expect(code).toBe(1);
-    expect(out).toMatch(/^DIFFERS ping .*\n +Expected SUCCESS, found FAILURE$/m);
+    expect(out).toMatch(/^DIFFERS 2025-11-25 ping .*\n +Found ping, FAILURE$/m);
     expect(out).toContain('1 not.');
   });
 

@@ -17,7 +17,10 @@ export interface Gateway {
   start(): Promise<void>;
   /** Ends it as a crash of the machine would: without a chance to do anything. */
   kill(): Promise<void>;
-  /** Asks it to stop, and gives its exit code once it has (null: it had to be killed). */
+  /**
+   * Asks it to stop, and gives its exit code once it has (null: it had to be killed). Rejects where it has sent a code that
+   * its description does not list for that route.
+   */
   stop(): Promise<number | null>;
   /** All it has logged, over all its starts. */
   logText(): string;
@@ -91,6 +94,8 @@ export async function prepareGateway({
       const timer = setTimeout(() => child?.kill('SIGKILL'), stopTimeoutMs);
       await ended(child, 'SIGTERM');
       clearTimeout(timer);
+      const undeclared = logText().match(/.*"undeclared_error_code".*/g);
+      if (undeclared !== null) throw new Error(`It sent codes that it does not declare:\n${undeclared.join('\n')}`);
       return child?.exitCode ?? null;
     },
     logText,

@@ -106,10 +106,13 @@ export async function peerSetup(options: PeerSetupOptions = {}): Promise<PeerSet
   );
   const peer = peers[0]!;
   const stop = async (): Promise<void> => {
-    await Promise.all(peers.map((one) => (one.isRunning ? one.stop() : Promise.resolve(0))));
-    for (const one of peers) one.release();
-    rmSync(folder, { recursive: true, force: true });
-    await Promise.all([options.postgres === undefined ? postgres.stop() : undefined, redis?.stop()]);
+    try {
+      await Promise.all(peers.map((one) => (one.isRunning ? one.stop() : Promise.resolve(0))));
+    } finally {
+      for (const one of peers) one.release();
+      rmSync(folder, { recursive: true, force: true });
+      await Promise.all([options.postgres === undefined ? postgres.stop() : undefined, redis?.stop()]);
+    }
   };
   try {
     await Promise.all(peers.map((one) => one.start()));

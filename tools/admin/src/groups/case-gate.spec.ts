@@ -77,6 +77,17 @@ describe('the groups of the case gate send what was given and nothing else', () 
     expect(sent()).toEqual([['DELETE', '/admin/v1/keys/key_1', '']]);
   });
 
+  it.each([
+    ['{"rules":[],"default":{"decision":"decline","decision":"approve"}}', 'DUPLICATE_MEMBER at /default/decision'],
+    ['{"rules":[{"when":{">":[{"var":"n"},9007199254740993]}}]}', 'UNSAFE_NUMBER at /rules/0/when/>/1'],
+  ])('no rules that would say something else once they were parsed: %s', async (text, fault) => {
+    const file = join(folder, 'odd.json');
+    writeFileSync(file, text);
+    const ran = await run(`policies create p --rules ${file}`);
+    expect(ran).toMatchObject({ code: 2, err: expect.stringContaining(fault) });
+    expect(sent()).toEqual([]);
+  });
+
   it('the rules of a policy, from a file', async () => {
     const rules = { rules: [], default: { decision: 'refer', reason_codes: [] } };
     const file = join(folder, 'rules.json');

@@ -73,12 +73,10 @@ export function findingsOf(embedded: readonly PeerSummary[], fabric: readonly Pe
     if (assets > 1) findings.push({ target: 'peerAssets', value: transactionsPerSecond * assets });
   }
   for (const summary of fabric) {
-    const { client, assets, inFlight, cpuUs } = summary;
+    const { client, assets, inFlight } = summary;
     if (inFlight !== HIGHEST_IN_FLIGHT) continue;
     const of = `${assets} assets, ${inFlight} in flight`;
     if (client === 'peer') findings.push({ target: 'peerTransactions', value: ofDirect(summary, fabric), of });
-    if (client === 'peer' && assets === 1) findings.push({ target: 'peerCpu', value: cpuUs / 1_000, of });
-    if (client === 'driver' && assets === 1) findings.push({ target: 'driverCpu', value: cpuUs / 1_000, of });
   }
   return findings;
 }

@@ -63,11 +63,11 @@ function optionsOf(parameters: readonly string[], env: NodeJS.ProcessEnv): { net
 
 /** The same surface, its mapping unchanged, on another ledger. */
 function onFabric(fabricConfig: string): Surface {
-  const env: Surface['env'] = (context) => ({
-    ...ledgerPeer.env({ ...context, integrates: false }),
-    LEDGER_DRIVER: 'fabric',
-    FABRIC_CONFIG: fabricConfig,
-  });
+  const env: Surface['env'] = (context) => {
+    // Fabric has no public log.
+    const { LEDGER_VERIFIER_KEYS: _none, ...embedded } = ledgerPeer.env({ ...context, integrates: false });
+    return { ...embedded, LEDGER_DRIVER: 'fabric', FABRIC_CONFIG: fabricConfig };
+  };
   return { ...ledgerPeer, canIntegrate: false, env };
 }
 

@@ -94,7 +94,17 @@ describeWith('helm', (helm) => {
       'helm.sh/hook': 'pre-install,pre-upgrade',
       'helm.sh/hook-weight': '0',
     });
-    expect(Object.keys(envOf(rendered, 'Job')).sort()).toEqual(['DATABASE_URL', 'MIGRATION_DATABASE_URL']);
+    expect(Object.keys(envOf(rendered, 'Job')).sort()).toEqual([
+      'DATABASE_URL',
+      'LEDGER_ORIGIN',
+      'MIGRATION_DATABASE_URL',
+    ]);
+    // Who integrates and what is mapped decide what the role of the peer may do.
+    const ofPeer = render('ledger-peer', 'secrets.ADMIN_DATABASE_URL.name=x');
+    expect(envOf(ofPeer, 'Job')).toMatchObject({ LEDGER_INTEGRATOR: 'true', MAPPING_FILE: expect.any(String) });
+    expect(Object.keys(envOf(ofPeer, 'Job'))).toContain('ADMIN_DATABASE_URL');
+    const [migrate] = ofPeer.find(({ kind }) => kind === 'Job')?.spec?.template?.spec.containers ?? [];
+    expect(migrate).toMatchObject({ volumeMounts: [{ mountPath: '/etc/sealgate/mapping' }] });
     expect(job?.spec?.template?.spec.containers[0].args).toEqual(['migrate.js']);
     expect(envOf(rendered, 'Deployment')).not.toHaveProperty('MIGRATION_DATABASE_URL');
     const policies = rendered

@@ -53,7 +53,10 @@ describe.each(configuredSurfaces)('the containers of $app', ({ app, variables })
       .filter(({ name, isRequired }) => isRequired && !told.includes(name))
       .map(({ name }) => name);
     expect(missing).toEqual(['MIGRATION_DATABASE_URL']);
-    expect(Object.keys(migration?.environment ?? {}).sort()).toEqual(['DATABASE_URL', 'MIGRATION_DATABASE_URL']);
+    // What decides which channels its role gets is told to both.
+    const shared = Object.entries(migration?.environment ?? {}).filter(([name]) => name !== 'MIGRATION_DATABASE_URL');
+    expect(shared.map(([name]) => name)).toEqual(expect.arrayContaining(['DATABASE_URL', 'LEDGER_ORIGIN']));
+    expect(service?.environment).toMatchObject(Object.fromEntries(shared));
   });
 });
 
@@ -69,7 +72,8 @@ describe('the containers', () => {
 
   it('have one integrator among them, and no secret written down', () => {
     const integrators = Object.entries(services).filter(([, { environment }]) => environment?.['LEDGER_INTEGRATOR']);
-    expect(integrators.map(([name]) => name)).toEqual(['ledger-peer']);
+    // And the job that gives its role the right to.
+    expect(integrators.map(([name]) => name)).toEqual(['ledger-peer-migrate', 'ledger-peer']);
     const secrets = new Set(
       configuredSurfaces
         .flatMap(({ variables }) => variables)

@@ -5,11 +5,15 @@ import type { Secrets } from './secrets.ts';
 export interface LocalDatabase {
   readonly ownerUrl: string;
   runtimeUrl(surface: string): string;
+  /** Of the role of the admin listeners in the ledger; undefined where whoever gave the database has made none. */
+  readonly operatorUrl: string | undefined;
 }
 
 const databaseName = 'sealgate';
+/** What reads, audits and erases every channel for whoever holds an admin token. */
+const OPERATOR = 'ledger-operator';
 
-/** Makes the database, and a role without rights of its own for each surface, in the PostgreSQL that was started here. */
+/** Makes the database, a role without rights of its own for each surface, and one for operators, in the PostgreSQL that was started here. */
 export async function prepareDatabase(
   superuserUrl: string,
   { surfaces, secrets }: { surfaces: readonly string[]; secrets: Secrets },
@@ -23,20 +27,18 @@ export async function prepareDatabase(
   });
   try {
     await makeDatabase(database);
-    for (const surface of surfaces) await makeRole(database, roleOf(surface), passwordOf(secrets, surface));
+    for (const name of [...surfaces, OPERATOR]) await makeRole(database, roleOf(name), passwordOf(secrets, name));
   } finally {
     await database.close();
   }
-  return {
-    ownerUrl: withParts(superuserUrl, {}),
-    runtimeUrl: (surface) =>
-      withParts(superuserUrl, { username: roleOf(surface), password: passwordOf(secrets, surface) }),
-  };
+  const urlOf = (name: string) =>
+    withParts(superuserUrl, { username: roleOf(name), password: passwordOf(secrets, name) });
+  return { ownerUrl: withParts(superuserUrl, {}), runtimeUrl: urlOf, operatorUrl: urlOf(OPERATOR) };
 }
 
 /** A database that was given: whoever gave it decides who migrates and who runs. */
 export function givenDatabase(databaseUrl: string, migrationUrl: string | undefined): LocalDatabase {
-  return { ownerUrl: migrationUrl ?? databaseUrl, runtimeUrl: () => databaseUrl };
+  return { ownerUrl: migrationUrl ?? databaseUrl, runtimeUrl: () => databaseUrl, operatorUrl: undefined };
 }
 
 const roleOf = (surface: string): string => surface.replaceAll('-', '_');

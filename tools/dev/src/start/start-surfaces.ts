@@ -24,21 +24,23 @@ export async function runSurface(context: StartContext, surface: Surface, stores
   const ports = portsOf(options.portBase, surface.number);
   const urlOf = (port: number): string => `http://127.0.0.1:${port}`;
   const programs = surface.programs(join(data.bundles, surface.name));
-  await migrateSurface({ name: surface.name, program: programs.migrate }, stores);
+  const env = surface.env({
+    ports,
+    secrets,
+    databaseUrl: stores.database.runtimeUrl(surface.name),
+    operatorUrl: stores.database.operatorUrl,
+    redisUrl: stores.redisUrl,
+    checkpoints: data.checkpoints,
+    integrates: context.surfaces.find(({ canIntegrate }) => canIntegrate) === surface,
+  });
+  await migrateSurface({ name: surface.name, program: programs.migrate, env }, stores);
   tell(`Starting ${surface.name}`);
   const running = startSurface({
     name: surface.name,
     program: programs.main,
     nodeOptions: surface.nodeOptions,
     logFile: join(data.logs, `${surface.name}.log`),
-    env: surface.env({
-      ports,
-      secrets,
-      databaseUrl: stores.database.runtimeUrl(surface.name),
-      redisUrl: stores.redisUrl,
-      checkpoints: data.checkpoints,
-      integrates: context.surfaces.find(({ canIntegrate }) => canIntegrate) === surface,
-    }),
+    env,
   });
   context.stack.own(surface.name, () => running.stop());
   context.remember({ name: surface.name, pid: running.pid, mark: programs.main, logFile: running.logFile });
@@ -53,10 +55,12 @@ export async function runSurface(context: StartContext, surface: Surface, stores
 const migrationTimeoutMs = 180_000;
 
 async function migrateSurface(
-  { name, program }: { name: string; program: string },
+  { name, program, env }: { name: string; program: string; env: Readonly<Record<string, string>> },
   { database }: Stores,
 ): Promise<void> {
+  // With the variables of the service, so that its role gets the rights that it needs, and no others.
   const { code, said } = await runProgram(program, {
+    ...env,
     MIGRATION_DATABASE_URL: database.ownerUrl,
     DATABASE_URL: database.runtimeUrl(name),
   });

@@ -7,6 +7,8 @@ export interface SurfaceContext {
   readonly secrets: Secrets;
   /** For the run-time role of this surface. */
   readonly databaseUrl: string;
+  /** For the ledger on the admin listener; undefined where there is no such role. */
+  readonly operatorUrl: string | undefined;
   readonly redisUrl: string | undefined;
   readonly checkpoints: string;
   /** Whether this surface is the one that builds and signs the ledger's tree. */

@@ -1,6 +1,10 @@
 import { ledgerOrigin, tokenHash } from '../start/secrets.ts';
 import type { SurfaceContext } from '../start/surface.ts';
 
+/** Of the surfaces whose admin listener has the ledger. */
+export const operatorEnv = ({ operatorUrl }: SurfaceContext): Record<string, string> =>
+  operatorUrl === undefined ? {} : { ADMIN_DATABASE_URL: operatorUrl };
+
 /** The variables that every surface has; where it has others, they stand beside these. */
 export function commonEnv(
   name: string,
@@ -20,6 +24,7 @@ export function commonEnv(
     LEDGER_DRIVER: 'embedded',
     LEDGER_ORIGIN: ledgerOrigin,
     LEDGER_INTEGRATOR: String(integrates),
+    LEDGER_VERIFIER_KEYS: secrets.ledger.verifierKey,
     ...(integrates ? { LEDGER_SIGNING_KEY: secrets.ledger.signingKey, CHECKPOINT_DIR: checkpoints } : {}),
   };
 }

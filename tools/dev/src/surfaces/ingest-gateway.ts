@@ -2,7 +2,7 @@ import { adminClient, textOf } from '../start/admin-client.ts';
 import { adminCommand, quoted } from '../start/commands.ts';
 import type { DemoContext, DemoData, Example, ExampleContext, Surface } from '../start/surface.ts';
 import { bundled } from './bundled.ts';
-import { commonEnv } from './common-env.ts';
+import { commonEnv, operatorEnv } from './common-env.ts';
 import { demoKey } from './demo-key.ts';
 
 const networkId = 'demo';
@@ -14,7 +14,7 @@ export const ingestGateway: Surface = {
   number: 4,
   mcp: false,
   canIntegrate: true,
-  env: (context) => commonEnv('ingest-gateway', context),
+  env: (context) => ({ ...commonEnv('ingest-gateway', context), ...operatorEnv(context) }),
   demo,
   examples,
 };

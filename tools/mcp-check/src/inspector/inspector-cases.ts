@@ -18,6 +18,7 @@ const TOOLS = [
 ];
 const READ_ONLY = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 const NEWEST = '2025-11-25';
+const MODERN = '2026-07-28';
 
 const method = (name: string, ...more: string[]): string[] => ['--method', name, ...more];
 const call = (tool: string, args: object): string[] =>
@@ -40,17 +41,17 @@ const handshake: readonly InspectorCase[] = [
   },
   {
     name: 'initialize, by whichever version both know',
-    shows: 'a client that first asks for a newer version is answered so that it falls back',
+    shows: `a client that can speak both ends up with ${MODERN}`,
     parameters: [...method('initialize'), '--protocol-era', 'auto'],
     exitCode: 0,
-    fault: ({ result }) => unlike(memberOf(result, 'protocolVersion'), NEWEST),
+    fault: ({ result }) => unlike(memberOf(result, 'protocolVersion'), MODERN),
   },
   {
     name: 'initialize, by the newer version alone',
-    shows: `not spoken: a client that refuses ${NEWEST} is told so at once`,
+    shows: `a client that refuses ${NEWEST} speaks ${MODERN}`,
     parameters: [...method('initialize'), '--protocol-era', 'modern'],
-    exitCode: 1,
-    fault: (answer) => unsaid(answer, 'error', 'did not offer'),
+    exitCode: 0,
+    fault: ({ result }) => unlike(memberOf(result, 'protocolVersion'), MODERN),
   },
   {
     name: 'tools/list',
@@ -215,10 +216,10 @@ const templatesList: InspectorCase = {
 const missingThings: readonly InspectorCase[] = [
   {
     name: 'resources/read, no such row',
-    shows: 'the error -32002, as for a row that is hidden',
+    shows: 'an error, as for a row that is hidden',
     parameters: method('resources/read', '--uri', 'risk://rsk_none'),
     exitCode: 1,
-    fault: (answer) => unsaid(answer, 'error', '-32002'),
+    fault: (answer) => unsaid(answer, 'error', 'There is no such resource.'),
   },
   {
     name: 'logging/setLevel',
@@ -253,10 +254,10 @@ const prompts: readonly InspectorCase[] = [
   },
   {
     name: 'prompts/get review_evidence, of none',
-    shows: 'the error -32602',
+    shows: 'an error that names the argument',
     parameters: method('prompts/get', '--prompt-name', 'review_evidence'),
     exitCode: 1,
-    fault: (answer) => unsaid(answer, 'error', '-32602'),
+    fault: (answer) => unsaid(answer, 'error', 'The argument evidenceId is required.'),
   },
 ];
 

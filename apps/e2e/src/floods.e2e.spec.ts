@@ -1,0 +1,216 @@
+import { randomBytes } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
+import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
+import { askGate, gateSetup, type GateSetup } from './harness/gate-setup.ts';
+import { httpClient, type HttpClient } from './harness/http-client.ts';
+import { canSeeProcesses } from './harness/postgres-processes.ts';
+import { openSockets, residentBytes, watchResident } from './harness/process-usage.ts';
+import { boundMs, scaled } from './harness/scale.ts';
+import { sender } from './harness/sender.ts';
+
+const MEBIBYTE = 1_048_576;
+const floodTimeoutMs = 90_000;
+/** A connection that takes nothing for so long is closed. */
+const stalledMs = 10_000;
+
+/** Strangers: connections on which `text` is written, and of which nothing is ever read. */
+async function strangers(origin: string, count: number, text: (index: number) => string | Buffer): Promise<Socket[]> {
+  const { hostname, port } = new URL(origin);
+  return Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const socket = connect({ host: hostname, port: Number(port) });
+      // Whoever is cut off learns of it.
+      socket.on('error', () => undefined).pause();
+      await new Promise((resolve) => socket.once('connect', resolve).once('close', resolve));
+      socket.write(text(index));
+      return socket;
+    }),
+  );
+}
+
+const describeOnLinux = canSeeProcesses ? describe : describe.skip;
+
+describeOnLinux('Pipelines that nobody reads', () => {
+  let setup: ContractSetup;
+  beforeAll(async () => {
+    setup = await contractSetup();
+  }, setupTimeoutMs);
+  afterAll(() => setup.stop());
+
+  /** How long the others wait for an answer, one after the other, for as long as the flood is new. */
+  async function slowestOther(client: HttpClient): Promise<number> {
+    let slowest = 0;
+    for (const endMs = performance.now() + 3000; performance.now() < endMs; await delay(20)) {
+      const startedMs = performance.now();
+      expect((await client.send({ path: '/health/live' })).status).toBe(200);
+      slowest = Math.max(slowest, performance.now() - startedMs);
+    }
+    return slowest;
+  }
+
+  it.each([
+    ['public', 'GET / HTTP/1.1\r\nHost:\r\n\r\n'],
+    ['public', 'POST /network HTTP/1.1\r\nHost: a\r\nX-Api-Key: no\r\n\r\n'],
+    ['public', 'GET / HTTP/1.1\r\n\r\n'],
+    ['public', 'HEAD / HTTP/1.1\r\nHost:\r\nContent-Length: 0\r\n\r\n'],
+    ['ops', 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['ops', 'GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['admin', 'GET /admin/v1/networks HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ] as const)(
+    'on the %s listener take a bounded amount of memory, and others are answered: %j',
+    async (listener, request) => {
+      // A fresh process: what earlier floods left would hide what this one takes.
+      await setup.gateway.kill();
+      await setup.gateway.start();
+      const { pid, ops } = setup.gateway;
+      const idleSockets = openSockets(pid);
+      const idleBytes = residentBytes(pid);
+      const resident = watchResident(pid);
+      const attackers = await strangers(setup.gateway[listener].origin, 25, () => request.repeat(3000));
+      const [slowestMs] = await Promise.all([slowestOther(ops)]);
+      expect((await resident.stop()) - idleBytes).toBeLessThan(100 * MEBIBYTE);
+      expect(slowestMs).toBeLessThan(boundMs(2000));
+      if (request.includes('/metrics')) {
+        // Their answers fill the buffers of every kernel.
+        await until(() => openSockets(pid) <= idleSockets + 5, { timeoutMs: stalledMs + boundMs(3000) });
+      }
+      for (const socket of attackers) socket.destroy();
+    },
+    floodTimeoutMs,
+  );
+
+  it(
+    'leave what is pipelined and read as it was: thousands of answers, in order',
+    async () => {
+      const networkId = await setup.newNetwork();
+      const { rawKey } = await setup.newKey(networkId);
+      const ping = '{"type":"ping"}';
+      const request = (id: number) =>
+        `POST /${networkId} HTTP/1.1\r\nHost: a\r\nX-Request-Id: n${id}\r\nX-Api-Key: ${rawKey}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${ping.length}\r\n\r\n${ping}`;
+      const [socket] = await strangers(setup.gateway.public.origin, 1, () =>
+        Array.from({ length: 3000 }, (_, id) => request(id)).join(''),
+      );
+      let text = '';
+      socket!.on('data', (chunk: Buffer) => (text += chunk.toString('latin1'))).resume();
+      await until(() => text.includes('X-Request-Id: n2999\r\n'), { timeoutMs: boundMs(20_000) });
+      socket!.destroy();
+      const ids = [...text.matchAll(/HTTP\/1\.1 200 OK\r\n(?:[^\r]+\r\n)*?X-Request-Id: n(\d+)\r\n/g)];
+      expect(ids.map(([, id]) => Number(id))).toEqual(Array.from({ length: 3000 }, (_, id) => id));
+    },
+    floodTimeoutMs,
+  );
+});
+
+describe('Bodies of one network', () => {
+  let setup: ContractSetup;
+  beforeAll(async () => {
+    setup = await contractSetup();
+  }, setupTimeoutMs);
+  afterAll(() => setup.stop());
+
+  /** What is dear for its size: a list of small objects, each of its own shape. */
+  const manyShapes = (bytes: number): string => {
+    const parts: string[] = [];
+    for (let length = 2; ; length += parts.at(-1)!.length + 1) {
+      const part = `{"k${parts.length}":${parts.length}}`;
+      if (length + part.length + 1 > bytes) return `[${parts.join(',')}]`;
+      parts.push(part);
+    }
+  };
+
+  it.each([
+    ['ping', 131_000],
+    ['ping', 4096],
+    ['write', 131_000],
+    ['write', 30_000],
+  ])(
+    'do not hold up the pings of another: key for %s, %d bytes',
+    async (permission, bytes) => {
+      const [busy, calm] = [await setup.newNetwork(), await setup.newNetwork()];
+      const grants = { permissions: [`ingest:${permission}`], allowedAssetTypes: ['other'] };
+      const attacker = sender(setup.gateway.public, busy, (await setup.newKey(busy, grants)).rawKey);
+      const client = httpClient(setup.gateway.public.origin);
+      const pings = sender(client, calm, (await setup.newKey(calm)).rawKey);
+      const median = async (): Promise<number> => {
+        const times: number[] = [];
+        for (let count = 0; count < 60; count += 1) {
+          const startedMs = performance.now();
+          expect((await pings.post('{"type":"ping"}')).status).toBe(200);
+          times.push(performance.now() - startedMs);
+        }
+        return times.sort((a, b) => a - b)[30]!;
+      };
+      await median();
+      const calmMs = await median();
+      let isOver = false;
+      const body = manyShapes(bytes);
+      const flood = Promise.all(
+        Array.from({ length: 8 }, async () => {
+          while (!isOver) await attacker.post(body);
+        }),
+      );
+      await delay(500);
+      const busyMs = await median();
+      isOver = true;
+      await flood;
+      client.close();
+      // With the load of its own senders; unbounded it was hundreds of milliseconds.
+      expect(busyMs - calmMs).toBeLessThan(boundMs(40));
+    },
+    floodTimeoutMs,
+  );
+});
+
+describeOnLinux('Bodies of strangers at the gate', () => {
+  let postgres: ThrowawayPostgres;
+  let setup: GateSetup;
+  beforeAll(async () => {
+    postgres = await throwawayPostgres();
+    // Where other work shares the machine, slow is not wrong.
+    setup = await gateSetup({ postgres, env: { GATE_DEADLINE_MS: '5000' } });
+  }, setupTimeoutMs);
+  afterAll(async () => {
+    await setup.stop();
+    await postgres.stop();
+  }, setupTimeoutMs);
+
+  it.each(['/v1/gate/check', '/access/v1/evaluations'])(
+    'to %s fill no memory, and make the gate deny nobody else',
+    async (path) => {
+      // A fresh process here too.
+      await setup.gate.kill();
+      await setup.gate.start();
+      const check = { body: { subject_ref: 'subj_nobody', venue_id: 'hall' } };
+      const reasonOfCheck = async (): Promise<unknown> =>
+        (await askGate(setup, ['POST', '/v1/gate/check'], check)).body['reason_codes'];
+      expect(await reasonOfCheck()).toEqual(['SUBJECT_UNKNOWN']);
+      const { pid } = setup.gate;
+      const idleBytes = residentBytes(pid);
+      const resident = watchResident(pid);
+      const body = Buffer.alloc(262_144, ' ');
+      // All but the last byte, so that nothing but the key can end the wait for the body.
+      const text = () =>
+        Buffer.concat([
+          Buffer.from(
+            `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer gk_${randomBytes(32).toString('base64url')}\r\n` +
+              `Content-Type: application/json\r\nContent-Length: ${path === '/v1/gate/check' ? 16_384 : body.length}\r\n\r\n`,
+          ),
+          body.subarray(1, path === '/v1/gate/check' ? 16_384 : body.length),
+        ]);
+      const count = scaled({ full: 2950, quick: 700 });
+      const flood = strangers(setup.gate.public.origin, count, text);
+      for (let checks = 0; checks < 100; checks += 1) expect(await reasonOfCheck()).toEqual(['SUBJECT_UNKNOWN']);
+      const sockets = await flood;
+      await delay(1000);
+      // Two reads of 64 KiB: what came in one piece with the headers, and what was under way when reading stopped. Whoever
+      // buffers whole bodies is over it on the path that takes 256 KiB.
+      expect((await resident.stop()) - idleBytes).toBeLessThan(48 * MEBIBYTE + count * 128 * 1024);
+      for (const socket of sockets) socket.destroy();
+    },
+    floodTimeoutMs,
+  );
+});

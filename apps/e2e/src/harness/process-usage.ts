@@ -1,0 +1,39 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** What Linux says of a process, from outside of it. */
+
+export function residentBytes(pid: number): number {
+  const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kibibytes) * 1024;
+}
+
+export function openSockets(pid: number): number {
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).filter((name) => {
+    try {
+      return readlinkSync(`${folder}/${name}`).startsWith('socket:');
+    } catch {
+      return false; // It was closed meanwhile.
+    }
+  }).length;
+}
+
+/** Watches how much memory a process takes until `stop` is called, which gives the most it took. */
+export function watchResident(pid: number): { stop(): Promise<number> } {
+  let isOver = false;
+  const watching = (async () => {
+    let most = 0;
+    while (!isOver) {
+      most = Math.max(most, residentBytes(pid));
+      await delay(20);
+    }
+    return most;
+  })();
+  return {
+    stop: () => {
+      isOver = true;
+      return watching;
+    },
+  };
+}
