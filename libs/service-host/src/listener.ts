@@ -89,8 +89,14 @@ function trackSockets(server: Server, event: 'connection' | 'secureConnection'):
 
 function close(server: Server, sockets: ReadonlySet<Socket>, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
-    // A connection is idle once its answer has been sent; those that were kept alive are closed then, not at a timeout.
-    const sweep = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+    const closeIdle = () => {
+      server.closeIdleConnections();
+      // To Node a connection that has not sent a byte yet is not idle but slow with its headers. Load balancers hold such.
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    };
+    // A connection is idle once its answer has been sent, or once its TLS handshake is over: it is closed then, not at a
+    // timeout.
+    const sweep = setInterval(closeIdle, IDLE_CHECK_MS);
     const done = () => {
       clearInterval(sweep);
       clearTimeout(cut);
@@ -102,8 +108,6 @@ function close(server: Server, sockets: ReadonlySet<Socket>, timeoutMs: number):
       done();
     }, timeoutMs);
     server.close(done);
-    server.closeIdleConnections();
-    // To Node a connection that has not sent a byte yet is not idle but slow with its headers. Load balancers hold such.
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    closeIdle();
   });
 }

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as tlsConnect } from 'node:tls';
@@ -91,6 +92,20 @@ describe('TLS', () => {
     await service.stop();
     expect(performance.now() - started).toBeLessThan(2_000);
     socket.destroy();
+  });
+
+  it('does not keep a stopping service from ending with connections whose handshake ends meanwhile', async () => {
+    put(selfSigned('one'));
+    const service = await start({ config: { ...LOCAL, ...files } });
+    const socket = connect({ port: portOf(service.publicUrl), host: '127.0.0.1' });
+    await new Promise((resolve) => socket.once('connect', resolve));
+    const started = performance.now();
+    const stopping = service.stop();
+    const secure = tlsConnect({ socket, rejectUnauthorized: false });
+    secure.on('error', () => undefined);
+    await stopping;
+    expect(performance.now() - started).toBeLessThan(2_000);
+    secure.destroy();
   });
 
   it('that cannot be served is one sentence', async () => {
