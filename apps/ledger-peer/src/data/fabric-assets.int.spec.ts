@@ -32,6 +32,14 @@ const MAPPING = {
       idMember: 'ID',
     },
     { type: 'nobodys', channel: 'acme.main', chaincode: 'nowhere' },
+    { type: 'misnamed', channel: 'acme.main', chaincode: 'records', contract: 'NoSuchContract' },
+    {
+      type: 'mistyped',
+      channel: 'acme.main',
+      chaincode: 'basic',
+      transactions: { write: 'CreateAsst', read: 'ReadAsst', query: 'GetAllAssets' },
+      arguments: { write: ['{id}'], read: ['{id}'], query: [] },
+    },
   ],
 };
 
@@ -256,6 +264,19 @@ describe('a network in trouble', () => {
     await expect(ledger.read(target('nobodys'), 'x')).rejects.toBeInstanceOf(LedgerUnavailableError);
   });
 
+  it.each(['misnamed', 'mistyped'])(
+    'fails what is mapped to a contract or a transaction that is not there: %s',
+    async (type) => {
+      expect(await ledger.write(target(type), [asset('x', type)])).toMatchObject({
+        outcome: 'failed',
+        code: 'LEDGER_UNAVAILABLE',
+        message: expect.stringContaining('no contract of that name'),
+        retryable: false,
+      });
+      await expect(ledger.read(target(type), 'x')).rejects.toBeInstanceOf(LedgerUnavailableError);
+    },
+  );
+
   it('looks at each mapped contract once, and at none in vain', async () => {
     const probes = probesOf(channels, mappings.targets);
     expect(probes.map(({ channel, chaincode }) => `${channel}/${chaincode}`)).toEqual([
@@ -263,9 +284,14 @@ describe('a network in trouble', () => {
       'shared/records',
       'main/basic',
       'main/nowhere',
+      'main/records',
+      'main/basic',
     ]);
     const { ok, contracts } = await client.health(probes);
     expect(ok).toBe(true);
-    expect(contracts.map(({ reason }) => reason)).toEqual([null, null, null, 'contract_missing']);
+    expect(contracts.map(({ reason }) => reason)).toEqual([
+      ...[null, null, null],
+      ...['contract_missing', 'function_missing', 'function_missing'],
+    ]);
   });
 });

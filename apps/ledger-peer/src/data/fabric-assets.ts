@@ -106,15 +106,15 @@ export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsO
   };
 }
 
-/** What a look at the health of a target asks: for an asset that is hardly there. One call for each contract on a channel. */
+/** What a look at the health of a target asks: for an asset that is hardly there. One call for each contract on a channel and transaction of it that reads. */
 export function probesOf(channels: ChannelMap, targets: readonly Target[]): ContractCall[] {
   const probes = targets.map((target) => {
     const args = contractWords(target, channels.of(target.channel)).readArguments('health');
     return contractCall(channels, target, { transaction: target.transactions.read, args });
   });
-  return [
-    ...new Map(probes.map((call) => [JSON.stringify([call.channel, call.chaincode, call.contract]), call])).values(),
-  ];
+  const placeOf = ({ channel, chaincode, contract, transaction }: ContractCall) =>
+    JSON.stringify([channel, chaincode, contract, transaction]);
+  return [...new Map(probes.map((call) => [placeOf(call), call])).values()];
 }
 
 function contractCall(

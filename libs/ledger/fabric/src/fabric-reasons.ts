@@ -18,6 +18,7 @@ export const FABRIC_REASONS = {
   channel_missing: 'the gateway peer has not joined the channel',
   // All that an endorsing peer says of a channel that it has not joined, too.
   contract_missing: 'no peer that is asked knows the contract on this channel',
+  function_missing: 'the chaincode has no contract of that name, or the contract no such transaction',
   contract_away: 'the contract does not answer',
   endorsers_away: 'the peers that must endorse cannot be reached',
   call_refused: 'the network refuses the call',

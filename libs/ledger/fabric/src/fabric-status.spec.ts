@@ -18,6 +18,8 @@ describe('what an error of Evaluate or Endorse means', () => {
       'refused',
       failure(2, 'evaluate call to endorser returned error: chaincode response 500, the asset a does not exist'),
     ],
+    // Whatever an asset is named.
+    ['refused', failure(10, 'failed', 'chaincode response 500, the asset Function a not found in contract is taken')],
     ['overloaded', failure(2, BUSY)],
     ['overloaded', failure(8, BUSY)],
     ['away', failure(14, 'connection refused')],
@@ -55,6 +57,17 @@ describe('what an error of Evaluate or Endorse means', () => {
   it.each([
     ['contract_missing', failure(9, 'no peers available to evaluate chaincode x in channel y')],
     ['contract_missing', failure(9, 'no combination of peers: No metadata was found for chaincode x in channel y')],
+    [
+      'function_missing',
+      failure(
+        10,
+        'failed',
+        "chaincode response 500, Error: You've asked to invoke a function that does not exist: Put",
+      ),
+    ],
+    ['function_missing', failure(10, 'failed', 'chaincode response 500, Contract name is not known: Other')],
+    ['function_missing', failure(2, 'evaluate call: chaincode response 500, Function Put not found in contract Other')],
+    ['function_missing', failure(2, 'evaluate call: chaincode response 500, Contract not found with name Other')],
     ['channel_missing', failure(14, 'failed to get config for channel [c]: could not get last config for channel c')],
     ['identity_refused', failure(10, 'failed', 'access denied: channel [c] creator org unknown, creator is malformed')],
     ['not_a_gateway', failure(12, 'unknown service gateway.Gateway')],

@@ -44,6 +44,9 @@ export type SendVerdict =
 const OVERLOAD = /too many requests for \//;
 /** `chaincode response <status>, <message>`: the words of the contract, as the peer passes them on. */
 const CONTRACT_SAID = /chaincode response \d+, ([\s\S]*)$/;
+/** How the contract APIs of Fabric (Node, Go) say that they know no such contract or transaction, before they run anything. */
+const NO_FUNCTION =
+  /^(Error: )?(You've asked to invoke a function that does not exist|Contract name is not known|Contract not found with name|Function \S+ not found in contract)/;
 const DENIED = /access denied/;
 /** Under code 9, where endorsers are away rather than unheard of. */
 const ENDORSERS_AWAY =
@@ -62,7 +65,10 @@ type Failure = Pick<GatewayError, 'code' | 'message' | 'details'>;
 export function askVerdict(error: Failure): AskVerdict {
   const texts = [...error.details.map(({ message }) => message), error.message];
   const said = texts.map((text) => CONTRACT_SAID.exec(text)?.[1]).find((message) => message !== undefined);
-  if (said !== undefined) return { kind: 'refused', message: said };
+  if (said !== undefined) {
+    if (NO_FUNCTION.test(said)) return { kind: 'misconfigured', message: said, reason: 'function_missing' };
+    return { kind: 'refused', message: said };
+  }
   const message = texts[0]!;
   if (isOverload(error)) return { kind: 'overloaded', message };
   if (texts.some((text) => DENIED.test(text))) return { kind: 'misconfigured', message, reason: 'identity_refused' };
