@@ -1,4 +1,4 @@
-import { ledgerGrants } from '@sealgate/ledger-embedded';
+import { ledgerGrantsOf } from '@sealgate/ledger-embedded';
 import { main, runMigrations } from '@sealgate/service-host';
 import { migrate } from '@sealgate/storage';
 import { fields, ledgerChannels } from './config.ts';
@@ -11,10 +11,7 @@ main('ingest-gateway migrate', () =>
     sets: migrations,
     migrate,
     serviceFields: fields,
-    rights: ({ knowsService, ...order }) => {
-      const channels = knowsService ? ledgerChannels() : undefined;
-      return ledgerGrants({ ...order, surface: SCHEMA, channels });
-    },
+    rights: ledgerGrantsOf(SCHEMA, ledgerChannels),
     env: process.env,
     output: process.stdout,
   }),

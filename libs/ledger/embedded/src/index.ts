@@ -7,7 +7,7 @@ export type { IntegratorOptions } from './integrator.ts';
 export { conflictIn, heldIn } from './known-ids.ts';
 export type { PageQuery, RecordPage } from './query-records.ts';
 export { LedgerCorruptError } from './ledger-corrupt-error.ts';
-export { ledgerGrants } from './ledger-grants.ts';
+export { ledgerGrantsOf } from './ledger-grants.ts';
 export type { GrantsOrder, LedgerGrant, LedgerRight, SurfaceChannels } from './ledger-grants.ts';
 export { ledgerMigrations } from './ledger-migrations.ts';
 export { savedCheckpoints } from './saved-checkpoints.ts';

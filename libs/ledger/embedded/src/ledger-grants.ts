@@ -50,6 +50,12 @@ export function ledgerGrants(order: GrantsOrder): Statement[] {
   );
 }
 
+/** `rights` of a surface's migration job; `channels` is asked only where the job knows the variables of the service. */
+export function ledgerGrantsOf(surface: string, channels: () => SurfaceChannels) {
+  return ({ knowsService, ...order }: Omit<GrantsOrder, 'surface' | 'channels'> & { readonly knowsService: boolean }) =>
+    ledgerGrants({ ...order, surface, channels: knowsService ? channels() : undefined });
+}
+
 function surfaceGrants({ channels, adminRole, integrates }: GrantsOrder): LedgerGrant[] {
   const operating = adminRole === undefined ? OPERATING : [];
   const integrating: LedgerGrant[] = integrates ? [{ channel: 'all', rights: ['integrate'] }] : [];
