@@ -1,6 +1,6 @@
 import { createPrivateKey, randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
@@ -77,6 +77,21 @@ async function reasonAt(where: TestFabric, peer: object): Promise<unknown> {
 
 const LONG_AGO = new Date('2021-01-01T00:00:00Z');
 
+/** A server without TLS until the test ends, and the port of it. A client in the middle of a handshake would wait for ever. */
+async function plainServer(answer: (socket: Socket) => void): Promise<number> {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket.on('error', () => undefined));
+    answer(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  opened.push(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return (server.address() as { port: number }).port;
+}
+
 describe('what stands between the service and a peer is named', () => {
   it.each<[string, string, () => Promise<object> | object]>([
     ['another authority', 'tls_ca_wrong', () => ({ endpoint: test.peer.url, tlsCaFile: fileWith(stranger.cert) })],
@@ -101,10 +116,7 @@ describe('what stands between the service and a peer is named', () => {
       'a port that does not speak TLS',
       'tls_not_spoken',
       async () => {
-        const server = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
-        await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-        opened.push(() => server.close());
-        const { port } = server.address() as { port: number };
+        const port = await plainServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
         return { endpoint: `localhost:${port}`, tlsCaFile: test.peer.tlsCaFile };
       },
     ],
@@ -235,11 +247,8 @@ describe('a peer that is set up wrongly', () => {
   });
 
   it('because the channel is missing there is told so within the second of a probe, though another one is silent', async () => {
-    const silent = createServer();
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    opened.push(() => silent.close());
+    const port = await plainServer(() => undefined);
     const { url: endpoint, tlsCaFile } = test.peer;
-    const { port } = silent.address() as { port: number };
     const client = test.open({
       connection: test.connection({
         peers: [
