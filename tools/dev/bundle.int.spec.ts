@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { bundleSurface } from './bundle.ts';
 import { generateClients } from './src/generate-clients.ts';
+import { bundled } from './src/surfaces/bundled.ts';
 import { appsWith, workspaceRoot } from './src/workspace.ts';
 
 /** Everything that is bundled: the surfaces, and the contract, which is a service without a database. */
@@ -46,6 +48,35 @@ describe('the bundle of a surface', () => {
     },
     120_000,
   );
+
+  it('is made again by a start only where a file of it has changed', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sealgate-bundle-'));
+    const source = join(folder, 'source.ts');
+    const { build } = bundled('ledger-chaincode');
+    const place = join(folder, 'made');
+    const bundle = async () => {
+      await build(place);
+      return statSync(place).ino;
+    };
+    try {
+      const first = await bundle();
+      expect(await bundle()).toBe(first);
+      const madeOf = `${place}.made-of.json`;
+      const stamps = JSON.parse(readFileSync(madeOf, 'utf8')) as Record<string, string>;
+      expect(Object.keys(stamps)).toContain(join(workspaceRoot, 'apps/ledger-chaincode/src/main.ts'));
+      writeFileSync(source, 'one');
+      const { size, mtimeMs } = statSync(source);
+      writeFileSync(madeOf, JSON.stringify({ ...stamps, [source]: `${size} ${mtimeMs}` }));
+      expect(await bundle()).toBe(first);
+      writeFileSync(source, 'another');
+      const second = await bundle();
+      expect(second).not.toBe(first);
+      writeFileSync(madeOf, '{"cut');
+      expect(await bundle()).not.toBe(second);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }, 60_000);
 
   it('is refused for what is no surface', async () => {
     await expect(bundleSurface('nowhere')).rejects.toThrow(

@@ -15,9 +15,10 @@ const external = ['pg-native', 'pg-cloudflare', 'pkcs11js'];
  * has them, and below `migrations/<set name>` the SQL of every migration set that the bundles hold. A surface is deployed
  * by copying that folder. It is made beside its place and then exchanged, so that whoever starts the surface meanwhile
  * finds either the old one or the new one.
+ * Returns the files and folders that it was made of.
  * Throws Error when the app has no main.ts, the code does not bundle, or two sets share a name.
  */
-export async function bundleSurface(name: string, output?: string): Promise<void> {
+export async function bundleSurface(name: string, output?: string): Promise<string[]> {
   const app = join(workspaceRoot, 'apps', name);
   const place = output ?? join(app, 'dist');
   if (!existsSync(join(app, 'src/main.ts'))) {
@@ -32,6 +33,14 @@ export async function bundleSurface(name: string, output?: string): Promise<void
     for (const [set, directory] of sets) cpSync(directory, join(making, 'migrations', set), { recursive: true });
     rmSync(place, { recursive: true, force: true });
     renameSync(making, place);
+    const inputs = Object.keys(metafile.inputs).map((file) => join(workspaceRoot, file));
+    return [
+      import.meta.filename,
+      join(app, 'src'),
+      ...inputs,
+      ...sets.values(),
+      ...[...sets.values()].flatMap(filesIn),
+    ];
   } finally {
     rmSync(making, { recursive: true, force: true });
   }
@@ -68,6 +77,8 @@ const esbuild = (app: string, place: string) =>
     banner: { js: banner },
     external,
   });
+
+const filesIn = (folder: string): string[] => readdirSync(folder).map((file) => join(folder, file));
 
 /** `main.ts`, `migrate.ts`, and each `*-worker.ts` beside them: what a thread runs is a file of its own. */
 function programsOf(folder: string): string[] {

@@ -29,8 +29,13 @@ export async function runJest({ project, paths = [], workers, timeoutMs, env = {
   try {
     const nodeArguments = ['--experimental-vm-modules', programs.jest, ...parameters];
     // `--json` also prints the whole report to standard output, which says nothing to a person; it is kept and dropped.
-    await runCommand({ nodeArguments, env, timeoutMs, output: 'errors' });
-    return tallyOf(readReport(report));
+    const { ok } = await runCommand({ nodeArguments, env, timeoutMs, output: 'errors' });
+    const tally = tallyOf(readReport(report));
+    if (ok || tally.failed > 0) return tally;
+    process.stderr.write(
+      `The tests passed, but their process had to be ended: something that they opened was not closed.\n`,
+    );
+    return { ...tally, failed: 1 };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

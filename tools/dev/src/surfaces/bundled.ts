@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleSurface } from '../../bundle.ts';
 import { generateClients } from '../generate-clients.ts';
@@ -11,17 +11,43 @@ export function bundled(name: string): Pick<Surface, 'name' | 'programs' | 'buil
   return {
     name,
     programs: (output) => ({ main: join(output, 'main.js'), migrate: join(output, 'migrate.js') }),
-    build: (output) => buildSurface(name, output),
+    build: (output) => buildWhereChanged(name, output),
   };
 }
 
 /** Makes what the bundle needs and is not there yet, then the bundle, in the app's `dist` where no folder is given. */
-export async function buildSurface(name: string, output?: string): Promise<void> {
+export async function buildSurface(name: string, output?: string): Promise<string[]> {
   if (needsClient(join(workspaceRoot, 'apps', name))) {
     const { ok, said } = await generateClients([name]);
     if (!ok) throw new UserError(`The database client of ${name} could not be made: ${said.trim()}`);
   }
-  await bundleSurface(name, output);
+  return bundleSurface(name, output);
+}
+
+/** Builds unless what lies there was made of the files as they are now: beside it stands what it was made of. */
+async function buildWhereChanged(name: string, output: string): Promise<void> {
+  const madeOf = `${output}.made-of.json`;
+  const isThere = existsSync(output) && existsSync(madeOf) && !needsClient(join(workspaceRoot, 'apps', name));
+  if (isThere && Object.entries(readStamps(madeOf)).every(([path, stamp]) => stampOf(path) === stamp)) return;
+  rmSync(madeOf, { force: true });
+  const paths = [join(workspaceRoot, 'package-lock.json'), ...(await buildSurface(name, output))];
+  writeFileSync(madeOf, JSON.stringify(Object.fromEntries(paths.map((path) => [path, stampOf(path)]))));
+}
+
+/** A file that a crash cut short fits nothing. */
+function readStamps(file: string): Record<string, string> {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>;
+  } catch {
+    return { [file]: '' };
+  }
+}
+
+/** Size and time of the last change of a file, the names in a folder. */
+function stampOf(path: string): string {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) return 'gone';
+  return stat.isDirectory() ? readdirSync(path).join(' ') : `${stat.size} ${stat.mtimeMs}`;
 }
 
 /** The client is not part of the checkout, and stale where the schema was changed after it was made. */
