@@ -208,6 +208,26 @@ describeWithRedis('sharedLimits on a real Redis', () => {
     expect(lines).toEqual([]);
   });
 
+  it('tells of a Redis that went and came back, though nobody asked', async () => {
+    const states: string[] = [];
+    const idle = sharedLimits({
+      redis: redisLimits({ client, prefix: 'limits:' }),
+      local: memoryLimits({ now: Date.now, startEmpty: true }),
+      now: Date.now,
+      log: { info: () => undefined, warn: () => undefined },
+      onStateChange: (state) => states.push(state),
+      idleProbeMs: 50,
+    });
+    await until(() => idle.state === 'shared', { what: 'the first answer' });
+    process.kill(redis.pid, 'SIGKILL');
+    await redis.exited;
+    await until(() => idle.state === 'local', { what: 'the loss' });
+    await redis.restart();
+    await until(() => idle.state === 'shared', { what: 'the return' });
+    expect(states).toEqual(['local', 'shared', 'local', 'shared']);
+    idle.close();
+  });
+
   it('goes on after a restart that nobody noticed', async () => {
     await limits.charge(on('known'), 1);
     await redis.restart();

@@ -37,8 +37,9 @@ function setUp(options: { replicas?: number } = {}) {
     onStateChange: (state) => states.push(state),
     schedule: (work, delayMs) => scheduled.push({ work, delayMs }),
   });
+  /** Everything that waits, as if its time had come. */
   const probe = async (): Promise<void> => {
-    scheduled.shift()?.work();
+    for (const { work } of scheduled.splice(0)) work();
     await new Promise((resolve) => setImmediate(resolve));
   };
   const fail = (error?: Error): void => {
@@ -52,8 +53,51 @@ describe('sharedLimits', () => {
     const { limits, asked, states, lines } = setUp();
     expect(await limits.charge(on('a'), 1)).toMatchObject({ admitted: true, remaining: 99 });
     expect(asked).toEqual(['a']);
-    expect(states).toEqual(['shared']);
+    expect(states).toEqual(['local', 'shared']);
     expect(lines).toEqual([]);
+  });
+
+  it('says that Redis is shared once it has answered, in a process that nobody asks anything', async () => {
+    const { limits, asked, states, lines, scheduled, probe } = setUp();
+    expect(limits.state).toBe('local');
+    expect(scheduled).toMatchObject([{ delayMs: 250 }]);
+    await probe();
+    expect(limits.state).toBe('shared');
+    expect(asked).toEqual(['probe']);
+    expect(states).toEqual(['local', 'shared']);
+    expect(lines).toEqual([]);
+  });
+
+  it('never says it of a Redis that did not answer from the start', async () => {
+    const { limits, states, lines, probe, fail } = setUp();
+    fail(new Error('ECONNREFUSED'));
+    await probe();
+    await probe();
+    expect(limits.state).toBe('local');
+    expect(states).toEqual(['local']);
+    expect(lines).toEqual([['warn', 'limits_local', { reason: 'ECONNREFUSED' }]]);
+  });
+
+  it('finds Redis away though nobody asks, and back again', async () => {
+    const { limits, scheduled, states, probe, fail } = setUp();
+    await probe();
+    expect(scheduled).toMatchObject([{ delayMs: 5_000 }]);
+    fail(new Error('gone'));
+    await probe();
+    expect(limits.state).toBe('local');
+    expect(scheduled).toMatchObject([{ delayMs: 250 }]);
+    fail();
+    await probe();
+    expect(states).toEqual(['local', 'shared', 'local', 'shared']);
+  });
+
+  it('does not probe where Redis has answered requests meanwhile, and does once it has not', async () => {
+    const { limits, asked, probe } = setUp();
+    await limits.charge(on('a'), 1);
+    await probe();
+    expect(asked).toEqual(['a']);
+    await probe();
+    expect(asked).toEqual(['a', 'probe']);
   });
 
   it('decides the request that meets a failure, and those that follow do not ask', async () => {
@@ -67,6 +111,7 @@ describe('sharedLimits', () => {
 
   it('says each change once, to the log and to the callback', async () => {
     const { clock, limits, states, lines, probe, fail } = setUp();
+    await limits.charge(on('a'), 1);
     fail(new Error('OOM'));
     await Promise.all(['a', 'b', 'c'].map((bucket) => limits.charge(on(bucket), 1)));
     clock.advance(250);
@@ -74,7 +119,7 @@ describe('sharedLimits', () => {
     fail();
     clock.advance(250);
     await probe();
-    expect(states).toEqual(['shared', 'local', 'shared']);
+    expect(states).toEqual(['local', 'shared', 'local', 'shared']);
     expect(lines).toEqual([
       ['warn', 'limits_local', { reason: 'OOM' }],
       ['info', 'limits_shared', { awayMs: 500 }],
@@ -92,7 +137,7 @@ describe('sharedLimits', () => {
     fail();
     await probe();
     expect(limits.state).toBe('shared');
-    expect(scheduled).toEqual([]);
+    expect(scheduled).toMatchObject([{ delayMs: 5_000 }]);
     await limits.charge(on('a'), 1);
     expect(asked).toEqual(['a', 'probe', 'probe', 'probe', 'a']);
   });
@@ -132,7 +177,7 @@ describe('sharedLimits', () => {
     late[0]?.(new Error('timeout'));
     expect((await first).admitted).toBe(true);
     hang = false;
-    scheduled[0]?.();
+    scheduled.at(-1)?.();
     await new Promise((resolve) => setImmediate(resolve));
     expect(limits.state).toBe('shared');
     late[1]?.(new Error('timeout'));
@@ -141,10 +186,12 @@ describe('sharedLimits', () => {
   });
 
   it('takes a bug of a caller for no failure of Redis', async () => {
-    const { limits, asked } = setUp();
+    const { limits, asked, lines } = setUp();
+    await limits.charge(on('a'), 1);
     await expect(limits.charge([], 1)).rejects.toThrow(RangeError);
     expect(limits.state).toBe('shared');
-    expect(asked).toEqual([]);
+    expect(asked).toEqual(['a']);
+    expect(lines).toEqual([]);
   });
 
   it('decides locally for ever without a Redis, and never probes', async () => {

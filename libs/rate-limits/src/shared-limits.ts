@@ -14,15 +14,18 @@ export interface SharedLimitsOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** Called at every change, and once at the start. */
+  /** Called at every change, and once at the start: with `local`, since Redis has not answered yet. */
   readonly onStateChange?: (state: LimitsState) => void;
-  /** How long after a failed probe the next one is made. 250 unless said otherwise. */
+  /** How long after the start and after a failed probe the next one is made. 250 unless said otherwise. */
   readonly probeDelayMs?: number;
+  /** How long Redis may have answered nothing until it is probed all the same. 5,000 unless said otherwise. */
+  readonly idleProbeMs?: number;
   /** Runs something once, later. A timer that does not keep the process alive, unless given. */
   readonly schedule?: (work: () => void, delayMs: number) => void;
 }
 
 export interface SharedLimits extends LimitStore {
+  /** `shared` only where Redis has answered, and answered last; also in a process that nobody asks anything. */
   readonly state: LimitsState;
   /** Stops probing. */
   close(): void;
@@ -42,6 +45,9 @@ const PROBE: readonly Charge[] = [
  * The request that meets the failure is decided locally at once; those that follow do not ask Redis until a probe in the
  * background succeeds. So nobody waits longer than the timeout of the Redis store, and no failure of a store becomes a 429.
  *
+ * Before its first answer Redis is asked, but not said to be shared. It is probed soon after the start and where no request
+ * has asked it for a while, so that an idle process tells the truth.
+ *
  * Each loss starts the local store anew: its buckets are empty, but for one request each. When Redis is back, what the
  * local store knew is dropped.
  */
@@ -57,9 +63,16 @@ class FallbackLimits implements SharedLimits {
   readonly #options: SharedLimitsOptions;
   readonly #redis: LimitStore | undefined;
   readonly #local: LocalLimits;
-  #state: LimitsState;
+  /** Which of both decides. */
+  #decides: LimitsState;
+  /** What was told last: `shared` takes an answer of Redis. */
+  #told: LimitsState = 'local';
   #lostAtMs = 0;
   #closed = false;
+  /** Counts probes: of two that wait, the earlier one does nothing. */
+  #probes = 0;
+  /** Whether Redis has answered a request since the last probe. */
+  #answered = false;
   /** Counts the times Redis came back, so that a call begun before tells nothing about the time after. */
   #era = 0;
 
@@ -67,35 +80,48 @@ class FallbackLimits implements SharedLimits {
     this.#options = options;
     this.#redis = options.redis;
     this.#local = options.local;
-    this.#state = options.redis === undefined ? 'local' : 'shared';
+    this.#decides = options.redis === undefined ? 'local' : 'shared';
     options.local.reset();
-    options.onStateChange?.(this.#state);
+    options.onStateChange?.(this.#told);
+    if (options.redis !== undefined) this.#probeLater();
   }
 
   get state(): LimitsState {
-    return this.#state;
+    return this.#told;
   }
 
   charge(charges: readonly Charge[], cost: number): Promise<LimitState> {
-    if (this.#redis === undefined || this.#state === 'local') return this.#local.charge(charges, cost);
+    if (this.#redis === undefined || this.#decides === 'local') return this.#local.charge(charges, cost);
     // Told apart from a failing store before it is asked: a bug of a caller must not open the breaker.
     const fault = faultOfCharges(charges, cost);
     if (fault !== undefined) return Promise.reject(fault);
     const era = this.#era;
-    return this.#redis.charge(charges, cost).then(undefined, (error: unknown) => {
-      if (this.#state === 'shared' && era === this.#era) this.#goLocal(error);
-      return this.#local.charge(charges, cost);
-    });
+    return this.#redis.charge(charges, cost).then(
+      (state) => {
+        if (this.#decides === 'shared' && era === this.#era) this.#hasAnswered();
+        return state;
+      },
+      (error: unknown) => {
+        if (this.#decides === 'shared' && era === this.#era) this.#goLocal(error);
+        return this.#local.charge(charges, cost);
+      },
+    );
   }
 
   close(): void {
     this.#closed = true;
   }
 
+  #hasAnswered(): void {
+    this.#answered = true;
+    this.#tell('shared');
+  }
+
   #goLocal(error: unknown): void {
     this.#lostAtMs = this.#options.now();
     this.#local.reset();
-    this.#change('local');
+    this.#decides = 'local';
+    this.#tell('local');
     this.#options.log.warn('limits_local', { reason: error instanceof Error ? error.message : String(error) });
     this.#probeLater();
   }
@@ -103,27 +129,45 @@ class FallbackLimits implements SharedLimits {
   #goShared(): void {
     this.#era += 1;
     this.#local.reset();
-    this.#change('shared');
+    this.#decides = 'shared';
+    this.#tell('shared');
     this.#options.log.info('limits_shared', { awayMs: this.#options.now() - this.#lostAtMs });
   }
 
-  #change(state: LimitsState): void {
-    this.#state = state;
+  #tell(state: LimitsState): void {
+    if (this.#told === state) return;
+    this.#told = state;
     this.#options.onStateChange?.(state);
   }
 
   #probeLater(): void {
-    const { schedule = scheduleTimer, probeDelayMs = 250 } = this.#options;
-    schedule(() => this.#probe(), probeDelayMs);
+    const { schedule = scheduleTimer, probeDelayMs = 250, idleProbeMs = 5_000 } = this.#options;
+    this.#answered = false;
+    this.#probes += 1;
+    const probe = this.#probes;
+    schedule(() => this.#probe(probe), this.#told === 'shared' ? idleProbeMs : probeDelayMs);
   }
 
-  #probe(): void {
-    if (this.#closed || this.#redis === undefined) return;
+  #probe(probe: number): void {
+    if (!this.#isNewest(probe) || this.#redis === undefined) return;
+    if (this.#answered) return this.#probeLater();
     this.#redis.charge(PROBE, 1).then(
       () => {
-        if (!this.#closed) this.#goShared();
+        if (!this.#isNewest(probe)) return;
+        if (this.#decides === 'local') this.#goShared();
+        else this.#tell('shared');
+        this.#probeLater();
       },
-      () => this.#probeLater(),
+      (error: unknown) => {
+        if (!this.#isNewest(probe)) return;
+        if (this.#decides === 'shared') this.#goLocal(error);
+        else this.#probeLater();
+      },
     );
+  }
+
+  /** A loss in between has begun probes of its own. */
+  #isNewest(probe: number): boolean {
+    return !this.#closed && probe === this.#probes;
   }
 }
