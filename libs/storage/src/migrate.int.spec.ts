@@ -113,6 +113,70 @@ describe('migrate', () => {
   });
 });
 
+describe('a schema that several jobs share', () => {
+  const SECOND = {
+    '0001_log.sql': LOG,
+    '0002_more.sql': `CREATE TABLE more (id int);
+      CREATE FUNCTION more() RETURNS int LANGUAGE sql AS 'SELECT 1';`,
+  };
+  const THIRD = {
+    ...SECOND,
+    '0003_last.sql': `ALTER TABLE more ADD COLUMN at int;
+      CREATE OR REPLACE FUNCTION more() RETURNS int LANGUAGE sql AS 'SELECT 2';`,
+  };
+  const ledger = (files: Record<string, string>): MigrationSet => setOf('ledger', files);
+  const owners = (): Promise<object[]> =>
+    run(
+      open(url),
+      `SELECT DISTINCT owner::regrole::text FROM (
+         SELECT relowner FROM pg_class WHERE relnamespace = 'ledger'::regnamespace
+         UNION ALL SELECT proowner FROM pg_proc WHERE pronamespace = 'ledger'::regnamespace) every (owner)`,
+    );
+  const second = (): string =>
+    Object.assign(new URL(url), { username: 'migrate_test_other', password: 'migrate_test_other' }).href;
+
+  afterEach(async () => {
+    await run(open(server.url), 'REVOKE migrate_test_owner FROM migrate_test_other');
+  });
+
+  it("stays its owner's, whichever of them adds to it and in whichever order", async () => {
+    const admin = open(Object.assign(new URL(url), { username: new URL(server.url).username, password: new URL(server.url).password }).href); // prettier-ignore
+    await run(admin, `GRANT CREATE ON DATABASE ${new URL(url).pathname.slice(1)} TO migrate_test_other`);
+    await migrate({ url, sets: [ledger({ '0001_log.sql': LOG })] });
+    await run(open(server.url), 'GRANT migrate_test_owner TO migrate_test_other');
+    const runtimeRoles = { ledger: 'migrate_test_run', other: 'migrate_test_run' };
+    const own = setOf('other', { '0001_notes.sql': NOTES });
+    const statements = [{ text: 'INSERT INTO ledger.entries VALUES (7)' }];
+    expect(await migrate({ url: second(), sets: [ledger(SECOND), own], runtimeRoles, statements })).toHaveLength(2);
+    expect(await migrate({ url, sets: [ledger(THIRD)], runtimeRoles })).toEqual(['ledger/main/0003_last']);
+    expect(await owners()).toEqual([{ owner: 'migrate_test_owner' }]);
+    await run(as('migrate_test_run'), 'SELECT ledger.append_v1(1)');
+    // What is its own stays its own.
+    expect(
+      await run(admin, `SELECT tableowner FROM pg_tables WHERE schemaname = 'other' AND tablename = 'notes'`),
+    ).toEqual([{ tableowner: 'migrate_test_other' }]);
+  });
+
+  it('is refused to a role that may not act for the owner, in one sentence, and is left as it was', async () => {
+    await migrate({ url, sets: [ledger({ '0001_log.sql': LOG })] });
+    await expect(migrate({ url: second(), sets: [ledger(SECOND)] })).rejects.toThrow(
+      'The schema "ledger" belongs to the role "migrate_test_owner", for which "migrate_test_other" may not act: run ' +
+        'GRANT "migrate_test_owner" TO "migrate_test_other", or the job under that role.',
+    );
+    expect(await run(open(url), 'SELECT name FROM ledger.migrations_main')).toEqual([{ name: '0001_log' }]);
+  });
+
+  it("stays one role's where a superuser adds to it, and a mixed one is worked on all the same", async () => {
+    const { username, password } = new URL(server.url);
+    const superuser = Object.assign(new URL(url), { username, password }).href;
+    await migrate({ url, sets: [ledger({ '0001_log.sql': LOG })] });
+    await migrate({ url: superuser, sets: [ledger(SECOND)] });
+    expect(await owners()).toEqual([{ owner: 'migrate_test_owner' }]);
+    await run(open(superuser), `ALTER TABLE ledger.more OWNER TO ${username}`);
+    expect(await migrate({ url: superuser, sets: [ledger(THIRD)] })).toEqual(['ledger/main/0003_last']);
+  });
+});
+
 describe('the run-time role', () => {
   const runtimeRoles = { desk: 'migrate_test_run', ledger: 'migrate_test_run' };
   const sets = (): MigrationSet[] => [

@@ -1,4 +1,4 @@
-import { Client } from 'pg';
+import { Client, escapeIdentifier } from 'pg';
 import type { Statement } from './database.ts';
 import { checkFiles, type MigrationSet } from './migration-set.ts';
 import { closeToPublic, grantRuntime } from './runtime-grants.ts';
@@ -31,9 +31,11 @@ export interface MigrateOptions {
  * transaction: a file that fails leaves the set as it was. Processes that migrate the same database take turns, and
  * running it again changes nothing.
  *
+ * A schema that several jobs share has one owner, and so has all in it: whoever may act for that role does.
+ *
  * @returns what was run now, as `<schema>/<set>/<file without .sql>`.
  * @throws Error when a file that was run before is missing or another one slipped in before it, when a file is not
- *   called like `0001_name.sql`, or a role does not exist.
+ *   called like `0001_name.sql`, a role does not exist, or a schema belongs to a role that this one may not act for.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   for (const set of options.sets) checkFiles(set);
@@ -47,8 +49,13 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   try {
     await lock(client);
     const applied: string[] = [];
-    for (const set of options.sets) applied.push(...(await runSet(client, set, options.log)));
+    for (const set of options.sets) {
+      const isNew = (await actAsOwner(client, set.schema)) === undefined;
+      applied.push(...(await runSet(client, set, isNew, options.log)));
+    }
     await grantAll(client, options);
+    // They fill what the first set made.
+    if (options.sets[0] !== undefined) await actAsOwner(client, options.sets[0].schema);
     for (const { text, values = [] } of options.statements ?? []) await client.query(text, [...values]);
     return applied;
   } finally {
@@ -62,7 +69,44 @@ async function lock(client: Client): Promise<void> {
   await client.query(`SET lock_timeout = ${TABLE_WAIT_MS}`);
 }
 
-async function runSet(client: Client, set: MigrationSet, log: MigrateOptions['log']): Promise<string[]> {
+/**
+ * Takes the role that owns the schema, so that what is made now and later by whichever job belongs to one role and can be
+ * replaced by all of them. A superuser stays itself where things of the schema belong to others already.
+ * @returns the owner; undefined where there is no such schema yet, which then is the session's own role's.
+ */
+async function actAsOwner(client: Client, schema: string): Promise<string | undefined> {
+  await client.query('RESET ROLE');
+  const { rows } = await client.query<{ owner: string; role: string; may: boolean; mixed: boolean }>(
+    // PostgreSQL 15 has members alone, and does not know the word SET.
+    `SELECT o.rolname AS owner, current_user::text AS role,
+            CASE WHEN current_setting('server_version_num')::integer < 160000 THEN pg_has_role(current_user, o.oid, 'MEMBER')
+                 ELSE pg_has_role(current_user, o.oid, 'SET') END AS may,
+            (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) AND (
+              EXISTS (SELECT FROM pg_class WHERE relnamespace = n.oid AND relowner <> o.oid)
+              OR EXISTS (SELECT FROM pg_proc WHERE pronamespace = n.oid AND proowner <> o.oid)) AS mixed
+       FROM pg_namespace n JOIN pg_roles o ON o.oid = n.nspowner
+      WHERE n.nspname = $1`,
+    [schema],
+  );
+  const [found] = rows;
+  if (found === undefined || found.owner === found.role || found.mixed) return found?.owner;
+  const owner = escapeIdentifier(found.owner);
+  if (!found.may) {
+    throw new Error(
+      `The schema "${schema}" belongs to the role "${found.owner}", for which "${found.role}" may not act: run ` +
+        `GRANT ${owner} TO ${escapeIdentifier(found.role)}, or the job under that role.`,
+    );
+  }
+  await client.query(`SET ROLE ${owner}`);
+  return found.owner;
+}
+
+async function runSet(
+  client: Client,
+  set: MigrationSet,
+  isNew: boolean,
+  log: MigrateOptions['log'],
+): Promise<string[]> {
   // Loaded here because services import this lib too and never migrate.
   const { runner } = await import('node-pg-migrate');
   const complaints: string[] = [];
@@ -74,7 +118,7 @@ async function runSet(client: Client, set: MigrationSet, log: MigrateOptions['lo
       dir: set.directory,
       direction: 'up',
       schema: set.schema,
-      createSchema: true,
+      createSchema: isNew,
       migrationsTable: `migrations_${set.name}`,
       checkOrder: true,
       singleTransaction: true,
@@ -92,6 +136,7 @@ async function runSet(client: Client, set: MigrationSet, log: MigrateOptions['lo
 
 async function grantAll(client: Client, { sets, runtimeRoles = {}, log }: MigrateOptions): Promise<void> {
   for (const schema of new Set(sets.map((set) => set.schema))) {
+    await actAsOwner(client, schema);
     await closeToPublic(client, schema);
     for (const role of [runtimeRoles[schema] ?? []].flat()) {
       await grantRuntime(client, { schema, role });
