@@ -7,7 +7,7 @@ import { UserError } from '../start/user-error.ts';
 import { workspaceRoot } from '../workspace.ts';
 
 /** The part of a surface's row that follows from its folder in apps. */
-export function bundled(name: string): Pick<Surface, 'name' | 'programs' | 'build'> {
+export function bundled(name: string): Required<Pick<Surface, 'name' | 'programs' | 'build'>> {
   return {
     name,
     programs: (output) => ({ main: join(output, 'main.js'), migrate: join(output, 'migrate.js') }),
