@@ -3,14 +3,14 @@ import { noteSigner, parseVerifierKey } from '@sealgate/merkle';
 import { StartError } from '@sealgate/service-host';
 
 /**
- * The keys that checkpoints are checked with, as JWKs: that of this process where it signs, and those that are listed.
+ * The keys that checkpoints are checked with, as JWKs: those of this process where it signs, and those that are listed.
  * @throws StartError when a listed key is none.
  */
 export function logKeys(config: {
   readonly ledgerSigningKey: string | undefined;
   readonly ledgerVerifierKeys: readonly string[];
 }): Jwks {
-  const own = config.ledgerSigningKey === undefined ? [] : [noteSigner(config.ledgerSigningKey).verifierKey];
+  const own = config.ledgerSigningKey === undefined ? [] : noteSigner(config.ledgerSigningKey).verifierKeys;
   try {
     return jwksOf(
       [...new Set([...own, ...config.ledgerVerifierKeys])].map((key) => publicJwkOf(parseVerifierKey(key).publicKey)),

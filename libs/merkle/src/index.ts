@@ -8,7 +8,7 @@ export { rootFromInclusion, rootsFromConsistency, verifyConsistency, verifyInclu
 export type { ConsistencyProof, InclusionProof } from './verify-proof.ts';
 export { generateNoteKey, parseVerifierKey } from './note-key.ts';
 export type { VerifierKey } from './note-key.ts';
-export { noteSigner, noteVerifier, parseNote } from './note.ts';
+export { anyOf, noteSigner, noteVerifier, parseNote } from './note.ts';
 export type { NoteSignature, NoteSigner, NoteVerifier, ParsedNote } from './note.ts';
 export { checkpointText, parseCheckpoint } from './checkpoint.ts';
 export type { Checkpoint } from './checkpoint.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { generateNoteKey, parseSignerKey, parseVerifierKey } from './note-key.ts';
-import { noteSigner, noteVerifier, parseNote } from './note.ts';
+import { anyOf, noteSigner, noteVerifier, parseNote } from './note.ts';
 
 // The example in the documentation of Go's golang.org/x/mod/sumdb/note, the reference implementation of the format.
 const GO_SIGNING_KEY = 'PRIVATE+KEY+PeterNeumann+c74f20a3+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz';
@@ -177,5 +177,46 @@ describe('a note key', () => {
   ])('does not sign when read from %s, and shows nothing of itself', (_, key, message) => {
     expect(() => parseSignerKey(key)).toThrow(message);
     expect(() => parseSignerKey(key)).not.toThrow('AYEKFALV');
+  });
+});
+
+describe('keys that sign together', () => {
+  const [old, next, third] = [1, 2, 3].map(() => generateNoteKey('log.example'));
+  const [ofOld, ofNext, ofThird] = [old!, next!, third!].map(({ verifierKey }) => noteVerifier(verifierKey));
+  const TEXT = 'log.example/a.b\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n';
+  const both = noteSigner(`${next!.privateKey}, ${old!.privateKey}`);
+
+  it('each sign the note, so that whoever pinned one of them takes it', () => {
+    const note = both.sign(TEXT);
+    expect(parseNote(note).signatures.map(({ keyHash }) => keyHash)).toEqual([ofNext!.keyHash, ofOld!.keyHash]);
+    expect([ofOld, ofNext].map((verifier) => verifier!.verify(note))).toEqual([{ text: TEXT }, { text: TEXT }]);
+    expect(ofThird!.verify(note)).toBeUndefined();
+    expect(both).toMatchObject({ name: 'log.example', verifierKey: next!.verifierKey });
+    expect(both.verifierKeys).toEqual([next!.verifierKey, old!.verifierKey]);
+  });
+
+  it('are trusted alike by whoever pinned them all, signed by one or by both', () => {
+    const verifier = anyOf([ofNext!, ofOld!])!;
+    for (const { privateKey } of [old!, next!])
+      expect(verifier.verify(noteSigner(privateKey).sign(TEXT))).toEqual({ text: TEXT });
+    expect(verifier.verify(both.sign(TEXT))).toEqual({ text: TEXT });
+    expect(verifier.verify(noteSigner(third!.privateKey).sign(TEXT))).toBeUndefined();
+    expect(verifier.keys.map(({ keyHash }) => keyHash)).toEqual([ofNext!.keyHash, ofOld!.keyHash]);
+    expect(anyOf([])).toBeUndefined();
+    for (const malformed of ['', 'x', TEXT]) expect(verifier.verify(malformed)).toBeUndefined();
+  });
+
+  it('spoil a note that carries a signature of one of them that does not fit', () => {
+    const [good, other] = [noteSigner(next!.privateKey).sign(TEXT), noteSigner(old!.privateKey).sign('other\n')];
+    const mixed = good + other.slice(other.indexOf('—'));
+    expect(ofNext!.verify(mixed)).toEqual({ text: TEXT });
+    expect(anyOf([ofNext!, ofOld!])!.verify(mixed)).toBeUndefined();
+  });
+
+  it('have one name, and each is named once', () => {
+    const stranger = generateNoteKey('other.example').privateKey;
+    expect(() => noteSigner(`${old!.privateKey},${stranger}`)).toThrow('Keys that sign together have one name.');
+    expect(() => noteSigner(`${old!.privateKey},${old!.privateKey}`)).toThrow('A key signs once.');
+    expect(() => noteSigner(`${old!.privateKey},`)).toThrow(/base64|signing key/);
   });
 });

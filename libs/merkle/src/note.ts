@@ -1,5 +1,5 @@
 import { sign, verify } from 'node:crypto';
-import { decodeBase64, isKeyName, parseSignerKey, parseVerifierKey } from './note-key.ts';
+import { decodeBase64, isKeyName, parseSignerKey, parseVerifierKey, type SignerKey } from './note-key.ts';
 
 /** The longest note that is read, in characters. */
 const MAX_NOTE_CHARACTERS = 1_000_000;
@@ -11,8 +11,10 @@ export interface NoteSigner {
   readonly name: string;
   /** The whole signed note over `text`. Throws when the text does not end in a newline or holds control characters. */
   sign(text: string): string;
-  /** The C2SP verifier key that others pin. */
+  /** The C2SP verifier key that others pin: of several signing keys that of the first. */
   readonly verifierKey: string;
+  /** One for each signing key, in their order. */
+  readonly verifierKeys: readonly string[];
 }
 
 export interface NoteVerifier {
@@ -24,6 +26,8 @@ export interface NoteVerifier {
    * does not fit. Signatures of other keys are ignored. Never throws.
    */
   verify(note: string): { text: string } | undefined;
+  /** Each key that is trusted, by itself. */
+  readonly keys: readonly NoteVerifier[];
 }
 
 export interface NoteSignature {
@@ -38,25 +42,36 @@ export interface ParsedNote {
   readonly signatures: readonly NoteSignature[];
 }
 
-/** A signer from a `PRIVATE+KEY+<name>+<hash>+<base64>` key. Throws an Error without any part of the key. */
-export function noteSigner(privateKey: string): NoteSigner {
-  const key = parseSignerKey(privateKey);
+/**
+ * A signer from a `PRIVATE+KEY+<name>+<hash>+<base64>` key, or from several of one name, separated by commas: each of them
+ * signs, so whoever trusts any of them takes the note. Throws an Error without any part of a key.
+ */
+export function noteSigner(privateKeys: string): NoteSigner {
+  const keys = privateKeys.split(/,\s*(?=PRIVATE\+KEY\+)/).map((key) => parseSignerKey(key.trim()));
+  const [{ name, verifierKey }] = keys as [SignerKey];
+  if (keys.some((key) => key.name !== name)) throw new Error('Keys that sign together have one name.');
+  const verifierKeys = keys.map((key) => key.verifierKey);
+  if (new Set(verifierKeys).size < keys.length) throw new Error('A key signs once.');
   return {
-    name: key.name,
-    verifierKey: key.verifierKey,
+    name,
+    verifierKey,
+    verifierKeys,
     sign(text) {
       checkText(text);
-      const signature = sign(null, Buffer.from(text), key.privateKey);
-      const blob = Buffer.concat([Buffer.from(key.keyHash, 'hex'), signature]).toString('base64');
-      return `${text}\n— ${key.name} ${blob}\n`;
+      return `${text}\n${keys.map((key) => signatureLine(text, key)).join('')}`;
     },
   };
+}
+
+function signatureLine(text: string, { name, keyHash, privateKey }: SignerKey): string {
+  const signature = sign(null, Buffer.from(text), privateKey);
+  return `— ${name} ${Buffer.concat([Buffer.from(keyHash, 'hex'), signature]).toString('base64')}\n`;
 }
 
 /** A verifier that trusts exactly one `<name>+<hash>+<base64>` key. Throws an Error that says what is wrong with it. */
 export function noteVerifier(verifierKey: string): NoteVerifier {
   const key = parseVerifierKey(verifierKey);
-  return {
+  const verifier: NoteVerifier = {
     name: key.name,
     keyHash: key.keyHash,
     verify(note) {
@@ -67,6 +82,31 @@ export function noteVerifier(verifierKey: string): NoteVerifier {
       // Every signature that claims to be ours must fit: one bad one spoils the note (C2SP signed-note, "Signatures").
       const isSigned = ours.length > 0 && ours.every(({ signature }) => verify(null, signed, key.publicKey, signature));
       return isSigned ? { text: parsed.text } : undefined;
+    },
+    get keys() {
+      return [verifier];
+    },
+  };
+  return verifier;
+}
+
+/**
+ * Trusts what one of several keys signed; undefined where there is none. A signature by one of them that does not fit
+ * spoils the note, whatever the others say. Name and id are those of the first.
+ */
+export function anyOf(verifiers: readonly NoteVerifier[]): NoteVerifier | undefined {
+  const [first] = verifiers;
+  if (first === undefined || verifiers.length === 1) return first;
+  const keys = verifiers.flatMap((verifier) => verifier.keys);
+  return {
+    name: first.name,
+    keyHash: first.keyHash,
+    keys,
+    verify(note) {
+      const signatures = parsedOrUndefined(note)?.signatures ?? [];
+      const named = keys.filter((key) => signatures.some((by) => by.name === key.name && by.keyHash === key.keyHash));
+      const texts = named.map((key) => key.verify(note));
+      return texts.includes(undefined) ? undefined : texts[0];
     },
   };
 }

@@ -180,8 +180,8 @@ export const ledgerFields = {
   }),
   ledgerSigningKey: customField<string | undefined>({
     name: 'LEDGER_SIGNING_KEY',
-    description: 'The key that signs checkpoints; only the integrator has it.',
-    form: '`PRIVATE+KEY+name+hash+key` (C2SP signed notes)',
+    description: 'The key that signs checkpoints; only the integrator has it. Of several, each signs.',
+    form: '`PRIVATE+KEY+name+hash+key` (C2SP signed notes), separated by commas',
     isSecret: true,
     fallback: { value: undefined, shown: 'none' },
     parse: (text) => {

@@ -2,7 +2,7 @@ import type { NoteVerifier } from '@sealgate/merkle';
 import { entryCount } from './entry-count.ts';
 import { startReport } from './report.ts';
 import type { Report } from './report.ts';
-import { keyLabel, openCheckpoint } from './signed-checkpoint.ts';
+import { openCheckpoint, signersOf } from './signed-checkpoint.ts';
 import type { NoteInput } from './signed-checkpoint.ts';
 
 /** Checks one checkpoint: its signature by the pinned key, its form, its origin. Never throws for what the note holds. */
@@ -13,6 +13,6 @@ export function checkCheckpoint(input: NoteInput & { verifier: NoteVerifier; cha
   const { origin, size, root } = checkpoint;
   report.note('One checkpoint shows no history: keep it, and compare it with later ones ("consistency").');
   return report.finish(
-    `${keyLabel(input.verifier)} signed ${origin} at ${entryCount(size)}, root ${root.toString('hex')}.`,
+    `${signersOf(input.note, input.verifier)} signed ${origin} at ${entryCount(size)}, root ${root.toString('hex')}.`,
   );
 }

@@ -3,7 +3,7 @@ import type { Checkpoint, NoteVerifier, TileId } from '@sealgate/merkle';
 import { startReport } from './report.ts';
 import type { Report, Reporter } from './report.ts';
 import { hashBytes } from './shape.ts';
-import { keyLabel, openCheckpoint } from './signed-checkpoint.ts';
+import { openCheckpoint, signersOf } from './signed-checkpoint.ts';
 import type { NoteInput } from './signed-checkpoint.ts';
 import { readTile } from './tile-directory.ts';
 import { UnreadableError } from './unreadable-error.ts';
@@ -39,9 +39,12 @@ export async function checkConsistency({ older, newer, verifier, connection }: C
   });
   if (isOneLog) await compareTrees(report, { first, second, where: newer.where, connection });
   else report.skipped('consistency', 'Different logs have no history in common.');
+  const [before, after] = [signersOf(older.note, verifier), signersOf(newer.note, verifier)];
+  const signed =
+    before === after ? `Both are signed by ${after}.` : `The old one is signed by ${before}, the new one by ${after}.`;
   return report.finish(
     `The ${first.size} entries of the old checkpoint are, unchanged and in order, the first of the ${second.size} of the ` +
-      `new one. Both are signed by ${keyLabel(verifier)}.`,
+      `new one. ${signed}`,
   );
 }
 

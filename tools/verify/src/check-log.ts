@@ -10,7 +10,7 @@ import { readText } from './read-file.ts';
 import { startReport } from './report.ts';
 import type { Report, Reporter } from './report.ts';
 import { checkSaved } from './saved-checkpoints.ts';
-import { channelOf, keyLabel, openCheckpoint } from './signed-checkpoint.ts';
+import { channelOf, openCheckpoint, signersOf } from './signed-checkpoint.ts';
 import { UnreadableError } from './unreadable-error.ts';
 
 /** The files a log directory may hold its entries in, when none is named. */
@@ -37,7 +37,8 @@ export async function checkLog(input: LogInput): Promise<Report> {
   const { directory, verifier } = input;
   const report = startReport();
   const where = join(directory, 'checkpoint');
-  const checkpoint = openCheckpoint(report, { note: await readText(where), where }, input);
+  const note = await readText(where);
+  const checkpoint = openCheckpoint(report, { note, where }, input);
   if (checkpoint === undefined) return report.finish('');
   const { size } = checkpoint;
   const channel = channelOf(checkpoint, verifier);
@@ -51,7 +52,7 @@ export async function checkLog(input: LogInput): Promise<Report> {
     for (const path of input.receipts ?? []) await checkReceiptsInLog(report, path, { channel, leafHashes });
   }
   return report.finish(
-    `All ${size} entries of ${checkpoint.origin} are those that ${keyLabel(verifier)} signed, ` +
+    `All ${size} entries of ${checkpoint.origin} are those that ${signersOf(note, verifier)} signed, ` +
       `root ${checkpoint.root.toString('hex')}.`,
   );
 }

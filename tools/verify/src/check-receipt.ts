@@ -10,7 +10,7 @@ import type { ReceiptFile, StatedContent } from './receipt-file.ts';
 import { startReport } from './report.ts';
 import type { Report, Reporter } from './report.ts';
 import { hashBytes } from './shape.ts';
-import { keyLabel, openCheckpoint } from './signed-checkpoint.ts';
+import { openCheckpoint, signersOf } from './signed-checkpoint.ts';
 
 export interface ReceiptInput {
   readonly file: ReceiptFile;
@@ -44,7 +44,7 @@ export function reportReceipt(report: Reporter, { file, verifier, data }: Receip
   );
   return (
     `Record ${receipt.id} is entry ${proof.index} of ${proof.treeSize} in ${receipt.channel}, written at ${receipt.at} ` +
-    `in transaction ${receipt.transactionId}, in a tree signed by ${keyLabel(verifier)}. ${content}`
+    `in transaction ${receipt.transactionId}, in a tree signed by ${signersOf(proof.checkpoint, verifier)}. ${content}`
   );
 }
 

@@ -3,6 +3,7 @@ import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { documentSigner, generateDocumentKey, jwksOf } from '@sealgate/envelope';
+import { generateNoteKey } from '@sealgate/merkle';
 import { runCli } from './cli.ts';
 import { directoryOf, filesOf, sampleLog } from './testing/sample-log.ts';
 
@@ -165,6 +166,37 @@ describe('sealgate-verify', () => {
     const { code, out } = await run(`receipt proof.json --key ${sampleLog(1).key.verifierKey}`, devDirectory);
     expect(code).toBe(1);
     expect(out).toContain('(from --key)');
+  });
+
+  it('takes the checkpoints of either key of a log that has a new one, and says which signed', async () => {
+    const next = sampleLog(301, { key: generateNoteKey('log.example/ledger'), entries: log.entries });
+    const [old, fresh] = [log.verifier.keyHash, next.verifier.keyHash];
+    const grown = new Map([
+      ...files,
+      ...[...filesOf(next, { leaves: true })].map(([path, bytes]) => [`next/${path}`, bytes] as const),
+      ['both.vkey', `${next.key.verifierKey}\n${VKEY}\n`],
+      ['other.vkey', generateNoteKey('log.example/other').verifierKey],
+    ]);
+    const folder = await directoryOf(grown);
+    for (const pins of [`--key ${next.key.verifierKey} --key log.vkey`, '--key both.vkey']) {
+      const before = await run(`receipt proof.json ${pins}`, folder);
+      expect(before).toMatchObject({
+        code: 0,
+        out: expect.stringContaining(`in a tree signed by log.example/ledger+${old}`),
+      });
+      const { code, out } = await run(`consistency checkpoint next/checkpoint ${pins} --tiles next`, folder);
+      expect(code).toBe(0);
+      expect(out).toContain(
+        `The old one is signed by log.example/ledger+${old}, the new one by log.example/ledger+${fresh}.`,
+      );
+    }
+    const { out: json } = await run('checkpoint next/checkpoint --key both.vkey --json', folder);
+    expect(JSON.parse(json)).toMatchObject({ key: { keyHash: fresh }, keys: [{ keyHash: fresh }, { keyHash: old }] });
+
+    const alone = await run('checkpoint next/checkpoint --key log.vkey', folder);
+    expect(alone).toMatchObject({ code: 1, out: expect.stringContaining('pin both: --key may be repeated') });
+    const mixed = await run('checkpoint checkpoint --key log.vkey --key other.vkey', folder);
+    expect(mixed).toMatchObject({ code: 2, err: expect.stringContaining('not of one log') });
   });
 
   it('takes absolute paths', async () => {

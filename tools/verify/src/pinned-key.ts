@@ -1,4 +1,4 @@
-import { noteVerifier } from '@sealgate/merkle';
+import { anyOf, noteVerifier } from '@sealgate/merkle';
 import type { NoteVerifier } from '@sealgate/merkle';
 import { findDemoFile } from './find-demo-file.ts';
 import { parseJson, pathIn, readBytes, readText } from './read-file.ts';
@@ -12,8 +12,8 @@ export interface PinnedKey {
 }
 
 export interface KeyOptions {
-  /** A C2SP verifier key, or a file that holds one. */
-  readonly key?: string | undefined;
+  /** C2SP verifier keys, or files that hold them: of one log, whose checkpoints each of them may have signed. */
+  readonly key?: readonly string[] | undefined;
   /** A `dev.json`, whose `ledger.verifierKey` is meant. */
   readonly devJson?: string | undefined;
 }
@@ -22,7 +22,7 @@ export interface KeyOptions {
 export async function pinnedKey({ key, devJson }: KeyOptions, directory: string): Promise<PinnedKey> {
   if (key !== undefined && devJson !== undefined)
     throw new UnreadableError('Give either --key or --dev-json, not both.');
-  if (key !== undefined) return givenKey(key, directory);
+  if (key !== undefined) return givenKeys(key, directory);
   if (devJson !== undefined) return keyInDevJson(await readBytes(pathIn(directory, devJson)), devJson);
   const found = findDemoFile(directory, process.getuid?.());
   if (found === undefined) {
@@ -32,13 +32,22 @@ export async function pinnedKey({ key, devJson }: KeyOptions, directory: string)
     );
   }
   if (found.kind === 'dev.json') return keyInDevJson(await readBytes(found.path), found.path);
-  return { ...(await givenKey(found.path, directory)), source: demo(found.path) };
+  return { ...(await givenKeys([found.path], directory)), source: demo(found.path) };
 }
 
-async function givenKey(key: string, directory: string): Promise<PinnedKey> {
-  if (looksLikeKey(key)) return { verifier: verifierFrom(key, '--key'), source: '--key' };
-  const text = (await readText(pathIn(directory, key))).trim();
-  return { verifier: verifierFrom(text, key), source: key };
+async function givenKeys(given: readonly string[], directory: string): Promise<PinnedKey> {
+  const verifiers: NoteVerifier[] = [];
+  for (const key of given) {
+    const [lines, where] = looksLikeKey(key)
+      ? [[key], '--key']
+      : [(await readText(pathIn(directory, key))).trim().split(/\s*\n\s*/), key];
+    verifiers.push(...lines.map((line) => verifierFrom(line, where)));
+  }
+  const verifier = anyOf(verifiers);
+  if (verifier === undefined) throw new UnreadableError('--key is empty.');
+  if (verifier.keys.some(({ name }) => name !== verifier.name))
+    throw new UnreadableError('The keys are not of one log: their names differ.');
+  return { verifier, source: given.map((key) => (looksLikeKey(key) ? '--key' : key)).join(', ') };
 }
 
 function keyInDevJson(bytes: Uint8Array, name: string): PinnedKey {

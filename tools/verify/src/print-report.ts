@@ -12,9 +12,9 @@ const LABEL_WIDTH = 8;
 const STEP_WIDTH = 15;
 
 /** The report as lines for a terminal: one per step, with place, expected and found under each that failed. */
-export function reportText(report: Report, key: ReportKey | undefined): string {
+export function reportText(report: Report, keys: readonly ReportKey[]): string {
   const lines = [
-    ...(key === undefined ? [] : [`key: ${key.name}+${key.keyHash} (from ${key.source})`]),
+    ...keys.map((key) => `key: ${key.name}+${key.keyHash} (from ${key.source})`),
     ...report.steps.flatMap(stepLines),
     ...report.notes.map((note) => `note: ${note}`),
     `${report.verified ? 'VERIFIED' : 'NOT VERIFIED'}. ${report.conclusion}`,
@@ -22,10 +22,11 @@ export function reportText(report: Report, key: ReportKey | undefined): string {
   return `${lines.map(printable).join('\n')}\n`;
 }
 
-/** The report as one JSON object, for scripts. */
-export function reportJson(command: string, report: Report, key: ReportKey | undefined): string {
+/** The report as one JSON object, for scripts: `key` is the first that was pinned, `keys` all of them where there are more. */
+export function reportJson(command: string, report: Report, keys: readonly ReportKey[]): string {
   const { verified, conclusion, steps, notes } = report;
-  return `${JSON.stringify({ command, verified, conclusion, ...(key && { key }), steps, notes }, null, 2)}\n`;
+  const pinned = { ...(keys.length > 0 && { key: keys[0] }), ...(keys.length > 1 && { keys }) };
+  return `${JSON.stringify({ command, verified, conclusion, ...pinned, steps, notes }, null, 2)}\n`;
 }
 
 function stepLines({ step, status, detail, where, expected, found }: Step): string[] {

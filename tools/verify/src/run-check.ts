@@ -14,7 +14,11 @@ export interface CommonOptions extends KeyOptions {
 /** Adds the options of every command that judges a log. */
 export function withKeyOptions(command: Command): Command {
   return command
-    .option('--key <vkey>', 'the pinned verifier key of the log, or a file that holds it')
+    .option(
+      '--key <vkey>',
+      'the pinned verifier key of the log, or a file that holds one a line; repeatable: a signature by any counts',
+      (key: string, before: readonly string[] = []) => [...before, key],
+    )
     .option('--dev-json <file>', 'take the key from this dev.json (its ledger.verifierKey)')
     .option('--json', 'print the report as JSON');
 }
@@ -27,8 +31,8 @@ export async function runKeyedCheck(
 ): Promise<void> {
   await tell(host, { name, options }, async () => {
     const key = await pinnedKey(options, host.directory);
-    const { verifier, source } = key;
-    return { report: await check(key), key: { name: verifier.name, keyHash: verifier.keyHash, source } };
+    const keys = key.verifier.keys.map(({ name: of, keyHash }) => ({ name: of, keyHash, source: key.source }));
+    return { report: await check(key), keys };
   });
 }
 
@@ -38,17 +42,17 @@ export async function runCheck(
   { name, options }: { name: string; options: CommonOptions },
   check: () => Promise<Report>,
 ): Promise<void> {
-  await tell(host, { name, options }, async () => ({ report: await check(), key: undefined }));
+  await tell(host, { name, options }, async () => ({ report: await check(), keys: [] }));
 }
 
 async function tell(
   host: CommandHost,
   { name, options }: { name: string; options: CommonOptions },
-  check: () => Promise<{ report: Report; key: ReportKey | undefined }>,
+  check: () => Promise<{ report: Report; keys: readonly ReportKey[] }>,
 ): Promise<void> {
   try {
-    const { report, key } = await check();
-    host.out(options.json === true ? reportJson(name, report, key) : reportText(report, key));
+    const { report, keys } = await check();
+    host.out(options.json === true ? reportJson(name, report, keys) : reportText(report, keys));
     host.exit(report.verified ? 0 : 1);
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error;

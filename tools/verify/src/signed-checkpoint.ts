@@ -55,6 +55,14 @@ export function channelOf({ origin }: Checkpoint, verifier: NoteVerifier): strin
   return /^[^/.]+\.[^/.]+$/.test(channel) ? channel : undefined;
 }
 
+/** The pinned keys that a note carries a good signature of. */
+export function signersOf(note: string, { keys }: NoteVerifier): string {
+  return keys
+    .filter((key) => key.verify(note) !== undefined)
+    .map(keyLabel)
+    .join(' and ');
+}
+
 /** A key as signature lines name it: its name and id. */
 export function keyLabel({ name, keyHash }: { name: string; keyHash: string }): string {
   return `${name}+${keyHash}`;
@@ -67,19 +75,20 @@ function checkSignature(
 ): void {
   const step = `${prefix}signature`;
   if (verifier.verify(note) !== undefined) {
-    report.ok(step, `The checkpoint is signed by the pinned key ${keyLabel(verifier)}.`);
+    report.ok(step, `The checkpoint is signed by the pinned key ${signersOf(note, verifier)}.`);
     return;
   }
-  const expected = `a signature by ${keyLabel(verifier)}`;
+  const pinned = verifier.keys.map(keyLabel);
+  const expected = `a signature by ${pinned.join(' or ')}`;
   const claims = attempt(() => parseNote(note).signatures.map(keyLabel));
   if ('problem' in claims) {
     report.failed(step, { detail: `This is no signed note: ${claims.problem}`, where, expected });
     return;
   }
-  const isClaimed = claims.value.includes(keyLabel(verifier));
+  const isClaimed = claims.value.some((claim) => pinned.includes(claim));
   const detail = isClaimed
     ? 'The signature by the pinned key does not fit the text: one of the two was changed.'
-    : 'The checkpoint is not signed by the pinned key.';
+    : 'The checkpoint is not signed by the pinned key. Where the log has a new one, pin both: --key may be repeated.';
   report.failed(step, { detail, where, expected, found: claims.value.join(', ') });
 }
 

@@ -1,4 +1,4 @@
-import { parseCheckpoint, type Checkpoint, type NoteVerifier } from '@sealgate/merkle';
+import { parseCheckpoint, parseNote, type Checkpoint, type NoteVerifier } from '@sealgate/merkle';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 
 /** The checkpoint of a note that the database holds for the channel. @throws LedgerCorruptError for one that is not ours. */
@@ -17,7 +17,10 @@ export function checkedCheckpoints(origin: string, verifier: NoteVerifier | unde
     const known = remembered.get(channel);
     if (known?.note === note) return known.checkpoint;
     if (verifier !== undefined && verifier.verify(note) === undefined) {
-      throw new LedgerCorruptError(channel, 'the stored checkpoint does not carry our signature');
+      throw new LedgerCorruptError(
+        channel,
+        `the stored checkpoint is signed by no published key, but by ${signersOf(note)}`,
+      );
     }
     const checkpoint = parsed(channel, note);
     if (verifier !== undefined && checkpoint.origin !== `${origin}/${channel}`) {
@@ -29,15 +32,16 @@ export function checkedCheckpoints(origin: string, verifier: NoteVerifier | unde
   };
 }
 
-/** Trusts what one of several keys signed. */
-export function anyOf(verifiers: readonly NoteVerifier[]): NoteVerifier | undefined {
-  const [first] = verifiers;
-  if (first === undefined || verifiers.length === 1) return first;
-  return {
-    name: first.name,
-    keyHash: first.keyHash,
-    verify: (note) => verifiers.map((verifier) => verifier.verify(note)).find((text) => text !== undefined),
-  };
+const MOST_CHARACTERS_TOLD = 200;
+
+/** Who a note says it is signed by, for people: names and ids of keys, of which nothing is checked. */
+export function signersOf(note: string): string {
+  try {
+    const names = parseNote(note).signatures.map(({ name, keyHash }) => `${name}+${keyHash}`);
+    return names.join(', ').slice(0, MOST_CHARACTERS_TOLD);
+  } catch {
+    return 'nobody: it is no signed note';
+  }
 }
 
 function parsed(channel: string, note: string): Checkpoint {

@@ -1,7 +1,7 @@
 import { consistencyPath, verifyConsistency, type Checkpoint } from '@sealgate/merkle';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { DatabaseUnavailableError } from '@sealgate/storage';
-import { checkedCheckpoints, type CheckedCheckpoint } from './checked-checkpoint.ts';
+import { checkedCheckpoints, signersOf, type CheckedCheckpoint } from './checked-checkpoint.ts';
 import { integrateChannel, type Integrated, type IntegrateOptions } from './integrate-channel.ts';
 import { LedgerNotContinuedError, LedgerCorruptError } from './ledger-corrupt-error.ts';
 import type { SavedCheckpoints } from './saved-checkpoints.ts';
@@ -188,7 +188,11 @@ export class Integrator {
       return false;
     }
     if (verifier.verify(keptNote) === undefined) {
-      throw new LedgerNotContinuedError(channel, 'the newest kept checkpoint does not carry our signature');
+      const by = signersOf(keptNote);
+      throw new LedgerNotContinuedError(
+        channel,
+        `the newest kept checkpoint is signed by no published key, but by ${by}`,
+      );
     }
     const kept = this.#checked(channel, keptNote);
     const [row] = await sql.query<{ note: string | null }>({

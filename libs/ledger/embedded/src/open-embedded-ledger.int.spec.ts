@@ -1,6 +1,9 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { generateNoteKey } from '@sealgate/merkle';
+import { generateNoteKey, noteVerifier, parseNote } from '@sealgate/merkle';
 import { createLog, Metrics } from '@sealgate/observability';
 import { LedgerNotOpenedError, openEmbeddedLedger, type OpenLedgerOptions } from './open-embedded-ledger.ts';
 import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
@@ -57,6 +60,73 @@ describe('the ledger of a surface', () => {
     expect(await metrics.text()).not.toContain('ledger_checkpoints_total');
     await release();
   });
+
+  it('goes on under a new key where the one before is published, signed by one of them or by both', async () => {
+    const channel = 'acme.rotated';
+    const [old, next] = [generateNoteKey(ORIGIN), generateNoteKey(ORIGIN)];
+    const checkpointDir = mkdtempSync(join(tmpdir(), 'sealgate-rotated-'));
+    const write = async (config: Partial<OpenLedgerOptions['config']>, id: string) => {
+      const { opening, release } = open({ checkpointDir, ...config });
+      const ledger = await opening;
+      await ledger.append({ ...place, channel, records: [{ ...record, id }] });
+      const proved = await ledger.prove(channel, id);
+      const first = await ledger.prove(channel, 'r0');
+      await release();
+      return [proved!, first!].map(({ proof }) => parseNote(proof.checkpoint).signatures.map(({ keyHash }) => keyHash));
+    };
+    const [ofOld, ofNext] = [old, next].map(({ verifierKey }) => noteVerifier(verifierKey).keyHash);
+    expect(await write({ ledgerSigningKey: old.privateKey }, 'r0')).toEqual([[ofOld], [ofOld]]);
+
+    // The old one alone is stored and kept. Nobody told this process of it.
+    await expect(write({ ledgerSigningKey: next.privateKey }, 'lost')).rejects.toThrow(
+      `signed by no published key, but by ${ORIGIN}+${ofOld}`,
+    );
+    const both = `${next.privateKey},${old.privateKey}`;
+    expect(await write({ ledgerSigningKey: both }, 'r1')).toEqual([
+      [ofNext, ofOld],
+      [ofNext, ofOld],
+    ]);
+    const published = { ledgerSigningKey: next.privateKey, ledgerVerifierKeys: [old.verifierKey] };
+    expect(await write(published, 'r2')).toEqual([[ofNext], [ofNext]]);
+
+    // Whoever reads needs the key that signed; one more does no harm.
+    const reading = async (ledgerVerifierKeys: string[]) => {
+      const { opening, release } = open({ ledgerIntegrator: false, ledgerSigningKey: undefined, ledgerVerifierKeys });
+      const ledger = await opening;
+      const audit = await ledger.audit(channel);
+      return ledger
+        .prove(channel, 'r2')
+        .then(() => audit.ok, String)
+        .finally(release);
+    };
+    expect(await reading([old.verifierKey, next.verifierKey])).toBe(true);
+    expect(await reading([old.verifierKey])).toMatch(/signed by no published key/);
+    rmSync(checkpointDir, { recursive: true });
+  });
+
+  it('takes over from a process that goes on signing with the old key, and hands back', async () => {
+    const channel = 'acme.beside';
+    const keys = [generateNoteKey(ORIGIN), generateNoteKey(ORIGIN)];
+    const opened = keys.map(({ privateKey }, at) => {
+      const checkpointDir = mkdtempSync(join(tmpdir(), `sealgate-beside-${at}-`));
+      const ledgerVerifierKeys = keys.map(({ verifierKey }) => verifierKey);
+      return { ...open({ checkpointDir, ledgerSigningKey: privateKey, ledgerVerifierKeys }), checkpointDir };
+    });
+    const ledgers = await Promise.all(opened.map(({ opening }) => opening));
+    for (let turn = 0; turn < 30; turn += 1) {
+      const id = `r${turn}`;
+      await ledgers[turn % 2]!.append({ ...place, channel, records: [{ ...record, id }] });
+      const proofs = await Promise.all(ledgers.map((ledger) => ledger.prove(channel, id)));
+      expect(proofs.map((proved) => proved?.receipt.index)).toEqual([turn, turn]);
+    }
+    // Channels of the tests before are under other keys.
+    const problems = await Promise.all(ledgers.map(async (ledger) => (await ledger.health()).problem));
+    expect(problems.join()).not.toContain(channel);
+    for (const { release, checkpointDir } of opened) {
+      await release();
+      rmSync(checkpointDir, { recursive: true });
+    }
+  }, 60_000);
 
   it.each<[string, Partial<OpenLedgerOptions['config']>, string]>([
     ['a key of another ledger', { ledgerOrigin: 'other.test' }, 'LEDGER_SIGNING_KEY is of another ledger'],

@@ -1,7 +1,6 @@
-import { noteSigner, noteVerifier, type NoteVerifier } from '@sealgate/merkle';
+import { anyOf, noteSigner, noteVerifier, type NoteVerifier } from '@sealgate/merkle';
 import type { Log, Metrics } from '@sealgate/observability';
 import { openDatabase, type Database } from '@sealgate/storage';
-import { anyOf } from './checked-checkpoint.ts';
 import { embeddedLedger, type EmbeddedLedger } from './embedded-ledger.ts';
 import type { OnResult } from './append-group.ts';
 import { Integrator } from './integrator.ts';
@@ -121,10 +120,10 @@ function countStored(metrics: Metrics, onResult: OnResult | undefined): OnResult
   };
 }
 
-/** What checkpoints are checked with: the key of this process where it signs, and those it was told. */
+/** What checkpoints are checked with: the keys of this process where it signs, and those it was told. */
 function verifiersOf({ ledgerIntegrator, ledgerSigningKey, ledgerVerifierKeys }: OpenLedgerOptions['config']) {
-  const own = ledgerIntegrator && ledgerSigningKey !== undefined ? [signerOf(ledgerSigningKey).verifierKey] : [];
-  return [...own, ...ledgerVerifierKeys].map((key): NoteVerifier => {
+  const own = ledgerIntegrator && ledgerSigningKey !== undefined ? signerOf(ledgerSigningKey).verifierKeys : [];
+  return [...new Set([...own, ...ledgerVerifierKeys])].map((key): NoteVerifier => {
     try {
       return noteVerifier(key);
     } catch (cause) {
@@ -140,7 +139,8 @@ function openIntegrator({ config, sql, now, log, metrics }: Omit<OpenLedgerOptio
   const signer = signerOf(ledgerSigningKey);
   if (signer.name !== origin)
     throw new LedgerNotOpenedError('LEDGER_SIGNING_KEY is of another ledger than LEDGER_ORIGIN.');
-  const verifier = noteVerifier(signer.verifierKey);
+  // What a key before this one signed is continued, where that key is still published.
+  const verifier = anyOf(verifiersOf(config)) ?? noteVerifier(signer.verifierKey);
   const count = (name: string, help: string) => metrics.counter({ name, help, labels: {} }).child({});
   const signed = count('ledger_checkpoints_total', 'Checkpoints signed by this process.');
   const integrator = new Integrator({
