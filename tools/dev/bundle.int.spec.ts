@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { NODE_OPTIONS } from '@sealgate/service-host';
 import { bundleSurface } from './bundle.ts';
 import { generateClients } from './src/generate-clients.ts';
 import { bundled } from './src/surfaces/bundled.ts';
@@ -11,6 +12,14 @@ import { appsWith, workspaceRoot } from './src/workspace.ts';
 /** Everything that is bundled: the surfaces, and the contract, which is a service without a database. */
 const surfaces = appsWith('src/main.ts');
 const withMigrations = appsWith('src/migrate.ts');
+
+interface Bill {
+  readonly components: readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly licenses: readonly object[];
+  }[];
+}
 
 const notSelfContained = /ERR_MODULE_NOT_FOUND|is not defined|is not a function/;
 
@@ -40,9 +49,11 @@ describe('the bundle of a surface', () => {
       }
       // A thread's program finds all it needs too, and says that it is no program to start.
       for (const program of readdirSync(dist).filter((file) => file.endsWith('-worker.js'))) {
-        const ended = spawnSync(process.execPath, [join(dist, program)], { cwd: '/', env: {}, encoding: 'utf8' });
+        const parameters = [...NODE_OPTIONS, join(dist, program)];
+        const ended = spawnSync(process.execPath, parameters, { cwd: '/', env: {}, encoding: 'utf8' });
         expect({ program, status: ended.status }).toEqual({ program, status: 1 });
         expect(ended.stderr).toMatch(/is a thread of main/);
+        expect(ended.stderr).toMatch(new RegExp(`apps/${name}/src/${program.replace('.js', '')}\\.ts:\\d+`));
         expect(ended.stderr).not.toMatch(notSelfContained);
       }
     },
@@ -76,6 +87,30 @@ describe('the bundle of a surface', () => {
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
+  }, 60_000);
+
+  it('says what is in it, with the licence of each package, and holds no sources', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sealgate-bundle-'));
+    const dist = join(folder, 'dist');
+    await bundleSurface('ingest-gateway', dist);
+    const maps = readdirSync(dist).filter((file) => file.endsWith('.map'));
+    expect(maps).toContain('main.js.map');
+    for (const file of maps)
+      expect(JSON.parse(readFileSync(join(dist, file), 'utf8'))).not.toHaveProperty('sourcesContent');
+    const bill = JSON.parse(readFileSync(join(dist, 'sbom.cdx.json'), 'utf8')) as Bill;
+    expect(bill).toMatchObject({ bomFormat: 'CycloneDX', specVersion: '1.6' });
+    const names = bill.components.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['express', 'ioredis', 'pg', '@grpc/grpc-js']));
+    // What only tests and tools use is not deployed.
+    expect(names).not.toEqual(expect.arrayContaining(['jest']));
+    const notices = readFileSync(join(dist, 'THIRD-PARTY-NOTICES.txt'), 'utf8');
+    for (const { name, version, licenses } of bill.components) {
+      expect(licenses).toHaveLength(1);
+      expect(notices).toContain(`\n${name} ${version}, `);
+    }
+    expect(notices).toContain('Permission is hereby granted, free of charge');
+    expect(readFileSync(join(dist, 'LICENSE'), 'utf8')).toContain('Apache License');
+    rmSync(folder, { recursive: true });
   }, 60_000);
 
   it('is refused for what is no surface', async () => {

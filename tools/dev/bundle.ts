@@ -1,6 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { build, stop, type Metafile, type OutputFile } from 'esbuild';
+import { billOfMaterials, bundledPackages, noticesOf } from './bundled-packages.ts';
 import { workspaceRoot } from './src/workspace.ts';
 
 /** Bundled CommonJS asks for Node's own modules through `require`, which an ES module does not have. */
@@ -12,9 +13,9 @@ const external = ['pg-native', 'pg-cloudflare', 'pkcs11js'];
 
 /**
  * Makes `apps/<name>/dist`, or another output folder: main.js, migrate.js and the programs of its threads where the app
- * has them, and below `migrations/<set name>` the SQL of every migration set that the bundles hold. A surface is deployed
- * by copying that folder. It is made beside its place and then exchanged, so that whoever starts the surface meanwhile
- * finds either the old one or the new one.
+ * has them, and below `migrations/<set name>` the SQL of every migration set that the bundles hold; beside them what else is
+ * in there: LICENSE, THIRD-PARTY-NOTICES.txt and sbom.cdx.json. A surface is deployed by copying that folder. It is made
+ * beside its place and then exchanged, so that whoever starts the surface meanwhile finds either the old one or the new one.
  * Returns the files and folders that it was made of.
  * Throws Error when the app has no main.ts, the code does not bundle, or two sets share a name.
  */
@@ -29,6 +30,7 @@ export async function bundleSurface(name: string, output?: string): Promise<stri
     const { outputFiles, metafile } = await runEsbuild(app, place);
     mkdirSync(making, { recursive: true });
     for (const { path, contents } of outputFiles) writeFileSync(join(making, basename(path)), contents);
+    writeInventory(name, metafile, making);
     const sets = migrationSetsOf(metafile);
     for (const [set, directory] of sets) cpSync(directory, join(making, 'migrations', set), { recursive: true });
     rmSync(place, { recursive: true, force: true });
@@ -36,6 +38,7 @@ export async function bundleSurface(name: string, output?: string): Promise<stri
     const inputs = Object.keys(metafile.inputs).map((file) => join(workspaceRoot, file));
     return [
       import.meta.filename,
+      join(import.meta.dirname, 'bundled-packages.ts'),
       join(app, 'src'),
       ...inputs,
       ...sets.values(),
@@ -44,6 +47,17 @@ export async function bundleSurface(name: string, output?: string): Promise<stri
   } finally {
     rmSync(making, { recursive: true, force: true });
   }
+}
+
+function writeInventory(name: string, metafile: Metafile, folder: string): void {
+  const packages = bundledPackages(metafile, workspaceRoot);
+  const own = JSON.parse(readFileSync(join(workspaceRoot, 'package.json'), 'utf8')) as {
+    version: string;
+    license: string;
+  };
+  cpSync(join(workspaceRoot, 'LICENSE'), join(folder, 'LICENSE'));
+  writeFileSync(join(folder, 'THIRD-PARTY-NOTICES.txt'), noticesOf(packages));
+  writeFileSync(join(folder, 'sbom.cdx.json'), billOfMaterials(name, own, packages));
 }
 
 /**
@@ -71,7 +85,9 @@ const esbuild = (app: string, place: string) =>
     splitting: true,
     target: 'node24',
     sourcemap: true,
-    legalComments: 'none',
+    // Maps say where a line stood, which is all that a stack needs; the sources themselves are not deployed.
+    sourcesContent: false,
+    legalComments: 'none', // THIRD-PARTY-NOTICES.txt has them whole.
     logLevel: 'silent', // What is wrong comes as the error that it throws.
     metafile: true,
     banner: { js: banner },

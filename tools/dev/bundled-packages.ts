@@ -1,0 +1,86 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Metafile } from 'esbuild';
+
+/** An npm package of which something is in a bundle. */
+export interface BundledPackage {
+  readonly name: string;
+  readonly version: string;
+  /** An SPDX expression, as the package itself says it. */
+  readonly licence: string;
+  /** Its licence and notice files. Empty where it ships none. */
+  readonly texts: readonly string[];
+}
+
+const FOLDER = /^(.*node_modules\/(?:@[^/]+\/)?[^/@][^/]*)\//;
+const TEXT = /^(?:un)?licen[cs]e|^copying|^notice/i;
+
+/**
+ * The packages whose code is in the outputs of esbuild, by name and version. Each copy of a package counts by itself, and
+ * only what was not shaken out.
+ * @throws Error where a package does not say its name, version or licence.
+ */
+export function bundledPackages({ outputs }: Metafile, root: string): BundledPackage[] {
+  const folders = Object.values(outputs).flatMap(({ inputs }) =>
+    Object.entries(inputs).flatMap(([file, { bytesInOutput }]) => {
+      const [, folder] = bytesInOutput > 0 ? (FOLDER.exec(file) ?? []) : [];
+      return folder === undefined ? [] : [join(root, folder)];
+    }),
+  );
+  const found = [...new Set(folders)].map(packageAt);
+  const byKey = new Map(found.map((one) => [purlOf(one), one]));
+  return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+}
+
+function packageAt(folder: string): BundledPackage {
+  const file = join(folder, 'package.json');
+  if (!existsSync(file)) throw new Error(`${folder} is bundled and is no package.`);
+  const { name, version, license } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  if (typeof name !== 'string' || typeof version !== 'string' || typeof license !== 'string')
+    throw new Error(`${file} does not say name, version and license.`);
+  const texts = readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && TEXT.test(entry.name))
+    .map((entry) => readFileSync(join(folder, entry.name), 'utf8').trim());
+  return { name, version, licence: license, texts };
+}
+
+/** The name under which the world knows a package: https://github.com/package-url/purl-spec */
+const purlOf = ({ name, version }: BundledPackage): string => `pkg:npm/${name.replace('@', '%40')}@${version}`;
+
+/** What their licences ask to go with every copy. */
+export function noticesOf(packages: readonly BundledPackage[]): string {
+  const rule = '-'.repeat(80);
+  const parts = packages.map(({ name, version, licence, texts }) => {
+    const text = texts.length === 0 ? 'The package ships no text of its licence.' : texts.join('\n\n');
+    return `${rule}\n${name} ${version}, ${licence}\n${rule}\n\n${text}\n`;
+  });
+  return ['The bundles in this folder hold code of these packages.\n', ...parts].join('\n');
+}
+
+/** The same as a bill of materials, CycloneDX 1.6: https://cyclonedx.org/docs/1.6/json/ No date: equal sources make equal files. */
+export function billOfMaterials(
+  surface: string,
+  own: { readonly version: string; readonly license: string },
+  packages: readonly BundledPackage[],
+): string {
+  const licences = (expression: string) => [
+    /[ ()]/.test(expression) ? { expression } : { license: { id: expression } },
+  ];
+  const bill = {
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    version: 1,
+    metadata: {
+      component: { type: 'application', name: surface, version: own.version, licenses: licences(own.license) },
+    },
+    components: packages.map((one) => ({
+      type: 'library',
+      'bom-ref': purlOf(one),
+      name: one.name,
+      version: one.version,
+      licenses: licences(one.licence),
+      purl: purlOf(one),
+    })),
+  };
+  return `${JSON.stringify(bill, null, 2)}\n`;
+}
