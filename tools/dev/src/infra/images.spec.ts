@@ -29,6 +29,13 @@ describe('the Dockerfile', () => {
     expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)).toEqual([wanted, wanted]);
   });
 
+  it('carries the version of the project, and a revision that the build says', () => {
+    const { version } = JSON.parse(readProjectFile('package.json')) as { version: string };
+    expect(dockerfile).toContain(`org.opencontainers.image.version="${version}"`);
+    expect(dockerfile).toContain('org.opencontainers.image.revision="${REVISION}"');
+    expect(dockerfile).not.toContain('org.opencontainers.image.licenses');
+  });
+
   it('runs as the user that the chart asks for, and no other', () => {
     const [, user] = /^USER (\d+):\d+$/m.exec(dockerfile) ?? [];
     expect(readProjectFile('infra/helm/templates/_pod.tpl')).toContain(`runAsUser: ${user}\n`);
@@ -61,6 +68,10 @@ describe.each(configuredSurfaces)('the containers of $app', ({ app, variables })
 });
 
 describe('the containers', () => {
+  it('know the keys of the log, those that serve and the one that signs', () => {
+    for (const { app } of configuredSurfaces) expect(services[app]?.environment).toHaveProperty('LEDGER_VERIFIER_KEYS');
+  });
+
   it('are given files that exist', () => {
     const files = Object.values(services)
       .flatMap(({ volumes = [] }) => volumes)
