@@ -20,5 +20,18 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
 {{- define "sealgate.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end }}
+
+{{- define "sealgate.servicePort" -}}
+{{ .Values.service.port | default (ternary 443 80 (ne .Values.tls.secretName "")) }}
+{{- end }}
+
+{{/* The name that a claim template of the StatefulSet would give it, as one did before the claim had a file of its own. */}}
+{{- define "sealgate.checkpointClaim" -}}
+checkpoints-{{ include "sealgate.name" . }}-integrator-0
 {{- end }}

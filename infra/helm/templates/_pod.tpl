@@ -24,8 +24,16 @@ nodeSelector:
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- with .Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- with .Values.priorityClassName }}
 priorityClassName: {{ . }}
+{{- end }}
+{{- with .Values.extraInitContainers }}
+initContainers:
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
@@ -45,6 +53,18 @@ securityContext:
     secretKeyRef:
       name: {{ .secret.name }}
       key: {{ .secret.key | default .variable }}
+{{- end }}
+
+{{/* Settings that the service and its migration job have alike. */}}
+{{- define "sealgate.sharedEnv" -}}
+{{- range $name, $value := .Values.env }}
+- name: {{ $name }}
+  value: {{ $value | quote }}
+{{- end }}
+{{- if or .Values.ca.secret .Values.ca.configMap }}
+- name: NODE_EXTRA_CA_CERTS
+  value: /etc/sealgate/ca/{{ .Values.ca.key }}
+{{- end }}
 {{- end }}
 
 {{/* Takes {root, integrates}. The integrator's public listener stays on loopback: it serves nobody. */}}
@@ -88,9 +108,15 @@ securityContext:
   value: /checkpoints
 {{ include "sealgate.secretVariable" (dict "variable" "LEDGER_SIGNING_KEY" "secret" $values.integrator.signingKey) }}
 {{- end }}
-{{- range $name, $value := $values.env }}
-- name: {{ $name }}
-  value: {{ $value | quote }}
+{{- with $values.verifierKeys.configMap }}
+- name: LEDGER_VERIFIER_KEYS
+  valueFrom:
+    configMapKeyRef:
+      name: {{ . }}
+      key: {{ $values.verifierKeys.key }}
+{{- end }}
+{{- with include "sealgate.sharedEnv" .root | trim }}
+{{ . }}
 {{- end }}
 {{- range $variable, $secret := $values.secrets }}
 {{ include "sealgate.secretVariable" (dict "variable" $variable "secret" $secret) }}
@@ -139,6 +165,9 @@ securityContext:
   volumeMounts:
     {{- . | nindent 4 }}
   {{- end }}
+{{- with $values.extraContainers }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 
 {{- define "sealgate.mounts" -}}
@@ -151,22 +180,38 @@ securityContext:
   mountPath: /etc/sealgate/tls
   readOnly: true
 {{- end }}
-{{- range $index, $file := $values.files }}
+{{ include "sealgate.sharedMounts" .root }}
+{{- end }}
+
+{{/* What the service and its migration job read alike: a certificate authority, files, and what was added. */}}
+{{- define "sealgate.sharedMounts" -}}
+{{- if or .Values.ca.secret .Values.ca.configMap }}
+- name: ca
+  mountPath: /etc/sealgate/ca
+  readOnly: true
+{{- end }}
+{{- range $index, $file := .Values.files }}
 - name: files-{{ $index }}
   mountPath: {{ $file.path }}
   readOnly: true
 {{- end }}
+{{- with .Values.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 
-{{- define "sealgate.volumes" -}}
-{{- $values := .root.Values -}}
-{{- if and $values.tls.secretName (not .integrates) }}
-- name: tls
+{{- define "sealgate.sharedVolumes" -}}
+{{- if .Values.ca.secret }}
+- name: ca
   secret:
-    secretName: {{ $values.tls.secretName }}
+    secretName: {{ .Values.ca.secret }}
     defaultMode: 0440
+{{- else if .Values.ca.configMap }}
+- name: ca
+  configMap:
+    name: {{ .Values.ca.configMap }}
 {{- end }}
-{{- range $index, $file := $values.files }}
+{{- range $index, $file := .Values.files }}
 - name: files-{{ $index }}
   {{- if $file.secret }}
   secret:
@@ -177,6 +222,24 @@ securityContext:
     name: {{ $file.configMap }}
   {{- end }}
 {{- end }}
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "sealgate.volumes" -}}
+{{- $values := .root.Values -}}
+{{- if .integrates }}
+- name: checkpoints
+  persistentVolumeClaim:
+    claimName: {{ include "sealgate.checkpointClaim" .root }}
+{{- else if $values.tls.secretName }}
+- name: tls
+  secret:
+    secretName: {{ $values.tls.secretName }}
+    defaultMode: 0440
+{{- end }}
+{{ include "sealgate.sharedVolumes" .root }}
 {{- end }}
 
 {{/* The drain, and up to five seconds for each thing that is let go of afterwards. */}}

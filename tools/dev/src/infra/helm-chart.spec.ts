@@ -1,61 +1,11 @@
-import { basename } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { projectFiles } from '../rules/project-files.ts';
+import { chartSurfaces as surfaces } from './chart-names.ts';
 import { configuredSurfaces } from './config-tables.ts';
-import { describeWith, type RunCommand } from './describe-with.fixture.ts';
-import { parseYaml } from './yaml-file.ts';
-
-interface Variable {
-  readonly name: string;
-  readonly value?: string;
-}
-
-interface Container {
-  readonly args?: readonly string[];
-  readonly env: readonly Variable[];
-  readonly securityContext: object;
-  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
-  readonly [other: string]: unknown;
-}
-
-interface PodTemplate {
-  readonly metadata: { readonly labels: Readonly<Record<string, string>> };
-  readonly spec: { readonly containers: readonly [Container]; readonly [other: string]: unknown };
-}
-
-interface Rendered {
-  readonly kind: string;
-  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
-  readonly spec?: { readonly template?: PodTemplate; readonly [other: string]: unknown };
-}
-
-const surfaces = projectFiles()
-  .filter((path) => path.startsWith('infra/helm/values/'))
-  .map((path) => basename(path, '.yaml'));
-
-const podsOf = (rendered: readonly Rendered[]) =>
-  rendered.flatMap(({ kind, spec }) => (spec?.template === undefined ? [] : [{ kind, ...spec.template }]));
-
-const envOf = (rendered: readonly Rendered[], kind: string): Readonly<Record<string, string | undefined>> => {
-  const pod = podsOf(rendered).find((found) => found.kind === kind);
-  return Object.fromEntries((pod?.spec.containers[0].env ?? []).map(({ name, value }) => [name, value]));
-};
-
-const named = (rendered: readonly Rendered[], kind: string): string[] =>
-  rendered.filter((resource) => resource.kind === kind).map(({ metadata }) => metadata.name);
-
-const templateOf = (helm: RunCommand, surface: string, settings: readonly string[]) =>
-  helm([
-    ...['template', 'shop', 'infra/helm', '--kube-version', '1.31.0', '-f', `infra/helm/values/${surface}.yaml`],
-    ...settings.flatMap((setting) => ['--set', setting]),
-  ]);
+import { describeWith } from './describe-with.fixture.ts';
+import { envOf, named, podsOf, renderWith, templateOf } from './helm-render.fixture.ts';
 
 describeWith('helm', (helm) => {
-  function render(surface: string, ...settings: string[]): Rendered[] {
-    const { ok, output, errors } = templateOf(helm, surface, settings);
-    if (!ok) throw new Error(errors);
-    return parseYaml(output) as Rendered[];
-  }
+  const render = (surface: string, ...settings: string[]) => renderWith(helm, surface, ...settings);
 
   it.each(surfaces)('gives %s pods that may do nothing they need not', (surface) => {
     expect(helm(['lint', 'infra/helm', '-f', `infra/helm/values/${surface}.yaml`]).ok).toBe(true);
@@ -173,6 +123,17 @@ describeWith('helm', (helm) => {
     ['the value of a secret', ['secrets.DATABASE_URL.value=x']],
     ['a migration without its URL', ['migration.databaseUrl=null']],
     ['an integrator without its key', ['integrator.enabled=true']],
+    [
+      'an integrator whose servers know no key of the log',
+      ['integrator.enabled=true', 'integrator.signingKey.name=key', 'verifierKeys.configMap='],
+    ],
+    ['keys of the log from two places', ['env.LEDGER_VERIFIER_KEYS=x']],
+    ['an image of half a digest', ['image.digest=sha256:abcd']],
+    ['an authority from two places', ['ca.secret=a', 'ca.configMap=b']],
+    ['a label by which the chart finds its pods', ['podLabels.app\\.kubernetes\\.io/name=x']],
+    ['an Ingress to no name', ['ingress.enabled=true']],
+    ['a route of no Gateway', ['httpRoute.enabled=true']],
+    ['a secret for the migration as text', ['migration.env.MIGRATION_DATABASE_URL=x']],
     [
       'an integrator over Fabric',
       ['integrator.enabled=true', 'integrator.signingKey.name=key', 'env.LEDGER_DRIVER=fabric'],

@@ -49,7 +49,7 @@ describe.each(configuredSurfaces)('the values of $app', ({ app, variables }) => 
 
   it('meet a chart that sets only what it knows', () => {
     const ofTheChart = schema.definitions['variableOfTheChart']?.enum ?? [];
-    expect(ofTheChart.filter((name) => name !== 'NODE_OPTIONS' && !names.includes(name))).toEqual([]);
+    expect(ofTheChart.filter((name) => !name.startsWith('NODE_') && !names.includes(name))).toEqual([]);
   });
 });
 
@@ -70,6 +70,11 @@ describe('the values files', () => {
     const integrators = files.map((path) => readYaml(path) as Values).filter(({ integrator }) => integrator?.enabled);
     expect(integrators.map(({ surface }) => surface)).toEqual(['ledger-peer']);
     expect(defaults.integrator?.enabled).toBe(false);
+  });
+
+  it('give every surface the keys of the log, from one place', () => {
+    for (const path of files)
+      expect(readYaml(path)).toMatchObject({ verifierKeys: { configMap: 'ledger-verifier-keys' } });
   });
 
   it('name nothing that the defaults do not', () => {

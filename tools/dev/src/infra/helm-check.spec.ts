@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, it } from '@jest/globals';
+import { readProjectFile } from '../rules/project-files.ts';
+
+/** What `helm test` runs, as its pod runs it. */
+const program = readProjectFile('infra/helm/files/check.mjs');
+const servers: Server[] = [];
+
+async function serve(status: number, body: string): Promise<string> {
+  const server = createServer((_request, response) => response.writeHead(status).end(body));
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Not in this process's turn of the event loop: the servers that it asks are here. */
+function check(env: Record<string, string>): Promise<{ code: number | null; said: string }> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, said })));
+}
+
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+const problem = '{"type":"urn:sealgate:problem:not-found"}';
+
+it('passes where every process is ready and the public listener answers as ours do', async () => {
+  const env = { OPS: await serve(200, '{"status":"ready"}'), PUBLIC: await serve(404, problem) };
+  expect(await check(env)).toMatchObject({ code: 0, said: expect.stringContaining('127.0.0.1 ready: 200') });
+});
+
+it('fails with what a process says that is not ready', async () => {
+  const env = { OPS: await serve(503, '{"status":"starting"}'), PUBLIC: await serve(404, problem) };
+  expect(await check(env)).toMatchObject({ code: 1, said: expect.stringContaining('503 {"status":"starting"}') });
+});
+
+it('fails where somebody else answers in front, or nobody', async () => {
+  const ops = await serve(200, '{}');
+  expect(await check({ OPS: ops, PUBLIC: await serve(404, '<html>') })).toMatchObject({ code: 1 });
+  expect(await check({ OPS: ops, PUBLIC: 'http://127.0.0.1:1' })).toMatchObject({ code: 1 });
+  expect(await check({ OPS: 'http://nowhere.invalid:1', PUBLIC: await serve(404, problem) })).toMatchObject({
+    code: 1,
+  });
+});

@@ -1,0 +1,51 @@
+import type { RunCommand } from './describe-with.fixture.ts';
+import { parseYaml } from './yaml-file.ts';
+
+export interface Variable {
+  readonly name: string;
+  readonly value?: string;
+}
+
+export interface Container {
+  readonly args?: readonly string[];
+  readonly env: readonly Variable[];
+  readonly securityContext: object;
+  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
+  readonly [other: string]: unknown;
+}
+
+export interface PodTemplate {
+  readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+  readonly spec: { readonly containers: readonly [Container]; readonly [other: string]: unknown };
+}
+
+export interface Rendered {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec?: { readonly template?: PodTemplate; readonly [other: string]: unknown };
+}
+
+export const podsOf = (rendered: readonly Rendered[]) =>
+  rendered.flatMap(({ kind, spec }) => (spec?.template === undefined ? [] : [{ kind, ...spec.template }]));
+
+export const envOf = (rendered: readonly Rendered[], kind: string): Readonly<Record<string, string | undefined>> => {
+  const pod = podsOf(rendered).find((found) => found.kind === kind);
+  return Object.fromEntries((pod?.spec.containers[0].env ?? []).map(({ name, value }) => [name, value]));
+};
+
+export const named = (rendered: readonly Rendered[], kind: string): string[] =>
+  rendered.filter((resource) => resource.kind === kind).map(({ metadata }) => metadata.name);
+
+/** Settings of one member, as `--set` takes them, or of a whole tree as JSON. */
+export const templateOf = (helm: RunCommand, surface: string, settings: readonly string[], release = 'shop') =>
+  helm([
+    ...['template', release, 'infra/helm', '--kube-version', '1.31.0', '-f', `infra/helm/values/${surface}.yaml`],
+    ...settings.flatMap((setting) => [/^\w+=[[{]/.test(setting) ? '--set-json' : '--set', setting]),
+  ]);
+
+/** What the chart makes of a release called `shop`. Throws Error with what helm said where it refuses. */
+export function renderWith(helm: RunCommand, surface: string, ...settings: string[]): Rendered[] {
+  const { ok, output, errors } = templateOf(helm, surface, settings);
+  if (!ok) throw new Error(errors);
+  return parseYaml(output) as Rendered[];
+}

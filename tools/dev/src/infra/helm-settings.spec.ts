@@ -1,0 +1,146 @@
+import { expect, it } from '@jest/globals';
+import { readProjectFile } from '../rules/project-files.ts';
+import { chartSurfaces as surfaces, namesOfRelease } from './chart-names.ts';
+import { describeWith } from './describe-with.fixture.ts';
+import { envOf, named, podsOf, renderWith, templateOf, type Container, type Rendered } from './helm-render.fixture.ts';
+import { parseYaml } from './yaml-file.ts';
+
+const DIGEST = `sha256:${'ab'.repeat(32)}`;
+
+describeWith('helm', (helm) => {
+  const render = (surface: string, ...settings: string[]) => renderWith(helm, surface, ...settings);
+
+  it('keeps checkpoints on a claim that can grow and outlives the release', () => {
+    const rendered = render('ledger-peer', 'integrator.checkpoints.size=50Gi');
+    const claim = rendered.find(({ kind }) => kind === 'PersistentVolumeClaim');
+    expect(claim?.metadata).toMatchObject({
+      name: 'checkpoints-shop-ledger-peer-integrator-0',
+      annotations: { 'helm.sh/resource-policy': 'keep' },
+    });
+    expect(claim?.spec).toMatchObject({ resources: { requests: { storage: '50Gi' } } });
+    const integrator = rendered.find(({ kind }) => kind === 'StatefulSet');
+    expect(integrator?.spec).not.toHaveProperty('volumeClaimTemplates');
+    expect(integrator?.spec?.template?.spec['volumes']).toContainEqual({
+      name: 'checkpoints',
+      persistentVolumeClaim: { claimName: 'checkpoints-shop-ledger-peer-integrator-0' },
+    });
+  });
+
+  it.each(surfaces)('tells every pod of %s the keys of the log', (surface) => {
+    for (const { kind, spec } of podsOf(render(surface, 'integrator.enabled=true', 'integrator.signingKey.name=key')))
+      expect(spec.containers[0].env.map(({ name }) => name).includes('LEDGER_VERIFIER_KEYS')).toBe(kind !== 'Job');
+  });
+
+  it('gives the migration what the service has: files of either kind, settings, an authority and volumes', () => {
+    const rendered = render(
+      'ledger-peer',
+      'files=[{"path":"/a","secret":"a"},{"path":"/b","configMap":"b"}]',
+      'ca.secret=authority',
+      'migration.env.LOG_LEVEL=debug',
+      'extraVolumes=[{"name":"sockets","emptyDir":{}}]',
+      'extraVolumeMounts=[{"name":"sockets","mountPath":"/sockets"}]',
+      'extraInitContainers=[{"name":"proxy","image":"proxy","restartPolicy":"Always"}]',
+    );
+    for (const kind of ['Job', 'Deployment', 'StatefulSet']) {
+      const pod = podsOf(rendered).find((found) => found.kind === kind);
+      const [{ volumeMounts = [] }] = pod?.spec.containers ?? [{}];
+      expect(volumeMounts.map(({ mountPath }) => mountPath)).toEqual(
+        expect.arrayContaining(['/a', '/b', '/etc/sealgate/ca', '/sockets']),
+      );
+      const volumes = pod?.spec['volumes'] as readonly { readonly name: string }[];
+      const names = volumes.map(({ name }) => name);
+      expect(volumeMounts.map(({ name }) => name).filter((name) => !names.includes(name))).toEqual([]);
+      expect(new Set(names).size).toBe(names.length);
+      expect(pod?.spec['initContainers']).toMatchObject([{ name: 'proxy' }]);
+      expect(envOf(rendered, kind)).toMatchObject({
+        NODE_EXTRA_CA_CERTS: '/etc/sealgate/ca/ca.crt',
+        MAPPING_FILE: expect.any(String),
+      });
+    }
+    expect(envOf(rendered, 'Job')).toMatchObject({ LOG_LEVEL: 'debug' });
+    expect(envOf(rendered, 'Deployment')).not.toHaveProperty('LOG_LEVEL');
+  });
+
+  it('takes an image by its digest, in every pod', () => {
+    for (const { spec } of podsOf(render('ledger-peer', `image.digest=${DIGEST}`, 'image.tag=v9')))
+      expect(spec.containers[0]['image']).toBe(`sealgate/ledger-peer@${DIGEST}`);
+  });
+
+  it('lets pods be labelled, placed, accompanied and exchanged as is wanted', () => {
+    const rendered = render(
+      'ledger-peer',
+      'podLabels.team=evidence',
+      'nodeSelector.disk=fast',
+      'affinity={"nodeAffinity":{}}',
+      'tolerations=[{"key":"evidence","operator":"Exists"}]',
+      'topologySpreadConstraints=[{"maxSkew":2,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule"}]',
+      'extraContainers=[{"name":"shipper","image":"shipper"}]',
+      'strategy.type=Recreate',
+    );
+    for (const { kind, metadata, spec } of podsOf(rendered)) {
+      expect(metadata.labels).toMatchObject({ team: 'evidence', 'app.kubernetes.io/part-of': 'sealgate' });
+      expect(spec).toMatchObject({
+        nodeSelector: { disk: 'fast' },
+        affinity: { nodeAffinity: {} },
+        tolerations: [{ key: 'evidence' }],
+      });
+      const names = (spec.containers as readonly object[]).map((container) => (container as { name: string }).name);
+      // An ordinary sidecar would keep the job running for ever.
+      expect(names).toEqual(kind === 'Job' ? ['migrate'] : ['ledger-peer', 'shipper']);
+    }
+    const deployment = rendered.find(({ kind }) => kind === 'Deployment');
+    expect(deployment?.spec).toMatchObject({ strategy: { type: 'Recreate' } });
+    expect(deployment?.spec?.template?.spec['topologySpreadConstraints']).toHaveLength(1);
+    expect(deployment?.spec?.['strategy']).not.toHaveProperty('rollingUpdate');
+    expect(render('case-gate').find(({ kind }) => kind === 'Deployment')?.spec).toMatchObject({
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+    });
+  });
+
+  it('leads to the public listener by an Ingress or a Gateway', () => {
+    const rendered = render(
+      'case-gate',
+      'ingress={"enabled":true,"hosts":["gate.example.com"],"tlsSecretName":"front"}',
+      'httpRoute={"enabled":true,"hostnames":["gate.example.com"],"parentRefs":[{"name":"edge"}]}',
+    );
+    expect(rendered.find(({ kind }) => kind === 'Ingress')?.spec).toMatchObject({
+      tls: [{ hosts: ['gate.example.com'], secretName: 'front' }],
+      rules: [{ http: { paths: [{ backend: { service: { name: 'shop-case-gate', port: { name: 'public' } } } }] } }],
+    });
+    expect(rendered.find(({ kind }) => kind === 'HTTPRoute')?.spec).toMatchObject({
+      parentRefs: [{ name: 'edge' }],
+      hostnames: ['gate.example.com'],
+      rules: [{ backendRefs: [{ name: 'shop-case-gate', port: 443 }] }],
+    });
+    expect(named(render('case-gate'), 'Ingress')).toEqual([]);
+  });
+
+  it('is tested by a pod that may reach its processes, and is no server', () => {
+    const rendered = render('case-gate');
+    const pod = rendered.find(({ kind }) => kind === 'Pod');
+    expect(pod?.metadata).toMatchObject({ name: 'shop-case-gate-test', annotations: { 'helm.sh/hook': 'test' } });
+    const [check] = (pod?.spec?.['containers'] ?? []) as readonly Container[];
+    expect(check?.args?.slice(0, 2)).toEqual(['--input-type=module', '-e']);
+    expect(check?.args?.[2]?.trim()).toBe(readProjectFile('infra/helm/files/check.mjs').trim());
+    expect(Object.fromEntries(check?.env.map(({ name, value }) => [name, value]) ?? [])).toEqual({
+      OPS: 'http://shop-case-gate-ops:8081',
+      PUBLIC: 'https://shop-case-gate:443',
+    });
+    const server = rendered.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith('-server'));
+    expect(JSON.stringify(server?.spec?.['ingress'])).toContain('case-gate-test');
+  });
+
+  it.each(surfaces)('names what it makes for %s as the pages for operators do', (surface) => {
+    const settings = ['integrator.enabled=true', 'integrator.signingKey.name=key', 'ingress.enabled=true'];
+    const { output } = templateOf(helm, surface, [...settings, 'ingress.hosts={a.example.com}'], surface);
+    const rendered = parseYaml(output) as Rendered[];
+    for (const [kind, names] of namesOfRelease(surface))
+      expect({ kind, names: named(rendered, kind) }).toEqual({
+        kind,
+        names:
+          kind === 'HTTPRoute' || kind === 'HorizontalPodAutoscaler' || kind === 'ServiceMonitor'
+            ? []
+            : expect.arrayContaining([...names]),
+      });
+  });
+});

@@ -1,0 +1,206 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openDatabase } from '@sealgate/storage';
+import { throwawayPostgres, type OwnPostgres } from '@sealgate/testing';
+import { bundleSurface } from '../../bundle.ts';
+import { codeBlocksOf } from '../rules/markdown.ts';
+import { readProjectFile } from '../rules/project-files.ts';
+import { freePortBase } from '../start/free-port-base.fixture.ts';
+import { startSurface, waitUntilReady } from '../start/surface-process.ts';
+import { workspaceRoot } from '../workspace.ts';
+import { configuredSurfaces } from './config-tables.ts';
+
+const install = readProjectFile('infra/operations/install-and-size.md');
+const upgrade = readProjectFile('infra/operations/upgrade-and-downgrade.md');
+
+const ORIGIN = 'ledger.example.com';
+const surfaces = ['case-gate', 'ingest-gateway', 'ledger-peer', 'risk-partner'];
+/** What the page calls the roles of each. */
+const shortNames: Readonly<Record<string, string>> = {
+  'case-gate': 'gate',
+  'ingest-gateway': 'ingest',
+  'ledger-peer': 'peer',
+  'risk-partner': 'risk',
+};
+
+let server: OwnPostgres;
+let folder: string;
+const dist = (surface: string): string => join(folder, surface);
+const as = (role: string, database: string): string =>
+  Object.assign(new URL(server.url), { username: role, password: 'change-me', pathname: `/${database}` }).href;
+
+async function runSql(url: string, text: string): Promise<object[]> {
+  const options = { applicationName: 'pages', maxConnections: 1, connectTimeoutMs: 5_000, deadlineMs: 20_000 };
+  const database = openDatabase({ ...options, url });
+  try {
+    return await database.query({ text });
+  } finally {
+    await database.close();
+  }
+}
+
+/** The variables that decide what a role may do in the ledger. */
+function serviceEnv(surface: string): Record<string, string> {
+  return {
+    LEDGER_ORIGIN: ORIGIN,
+    ...(surface === 'ledger-peer' ? { MAPPING_FILE: join(folder, 'mapping.json'), LEDGER_INTEGRATOR: 'true' } : {}),
+  };
+}
+
+function migrate(surface: string, owner: string, database: string, from = dist(surface)) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(from, 'migrate.js')], {
+    cwd: '/',
+    encoding: 'utf8',
+    timeout: 60_000,
+    env: {
+      MIGRATION_DATABASE_URL: as(owner, database),
+      DATABASE_URL: as(`${shortNames[surface]}_app`, database),
+      ...serviceEnv(surface),
+    },
+  });
+  return { status, said: stdout + stderr };
+}
+
+/** Whose the tables, sequences and functions of a schema are. */
+const ownersIn = (database: string, schema: string) =>
+  runSql(
+    Object.assign(new URL(server.url), { pathname: `/${database}` }).href,
+    `SELECT DISTINCT pg_get_userbyid(owner) AS owner FROM (
+       SELECT relowner AS owner FROM pg_class WHERE relnamespace = '${schema}'::regnamespace AND relkind <> 'i'
+       UNION ALL SELECT proowner FROM pg_proc WHERE pronamespace = '${schema}'::regnamespace
+       UNION ALL SELECT nspowner FROM pg_namespace WHERE nspname = '${schema}') every ORDER BY 1`,
+  );
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sealgate-pages-'));
+  cpSync(join(workspaceRoot, 'apps/ledger-peer/demo/mapping.json'), join(folder, 'mapping.json'));
+  for (const surface of surfaces) await bundleSurface(surface, dist(surface));
+  server = await throwawayPostgres({ own: true });
+  const [roles = ''] = codeBlocksOf(install, 'sql');
+  for (const statement of roles.split(/;\n/).filter((text) => text.trim() !== '')) await runSql(server.url, statement);
+}, 240_000);
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true });
+});
+
+describe('the page that installs', () => {
+  let keys: Record<string, string>;
+
+  it('makes roles with which every surface can migrate the ledger that they share', async () => {
+    const [, schema = ''] = codeBlocksOf(install, 'sql');
+    await runSql(Object.assign(new URL(server.url), { pathname: '/sealgate' }).href, schema);
+    // Twice, since each finds at the second time what others have made.
+    for (const surface of [...surfaces, ...surfaces])
+      expect(migrate(surface, `${shortNames[surface]}_migrate`, 'sealgate')).toMatchObject({ status: 0 });
+    expect(await ownersIn('sealgate', 'ledger')).toEqual([{ owner: 'sealgate_ledger' }]);
+    expect(await ownersIn('sealgate', 'gate')).toEqual([{ owner: 'gate_migrate' }]);
+  }, 120_000);
+
+  it('makes a key of the ledger and other secrets that services take', async () => {
+    const [shell = '', note = ''] = codeBlocksOf(install, 'sh');
+    const run = (script: string) =>
+      spawnSync('sh', ['-euc', script], {
+        cwd: workspaceRoot,
+        encoding: 'utf8',
+        env: { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` },
+      });
+    const said = run(note);
+    expect(said.stderr).toBe('');
+    keys = Object.fromEntries(
+      said.stdout
+        .trim()
+        .split('\n')
+        .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+    );
+    expect(Object.keys(keys)).toEqual(['LEDGER_SIGNING_KEY', 'LEDGER_VERIFIER_KEYS']);
+    const secrets = run(shell);
+    // OpenSSL is not on every machine: then the rest of the test makes do with a secret of its own.
+    if (secrets.status === 0)
+      expect(secrets.stdout).toMatch(/^s1:[0-9a-f]{64}\n[0-9a-f]{64}\n-----BEGIN PRIVATE KEY-----/);
+  }, 60_000);
+
+  it('ends with a peer that integrates, under roles that may not change tables', async () => {
+    const base = await freePortBase();
+    const peer = startSurface({
+      name: 'ledger-peer',
+      program: join(dist('ledger-peer'), 'main.js'),
+      logFile: join(folder, 'peer.log'),
+      env: {
+        ...serviceEnv('ledger-peer'),
+        ...keys,
+        DATABASE_URL: as('peer_app', 'sealgate'),
+        SERVER_SECRETS: `s1:${'0'.repeat(64)}`,
+        CHECKPOINT_DIR: join(folder, 'checkpoints'),
+        PORT: String(base),
+        OPS_PORT: String(base + 1),
+      },
+    });
+    try {
+      await waitUntilReady(peer, `http://127.0.0.1:${base + 1}`, AbortSignal.timeout(60_000));
+      const answer = await fetch(`http://127.0.0.1:${base}/.well-known/jwks.json`);
+      expect(await answer.json()).toMatchObject({ keys: [{ kty: 'OKP' }] });
+    } finally {
+      await peer.stop();
+    }
+    await expect(runSql(as('peer_app', 'sealgate'), 'CREATE TABLE peer.mine ()')).rejects.toThrow(/permission denied/);
+  }, 120_000);
+
+  it('names every variable that is required or secret', () => {
+    const needed = configuredSurfaces.flatMap(({ variables }) =>
+      variables.filter(({ isSecret, isRequired }) => isSecret || isRequired).map(({ name }) => name),
+    );
+    expect([...new Set(needed)].filter((name) => !install.includes(`\`${name}\``) && name !== 'MAPPING_FILE')).toEqual(
+      [],
+    );
+  });
+});
+
+describe('the page that upgrades', () => {
+  it('lets a job of the version before run later, and changes nothing', () => {
+    const before = join(folder, 'before');
+    cpSync(dist('ingest-gateway'), before, { recursive: true });
+    const files = readdirSync(join(before, 'migrations/ledger')).sort();
+    rmSync(join(before, 'migrations/ledger', files.at(-1) ?? ''));
+    expect(migrate('ingest-gateway', 'ingest_migrate', 'sealgate', before)).toEqual({
+      status: 0,
+      said: 'Everything is up to date.\n',
+    });
+  }, 60_000);
+
+  it('hands over what one role made to the roles of a new installation', async () => {
+    const admin = Object.assign(new URL(await server.newDatabase()));
+    const database = admin.pathname.slice(1);
+    await runSql(
+      admin.href,
+      `GRANT CREATE ON DATABASE ${database} TO risk_migrate, gate_migrate, peer_migrate, ingest_migrate`,
+    );
+    await runSql(admin.href, "CREATE ROLE one_for_all LOGIN PASSWORD 'change-me'");
+    await runSql(admin.href, `GRANT CREATE ON DATABASE ${database} TO one_for_all`);
+    for (const surface of surfaces) expect(migrate(surface, 'one_for_all', database)).toMatchObject({ status: 0 });
+    const refused = migrate('case-gate', 'gate_migrate', database);
+    expect(refused.status).toBe(1);
+    expect(refused.said).toContain(
+      'The schema "ledger" belongs to the role "one_for_all", for which "gate_migrate" may not act: run ' +
+        'GRANT "one_for_all" TO "gate_migrate", or the job under that role.',
+    );
+    const [hand = ''] = codeBlocksOf(upgrade, 'sql');
+    await runSql(admin.href, hand);
+    // As a later version would: a new file of the ledger that replaces a function.
+    const later = join(folder, 'later');
+    cpSync(dist('case-gate'), later, { recursive: true });
+    writeFileSync(
+      join(later, 'migrations/ledger/9999_later.sql'),
+      `-- Up Migration\nCREATE TABLE later (id int);\nALTER TABLE channels ADD COLUMN later int;\n`,
+    );
+    expect(migrate('case-gate', 'gate_migrate', database, later)).toMatchObject({ status: 0 });
+    for (const surface of surfaces)
+      expect(migrate(surface, `${shortNames[surface]}_migrate`, database)).toMatchObject({ status: 0 });
+    expect(await ownersIn(database, 'ledger')).toEqual([{ owner: 'sealgate_ledger' }]);
+    for (const name of Object.values(shortNames))
+      expect(await ownersIn(database, name)).toEqual([{ owner: `${name}_migrate` }]);
+  }, 120_000);
+});
