@@ -50,6 +50,8 @@ beforeAll(async () => {
     leavesAtOnce: 1000,
     deadlineMs: 10_000,
     everyMs: 20,
+    compareEveryMs: 60_000,
+    now: Date.now,
   });
   await integrator.start();
   ledger = embeddedLedger({ sql, origin: ORIGIN, integrator, now: Date.now });

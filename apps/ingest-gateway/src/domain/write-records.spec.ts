@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import {
+  ChannelHaltedError,
   ClaimInFlightError,
   LedgerOverloadedError,
   LedgerUnavailableError,
@@ -120,6 +121,16 @@ describe('writing records', () => {
     ['another fingerprint', { outcome: 'reused' }, { code: 'IDEMPOTENCY_KEY_REUSED' }],
     ['other content', { outcome: 'conflict', id: 'x' }, { code: 'RECORD_CONFLICT' }],
     ['a ledger out of reach', new LedgerUnavailableError('gone'), { code: 'LEDGER_UNAVAILABLE', retryAfterSeconds: 1 }],
+    [
+      'a channel that lost records',
+      new ChannelHaltedError('acme.a'),
+      {
+        code: 'LEDGER_UNAVAILABLE',
+        retryAfterSeconds: 1,
+        message:
+          'Channel acme.a is halted, because records of it that were signed for are missing; nothing was written.',
+      },
+    ],
     ['a claim in flight', new ClaimInFlightError('held'), { code: 'IDEMPOTENCY_IN_PROGRESS', retryAfterSeconds: 1 }],
     ['a full queue', new LedgerOverloadedError('full'), { code: 'OVERLOADED', retryAfterSeconds: 1 }],
     [

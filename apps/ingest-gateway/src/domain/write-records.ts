@@ -1,6 +1,7 @@
 import { AppError } from '@sealgate/errors';
 import { sha256 } from '@sealgate/json';
 import {
+  ChannelHaltedError,
   channelOf,
   ClaimInFlightError,
   LedgerOverloadedError,
@@ -179,7 +180,9 @@ function refusalOf(error: unknown, note: string, done: readonly Appended[]): unk
     });
   }
   if (error instanceof LedgerUnavailableError) {
-    return new AppError('LEDGER_UNAVAILABLE', 'The ledger cannot be reached; this attempt wrote nothing.', {
+    const isHalted = error instanceof ChannelHaltedError;
+    const detail = isHalted ? error.message : 'The ledger cannot be reached; this attempt wrote nothing.';
+    return new AppError('LEDGER_UNAVAILABLE', detail, {
       retryAfterSeconds: RETRY_AFTER_SECONDS,
       cause: error,
     });

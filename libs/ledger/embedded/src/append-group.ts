@@ -1,5 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { LedgerUnavailableError, OutcomeUnknownError, type AppendUnit, type UnitResult } from '@sealgate/ledger-port';
+import {
+  ChannelHaltedError,
+  LedgerUnavailableError,
+  OutcomeUnknownError,
+  type AppendUnit,
+  type UnitResult,
+} from '@sealgate/ledger-port';
 import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
 import type { WaitingUnit } from './append-queue.ts';
 import { appendStatement, resultOf, type AppendRow } from './append-statement.ts';
@@ -25,6 +31,8 @@ const LONGEST_PAUSE_MS = 400;
 /** SQLSTATE: append_v1 asks to be called again. */
 const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK_DETECTED = '40P01';
+/** SQLSTATE: channels of the call lost records; its detail names them. See migrations/0009_halts.sql. */
+const CHANNELS_HALTED = '08L01';
 
 /**
  * Runs one group to the end. A lost connection is settled by sending the same bytes again, never by reading: the
@@ -40,6 +48,14 @@ export async function appendGroup(options: AppendGroupOptions, group: readonly W
     if (units.length === 0) return;
     const problem = await sendGroup(options, units);
     if (problem === undefined) return;
+    const halted = haltedIn(problem);
+    const refused = units.filter(({ prepared }) => halted.includes(prepared.unit.channel));
+    if (refused.length > 0) {
+      // The others of the group do not pay for it.
+      units = units.filter((unit) => !refused.includes(unit));
+      refuseHalted(refused, problem, everSent);
+      continue;
+    }
     if (problem instanceof DatabaseUnavailableError) {
       everSent ||= problem.sent;
       for (const unit of units) unit.sent = everSent;
@@ -77,6 +93,24 @@ async function sendGroup(options: AppendGroupOptions, units: readonly WaitingUni
 function isRetryable(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === SERIALIZATION_FAILURE || code === DEADLOCK_DETECTED;
+}
+
+/** The channels for whose sake the call was refused and undone. */
+function haltedIn(problem: unknown): readonly string[] {
+  const { code, detail } = ((problem as Error).cause ?? {}) as { code?: unknown; detail?: unknown };
+  return code === CHANNELS_HALTED && typeof detail === 'string' ? detail.split(' ') : [];
+}
+
+function refuseHalted(units: readonly WaitingUnit[], cause: unknown, everSent: boolean): void {
+  for (const unit of units) {
+    if (unit.settled) continue;
+    unit.settled = true;
+    const { transactionIdHex, unit: of } = unit.prepared;
+    // One whose answer was lost may have been written before the halt.
+    unit.reject(
+      everSent ? new OutcomeUnknownError(transactionIdHex, { cause }) : new ChannelHaltedError(of.channel, { cause }),
+    );
+  }
 }
 
 /** The database refused the call itself: one of its units must be at fault, and the others must not pay for it. */

@@ -4,7 +4,8 @@ import { parseCheckpoint, TILE_WIDTH, TileTree, type Checkpoint, type NoteVerifi
 import type { Sql } from '@sealgate/storage';
 import { auditClaims } from './audit-claims.ts';
 import { readLedger } from './database-problem.ts';
-import { LedgerCorruptError } from './ledger-corrupt-error.ts';
+import { readHalts } from './halts.ts';
+import { LedgerCorruptError, lossText } from './ledger-corrupt-error.ts';
 import { tileReader } from './tile-store.ts';
 
 export interface AuditOptions {
@@ -47,7 +48,7 @@ const HASH_BYTES = 32;
 /**
  * Walks a channel from its first record to its head. The database recomputes every content hash and every leaf; the
  * whole tree is built here from the leaves, and held against the stored tiles and the signed checkpoint; then the claims
- * and the indexes beside the log.
+ * and the indexes beside the log; last, what is known to be missing at its end.
  * Undefined when there is no such channel.
  */
 export async function auditChannel(
@@ -62,6 +63,8 @@ export async function auditChannel(
   );
   if (counts === undefined) return undefined;
   const size = Number(counts.size);
+  const loss = (await readHalts(options.sql, options.deadlineMs)).find((halt) => halt.channel === channel)?.loss;
+  const lost = loss === undefined ? [] : [lossText(loss, size)];
   try {
     const checkpoint = checkedCheckpoint(options, channel, counts);
     // Beside the walk, because it is the database's work while the walk is ours; what the walk finds is told first.
@@ -69,10 +72,11 @@ export async function auditChannel(
     beside.catch(() => undefined);
     await new Walk(options, channel, size, checkpoint).run(signal);
     await beside;
-    return { ok: true, size, firstBadRecordId: null, problem: null };
+    // What is there is as it was written; that does not say that it is all.
+    return { ok: lost.length === 0, size, firstBadRecordId: null, problem: lost[0] ?? null };
   } catch (error) {
     if (!(error instanceof Finding)) throw error;
-    return { ok: false, size, firstBadRecordId: error.recordId, problem: error.message };
+    return { ok: false, size, firstBadRecordId: error.recordId, problem: [error.message, ...lost].join('; ') };
   }
 }
 

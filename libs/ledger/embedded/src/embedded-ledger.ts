@@ -6,6 +6,7 @@ import { AppendQueue, type AppendQueueLimits } from './append-queue.ts';
 import { auditChannel } from './audit-channel.ts';
 import { checkedCheckpoints } from './checked-checkpoint.ts';
 import { readLedger } from './database-problem.ts';
+import { readHalts } from './halts.ts';
 import type { Integrator } from './integrator.ts';
 import { conflictIn } from './known-ids.ts';
 import { prepareUnit } from './prepared-unit.ts';
@@ -151,6 +152,8 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     checkpoint: async (channel) => (await findCheckpoint(prove, channel))?.note,
     tile: (channel, tile) => findTile(prove, channel, tile),
     async audit(channel, signal) {
+      // What is missing at the end shows against what is kept alone.
+      await integrator?.compare(channel);
       const report = await auditChannel(auditOptions, channel, signal);
       return report ?? { ok: false, size: 0, firstBadRecordId: null, problem: `there is no channel ${channel}` };
     },
@@ -193,12 +196,17 @@ async function findTile(options: ProveOptions, channel: string, tile: TileId): P
 
 async function healthOf(sql: Database, integrator: Integrator | undefined): Promise<LedgerHealth> {
   try {
-    await sql.query({ text: 'SELECT ledger.checkpoint_v1($1)', values: [''] }, { deadlineMs: 1000 });
-    if (integrator === undefined || integrator.halted.size === 0) return { ok: true, problem: null };
-    // Records go on being written, and those of other channels signed for: only where there is no other it is all in doubt.
+    const halts = await readHalts(sql, 1000);
+    if (integrator === undefined) {
+      // What was written can be read and proved: the surface can serve, and says which of its channels are not whole.
+      return { ok: true, problem: halts.length === 0 ? null : problemOf(halts.map(({ problem }) => problem)) };
+    }
+    const problems = new Map([...integrator.halted]);
+    for (const { channel, problem } of halts) if (!problems.has(channel)) problems.set(channel, problem);
+    // Records of other channels are signed for: only where there is no other it is all in doubt.
     return {
-      ok: integrator.halted.size < integrator.channelCount,
-      problem: problemOf([...integrator.halted.values()]),
+      ok: problems.size === 0 || problems.size < integrator.channelCount,
+      problem: problems.size === 0 ? null : problemOf([...problems.values()]),
     };
   } catch {
     return { ok: false, problem: 'the database of the ledger does not answer' };

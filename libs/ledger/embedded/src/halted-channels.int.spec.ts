@@ -66,20 +66,3 @@ it.each([
   },
   60_000,
 );
-
-it('a database that was rolled back as a whole is not continued at all', async () => {
-  const whole = await openTestLedger();
-  const append = (id: string) =>
-    whole.ledger.append({
-      network: 'acme',
-      channel: 'acme.only',
-      note: '{}',
-      records: [recordOf(id)],
-    });
-  await append('first');
-  await whole.integrator.catchUp('acme.only', 1);
-  await whole.sql.query({ text: 'DELETE FROM ledger.checkpoints' });
-  await whole.sql.query({ text: 'DELETE FROM ledger.tiles' });
-  await expect(whole.reopen().integrator.start()).rejects.toThrow(/rolled back/);
-  await whole.close();
-});

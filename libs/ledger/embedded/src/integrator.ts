@@ -1,16 +1,20 @@
-import { consistencyPath, verifyConsistency, type Checkpoint } from '@sealgate/merkle';
+import type { Checkpoint } from '@sealgate/merkle';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { DatabaseUnavailableError } from '@sealgate/storage';
-import { checkedCheckpoints, signersOf, type CheckedCheckpoint } from './checked-checkpoint.ts';
+import { checkedCheckpoints, type CheckedCheckpoint } from './checked-checkpoint.ts';
+import { compareChannels, type CompareOptions, type Compared } from './compare-channels.ts';
+import { readHalts, storeHalt, storeResume } from './halts.ts';
 import { integrateChannel, type Integrated, type IntegrateOptions } from './integrate-channel.ts';
-import { LedgerNotContinuedError, LedgerCorruptError } from './ledger-corrupt-error.ts';
+import { LedgerCorruptError, LedgerLostError, LedgerNotContinuedError } from './ledger-corrupt-error.ts';
 import type { SavedCheckpoints } from './saved-checkpoints.ts';
-import { tileReader } from './tile-store.ts';
 
 export interface IntegratorOptions extends Omit<IntegrateOptions, 'checked'> {
   readonly saved: SavedCheckpoints;
   /** How often work is looked for. */
   readonly everyMs: number;
+  /** How often every channel is held against what is kept of it. */
+  readonly compareEveryMs: number;
+  readonly now: () => number;
   readonly onSigned?: (channel: string, size: number, head: number) => void;
   /** A channel was halted: nothing is signed for it until it is as it was left. */
   readonly onHalted?: (channel: string, problem: string) => void;
@@ -28,22 +32,29 @@ interface ChannelRow {
 const RETRY_ROUNDS = 20;
 /** Once in so many rounds, the next channel without new records is looked at: its checkpoint may have been exchanged. */
 const IDLE_ROUNDS = 10;
+/** A round that failed otherwise than by an outage (checkpoints that cannot be read, say) is not repeated at once. */
+const AFTER_FAILURE_MS = 1000;
 
 /**
  * One integrator of a ledger. Any number of processes may run one: a lock lets one at a time work on a channel.
- * A channel that is not as it was left is halted and named; the others go on, and it does once it was mended.
+ * A channel that is not as it was left is halted and named, here and in the database; the others go on, and it does once
+ * it was mended. One that lost records takes no more until then.
  */
 export class Integrator {
   readonly #options: IntegrateOptions & IntegratorOptions;
   readonly #checked: CheckedCheckpoint;
+  readonly #compare: CompareOptions;
   /** The newest checkpoint this process knows of each channel; null where there was none yet. */
   readonly #newest = new Map<string, Checkpoint | null>();
-  readonly #halted = new Map<string, string>();
+  readonly #halted = new Map<string, LedgerCorruptError>();
+  /** What the database says of halted channels: the problem of each. */
+  readonly #stored = new Map<string, string>();
   /** The round in which a channel that failed is tried again. */
   readonly #retryRound = new Map<string, number>();
   #channelCount = 0;
   #rounds = 0;
   #idleTurn = 0;
+  #compareAtMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> | undefined;
   #stopped = false;
@@ -51,11 +62,12 @@ export class Integrator {
   constructor(options: IntegratorOptions) {
     this.#checked = checkedCheckpoints(options.origin, options.verifier);
     this.#options = { ...options, checked: this.#checked };
+    this.#compare = this.#options;
   }
 
   /** Why a channel is not signed for any more, by channel. */
   get halted(): ReadonlyMap<string, string> {
-    return this.#halted;
+    return new Map([...this.#halted].map(([channel, { message }]) => [channel, message]));
   }
 
   /** How many channels there are. */
@@ -66,24 +78,20 @@ export class Integrator {
   /**
    * Holds every channel against the newest checkpoint kept outside the database, then begins.
    *
-   * @throws LedgerNotContinuedError when no channel continues what was kept of it: the database as a whole is an older one, or
-   *   another. One channel that does not is halted.
+   * @throws LedgerNotContinuedError when nothing that is kept was signed by this key: this is another ledger.
    */
   async start(): Promise<void> {
-    const behind: LedgerNotContinuedError[] = [];
-    let kept = 0;
-    for (const { channel } of await this.#channels()) {
-      try {
-        if (await this.#checkSaved(channel)) kept += 1;
-      } catch (error) {
-        if (!(error instanceof LedgerCorruptError)) throw error;
-        if (error instanceof LedgerNotContinuedError) behind.push(error);
-        else kept += 1;
-        this.#halt(channel, error.message);
-      }
-    }
-    if (kept === 0 && behind[0] !== undefined) throw behind[0];
+    await this.#compareAll((compared) => {
+      const kept = compared.flatMap(({ outcome }) => (outcome === 'nothing kept' ? [] : [outcome]));
+      const foreign = kept.filter((outcome) => outcome instanceof LedgerNotContinuedError);
+      if (foreign[0] !== undefined && foreign.length === kept.length) throw foreign[0];
+    });
     this.#schedule();
+  }
+
+  /** Holds one channel against what is kept of it, now. */
+  async compare(channel: string): Promise<void> {
+    await this.#compareThese([channel], () => undefined);
   }
 
   /** Integrates until the channel's tree holds `size` leaves, or as much as there is. */
@@ -110,6 +118,7 @@ export class Integrator {
   async #runRound(): Promise<void> {
     this.#rounds += 1;
     try {
+      if (this.#options.now() >= this.#compareAtMs) await this.#compareAll(() => undefined);
       const channels = await this.#channels();
       const idle = this.#nextIdle(channels);
       for (const row of channels) {
@@ -117,7 +126,8 @@ export class Integrator {
         if (row === idle || this.#isDue(row)) await this.#tryCatchUp(row);
       }
     } catch (error) {
-      // The database is away: the next round tries again.
+      // The database is away: the next round tries again. It may come back as an older one.
+      this.#compareAtMs = isOutage(error) ? 0 : Math.max(this.#compareAtMs, this.#options.now() + AFTER_FAILURE_MS);
       if (!isOutage(error)) this.#options.onError?.(error);
     }
   }
@@ -147,8 +157,11 @@ export class Integrator {
   }
 
   async #integrate(channel: string): Promise<Integrated | undefined> {
+    const halted = this.#halted.get(channel);
+    // Only the comparison finds that it is whole again.
+    if (halted !== undefined && isOfKept(halted)) throw halted;
     try {
-      if (!this.#newest.has(channel)) await this.#checkSaved(channel);
+      if (!this.#newest.has(channel)) await this.#mustContinue(channel);
       const done = await integrateChannel(this.#options, channel, this.#newest.get(channel) ?? undefined);
       if (done?.note !== undefined) {
         this.#newest.set(channel, this.#checked(channel, done.note));
@@ -156,66 +169,77 @@ export class Integrator {
         this.#options.onSigned?.(channel, done.size, done.head);
       }
       // Another process that holds the channel says nothing of it.
-      if (done !== undefined) this.#resume(channel);
+      if (done !== undefined) await this.#resume(channel);
       return done;
     } catch (error) {
-      if (error instanceof LedgerCorruptError) this.#halt(channel, error.message);
-      throw error;
+      if (!(error instanceof LedgerCorruptError)) throw error;
+      // What is wrong may be that records were lost.
+      const worse = await this.#mustContinue(channel).then(
+        () => error,
+        (found: unknown) => (found instanceof LedgerCorruptError ? found : error),
+      );
+      await this.#halt(channel, worse);
+      throw worse;
     }
   }
 
-  #halt(channel: string, problem: string): void {
-    const isNew = this.#halted.get(channel) !== problem;
-    this.#halted.set(channel, problem);
-    this.#retryRound.set(channel, this.#rounds + RETRY_ROUNDS);
-    if (isNew) this.#options.onHalted?.(channel, problem);
+  /** @throws LedgerCorruptError */
+  async #mustContinue(channel: string): Promise<void> {
+    const [compared] = await compareChannels(this.#compare, [channel], []);
+    if (compared?.outcome instanceof Error) throw compared.outcome;
+    this.#newest.set(channel, newerOf(this.#newest.get(channel), compared?.current));
   }
 
-  #resume(channel: string): void {
+  /** Every channel of the database, and every one of which something is kept. `look` may refuse what was found. */
+  async #compareAll(look: (compared: readonly Compared[]) => void): Promise<void> {
+    const { saved, now, compareEveryMs } = this.#options;
+    const names = new Set([...(await this.#channels()).map(({ channel }) => channel), ...(await saved.channels())]);
+    await this.#compareThese([...names], look);
+    this.#compareAtMs = now() + compareEveryMs;
+  }
+
+  async #compareThese(channels: readonly string[], look: (compared: readonly Compared[]) => void): Promise<void> {
+    const halts = await readHalts(this.#options.sql);
+    const compared = await compareChannels(this.#compare, channels, halts);
+    look(compared);
+    const stored = new Map(halts.map((halt) => [halt.channel, halt]));
+    for (const { channel, outcome, current } of compared) {
+      const halt = stored.get(channel);
+      if (halt === undefined) this.#stored.delete(channel);
+      else this.#stored.set(channel, halt.problem);
+      if (outcome instanceof Error) {
+        await this.#halt(channel, outcome);
+        continue;
+      }
+      this.#newest.set(channel, newerOf(this.#newest.get(channel), current));
+      const known = this.#halted.get(channel);
+      if (halt?.loss !== undefined || isOfKept(known)) await this.#resume(channel);
+      // Other damage is not mended by being long enough: integrating shows whether it is.
+      else if (halt !== undefined && known === undefined) this.#retryRound.set(channel, this.#rounds);
+    }
+  }
+
+  async #halt(channel: string, error: LedgerCorruptError): Promise<void> {
+    const isNew = this.#halted.get(channel)?.message !== error.message;
+    this.#halted.set(channel, error);
+    this.#retryRound.set(channel, this.#rounds + RETRY_ROUNDS);
+    if (isNew) this.#options.onHalted?.(channel, error.message);
+    if (this.#stored.get(channel) === error.message && !(error instanceof LedgerLostError)) return;
+    try {
+      await storeHalt(this.#options.sql, error, this.#options.now());
+      this.#stored.set(channel, error.message);
+    } catch (failure) {
+      // Nothing is signed here in any case. The next comparison stores it.
+      this.#compareAtMs = 0;
+      if (!isOutage(failure)) this.#options.onError?.(failure);
+    }
+  }
+
+  async #resume(channel: string): Promise<void> {
+    if (this.#stored.has(channel)) await storeResume(this.#options.sql, channel);
+    this.#stored.delete(channel);
     this.#retryRound.delete(channel);
     if (this.#halted.delete(channel)) this.#options.onResumed?.(channel);
-  }
-
-  /**
-   * The kept checkpoint must be of this log, and the log must not end before it. False: none is kept.
-   * @throws LedgerCorruptError
-   */
-  async #checkSaved(channel: string): Promise<boolean> {
-    const { saved, sql, verifier, deadlineMs } = this.#options;
-    const keptNote = await saved.newest(channel);
-    if (keptNote === undefined) {
-      this.#newest.set(channel, null);
-      return false;
-    }
-    if (verifier.verify(keptNote) === undefined) {
-      const by = signersOf(keptNote);
-      throw new LedgerNotContinuedError(
-        channel,
-        `the newest kept checkpoint is signed by no published key, but by ${by}`,
-      );
-    }
-    const kept = this.#checked(channel, keptNote);
-    const [row] = await sql.query<{ note: string | null }>({
-      text: 'SELECT ledger.checkpoint_v1($1) AS note',
-      values: [channel],
-    });
-    const current = row?.note == null ? undefined : this.#checked(channel, row.note);
-    if (current === undefined || current.size < kept.size) {
-      throw new LedgerNotContinuedError(
-        channel,
-        `the database was rolled back: it holds ${current?.size ?? 0} signed records, ${kept.size} were signed for`,
-      );
-    }
-    const path = await consistencyPath(kept.size, current.size, tileReader(sql, channel, deadlineMs));
-    const sizes = { oldSize: kept.size, newSize: current.size };
-    if (!verifyConsistency({ ...sizes, path, oldRoot: kept.root, newRoot: current.root })) {
-      throw new LedgerNotContinuedError(
-        channel,
-        `the log is a fork: it does not continue the checkpoint kept at ${kept.size}`,
-      );
-    }
-    this.#newest.set(channel, current);
-    return true;
   }
 
   async #channels(): Promise<ChannelRow[]> {
@@ -227,6 +251,15 @@ export class Integrator {
     return channels;
   }
 }
+
+/** What this process signed while it was asked may be newer than what it read. */
+function newerOf(known: Checkpoint | null | undefined, read: Checkpoint | undefined): Checkpoint | null {
+  return read !== undefined && (known == null || known.size < read.size) ? read : (known ?? null);
+}
+
+/** Found by comparing with what is kept, and by nothing else. */
+const isOfKept = (error: LedgerCorruptError | undefined): boolean =>
+  error instanceof LedgerLostError || error instanceof LedgerNotContinuedError;
 
 const isOutage = (error: unknown): boolean =>
   error instanceof DatabaseUnavailableError || error instanceof LedgerUnavailableError;

@@ -44,11 +44,12 @@ export class LedgerNotOpenedError extends Error {
 
 const LEAVES_AT_ONCE = 65_536;
 const EVERY_MS = 100;
+const COMPARE_EVERY_MS = 60_000;
 const TRANSACTION_WITHIN_MS = 10_000;
 
 /**
  * The ledger of a surface with its log lines and metrics, and with an integrator in the processes that run one.
- * @throws LedgerNotOpenedError when the signing key is not this ledger's, or the log is not as it was left.
+ * @throws LedgerNotOpenedError when the signing key is not this ledger's.
  */
 export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<OpenedEmbeddedLedger> {
   const { config, sql, log, metrics, own } = options;
@@ -151,6 +152,8 @@ function openIntegrator({ config, sql, now, log, metrics }: Omit<OpenLedgerOptio
     leavesAtOnce: LEAVES_AT_ONCE,
     deadlineMs: TRANSACTION_WITHIN_MS,
     everyMs: EVERY_MS,
+    compareEveryMs: COMPARE_EVERY_MS,
+    now,
     saved: savedCheckpoints(checkpointDir, now),
     onSigned: () => signed.inc(),
     onHalted: (channel, problem) => log.error('ledger_halted', { channel, problem }),
@@ -176,7 +179,7 @@ function signerOf(privateKey: string) {
   }
 }
 
-/** A ledger that is not as it was left is for an operator to look at; nothing is written to it meanwhile. */
+/** What is kept by another key is for an operator to look at. A ledger that lost records is opened, and signs nothing. */
 async function start(integrator: Integrator): Promise<void> {
   try {
     await integrator.start();

@@ -1,5 +1,6 @@
-import { mkdir, open, readdir } from 'node:fs/promises';
+import { mkdir, open, readdir, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseChannel } from '@sealgate/ledger-port';
 
 /**
  * Checkpoints kept outside the database, because a database that was rolled back as a whole can be told from a young
@@ -7,25 +8,32 @@ import { join } from 'node:path';
  * one line `{"savedAt", "note"}` a checkpoint. Files of past days may be moved away by an operator, never edited.
  */
 export interface SavedCheckpoints {
+  /** The channels that have a folder. */
+  channels(): Promise<readonly string[]>;
   /** The newest note kept for the channel, or undefined. */
   newest(channel: string): Promise<string | undefined>;
+  /** All that are kept for the channel, the newest first, read as they are asked for. */
+  notes(channel: string): AsyncIterable<string>;
   /** Resolves when the note is on disk. */
   save(channel: string, note: string): Promise<void>;
 }
 
-/** The last line of a day's file is looked for in its last bytes: a line is a few hundred of them. */
-const TAIL_BYTES = 65_536;
+/** Files are read from their end, so much at once: a line is a few hundred bytes. */
+const BLOCK_BYTES = 65_536;
 
 export function savedCheckpoints(directory: string, now: () => number): SavedCheckpoints {
+  async function* notes(channel: string) {
+    const folder = join(directory, channel);
+    const files = (await listFolder(folder)).filter((name) => name.endsWith('.ndjson'));
+    for (const file of files.sort().reverse()) yield* notesIn(join(folder, file));
+  }
   return {
+    channels: async () => (await listFolder(directory)).filter((name) => parseChannel(name) !== undefined).sort(),
     async newest(channel) {
-      const files = (await listFiles(join(directory, channel))).sort().reverse();
-      for (const file of files) {
-        const note = await lastNote(join(directory, channel, file));
-        if (note !== undefined) return note;
-      }
+      for await (const note of notes(channel)) return note;
       return undefined;
     },
+    notes,
     async save(channel, note) {
       const savedAt = new Date(now()).toISOString();
       const folder = join(directory, channel);
@@ -41,9 +49,9 @@ export function savedCheckpoints(directory: string, now: () => number): SavedChe
   };
 }
 
-async function listFiles(folder: string): Promise<string[]> {
+async function listFolder(folder: string): Promise<string[]> {
   try {
-    return (await readdir(folder)).filter((name) => name.endsWith('.ndjson'));
+    return await readdir(folder);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
@@ -51,17 +59,33 @@ async function listFiles(folder: string): Promise<string[]> {
 }
 
 /** A line that a crash cut short is no note: the one before it is the newest. */
-async function lastNote(path: string): Promise<string | undefined> {
+async function* notesIn(path: string): AsyncIterable<string> {
   const file = await open(path, 'r');
   try {
-    const { size } = await file.stat();
-    const from = Math.max(0, size - TAIL_BYTES);
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(size - from), 0, size - from, from);
-    const lines = buffer.subarray(0, bytesRead).toString('utf8').split('\n').reverse();
-    return lines.map(noteOf).find((note) => note !== undefined);
+    for await (const line of linesFromEnd(file)) {
+      const note = noteOf(line);
+      if (note !== undefined) yield note;
+    }
   } finally {
     await file.close();
   }
+}
+
+async function* linesFromEnd(file: FileHandle): AsyncIterable<string> {
+  let { size: end } = await file.stat();
+  let rest = Buffer.alloc(0);
+  while (end > 0) {
+    const from = Math.max(0, end - BLOCK_BYTES);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(end - from), 0, end - from, from);
+    end = from;
+    let block = Buffer.concat([buffer.subarray(0, bytesRead), rest]);
+    for (let at = block.lastIndexOf(0x0a); at >= 0; at = block.lastIndexOf(0x0a)) {
+      yield block.subarray(at + 1).toString('utf8');
+      block = block.subarray(0, at);
+    }
+    rest = block;
+  }
+  yield rest.toString('utf8');
 }
 
 function noteOf(line: string): string | undefined {

@@ -12,6 +12,7 @@ export type {
   UnitResult,
 } from './ledger.ts';
 export {
+  ChannelHaltedError,
   ClaimInFlightError,
   LedgerForbiddenError,
   LedgerOverloadedError,

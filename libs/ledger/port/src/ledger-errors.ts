@@ -8,6 +8,18 @@ export class ClaimInFlightError extends LedgerUnavailableError {
   override readonly name = 'ClaimInFlightError';
 }
 
+/** Nothing was written: records of the channel that were signed for are missing, and it takes no more until that is settled. */
+export class ChannelHaltedError extends LedgerUnavailableError {
+  override readonly name = 'ChannelHaltedError';
+
+  constructor(channel: string, options?: ErrorOptions) {
+    super(
+      `Channel ${channel} is halted, because records of it that were signed for are missing; nothing was written.`,
+      options,
+    );
+  }
+}
+
 /** The database role of this process has no right to do this in that channel: its migration job gives it. */
 export class LedgerForbiddenError extends Error {
   override readonly name = 'LedgerForbiddenError';

@@ -10,6 +10,8 @@ import { ledgerMigrations } from '../ledger-migrations.ts';
 import { savedCheckpoints } from '../saved-checkpoints.ts';
 
 export const ORIGIN = 'ledger.test';
+/** So that a test sees the next comparison, and none is in the way of what it looks at before. */
+const COMPARE_EVERY_MS = 200;
 
 export interface TestLedger {
   readonly ledger: EmbeddedLedger;
@@ -20,7 +22,10 @@ export interface TestLedger {
   readonly checkpointFolder: string;
   readonly verifierKey: string;
   /** Another process's view of the same database: own queue, own integrator, same signing key. */
-  reopen(more?: Partial<EmbeddedLedgerOptions>): { ledger: EmbeddedLedger; integrator: Integrator };
+  reopen(
+    more?: Partial<EmbeddedLedgerOptions>,
+    checkpointFolder?: string,
+  ): { ledger: EmbeddedLedger; integrator: Integrator };
   close(): Promise<void>;
 }
 
@@ -38,7 +43,7 @@ export async function openTestLedger(): Promise<TestLedger> {
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-checkpoints-'));
   const key = generateNoteKey(ORIGIN);
   const verifier = noteVerifier(key.verifierKey);
-  const reopen = (more: Partial<EmbeddedLedgerOptions> = {}) => {
+  const reopen = (more: Partial<EmbeddedLedgerOptions> = {}, checkpointFolder = folder) => {
     const integrator = new Integrator({
       sql,
       signer: noteSigner(key.privateKey),
@@ -46,8 +51,10 @@ export async function openTestLedger(): Promise<TestLedger> {
       origin: ORIGIN,
       leavesAtOnce: 65_536,
       deadlineMs: 10_000,
-      saved: savedCheckpoints(folder, Date.now),
+      saved: savedCheckpoints(checkpointFolder, Date.now),
       everyMs: 20,
+      compareEveryMs: COMPARE_EVERY_MS,
+      now: Date.now,
     });
     return {
       integrator,

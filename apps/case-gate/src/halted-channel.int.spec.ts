@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { until } from '@sealgate/testing';
+import { check, gateSite, sealedCase, SETUP_MS } from '../test/running-gate.ts';
+
+let site: Awaited<ReturnType<typeof gateSite>>;
+beforeAll(async () => {
+  site = await gateSite();
+}, SETUP_MS);
+afterAll(() => site.stop(), SETUP_MS);
+
+it(
+  'while the channel of eligibility has lost records the gate denies, and it lets in again once they are there',
+  async () => {
+    const { key, sql } = site;
+    const { subjectRef } = await sealedCase(site, key);
+    await until(async () => (await check(site, key, subjectRef)) === 'allow ELIGIBLE');
+    const [row] = await sql.query<{ channel: string }>({ text: 'SELECT channel FROM ledger.channels' });
+    const channel = row!.channel;
+    const halt = 'SELECT ledger.halt_v1($1, $2, $3, $4, 0, 9, 1)';
+    await sql.query({ text: halt, values: [channel.split('.')[0], channel, 'records are missing', 'note'] });
+    const body = { subject_ref: subjectRef, venue_id: 'hall' };
+    for (let times = 0; times < 3; times += 1) {
+      expect(await site.ask('POST', '/v1/gate/check', { key, body })).toMatchObject({
+        status: 503,
+        body: { decision: 'deny', allow: false, reason_codes: ['BACKEND_UNAVAILABLE'], fail_closed: true },
+      });
+    }
+    expect(await site.composition.ready()).toMatchObject({ body: { problem: 'records are missing' } });
+    await sql.query({ text: 'SELECT ledger.resume_v1($1)', values: [channel] });
+    await until(async () => (await check(site, key, subjectRef)) === 'allow ELIGIBLE');
+  },
+  SETUP_MS,
+);

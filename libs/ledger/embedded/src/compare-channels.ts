@@ -1,0 +1,168 @@
+import {
+  consistencyPath,
+  parseCheckpoint,
+  verifyConsistency,
+  type Checkpoint,
+  type NoteVerifier,
+} from '@sealgate/merkle';
+import { textArray, type Sql } from '@sealgate/storage';
+import { signersOf, type CheckedCheckpoint } from './checked-checkpoint.ts';
+import { readLedger } from './database-problem.ts';
+import type { Halt } from './halts.ts';
+import { LedgerCorruptError, LedgerLostError, LedgerNotContinuedError, type Loss } from './ledger-corrupt-error.ts';
+import type { SavedCheckpoints } from './saved-checkpoints.ts';
+import { tileReader } from './tile-store.ts';
+
+export interface CompareOptions {
+  readonly sql: Sql;
+  readonly saved: SavedCheckpoints;
+  readonly verifier: NoteVerifier;
+  /** By that verifier. */
+  readonly checked: CheckedCheckpoint;
+  readonly deadlineMs: number;
+}
+
+/** What came of holding a channel against what is kept of it. `current` is the checkpoint that the database holds. */
+export interface Compared {
+  readonly channel: string;
+  readonly outcome: 'nothing kept' | 'continued' | LedgerCorruptError;
+  readonly current: Checkpoint | undefined;
+}
+
+interface Kept {
+  readonly note: string;
+  readonly checkpoint: Checkpoint;
+}
+
+interface HeadRow {
+  channel: string;
+  size: string;
+  checkpoint: string | null;
+}
+
+/**
+ * Holds each channel against the newest checkpoint that is kept of it outside the database, or in the database's own word
+ * on why it is halted: that is still there when the files are not. What is kept is read first: it was committed before.
+ *
+ * @throws LedgerUnavailableError when the database gives no answer.
+ */
+export async function compareChannels(
+  options: CompareOptions,
+  channels: readonly string[],
+  halts: readonly Halt[],
+): Promise<readonly Compared[]> {
+  const { sql, deadlineMs } = options;
+  const stored = new Map(halts.map(({ channel, loss }) => [channel, loss]));
+  const kept = new Map<string, Kept | LedgerCorruptError>();
+  for (const channel of channels) {
+    const newest = await newestKept(options, channel, stored.get(channel)?.kept);
+    if (newest !== undefined) kept.set(channel, newest);
+  }
+  const text = 'SELECT channel, size, checkpoint FROM ledger.heads_v1($1)';
+  const statement = { name: 'ledger heads', text, values: [textArray([...kept.keys()])] };
+  const heads = kept.size === 0 ? [] : await readLedger<HeadRow>(sql, statement, deadlineMs);
+  const headOf = new Map(heads.map((row) => [row.channel, row]));
+  const compared: Compared[] = [];
+  for (const channel of channels) {
+    const newest = kept.get(channel);
+    if (newest === undefined) compared.push({ channel, outcome: 'nothing kept', current: undefined });
+    else if (newest instanceof Error) compared.push({ channel, outcome: newest, current: undefined });
+    else {
+      const pair = { channel, kept: newest, head: headOf.get(channel), stored: stored.get(channel) };
+      compared.push(await compareOne(options, pair));
+    }
+  }
+  return compared;
+}
+
+async function newestKept(
+  { saved, verifier, checked }: CompareOptions,
+  channel: string,
+  stored: string | undefined,
+): Promise<Kept | LedgerCorruptError | undefined> {
+  const note = await saved.newest(channel);
+  if (note !== undefined && verifier.verify(note) === undefined)
+    return new LedgerNotContinuedError(
+      channel,
+      `the newest kept checkpoint is signed by no published key, but by ${signersOf(note)}`,
+    );
+  try {
+    const ofFile = note === undefined ? undefined : { note, checkpoint: checked(channel, note) };
+    if (stored === undefined || stored === note || verifier.verify(stored) === undefined) return ofFile;
+    const ofHalt = { note: stored, checkpoint: checked(channel, stored) };
+    return ofFile === undefined || ofFile.checkpoint.size < ofHalt.checkpoint.size ? ofHalt : ofFile;
+  } catch (error) {
+    if (error instanceof LedgerCorruptError) return error;
+    throw error;
+  }
+}
+
+interface Pair {
+  readonly channel: string;
+  readonly kept: Kept;
+  /** Undefined where the database knows no such channel. */
+  readonly head: HeadRow | undefined;
+  /** What was found the last time. */
+  readonly stored: Loss | undefined;
+}
+
+async function compareOne(options: CompareOptions, pair: Pair): Promise<Compared> {
+  const { channel, kept, head, stored } = pair;
+  try {
+    const current = head?.checkpoint == null ? undefined : options.checked(channel, head.checkpoint);
+    if (current !== undefined && (await continues(options, channel, { old: kept.checkpoint, current })))
+      return { channel, outcome: 'continued', current };
+    const isKnown = stored?.kept === kept.note && stored.from === (current?.size ?? 0);
+    const from = current === undefined ? 0 : isKnown ? stored.from : await agreedSize(options, channel, current);
+    const loss = { from, until: kept.checkpoint.size, kept: kept.note };
+    return { channel, outcome: new LedgerLostError(channel, loss, Number(head?.size ?? 0)), current };
+  } catch (error) {
+    if (error instanceof LedgerCorruptError) return { channel, outcome: error, current: undefined };
+    throw error;
+  }
+}
+
+/** Whether `current` is the log of `old`, or one that goes on from it. @throws LedgerCorruptError for a missing tile. */
+async function continues(
+  { sql, deadlineMs }: CompareOptions,
+  channel: string,
+  { old, current }: { readonly old: Checkpoint; readonly current: Checkpoint },
+): Promise<boolean> {
+  if (old.size > current.size) return false;
+  if (old.size === current.size) return old.root.equals(current.root);
+  const path = await consistencyPath(old.size, current.size, tileReader(sql, channel, deadlineMs));
+  const sizes = { oldSize: old.size, newSize: current.size };
+  return verifyConsistency({ ...sizes, path, oldRoot: old.root, newRoot: current.root });
+}
+
+/**
+ * The size of the newest kept checkpoint that `current` continues, 0 where there is none. Behind a rollback it is the first
+ * that is small enough. Behind a fork they agree from some size down: found by looking ever further back, then between.
+ */
+async function agreedSize(options: CompareOptions, channel: string, current: Checkpoint): Promise<number> {
+  const agrees = (note: string) => {
+    if (options.verifier.verify(note) === undefined) return Promise.resolve(false);
+    return continues(options, channel, { old: parseCheckpoint(note), current });
+  };
+  /** Smaller than all that were found not to agree; the newest first. */
+  let untried: string[] = [];
+  let stride = 1;
+  for await (const note of options.saved.notes(channel)) {
+    if (sizeOf(note) > current.size) continue;
+    untried.push(note);
+    if (untried.length < stride) continue;
+    if (await agrees(note)) break;
+    untried = [];
+    stride *= 2;
+  }
+  let [first, end] = [0, untried.length];
+  while (first < end) {
+    const middle = (first + end) >> 1;
+    if (await agrees(untried[middle]!)) end = middle;
+    else first = middle + 1;
+  }
+  const newest = untried[first];
+  return newest === undefined ? 0 : sizeOf(newest);
+}
+
+const sizeOf = (note: string): number => Number(note.split('\n', 2)[1]);
