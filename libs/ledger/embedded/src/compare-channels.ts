@@ -22,14 +22,17 @@ export interface CompareOptions {
   readonly deadlineMs: number;
 }
 
-/** What came of holding a channel against what is kept of it. `current` is the checkpoint that the database holds. */
+/** What came of holding a channel against what is kept of it. `current` is what the database holds. */
 export interface Compared {
   readonly channel: string;
-  readonly outcome: 'nothing kept' | 'continued' | LedgerCorruptError;
-  readonly current: Checkpoint | undefined;
+  readonly outcome: 'continued' | LedgerCorruptError;
+  readonly isKept: boolean;
+  readonly current: SignedCheckpoint | undefined;
+  /** Whether `current` is newer than what is kept: a crash came between the two, or another process signed it. */
+  readonly isAhead: boolean;
 }
 
-interface Kept {
+export interface SignedCheckpoint {
   readonly note: string;
   readonly checkpoint: Checkpoint;
 }
@@ -53,24 +56,21 @@ export async function compareChannels(
 ): Promise<readonly Compared[]> {
   const { sql, deadlineMs } = options;
   const stored = new Map(halts.map(({ channel, loss }) => [channel, loss]));
-  const kept = new Map<string, Kept | LedgerCorruptError>();
+  const kept = new Map<string, SignedCheckpoint | LedgerCorruptError>();
   for (const channel of channels) {
     const newest = await newestKept(options, channel, stored.get(channel)?.kept);
     if (newest !== undefined) kept.set(channel, newest);
   }
   const text = 'SELECT channel, size, checkpoint FROM ledger.heads_v1($1)';
-  const statement = { name: 'ledger heads', text, values: [textArray([...kept.keys()])] };
-  const heads = kept.size === 0 ? [] : await readLedger<HeadRow>(sql, statement, deadlineMs);
+  const statement = { name: 'ledger heads', text, values: [textArray(channels)] };
+  const heads = await readLedger<HeadRow>(sql, statement, deadlineMs);
   const headOf = new Map(heads.map((row) => [row.channel, row]));
   const compared: Compared[] = [];
   for (const channel of channels) {
     const newest = kept.get(channel);
-    if (newest === undefined) compared.push({ channel, outcome: 'nothing kept', current: undefined });
-    else if (newest instanceof Error) compared.push({ channel, outcome: newest, current: undefined });
-    else {
-      const pair = { channel, kept: newest, head: headOf.get(channel), stored: stored.get(channel) };
-      compared.push(await compareOne(options, pair));
-    }
+    const pair = { channel, head: headOf.get(channel), stored: stored.get(channel) };
+    if (newest instanceof Error) compared.push({ channel, outcome: newest, isKept: true, ...NOTHING });
+    else compared.push(await compareOne(options, { ...pair, kept: newest }));
   }
   return compared;
 }
@@ -79,7 +79,7 @@ async function newestKept(
   { saved, verifier, checked }: CompareOptions,
   channel: string,
   stored: string | undefined,
-): Promise<Kept | LedgerCorruptError | undefined> {
+): Promise<SignedCheckpoint | LedgerCorruptError | undefined> {
   const note = await saved.newest(channel);
   if (note !== undefined && verifier.verify(note) === undefined)
     return new LedgerNotContinuedError(
@@ -99,25 +99,33 @@ async function newestKept(
 
 interface Pair {
   readonly channel: string;
-  readonly kept: Kept;
+  readonly kept: SignedCheckpoint | undefined;
   /** Undefined where the database knows no such channel. */
   readonly head: HeadRow | undefined;
   /** What was found the last time. */
   readonly stored: Loss | undefined;
 }
 
+/** Of a channel that is not as it was left nothing is taken over. */
+const NOTHING = { current: undefined, isAhead: false } as const;
+
 async function compareOne(options: CompareOptions, pair: Pair): Promise<Compared> {
   const { channel, kept, head, stored } = pair;
+  const isKept = kept !== undefined;
   try {
-    const current = head?.checkpoint == null ? undefined : options.checked(channel, head.checkpoint);
-    if (current !== undefined && (await continues(options, channel, { old: kept.checkpoint, current })))
-      return { channel, outcome: 'continued', current };
-    const isKnown = stored?.kept === kept.note && stored.from === (current?.size ?? 0);
-    const from = current === undefined ? 0 : isKnown ? stored.from : await agreedSize(options, channel, current);
+    const checkpoint = head?.checkpoint == null ? undefined : options.checked(channel, head.checkpoint);
+    const current = checkpoint === undefined ? undefined : { note: head!.checkpoint!, checkpoint };
+    const size = checkpoint?.size ?? 0;
+    const isAhead = size > (kept?.checkpoint.size ?? 0);
+    if (kept === undefined) return { channel, outcome: 'continued', isKept, current, isAhead };
+    if (checkpoint !== undefined && (await continues(options, channel, { old: kept.checkpoint, current: checkpoint })))
+      return { channel, outcome: 'continued', isKept, current, isAhead };
+    const isKnown = stored?.kept === kept.note && stored.from === size;
+    const from = checkpoint === undefined ? 0 : isKnown ? stored.from : await agreedSize(options, channel, checkpoint);
     const loss = { from, until: kept.checkpoint.size, kept: kept.note };
-    return { channel, outcome: new LedgerLostError(channel, loss, Number(head?.size ?? 0)), current };
+    return { channel, outcome: new LedgerLostError(channel, loss, Number(head?.size ?? 0)), isKept, ...NOTHING };
   } catch (error) {
-    if (error instanceof LedgerCorruptError) return { channel, outcome: error, current: undefined };
+    if (error instanceof LedgerCorruptError) return { channel, outcome: error, isKept, ...NOTHING };
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import type { Checkpoint } from '@sealgate/merkle';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { DatabaseUnavailableError } from '@sealgate/storage';
 import { checkedCheckpoints, type CheckedCheckpoint } from './checked-checkpoint.ts';
-import { compareChannels, type CompareOptions, type Compared } from './compare-channels.ts';
+import { compareChannels, type CompareOptions, type Compared, type SignedCheckpoint } from './compare-channels.ts';
 import { readHalts, storeHalt, storeResume } from './halts.ts';
 import { integrateChannel, type Integrated, type IntegrateOptions } from './integrate-channel.ts';
 import { LedgerCorruptError, LedgerLostError, LedgerNotContinuedError } from './ledger-corrupt-error.ts';
@@ -82,7 +82,7 @@ export class Integrator {
    */
   async start(): Promise<void> {
     await this.#compareAll((compared) => {
-      const kept = compared.flatMap(({ outcome }) => (outcome === 'nothing kept' ? [] : [outcome]));
+      const kept = compared.filter(({ isKept }) => isKept).map(({ outcome }) => outcome);
       const foreign = kept.filter((outcome) => outcome instanceof LedgerNotContinuedError);
       if (foreign[0] !== undefined && foreign.length === kept.length) throw foreign[0];
     });
@@ -187,7 +187,7 @@ export class Integrator {
   async #mustContinue(channel: string): Promise<void> {
     const [compared] = await compareChannels(this.#compare, [channel], []);
     if (compared?.outcome instanceof Error) throw compared.outcome;
-    this.#newest.set(channel, newerOf(this.#newest.get(channel), compared?.current));
+    this.#newest.set(channel, newerOf(this.#newest.get(channel), compared?.current?.checkpoint));
   }
 
   /** Every channel of the database, and every one of which something is kept. `look` may refuse what was found. */
@@ -203,7 +203,7 @@ export class Integrator {
     const compared = await compareChannels(this.#compare, channels, halts);
     look(compared);
     const stored = new Map(halts.map((halt) => [halt.channel, halt]));
-    for (const { channel, outcome, current } of compared) {
+    for (const { channel, outcome, current, isAhead } of compared) {
       const halt = stored.get(channel);
       if (halt === undefined) this.#stored.delete(channel);
       else this.#stored.set(channel, halt.problem);
@@ -211,12 +211,18 @@ export class Integrator {
         await this.#halt(channel, outcome);
         continue;
       }
-      this.#newest.set(channel, newerOf(this.#newest.get(channel), current));
+      if (isAhead) await this.#keep(channel, current!);
+      this.#newest.set(channel, newerOf(this.#newest.get(channel), current?.checkpoint));
       const known = this.#halted.get(channel);
       if (halt?.loss !== undefined || isOfKept(known)) await this.#resume(channel);
       // Other damage is not mended by being long enough: integrating shows whether it is.
       else if (halt !== undefined && known === undefined) this.#retryRound.set(channel, this.#rounds);
     }
+  }
+
+  /** What was signed and shown is kept, also where a crash came before its file. What this process signed it keeps itself. */
+  async #keep(channel: string, { note, checkpoint }: SignedCheckpoint): Promise<void> {
+    if ((this.#newest.get(channel)?.size ?? 0) < checkpoint.size) await this.#options.saved.save(channel, note);
   }
 
   async #halt(channel: string, error: LedgerCorruptError): Promise<void> {

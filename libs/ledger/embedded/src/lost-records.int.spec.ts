@@ -5,6 +5,7 @@ import { ChannelHaltedError, type AppendUnit } from '@sealgate/ledger-port';
 import { until } from '@sealgate/testing';
 import { embeddedLedger } from './embedded-ledger.ts';
 import { heldIn } from './known-ids.ts';
+import { savedCheckpoints } from './saved-checkpoints.ts';
 import { copyDatabase } from './testing/database-copy.ts';
 import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
 
@@ -156,6 +157,22 @@ it('a fork is told from the last checkpoint that both have', async () => {
     problem:
       'the database was rolled back or is a fork: of 9 records that were signed for, records 4 to 8 are not shown to be what was signed for',
   });
+}, 60_000);
+
+it('a checkpoint whose file a crash came before is kept by the next comparison, and missed where it is lost', async () => {
+  await write(LOST, 'a');
+  await sign(LOST);
+  const older = await copyDatabase(test.url);
+  await write(LOST, 'b');
+  // Signed, shown, and its file was not written.
+  await test.reopen({}, join(test.checkpointFolder, 'elsewhere')).integrator.catchUp(LOST, 2);
+  const shown = await test.ledger.checkpoint(LOST);
+  const saved = savedCheckpoints(test.checkpointFolder, Date.now);
+  expect(await saved.newest(LOST)).not.toBe(shown);
+  await test.integrator.start();
+  expect(await saved.newest(LOST)).toBe(shown);
+  await older();
+  await until(() => test.integrator.halted.has(LOST));
 }, 60_000);
 
 it('a halt that somebody takes away from the database is there again after the next comparison', async () => {
