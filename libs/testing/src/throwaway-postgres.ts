@@ -142,16 +142,17 @@ function startIn(folder: string, settings: Readonly<Record<string, string>>, por
 
 async function createDatabase(adminUrl: string): Promise<string> {
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await execute(adminUrl, `CREATE DATABASE ${name} TEMPLATE template0`);
+  await executeSql(adminUrl, `CREATE DATABASE ${name} TEMPLATE template0`);
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
   return url.href;
 }
 
 const dropDatabase = (adminUrl: string, url: string): Promise<void> =>
-  execute(adminUrl, `DROP DATABASE IF EXISTS ${new URL(url).pathname.slice(1)} WITH (FORCE)`);
+  executeSql(adminUrl, `DROP DATABASE IF EXISTS ${new URL(url).pathname.slice(1)} WITH (FORCE)`);
 
-async function execute(url: string, statement: string): Promise<void> {
+/** Runs one statement on a connection of its own. */
+export async function executeSql(url: string, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000, query_timeout: 60_000 });
   client.on('error', () => undefined);
   await client.connect();
