@@ -6,7 +6,7 @@ import { InFlight } from '@sealgate/idempotency';
 import { httpMetrics } from '@sealgate/observability';
 import { cursorCodec } from '@sealgate/paging';
 import { addressLimiter } from '@sealgate/rate-limits';
-import type { Composition, Own } from '@sealgate/service-host';
+import { cachedCheck, type Composition, type Own, type ServiceHealth } from '@sealgate/service-host';
 import { isReachable } from '@sealgate/storage';
 import { administration, publicApp, type AppBase } from './app.ts';
 import type { GateConfig } from './config.ts';
@@ -26,7 +26,8 @@ import { publicDescription } from './openapi.ts';
 export async function composeGate(basics: Basics, own: Own): Promise<Composition> {
   const parts = await openParts(basics, own);
   const base = appBaseOf(basics, parts);
-  const ready = () => readiness(parts);
+  const check = () => readiness(parts);
+  const ready = cachedCheck({ check, otherwise: notReady(NO_ANSWER), deadlineMs: 850, keepMs: 900, now: basics.now });
   return { publicApp: publicAppOf(basics, parts, base), adminApp: adminAppOf(basics, parts, base), ready };
 }
 
@@ -145,11 +146,14 @@ function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
 }
 
 /** Ready: the database answers, the gate could look up what it needs, nothing is wrong with the ledger. Ends within a second. */
-async function readiness({ sql, gateSql, ledger, shared }: Parts) {
-  const [isUp, gateIsUp] = await Promise.all([isReachable(sql, 500), canLookUp(gateSql, 500)]);
-  if (!isUp || !gateIsUp) return { ok: false, body: { status: 'not ready', problem: 'the database does not answer' } };
+async function readiness({ database, gateSql, ledger, shared }: Parts): Promise<ServiceHealth> {
+  const [fault, gateIsUp] = await Promise.all([database.problem(), canLookUp(gateSql, 500)]);
+  if (fault !== undefined || !gateIsUp) return notReady(fault ?? NO_ANSWER);
   const { ok, problem } = await ledger.health();
   // A ledger that works may still have something to say: a channel that is halted.
   const ready = { status: 'ready', limits: shared.limits.state, ...(problem === null ? {} : { problem }) };
-  return { ok, body: ok ? ready : { status: 'not ready', problem } };
+  return ok ? { ok, body: ready } : notReady(problem);
 }
+
+const NO_ANSWER = 'the database does not answer';
+const notReady = (problem: string | null): ServiceHealth => ({ ok: false, body: { status: 'not ready', problem } });

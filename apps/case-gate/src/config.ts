@@ -88,6 +88,14 @@ export const fields = {
     max: 5000,
     default: 250,
   }),
+  gateDatabasePoolSize: integerField({
+    name: 'GATE_DATABASE_POOL_SIZE',
+    description:
+      'Most connections of this process to DATABASE_URL that only the gate uses, besides DATABASE_POOL_SIZE.',
+    min: 2,
+    max: 500,
+    default: 4,
+  }),
   caseTtlDays: integerField({
     name: 'CASE_TTL_DAYS',
     description: 'How long a case may stay undecided.',

@@ -1,12 +1,18 @@
 import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
 import { auditTrail } from '@sealgate/audit';
 import type { KeyedHasher } from '@sealgate/auth';
-import { conflictIn, LedgerNotOpenedError, openEmbeddedLedger, type EmbeddedLedger } from '@sealgate/ledger-embedded';
-import { LedgerUnavailableError, parseChannel } from '@sealgate/ledger-port';
+import {
+  conflictIn,
+  LedgerNotOpenedError,
+  missingRights,
+  openEmbeddedLedger,
+  type EmbeddedLedger,
+} from '@sealgate/ledger-embedded';
+import { parseChannel } from '@sealgate/ledger-port';
 import type { Metrics, ServiceLog } from '@sealgate/observability';
 import { openSharedLimits } from '@sealgate/rate-limits';
 import { openedOrStartError, type Own } from '@sealgate/service-host';
-import { openDatabase, type Database } from '@sealgate/storage';
+import { databaseCheck, openDatabase, type Database, type DatabaseCheck } from '@sealgate/storage';
 import type { GateConfig } from './config.ts';
 import { drainOutbox, expireCases, forgetOld, keepProofs, repeat } from './data/background.ts';
 import { callerLookups } from './data/caller-lookups.ts';
@@ -23,7 +29,7 @@ import type { InTransaction } from './domain/case-transaction.ts';
 import type { EligibilityPorts } from './domain/change-eligibility.ts';
 import type { KeyGrants } from './domain/key-grants.ts';
 import type { LedgerTarget } from './domain/seal-case.ts';
-import { SCHEMA } from './gate-migrations.ts';
+import { migrations, SCHEMA } from './gate-migrations.ts';
 import type { GateMetrics } from './gate-metrics.ts';
 
 export const NAME = 'case-gate';
@@ -40,7 +46,6 @@ export interface Basics {
 
 export type Parts = Awaited<ReturnType<typeof openParts>>;
 
-const GATE_CONNECTIONS = 4;
 const CONNECT_WITHIN_MS = 2000;
 const MOST_SEEN = 200_000;
 /** Of each kind: of subjects, some kilobytes each. */
@@ -54,11 +59,20 @@ const GATE_MARGIN_MS = 30;
 export async function openParts(basics: Basics, own: Own) {
   const { config, now, newId, log, metrics } = basics;
   const { sql, gateSql } = openDatabases(basics, own);
+  const database = databaseCheck({
+    sql,
+    sets: migrations,
+    further: () => missingRights(sql, [targetOf(config).channel]),
+    onChange: (reason) =>
+      reason === undefined ? log.info('database_ready') : log.error('database_not_ready', { reason }),
+  });
+  own('database check', () => database.close());
   const { redisUrl: url, replicas } = config;
-  await connectAll(gateSql);
+  await connectAll(gateSql, config.gateDatabasePoolSize);
   const shared = openSharedLimits({ url, name: NAME, prefix: 'gate:', replicas, now, log, metrics });
   own('redis', () => shared.close());
-  const ledger = await openLedger(basics, { sql, own });
+  const ledger = await openLedger(basics, { sql, database, own });
+  await database.problem(); // Said in the log, whether somebody asks for it or not.
   const macs = macsOf(config);
   const wholeMs = () => Math.floor(now());
   const seen = seenVersions(MOST_SEEN);
@@ -81,7 +95,7 @@ export async function openParts(basics: Basics, own: Own) {
   const decisions = decisionLog({ sql, process: newId('').slice(0, 20), log });
   basics.counters.watchLog(decisions);
   own('decision log', () => decisions.flush());
-  const stores = { sql, gateSql, shared, ledger, macs, versions, keys, audit, lastUsed, decisions };
+  const stores = { sql, gateSql, database, shared, ledger, macs, versions, keys, audit, lastUsed, decisions };
   const parts = { ...stores, inTransaction, inSql: writer.inTransaction, eligibility, target, onConflict };
   const worker = startWork(basics, { ...parts, own });
   return { ...parts, ...lookups, worker };
@@ -92,12 +106,13 @@ function openDatabases({ config, log }: Basics, own: Own) {
   const common = {
     url: config.databaseUrl,
     preparedStatements: config.databasePreparedStatements,
+    onPooler: () => log.info('database_pooler', { preparedStatements: false }),
     onIdleError: (error: Error) => log.warn('database_connection_lost', { reason: error.message }),
   };
   const sql = openDatabase({
     ...common,
     applicationName: NAME,
-    maxConnections: 12,
+    maxConnections: config.databasePoolSize,
     connectTimeoutMs: 1000,
     deadlineMs: 2000,
   });
@@ -105,7 +120,7 @@ function openDatabases({ config, log }: Basics, own: Own) {
   const gateSql = openDatabase({
     ...common,
     applicationName: `${NAME} gate`,
-    maxConnections: GATE_CONNECTIONS,
+    maxConnections: config.gateDatabasePoolSize,
     connectTimeoutMs: config.gateDeadlineMs,
     deadlineMs: config.gateDeadlineMs,
   });
@@ -114,22 +129,21 @@ function openDatabases({ config, log }: Basics, own: Own) {
 }
 
 /** So that the first checks need not wait for connections. A database that is away is no reason not to start. */
-async function connectAll(gateSql: Database): Promise<void> {
-  const pings = Array.from({ length: GATE_CONNECTIONS }, () => gateSql.ping(CONNECT_WITHIN_MS));
+async function connectAll(gateSql: Database, count: number): Promise<void> {
+  const pings = Array.from({ length: count }, () => gateSql.ping(CONNECT_WITHIN_MS));
   await Promise.allSettled(pings);
 }
 
-async function openLedger({ config, now, log, metrics }: Basics, { sql, own }: { sql: Database; own: Own }) {
+async function openLedger(
+  { config, now, log, metrics }: Basics,
+  { sql, database: { whenReady }, own }: { sql: Database; database: DatabaseCheck; own: Own },
+) {
   const ledger = await openedOrStartError(LedgerNotOpenedError, () =>
-    openEmbeddedLedger({ config, sql, now, log, metrics, own }),
+    openEmbeddedLedger({ config, sql, now, log, metrics, whenReady, own }),
   );
   const { network, channel } = targetOf(config);
-  try {
-    // So that the channel is listed before its first seal; a database that is away is no reason not to start.
-    await ledger.openChannel(network, channel);
-  } catch (error) {
-    if (!(error instanceof LedgerUnavailableError)) throw error;
-  }
+  // So that the channel is listed before its first seal.
+  await whenReady(() => ledger.openChannel(network, channel));
   return ledger;
 }
 

@@ -55,6 +55,7 @@ async function expectDenied(): Promise<void> {
 }
 
 async function expectNotReady(): Promise<void> {
+  site.advance(1000); // An answer is given again for less than that.
   const startedMs = performance.now();
   expect(await site.composition.ready()).toMatchObject({ ok: false });
   expect(performance.now() - startedMs).toBeLessThan(1000 * SLACK);

@@ -4,11 +4,12 @@ import { auditChange, auditTrail } from '@sealgate/audit';
 import { randomPool } from '@sealgate/auth';
 import { opsApp, type App } from '@sealgate/http';
 import { InFlight } from '@sealgate/idempotency';
+import { missingRights } from '@sealgate/ledger-embedded';
 import { createLog, httpMetrics, logMetrics, Metrics } from '@sealgate/observability';
 import { cursorCodec } from '@sealgate/paging';
 import { addressLimiter, memoryLimits, openSharedLimits } from '@sealgate/rate-limits';
-import { main, runService, type Composition, type Own } from '@sealgate/service-host';
-import { isReachable, openDatabase } from '@sealgate/storage';
+import { cachedCheck, main, runService, type Composition, type Own, type ServiceHealth } from '@sealgate/service-host';
+import { databaseCheck, isReachable, openDatabase } from '@sealgate/storage';
 import { administration, publicApp, type AppBase } from './app.ts';
 import { readConfig, type GatewayConfig } from './config.ts';
 import { callersStore } from './data/callers-store.ts';
@@ -24,11 +25,17 @@ import { readSubmission } from './domain/read-submission.ts';
 import { timeOrderedIds } from './domain/record-ids.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
 import { ingestMetrics } from './ingest-metrics.ts';
+import { migrations } from './ingest-migrations.ts';
 import { openLedger } from './open-ledger.ts';
 import { openReading } from './open-reading.ts';
 import { SCHEMA } from './schema.ts';
 
 const NAME = 'ingest-gateway';
+const READINESS = {
+  deadlineMs: 1400,
+  keepMs: 900,
+  otherwise: { ok: false, body: { status: 'not ready', problem: 'the database does not answer in time' } },
+};
 
 /** What everything in the process is given: settings, time, ids, and where to tell. */
 function openBasics(config: GatewayConfig) {
@@ -52,13 +59,23 @@ async function openParts({ config, now, newId, log, metrics, counters }: Basics,
   const sql = openDatabase({
     url: config.databaseUrl,
     applicationName: NAME,
-    maxConnections: 12,
+    maxConnections: config.databasePoolSize,
     connectTimeoutMs: 1000,
     deadlineMs: 2000,
     preparedStatements: config.databasePreparedStatements,
+    onPooler: () => log.info('database_pooler', { preparedStatements: false }),
     onIdleError: (error) => log.warn('database_connection_lost', { reason: error.message }),
   });
   own('database', () => sql.close());
+  const database = databaseCheck({
+    sql,
+    sets: migrations,
+    // Networks and their channels are made while it runs.
+    ...(config.ledgerDriver === 'embedded' ? { further: () => missingRights(sql, ['']) } : {}),
+    onChange: (reason) =>
+      reason === undefined ? log.info('database_ready') : log.error('database_not_ready', { reason }),
+  });
+  own('database check', () => database.close());
   const { redisUrl: url, replicas } = config;
   const shared = openSharedLimits({ url, name: NAME, prefix: 'ingest:', replicas, now, log, metrics });
   own('redis', () => shared.close());
@@ -69,6 +86,7 @@ async function openParts({ config, now, newId, log, metrics, counters }: Basics,
     log,
     metrics,
     own,
+    whenReady: database.whenReady,
     onSettled: counters.settled,
   });
   const reading = openReading({ bodyMaxBytes: config.bodyMaxBytes, startTimer, log, metrics, own });
@@ -78,7 +96,8 @@ async function openParts({ config, now, newId, log, metrics, counters }: Basics,
   const pings = pingEvents({ sql, onDropped: (count) => log.warn('ping_events_dropped', { count }) });
   own('ping events', () => pings.flush());
   own('event retention', retainEvents({ sql, days: config.eventRetentionDays, now, log }));
-  return { sql, shared, ledger, reading, keys, lastUsed, pings };
+  await database.problem(); // Said in the log, whether somebody asks for it or not.
+  return { sql, database, shared, ledger, reading, keys, lastUsed, pings };
 }
 
 type Parts = Awaited<ReturnType<typeof openParts>>;
@@ -152,7 +171,9 @@ main(NAME, async () => {
   const { config, log, metrics, now, newRequestId } = basics;
   const compose = async (own: Own): Promise<Composition> => {
     const parts = await openParts(basics, own);
-    const ready = async () => {
+    const check = async (): Promise<ServiceHealth> => {
+      const fault = await parts.database.problem();
+      if (fault !== undefined) return { ok: false, body: { status: 'not ready', problem: fault } };
       const { ok, problem, contracts } = await parts.ledger.health();
       const listed = contracts === undefined ? {} : { contracts };
       return {
@@ -163,6 +184,7 @@ main(NAME, async () => {
           : { status: 'not ready', problem, ...listed },
       };
     };
+    const ready = cachedCheck({ ...READINESS, check, now });
     return { publicApp: publicAppOf(basics, parts), adminApp: adminAppOf(basics, parts), ready };
   };
   const ops = { metrics, checkTimeoutMs: 1500, log, now, newRequestId };

@@ -1,6 +1,6 @@
 import type { Log, Metrics } from '@sealgate/observability';
 import type { Own } from '@sealgate/service-host';
-import type { Database } from '@sealgate/storage';
+import type { Database, DatabaseCheck } from '@sealgate/storage';
 import type { PeerConfig } from './config.ts';
 import type { LedgerMetrics } from './peer-metrics.ts';
 
@@ -13,4 +13,5 @@ export interface OpenLedgerParts {
   readonly metrics: Metrics;
   readonly ledgerMetrics: LedgerMetrics;
   readonly own: Own;
+  readonly database: DatabaseCheck;
 }

@@ -3,14 +3,14 @@ import { auditChange, auditTrail } from '@sealgate/audit';
 import { randomPool, timeOrderedIds } from '@sealgate/auth';
 import { BodyTurns, opsApp, type App } from '@sealgate/http';
 import { InFlight } from '@sealgate/idempotency';
+import { missingRights } from '@sealgate/ledger-embedded';
 import type { LedgerHealth } from '@sealgate/ledger-port';
 import { createLog, httpMetrics, logMetrics, Metrics } from '@sealgate/observability';
 import { cursorCodec } from '@sealgate/paging';
 import { addressLimiter, openSharedLimits } from '@sealgate/rate-limits';
-import { main, runService, type Composition, type HostChecks, type Own } from '@sealgate/service-host';
-import { openDatabase, tellingOutages } from '@sealgate/storage';
+import { cachedCheck, main, runService, type Composition, type HostChecks, type Own } from '@sealgate/service-host';
+import { databaseCheck, openDatabase, tellingOutages } from '@sealgate/storage';
 import { administration, publicApp, type AppBase } from './app.ts';
-import { cachedCheck } from './cached-check.ts';
 import { readConfig, type PeerConfig } from './config.ts';
 import { answerSync } from './domain/answer-sync.ts';
 import { logKeys } from './log-keys.ts';
@@ -18,6 +18,7 @@ import { isScraper } from './metrics-access.ts';
 import { openJobs } from './open-jobs.ts';
 import { openLedger } from './open-ledger.ts';
 import { publicDescription } from './openapi.ts';
+import { migrations } from './peer-migrations.ts';
 import { SCHEMA } from './schema.ts';
 import { answerMetrics, ledgerMetrics } from './peer-metrics.ts';
 
@@ -52,22 +53,34 @@ async function openParts(basics: Basics, own: Own) {
   const sql = openDatabase({
     url: config.databaseUrl,
     applicationName: NAME,
-    maxConnections: 12,
+    maxConnections: config.databasePoolSize,
     connectTimeoutMs: 1000,
     deadlineMs: 2000,
     preparedStatements: config.databasePreparedStatements,
+    onPooler: () => log.info('database_pooler', { preparedStatements: false }),
     onIdleError: (error) => log.warn('database_connection_lost', { reason: error.message }),
   });
   own('database', () => sql.close());
+  const channels = config.mappings.targets.map(({ channel }) => channel);
+  const database = databaseCheck({
+    sql,
+    sets: migrations,
+    ...(config.ledgerDriver === 'embedded' ? { further: () => missingRights(sql, channels) } : {}),
+    onChange: (reason) =>
+      reason === undefined ? log.info('database_ready') : log.error('database_not_ready', { reason }),
+  });
+  own('database check', () => database.close());
   const { redisUrl: url, replicas } = config;
   const shared = openSharedLimits({ url, name: NAME, prefix: 'peer:', replicas, now, log, metrics });
   own('redis', () => shared.close());
-  const ledger = await openLedger({ config, sql, now, log, metrics, own, ledgerMetrics: ledgerMetrics(metrics) });
+  const opening = { config, sql, database, now, log, metrics, own, ledgerMetrics: ledgerMetrics(metrics) };
+  const ledger = await openLedger(opening);
+  await database.problem(); // Said in the log, whether somebody asks for it or not.
   // Requests and jobs have turns of their own: a job may take long, and no request waits for it.
   const [bodyTurns, turns] = [new BodyTurns(BODY_TURNS), new BodyTurns(BODY_TURNS)];
   const running = { ...planning(config), ledger: ledger.assets };
   const jobs = openJobs({ sql, owner: newId('proc_'), config, running, turns, now, log, metrics, own });
-  return { sql, shared, ledger, jobs, bodyTurns };
+  return { sql, database, shared, ledger, jobs, bodyTurns };
 }
 
 /** What a body becomes on the heap is several times its bytes. One of the largest is handled at a time, or many smaller. */
@@ -81,9 +94,14 @@ const planning = ({ mappings, batchMaxBytes }: PeerConfig) => ({
 
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
-function checksOf({ now }: Basics, { ledger }: Parts) {
+function checksOf({ now }: Basics, { ledger, database }: Parts) {
   const options = { deadlineMs: CHECK_WITHIN_MS, keepMs: KEEP_CHECK_MS, now };
   return {
+    database: cachedCheck({
+      ...options,
+      check: () => database.problem(),
+      otherwise: 'the database does not answer in time',
+    }),
     ledger: cachedCheck<LedgerHealth>({
       ...options,
       check: () => ledger.health(),
@@ -182,16 +200,23 @@ main(NAME, async () => {
       publicApp: publicAppOf(basics, parts, { host, own: checks }),
       adminApp: adminAppOf(basics, parts),
       async ready() {
-        const [{ ok, problem, contracts }, credentials] = await Promise.all([checks.ledger(), checks.credentials()]);
-        const reasons = [...credentials.problems, ...(problem === null ? [] : [problem])];
-        const isReady = ok && credentials.ok;
+        const [fault, credentials, health] = await Promise.all([
+          checks.database(),
+          checks.credentials(),
+          checks.ledger(),
+        ]);
+        const { ok, problem, contracts } = health;
+        // Where the database is at fault, what the ledger in it says is another way to say so.
+        const told = fault === undefined ? [...credentials.problems, problem] : [fault, ...credentials.problems];
+        const reasons = new Set(told.filter((reason) => reason !== null));
+        const isReady = ok && credentials.ok && fault === undefined;
         const listed = contracts === undefined ? {} : { contracts };
         return {
           ok: isReady,
           // A ledger that works may still have something to say: a channel that is halted.
           body: {
             status: isReady ? 'healthy' : 'unhealthy',
-            ...(reasons.length === 0 ? {} : { reason: reasons.join('; ') }),
+            ...(reasons.size === 0 ? {} : { reason: [...reasons].join('; ') }),
             ...listed,
           },
         };

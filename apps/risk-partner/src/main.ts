@@ -1,12 +1,17 @@
 import { opsApp } from '@sealgate/http';
 import { createLog, httpMetrics, logMetrics, Metrics } from '@sealgate/observability';
-import { main, runService, type Composition, type Own } from '@sealgate/service-host';
+import { cachedCheck, main, runService, type Composition, type Own, type ServiceHealth } from '@sealgate/service-host';
 import { mcpApp, publicApp, type AppBase } from './app.ts';
 import { readConfig, type RiskConfig } from './config.ts';
 import { timeOrderedIds } from './domain/time-ordered-ids.ts';
 import { adminAppOf, guardPortsOf, openParts, publicPortsOf } from './parts.ts';
 
 const NAME = 'risk-partner';
+const READINESS = {
+  deadlineMs: 1400,
+  keepMs: 900,
+  otherwise: { ok: false, body: { status: 'not ready', problem: 'the database does not answer in time' } },
+};
 
 /** What everything in the process is given: settings, time, ids, and where to tell. */
 function openBasics(config: RiskConfig) {
@@ -28,7 +33,9 @@ main(NAME, async () => {
   const compose = async (own: Own): Promise<Composition> => {
     const parts = await openParts(basics, own);
     const [guard, ports] = [guardPortsOf(basics, parts), publicPortsOf(basics, parts)];
-    const ready = async () => {
+    const check = async (): Promise<ServiceHealth> => {
+      const fault = await parts.database.problem();
+      if (fault !== undefined) return { ok: false, body: { status: 'not ready', problem: fault } };
       const { ok, problem } = await parts.ledger.health();
       // A ledger that works may still have something to say: a channel that is halted.
       const body = ok
@@ -36,6 +43,7 @@ main(NAME, async () => {
         : { status: 'not ready', problem };
       return { ok, body };
     };
+    const ready = cachedCheck({ ...READINESS, check, now });
     const { mcpPort: port } = config;
     const further = port === undefined ? [] : [{ app: mcpApp(appBase, guard, ports), port, portVariable: 'MCP_PORT' }];
     return { publicApp: publicApp(appBase, guard, ports), further, adminApp: await adminAppOf(basics, parts), ready };

@@ -2,11 +2,12 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
 import { auditTrail } from '@sealgate/audit';
 import type { App } from '@sealgate/http';
+import { missingRights } from '@sealgate/ledger-embedded';
 import type { Log, Metrics, RequestLog } from '@sealgate/observability';
 import { cursorCodec } from '@sealgate/paging';
 import { addressLimiter, openSharedLimits } from '@sealgate/rate-limits';
 import type { Own } from '@sealgate/service-host';
-import { isReachable, openDatabase, type Database } from '@sealgate/storage';
+import { databaseCheck, isReachable, openDatabase, type Database } from '@sealgate/storage';
 import { administration, type AppBase } from './app.ts';
 import { channelOfConfig, type RiskConfig } from './config.ts';
 import { anchorStore, waitingAnchors } from './data/anchor-store.ts';
@@ -25,7 +26,7 @@ import { envelopeSigners } from './envelope-signers.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
 import { openLedger } from './open-ledger.ts';
 import type { PublicPorts } from './public-routes.ts';
-import { SCHEMA } from './risk-migrations.ts';
+import { migrations, SCHEMA } from './risk-migrations.ts';
 import type { NoGrants } from './routes/keys.ts';
 import { runEvery } from './run-every.ts';
 
@@ -51,23 +52,33 @@ export async function openParts(basics: Basics, own: Own) {
   const sql = openDatabase({
     url: config.databaseUrl,
     applicationName: 'risk-partner',
-    maxConnections: 12,
+    maxConnections: config.databasePoolSize,
     connectTimeoutMs: 1000,
     deadlineMs: 2000,
     preparedStatements: config.databasePreparedStatements,
+    onPooler: () => log.info('database_pooler', { preparedStatements: false }),
     onIdleError: (error) => log.warn('database_connection_lost', { reason: error.message }),
   });
   own('database', () => sql.close());
+  const database = databaseCheck({
+    sql,
+    sets: migrations,
+    further: () => missingRights(sql, [channelOfConfig(config)]),
+    onChange: (reason) =>
+      reason === undefined ? log.info('database_ready') : log.error('database_not_ready', { reason }),
+  });
+  own('database check', () => database.close());
   const { redisUrl: url, replicas } = config;
   const shared = openSharedLimits({ url, name: 'risk-partner', prefix: 'risk:', replicas, now, log, metrics });
   own('redis', () => shared.close());
-  const ledger = await openLedger({ config, sql, now, log, metrics, own });
+  const ledger = await openLedger({ config, sql, now, log, metrics, own, whenReady: database.whenReady });
+  await database.problem(); // Said in the log, whether somebody asks for it or not.
   const audit = auditTrail({ schema: SCHEMA, now, newId });
   const keys = apiKeys<NoGrants>({ sql, schema: SCHEMA, prefix: 'svc_', now, newId });
   const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now });
   own('last used', () => lastUsed.close());
   const cursors = cursorCodec({ hasher: config.serverSecrets.derive('risk cursors'), now });
-  const parts = { sql, shared, ledger, audit, keys, lastUsed, cursors };
+  const parts = { sql, database, shared, ledger, audit, keys, lastUsed, cursors };
   const anchoring = runAnchoring(basics, parts);
   own('anchoring', () => anchoring.stop());
   const watching = watchOutbox(basics, sql);

@@ -1,11 +1,11 @@
-import type { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import { CHARGE_SCRIPT, CHARGE_SCRIPT_SHA } from './charge-script.ts';
 import type { Charge, LimitState, LimitStore } from './limit-store.ts';
 import { faultOfCharges } from './limit-store.ts';
 
 export interface RedisLimitsOptions {
   /** Connected by the caller and stays the caller's. */
-  readonly client: Redis;
+  readonly client: Redis | Cluster;
   /** Put before the name of every bucket: `sealgate:limits:`. */
   readonly prefix: string;
   /** How long a call may take before its charges are rejected. 100 unless said otherwise. */
@@ -30,14 +30,15 @@ const ANSWER_WIDTH = 4;
  *
  * Every key has a TTL: a second more than its bucket takes to fill. Everything that keeps Redis from answering within the
  * timeout (no connection, READONLY, OOM, a frozen process) rejects; nothing is retried here and nothing queues while the
- * connection is away. A cluster is not supported: the buckets of one call may lie anywhere.
+ * connection is away. On Redis Cluster there is a call for each hash tag: the buckets of one request share that of its first,
+ * so a bucket has to be charged with the same first bucket always.
  */
 export function redisLimits(options: RedisLimitsOptions): LimitStore {
   return new RedisLimits(options);
 }
 
 class RedisLimits implements LimitStore {
-  readonly #client: Redis;
+  readonly #client: Redis | Cluster;
   readonly #prefix: string;
   readonly #timeoutMs: number;
   readonly #now: (() => number) | undefined;
@@ -62,12 +63,20 @@ class RedisLimits implements LimitStore {
   #sendAll(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
+    if (!this.#client.isCluster) return this.#sendBatches(waiting);
+    for (const ofTag of Map.groupBy(waiting, tagOf).values()) this.#sendBatches(ofTag);
+  }
+
+  #sendBatches(waiting: readonly Waiting[]): void {
     if (waiting.length <= MAX_BATCH) this.#send(waiting);
     else for (let from = 0; from < waiting.length; from += MAX_BATCH) this.#send(waiting.slice(from, from + MAX_BATCH));
   }
 
   #send(batch: readonly Waiting[]): void {
-    const { keys, text } = encodeBatch(batch, this.#prefix);
+    const { keys, text } = encodeBatch(
+      batch,
+      this.#client.isCluster ? `${this.#prefix}{${tagOf(batch[0]!)}}` : this.#prefix,
+    );
     const nowText = this.#now === undefined ? '' : String(Math.round(this.#now() * 1000));
     let settled = false;
     const fail = (error: unknown): void => {
@@ -100,6 +109,9 @@ class RedisLimits implements LimitStore {
     }
   }
 }
+
+/** What decides where on a cluster the buckets of a request lie. Nothing that ends a hash tag is left in it. */
+const tagOf = ({ charges }: Waiting): string => charges[0]?.bucket.replaceAll('}', ')') ?? '';
 
 function encodeBatch(batch: readonly Waiting[], prefix: string): { keys: string[]; text: string } {
   const positions = new Map<string, number>();

@@ -37,7 +37,8 @@ describe('the common fields', () => {
     expect(loadConfig(storeFields, stores)).toMatchObject({
       redisUrl: undefined,
       replicas: 1,
-      databasePreparedStatements: true,
+      databasePreparedStatements: undefined,
+      databasePoolSize: 12,
     });
   });
 
@@ -46,6 +47,51 @@ describe('the common fields', () => {
     const attempt = () => loadConfig({ ...listenerFields, ...storeFields }, { ...env, ADMIN_TOKEN_HASHES: 'hunter2' });
     expect(attempt).toThrow(/DATABASE_URL.*\n.*REDIS_URL.*\n.*SERVER_SECRETS/);
     expect(attempt).not.toThrow(/hunter2/);
+  });
+
+  it.each([
+    'postgresql://u:p@h1:5432,h2:5433/d?target_session_attrs=read-write',
+    'postgres://u:p%40x@h1,h2,[::1]:5433/d?target_session_attrs=primary&sslmode=require',
+    'postgresql:///d?host=/run/postgresql',
+  ])('take the database URL %s', (url) => {
+    expect(loadConfig(storeFields, { ...stores, DATABASE_URL: url }).databaseUrl).toBe(url);
+  });
+
+  it.each([
+    ['mysql://u@h/d', 'must be a URL that begins with'],
+    ['postgresql://u@h1:5432,h2:port/d', 'must name each server as'],
+    ['postgresql://u@h1:5432,/d', 'must name each server as'],
+    ['postgresql://u@h1/d?target_session_attrs=any', 'target_session_attrs must be read-write or primary'],
+    [
+      'postgresql://u@h1,h2/d?target_session_attrs=prefer-standby',
+      'target_session_attrs must be read-write or primary',
+    ],
+    ['postgresql:///d?host=h1,h2', 'must name several servers before the database'],
+  ])('say what is wrong with the database URL %s', (url, said) => {
+    const attempt = () => loadConfig(storeFields, { ...stores, DATABASE_URL: url });
+    expect(attempt).toThrow(`DATABASE_URL: ${said}`);
+  });
+
+  it.each([
+    'redis://:p@h:6379/1',
+    'rediss://h',
+    'redis+sentinel://u:p@h1:26379,h2:26379/mymaster',
+    'rediss+sentinel://h1:26379/mymaster/2',
+    'redis-cluster://:p@h1:6379,h2:6379',
+    'rediss-cluster://h1:6379/0',
+  ])('take the Redis URL %s', (url) => {
+    expect(loadConfig(storeFields, { ...stores, REDIS_URL: url }).redisUrl).toBe(url);
+  });
+
+  it.each([
+    'http://h',
+    'redis://h1,h2',
+    'redis+sentinel://h1:26379',
+    'redis+sentinel://h1:26379/name/db',
+    'redis-cluster://h1:6379/1',
+    'redis-cluster://h1:x',
+  ])('refuse the Redis URL %s', (url) => {
+    expect(() => loadConfig(storeFields, { ...stores, REDIS_URL: url })).toThrow('REDIS_URL: must');
   });
 
   it('read hashes of tokens', () => {

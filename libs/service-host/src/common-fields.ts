@@ -1,7 +1,8 @@
 import { ServerSecrets, TokenHashes } from '@sealgate/auth';
 import { LOG_LEVELS } from '@sealgate/observability';
-import { booleanField, choiceField, customField, integerField, textField, urlField } from './config-field.ts';
+import { booleanField, choiceField, customField, integerField, textField } from './config-field.ts';
 import { isLoopback } from './listener.ts';
+import { parsePostgresUrl, parseRedisUrl, POSTGRES_FORM, REDIS_FORM } from './store-urls.ts';
 import { parseTrustProxy } from './trust-proxy.ts';
 
 const port = { min: 0, max: 65_535 } as const;
@@ -91,26 +92,43 @@ function parsePublicUrl(text: string): string {
 
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
 
-const postgres = { protocols: ['postgres:', 'postgresql:'], isSecret: true } as const;
+const postgres = { form: POSTGRES_FORM, isSecret: true } as const;
+const poolSize = { min: 1, max: 500 } as const;
 
 /** What a service says about where its data lives. */
 export const storeFields = {
-  databaseUrl: urlField({
+  databaseUrl: customField({
     ...postgres,
     name: 'DATABASE_URL',
-    description: 'PostgreSQL under the role of run time, which changes no tables.',
+    description:
+      'PostgreSQL under the role of run time, which changes no tables. Of several servers the one that takes writes is used.',
+    parse: parsePostgresUrl,
   }),
-  databasePreparedStatements: booleanField({
+  databasePreparedStatements: customField<boolean | undefined>({
     name: 'DATABASE_PREPARED_STATEMENTS',
-    description: 'Whether statements are prepared; `false` behind a PgBouncer that cannot.',
-    default: true,
+    description:
+      'Whether statements are prepared. `auto`: unless a pooler is found between; `true` for a pooler that carries them.',
+    form: '`auto`, `true` or `false`',
+    fallback: { value: undefined, shown: '`auto`' },
+    parse: (text) => {
+      if (!['auto', 'true', 'false'].includes(text)) throw new Error('must be auto, true or false');
+      return text === 'auto' ? undefined : text === 'true';
+    },
   }),
-  redisUrl: urlField({
+  databasePoolSize: integerField({
+    ...poolSize,
+    min: 2,
+    name: 'DATABASE_POOL_SIZE',
+    description: 'Most connections of this process to DATABASE_URL; see how many N replicas take.',
+    default: 12,
+  }),
+  redisUrl: customField<string | undefined>({
     name: 'REDIS_URL',
     description: 'Redis, which makes things faster and shares limits; the service is right without it.',
-    protocols: ['redis:', 'rediss:'],
+    form: REDIS_FORM,
     isSecret: true,
-    default: undefined,
+    fallback: { value: undefined, shown: 'none' },
+    parse: parseRedisUrl,
   }),
   replicas: integerField({
     name: 'REPLICAS',
@@ -130,28 +148,37 @@ export const storeFields = {
 
 /** What a service says whose admin listener has the ledger of other surfaces too. */
 export const operatorFields = {
-  adminDatabaseUrl: urlField({
+  adminDatabaseUrl: customField<string | undefined>({
     ...postgres,
     name: 'ADMIN_DATABASE_URL',
     description:
       "PostgreSQL under the operator's role, for the ledger on the admin listener. Without it that reaches the channels " +
       'of the role of DATABASE_URL alone, and that role may audit and erase.',
-    default: undefined,
+    fallback: { value: undefined, shown: 'none' },
+    parse: parsePostgresUrl,
+  }),
+  adminDatabasePoolSize: integerField({
+    ...poolSize,
+    name: 'ADMIN_DATABASE_POOL_SIZE',
+    description: 'Most connections of this process to ADMIN_DATABASE_URL.',
+    default: 3,
   }),
 };
 
 /** What the migration job of a service is told. */
 export const migrationFields = {
-  migrationDatabaseUrl: urlField({
+  migrationDatabaseUrl: customField({
     ...postgres,
     name: 'MIGRATION_DATABASE_URL',
     description: 'PostgreSQL under a role that may change tables.',
+    parse: parsePostgresUrl,
   }),
-  databaseUrl: urlField({
+  databaseUrl: customField<string | undefined>({
     ...postgres,
     name: 'DATABASE_URL',
     description: 'What the service itself will use; its role is given the rights it needs, and no others.',
-    default: undefined,
+    fallback: { value: undefined, shown: 'none' },
+    parse: parsePostgresUrl,
   }),
 };
 

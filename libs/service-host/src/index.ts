@@ -11,6 +11,7 @@ export {
   type ValueOf,
 } from './config-field.ts';
 export { ConfigError, loadConfig, type Environment, type LoadOptions } from './load-config.ts';
+export { cachedCheck } from './cached-check.ts';
 export { checkConfigTable, configTable } from './config-table.ts';
 export {
   ledgerFaults,

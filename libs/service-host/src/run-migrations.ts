@@ -1,6 +1,7 @@
 import { ledgerFields, migrationFields, operatorFields } from './common-fields.ts';
 import type { ConfigFields } from './config-field.ts';
 import { loadConfig, type Environment } from './load-config.ts';
+import { serverUrls } from './store-urls.ts';
 
 /** Whom the rights in the ledger are for, as far as the environment of the job says it. */
 export interface RightsOrder {
@@ -75,5 +76,5 @@ export async function runMigrations<Set extends { readonly schema: string }, Sta
 }
 
 function roleOf(databaseUrl: string): string {
-  return decodeURIComponent(new URL(databaseUrl).username);
+  return decodeURIComponent(serverUrls(databaseUrl)[0]?.username ?? '');
 }

@@ -1,7 +1,7 @@
 import { Client, type ClientConfig, Query, type QueryResult } from 'pg';
 import { requestCancel } from './cancel-request.ts';
 import type { Statement } from './database.ts';
-import { NeverSentError } from './database-errors.ts';
+import { NeverSentError, READ_ONLY } from './database-errors.ts';
 
 /** A connection that rested this long is looked at again before it is trusted with a statement. */
 const TRUSTED_REST_MS = 10;
@@ -20,6 +20,8 @@ interface NamedQuery extends Query {
 
 export interface BoundedClientOptions extends ClientConfig {
   readonly connectTimeoutMs: number;
+  /** Told when the server of this connection was found not to be of use: it cannot be reached, or takes no writes. */
+  readonly onUseless: () => void;
 }
 
 /**
@@ -32,6 +34,7 @@ export class BoundedClient extends Client {
   leased = true;
 
   readonly #connectTimeoutMs: number;
+  readonly #onUseless: () => void;
   #timer: NodeJS.Timeout | undefined;
   #grace: NodeJS.Immediate | undefined;
   #restingSince = Infinity; // A new connection has not rested yet.
@@ -42,8 +45,31 @@ export class BoundedClient extends Client {
   constructor(options: BoundedClientOptions) {
     super({ ...options, connectionTimeoutMillis: options.connectTimeoutMs });
     this.#connectTimeoutMs = options.connectTimeoutMs;
+    this.#onUseless = options.onUseless;
     this.on('error', (error) => this.#breaks(error)); // Without a listener the process would crash.
     this.on('drain', () => this.#quiet());
+  }
+
+  override connect(): Promise<this>;
+  override connect(callback: (error: Error) => void): void;
+  override connect(callback?: (error: Error) => void): Promise<this> | void {
+    if (callback === undefined) throw new Error('The pool connects with a callback.');
+    super.connect((error: Error | undefined) => {
+      if (error !== undefined && error !== null) this.#onUseless();
+      callback(error as Error); // None where it is connected; the types of pg leave that out.
+    });
+  }
+
+  /** Whether a pooler stands between: what it gave for the server's process is none. Undefined where pg was told none. */
+  isPooled(serverProcessId: number): boolean {
+    const { processID } = this as unknown as BackendKey;
+    return processID !== null && processID !== serverProcessId;
+  }
+
+  /** Closes a connection that answers and must not be used. */
+  refuse(error: Error): void {
+    this.#onUseless();
+    this.destroy(error);
   }
 
   /** Gives the connection `ms` from now; a lease that was running is replaced. */
@@ -98,8 +124,10 @@ export class BoundedClient extends Client {
     this.#asking = true;
     return new Promise((resolve, reject) => {
       const query: NamedQuery = new Query(text, values as unknown[] | undefined, (error, result) => {
-        if (error) reject(error);
-        else resolve(result);
+        if (error) {
+          if ((error as { code?: unknown }).code === READ_ONLY) this.refuse(error);
+          reject(error);
+        } else resolve(result);
       });
       query.name = name;
       this.query(query);

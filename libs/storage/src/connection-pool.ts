@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool, type PoolClient } from 'pg';
 import { BoundedClient } from './bounded-client.ts';
-import type { DatabaseOptions } from './database.ts';
+import type { DatabaseOptions, Statement } from './database.ts';
 import { connectFailure } from './database-errors.ts';
-import { DatabaseUnavailableError } from './database-unavailable-error.ts';
+import { DatabaseServers, ROLE_TEXT, type ServerRole } from './database-servers.ts';
+import { DatabaseRefusedError, DatabaseUnavailableError } from './database-unavailable-error.ts';
 import { freshPoll } from './loop-turns.ts';
 
 const IDLE_TIMEOUT_MS = 60_000;
@@ -27,13 +28,41 @@ export interface ConnectionPool {
    * @throws DatabaseUnavailableError with `sent: false`, at `endsAt` at the latest.
    */
   lease(endsAt: number): Promise<LeasedClient>;
+  /** The statement as a leased connection may be asked it: without its name where a pooler stands between. */
+  prepared(statement: Statement): Statement;
+  /** A name met a server connection that does not hold it: from now on statements go without. */
+  dropNames(): void;
   close(): Promise<void>;
 }
 
 /** pg's pool with every wait bounded, and with no trust in idle connections once one of them has been cut. */
 export function openPool(options: DatabaseOptions): ConnectionPool {
   const clients = new Set<BoundedClient>();
-  const pool = makePool(options);
+  const servers = new DatabaseServers(options.url);
+  /** Undefined: no connection has told yet whether a pooler stands between. */
+  let named = options.preparedStatements;
+  const dropNames = (): void => {
+    if (named === false) return;
+    named = false;
+    options.onPooler?.();
+  };
+
+  /** Before its first use a connection says what stands at its other end, where that is to be known. */
+  const look = async (client: BoundedClient): Promise<void> => {
+    if (named !== undefined && !servers.mustWrite) return;
+    client.leaseFor(options.connectTimeoutMs);
+    const { pid, ...role } = await roleOf(client, servers.mustWrite);
+    if (named === undefined) {
+      if (client.isPooled(pid)) dropNames();
+      else named = true;
+    }
+    const fault = servers.mustWrite ? servers.fault(role) : undefined;
+    if (fault === undefined) return;
+    const error = new DatabaseUnavailableError(fault, { sent: false });
+    client.refuse(error);
+    throw error;
+  };
+  const pool = makePool(options, servers, look);
 
   const suspectIdle = (cause: Error): void => {
     for (const client of clients) {
@@ -58,11 +87,15 @@ export function openPool(options: DatabaseOptions): ConnectionPool {
     if (!(error instanceof SuspectedError)) options.onIdleError?.(error);
   });
 
-  const lease = (endsAt: number): Promise<LeasedClient> =>
+  /** Each server is asked once. */
+  const lease = (endsAt: number, serversLeft = servers.count): Promise<LeasedClient> =>
     new Promise((resolve, reject) => {
       const waitMs = endsAt - performance.now();
       take({ pool, waitMs, poolLimitMs: options.deadlineMs }, (error, client) => {
-        if (client === undefined) return reject(error);
+        if (client === undefined) {
+          const mayOtherServe = serversLeft > 1 && !(error instanceof DatabaseRefusedError);
+          return mayOtherServe ? resolve(lease(endsAt, serversLeft - 1)) : reject(error);
+        }
         const leased = bounded(client);
         return resolve(leased.isFresh() ? ready(leased, endsAt) : lookedAt(leased, endsAt));
       });
@@ -85,7 +118,30 @@ export function openPool(options: DatabaseOptions): ConnectionPool {
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= closePool(pool, clients, options.deadlineMs));
 
-  return { pool, lease, close };
+  const prepared = (statement: Statement): Statement => (named === false ? unnamed(statement) : statement);
+
+  return { pool, lease: (endsAt) => lease(endsAt), prepared, dropNames, close };
+}
+
+const unnamed = ({ name: _dropped, ...statement }: Statement): Statement => statement;
+
+interface Answer extends ServerRole {
+  readonly pid: number;
+}
+
+/** Not every service that speaks PostgreSQL has timelines to tell of. */
+async function roleOf(client: BoundedClient, mustWrite: boolean): Promise<Answer> {
+  const simple = `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS standby,
+    current_setting('transaction_read_only') = 'on' AS read_only, NULL AS cluster, NULL AS wal_file`;
+  const ask = async (text: string): Promise<Answer> => (await client.ask({ text })).rows[0] as Answer;
+  if (!mustWrite) return ask(simple);
+  try {
+    return await ask(ROLE_TEXT);
+  } catch (error) {
+    if (client.broken !== undefined) throw error;
+    await client.settled();
+    return ask(simple);
+  }
 }
 
 /** An idle connection that was given up because another one of the pool was cut. */
@@ -96,8 +152,14 @@ class SuspectedError extends Error {
   }
 }
 
-function makePool(options: DatabaseOptions): Pool {
+function makePool(
+  options: DatabaseOptions,
+  servers: DatabaseServers,
+  look: (client: BoundedClient) => Promise<void>,
+): Pool {
   return new Pool({
+    // eslint-disable-next-line @typescript-eslint/no-misused-promises -- The pool waits for it; its types do not say so.
+    onConnect: (client) => look(client as LeasedClient),
     max: options.maxConnections,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     // The pool uses it for waiting in its queue too; connecting has its own limit in the client.
@@ -105,8 +167,10 @@ function makePool(options: DatabaseOptions): Pool {
     // The address stays in here: the pool's own options are readable by everyone who holds the pool.
     Client: class extends BoundedClient {
       constructor() {
+        const { url } = servers;
         super({
-          connectionString: options.url,
+          connectionString: url,
+          onUseless: () => servers.leave(url),
           application_name: options.applicationName,
           keepAlive: true,
           keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,

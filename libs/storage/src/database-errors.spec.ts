@@ -28,8 +28,24 @@ describe('statementFailure', () => {
     expect(fate(refusal('53400'))).toEqual([false, false, true]);
   });
 
-  it.each(['23505', '42P01', '57014', '40001', '25006', '53100', '57000'])('lets %s pass', (code) => {
+  it.each(['23505', '57014', '40001', '57000'])('lets %s pass', (code) => {
     expect(fate(refusal(code))).toEqual(['passes', false, true]);
+  });
+
+  it.each(['42P01', '42703', '42883', '42501', '3F000'])('is a refusal that changed nothing for %s', (code) => {
+    const failure = statementFailure(refusal(code), undefined);
+    expect(failure).toMatchObject({ error: { name: 'DatabaseRefusedError', code, sent: false }, reusable: true });
+  });
+
+  it.each(['53100', '53200', '58030'])(
+    'is unavailable and undone where the server ran out of something (%s)',
+    (code) => {
+      expect(fate(refusal(code))).toEqual([false, false, true]);
+    },
+  );
+
+  it('is unavailable and undone where the server takes no writes, and does not keep its connection', () => {
+    expect(fate(refusal('25006'))).toEqual([false, false, false]);
   });
 
   it('gives up a connection whose session the server has ended', () => {
@@ -71,8 +87,13 @@ describe('connectFailure', () => {
     expect(connectFailure(undefined)).toMatchObject({ sent: false });
   });
 
-  it.each(['28P01', '3D000', '28000'])('lets %s pass: no waiting heals it', (code) => {
-    const error = refusal(code, 'FATAL');
+  it.each(['28P01', '3D000', '28000', '42501'])('is a refusal, not sent, for %s', (code) => {
+    const cause = refusal(code, 'FATAL');
+    expect(connectFailure(cause)).toMatchObject({ name: 'DatabaseRefusedError', code, sent: false, cause });
+  });
+
+  it('lets pass what else the server says', () => {
+    const error = refusal('22023', 'FATAL');
     expect(connectFailure(error)).toBe(error);
   });
 });

@@ -12,3 +12,18 @@ export class DatabaseUnavailableError extends Error {
     this.sent = options.sent;
   }
 }
+
+/**
+ * The database answers, and does not let this process work: role, password, database, rights or schema are not what they
+ * must be. Nothing was changed. Waiting heals it only once somebody has mended it.
+ */
+export class DatabaseRefusedError extends DatabaseUnavailableError {
+  /** SQLSTATE. */
+  readonly code: string | undefined;
+
+  constructor(cause: Error & { readonly code?: string | undefined }) {
+    super(`The database refuses this: ${cause.message}.`, { sent: false, cause });
+    this.name = 'DatabaseRefusedError';
+    this.code = cause.code;
+  }
+}

@@ -2,8 +2,7 @@ import type { Pool } from 'pg';
 
 /**
  * One SQL statement. `values` fill `$1..$n`. A `name` makes it a prepared statement of the connection it
- * runs on (one text per name, or it is an error), unless the database was opened with
- * `preparedStatements: false`.
+ * runs on (one text per name, or it is an error), unless it goes without: see `preparedStatements`.
  */
 export interface Statement {
   readonly name?: string;
@@ -54,6 +53,7 @@ export interface Database extends Sql {
 
 /** How to reach a database and what may be spent on it. */
 export interface DatabaseOptions {
+  /** One server, or several as libpq writes them: `postgresql://u:p@h1:5432,h2:5432/db?target_session_attrs=read-write`. */
   readonly url: string;
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
@@ -61,8 +61,13 @@ export interface DatabaseOptions {
   readonly connectTimeoutMs: number;
   /** The deadline of every call that does not bring its own. */
   readonly deadlineMs: number;
-  /** False for PgBouncer in transaction mode, where a name may meet another server connection. Default true. */
-  readonly preparedStatements?: boolean;
+  /**
+   * Whether statements keep their names. Behind PgBouncer in transaction mode a name may meet another server connection, so
+   * by default they do not where a pooler is found between; `true` is for one that carries names itself.
+   */
+  readonly preparedStatements?: boolean | undefined;
+  /** Told once, when statements go without their names because a pooler was found. */
+  readonly onPooler?: () => void;
   /** Told when a connection that nobody was using broke. */
   readonly onIdleError?: (error: Error) => void;
 }

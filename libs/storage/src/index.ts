@@ -1,7 +1,9 @@
 export { byteaArray, ElementWriter, int4Array, int8Array, joinedArray, textArray } from './binary-array.ts';
 export type { Database, DatabaseOptions, PoolStats, QueryOptions, Sql, Statement } from './database.ts';
+export { databaseCheck } from './database-check.ts';
+export type { DatabaseCheck, DatabaseCheckOptions } from './database-check.ts';
 export { isUniqueViolation } from './database-errors.ts';
-export { DatabaseUnavailableError } from './database-unavailable-error.ts';
+export { DatabaseRefusedError, DatabaseUnavailableError } from './database-unavailable-error.ts';
 export { migrate } from './migrate.ts';
 export type { MigrateOptions } from './migrate.ts';
 export { migrationSet } from './migration-set.ts';

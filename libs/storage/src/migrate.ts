@@ -1,5 +1,6 @@
-import { Client, escapeIdentifier } from 'pg';
+import { Client, escapeIdentifier, escapeLiteral } from 'pg';
 import type { Statement } from './database.ts';
+import { DatabaseServers, ROLE_TEXT, type ServerRole } from './database-servers.ts';
 import { checkFiles, type MigrationSet } from './migration-set.ts';
 import { closeToPublic, grantRuntime } from './runtime-grants.ts';
 
@@ -39,13 +40,7 @@ export interface MigrateOptions {
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   for (const set of options.sets) checkFiles(set);
-  const client = new Client({
-    connectionString: options.url,
-    application_name: 'sealgate-migrate',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-  });
-  client.on('error', () => undefined); // The query that runs fails with it.
-  await client.connect();
+  const client = await connectedClient(options.url);
   try {
     await lock(client);
     const applied: string[] = [];
@@ -61,6 +56,30 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   } finally {
     await client.end(); // This gives the lock back as well.
   }
+}
+
+/** To the server that takes writes, where the URL names several; else to the one it names. @throws what the last one met. */
+async function connectedClient(url: string): Promise<Client> {
+  const servers = new DatabaseServers(url);
+  let failure: unknown;
+  for (let left = servers.count; left > 0; left -= 1) {
+    const connectionString = servers.url;
+    const limits = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS, application_name: 'sealgate-migrate' };
+    const client = new Client({ connectionString, ...limits });
+    client.on('error', () => undefined); // The query that runs fails with it.
+    try {
+      await client.connect();
+      const { rows } = servers.mustWrite ? await client.query<ServerRole>(ROLE_TEXT) : { rows: [] };
+      const fault = rows[0] === undefined ? undefined : servers.fault(rows[0]);
+      if (fault === undefined) return client;
+      failure = new Error(fault);
+    } catch (error) {
+      failure = error;
+    }
+    await client.end().catch(() => undefined);
+    servers.leave(connectionString);
+  }
+  throw failure;
 }
 
 async function lock(client: Client): Promise<void> {
@@ -125,6 +144,7 @@ async function runSet(
       noLock: true,
       logger: { debug: silent, info: silent, warn: complain, error: complain },
     });
+    await sayHowFar(client, set);
     const names = run.map(({ name }) => `${set.schema}/${set.name}/${name}`);
     for (const name of names) log?.(`Migrated ${name}.`);
     return names;
@@ -132,6 +152,16 @@ async function runSet(
     const detail = [...complaints, error instanceof Error ? error.message : String(error)].join('\n');
     throw new Error(`The migrations of ${set.schema}/${set.name} failed. ${detail}`, { cause: error });
   }
+}
+
+/** For services, whose roles may read a comment and no table of the ledger: see database-check.ts. */
+async function sayHowFar(client: Client, { schema, name }: MigrationSet): Promise<void> {
+  const table = `${escapeIdentifier(schema)}.${escapeIdentifier(`migrations_${name}`)}`;
+  const { rows } = await client.query<{ newest: string | null; told: string | null }>(
+    `SELECT max(name) AS newest, obj_description('${table}'::regclass, 'pg_class') AS told FROM ${table}`,
+  );
+  const [{ newest, told } = { newest: null, told: null }] = rows;
+  if (newest !== null && newest !== told) await client.query(`COMMENT ON TABLE ${table} IS ${escapeLiteral(newest)}`);
 }
 
 async function grantAll(client: Client, { sets, runtimeRoles = {}, log }: MigrateOptions): Promise<void> {

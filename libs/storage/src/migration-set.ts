@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -46,4 +46,22 @@ export function checkFiles(set: MigrationSet): void {
   }
   const numbers = files.map((file) => file.slice(0, 4));
   if (new Set(numbers).size < numbers.length) throw new Error(`${set.directory} holds a number twice.`);
+}
+
+/** The last file of a set, as the bookkeeping names it: without `.sql`. */
+export function newestFile(set: MigrationSet): string {
+  return filesOf(set).at(-1)?.slice(0, -'.sql'.length) ?? '';
+}
+
+/** The functions that a set makes for roles to call: those whose name ends in a version. */
+export function versionedFunctions(set: MigrationSet): string[] {
+  const texts = filesOf(set).map((file) => readFileSync(join(set.directory, file), 'utf8'));
+  const names = texts.flatMap((text) => [...text.matchAll(/^CREATE (?:OR REPLACE )?FUNCTION (\w+_v\d+)/gm)]);
+  return [...new Set(names.map(([, name]) => name!))];
+}
+
+function filesOf(set: MigrationSet): string[] {
+  return readdirSync(set.directory)
+    .filter((file) => FILE_NAME.test(file))
+    .sort();
 }

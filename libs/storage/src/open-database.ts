@@ -1,6 +1,6 @@
 import { type ConnectionPool, openPool } from './connection-pool.ts';
 import type { Database, DatabaseOptions, Statement } from './database.ts';
-import { statementFailure } from './database-errors.ts';
+import { isPreparedElsewhere, statementFailure } from './database-errors.ts';
 import { runTransaction } from './transaction.ts';
 
 /**
@@ -14,15 +14,13 @@ import { runTransaction } from './transaction.ts';
 export function openDatabase(options: DatabaseOptions): Database {
   const connections = openPool(options);
   const { pool } = connections;
-  const prepared = options.preparedStatements === false ? unnamed : asGiven;
 
   const query: Database['query'] = (statement, { deadlineMs = options.deadlineMs } = {}) =>
-    runStatement(connections, prepared(statement), performance.now() + deadlineMs);
+    runStatement(connections, statement, performance.now() + deadlineMs);
 
   return {
     query,
-    transaction: (work, { deadlineMs = options.deadlineMs } = {}) =>
-      runTransaction(work, { connections, prepared, deadlineMs }),
+    transaction: (work, { deadlineMs = options.deadlineMs } = {}) => runTransaction(work, { connections, deadlineMs }),
     ping: async (deadlineMs) => {
       await query({ text: 'SELECT 1' }, { deadlineMs });
     },
@@ -40,22 +38,16 @@ async function runStatement(
 ): Promise<never[]> {
   const client = await connections.lease(endsAt);
   try {
-    const { rows } = await client.ask(statement);
+    const { rows } = await client.ask(connections.prepared(statement));
     client.release();
     return rows as never[]; // The caller says what the rows are.
   } catch (error) {
     const failure = statementFailure(error, client.broken);
     if (failure.reusable) await client.settled();
     client.release(!failure.reusable);
-    if (failure.neverSent && retries > 0) return runStatement(connections, statement, endsAt, retries - 1);
+    if (isPreparedElsewhere(error)) connections.dropNames();
+    const mayGoAgain = failure.neverSent || (failure.outOfStep === true && statement.name !== undefined);
+    if (mayGoAgain && retries > 0) return runStatement(connections, statement, endsAt, retries - 1);
     throw failure.error;
   }
-}
-
-function asGiven(statement: Statement): Statement {
-  return statement;
-}
-
-function unnamed({ name: _dropped, ...statement }: Statement): Statement {
-  return statement;
 }

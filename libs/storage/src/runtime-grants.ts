@@ -4,7 +4,7 @@ import { type Client, escapeIdentifier } from 'pg';
  * The schema whose tables no role but their owner may touch: everything goes through its SECURITY DEFINER functions, those
  * whose name ends in a version (`append_v1`). The others are what these are made of, and are called with their rights.
  */
-const FUNCTIONS_ONLY_SCHEMA = 'ledger';
+export const FUNCTIONS_ONLY_SCHEMA = 'ledger';
 
 /** Who may use a schema at run time. */
 export interface RuntimeGrant {

@@ -1,4 +1,5 @@
 import { AppError, type ErrorCode } from '@sealgate/errors';
+import { refusalCode } from './database-errors.ts';
 import type { Database } from './database.ts';
 import { DatabaseUnavailableError } from './database-unavailable-error.ts';
 
@@ -64,6 +65,7 @@ export function isReachable(database: Pick<Database, 'ping'>, withinMs: number):
 
 async function isOutage(error: unknown, asks: OutageTelling['isReachable']): Promise<boolean> {
   if (error instanceof DatabaseUnavailableError) return true;
+  if (refusalCode(error) !== undefined) return true;
   return asks !== undefined && (isTransactionLost(error) || !(await asks()));
 }
 

@@ -1,6 +1,6 @@
 import type { ConnectionPool, LeasedClient } from './connection-pool.ts';
 import type { QueryOptions, Sql, Statement } from './database.ts';
-import { statementFailure } from './database-errors.ts';
+import { isPreparedElsewhere, statementFailure } from './database-errors.ts';
 import { DatabaseUnavailableError } from './database-unavailable-error.ts';
 
 /** How much later than this process the server gives up a transaction whose client fell silent. */
@@ -8,7 +8,6 @@ const SERVER_MARGIN_MS = 1_000;
 
 export interface TransactionOptions {
   readonly connections: ConnectionPool;
-  readonly prepared: (statement: Statement) => Statement;
   readonly deadlineMs: number;
 }
 
@@ -16,7 +15,7 @@ export interface TransactionOptions {
 export async function runTransaction<T>(work: (sql: Sql) => Promise<T>, options: TransactionOptions): Promise<T> {
   const endsAt = performance.now() + options.deadlineMs;
   const client = await begin(options, endsAt);
-  const statements = statementsOf(client, options.prepared, endsAt);
+  const statements = statementsOf(client, options.connections, endsAt);
   let result: T;
   try {
     result = await Promise.race([work(statements.sql), cutOff(client)]);
@@ -60,7 +59,7 @@ interface Statements {
 }
 
 /** Statements of one transaction run one after the other, also where the caller does not wait. */
-function statementsOf(client: LeasedClient, prepared: TransactionOptions['prepared'], endsAt: number): Statements {
+function statementsOf(client: LeasedClient, connections: ConnectionPool, endsAt: number): Statements {
   let last: Promise<unknown> = Promise.resolve();
   let ended = false;
   let firstFailure: unknown;
@@ -71,12 +70,19 @@ function statementsOf(client: LeasedClient, prepared: TransactionOptions['prepar
     const shorter = deadlineMs !== undefined && deadlineMs < leftMs;
     if (shorter) client.leaseFor(deadlineMs);
     try {
-      const { rows } = await client.ask(prepared(statement));
+      const { rows } = await client.ask(connections.prepared(statement));
       return rows as never[]; // The caller says what the rows are.
     } catch (error) {
       firstFailure ??= error;
       const failure = statementFailure(error, client.broken);
       if (failure.reusable) await client.settled();
+      if (isPreparedElsewhere(error)) {
+        connections.dropNames();
+        throw new DatabaseUnavailableError('A pooler does not hold the prepared statement.', {
+          sent: false,
+          cause: error,
+        });
+      }
       // What was never committed has no effect, whether it was sent or not.
       throw withoutEffect(failure.error);
     } finally {

@@ -6,7 +6,7 @@ import {
   type AppendUnit,
   type UnitResult,
 } from '@sealgate/ledger-port';
-import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
+import { DatabaseRefusedError, DatabaseUnavailableError, type Sql } from '@sealgate/storage';
 import type { WaitingUnit } from './append-queue.ts';
 import { appendStatement, resultOf, type AppendRow } from './append-statement.ts';
 
@@ -33,6 +33,7 @@ const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK_DETECTED = '40P01';
 /** SQLSTATE: channels of the call lost records; its detail names them. See migrations/0009_halts.sql. */
 const CHANNELS_HALTED = '08L01';
+const INSUFFICIENT_PRIVILEGE = '42501';
 
 /**
  * Runs one group to the end. A lost connection is settled by sending the same bytes again, never by reading: the
@@ -55,6 +56,12 @@ export async function appendGroup(options: AppendGroupOptions, group: readonly W
       units = units.filter((unit) => !refused.includes(unit));
       refuseHalted(refused, problem, everSent);
       continue;
+    }
+    if (problem instanceof DatabaseRefusedError && !everSent) {
+      // A right is kept for each channel, so it may be one unit's alone; anything else keeps all of them out.
+      return problem.code === INSUFFICIENT_PRIVILEGE
+        ? bisect(options, units, problem)
+        : rejectAll(units, problem, everSent);
     }
     if (problem instanceof DatabaseUnavailableError) {
       everSent ||= problem.sent;
@@ -118,7 +125,8 @@ async function bisect(options: AppendGroupOptions, units: readonly WaitingUnit[]
   if (units.length === 1) {
     options.onUnexpected(problem);
     units[0]!.settled = true;
-    units[0]!.reject(problem instanceof Error ? problem : new Error(String(problem)));
+    if (problem instanceof DatabaseRefusedError) units[0]!.reject(unavailable(problem));
+    else units[0]!.reject(problem instanceof Error ? problem : new Error(String(problem)));
     return;
   }
   const middle = units.length >> 1;
@@ -131,10 +139,9 @@ function rejectAll(units: readonly WaitingUnit[], cause: unknown, everSent: bool
   for (const unit of units) {
     if (unit.settled) continue;
     unit.settled = true;
-    unit.reject(
-      everSent
-        ? new OutcomeUnknownError(unit.prepared.transactionIdHex, { cause })
-        : new LedgerUnavailableError('The ledger cannot be reached.', { cause }),
-    );
+    unit.reject(everSent ? new OutcomeUnknownError(unit.prepared.transactionIdHex, { cause }) : unavailable(cause));
   }
 }
+
+const unavailable = (cause: unknown): LedgerUnavailableError =>
+  new LedgerUnavailableError('The ledger cannot be reached.', { cause });

@@ -1,5 +1,5 @@
 import { LedgerForbiddenError, LedgerUnavailableError } from '@sealgate/ledger-port';
-import { DatabaseUnavailableError, type Sql, type Statement } from '@sealgate/storage';
+import { DatabaseRefusedError, DatabaseUnavailableError, type Sql, type Statement } from '@sealgate/storage';
 
 /** SQLSTATE of what a role has no right to. */
 const INSUFFICIENT_PRIVILEGE = '42501';
@@ -16,12 +16,16 @@ export async function readLedger<Row extends object>(
   try {
     return await sql.query<Row>(statement, { deadlineMs });
   } catch (error) {
+    if (error instanceof DatabaseRefusedError && isSaidByLedger(error)) {
+      throw new LedgerForbiddenError(`The ledger refuses this: ${(error.cause as Error).message}.`, { cause: error });
+    }
     if (error instanceof DatabaseUnavailableError) {
       throw new LedgerUnavailableError('The ledger cannot be asked.', { cause: error });
-    }
-    if ((error as { code?: unknown }).code === INSUFFICIENT_PRIVILEGE) {
-      throw new LedgerForbiddenError(`The ledger refuses this: ${(error as Error).message}.`, { cause: error });
     }
     throw error;
   }
 }
+
+/** What a function of the ledger refuses is of a channel; what PostgreSQL itself does, of the schema: the job did not run. */
+const isSaidByLedger = ({ code, cause }: DatabaseRefusedError): boolean =>
+  code === INSUFFICIENT_PRIVILEGE && (cause as { readonly routine?: unknown }).routine === 'exec_stmt_raise';

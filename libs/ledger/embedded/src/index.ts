@@ -12,5 +12,5 @@ export type { GrantsOrder, LedgerGrant, LedgerRight, SurfaceChannels } from './l
 export { ledgerMigrations } from './ledger-migrations.ts';
 export { savedCheckpoints } from './saved-checkpoints.ts';
 export type { SavedCheckpoints } from './saved-checkpoints.ts';
-export { LedgerNotOpenedError, openEmbeddedLedger } from './open-embedded-ledger.ts';
+export { LedgerNotOpenedError, missingRights, openEmbeddedLedger } from './open-embedded-ledger.ts';
 export type { OpenedEmbeddedLedger, OpenLedgerOptions } from './open-embedded-ledger.ts';

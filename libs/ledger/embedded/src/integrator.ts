@@ -1,6 +1,6 @@
 import type { Checkpoint } from '@sealgate/merkle';
-import { LedgerUnavailableError } from '@sealgate/ledger-port';
-import { DatabaseUnavailableError } from '@sealgate/storage';
+import { LedgerForbiddenError, LedgerUnavailableError } from '@sealgate/ledger-port';
+import { DatabaseRefusedError, DatabaseUnavailableError } from '@sealgate/storage';
 import { checkedCheckpoints, type CheckedCheckpoint } from './checked-checkpoint.ts';
 import { compareChannels, type CompareOptions, type Compared, type SignedCheckpoint } from './compare-channels.ts';
 import { readHalts, storeHalt, storeResume } from './halts.ts';
@@ -267,5 +267,8 @@ function newerOf(known: Checkpoint | null | undefined, read: Checkpoint | undefi
 const isOfKept = (error: LedgerCorruptError | undefined): boolean =>
   error instanceof LedgerLostError || error instanceof LedgerNotContinuedError;
 
-const isOutage = (error: unknown): boolean =>
-  error instanceof DatabaseUnavailableError || error instanceof LedgerUnavailableError;
+/** What heals by itself. A right that is missing does not. */
+const isOutage = (error: unknown): boolean => {
+  if (error instanceof DatabaseRefusedError || error instanceof LedgerForbiddenError) return false;
+  return error instanceof DatabaseUnavailableError || error instanceof LedgerUnavailableError;
+};

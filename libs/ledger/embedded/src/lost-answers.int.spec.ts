@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DatabaseUnavailableError, type Database, type Statement } from '@sealgate/storage';
-import { until } from '@sealgate/testing';
+import { DatabaseUnavailableError, openDatabase, type Database, type Statement } from '@sealgate/storage';
+import { throwawayPostgres, until } from '@sealgate/testing';
 import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
 
 /** The faults are injected around the real database, because it does not lose an answer when it is told to. */
@@ -114,5 +114,24 @@ describe('a unit that the database refuses', () => {
     ]);
     expect(refused).toHaveLength(1);
     expect(await sizeOf(place.channel)).toBe(4);
+  });
+
+  it('is told as not written at once where nothing of the ledger is there, and is not sent again', async () => {
+    const fresh = await throwawayPostgres();
+    const sql = openDatabase({
+      url: fresh.url,
+      applicationName: 'test',
+      maxConnections: 2,
+      connectTimeoutMs: 2000,
+      deadlineMs: 10_000,
+    });
+    const { ledger } = test.reopen({ sql });
+    const startedAt = performance.now();
+    const refused = { name: 'LedgerUnavailableError', cause: { name: 'DatabaseRefusedError' } };
+    await expect(ledger.append(newUnit())).rejects.toMatchObject(refused);
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+    expect(ledger.depth).toBe(0);
+    await sql.close();
+    await fresh.stop();
   });
 });

@@ -1,6 +1,6 @@
 import { anyOf, noteSigner, noteVerifier, type NoteVerifier } from '@sealgate/merkle';
 import type { Log, Metrics } from '@sealgate/observability';
-import { openDatabase, type Database } from '@sealgate/storage';
+import { openDatabase, type Database, type Sql } from '@sealgate/storage';
 import { embeddedLedger, type EmbeddedLedger } from './embedded-ledger.ts';
 import type { OnResult } from './append-group.ts';
 import { Integrator } from './integrator.ts';
@@ -18,7 +18,8 @@ export interface OpenLedgerOptions {
     /** Of the surfaces whose admin listener has the ledger: see `administration`. */
     readonly adminDatabaseUrl?: string | undefined;
     readonly adminPort?: number | undefined;
-    readonly databasePreparedStatements?: boolean;
+    readonly adminDatabasePoolSize?: number;
+    readonly databasePreparedStatements?: boolean | undefined;
   };
   readonly sql: Database;
   /** Milliseconds since the epoch; fractions are cut. */
@@ -28,6 +29,8 @@ export interface OpenLedgerOptions {
   /** See `EmbeddedLedgerOptions`. */
   readonly appendFunction?: string;
   readonly onResult?: OnResult;
+  /** Runs `begin` as soon as the database can be worked with: `whenReady` of a DatabaseCheck. At once, unless given. */
+  readonly whenReady?: (begin: () => Promise<void>) => Promise<void>;
   /** Registers what to let go of, in reverse. */
   readonly own: (name: string, release: () => void | Promise<void>) => void;
 }
@@ -46,6 +49,7 @@ const LEAVES_AT_ONCE = 65_536;
 const EVERY_MS = 100;
 const COMPARE_EVERY_MS = 60_000;
 const TRANSACTION_WITHIN_MS = 10_000;
+const RIGHTS_WITHIN_MS = 500;
 
 /**
  * The ledger of a surface with its log lines and metrics, and with an integrator in the processes that run one.
@@ -73,9 +77,12 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
   metrics.gauge({ ...depth, collect: (gauge) => gauge.set({}, ledger.depth) });
   own('ledger', () => ledger.drain());
   if (integrator !== undefined) {
-    await mayIntegrate(sql);
-    await start(integrator);
     own('integrator', () => integrator.stop());
+    const { whenReady = (begin) => begin() } = options;
+    await whenReady(async () => {
+      await mayIntegrate(sql);
+      await start(integrator);
+    });
   }
   const adminSql = openAdminDatabase(options);
   const administration = adminSql === undefined ? ledger : embeddedLedger({ ...reading, sql: adminSql });
@@ -86,19 +93,28 @@ const ADMIN_CONNECTIONS = 3;
 
 /** The operator's own connections; undefined where the role of the service is all there is. */
 function openAdminDatabase({ config, log, own }: OpenLedgerOptions): Database | undefined {
-  const { adminDatabaseUrl: url, adminPort, databasePreparedStatements } = config;
+  const { adminDatabaseUrl: url, adminPort, adminDatabasePoolSize, databasePreparedStatements } = config;
   if (url === undefined || adminPort === undefined) return undefined;
   const sql = openDatabase({
     url,
     applicationName: 'sealgate admin',
-    maxConnections: ADMIN_CONNECTIONS,
+    maxConnections: adminDatabasePoolSize ?? ADMIN_CONNECTIONS,
     connectTimeoutMs: 1000,
     deadlineMs: 2000,
-    ...(databasePreparedStatements === undefined ? {} : { preparedStatements: databasePreparedStatements }),
+    preparedStatements: databasePreparedStatements,
     onIdleError: (error) => log.warn('database_connection_lost', { reason: error.message }),
   });
   own('admin database', () => sql.close());
   return sql;
+}
+
+/** What is missing for a role to append to each of these channels, in a sentence; '' stands for channels yet to be made. */
+export async function missingRights(sql: Sql, channels: readonly string[]): Promise<string | undefined> {
+  const text = `SELECT c AS channel FROM unnest($1::text[]) c WHERE NOT 'append' = ANY (ledger.rights_v1(c)) LIMIT 1`;
+  const [row] = await sql.query<{ channel: string }>({ text, values: [channels] }, { deadlineMs: RIGHTS_WITHIN_MS });
+  if (row === undefined) return undefined;
+  const where = row.channel === '' ? 'the ledger' : `the channel ${row.channel}`;
+  return `the role of DATABASE_URL may not append to ${where}: run the migration job with the variables of this service`;
 }
 
 /** Told in a sentence before the first round fails. */

@@ -236,7 +236,7 @@ describe('the role of each surface', () => {
       }),
     });
     expect(await ledger.mayAppend('acme.lost')).toBe(false);
-    await expect(ledger.append(unit('c'))).rejects.toMatchObject({ code: DENIED });
+    await expect(ledger.append(unit('c'))).rejects.toMatchObject({ cause: { code: DENIED } });
   });
 });
 

@@ -20,8 +20,8 @@ export class ChannelHaltedError extends LedgerUnavailableError {
   }
 }
 
-/** The database role of this process has no right to do this in that channel: its migration job gives it. */
-export class LedgerForbiddenError extends Error {
+/** Nothing was done: the database role of this process has no right to this in that channel. Its migration job gives it. */
+export class LedgerForbiddenError extends LedgerUnavailableError {
   override readonly name = 'LedgerForbiddenError';
 }
 

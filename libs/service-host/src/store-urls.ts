@@ -1,0 +1,51 @@
+export const POSTGRES_FORM =
+  'a URL that begins with `postgres://` or `postgresql://`; several servers as `host:port,host:port`';
+
+/** The URL of each server that a URL names: libpq and Redis list them before the path, separated by commas. */
+export function serverUrls(text: string): URL[] {
+  const [head = '', scheme = '', user = '', hosts = ''] =
+    /^([a-z][a-z+-]*:\/\/)((?:[^/?#]*@)?)([^/?#]*)/i.exec(text) ?? [];
+  const rest = text.slice(head.length);
+  return hosts.split(',').map((host) => {
+    const url = `${scheme}${user}${host}${rest}`;
+    const isHost = host !== '' || hosts === '';
+    if (!isHost || !URL.canParse(url)) throw new Error('must name each server as `host:port`, separated by commas');
+    return new URL(url);
+  });
+}
+
+/** The URL of one server or several, none of which may be a standby. @throws Error saying what it must be */
+export function parsePostgresUrl(text: string): string {
+  if (!/^postgres(ql)?:\/\//i.test(text)) throw new Error(`must be ${POSTGRES_FORM}`);
+  const servers = serverUrls(text);
+  for (const { searchParams } of servers) {
+    if (searchParams.get('host')?.includes(',') === true)
+      throw new Error('must name several servers before the database, as `host:port,host:port`');
+    const attributes = searchParams.get('target_session_attrs');
+    // What a standby answers is of the past, and nothing can be written there.
+    if (attributes !== null && attributes !== 'read-write' && attributes !== 'primary')
+      throw new Error('target_session_attrs must be read-write or primary: a service writes');
+  }
+  return text;
+}
+
+/** Each with its form and how many servers it may name. */
+const REDIS_FORMS: readonly [protocol: RegExp, path: RegExp, mostServers: number][] = [
+  [/^rediss?:$/, /^(\/\d*)?$/, 1],
+  [/^rediss?\+sentinel:$/, /^\/[^/]+(\/\d+)?$/, Infinity],
+  // A cluster has one database.
+  [/^rediss?-cluster:$/, /^(\/0?)?$/, Infinity],
+];
+export const REDIS_FORM =
+  '`redis://host:port/db`, `redis+sentinel://host:port,host:port/name/db` or `redis-cluster://host:port,host:port`; with TLS `rediss`';
+
+/** The URL of a server, of sentinels or of a cluster. @throws Error saying what it must be */
+export function parseRedisUrl(text: string): string {
+  const servers = serverUrls(text);
+  const [{ protocol, pathname } = { protocol: '', pathname: '' }] = servers;
+  const fits = REDIS_FORMS.some(
+    ([ofProtocol, ofPath, most]) => ofProtocol.test(protocol) && ofPath.test(pathname) && servers.length <= most,
+  );
+  if (!fits) throw new Error(`must be ${REDIS_FORM}`);
+  return text;
+}

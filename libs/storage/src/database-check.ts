@@ -1,0 +1,196 @@
+import type { Sql } from './database.ts';
+import { READ_ONLY } from './database-errors.ts';
+import { DatabaseRefusedError, DatabaseUnavailableError } from './database-unavailable-error.ts';
+import { newestFile, type MigrationSet, versionedFunctions } from './migration-set.ts';
+import { FUNCTIONS_ONLY_SCHEMA } from './runtime-grants.ts';
+
+export interface DatabaseCheckOptions {
+  readonly sql: Sql;
+  /** What this version needs. A database that holds more is fine: the next version may have migrated it already. */
+  readonly sets: readonly MigrationSet[];
+  /** Asked where all else is well: what else is wrong, in a sentence. What it throws counts as the database's refusal. */
+  readonly further?: () => Promise<string | undefined>;
+  /** Told the first answer, and each that differs from the one before. */
+  readonly onChange: (problem: string | undefined) => void;
+  /** Runs something once, later. A timer that does not keep the process alive, unless given. */
+  readonly schedule?: (work: () => void, delayMs: number) => void;
+}
+
+/** Whether a service can work with its database. */
+export interface DatabaseCheck {
+  /** What is wrong, in a sentence; undefined where nothing is. Ends within a second and a half; never rejects. */
+  problem(): Promise<string | undefined>;
+  /**
+   * Runs what a service does once when it starts. Where the database is not fine yet, this resolves at once and `work` runs
+   * as soon as it is, tried again until it succeeds or the check is closed; until then what it threw is the problem.
+   *
+   * @throws what `work` throws at its first run, unless that is an outage.
+   */
+  whenReady(work: () => Promise<void>): Promise<void>;
+  close(): void;
+}
+
+const WITHIN_MS = 700;
+const RETRY_MS = 1000;
+
+/** Connection, migrations and rights of the role, asked for in one round trip and nothing kept in between. */
+export function databaseCheck(options: DatabaseCheckOptions): DatabaseCheck {
+  const { sql, further, onChange, schedule = scheduleTimer } = options;
+  const needs = options.sets.map(needOf);
+  let told: { readonly problem: string | undefined } | undefined;
+  /** What was put off and did not succeed. */
+  const stuck = new Map<object, string>();
+  let closed = false;
+
+  const look = async (): Promise<string | undefined> => {
+    try {
+      return (await problemOf(sql, needs)) ?? (await further?.());
+    } catch (error) {
+      return sentenceOf(error);
+    }
+  };
+  const tell = (problem: string | undefined): string | undefined => {
+    if (told === undefined || told.problem !== problem) onChange(problem);
+    told = { problem };
+    return problem;
+  };
+  const later = (work: () => Promise<void>): void => {
+    const retry = async (): Promise<void> => {
+      if (closed) return;
+      try {
+        const problem = await look();
+        if (problem !== undefined) {
+          stuck.set(work, tell(problem)!);
+          return schedule(() => void retry(), RETRY_MS);
+        }
+        await work();
+        stuck.delete(work);
+        tell([...stuck.values()][0]);
+      } catch (error) {
+        stuck.set(work, isOutage(error) ? sentenceOf(outageIn(error)) : (error as Error).message);
+        tell([...stuck.values()][0]);
+        schedule(() => void retry(), RETRY_MS);
+      }
+    };
+    schedule(() => void retry(), RETRY_MS);
+  };
+
+  return {
+    problem: async () => tell((await look()) ?? [...stuck.values()][0]),
+    async whenReady(work) {
+      const problem = tell(await look());
+      if (problem !== undefined) {
+        stuck.set(work, problem);
+        return later(work);
+      }
+      try {
+        return await work();
+      } catch (error) {
+        if (!isOutage(error)) throw error;
+        stuck.set(work, sentenceOf(outageIn(error)));
+        return later(work);
+      }
+    },
+    close: () => {
+      closed = true;
+    },
+  };
+}
+
+/** What this version needs of a set. */
+interface Need {
+  readonly schema: string;
+  readonly name: string;
+  readonly file: string;
+  readonly functions: readonly string[];
+}
+
+const needOf = (set: MigrationSet): Need => ({
+  schema: set.schema,
+  name: set.name,
+  file: newestFile(set),
+  functions: set.schema === FUNCTIONS_ONLY_SCHEMA ? versionedFunctions(set) : [],
+});
+
+interface Found {
+  readonly schema: string;
+  readonly name: string;
+  readonly applied: string | null;
+  readonly may_use: boolean | null;
+  readonly may_call: boolean | null;
+  readonly may_write: boolean | null;
+  readonly read_only: boolean;
+}
+
+// The catalog can be read by every role, also one without any right. Never prepared: it is asked once in a while.
+const TEXT = `SELECT s.schema, s.name, obj_description(b.oid, 'pg_class') AS applied,
+    has_schema_privilege(n.oid, 'USAGE') AS may_use,
+    (SELECT bool_and(has_function_privilege(p.oid, 'EXECUTE')) FROM pg_proc p
+      WHERE p.pronamespace = n.oid AND p.proname = ANY ($3::text[])) AS may_call,
+    (SELECT bool_and(has_table_privilege(t.oid, 'SELECT') AND has_table_privilege(t.oid, 'INSERT')
+                     AND has_table_privilege(t.oid, 'UPDATE') AND has_table_privilege(t.oid, 'DELETE')) FROM pg_class t
+      WHERE t.relnamespace = n.oid AND t.relkind IN ('r', 'p') AND NOT t.relispartition
+        AND NOT starts_with(t.relname, 'migrations_') AND n.nspname <> $4) AS may_write,
+    current_setting('transaction_read_only') = 'on' AS read_only
+  FROM unnest($1::text[], $2::text[]) WITH ORDINALITY s (schema, name, place)
+  LEFT JOIN pg_namespace n ON n.nspname = s.schema
+  LEFT JOIN pg_class b ON b.relnamespace = n.oid AND b.relname = 'migrations_' || s.name
+ ORDER BY s.place`;
+
+async function problemOf(sql: Sql, needs: readonly Need[]): Promise<string | undefined> {
+  const values = [
+    needs.map(({ schema }) => schema),
+    needs.map(({ name }) => name),
+    needs.flatMap(({ functions }) => functions),
+    FUNCTIONS_ONLY_SCHEMA,
+  ];
+  const rows = await sql.query<Found>({ text: TEXT, values }, { deadlineMs: WITHIN_MS });
+  if (rows[0]?.read_only === true) return TAKES_NO_WRITES;
+  for (const [place, { schema, name, file }] of needs.entries()) {
+    const { applied = null } = rows[place] ?? {};
+    if (applied !== null && applied >= file) continue;
+    const state = applied === null ? 'missing' : `at ${applied}`;
+    return `the database is not migrated for this version: ${schema}/${name} is ${state}, ${file} is needed: run the migration job of this version (migrate.js)`;
+  }
+  const kept = rows.find(
+    ({ may_use: use, may_call: call, may_write: write }) => !use || call === false || write === false,
+  );
+  if (kept === undefined) return undefined;
+  return `the role of DATABASE_URL has no rights in the schema ${kept.schema}: run the migration job with the DATABASE_URL of this service`;
+}
+
+const TAKES_NO_WRITES = 'the database takes no writes: it is a standby, or was made read-only';
+
+/** By SQLSTATE. */
+const SENTENCES: Readonly<Record<string, string>> = {
+  '28P01': 'the database refuses the password, or the role, of DATABASE_URL',
+  '28000': 'the database does not let the role of DATABASE_URL in',
+  '3D000': 'the database that DATABASE_URL names does not exist',
+  '42501':
+    'the role of DATABASE_URL has no right to what this service needs: run the migration job with the DATABASE_URL of this service',
+  '53300': 'the database has no connection left for this service',
+  [READ_ONLY]: TAKES_NO_WRITES,
+};
+const NOT_MIGRATED =
+  'the database is not migrated for this version: run the migration job of this version (migrate.js)';
+
+function sentenceOf(error: unknown): string {
+  const sentence = SENTENCES[String(codeOf(error))] ?? SENTENCES[String(codeOf((error as Error).cause))];
+  if (sentence !== undefined) return sentence;
+  return error instanceof DatabaseRefusedError ? NOT_MIGRATED : 'the database does not answer';
+}
+
+const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown } | undefined)?.code;
+
+/** The outage that an error tells of, its own or that of what caused it. */
+function outageIn(error: unknown): DatabaseUnavailableError | undefined {
+  if (error instanceof DatabaseUnavailableError) return error;
+  const { cause } = error as { readonly cause?: unknown };
+  return cause instanceof DatabaseUnavailableError ? cause : undefined;
+}
+
+const isOutage = (error: unknown): boolean => outageIn(error) !== undefined;
+
+function scheduleTimer(work: () => void, delayMs: number): void {
+  setTimeout(work, delayMs).unref();
+}

@@ -1,0 +1,134 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { executeSql, postgresPair, until, type PostgresPair } from '@sealgate/testing';
+import { DatabaseServers, ROLE_TEXT } from './database-servers.ts';
+import { migrate, openDatabase, type Database } from './index.ts';
+
+describe('the servers of a URL', () => {
+  it('are each a URL of its own, in their order, and the parameter is not handed on', () => {
+    const servers = new DatabaseServers(
+      'postgresql://u:p%40@h1:5432,[::1]:5433,h3/d?target_session_attrs=read-write&application_name=x',
+    );
+    const seen: string[] = [];
+    for (let n = 0; n < 4; n += 1) {
+      seen.push(servers.url);
+      servers.leave(servers.url);
+    }
+    const rest = '/d?application_name=x';
+    const [one, two, three] = ['h1:5432', '[::1]:5433', 'h3'].map((host) => `postgresql://u:p%40@${host}${rest}`);
+    expect(seen).toEqual([one, two, three, one]);
+    expect(servers.mustWrite).toBe(true);
+  });
+
+  it('are left once, however many find out', () => {
+    const servers = new DatabaseServers('postgresql://h1,h2,h3/d');
+    const first = servers.url;
+    servers.leave(first);
+    servers.leave(first);
+    expect(servers.url).toBe('postgresql://h2/d');
+  });
+
+  it('may be one, of which nothing is asked unless the URL says so', () => {
+    const socket = 'postgresql:///d?host=/run/postgresql';
+    expect(new DatabaseServers(socket)).toMatchObject({ url: socket, mustWrite: false, count: 1 });
+    expect(new DatabaseServers('postgres://h/d?target_session_attrs=primary')).toMatchObject({
+      url: 'postgres://h/d',
+      mustWrite: true,
+    });
+  });
+
+  it('are not used as a standby, read-only, or as a primary of before', () => {
+    const role = { standby: false, read_only: false, cluster: 'test', wal_file: '00000002000000000000000A' };
+    const servers = new DatabaseServers('postgresql://h1,h2/d');
+    expect(servers.fault({ ...role, standby: true, read_only: true })).toMatch('standby');
+    expect(servers.fault({ ...role, read_only: true })).toMatch('no writes');
+    expect(servers.fault(role)).toBeUndefined();
+    // What one pool has seen holds for all of the process.
+    const others = new DatabaseServers('postgresql://h2,h1/d');
+    expect(others.fault({ ...role, wal_file: '000000010000000000000FFF' })).toMatch('a primary of before');
+    expect(others.fault({ ...role, wal_file: '000000110000000000000FFF' })).toBeUndefined();
+    expect(others.fault({ ...role, cluster: 'restored', wal_file: '000000010000000000000001' })).toBeUndefined();
+    expect(others.fault({ ...role, cluster: null, wal_file: null })).toBeUndefined();
+  });
+});
+
+describe('a pool over a primary and its standby', () => {
+  let pair: PostgresPair;
+  const opened: Database[] = [];
+  beforeAll(async () => {
+    pair = await postgresPair();
+    await executeSql(pair.primaryUrl, 'CREATE TABLE t (id int PRIMARY KEY)');
+  }, 120_000);
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((database) => database.close()));
+  });
+  afterAll(() => pair.stop());
+  const open = (url: string): Database => {
+    const limits = { maxConnections: 3, connectTimeoutMs: 1_000, deadlineMs: 2_000 };
+    const database = openDatabase({ url, applicationName: 'servers-test', ...limits });
+    opened.push(database);
+    return database;
+  };
+  const insert = (id: number) => ({ name: 'insert', text: 'INSERT INTO t VALUES ($1) RETURNING id', values: [id] });
+  const reversed = (): string => pair.url.replace(/@([^,]*),([^/]*)\//, '@$2,$1/');
+
+  it('finds the one that takes writes wherever it stands, also for migrations', async () => {
+    expect(await open(pair.url).query(insert(1))).toEqual([{ id: 1 }]);
+    expect(await open(reversed()).query(insert(2))).toEqual([{ id: 2 }]);
+    expect(await migrate({ url: reversed(), sets: [] })).toEqual([]);
+  });
+
+  it('is told of timelines by a server also under a role without any right', async () => {
+    await executeSql(pair.primaryUrl, `CREATE ROLE plain LOGIN PASSWORD 'plain'`);
+    const url = Object.assign(new URL(pair.primaryUrl), { username: 'plain', password: 'plain' }).href;
+    const [row] = await open(url).query({ text: ROLE_TEXT });
+    expect(row).toMatchObject({
+      standby: false,
+      cluster: expect.stringMatching(/^\d+$/),
+      wal_file: expect.stringMatching(/^00000001[0-9A-F]{16}$/),
+    });
+  });
+
+  it('hands out no connection to a standby that was asked for alone', async () => {
+    const url = `${pair.standbyUrl}?target_session_attrs=read-write`;
+    await expect(open(url).query({ text: 'SELECT 1' })).rejects.toMatchObject({
+      name: 'DatabaseUnavailableError',
+      sent: false,
+    });
+    await expect(migrate({ url, sets: [] })).rejects.toThrow('standby');
+  });
+
+  it('calls a write that a standby refused not done, and does not keep the connection', async () => {
+    const database = open(pair.standbyUrl);
+    const refused = { name: 'DatabaseUnavailableError', sent: false };
+    await expect(database.query(insert(3))).rejects.toMatchObject(refused);
+    await expect(database.transaction((sql) => sql.query(insert(3)))).rejects.toMatchObject(refused);
+    expect(database.stats().total).toBe(0);
+  });
+
+  it('goes on at the promoted one within five seconds, and not back to the one of before', async () => {
+    const database = open(pair.url);
+    await database.query(insert(10));
+    await pair.failOver();
+    const promotedAt = performance.now();
+    let id = 10;
+    await until(async () => (await database.query(insert((id += 1))).catch(() => [])).length === 1, {
+      timeoutMs: 5_000,
+      what: 'a write at the new primary',
+    });
+    expect(performance.now() - promotedAt).toBeLessThan(5_000);
+
+    await pair.startOld();
+    // Every connection is cut, and the server of before stands first in the URL.
+    await executeSql(
+      pair.primaryUrl,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'servers-test'`,
+    );
+    for (const address of [pair.url, reversed()]) {
+      const other = open(address);
+      for (let n = 0; n < 5; n += 1) await other.query({ ...insert((id += 1)) });
+    }
+    const old = open(pair.standbyUrl);
+    expect(await old.query({ text: 'SELECT count(*)::int AS n FROM t WHERE id > 10' })).toEqual([{ n: 0 }]);
+    await pair.rejoin();
+  }, 120_000);
+});

@@ -1,0 +1,190 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { until } from '@sealgate/testing';
+import { Client } from 'pg';
+
+/** What PgBouncer does in transaction mode, with no knowledge of prepared statements: each transaction may meet another server connection. */
+export interface TransactionPooler {
+  /** The URL given, through the pooler. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** A server connection that was let in, with what is read of it handed on whole, message by message. */
+interface Backend {
+  readonly socket: Socket;
+  take: ((message: Buffer) => void) | undefined;
+}
+
+const READY = 0x5a; // Z
+const TERMINATE = 0x58; // X
+
+/** Starts one on loopback with that many server connections, given out in turn, however few clients there are. */
+export async function transactionPooler(url: string, backendCount = 3): Promise<TransactionPooler> {
+  const clients = await Promise.all(Array.from({ length: backendCount }, () => connectedClient(url)));
+  const free = clients.map(backendOf);
+  const waiting: ((backend: Backend) => void)[] = [];
+  const sockets = new Set<Socket>();
+  const give = (backend: Backend): void => {
+    backend.take = undefined;
+    const next = waiting.shift();
+    if (next === undefined) free.push(backend);
+    else next(backend);
+  };
+  const lease = (use: (backend: Backend) => void): void => {
+    const backend = free.shift();
+    if (backend === undefined) waiting.push(use);
+    else use(backend);
+  };
+
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => undefined);
+    let isStarted = false;
+    let backend: Backend | undefined;
+    let isWaiting = false;
+    let unsent: Buffer[] = [];
+    const pass = (message: Buffer): void => {
+      if (message[0] === TERMINATE) return void socket.end();
+      if (backend !== undefined) return void backend.socket.write(message);
+      unsent.push(message);
+      if (isWaiting) return undefined;
+      isWaiting = true;
+      return lease((given) => {
+        isWaiting = false;
+        backend = given;
+        given.take = (answer) => {
+          socket.write(answer);
+          // The transaction is over, and with it the hold on the connection.
+          if (answer[0] !== READY || answer[5] !== 'I'.charCodeAt(0)) return;
+          backend = undefined;
+          give(given);
+        };
+        for (const each of unsent) given.socket.write(each);
+        unsent = [];
+      });
+    };
+    const messages = framed(pass);
+    socket.on('data', (bytes) => {
+      if (isStarted) return messages(bytes);
+      isStarted = true;
+      return void socket.write(greeting());
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: Object.assign(new URL(url), { port: String(port) }).href,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      for (const client of clients) client.connection.stream.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Whether this machine has the real one. */
+export const hasPgBouncer = spawnSync('pgbouncer', ['--version'], { stdio: 'ignore' }).status === 0;
+
+/** The real PgBouncer in transaction mode, on loopback. */
+export async function pgBouncer(url: string): Promise<TransactionPooler> {
+  const { hostname, port, username, password, pathname } = new URL(url);
+  const folder = mkdtempSync(join(tmpdir(), 'sealgate-pgbouncer-'));
+  const listenPort = await freePort();
+  const settings = [
+    '[databases]',
+    `${pathname.slice(1)} = host=${hostname} port=${port} user=${username} password=${password}`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${listenPort}`,
+    'unix_socket_dir =',
+    'auth_type = any',
+    'pool_mode = transaction',
+    'default_pool_size = 3',
+    'server_round_robin = 1',
+  ];
+  const file = join(folder, 'pgbouncer.ini');
+  writeFileSync(file, [...settings, ''].join('\n'), { mode: 0o644 });
+  spawnSync('chmod', ['755', folder]);
+  // It does not run as root.
+  const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
+  const child = spawn('pgbouncer', [...user, '-q', file], { stdio: 'ignore' });
+  const answers = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect(listenPort, '127.0.0.1', () => (socket.destroy(), resolve(true)));
+      socket.on('error', () => resolve(false));
+    });
+  await until(answers, { timeoutMs: 10_000, what: 'PgBouncer' });
+  return {
+    url: Object.assign(new URL(url), { port: String(listenPort) }).href,
+    async close() {
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGKILL');
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function connectedClient(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+/** pg has let the connection in; from here on it hears nothing of it. */
+function backendOf(client: Client): Backend {
+  const { stream } = client.connection as unknown as { stream: Socket };
+  stream.removeAllListeners('data');
+  const backend: Backend = { socket: stream, take: undefined };
+  stream.on(
+    'data',
+    framed((message) => backend.take?.(message)),
+  );
+  return backend;
+}
+
+/** Cuts a stream into messages of the protocol: a type, a length that counts itself, the rest. */
+function framed(take: (message: Buffer) => void): (bytes: Buffer) => void {
+  let kept = Buffer.alloc(0);
+  return (bytes) => {
+    kept = Buffer.concat([kept, bytes]);
+    while (kept.length >= 5 && kept.length > kept.readInt32BE(1)) {
+      const length = kept.readInt32BE(1) + 1;
+      const message = kept.subarray(0, length);
+      kept = kept.subarray(length);
+      take(message);
+    }
+  };
+}
+
+/** Let in, with a process id of the pooler's own, as poolers give. */
+function greeting(): Buffer {
+  const message = (type: string, body: Buffer): Buffer => {
+    const head = Buffer.alloc(5);
+    head.write(type, 'latin1');
+    head.writeInt32BE(body.length + 4, 1);
+    return Buffer.concat([head, body]);
+  };
+  return Buffer.concat([
+    message('R', Buffer.alloc(4)),
+    message('S', Buffer.from('server_version\x0018.0\0')),
+    message('S', Buffer.from('client_encoding\0UTF8\0')),
+    message('K', Buffer.concat([Buffer.from([0x7f]), randomBytes(7)])),
+    message('Z', Buffer.from('I')),
+  ]);
+}
