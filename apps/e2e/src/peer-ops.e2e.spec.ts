@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { expectProblem, throwawayPostgres } from '@sealgate/testing';
+import { expectProblem } from '@sealgate/testing';
 import { expectCommonHeaders } from './harness/answers.ts';
 import { programOf } from './harness/bundle.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
@@ -112,23 +112,6 @@ describe('What anybody may know', () => {
 });
 
 describe('A start that cannot be right', () => {
-  it(
-    'on a database that nobody migrated is told in a sentence',
-    async () => {
-      const postgres = await throwawayPostgres();
-      const unmigrated = await prepareGateway({
-        program: programOf('ledger-peer', 'main'),
-        env: peerEnv(setup.folder, postgres.url),
-        logFile: `${setup.folder}/unmigrated.log`,
-      });
-      await expect(unmigrated.start()).rejects.toThrow(/not migrated for this version: run migrate\.js/);
-      expect(unmigrated.logText()).not.toMatch(/\n\s+at /);
-      unmigrated.release();
-      await postgres.stop();
-    },
-    setupTimeoutMs,
-  );
-
   it.each<[string, Record<string, string>, RegExp]>([
     [
       'open to others without keys',
