@@ -32,8 +32,11 @@ for (const name of known.get('StatefulSet') ?? []) known.get('Pod')?.add(`${name
 
 /** The commands of a page that begin with one of these words: in blocks of code and in sentences. */
 function commandsOf(markdown: string): string[] {
-  const joined = markdown.replaceAll(/\\\n\s*/g, ' ');
-  return [...joined.matchAll(/(?:^|`|\| |&& |\$\()((?:kubectl|helm) [^`\n|;]*)/gm)].map(([, command = '']) => command);
+  // In a loop over all of them, a surface is a variable.
+  const joined = markdown.replaceAll(/\\\n\s*/g, ' ').replaceAll('$surface', '<surface>');
+  return [...joined.matchAll(/(?:^\s*|`|\| |&& |\$\()((?:kubectl|helm) [^`\n|;]*)/gm)].map(
+    ([, command = '']) => command,
+  );
 }
 
 function faultsOf(command: string): string[] {
@@ -79,6 +82,11 @@ describe('the pages for operators', () => {
   });
 
   it('would be caught with a name that there is not', () => {
+    expect(
+      commandsOf('```sh\nfor surface in a b; do\n  kubectl create secret tls "$surface-x"\ndone\n```').flatMap(
+        faultsOf,
+      ),
+    ).toEqual(['secret/<surface>-x']);
     expect(faultsOf('kubectl scale deployment gateway --replicas 0')).toEqual(['deployment/gateway']);
     expect(faultsOf('kubectl logs job/<release>-migrate')).toEqual(['job/<release>-migrate', 'job/<release>-migrate']);
     expect(faultsOf('kubectl create secret generic gateway --from-file=x')).toEqual(['secret/gateway']);
