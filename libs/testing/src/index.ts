@@ -8,7 +8,7 @@ export type { TestClock } from './test-clock.ts';
 export { testIds } from './test-ids.ts';
 export { postgresPair } from './postgres-pair.ts';
 export type { PostgresPair } from './postgres-pair.ts';
-export { executeSql, holdLock, throwawayPostgres } from './throwaway-postgres.ts';
+export { copyDatabase, executeSql, holdLock, throwawayPostgres } from './throwaway-postgres.ts';
 export type { HeldLock, OwnPostgres, ThrowawayPostgres, ThrowawayPostgresOptions } from './throwaway-postgres.ts';
 export { describeWithRedis, redisAvailable, throwawayRedis } from './throwaway-redis.ts';
 export type { ThrowawayRedis } from './throwaway-redis.ts';

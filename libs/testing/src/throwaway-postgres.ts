@@ -163,6 +163,29 @@ export async function executeSql(url: string, statement: string): Promise<void> 
   }
 }
 
+/**
+ * A copy of a whole database as it is now. What is given back puts the database back to it: as a restored dump, or a
+ * failover to a server that was behind, would. Connections are cut both times.
+ */
+export async function copyDatabase(url: string, suffix = 'copy'): Promise<() => Promise<void>> {
+  const name = new URL(url).pathname.slice(1);
+  const copy = `${name}_${suffix}`;
+  const maintenance = Object.assign(new URL(url), { pathname: '/postgres' }).href;
+  const replace = async (from: string, to: string): Promise<void> => {
+    // Whoever is connected would be in the way of the copy, and comes back at once.
+    await executeSql(maintenance, `ALTER DATABASE ${from} ALLOW_CONNECTIONS false`);
+    await executeSql(
+      maintenance,
+      `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '${from}'`,
+    );
+    await executeSql(maintenance, `DROP DATABASE IF EXISTS ${to} WITH (FORCE)`);
+    await executeSql(maintenance, `CREATE DATABASE ${to} TEMPLATE ${from}`);
+    await executeSql(maintenance, `ALTER DATABASE ${from} ALLOW_CONNECTIONS true`);
+  };
+  await replace(name, copy);
+  return () => replace(copy, name);
+}
+
 /** A transaction of somebody else that holds what its statement has locked. */
 export interface HeldLock {
   /** How many others of this database wait for a lock. */

@@ -110,24 +110,38 @@ interface Pair {
 const NOTHING = { current: undefined, isAhead: false } as const;
 
 async function compareOne(options: CompareOptions, pair: Pair): Promise<Compared> {
-  const { channel, kept, head, stored } = pair;
+  const { channel, kept } = pair;
   const isKept = kept !== undefined;
   try {
-    const checkpoint = head?.checkpoint == null ? undefined : options.checked(channel, head.checkpoint);
-    const current = checkpoint === undefined ? undefined : { note: head!.checkpoint!, checkpoint };
-    const size = checkpoint?.size ?? 0;
-    const isAhead = size > (kept?.checkpoint.size ?? 0);
-    if (kept === undefined) return { channel, outcome: 'continued', isKept, current, isAhead };
-    if (checkpoint !== undefined && (await continues(options, channel, { old: kept.checkpoint, current: checkpoint })))
-      return { channel, outcome: 'continued', isKept, current, isAhead };
-    const isKnown = stored?.kept === kept.note && stored.from === size;
-    const from = checkpoint === undefined ? 0 : isKnown ? stored.from : await agreedSize(options, channel, checkpoint);
-    const loss = { from, until: kept.checkpoint.size, kept: kept.note };
-    return { channel, outcome: new LedgerLostError(channel, loss, Number(head?.size ?? 0)), isKept, ...NOTHING };
+    const current = currentOf(options, pair);
+    const isAhead = (current?.checkpoint.size ?? 0) > (kept?.checkpoint.size ?? 0);
+    const loss = kept === undefined ? undefined : await lossOf(options, { ...pair, kept }, current?.checkpoint);
+    if (loss !== undefined) return { channel, outcome: loss, isKept, ...NOTHING };
+    return { channel, outcome: 'continued', isKept, current, isAhead };
   } catch (error) {
     if (error instanceof LedgerCorruptError) return { channel, outcome: error, isKept, ...NOTHING };
     throw error;
   }
+}
+
+/** @throws LedgerCorruptError for a note that is not ours. */
+function currentOf({ checked }: CompareOptions, { channel, head }: Pair): SignedCheckpoint | undefined {
+  const note = head?.checkpoint ?? undefined;
+  return note === undefined ? undefined : { note, checkpoint: checked(channel, note) };
+}
+
+async function lossOf(
+  options: CompareOptions,
+  { channel, kept, head, stored }: Pair & { readonly kept: SignedCheckpoint },
+  current: Checkpoint | undefined,
+): Promise<LedgerLostError | undefined> {
+  const until = kept.checkpoint.size;
+  const lostFrom = (from: number) =>
+    new LedgerLostError(channel, { from, until, kept: kept.note }, Number(head?.size ?? 0));
+  if (current === undefined) return lostFrom(0);
+  if (await continues(options, channel, { old: kept.checkpoint, current })) return undefined;
+  const isKnown = stored?.kept === kept.note && stored.from === current.size;
+  return lostFrom(isKnown ? stored.from : await agreedSize(options, channel, current));
 }
 
 /** Whether `current` is the log of `old`, or one that goes on from it. @throws LedgerCorruptError for a missing tile. */

@@ -2,11 +2,10 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ChannelHaltedError, type AppendUnit } from '@sealgate/ledger-port';
-import { until } from '@sealgate/testing';
+import { copyDatabase, until } from '@sealgate/testing';
 import { embeddedLedger } from './embedded-ledger.ts';
 import { heldIn } from './known-ids.ts';
 import { savedCheckpoints } from './saved-checkpoints.ts';
-import { copyDatabase } from './testing/database-copy.ts';
 import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
 
 const LOST = 'acme.lost';

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { copyDatabase, expectProblem, throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
+import { expectWritten } from './harness/answers.ts';
+import { setupTimeoutMs } from './harness/contract-setup.ts';
+import { install, ledgerOrigin, type Installation } from './harness/installation.ts';
+import { sender, type Sender } from './harness/sender.ts';
+
+describe('A database that was put back to an older copy', () => {
+  let postgres: ThrowawayPostgres;
+  let setup: Installation;
+  beforeAll(async () => {
+    postgres = await throwawayPostgres();
+    setup = await install({ postgres });
+  }, setupTimeoutMs);
+  afterAll(async () => {
+    await setup.stop();
+    await postgres.stop();
+  });
+
+  const signed = (channel: string, size: number) =>
+    until(async () => {
+      const { text } = await setup.admin.get(`/ledger/channels/${channel}/checkpoint`);
+      return text.startsWith(`${ledgerOrigin}/${channel}\n${size}\n`);
+    });
+  const senderOf = async (networkId: string): Promise<Sender> =>
+    sender(setup.gateway.public, networkId, (await setup.newKey(networkId)).rawKey);
+  const whileStopped = async (work: () => Promise<void>): Promise<void> => {
+    expect(await setup.gateway.stop()).toBe(0);
+    await work();
+    await setup.gateway.start();
+  };
+
+  it('refuses writes to the channel that lost records, says which, and goes on once they are back', async () => {
+    const [lost, whole] = [await setup.newNetwork(), await setup.newNetwork()];
+    const [toLost, toWhole] = [await senderOf(lost), await senderOf(whole)];
+    const channel = `${lost}.main`;
+    expectWritten(await toLost.post({ assets: [{ id: 'a' }, { id: 'b' }, { id: 'c' }] }));
+    expectWritten(await toWhole.post({ id: 'w0' }));
+    await signed(channel, 3);
+    await signed(`${whole}.main`, 1);
+    let older = async (): Promise<void> => undefined;
+    await whileStopped(async () => {
+      older = await copyDatabase(postgres.url, 'older');
+    });
+    const first = await toLost.post({ assets: [{ n: 1 }, { n: 2 }] }, { idempotencyKey: 'order-7' });
+    expectWritten(first);
+    await signed(channel, 5);
+    let newer = async (): Promise<void> => undefined;
+    await whileStopped(async () => {
+      newer = await copyDatabase(postgres.url, 'newer');
+      await older();
+    });
+
+    // The sender's retry gets no other receipt, and no other record an index that was signed for.
+    const detail = `Channel ${channel} is halted, because records of it that were signed for are missing; nothing was written.`;
+    for (const refused of [
+      await toLost.post({ assets: [{ n: 1 }, { n: 2 }] }, { idempotencyKey: 'order-7' }),
+      await toLost.post({ id: 'new' }),
+    ]) {
+      expectProblem(refused, 'LEDGER_UNAVAILABLE');
+      expect(refused.body).toMatchObject({ detail });
+    }
+    expectWritten(await toWhole.post({ id: 'w1' }));
+    const said = 'of 5 records that were signed for, records 3 to 4 are missing';
+    expect((await setup.gateway.ops.send({ path: '/health/ready' })).body).toMatchObject({
+      status: 'ready',
+      problem: expect.stringMatching(`^Channel ${channel}: .*${said}`),
+    });
+    const path = `/ledger/channels/${channel}`;
+    expect(await setup.admin.ask('POST', `${path}/audit`)).toMatchObject({
+      ok: false,
+      size: 3,
+      problem: expect.stringContaining(said),
+    });
+    expect(await setup.admin.ask('GET', `${path}/records/b/proof`)).toMatchObject({ proof: { index: 1, treeSize: 3 } });
+
+    await whileStopped(newer);
+    const retried = await toLost.post({ assets: [{ n: 1 }, { n: 2 }] }, { idempotencyKey: 'order-7' });
+    expect([retried.status, retried.text]).toEqual([200, first.text]);
+    expect(retried.headers['idempotent-replayed']).toBe('true');
+    expect(expectWritten(await toLost.post({ id: 'new' })).records[0]?.index).toBe(5);
+    expect(await setup.admin.ask('POST', `${path}/audit`)).toMatchObject({ ok: true, size: 6 });
+  }, 120_000);
+});
