@@ -61,12 +61,15 @@ export function answerWrite(ports: AnswerWritePorts): AnswerWrite {
 interface KeyedClaim extends Claim {
   /** What the ids of the records are made from. */
   readonly seed: Buffer;
+  /** The same by every secret. */
+  readonly seeds: () => Buffer[];
 }
 
 function claimFor(ports: AnswerWritePorts, { caller, path, rawBody }: WriteRequest, key: string): KeyedClaim {
   const scope = [caller.networkId, caller.familyId];
   const claim = claimOf({ hasher: ports.fingerprints, scope, key, method: 'POST', path, body: rawBody });
-  return { ...claim, seed: ports.recordIds.hash(...scope, key).digest };
+  const seeds = () => ports.recordIds.hashAll(...scope, key).map(({ digest }) => digest);
+  return { ...claim, seed: ports.recordIds.hash(...scope, key).digest, seeds };
 }
 
 async function once(ports: AnswerWritePorts, request: WriteRequest, claim: KeyedClaim): Promise<Answer> {
@@ -86,6 +89,7 @@ async function write(ports: AnswerWritePorts, request: WriteRequest, claim: Keye
     records,
     strippedFields,
     ids: claim === undefined ? ports.freshIds : derivedIds(claim.seed),
+    ...(claim === undefined ? {} : { otherIds: () => claim.seeds().map(derivedIds) }),
     claim,
   });
   return { body: renderAnswer(outcome), replayed: outcome.replayed };

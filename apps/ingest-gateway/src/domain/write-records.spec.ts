@@ -117,6 +117,30 @@ describe('writing records', () => {
     expect(outcome).toMatchObject({ eventId: 'evt_first', strippedFields: 5, replayed: false });
   });
 
+  it('goes on under the ids that the replayed first transaction has, where another secret made them', async () => {
+    const replayed: UnitResult = {
+      outcome: 'replayed',
+      transactionId: 'tx',
+      note: 'evt_first\tk\t2\t5\tr\t["t"]',
+      records: [{ id: 'old-1', channel: 'acme.a', transactionId: 'tx', existing: false }],
+    };
+    const records = [submitted(), submitted({ targetChannels: ['a', 'b'] }), submitted({ id: 'own' })];
+    const otherIds = () => ['other', 'old', 'made'].map((name) => (position: number) => `${name}-${position}`);
+    const ledger = fakeLedger([replayed]);
+    const { records: told } = await writeRecords(ledger, order(records, { claim, otherIds }));
+    expect(ledger.units.map((unit) => unit.records.map(({ id }) => id))).toEqual([
+      ['made-1'],
+      ['old-1'],
+      ['old-0', 'own'],
+    ]);
+    expect(told.map(({ id, channel }) => `${id} ${channel}`)).toEqual([
+      'old-0 acme.main',
+      'old-1 acme.a',
+      'old-1 acme.b',
+      'own acme.main',
+    ]);
+  });
+
   it.each<[string, UnitResult | Error, object]>([
     ['another fingerprint', { outcome: 'reused' }, { code: 'IDEMPOTENCY_KEY_REUSED' }],
     ['other content', { outcome: 'conflict', id: 'x' }, { code: 'RECORD_CONFLICT' }],

@@ -30,6 +30,8 @@ export interface WriteOrder {
   /** How many sensitive members were removed from them. */
   readonly strippedFields: number;
   readonly ids: RecordIds;
+  /** How other secrets of this process would have named the same records. */
+  readonly otherIds?: () => readonly RecordIds[];
   readonly claim: UnitClaim | undefined;
 }
 
@@ -58,22 +60,30 @@ type Appended = Extract<UnitResult, { records: unknown }>;
  * OUTCOME_UNKNOWN, with `eventId` and `transactionIds`: something may have been, and the same request completes it.
  */
 export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): Promise<WriteOutcome> {
-  const records = nameRecords(order);
+  let records = nameRecords(order, order.ids);
   const channels = channelsOf(records);
   const types = [...new Set(records.map((record) => record.type))];
   const { eventId, keyId, requestId, strippedFields } = order;
   const ours: UnitNote = { eventId, keyId, requestId, strippedFields, types, units: channels.length };
   const ourNote = writeNote(ours);
-  const units = channels.map((channel, position) => {
-    const its = channels.length === 1 ? records : records.filter((record) => record.channels.includes(channel));
-    return unitOf(order, channel, { note: ourNote, first: position === 0, records: its });
-  });
+  const unitsOf = (named: readonly NamedRecord[]) =>
+    channels.map((channel, position) => {
+      const its = channels.length === 1 ? named : named.filter((record) => record.channels.includes(channel));
+      return unitOf(order, channel, { note: ourNote, first: position === 0, records: its });
+    });
+  let units = unitsOf(records);
   if (units.length > 1) await refuseConflicts(ledger, units);
   let note = ourNote;
   const done: Appended[] = [];
-  for (const unit of units) {
-    const result = await append(ledger, { ...unit, note }, done);
+  for (let at = 0; at < units.length; at += 1) {
+    const result = await append(ledger, { ...units[at]!, note }, done);
     done.push(result);
+    // Begun before the secret was exchanged: one record has one id in all of its channels.
+    if (at === 0 && units.length > 1 && result.outcome === 'replayed') {
+      const named = (order.otherIds?.() ?? []).map((ids) => nameRecords(order, ids));
+      records = named.find((others) => isNamedAs(unitsOf(others)[0]!, result)) ?? records;
+      units = unitsOf(records);
+    }
     // What a replay began goes on under its own event, so that one request has one.
     note = result.note;
   }
@@ -104,10 +114,13 @@ function channelsOf(records: readonly NamedRecord[]): string[] {
   return [...channels].sort();
 }
 
-function nameRecords(order: WriteOrder): NamedRecord[] {
+const isNamedAs = (unit: AppendUnit, { records }: Appended): boolean =>
+  unit.records.every(({ id }, position) => id === records[position]?.id);
+
+function nameRecords(order: WriteOrder, ids: RecordIds): NamedRecord[] {
   const byDefault = order.channels.slice(0, 1);
   return order.records.map(({ id, type, owner, data, extra, targetChannels }, position): NamedRecord => ({
-    id: id ?? order.ids(position),
+    id: id ?? ids(position),
     type,
     owner,
     data,
