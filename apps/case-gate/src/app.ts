@@ -1,5 +1,12 @@
 import type { TokenHashes } from '@sealgate/auth';
-import { adminApp, createApp, type App, type AppOptions } from '@sealgate/http';
+import {
+  adminApp,
+  adminSecretRoutes,
+  createApp,
+  type AdminSecretPorts,
+  type App,
+  type AppOptions,
+} from '@sealgate/http';
 import { refuseAddress, type AddressLimiter } from '@sealgate/rate-limits';
 import { telling503 } from '@sealgate/storage';
 import type { GateCaller } from './domain/gate-caller.ts';
@@ -51,7 +58,8 @@ export type AdminAppPorts = AdminKeysPorts &
   AdminVenuesPorts &
   AdminPoliciesPorts &
   AdminSubjectsPorts &
-  AdminRecordsPorts;
+  AdminRecordsPorts &
+  AdminSecretPorts;
 
 export interface AdminAccess {
   readonly tokens: TokenHashes;
@@ -67,6 +75,7 @@ export function administration({ isReachable, ...base }: AppBase, access: AdminA
     ...adminPolicyRoutes(ports),
     ...adminSubjectRoutes(ports),
     ...adminRecordRoutes(ports),
+    ...adminSecretRoutes(ports),
   ];
   return adminApp({
     ...base,

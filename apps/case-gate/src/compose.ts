@@ -142,6 +142,7 @@ function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
     readHistory: (id, page) => readHistory(sql, id, page),
     decisions: decisionsStore(prisma),
     listAudit: (page) => audit.list(sql, page),
+    secretReport: () => parts.secretWatch.report(),
   });
 }
 

@@ -1,5 +1,5 @@
 import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
-import { auditTrail } from '@sealgate/audit';
+import { auditTrail, startSecretWatch, type SecretWatch } from '@sealgate/audit';
 import type { KeyedHasher } from '@sealgate/auth';
 import {
   conflictIn,
@@ -17,15 +17,16 @@ import type { GateConfig } from './config.ts';
 import { drainOutbox, expireCases, forgetOld, keepProofs, repeat } from './data/background.ts';
 import { callerLookups } from './data/caller-lookups.ts';
 import { keepProof } from './data/case-reads.ts';
-import { caseTransactions } from './data/case-transaction.ts';
+import { caseTransactions, type InCaseTransaction } from './data/case-transaction.ts';
 import { carryOver } from './data/carry-over.ts';
 import { decisionLog } from './data/decision-log.ts';
 import { knownRows } from './data/known-rows.ts';
 import { ledgerVersions, type LedgerVersions } from './data/ledger-versions.ts';
 import { ledgerWitness, type LedgerWitnessOptions } from './data/ledger-witness.ts';
-import { ledgerWriter } from './data/ledger-writer.ts';
+import { ledgerWriter, type RecordingTransactions } from './data/ledger-writer.ts';
+import { remakeMacs } from './data/remake-macs.ts';
+import { secretUses } from './data/secret-uses.ts';
 import { seenVersions, type SeenVersions } from './data/seen-versions.ts';
-import type { InTransaction } from './domain/case-transaction.ts';
 import type { EligibilityPorts } from './domain/change-eligibility.ts';
 import type { KeyGrants } from './domain/key-grants.ts';
 import type { LedgerTarget } from './domain/seal-case.ts';
@@ -96,7 +97,10 @@ export async function openParts(basics: Basics, own: Own) {
   basics.counters.watchLog(decisions);
   own('decision log', () => decisions.flush());
   const stores = { sql, gateSql, database, shared, ledger, macs, versions, keys, audit, lastUsed, decisions };
-  const parts = { ...stores, inTransaction, inSql: writer.inTransaction, eligibility, target, onConflict };
+  const process = newId('proc_');
+  const watched = { sql, schema: SCHEMA, secrets: config.serverSecrets, process, now: wholeMs, log, metrics };
+  const secretWatch = startSecretWatch({ ...watched, uses: secretUses, own });
+  const parts = { ...stores, inTransaction, inSql: writer.inTransaction, eligibility, target, onConflict, secretWatch };
   const worker = startWork(basics, { ...parts, own });
   return { ...parts, ...lookups, worker };
 }
@@ -204,7 +208,10 @@ function openLookups({ config, now, log, counters }: Basics, { sql, gateSql, mac
 interface WorkParts {
   readonly sql: Database;
   readonly ledger: EmbeddedLedger;
-  readonly inTransaction: InTransaction;
+  readonly inTransaction: InCaseTransaction;
+  readonly inSql: RecordingTransactions;
+  readonly macs: ReturnType<typeof macsOf>;
+  readonly secretWatch: SecretWatch;
   readonly eligibility: EligibilityPorts;
   readonly target: LedgerTarget;
   readonly onConflict: (recordId: string) => void;
@@ -217,12 +224,12 @@ const PROOFS_EVERY_MS = 1000;
 const EXPIRY_EVERY_MS = 60_000;
 const FORGET_EVERY_MS = 3_600_000;
 const VERSIONS_EVERY_MS = 3_600_000;
+const REMAKE_EVERY_MS = 10_000;
 
 /** What goes on without a request. */
-function startWork(
-  { config, now, log }: Basics,
-  { sql, ledger, inTransaction, eligibility, target, onConflict, versions, own }: WorkParts,
-) {
+function startWork(basics: Basics, parts: WorkParts) {
+  const { config, now, log } = basics;
+  const { sql, ledger, inTransaction, eligibility, target, onConflict, versions, own } = parts;
   const wholeMs = () => Math.floor(now());
   const outbox = { ...eligibility, sql, ledger, inTransaction, target, onConflict };
   const proofs = {
@@ -242,7 +249,29 @@ function startWork(
   );
   begin('outbox', OUTBOX_EVERY_MS, () => drainOutbox(outbox));
   begin('versions', VERSIONS_EVERY_MS, () => carryOver({ sql, ledger, versions })).runSoon();
+  begin('remake', REMAKE_EVERY_MS, remaking(basics, parts));
   return { proofs };
+}
+
+/** What an earlier secret made, once all processes make with the new one. Looked for again an hour after all was found done. */
+function remaking({ config, now, log, counters }: Basics, parts: WorkParts): () => Promise<void> {
+  const { sql, inSql, inTransaction, macs, versions, secretWatch, eligibility } = parts;
+  const remade = {
+    ...{ sql, inSql, inTransaction, macs, versions, decisionMacs: eligibility.decisionMacs },
+    secretIds: config.serverSecrets.ids,
+    mayGoOn: () => secretWatch.isSettled(),
+    onRefused: (what: string, error: unknown) => {
+      counters.corrupt();
+      log.error('row_not_remade', { what, reason: String(error) });
+    },
+  };
+  let restsUntilMs = -Infinity;
+  return async () => {
+    if (now() < restsUntilMs) return;
+    const { remade: count, isDone } = await remakeMacs(remade);
+    if (count > 0) log.info('macs_remade', { count, isDone });
+    if (isDone && count === 0) restsUntilMs = now() + VERSIONS_EVERY_MS;
+  };
 }
 
 export function startTimer(done: () => void, ms: number): () => void {

@@ -1,4 +1,4 @@
-import { openApi, type OpenApiDocument } from '@sealgate/http';
+import { adminSecretRoutes, openApi, type OpenApiDocument } from '@sealgate/http';
 import { telling503 } from '@sealgate/storage';
 import { adminKeyRoutes } from './routes/admin-keys.ts';
 import { adminPolicyRoutes } from './routes/admin-policies.ts';
@@ -51,6 +51,7 @@ export function adminDescription(): OpenApiDocument {
       ...adminPolicyRoutes(noPorts()),
       ...adminSubjectRoutes(noPorts()),
       ...adminRecordRoutes(noPorts()),
+      ...adminSecretRoutes(noPorts()),
     ]),
     securityScheme: 'Bearer',
   });

@@ -2,8 +2,10 @@ import type { TokenHashes } from '@sealgate/auth';
 import {
   adminApp,
   adminLedgerRoutes,
+  adminSecretRoutes,
   createApp,
   type AdminLedgerPorts,
+  type AdminSecretPorts,
   type App,
   type AppOptions,
 } from '@sealgate/http';
@@ -34,6 +36,7 @@ export function publicApp(base: AppBase, guard: IngestGuardPorts, ports: IngestP
 export type AdminPorts = AdminNetworksPorts &
   AdminKeysPorts &
   AdminEventsPorts &
+  AdminSecretPorts &
   Pick<AdminLedgerPorts, 'cursors' | 'auditChange'> & {
     /** Undefined where the ledger is not ours to administer: its paths are then not there. */
     readonly ledger: AdminLedgerPorts['ledger'] | undefined;
@@ -55,6 +58,7 @@ export function administration(base: AppBase, { tokens, addresses, isReachable }
     ...adminKeyRoutes(ports),
     ...adminEventRoutes(ports),
     ...(ledger === undefined ? [] : adminLedgerRoutes({ ...ports, ledger })),
+    ...adminSecretRoutes(ports),
   ];
   return adminApp({
     ...base,

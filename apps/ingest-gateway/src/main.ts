@@ -1,6 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
-import { auditChange, auditTrail } from '@sealgate/audit';
+import { auditChange, auditTrail, startSecretWatch, type SecretUse } from '@sealgate/audit';
 import { randomPool } from '@sealgate/auth';
 import { opsApp, type App } from '@sealgate/http';
 import { InFlight } from '@sealgate/idempotency';
@@ -36,6 +36,13 @@ const READINESS = {
   keepMs: 900,
   otherwise: { ok: false, body: { status: 'not ready', problem: 'the database does not answer in time' } },
 };
+
+const DAY_MS = 86_400_000;
+/** What is checked with a server secret after it was made. Claims lie in the ledger, where this role cannot count them. */
+const SECRET_USES: readonly SecretUse[] = [
+  { what: 'claims on Idempotency-Keys', keptMs: 400 * DAY_MS },
+  { what: 'cursors of lists', keptMs: DAY_MS },
+];
 
 /** What everything in the process is given: settings, time, ids, and where to tell. */
 function openBasics(config: GatewayConfig) {
@@ -97,7 +104,10 @@ async function openParts({ config, now, newId, log, metrics, counters }: Basics,
   own('ping events', () => pings.flush());
   own('event retention', retainEvents({ sql, days: config.eventRetentionDays, now, log }));
   await database.problem(); // Said in the log, whether somebody asks for it or not.
-  return { sql, database, shared, ledger, reading, keys, lastUsed, pings };
+  const secrets = config.serverSecrets;
+  const watched = { sql, schema: SCHEMA, secrets, process: newId('proc_'), uses: SECRET_USES, now, log, metrics };
+  const secretWatch = startSecretWatch({ ...watched, own });
+  return { sql, database, shared, ledger, reading, keys, lastUsed, pings, secretWatch };
 }
 
 type Parts = Awaited<ReturnType<typeof openParts>>;
@@ -141,7 +151,7 @@ function publicAppOf(
   });
 }
 
-function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, ledger, keys }: Parts): App {
+function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, ledger, keys, secretWatch }: Parts): App {
   const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
   const access = {
     tokens: config.adminTokenHashes,
@@ -163,6 +173,7 @@ function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, ledg
     now,
     defaultLimits: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },
     maxBatchRecords: config.maxBatchRecords,
+    secretReport: () => secretWatch.report(),
   });
 }
 

@@ -2,13 +2,16 @@ import type { TokenHashes } from '@sealgate/auth';
 import {
   adminApp,
   adminLedgerRoutes,
+  adminSecretRoutes,
   createApp,
   type AdminLedgerPorts,
+  type AdminSecretPorts,
   type App,
   type AppOptions,
   type Route,
 } from '@sealgate/http';
 import { refuseAddress, type AddressLimiter } from '@sealgate/rate-limits';
+import { telling503 } from '@sealgate/storage';
 import type { PeerCaller } from './domain/caller.ts';
 import { peerGuard, type PeerGuardPorts } from './peer-guard.ts';
 import { assetRoutes, type AssetsPorts } from './routes/assets.ts';
@@ -57,16 +60,16 @@ export interface AdminAccess {
   readonly addresses: AddressLimiter;
 }
 
-/** The admin listener. `ports` undefined: the ledger is another's to administer, and there is nothing here. */
+/** The admin listener. `ledger` undefined: the ledger is another's to administer, and its paths are not here. */
 export function administration(
   base: AppBase,
   { tokens, addresses }: AdminAccess,
-  ports: AdminLedgerPorts | undefined,
+  { ledger, ...ports }: AdminSecretPorts & { readonly ledger: AdminLedgerPorts | undefined },
 ): App {
   return adminApp({
     ...base,
     tokens,
     failedAuthentication: (request) => refuseAddress(addresses, request, false),
-    routes: ports === undefined ? [] : adminLedgerRoutes(ports),
+    routes: [...(ledger === undefined ? [] : adminLedgerRoutes(ledger)), ...telling503(adminSecretRoutes(ports))],
   });
 }

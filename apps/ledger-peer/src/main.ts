@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
-import { auditChange, auditTrail } from '@sealgate/audit';
+import { auditChange, auditTrail, startSecretWatch, type SecretUse } from '@sealgate/audit';
 import { randomPool, timeOrderedIds } from '@sealgate/auth';
 import { BodyTurns, opsApp, type App } from '@sealgate/http';
 import { InFlight } from '@sealgate/idempotency';
@@ -12,6 +12,7 @@ import { cachedCheck, main, runService, type Composition, type HostChecks, type 
 import { databaseCheck, openDatabase, tellingOutages } from '@sealgate/storage';
 import { administration, publicApp, type AppBase } from './app.ts';
 import { readConfig, type PeerConfig } from './config.ts';
+import { KEEP_CLAIMS_MS } from './data/job-retention.ts';
 import { answerSync } from './domain/answer-sync.ts';
 import { logKeys } from './log-keys.ts';
 import { isScraper } from './metrics-access.ts';
@@ -23,6 +24,17 @@ import { SCHEMA } from './schema.ts';
 import { answerMetrics, ledgerMetrics } from './peer-metrics.ts';
 
 const NAME = 'ledger-peer';
+
+/** What is checked with a server secret after it was made. */
+const SECRET_USES: readonly SecretUse[] = [
+  {
+    what: 'claims on Idempotency-Keys',
+    keptMs: KEEP_CLAIMS_MS,
+    text: `SELECT split_part(fingerprint, ':', 1) AS secret_id, count(*) AS rows, max(coalesce(done_at, created_at)) AS last_at
+             FROM peer.jobs WHERE fingerprint IS NOT NULL GROUP BY 1`,
+  },
+  { what: 'cursors of lists', keptMs: 86_400_000 },
+];
 
 /** Batches of one request, or one job, that are under way at once where one that fails keeps no other back. */
 const BATCHES_AT_ONCE = 4;
@@ -80,7 +92,10 @@ async function openParts(basics: Basics, own: Own) {
   const [bodyTurns, turns] = [new BodyTurns(BODY_TURNS), new BodyTurns(BODY_TURNS)];
   const running = { ...planning(config), ledger: ledger.assets };
   const jobs = openJobs({ sql, owner: newId('proc_'), config, running, turns, now, log, metrics, own });
-  return { sql, database, shared, ledger, jobs, bodyTurns };
+  const secrets = config.serverSecrets;
+  const watched = { sql, schema: SCHEMA, secrets, process: newId('proc_'), uses: SECRET_USES, now, log, metrics };
+  const secretWatch = startSecretWatch({ ...watched, own });
+  return { sql, database, shared, ledger, jobs, bodyTurns, secretWatch };
 }
 
 /** What a body becomes on the heap is several times its bytes. One of the largest is handled at a time, or many smaller. */
@@ -175,19 +190,21 @@ function publicAppOf(
 /** An id of 256 code points, escaped and in base64, with room to spare. */
 const CURSOR_MAX_BYTES = 4096;
 
-function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, ledger }: Parts): App {
+function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, ledger, secretWatch }: Parts): App {
   const audit = auditChange(auditTrail({ schema: SCHEMA, now, newId }), sql);
   const access = {
     tokens: config.adminTokenHashes,
     addresses: addressLimiter({ limits: shared.limits, listener: 'peer-admin', now }),
   };
   const administered = ledger.administration;
-  if (administered === undefined) return administration(appBase, access, undefined);
-  return administration(appBase, access, {
+  const secretReport = () => secretWatch.report();
+  if (administered === undefined) return administration(appBase, access, { ledger: undefined, secretReport });
+  const administering = {
     ledger: administered,
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('peer admin cursors'), now }),
-    auditChange: (context, change) => tellingOutages(() => audit(context, change)),
-  });
+    auditChange: (...told: Parameters<typeof audit>) => tellingOutages(() => audit(...told)),
+  };
+  return administration(appBase, access, { ledger: administering, secretReport });
 }
 
 main(NAME, async () => {

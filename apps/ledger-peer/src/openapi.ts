@@ -1,4 +1,5 @@
-import { adminLedgerRoutes, BodyTurns, openApi, type OpenApiDocument } from '@sealgate/http';
+import { adminLedgerRoutes, adminSecretRoutes, BodyTurns, openApi, type OpenApiDocument } from '@sealgate/http';
+import { telling503 } from '@sealgate/storage';
 import { publicRoutes, type PublicPorts } from './app.ts';
 
 const VERSION = '1.0.0';
@@ -38,7 +39,7 @@ export function adminDescription(): OpenApiDocument {
     title: 'Sealgate ledger peer, administration',
     version: VERSION,
     description: 'The ledger: read, prove, audit, erase. Every change is an audit event.',
-    routes: adminLedgerRoutes(noPorts()),
+    routes: [...adminLedgerRoutes(noPorts()), ...telling503(adminSecretRoutes(noPorts()))],
     securityScheme: 'Bearer',
   });
 }

@@ -1,5 +1,12 @@
 import type { TokenHashes } from '@sealgate/auth';
-import { adminApp, createApp, type App, type AppOptions } from '@sealgate/http';
+import {
+  adminApp,
+  adminSecretRoutes,
+  createApp,
+  type AdminSecretPorts,
+  type App,
+  type AppOptions,
+} from '@sealgate/http';
 import { refuseAddress, type AddressLimiter } from '@sealgate/rate-limits';
 import { telling503 } from '@sealgate/storage';
 import type { RiskCaller } from './domain/caller.ts';
@@ -32,7 +39,7 @@ export function mcpApp(base: AppBase, guardPorts: RiskGuardPorts, ports: PublicP
   return createApp({ ...base, head: true, compress: true, guard, routes });
 }
 
-export type AdminPorts = AdminOrgsPorts & AdminPeoplePorts & AdminFrameworksPorts;
+export type AdminPorts = AdminOrgsPorts & AdminPeoplePorts & AdminFrameworksPorts & AdminSecretPorts;
 
 export interface AdminAccess {
   readonly tokens: TokenHashes;
@@ -44,7 +51,12 @@ export interface AdminAccess {
 
 /** The admin listener. */
 export function administration(base: AppBase, { tokens, addresses, isReachable }: AdminAccess, ports: AdminPorts): App {
-  const routes = [...adminOrgRoutes(ports), ...adminPeopleRoutes(ports), ...adminFrameworkRoutes(ports)];
+  const routes = [
+    ...adminOrgRoutes(ports),
+    ...adminPeopleRoutes(ports),
+    ...adminFrameworkRoutes(ports),
+    ...adminSecretRoutes(ports),
+  ];
   return adminApp({
     ...base,
     tokens,

@@ -1,4 +1,4 @@
-import { openApi, type OpenApiDocument } from '@sealgate/http';
+import { adminSecretRoutes, openApi, type OpenApiDocument } from '@sealgate/http';
 import { telling503 } from '@sealgate/storage';
 import { publicRoutes, type PublicPorts } from './public-routes.ts';
 import { adminFrameworkRoutes } from './routes/admin-frameworks.ts';
@@ -32,6 +32,7 @@ export function adminDescription(): OpenApiDocument {
       ...adminOrgRoutes(noPorts()),
       ...adminPeopleRoutes(noPorts()),
       ...adminFrameworkRoutes(noPorts()),
+      ...adminSecretRoutes(noPorts()),
     ]),
     securityScheme: 'Bearer',
   });

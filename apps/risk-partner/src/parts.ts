@@ -1,6 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
-import { auditTrail } from '@sealgate/audit';
+import { auditTrail, startSecretWatch, type SecretUse } from '@sealgate/audit';
 import type { App } from '@sealgate/http';
 import { missingRights } from '@sealgate/ledger-embedded';
 import type { Log, Metrics, RequestLog } from '@sealgate/observability';
@@ -34,6 +34,16 @@ const ANCHOR_EVERY_MS = 500;
 const RETAIN_EVERY_MS = 3_600_000;
 const WATCH_EVERY_MS = 10_000;
 const PUBLISH_EVERY_MS = 10_000;
+
+/** What is checked with a server secret after it was made. Each process adds its own MACs to published keys. */
+const SECRET_USES: readonly SecretUse[] = [
+  {
+    what: 'published signing keys',
+    text: `SELECT split_part(macs, ':', 1) AS secret_id, count(*) AS rows, NULL AS last_at FROM risk.signing_keys
+            WHERE macs <> '' AND position(' ' || $1 || ':' IN ' ' || macs) = 0 GROUP BY 1`,
+  },
+  { what: 'cursors of lists', keptMs: 86_400_000 },
+];
 
 /** What everything in the process is given: settings, time, ids, and where to tell. */
 export interface Basics {
@@ -104,7 +114,10 @@ export async function openParts(basics: Basics, own: Own) {
     onError: (error) => log.debug('signing_keys_unseen', { reason: String(error) }),
   });
   own('published keys', () => publishing.stop());
-  return { ...parts, anchoring, signers, readKeys };
+  const secrets = config.serverSecrets;
+  const watched = { sql, schema: SCHEMA, secrets, process: newId('proc_'), uses: SECRET_USES, now, log, metrics };
+  const secretWatch = startSecretWatch({ ...watched, own });
+  return { ...parts, anchoring, signers, readKeys, secretWatch };
 }
 
 export type Parts = Awaited<ReturnType<typeof openParts>>;
@@ -217,7 +230,7 @@ const transactionOptions = { maxWait: 4000, timeout: 4000 };
 
 export async function adminAppOf(
   { config, now, newId, appBase }: Basics,
-  { sql, shared, audit, keys, cursors }: Parts,
+  { sql, shared, audit, keys, cursors, secretWatch }: Parts,
 ): Promise<App> {
   const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }), transactionOptions });
   // The first query compiles Prisma's own engine, which takes a slow machine longer than a transaction may wait to begin.
@@ -237,5 +250,6 @@ export async function adminAppOf(
     recordDeed: recordDeedIn(sql, write),
     newId,
     now,
+    secretReport: () => secretWatch.report(),
   });
 }

@@ -14,7 +14,8 @@ const ID = /^[A-Za-z0-9_-]{1,32}$/;
 
 /**
  * The secrets of a deployment, from which every keyed hash is derived: the first makes, all check. To exchange a secret,
- * put the new one first; take the old one away once nothing that it made has to be checked again.
+ * put the new one last until every process has it, then first; take the old one away once nothing that it made has to be
+ * checked again.
  */
 export class ServerSecrets {
   readonly #secrets: readonly Secret[];
@@ -38,6 +39,11 @@ export class ServerSecrets {
     if (secrets.length > MAX_SECRETS) faults.push(`there are more than ${MAX_SECRETS} entries`);
     if (faults.length > 0) throw new Error(`Server secrets must be written id:value,id:value; ${faults.join('; ')}.`);
     return new ServerSecrets(secrets);
+  }
+
+  /** The ids in their order, the first of which makes. They tell nothing of the values. */
+  get ids(): readonly string[] {
+    return this.#secrets.map(({ id }) => id);
   }
 
   /**

@@ -149,7 +149,7 @@ export async function keepProofs(sql: Sql, ports: Pick<PackPorts, 'ledger' | 'ch
 
 const DAY_MS = 86_400_000;
 const ROWS_AT_ONCE = 5000;
-const CLAIM_DAYS = 30;
+export const CLAIM_DAYS = 30;
 
 /** Forgets claims after 30 days, and logged decisions after as long as is configured. */
 export async function forgetOld(

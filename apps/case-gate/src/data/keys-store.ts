@@ -13,7 +13,7 @@ import {
 } from '../domain/key-grants.ts';
 import { versionOfRow } from '../domain/versioned-record.ts';
 import type { LedgerVersions } from './ledger-versions.ts';
-import type { RecordingSql } from './ledger-writer.ts';
+import type { RecordingSql, Urgency } from './ledger-writer.ts';
 
 interface Order {
   readonly environment: string;
@@ -88,6 +88,20 @@ export async function revokeSignedKey(
   return 'revoked';
 }
 
+/**
+ * Signs a key anew, with the secret that makes now. Gives its version; undefined where there is no such key.
+ * @throws Error where the row is not what was written, or older than what the ledger holds.
+ */
+export async function remakeKey({ macs, versions }: Omit<KeyParts, 'keys' | 'now'>, sql: RecordingSql, id: string) {
+  const key = await lockKey(sql, id);
+  if (key === undefined) return undefined;
+  const known = await believedGrants(sql, key, { macs, versions });
+  if (known === undefined) throw new Error(`The row of the key ${id} is not intact.`);
+  const version = (known.version ?? 0) + 1;
+  await saveKey(sql, key, { scopes: known.scopes, version, macs, urgency: 'later' });
+  return version;
+}
+
 async function believedGrants(
   sql: Sql,
   key: StoredKey,
@@ -108,18 +122,25 @@ async function lockKey(sql: Sql, id: string): Promise<StoredKey | undefined> {
   return (await sql.query<StoredKey>({ text, values: [id] }))[0];
 }
 
+interface NextVersion {
+  readonly scopes: readonly Scope[];
+  readonly version: number;
+  readonly macs: KeyedHasher;
+  readonly urgency?: Urgency;
+}
+
 /** Writes a version of a key, and enters it. */
 async function saveKey(
   sql: RecordingSql,
   key: KeyState,
-  { scopes, version, macs }: { scopes: readonly Scope[]; version: number; macs: KeyedHasher },
+  { scopes, version, macs, urgency = 'before the answer' }: NextVersion,
 ): Promise<KeyGrants> {
   const grants = signGrants(key, { scopes, version }, macs);
   await sql.query({
     text: 'UPDATE gate.api_keys SET grants = $2, revoked_at = $3 WHERE id = $1',
     values: [key.id, JSON.stringify(grants), key.revokedAt],
   });
-  await sql.enter(keyVersion(key, grants), 'before the answer');
+  await sql.enter(keyVersion(key, grants), urgency);
   return grants;
 }
 

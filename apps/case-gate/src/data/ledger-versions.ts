@@ -21,7 +21,8 @@ export interface LedgerVersions extends LedgerVersionsOptions {
 
 /** No record of ours: whatever the ledger holds under the id it stands at is other content. */
 const NO_DOCUMENT = 'null';
-const VERSIONS_AT_ONCE = 128;
+/** Of every so many versions in a row the ledger holds at least one, up to the newest. */
+export const VERSIONS_AT_ONCE = 128;
 
 export function ledgerVersions(options: LedgerVersionsOptions): LedgerVersions {
   const { target, recordIds } = options;

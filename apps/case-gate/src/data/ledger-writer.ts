@@ -8,8 +8,11 @@ import { ledgerUnit, type LedgerTarget } from '../domain/seal-case.ts';
 import { seenName, type VersionedRecord } from '../domain/versioned-record.ts';
 import type { SeenVersions } from './seen-versions.ts';
 
-/** When a version has to be in the ledger: before the change is answered, or soon. */
-export type Urgency = 'before the answer' | 'soon';
+/**
+ * When a version has to be in the ledger: before the change is answered, or soon. What changes nothing comes later: whoever
+ * has read the row of before has also asked the ledger by then.
+ */
+export type Urgency = 'before the answer' | 'soon' | 'later';
 
 /** The statements of one transaction, and the versions that it makes. */
 export interface RecordingSql extends Sql {
@@ -39,8 +42,11 @@ export interface LedgerWriterOptions {
 
 /** How long an answer waits for the ledger. */
 const ANSWER_WITHIN_MS = 1000;
+/** Longer than any question to the gate. */
+const LATER_MS = 10_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
+const DUE_IN_MS = { 'before the answer': ANSWER_WITHIN_MS, soon: 0, later: LATER_MS } as const;
 /** Versions that one process goes on with by itself; past it they are left to the outbox. */
 const MOST_PENDING = 1000;
 
@@ -98,7 +104,7 @@ export function ledgerWriter(options: LedgerWriterOptions): {
         const enter = async (record: VersionedRecord, urgency: Urgency): Promise<void> => {
           const isUrgent = urgency === 'before the answer';
           // The worker leaves it alone for as long as this process is about to write it.
-          const dueMs = now() + (isUrgent ? ANSWER_WITHIN_MS : 0);
+          const dueMs = now() + DUE_IN_MS[urgency];
           const { type: recordType, data, name, version } = record;
           const recordId = ledgerRecordId(recordIds, [...name, String(version)]);
           const row = { recordId, recordType, data, nextAttemptAt: new Date(dueMs) };

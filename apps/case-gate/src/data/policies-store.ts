@@ -9,7 +9,7 @@ import {
   type StoredPolicy,
 } from '../domain/manage-policies.ts';
 import type { LedgerVersions } from './ledger-versions.ts';
-import type { RecordingSql } from './ledger-writer.ts';
+import type { RecordingSql, Urgency } from './ledger-writer.ts';
 
 export interface PoliciesStore {
   /** By version, behind `after` ('' from the first). */
@@ -90,7 +90,12 @@ export async function lockPolicy(
 }
 
 /** Writes the next version of a policy that was locked. */
-export async function savePolicy(sql: RecordingSql, policy: StoredPolicy, macs: KeyedHasher): Promise<void> {
+export async function savePolicy(
+  sql: RecordingSql,
+  policy: StoredPolicy,
+  macs: KeyedHasher,
+  urgency: Urgency = 'before the answer',
+): Promise<void> {
   const { environment, policyVersion, status, rules, updatedAt, recordVersion } = policy;
   const mac = policyMac(policy, macs);
   await sql.query({
@@ -98,5 +103,5 @@ export async function savePolicy(sql: RecordingSql, policy: StoredPolicy, macs: 
             WHERE environment = $1 AND policy_version = $2`,
     values: [environment, policyVersion, status, rules, updatedAt, recordVersion, mac],
   });
-  await sql.enter(versionOfPolicy(policy, mac), 'before the answer');
+  await sql.enter(versionOfPolicy(policy, mac), urgency);
 }

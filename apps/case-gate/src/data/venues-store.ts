@@ -3,7 +3,7 @@ import type { Sql } from '@sealgate/storage';
 import { isVenueAuthentic, venueMac, venueName, venueVersion, type VenueRecord } from '../domain/venue-record.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import type { LedgerVersions } from './ledger-versions.ts';
-import type { RecordingSql } from './ledger-writer.ts';
+import type { RecordingSql, Urgency } from './ledger-writer.ts';
 
 export interface VenuesStore {
   /** By id, behind `after` ('' from the first). */
@@ -79,7 +79,12 @@ export async function lockVenue(
 }
 
 /** Writes the next version of a venue that was locked. */
-export async function saveVenue(sql: RecordingSql, venue: VenueRecord, macs: KeyedHasher): Promise<void> {
+export async function saveVenue(
+  sql: RecordingSql,
+  venue: VenueRecord,
+  macs: KeyedHasher,
+  urgency: Urgency = 'before the answer',
+): Promise<void> {
   const { environment, venueId, name, active, recordVersion, updatedAt } = venue;
   const mac = venueMac(venue, macs);
   await sql.query({
@@ -87,5 +92,5 @@ export async function saveVenue(sql: RecordingSql, venue: VenueRecord, macs: Key
             WHERE environment = $1 AND venue_id = $2`,
     values: [environment, venueId, name, active, recordVersion, updatedAt, mac],
   });
-  await sql.enter(venueVersion(venue, mac), 'before the answer');
+  await sql.enter(venueVersion(venue, mac), urgency);
 }

@@ -3,7 +3,8 @@ import type { PrismaClient } from '../generated/prisma/client.ts';
 
 /** How long the result of a job is kept, and the answer of an Idempotency-Key. */
 export const KEEP_RESULTS_MS = 86_400_000;
-const KEEP_CLAIMS_MS = 30 * 86_400_000;
+/** From when a claim was answered, or else made. */
+export const KEEP_CLAIMS_MS = 30 * 86_400_000;
 const REMOVE_AT_ONCE = 1000;
 const EVERY_MS = 3_600_000;
 

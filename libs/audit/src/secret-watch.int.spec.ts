@@ -1,0 +1,176 @@
+import { PassThrough } from 'node:stream';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { ServerSecrets } from '@sealgate/auth';
+import { createLog, Metrics } from '@sealgate/observability';
+import { migrate, openDatabase, type Database } from '@sealgate/storage';
+import { testClock, throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { auditMigrations, secretWatch, startSecretWatch, type SecretUse } from './index.ts';
+
+let server: ThrowawayPostgres;
+let sql: Database;
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+let clock = testClock();
+
+beforeAll(async () => {
+  server = await throwawayPostgres();
+  await migrate({ url: server.url, sets: [auditMigrations('desk')] });
+  const options = { applicationName: 'secrets-test', maxConnections: 4, connectTimeoutMs: 5_000, deadlineMs: 20_000 };
+  sql = openDatabase({ ...options, url: server.url });
+  await sql.query({ text: 'CREATE TABLE desk.notes (mac text, claim text, at timestamptz)' });
+}, 120_000);
+afterAll(async () => {
+  await sql.close();
+  await server.stop();
+});
+beforeEach(async () => {
+  clock = testClock();
+  await sql.query({ text: 'TRUNCATE desk.notes, desk.server_secrets, desk.secret_holders' });
+});
+
+const valueOf = (id: string) => id.padEnd(40, 'x');
+const ofIds = (ids: string) =>
+  ServerSecrets.parse(
+    ids
+      .split(',')
+      .map((id) => `${id}:${valueOf(id)}`)
+      .join(),
+  );
+
+const USES: readonly SecretUse[] = [
+  {
+    what: 'notes',
+    text: `SELECT mac AS secret_id, count(*) AS rows, NULL AS last_at FROM desk.notes WHERE mac <> $1 GROUP BY 1`,
+  },
+  {
+    what: 'claims',
+    keptMs: 30 * DAY_MS,
+    text: 'SELECT claim AS secret_id, count(*) AS rows, max(at) AS last_at FROM desk.notes WHERE claim IS NOT NULL GROUP BY 1',
+  },
+  { what: 'cursors', keptMs: DAY_MS },
+];
+
+function process(name: string, ids: string, { secrets = ofIds(ids), uses = USES } = {}) {
+  const lines: string[] = [];
+  const stream = new PassThrough();
+  stream.on('data', (chunk: Buffer) => lines.push(...chunk.toString('utf8').split('\n').filter(Boolean)));
+  const metrics = new Metrics('test', { processMetrics: false });
+  const log = createLog({ service: 'test', level: 'debug', stream, now: clock.now });
+  const options = { sql, schema: 'desk', secrets, process: name, uses, now: clock.now, log, metrics };
+  return { watch: secretWatch(options), options, metrics, lines };
+}
+
+const note = (mac: string, claim: string | null = null) =>
+  sql.query({ text: 'INSERT INTO desk.notes VALUES ($1, $2, $3)', values: [mac, claim, new Date(clock.now())] });
+const secretsOf = async ({ watch }: ReturnType<typeof process>) =>
+  Object.fromEntries((await watch.report()).secrets.map(({ id, ...rest }) => [id, rest]));
+
+describe('a watch over server secrets', () => {
+  it('tells of each secret who makes with it, who checks with it, and who does not know it', async () => {
+    const [one, two] = [process('p1', 'old'), process('p2', 'old,new')];
+    await one.watch.turn();
+    await two.watch.turn();
+    expect(await secretsOf(one)).toMatchObject({
+      old: { makes: 2, checks: 0, unaware: 0 },
+      new: { makes: 0, checks: 1, unaware: 1, lastMadeAt: null, needs: [] },
+    });
+    const { processes } = await two.watch.report();
+    const seenAt = '2026-01-01T00:00:00.000Z';
+    expect(processes).toEqual([
+      { process: 'p1', ids: ['old'], seenAt },
+      { process: 'p2', ids: ['old', 'new'], seenAt },
+    ]);
+    expect(JSON.stringify(await sql.query({ text: 'SELECT * FROM desk.server_secrets' }))).not.toContain('xxx');
+  });
+
+  it('counts what is stored by the secret that made it, and says until when a claim needs it', async () => {
+    const one = process('p1', 'new,old');
+    await one.watch.turn();
+    await note('old', 'old');
+    clock.advance(DAY_MS);
+    await note('new', 'old');
+    await one.watch.turn();
+    const { old, new: fresh } = await secretsOf(one);
+    expect(old?.needs).toEqual([
+      { what: 'notes', rows: 1, until: null },
+      { what: 'claims', rows: 2, until: '2026-02-01T00:00:00.000Z' },
+    ]);
+    expect(fresh?.needs).toEqual([{ what: 'cursors', rows: null, until: '2026-01-03T00:01:00.000Z' }]);
+  });
+
+  it('goes by the last time something was made where nothing is stored, also for a process that is gone', async () => {
+    const [old, next] = [process('p1', 'old,new'), process('p2', 'new,old')];
+    await old.watch.turn();
+    clock.advance(30_000);
+    await old.watch.leave();
+    await next.watch.turn();
+    expect((await secretsOf(next))['old']).toMatchObject({
+      makes: 0,
+      lastMadeAt: '2026-01-01T00:00:30.000Z',
+      needs: [{ what: 'cursors', rows: null, until: '2026-01-02T00:01:30.000Z' }],
+    });
+    clock.advance(DAY_MS + MINUTE_MS);
+    await next.watch.turn();
+    expect((await secretsOf(next))['old']).toMatchObject({ checks: 1, needs: [] });
+  });
+
+  it('is settled once every process that is there makes with its secret', async () => {
+    const [one, two] = [process('p1', 'old,new'), process('p2', 'new,old')];
+    expect(await two.watch.isSettled()).toBe(false);
+    await two.watch.turn();
+    expect(await two.watch.isSettled()).toBe(true);
+    await one.watch.turn();
+    expect([await one.watch.isSettled(), await two.watch.isSettled()]).toEqual([false, false]);
+    // One that was killed tells nothing any more.
+    clock.advance(2 * MINUTE_MS);
+    await two.watch.turn();
+    expect(await two.watch.isSettled()).toBe(false);
+    clock.advance(MINUTE_MS);
+    expect(await two.watch.isSettled()).toBe(true);
+  });
+
+  it('says in one line and in a metric what a process is missing that was started without a secret', async () => {
+    await note('old', 'old');
+    await note('old');
+    const one = process('p1', 'new');
+    await one.watch.turn();
+    const told = one.lines.filter((line) => line.includes('server_secret_missing'));
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain('2 notes; 1 claims until 2026-01-31T00:00:00.000Z');
+    expect(told[0]).toContain('"error"');
+    expect(await one.metrics.text()).toContain('server_secret_missing_rows{service="test"} 3');
+    clock.advance(MINUTE_MS);
+    await one.watch.turn();
+    expect(one.lines.filter((line) => line.includes('server_secret_missing'))).toHaveLength(1);
+
+    const whole = process('p2', 'new,old');
+    await whole.watch.turn();
+    expect(whole.lines).toEqual([]);
+    expect(await whole.metrics.text()).toContain('server_secret_missing_rows{service="test"} 0');
+  });
+
+  it('tells another value under an id that was used before, and neither value', async () => {
+    await process('p1', 's1').watch.turn();
+    const other = process('p2', '', { secrets: ServerSecrets.parse(`s1:${'other-value'.repeat(4)}`) });
+    await other.watch.turn();
+    clock.advance(MINUTE_MS);
+    await other.watch.turn();
+    const told = other.lines.filter((line) => line.includes('server_secret_differs'));
+    expect(told).toHaveLength(1);
+    expect(told[0]).not.toContain('other-value');
+  });
+
+  it('takes its turns by itself, and a database without its tables or out of reach is in nobody’s way', async () => {
+    const { options, lines } = process('p1', 's1');
+    const releases: (() => Promise<void>)[] = [];
+    const own = (_: string, release: () => Promise<void>) => void releases.push(release);
+    const failing = { query: () => Promise.reject(new Error('no such table')) };
+    const newMetrics = () => new Metrics('other', { processMetrics: false });
+    startSecretWatch({ ...options, own, sql: failing, metrics: newMetrics() });
+    const watch = startSecretWatch({ ...options, own, metrics: newMetrics() });
+    for (const release of releases) await release();
+    expect((await watch.report()).processes).toEqual([]);
+    expect((await watch.report()).secrets).toMatchObject([{ id: 's1', needs: [{ what: 'cursors' }] }]);
+    expect(lines.filter((line) => !line.includes('"debug"'))).toEqual([]);
+  });
+});
