@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { adminApi } from './admin-api.ts';
+import { adminApi, type AdminApi } from './admin-api.ts';
 import type { CommandSpec, Group } from './command-spec.ts';
 import { EXIT_CODE_MEANINGS, EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import { connectionWarnings, findConnection } from './find-connection.ts';
@@ -77,10 +77,14 @@ interface Which {
 
 async function runCommand(command: Command, { group, spec }: Which, context: CliContext): Promise<ExitCode> {
   const options = command.optsWithGlobals<GlobalOptions & { readonly yes?: true }>();
+  const json = options.json === true;
+  if (spec.isOffline?.(command.args) === true) {
+    const session = openSession(context, { api: NO_API, json, yes: options.yes === true });
+    return (await spec.run(session, command.args, command.opts())) ?? EXIT_CODES.done;
+  }
   const connection = findConnection(group.surfaces, options, context);
   for (const warning of connectionWarnings(connection)) context.err(`sealgate: warning: ${warning}\n`);
   const timeoutMs = (options.timeout ?? spec.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1_000;
-  const json = options.json === true;
   const session = openSession(context, { api: adminApi(connection, timeoutMs), json, yes: options.yes === true });
   try {
     return (await spec.run(session, command.args, command.opts())) ?? EXIT_CODES.done;
@@ -90,6 +94,11 @@ async function runCommand(command: Command, { group, spec }: Which, context: Cli
     return EXIT_CODES.refused;
   }
 }
+
+const nobody = (): never => {
+  throw new Error('A command that is offline asks nobody.');
+};
+const NO_API: AdminApi = { json: nobody, text: nobody, nothing: nobody };
 
 /** A command in a list of commands: that it takes options goes without saying. */
 function subcommandTerm(command: Command): string {

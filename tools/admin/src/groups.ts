@@ -9,6 +9,7 @@ import { networkCommands } from './groups/networks.ts';
 import { orgCommands } from './groups/orgs.ts';
 import { peopleCommands } from './groups/people.ts';
 import { policyCommands } from './groups/policies.ts';
+import { secretCommands } from './groups/secrets.ts';
 import { subjectCommands } from './groups/subjects.ts';
 import { venueCommands } from './groups/venues.ts';
 
@@ -86,5 +87,12 @@ export const GROUPS: readonly Group[] = [
     summary: 'Frameworks of an organisation: requirements that controls are mapped to.',
     surfaces: ['risk-partner'],
     commands: frameworkCommands,
+  },
+  {
+    name: 'secrets',
+    summary:
+      'Secrets of the deployment: make them, and exchange them without a refusal. Each surface tells of its own.',
+    surfaces: ['case-gate', 'ingest-gateway', 'ledger-peer', 'risk-partner'],
+    commands: secretCommands,
   },
 ];

@@ -1,0 +1,116 @@
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import { expect } from '@jest/globals';
+import { until, type ThrowawayPostgres } from '@sealgate/testing';
+import { adminClient, type AdminClient } from './admin-client.ts';
+import { programOf, runMigrations } from './bundle.ts';
+import { prepareGateway, type Gateway } from './gateway-process.ts';
+import { ledgerOrigin } from './installation.ts';
+import { newKey } from './peer-setup.ts';
+import { boundMs } from './scale.ts';
+
+/** What can be run twice here. */
+type Surface = 'ingest-gateway' | 'ledger-peer' | 'risk-partner';
+
+/** Two processes of a surface, each restarted by itself with other variables while the other one serves. */
+export class TwoProcesses {
+  readonly #underWay: Map<Gateway, Set<Promise<unknown>>>;
+  readonly #environments: ReadonlyMap<Gateway, Record<string, string>>;
+  readonly admin: AdminClient;
+  readonly gateways: readonly Gateway[];
+
+  private constructor(made: ReadonlyMap<Gateway, Record<string, string>>, adminToken: string) {
+    this.#environments = made;
+    this.gateways = [...made.keys()];
+    this.#underWay = new Map(this.gateways.map((gateway) => [gateway, new Set()]));
+    this.admin = adminClient(this.gateways[0]!.admin, adminToken);
+  }
+
+  /** On a database that the surface's migration job is run on first. Files go into `folder`. */
+  static async start(
+    surface: Surface,
+    { postgres, folder, env }: { postgres: ThrowawayPostgres; folder: string; env: Readonly<Record<string, string>> },
+  ): Promise<TwoProcesses> {
+    await runMigrations({ MIGRATION_DATABASE_URL: postgres.url, DATABASE_URL: postgres.url }, surface);
+    const adminToken = newKey();
+    const made = new Map<Gateway, Record<string, string>>();
+    for (const number of [1, 2]) {
+      // It is read at each start.
+      const own = {
+        DATABASE_URL: postgres.url,
+        LEDGER_ORIGIN: ledgerOrigin,
+        LEDGER_INTEGRATOR: 'true',
+        ADMIN_TOKEN_HASHES: hash('sha256', adminToken, 'hex'),
+        CHECKPOINT_DIR: join(folder, `checkpoints-${surface}-${number}`),
+        ...env,
+      };
+      const logFile = join(folder, `${surface}-${number}.log`);
+      made.set(await prepareGateway({ program: programOf(surface, 'main'), env: own, logFile }), own);
+    }
+    const processes = new TwoProcesses(made, adminToken);
+    for (const gateway of processes.gateways) await gateway.start();
+    return processes;
+  }
+
+  async roll(env: Readonly<Record<string, string>>): Promise<void> {
+    for (const gateway of this.gateways) {
+      const underWay = this.#underWay.get(gateway)!;
+      this.#underWay.delete(gateway);
+      await Promise.allSettled(underWay);
+      expect(await gateway.stop()).toBe(0);
+      Object.assign(this.#environments.get(gateway)!, env);
+      await gateway.start();
+      this.#underWay.set(gateway, new Set());
+    }
+  }
+
+  /** Asks a process that is there, as a load balancer would. */
+  at<Answer>(ask: (gateway: Gateway) => Promise<Answer>): Promise<Answer> {
+    const there = [...this.#underWay];
+    const [gateway, underWay] = there[Math.floor(Math.random() * there.length)]!;
+    const asked = ask(gateway);
+    underWay.add(asked);
+    return asked.finally(() => underWay.delete(asked));
+  }
+
+  async needs(id: string): Promise<readonly { what: string; until: string }[]> {
+    const { secrets } = await this.admin.ask('GET', '/secrets');
+    const found = (secrets as { id: string; needs: { what: string; until: string }[] }[]).find((one) => one.id === id);
+    return found?.needs ?? [];
+  }
+
+  logText(): string {
+    return this.gateways.map((gateway) => gateway.logText()).join('');
+  }
+
+  async stop(): Promise<void> {
+    for (const gateway of this.gateways) {
+      if (gateway.isRunning) await gateway.stop();
+      gateway.release();
+    }
+  }
+}
+
+/** Works that go on until they are stopped. What is not as it should be is remembered. */
+export function load(works: readonly (() => Promise<void>)[]) {
+  const wrong: string[] = [];
+  let count = 0;
+  let isStopped = false;
+  const workers = works.map(async (work) => {
+    while (!isStopped) {
+      await work().catch((error: unknown) => wrong.push(String(error)));
+      count += 1;
+    }
+  });
+  const goOn = async (): Promise<void> => {
+    const until_ = count + 60;
+    await until(() => count >= until_ || wrong.length > 0, { timeoutMs: boundMs(60_000) });
+    expect(wrong.slice(0, 5)).toEqual([]);
+  };
+  const stop = async (): Promise<void> => {
+    isStopped = true;
+    await Promise.all(workers);
+    expect(wrong.slice(0, 5)).toEqual([]);
+  };
+  return { goOn, stop };
+}

@@ -1,0 +1,271 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
+import type { WriteAnswer } from './harness/answers.ts';
+import { setupTimeoutMs } from './harness/contract-setup.ts';
+import type { HttpAnswer } from './harness/http-exchange.ts';
+import { ledgerOrigin, outOfReach } from './harness/installation.ts';
+import { newNoteKey } from './harness/note-key.ts';
+import { keyHash, newKey, peerEnv } from './harness/peer-setup.ts';
+import { askRisk } from './harness/risk-setup.ts';
+import { boundMs } from './harness/scale.ts';
+import { sender } from './harness/sender.ts';
+import { load, TwoProcesses } from './harness/two-processes.ts';
+import { judgeLog, verify } from './harness/verifier.ts';
+
+const [OLD, NEW] = [`old:${'o'.repeat(40)}`, `new:${'n'.repeat(40)}`];
+/** What each process is given in turn: to begin with, to accept, to make, to retire. */
+const PHASES = { begin: OLD, accept: `${OLD},${NEW}`, make: `${NEW},${OLD}`, retire: NEW } as const;
+const storyTimeoutMs = 240_000;
+
+let postgres: ThrowawayPostgres;
+let folder: string;
+beforeAll(async () => {
+  postgres = await throwawayPostgres();
+  folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-rotation-'));
+}, setupTimeoutMs);
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await postgres.stop();
+});
+
+const start = (surface: Parameters<typeof TwoProcesses.start>[0], env: Readonly<Record<string, string>>) =>
+  TwoProcesses.start(surface, { postgres, folder, env: { SERVER_SECRETS: PHASES.begin, ...env } });
+
+function expectAnswer(answer: HttpAnswer, status: number): void {
+  if (answer.status !== status) throw new Error(`${answer.status} in place of ${status}: ${answer.text}`);
+}
+
+const oneOf = <Value>(values: readonly Value[]): Value | undefined => values[Math.floor(Math.random() * values.length)];
+
+/** A request with a key, and what it was answered. */
+interface Kept {
+  readonly key: string;
+  readonly body: object;
+  readonly text: string;
+}
+
+function expectReplay(answer: HttpAnswer, { text }: Kept): void {
+  if (answer.text !== text || answer.headers['idempotent-replayed'] !== 'true')
+    throw new Error(`No replay: ${answer.status} ${answer.text}`);
+}
+
+describe('Secrets exchanged on two processes, one after the other, under load', () => {
+  it(
+    'the ingest gateway refuses no write and no replay, under a new server secret and a new key of the ledger',
+    async () => {
+      const [oldKey, nextKey] = [newNoteKey(ledgerOrigin), newNoteKey(ledgerOrigin)];
+      const gateway = await start('ingest-gateway', { LEDGER_SIGNING_KEY: oldKey.signingKey });
+      const body = { networkId: 'rotated', channels: ['main', 'side'], limits: outOfReach };
+      await gateway.admin.ask('POST', '/networks', body);
+      const minted = await gateway.admin.ask('POST', '/networks/rotated/keys', { label: 'e2e', limits: outOfReach });
+      const kept: Kept[] = [];
+      const post = (key: string, sent: object) =>
+        gateway.at((one) =>
+          sender(one.public, 'rotated', String(minted['rawKey'])).post(sent, { idempotencyKey: key }),
+        );
+      const write = async (): Promise<void> => {
+        const key = randomBytes(8).toString('hex');
+        const sent = { assets: [{ n: kept.length }, { n: 1, targetChannels: ['main', 'side'] }] };
+        const answer = await post(key, sent);
+        expectAnswer(answer, 200);
+        kept.push({ key, body: sent, text: answer.text });
+      };
+      const replay = async (): Promise<void> => {
+        const one = oneOf(kept) ?? oneOf([]);
+        if (one === undefined) return new Promise((resolve) => setTimeout(resolve, 5));
+        expectReplay(await post(one.key, one.body), one);
+        expectAnswer(await post(one.key, { other: true }), 422);
+      };
+      const verifierKeys = `${nextKey.verifierKey},${oldKey.verifierKey}`;
+      const { goOn, stop } = load([write, write, replay, replay]);
+      await goOn();
+      await gateway.roll({ SERVER_SECRETS: PHASES.accept, LEDGER_VERIFIER_KEYS: verifierKeys });
+      await goOn();
+      const both = `${nextKey.signingKey},${oldKey.signingKey}`;
+      await gateway.roll({ SERVER_SECRETS: PHASES.make, LEDGER_SIGNING_KEY: both });
+      await goOn();
+      await gateway.roll({ LEDGER_SIGNING_KEY: nextKey.signingKey });
+      await goOn();
+      await stop();
+
+      // Each record is in the log once, and nothing else is; whoever has either key, or both, sees that it only grew.
+      const keysFile = join(folder, 'both.vkey');
+      writeFileSync(keysFile, `${nextKey.verifierKey}\n${oldKey.verifierKey}\n`);
+      const answers = kept.map(({ text }) => text);
+      const savedFolders = [1, 2].map((number) => join(folder, `checkpoints-ingest-gateway-${number}/rotated.main`));
+      const story = {
+        admin: gateway.admin,
+        channel: 'rotated.main',
+        verifierKey: keysFile,
+        folder,
+        answers,
+        savedFolders,
+      };
+      expect(await judgeLog(story)).toBe(kept.length * 2);
+      const sideStory = { ...story, channel: 'rotated.side', savedFolders: [] };
+      expect(await judgeLog(sideStory)).toBe(kept.length);
+      const note = (await gateway.admin.get('/ledger/channels/rotated.main/checkpoint')).text;
+      expect(note.match(/^— /gm)).toHaveLength(1);
+      const ids = new Map((JSON.parse(answers[0]!) as WriteAnswer).records.map(({ id, channel }) => [channel, id]));
+      expect(ids.size).toBe(2);
+
+      // The claims of the old one are not gone before their time.
+      const [claims] = await gateway.needs('old');
+      expect(claims?.what).toBe('claims on Idempotency-Keys');
+      expect((Date.parse(claims!.until) - Date.now()) / 86_400_000).toBeCloseTo(400, 0);
+      await gateway.stop();
+      expect(gateway.logText()).not.toMatch(/"level":"error"/);
+    },
+    storyTimeoutMs,
+  );
+
+  it(
+    'the ledger peer refuses no write, no replay, no job and no cursor',
+    async () => {
+      const key = newKey();
+      const noteKey = newNoteKey(ledgerOrigin);
+      const peer = await start('ledger-peer', {
+        ...peerEnv(folder, postgres.url),
+        SERVER_SECRETS: PHASES.begin,
+        API_KEY_HASHES: keyHash(key),
+        LEDGER_SIGNING_KEY: noteKey.signingKey,
+      });
+      const ask = (method: string, path: string, sent?: object, headers: Record<string, string> = {}) =>
+        peer.at((one) =>
+          one.public.send({
+            ...{ method, path },
+            headers: {
+              'X-Api-Key': key,
+              ...(sent === undefined ? {} : { 'Content-Type': 'application/json' }),
+              ...headers,
+            },
+            ...(sent === undefined ? {} : { body: JSON.stringify(sent) }),
+          }),
+        );
+      const kept: Kept[] = [];
+      const jobs: string[] = [];
+      const newAssets = () => ({ assets: [{ id: randomBytes(8).toString('hex'), type: 'asset', data: {} }] });
+      const write = async (): Promise<void> => {
+        const [idempotencyKey, body] = [randomBytes(8).toString('hex'), newAssets()];
+        const answer = await ask('POST', '/api/assets', body, { 'Idempotency-Key': idempotencyKey });
+        expectAnswer(answer, 200);
+        kept.push({ key: idempotencyKey, body, text: answer.text });
+      };
+      const replay = async (): Promise<void> => {
+        const one = oneOf(kept);
+        if (one === undefined) return new Promise((resolve) => setTimeout(resolve, 5));
+        expectReplay(await ask('POST', '/api/assets', one.body, { 'Idempotency-Key': one.key }), one);
+      };
+      const later = async (): Promise<void> => {
+        const headers = { Prefer: 'respond-async', 'Idempotency-Key': randomBytes(8).toString('hex') };
+        const answer = await ask('POST', '/api/assets', newAssets(), headers);
+        expectAnswer(answer, 202);
+        jobs.push(String(answer.headers['location']));
+        expectAnswer(await ask('GET', oneOf(jobs)!), 200);
+      };
+      const page = async (): Promise<void> => {
+        const first = await ask('POST', '/api/assets/query', { type: 'asset', limit: 1 });
+        expectAnswer(first, 200);
+        const { nextCursor: cursor } = first.body as { nextCursor: string | null };
+        if (cursor !== null)
+          expectAnswer(await ask('POST', '/api/assets/query', { type: 'asset', limit: 1, cursor }), 200);
+      };
+      const { goOn, stop } = load([write, replay, later, page]);
+      await goOn();
+      for (const phase of ['accept', 'make'] as const) {
+        await peer.roll({ SERVER_SECRETS: PHASES[phase] });
+        await goOn();
+      }
+      await stop();
+      expect((await peer.needs('old')).map(({ what }) => what)).toEqual([
+        'claims on Idempotency-Keys',
+        'cursors of lists',
+      ]);
+      for (const location of jobs)
+        await until(async () => ((await ask('GET', location)).body as { status: string }).status === 'done', {
+          timeoutMs: boundMs(40_000),
+        });
+
+      // Taken away too early: refused, as it must be, and said.
+      await peer.roll({ SERVER_SECRETS: PHASES.retire });
+      const early = await ask('POST', '/api/assets', kept[0]!.body, { 'Idempotency-Key': kept[0]!.key });
+      expect(early.status).toBe(422);
+      await until(() => peer.logText().includes('"server_secret_missing"'), { timeoutMs: boundMs(10_000) });
+      await peer.stop();
+    },
+    storyTimeoutMs,
+  );
+
+  it(
+    'the risk partner refuses no cursor, and every envelope is signed by a key that each process publishes',
+    async () => {
+      const noteKey = newNoteKey(ledgerOrigin);
+      const limits = { RATE_PER_SECOND: '1000000', RATE_BURST: '1000000' };
+      const risk = await start('risk-partner', { LEDGER_SIGNING_KEY: noteKey.signingKey, ...limits });
+      const { id: orgId } = await risk.admin.ask('POST', '/orgs', { name: 'E2E' });
+      const newPerson = async (role: string, kind: string): Promise<string> => {
+        const { id } = await risk.admin.ask('POST', `/orgs/${String(orgId)}/people`, {
+          name: 'P',
+          kind,
+          roles: [role],
+        });
+        const key = await risk.admin.ask('POST', `/orgs/${String(orgId)}/people/${String(id)}/keys`, { label: 'e2e' });
+        return String(key['rawKey']);
+      };
+      const [owner, partner] = [await newPerson('owner', 'human'), await newPerson('partner_read', 'machine')];
+      for (let at = 0; at < 3; at += 1) {
+        const body = { title: `Risk ${at}`, category: 'ops', inherent: { likelihood: 1, impact: 2 } };
+        await risk.at((one) => askRisk(one, owner, ['POST', '/api/risks'], { body }));
+      }
+      const envelopes: HttpAnswer[] = [];
+      const page = async (): Promise<void> => {
+        const first = await risk.at((one) => askRisk(one, partner, ['GET', '/api/v1/risks?limit=1']));
+        expectAnswer(first, 200);
+        const { nextCursor } = first.body['pagination'] as { nextCursor: string };
+        const path = `/api/v1/risks?limit=1&cursor=${nextCursor}`;
+        const second = await risk.at((one) => askRisk(one, partner, ['GET', path]));
+        expectAnswer(second, 200);
+        const signature = String(second.headers['evidence-signature']);
+        const { kid } = JSON.parse(Buffer.from(signature.split('.')[0]!, 'base64url').toString()) as { kid: string };
+        const published = await risk.at((one) => askRisk(one, partner, ['GET', '/.well-known/jwks.json']));
+        const { keys } = published.body as unknown as { keys: { kid: string }[] };
+        if (!keys.some((key) => key.kid === kid)) throw new Error('A key signed that is not published everywhere.');
+        envelopes.push(second);
+      };
+      const { goOn, stop } = load([page, page, page]);
+      await goOn();
+      for (const phase of ['accept', 'make'] as const) {
+        await risk.roll({ SERVER_SECRETS: PHASES[phase] });
+        await goOn();
+      }
+      await stop();
+      expect(await risk.needs('old')).toMatchObject([{ what: 'cursors of lists' }]);
+
+      // A day later nobody has a cursor of the old one; what it signed can be checked for good.
+      await risk.roll({ SERVER_SECRETS: PHASES.retire });
+      const keys = await risk.at((one) => askRisk(one, partner, ['GET', '/.well-known/jwks.json']));
+      writeFileSync(join(folder, 'keys.json'), keys.text);
+      for (const envelope of [envelopes[0]!, envelopes.at(-1)!]) {
+        writeFileSync(join(folder, 'page.json'), envelope.text);
+        const signature = String(envelope.headers['evidence-signature']);
+        const { exitCode, text } = await verify(
+          folder,
+          'envelope',
+          'page.json',
+          '--signature',
+          signature,
+          '--jwks',
+          'keys.json',
+        );
+        expect({ exitCode, text }).toMatchObject({ exitCode: 0 });
+      }
+      await risk.stop();
+      expect(risk.logText()).not.toContain('signing_keys_refused');
+    },
+    storyTimeoutMs,
+  );
+});

@@ -1,0 +1,172 @@
+import { hash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ServerSecrets, TokenHashes } from '@sealgate/auth';
+import { documentSigner } from '@sealgate/envelope';
+import { noteSigner, noteVerifier } from '@sealgate/merkle';
+import { runLine } from '../testing/run-line.ts';
+import { standInApi, type StandInApi } from '../testing/stand-in-api.ts';
+
+let api: StandInApi;
+let env: Record<string, string>;
+beforeAll(async () => {
+  api = await standInApi();
+  env = { SEALGATE_ADMIN_URL: api.url, SEALGATE_ADMIN_TOKEN: 't' };
+});
+afterAll(() => api.close());
+
+async function made(line: string): Promise<Record<string, string>> {
+  const { code, out, err } = await runLine(`secrets new ${line} --json`);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return JSON.parse(out) as Record<string, string>;
+}
+
+describe('sealgate secrets new', () => {
+  it('makes each kind in the form that its variable takes, asking nobody', async () => {
+    const { SERVER_SECRETS: one = '' } = await made('server-secret');
+    expect(ServerSecrets.parse(one).ids[0]).toMatch(/^s-[0-9a-f]{8}$/);
+    const { SERVER_SECRETS: named = '' } = await made('server-secret --id y2030');
+    expect(ServerSecrets.parse(`${one},${named}`).ids[1]).toBe('y2030');
+
+    const note = await made('ledger-signing-key --name ledger.example.com');
+    const signer = noteSigner(note['LEDGER_SIGNING_KEY']!);
+    expect(signer.verifierKey).toBe(note['LEDGER_VERIFIER_KEYS']);
+    expect(noteVerifier(signer.verifierKey).verify(signer.sign('x\n'))).toEqual({ text: 'x\n' });
+
+    const document = await made('document-signing-key');
+    const { keys } = JSON.parse(document['DOCUMENT_RETIRED_KEYS']!) as { keys: unknown[] };
+    expect(keys).toEqual([documentSigner(document['DOCUMENT_SIGNING_KEY']!).jwk]);
+
+    const token = await made('admin-token');
+    expect(TokenHashes.parse(token['ADMIN_TOKEN_HASHES']!).matches(token['SEALGATE_ADMIN_TOKEN']!)).toBe(true);
+    const key = await made('api-key');
+    expect(key['API_KEY_HASHES']).toBe(hash('sha256', key['X-Api-Key']!, 'hex'));
+    expect((await made('database-password'))['password']).toMatch(/^[\w-]{43}$/);
+  });
+
+  it('makes another one each time, and prints it once', async () => {
+    const [first, second] = [await runLine('secrets new admin-token'), await runLine('secrets new admin-token')];
+    expect(first.out).not.toBe(second.out);
+    expect(first.out.trim().split('\n')).toHaveLength(2);
+    expect(first.err).toBe('');
+  });
+
+  it.each([
+    ['nothing', 'There is no such kind of secret: it is one of server-secret, '],
+    ['ledger-signing-key', 'Say whose key it is'],
+    ["server-secret --id 'a,b'", '--id takes 1-32 letters'],
+    ['constructor', 'There is no such kind of secret'],
+  ])('refuses %s', async (line, text) => {
+    expect(await runLine(`secrets new ${line}`)).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringContaining(text),
+    });
+  });
+});
+
+const secret = (id: string, more: object = {}) => ({
+  ...{ id, makes: 0, checks: 0, unaware: 0, lastMadeAt: null, needs: [] },
+  ...more,
+});
+const processes = (...lists: string[]) =>
+  lists.map((ids, at) => ({ process: `p${at}`, ids: ids.split(','), seenAt: '2030-01-01T00:00:00.000Z' }));
+const used = '2030-01-01T00:00:00.000Z';
+const claims = [{ what: 'claims on Idempotency-Keys', rows: 7, until: '2030-02-01T00:00:00.000Z' }];
+const rows = [{ what: 'subjects', rows: 3, until: null }];
+
+async function ask(line: string, body: object) {
+  api.answer(() => ({ body }));
+  const ran = await runLine(`secrets ${line}`, { env });
+  expect(api.seen).toMatchObject([{ method: 'GET', path: '/admin/v1/secrets' }]);
+  return ran;
+}
+
+describe('sealgate secrets status', () => {
+  const during = {
+    processes: processes('new,old', 'new,old'),
+    secrets: [
+      secret('new', { makes: 2, lastMadeAt: used }),
+      secret('old', { checks: 2, lastMadeAt: used, needs: [...rows, ...claims] }),
+    ],
+  };
+
+  it('says of each secret who has it, what needs it and until when', async () => {
+    expect(await ask('status', during)).toEqual({
+      code: 0,
+      err: '',
+      out: [
+        'new: of 2 processes 2 make with it, 0 accept it',
+        'old: of 2 processes 2 accept it, last made with at 2030-01-01T00:00:00.000Z',
+        '  needed for 3 subjects, until they are made again with the new one',
+        '  needed for 7 claims on Idempotency-Keys, until 2030-02-01T00:00:00.000Z',
+        '',
+      ].join('\n'),
+    });
+  });
+
+  it('refuses with exit code 1 that a secret goes which is needed, and says for what and until when', async () => {
+    const refused = await ask('status --retire old', during);
+    expect(refused.code).toBe(1);
+    expect(refused.out).toContain(
+      'old must stay in SERVER_SECRETS.\n' +
+        'old is needed for 3 subjects, until they are made again with the new one.\n' +
+        'old is needed for 7 claims on Idempotency-Keys, until 2030-02-01T00:00:00.000Z.\n',
+    );
+    expect(await ask('status --retire new', during)).toMatchObject({ code: 1 });
+    const free = { ...during, secrets: [during.secrets[0], secret('old', { checks: 2, lastMadeAt: used })] };
+    expect(await ask('status --retire old', free)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('old can be taken out of SERVER_SECRETS.'),
+    });
+  });
+
+  it('exits with 1 where a process does not have what is needed, or what others make with', async () => {
+    const gone = {
+      processes: processes('new'),
+      secrets: [secret('old', { unaware: 1, lastMadeAt: used, needs: rows })],
+    };
+    const missing = await ask('status', gone);
+    expect(missing.code).toBe(1);
+    expect(missing.out).toContain('1 of 1 processes do not have old, which is needed for 3 subjects');
+    const ahead = { processes: processes('new,old', 'old'), secrets: [secret('new', { makes: 1, unaware: 1 })] };
+    expect(await ask('status', ahead)).toMatchObject({ code: 1, out: expect.stringContaining('others make with') });
+  });
+
+  it('gives the answer itself with --json', async () => {
+    expect(await ask('status --json', during)).toEqual({ code: 0, err: '', out: `${JSON.stringify(during)}\n` });
+  });
+});
+
+describe('sealgate secrets rotate', () => {
+  it.each([
+    ['Wait two minutes', [], []],
+    ['Accept: make a secret', processes('old', 'old'), [secret('old', { makes: 2, lastMadeAt: used })]],
+    ['Wait: the processes have different lists (old and old,new)', processes('old', 'old,new'), []],
+    [
+      'Make: move new to the front of SERVER_SECRETS (new,old)',
+      processes('old,new', 'old,new'),
+      [secret('new', { checks: 2 }), secret('old', { makes: 2, lastMadeAt: used })],
+    ],
+    [
+      'Wait: old is needed for 3 subjects',
+      processes('new,old'),
+      [secret('new', { makes: 1, lastMadeAt: used }), secret('old', { checks: 1, lastMadeAt: used, needs: rows })],
+    ],
+    [
+      'Retire: take old out',
+      processes('new,old'),
+      [secret('new', { makes: 1, lastMadeAt: used }), secret('old', { checks: 1, lastMadeAt: used })],
+    ],
+  ])('says of server secrets what is next: %s', async (text, told, secrets) => {
+    const { code, out } = await ask('rotate server-secret', { processes: told, secrets });
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining(text) });
+  });
+
+  it('tells the steps of every other kind, asking nobody', async () => {
+    for (const kind of ['ledger-signing-key', 'document-signing-key', 'admin-token', 'api-key', 'database-password']) {
+      const { code, out, err } = await runLine(`secrets rotate ${kind}`);
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      expect(out).toMatch(/^1\. Accept: .*\n2\. Make: /);
+    }
+  });
+});

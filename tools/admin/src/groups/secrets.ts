@@ -1,0 +1,247 @@
+import { hash, randomBytes } from 'node:crypto';
+import { documentSigner, generateDocumentKey, jwksOf } from '@sealgate/envelope';
+import { generateNoteKey } from '@sealgate/merkle';
+import { Option } from 'commander';
+import { apiPath } from '../api-path.ts';
+import type { CommandSpec } from '../command-spec.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import type { JsonObject } from '../json-object.ts';
+import { printable } from '../printable.ts';
+import { rowFields } from '../row-fields.ts';
+import { UsageError } from '../usage-error.ts';
+
+/** What `GET /admin/v1/secrets` answers; see `SecretReport`. */
+interface Report {
+  readonly processes: readonly { readonly process: string; readonly ids: readonly string[] }[];
+  readonly secrets: readonly Secret[];
+}
+
+interface Secret {
+  readonly id: string;
+  readonly makes: number;
+  readonly checks: number;
+  readonly unaware: number;
+  readonly lastMadeAt: string | null;
+  readonly needs: readonly { readonly what: string; readonly rows: number | null; readonly until: string | null }[];
+}
+
+interface NewOptions {
+  readonly id?: string;
+  readonly name?: string;
+}
+
+const randomText = (): string => randomBytes(32).toString('base64url');
+const hashed = (text: string): string => hash('sha256', text, 'hex');
+
+interface Kind {
+  /** The variable that takes the secret, then what else is known of it. */
+  readonly make: (options: NewOptions) => Readonly<Record<string, string>>;
+  /** What to do, one step after the other; each waits until every process has taken the one before. */
+  readonly steps: readonly string[];
+}
+
+const SERVER_SECRET = 'server-secret';
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  [SERVER_SECRET]: {
+    make: ({ id = `s-${randomBytes(4).toString('hex')}` }) => {
+      if (!/^[A-Za-z0-9_-]{1,32}$/.test(id)) throw new UsageError('--id takes 1-32 letters, digits, _ and -.');
+      return { SERVER_SECRETS: `${id}:${randomText()}` };
+    },
+    steps: [],
+  },
+  'ledger-signing-key': {
+    make: ({ name }) => {
+      if (name === undefined) throw new UsageError('Say whose key it is: --name and the LEDGER_ORIGIN.');
+      const { privateKey, verifierKey } = generateNoteKey(name);
+      return { LEDGER_SIGNING_KEY: privateKey, LEDGER_VERIFIER_KEYS: verifierKey };
+    },
+    steps: [
+      'Accept: add the new verifier key to LEDGER_VERIFIER_KEYS of every surface, beside that of the present key. Give it to those who pin keys.',
+      'Make: set LEDGER_SIGNING_KEY of the integrator to "NEW,OLD", so that both sign.',
+      'When those who pin keys have the new one: set LEDGER_SIGNING_KEY to NEW alone, and destroy OLD.',
+      'The old verifier key stays in LEDGER_VERIFIER_KEYS for good: stored proofs and kept checkpoints carry its signature.',
+    ],
+  },
+  'document-signing-key': {
+    make: () => {
+      const pem = generateDocumentKey();
+      return {
+        DOCUMENT_SIGNING_KEY: pem.trim(),
+        DOCUMENT_RETIRED_KEYS: JSON.stringify(jwksOf([documentSigner(pem).jwk])),
+      };
+    },
+    steps: [
+      'Accept: add the public half of the new key (its JWK) to DOCUMENT_RETIRED_KEYS of the case gate, so that every process publishes it before one signs with it.',
+      'Make: set DOCUMENT_SIGNING_KEY to the new key, and add the public half of the old one to DOCUMENT_RETIRED_KEYS.',
+      'Destroy the old key. Its public half stays in DOCUMENT_RETIRED_KEYS for good: packs that it signed are checked with it.',
+    ],
+  },
+  'admin-token': {
+    make: () => {
+      const token = randomText();
+      return { SEALGATE_ADMIN_TOKEN: token, ADMIN_TOKEN_HASHES: hashed(token) };
+    },
+    steps: [
+      'Accept: add the hash of the new token to ADMIN_TOKEN_HASHES, separated by a comma.',
+      'Make: give the new token to whoever has the old one (SEALGATE_ADMIN_TOKEN).',
+      'Retire: take the hash of the old token out of ADMIN_TOKEN_HASHES.',
+    ],
+  },
+  'api-key': {
+    make: () => {
+      const key = randomText();
+      return { 'X-Api-Key': key, API_KEY_HASHES: hashed(key) };
+    },
+    steps: [
+      'Accept: add the hash of the new key to API_KEY_HASHES of the ledger peer. A key is a family of its own: what was sent with the old one is replayed to the old one alone, so let a sender finish its retries first.',
+      'Make: give the new key to the sender.',
+      'Retire: take the hash of the old key out of API_KEY_HASHES.',
+    ],
+  },
+  'database-password': {
+    make: () => ({ password: randomText() }),
+    steps: [
+      'Accept: make a second login role with the new password, and run the migration job of the surface with DATABASE_URL naming it, which gives it the same rights.',
+      'Make: put the new DATABASE_URL into the Secret and restart the processes one by one; the old role goes on meanwhile.',
+      'Retire: drop the old role once pg_stat_activity shows no connection of it.',
+    ],
+  },
+};
+
+const kindNames = Object.keys(KINDS).join(', ');
+
+function kindOf(name: string): Kind {
+  const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
+  if (kind === undefined) throw new UsageError(`There is no such kind of secret: it is one of ${kindNames}.`);
+  return kind;
+}
+
+const make: CommandSpec<NewOptions> = {
+  usage: 'new <kind>',
+  summary: 'Make a secret in the form that its variable takes; nothing is sent, and it is shown this once',
+  details: `Kinds: ${kindNames}. What is public, or a hash, stands beside it under the variable that takes it.`,
+  examples: ['sealgate secrets new server-secret', 'sealgate secrets new ledger-signing-key --name ledger.example.com'],
+  options: [
+    new Option('--id <id>', 'of a server secret: it names the secret in logs and tables, and is used once only'),
+    new Option('--name <name>', 'of a ledger signing key: the LEDGER_ORIGIN'),
+  ],
+  isOffline: () => true,
+  run: async (session, [kind = ''], options) => {
+    const made = kindOf(kind).make(options);
+    // Line feeds of a PEM are kept: it is to be copied as it is.
+    session.print(session.json ? `${JSON.stringify({ kind, ...made })}\n` : rowFields(made));
+  },
+};
+
+const status: CommandSpec<{ readonly retire?: string }> = {
+  usage: 'status',
+  summary: 'Say which server secrets the processes have, and what each is needed for and until when',
+  details:
+    'Of the surface that is asked. Exit code 1 where something needs a secret that a process does not have or, with --retire, where the secret of that id cannot be taken away yet.',
+  examples: ['sealgate secrets status', 'sealgate secrets status --retire s1'],
+  options: [new Option('--retire <id>', 'ask whether this secret can be taken out of SERVER_SECRETS')],
+  run: async (session, _args, { retire }) => {
+    const answer = await session.api.json({ method: 'GET', path: apiPath`/secrets` });
+    const report = reportOf(answer.value);
+    const faults = retire === undefined ? faultsOf(report) : reasonsToKeep(report, retire);
+    session.show(answer, () => `${statusText(report)}${verdictText(faults, retire)}`);
+    return faults.length > 0 ? EXIT_CODES.refused : EXIT_CODES.done;
+  },
+};
+
+const rotate: CommandSpec = {
+  usage: 'rotate <kind>',
+  summary: 'Say what to do next to exchange a secret; nothing is changed',
+  details: `Kinds: ${kindNames}. For a server-secret it goes by where the processes of the surface stand.`,
+  examples: ['sealgate secrets rotate server-secret'],
+  isOffline: ([kind]) => kind !== SERVER_SECRET,
+  run: async (session, [kind = '']) => {
+    const { steps } = kindOf(kind);
+    if (kind !== SERVER_SECRET) {
+      const text = steps.map((step, at) => `${at + 1}. ${step}\n`).join('');
+      session.print(session.json ? `${JSON.stringify({ kind, steps })}\n` : text);
+      return;
+    }
+    const answer = await session.api.json({ method: 'GET', path: apiPath`/secrets` });
+    const next = nextStep(reportOf(answer.value));
+    session.print(session.json ? `${JSON.stringify({ kind, next })}\n` : `${printable(next)}\n`);
+  },
+};
+
+export const secretCommands: readonly CommandSpec[] = [make, status, rotate];
+
+/** Members that are not there are empty: an admin API of another version says less. */
+function reportOf(value: JsonObject): Report {
+  const { processes = [], secrets = [] } = value as unknown as Partial<Report>;
+  return { processes, secrets };
+}
+
+/** What is needed of a secret that some process does not have: there it is refused. */
+function faultsOf({ secrets }: Report): string[] {
+  return secrets
+    .filter(({ needs, makes, unaware }) => unaware > 0 && (makes > 0 || needs.length > 0))
+    .map(
+      (secret) =>
+        `${unawareText(secret)} do not have ${secret.id}, which ${secret.makes > 0 ? 'others make with' : needsText(secret)}`,
+    );
+}
+
+const unawareText = ({ unaware, makes, checks }: Secret): string =>
+  `${unaware} of ${unaware + makes + checks} processes`;
+
+function reasonsToKeep({ secrets }: Report, id: string): string[] {
+  const secret = secrets.find((one) => one.id === id);
+  if (secret === undefined) return [];
+  const made = secret.makes > 0 ? [`${secret.makes} processes make with ${id}`] : [];
+  return [...made, ...secret.needs.map((need) => `${id} is needed for ${needText(need)}`)];
+}
+
+function needText({ what, rows, until }: Secret['needs'][number]): string {
+  const count = rows === null ? '' : `${rows} `;
+  return `${count}${what}, ${until === null ? 'until they are made again with the new one' : `until ${until}`}`;
+}
+
+const needsText = ({ needs }: Secret): string => `is needed for ${needs.map(needText).join('; ')}`;
+
+function statusText({ processes, secrets }: Report): string {
+  const lines = secrets.map((secret) => {
+    const { id, makes, checks, lastMadeAt } = secret;
+    const role = makes > 0 ? `${makes} make with it, ${checks} accept it` : `${checks} accept it`;
+    const last = makes === 0 && lastMadeAt !== null ? `, last made with at ${lastMadeAt}` : '';
+    const needs = secret.needs.map((need) => `\n  needed for ${needText(need)}`).join('');
+    return (
+      printableLine(`${id}: of ${processes.length} processes ${role}${last}`) + needs.replaceAll(/[^\n]+/g, printable)
+    );
+  });
+  return lines.length === 0 ? 'No process has told what it has yet.\n' : `${lines.join('\n')}\n`;
+}
+
+const printableLine = (text: string): string => printable(text);
+
+function verdictText(faults: readonly string[], retire: string | undefined): string {
+  const told = faults.map((fault) => `\n${printable(fault)}.`).join('');
+  if (retire === undefined) return faults.length === 0 ? '' : `\nA secret is missing.${told}\n`;
+  if (faults.length === 0) return `\n${printable(retire)} can be taken out of SERVER_SECRETS.\n`;
+  return `\n${printable(retire)} must stay in SERVER_SECRETS.${told}\n`;
+}
+
+/** By what the processes have told within the last minutes. */
+export function nextStep({ processes, secrets }: Report): string {
+  const [first] = processes;
+  if (first === undefined) return 'No process has told what it has. Wait two minutes and ask again.';
+  const lists = new Set(processes.map(({ ids }) => ids.join(',')));
+  if (lists.size > 1)
+    return `Wait: the processes have different lists (${[...lists].join(' and ')}). Go on when all have been restarted.`;
+  const [making = '', ...others] = first.ids;
+  const made = (id: string): boolean => secrets.some((one) => one.id === id && one.lastMadeAt !== null);
+  const [next] = others.filter((id) => !made(id));
+  if (next !== undefined)
+    return `Make: move ${next} to the front of SERVER_SECRETS (${[next, making, ...others.filter((id) => id !== next)].join(',')}), and restart the processes one by one. All of them accept it already.`;
+  const earlier = secrets.filter(({ id }) => others.includes(id));
+  const free = earlier.find(({ needs }) => needs.length === 0);
+  if (free !== undefined) return `Retire: take ${free.id} out of SERVER_SECRETS, and restart the processes one by one.`;
+  const [waiting] = earlier;
+  if (waiting !== undefined) return `Wait: ${waiting.id} ${needsText(waiting)}.`;
+  return `Accept: make a secret (sealgate secrets new server-secret), add it at the end of SERVER_SECRETS (${making},NEW), and restart the processes one by one.`;
+}
