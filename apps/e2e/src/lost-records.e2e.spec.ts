@@ -1,9 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { copyDatabase, expectProblem, throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
+import {
+  copyDatabase,
+  expectProblem,
+  postgresPair,
+  throwawayPostgres,
+  until,
+  type PostgresPair,
+  type ThrowawayPostgres,
+} from '@sealgate/testing';
 import { expectWritten } from './harness/answers.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { install, ledgerOrigin, type Installation } from './harness/installation.ts';
 import { sender, type Sender } from './harness/sender.ts';
+
+/** Waits until so many records of the channel are signed for. */
+const signed = ({ admin }: Installation, channel: string, size: number) =>
+  until(async () => {
+    const { text } = await admin.get(`/ledger/channels/${channel}/checkpoint`);
+    return text.startsWith(`${ledgerOrigin}/${channel}\n${size}\n`);
+  });
 
 describe('A database that was put back to an older copy', () => {
   let postgres: ThrowawayPostgres;
@@ -17,11 +32,6 @@ describe('A database that was put back to an older copy', () => {
     await postgres.stop();
   });
 
-  const signed = (channel: string, size: number) =>
-    until(async () => {
-      const { text } = await setup.admin.get(`/ledger/channels/${channel}/checkpoint`);
-      return text.startsWith(`${ledgerOrigin}/${channel}\n${size}\n`);
-    });
   const senderOf = async (networkId: string): Promise<Sender> =>
     sender(setup.gateway.public, networkId, (await setup.newKey(networkId)).rawKey);
   const whileStopped = async (work: () => Promise<void>): Promise<void> => {
@@ -36,15 +46,15 @@ describe('A database that was put back to an older copy', () => {
     const channel = `${lost}.main`;
     expectWritten(await toLost.post({ assets: [{ id: 'a' }, { id: 'b' }, { id: 'c' }] }));
     expectWritten(await toWhole.post({ id: 'w0' }));
-    await signed(channel, 3);
-    await signed(`${whole}.main`, 1);
+    await signed(setup, channel, 3);
+    await signed(setup, `${whole}.main`, 1);
     let older = async (): Promise<void> => undefined;
     await whileStopped(async () => {
       older = await copyDatabase(postgres.url, 'older');
     });
     const first = await toLost.post({ assets: [{ n: 1 }, { n: 2 }] }, { idempotencyKey: 'order-7' });
     expectWritten(first);
-    await signed(channel, 5);
+    await signed(setup, channel, 5);
     let newer = async (): Promise<void> => undefined;
     await whileStopped(async () => {
       newer = await copyDatabase(postgres.url, 'newer');
@@ -80,5 +90,49 @@ describe('A database that was put back to an older copy', () => {
     expect(retried.headers['idempotent-replayed']).toBe('true');
     expect(expectWritten(await toLost.post({ id: 'new' })).records[0]?.index).toBe(5);
     expect(await setup.admin.ask('POST', `${path}/audit`)).toMatchObject({ ok: true, size: 6 });
+  }, 120_000);
+});
+
+describe('A standby that was promoted and had not received everything', () => {
+  let pair: PostgresPair;
+  let setup: Installation;
+  beforeAll(async () => {
+    pair = await postgresPair();
+    setup = await install({ postgres: pair });
+  }, setupTimeoutMs);
+  afterAll(async () => {
+    await setup.stop();
+    await pair.stop();
+  });
+
+  it('takes no record under an index that was signed for, and the running gateway says so at once', async () => {
+    const [lost, whole] = [await setup.newNetwork(), await setup.newNetwork()];
+    const [toLost, toWhole] = await Promise.all(
+      [lost, whole].map(async (id) => sender(setup.gateway.public, id, (await setup.newKey(id)).rawKey)),
+    );
+    const channel = `${lost}.main`;
+    expectWritten(await toLost!.post({ assets: [{ id: 'a' }, { id: 'b' }] }));
+    expectWritten(await toWhole!.post({ id: 'w0' }));
+    await signed(setup, channel, 2);
+    await signed(setup, `${whole}.main`, 1);
+    await pair.withhold();
+    expectWritten(await toLost!.post({ id: 'c' }));
+    await signed(setup, channel, 3);
+    await pair.failOver();
+
+    const problem = expect.stringMatching(
+      `^Channel ${channel}: .*of 3 records that were signed for, record 2 is missing`,
+    );
+    await until(
+      async () => {
+        const { body } = await setup.gateway.ops.send({ path: '/health/ready', timeoutMs: 2000 });
+        return (body as { problem?: string } | undefined)?.problem?.includes(channel) === true;
+      },
+      { timeoutMs: 20_000 },
+    );
+    expect((await setup.gateway.ops.send({ path: '/health/ready' })).body).toMatchObject({ status: 'ready', problem });
+    expectProblem(await toLost!.post({ id: 'd' }), 'LEDGER_UNAVAILABLE');
+    expectWritten(await toWhole!.post({ id: 'w1' }));
+    expect(await setup.admin.ask('POST', `/ledger/channels/${channel}/audit`)).toMatchObject({ ok: false, size: 2 });
   }, 120_000);
 });

@@ -13,6 +13,8 @@ export interface PostgresPair {
   /** The same on the server that is the primary now, on the other one, and by their places in `url`. */
   readonly primaryUrl: string;
   readonly standbyUrl: string;
+  /** From now on, for less than a minute, the primary alone has what it acknowledges: an asynchronous standby that is behind. */
+  withhold(): Promise<void>;
   /** Kills the primary as a crash of its machine would, and promotes the other, which then stands alone. */
   failOver(): Promise<void>;
   /** Starts the server that was killed as it was: it takes itself for the primary, and takes writes. */
@@ -87,6 +89,8 @@ export async function postgresPair(): Promise<PostgresPair> {
 
   await ask(urlOf(primary, 'postgres'), `CREATE DATABASE ${DATABASE} TEMPLATE template0`);
   await rejoin();
+  /** Processes of the primary that send to the standby, and are stopped. */
+  let withheld: number[] = [];
   const both = new URL(urlOf(primary));
   const hosts = seats.map(({ port }) => `127.0.0.1:${port}`).join(',');
   return {
@@ -97,8 +101,16 @@ export async function postgresPair(): Promise<PostgresPair> {
     get standbyUrl() {
       return urlOf(other);
     },
+    async withhold() {
+      await setSynchronous(urlOf(primary, 'postgres'), '');
+      const senders = await ask(urlOf(primary, 'postgres'), 'SELECT pid FROM pg_stat_replication');
+      withheld = senders.map((row) => (row as { pid: number }).pid);
+      for (const pid of withheld) process.kill(pid, 'SIGSTOP');
+    },
     async failOver() {
       process.kill(primary.server!.pid, 'SIGKILL');
+      // One that is stopped would not see that its server is gone.
+      for (const pid of withheld.splice(0)) process.kill(pid, 'SIGKILL');
       await primary.server!.exited;
       const promoting = urlOf(other, 'postgres');
       await ask(promoting, 'SELECT pg_promote(true, 60)');

@@ -19,7 +19,7 @@ export interface InstallOptions {
   readonly gateways?: number;
   /** The Redis that all of them use; without it they run without. */
   readonly redis?: { readonly url: string };
-  readonly postgres: ThrowawayPostgres;
+  readonly postgres: Pick<ThrowawayPostgres, 'url'>;
   /** Variables besides those that an installation needs. */
   readonly env?: Readonly<Record<string, string>>;
   readonly scheme?: 'http' | 'https';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ChannelHaltedError, type AppendUnit } from '@sealgate/ledger-port';
 import { copyDatabase, until } from '@sealgate/testing';
@@ -241,4 +241,22 @@ it('an append that was under way when the channel was halted is written before t
   expect(new Set(outcomes.filter((outcome) => outcome.startsWith('true')))).toEqual(
     new Set(['true ChannelHaltedError']),
   );
+}, 60_000);
+
+it("the query of the operators' page tells what is signed, and what is missing", async () => {
+  const page = new URL('../../../../infra/operations/recover-a-loss.md', import.meta.url);
+  const [, text = ''] = /```sql\n(.*?)```/s.exec(readFileSync(page, 'utf8')) ?? [];
+  await loseRecords();
+  await test.reopen().integrator.compare(LOST);
+  expect(await test.sql.query({ text })).toEqual([
+    {
+      channel: LOST,
+      size: '2',
+      signed: '2',
+      lost_from: '2',
+      lost_until: '4',
+      problem: `Channel ${LOST}: ${SAID(2, 4)}.`,
+    },
+    { channel: WHOLE, size: '1', signed: '1', lost_from: null, lost_until: null, problem: null },
+  ]);
 }, 60_000);
