@@ -1,6 +1,6 @@
 import { ledgerGrantsOf } from '@sealgate/ledger-embedded';
 import { main, runMigrations } from '@sealgate/service-host';
-import { migrate } from '@sealgate/storage';
+import { migrate, MigrationError } from '@sealgate/storage';
 import { fields, ledgerChannels } from './config.ts';
 import { migrations } from './peer-migrations.ts';
 import { SCHEMA } from './schema.ts';
@@ -10,6 +10,7 @@ main('ledger-peer migrate', () =>
   runMigrations({
     sets: migrations,
     migrate,
+    mendable: MigrationError,
     serviceFields: fields,
     rights: ledgerGrantsOf(SCHEMA, () => ledgerChannels(process.env)),
     env: process.env,

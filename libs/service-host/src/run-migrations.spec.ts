@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ledgerFields, operatorFields, runMigrations, storeFields } from './index.ts';
+import { ledgerFields, operatorFields, runMigrations, StartError, storeFields } from './index.ts';
 
 const sets = [
   { schema: 'ledger', name: 'ledger' },
@@ -8,13 +8,17 @@ const sets = [
 ];
 const owner = 'postgres://owner@db/x';
 
-async function run(env: Record<string, string>, applied: string[] = []) {
+class Refused extends Error {}
+
+async function run(env: Record<string, string>, applied: string[] = [], refusal?: Error) {
   const asked: object[] = [];
   const written: string[] = [];
-  const migrate = (options: object) => Promise.resolve((asked.push(options), applied));
+  const migrate = (options: object) =>
+    refusal === undefined ? Promise.resolve((asked.push(options), applied)) : Promise.reject(refusal);
   const serviceFields = { ...storeFields, ...ledgerFields, ...operatorFields };
   const rights = (order: object) => [order];
-  await runMigrations({ sets, migrate, serviceFields, rights, env, output: { write: (text) => written.push(text) } });
+  const output = { write: (text: string) => written.push(text) };
+  await runMigrations({ sets, migrate, mendable: Refused, serviceFields, rights, env, output });
   return { asked, written };
 }
 
@@ -64,6 +68,15 @@ describe('the migration job', () => {
       'desk/keys/0001_a\ndesk/desk/0001_b\n',
     ]);
     expect((await run(env)).written).toEqual(['Everything is up to date.\n']);
+  });
+
+  it('tells an operator what can be mended, and passes on what is a bug', async () => {
+    const env = { MIGRATION_DATABASE_URL: owner };
+    const told = run(env, [], new Refused('A grant is missing.'));
+    await expect(told).rejects.toBeInstanceOf(StartError);
+    await expect(told).rejects.toThrow('A grant is missing.');
+    const bug = new Error('a bug');
+    await expect(run(env, [], bug)).rejects.toBe(bug);
   });
 
   it('runs nothing where a variable is at fault', async () => {

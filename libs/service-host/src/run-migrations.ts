@@ -1,6 +1,7 @@
 import { ledgerFields, migrationFields, operatorFields } from './common-fields.ts';
 import type { ConfigFields } from './config-field.ts';
 import { loadConfig, type Environment } from './load-config.ts';
+import { openedOrStartError } from './start-error.ts';
 import { serverUrls } from './store-urls.ts';
 
 /** Whom the rights in the ledger are for, as far as the environment of the job says it. */
@@ -25,6 +26,8 @@ export interface MigrationJob<Set extends { readonly schema: string }, Statement
     readonly runtimeRoles: Readonly<Record<string, readonly string[]>>;
     readonly statements: readonly Statement[];
   }): Promise<readonly string[]>;
+  /** The errors of `migrate` that an operator can mend: their messages are told alone, without a stack. */
+  readonly mendable: abstract new (...parameters: never[]) => Error;
   /** The variables of the service: those may be in the environment of the job as well. */
   readonly serviceFields: ConfigFields;
   /** The statements that give roles their rights in the ledger. @throws ConfigError */
@@ -40,12 +43,12 @@ const LEDGER_SCHEMA = 'ledger';
 /**
  * The migration job of a service: brings all sets up to date under the role of `MIGRATION_DATABASE_URL`, and gives the role
  * of `DATABASE_URL`, where it is set, its rights in each of their schemas.
- * @throws ConfigError naming every fault at once; whatever `migrate` throws.
+ * @throws ConfigError naming every fault at once; StartError in place of what is `mendable`; whatever else `migrate` throws.
  */
 export async function runMigrations<Set extends { readonly schema: string }, Statement>(
   job: MigrationJob<Set, Statement>,
 ): Promise<void> {
-  const { sets, migrate, serviceFields, env, output } = job;
+  const { sets, migrate, mendable, serviceFields, env, output } = job;
   const { ledgerIntegrator } = ledgerFields;
   const jobFields = {
     ...migrationFields,
@@ -65,7 +68,8 @@ export async function runMigrations<Set extends { readonly schema: string }, Sta
   const rolesOf = (schema: string) =>
     [role, schema === LEDGER_SCHEMA ? adminRole : undefined].filter((name) => name !== undefined);
   const granted = sets.map(({ schema }) => [schema, rolesOf(schema)] as const).filter(([, roles]) => roles.length > 0);
-  const applied = await migrate({ url, sets, runtimeRoles: Object.fromEntries(granted), statements });
+  const order = { url, sets, runtimeRoles: Object.fromEntries(granted), statements };
+  const applied = await openedOrStartError(mendable, () => migrate(order));
   output.write(applied.length === 0 ? 'Everything is up to date.\n' : `${applied.join('\n')}\n`);
   if (role !== undefined && !knowsService) {
     output.write(

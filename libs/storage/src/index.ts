@@ -6,7 +6,7 @@ export { isUniqueViolation } from './database-errors.ts';
 export { DatabaseRefusedError, DatabaseUnavailableError } from './database-unavailable-error.ts';
 export { migrate } from './migrate.ts';
 export type { MigrateOptions } from './migrate.ts';
-export { migrationSet } from './migration-set.ts';
+export { MigrationError, migrationSet } from './migration-set.ts';
 export type { MigrationSet } from './migration-set.ts';
 export { openDatabase } from './open-database.ts';
 export { openRedis } from './open-redis.ts';

@@ -1,7 +1,7 @@
 import { Client, escapeIdentifier, escapeLiteral } from 'pg';
 import type { Statement } from './database.ts';
 import { DatabaseServers, ROLE_TEXT, type ServerRole } from './database-servers.ts';
-import { checkFiles, type MigrationSet } from './migration-set.ts';
+import { checkFiles, MigrationError, type MigrationSet } from './migration-set.ts';
 import { closeToPublic, grantRuntime } from './runtime-grants.ts';
 
 /** Held by whoever migrates this database; any number will do that nothing else here uses. */
@@ -35,8 +35,9 @@ export interface MigrateOptions {
  * A schema that several jobs share has one owner, and so has all in it: whoever may act for that role does.
  *
  * @returns what was run now, as `<schema>/<set>/<file without .sql>`.
- * @throws Error when a file that was run before is missing or another one slipped in before it, when a file is not
- *   called like `0001_name.sql`, a role does not exist, or a schema belongs to a role that this one may not act for.
+ * @throws MigrationError when the database cannot be used, a file fails, another one slipped in before one that was run, a
+ *   role does not exist, or a schema belongs to a role that this one may not act for; Error when a file is not called like
+ *   `0001_name.sql`.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   for (const set of options.sets) checkFiles(set);
@@ -58,7 +59,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   }
 }
 
-/** To the server that takes writes, where the URL names several; else to the one it names. @throws what the last one met. */
+/** To the server that takes writes, where the URL names several; else to the one it names. @throws MigrationError */
 async function connectedClient(url: string): Promise<Client> {
   const servers = new DatabaseServers(url);
   let failure: unknown;
@@ -79,7 +80,8 @@ async function connectedClient(url: string): Promise<Client> {
     await client.end().catch(() => undefined);
     servers.leave(connectionString);
   }
-  throw failure;
+  const reason = failure instanceof Error ? failure.message : String(failure);
+  throw new MigrationError(`The database of MIGRATION_DATABASE_URL cannot be used: ${reason}`, { cause: failure });
 }
 
 async function lock(client: Client): Promise<void> {
@@ -111,7 +113,7 @@ async function actAsOwner(client: Client, schema: string): Promise<string | unde
   if (found === undefined || found.owner === found.role || found.mixed) return found?.owner;
   const owner = escapeIdentifier(found.owner);
   if (!found.may) {
-    throw new Error(
+    throw new MigrationError(
       `The schema "${schema}" belongs to the role "${found.owner}", for which "${found.role}" may not act: run ` +
         `GRANT ${owner} TO ${escapeIdentifier(found.role)}, or the job under that role.`,
     );
@@ -150,7 +152,7 @@ async function runSet(
     return names;
   } catch (error) {
     const detail = [...complaints, error instanceof Error ? error.message : String(error)].join('\n');
-    throw new Error(`The migrations of ${set.schema}/${set.name} failed. ${detail}`, { cause: error });
+    throw new MigrationError(`The migrations of ${set.schema}/${set.name} failed. ${detail}`, { cause: error });
   }
 }
 

@@ -10,6 +10,11 @@ export interface MigrationSet {
   readonly directory: string;
 }
 
+/** What an operator can mend keeps a migration job from its work. The message says what, and how; nothing was changed by halves. */
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError';
+}
+
 const NAME = /^[a-z][a-z0-9_-]{0,40}$/;
 const FILE_NAME = /^\d{4}_[a-z0-9_]+\.sql$/;
 

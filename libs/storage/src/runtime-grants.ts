@@ -1,4 +1,5 @@
 import { type Client, escapeIdentifier } from 'pg';
+import { MigrationError } from './migration-set.ts';
 
 /**
  * The schema whose tables no role but their owner may touch: everything goes through its SECURITY DEFINER functions, those
@@ -27,7 +28,7 @@ export async function closeToPublic(client: Client, schema: string): Promise<voi
  * functions alone of the ledger, and DDL of none. The bookkeeping of migrations can be read at most. One transaction, so a running
  * service never meets a moment without its rights.
  *
- * @throws Error when the role does not exist, or owns the schema: an owner can not be held back.
+ * @throws MigrationError when the role does not exist, or owns the schema: an owner can not be held back.
  */
 export async function grantRuntime(client: Client, grant: RuntimeGrant): Promise<void> {
   await checkRole(client, grant);
@@ -63,8 +64,10 @@ async function checkRole(client: Client, { schema, role }: RuntimeGrant): Promis
     [schema, role],
   );
   const [found] = rows;
-  if (found?.known !== true) throw new Error(`The run-time role "${role}" of the schema "${schema}" does not exist.`);
-  if (found.owns) throw new Error(`The run-time role "${role}" owns the schema "${schema}"; use a role of its own.`);
+  if (found?.known !== true)
+    throw new MigrationError(`The run-time role "${role}" of the schema "${schema}" does not exist.`);
+  if (found.owns)
+    throw new MigrationError(`The run-time role "${role}" owns the schema "${schema}"; use a role of its own.`);
 }
 
 /** As GRANT takes them: a name can stand for several functions, so each comes with its parameters. */

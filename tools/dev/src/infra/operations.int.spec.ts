@@ -183,9 +183,12 @@ describe('the page that upgrades', () => {
     for (const surface of surfaces) expect(migrate(surface, 'one_for_all', database)).toMatchObject({ status: 0 });
     const refused = migrate('case-gate', 'gate_migrate', database);
     expect(refused.status).toBe(1);
-    expect(refused.said).toContain(
-      'The schema "ledger" belongs to the role "one_for_all", for which "gate_migrate" may not act: run ' +
-        'GRANT "one_for_all" TO "gate_migrate", or the job under that role.',
+    expect(refused.said).toBe(
+      'case-gate migrate: The schema "ledger" belongs to the role "one_for_all", for which "gate_migrate" may not act: run ' +
+        'GRANT "one_for_all" TO "gate_migrate", or the job under that role.\n',
+    );
+    expect(migrate('case-gate', 'nobody', database).said).toMatch(
+      /^case-gate migrate: The database of MIGRATION_DATABASE_URL cannot be used: [^\n]+\n$/,
     );
     const [hand = ''] = codeBlocksOf(upgrade, 'sql');
     await runSql(admin.href, hand);
