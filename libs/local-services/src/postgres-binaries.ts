@@ -14,9 +14,14 @@ export interface PostgresBinaries {
 
 /**
  * The PostgreSQL programs of the npm package for this machine, in a place where `user` can run them: where the
- * package lies if that works, else a copy made once per version.
+ * package lies if that works, else a copy made once per version. With `binFolder`, those of that installation.
  */
-export async function postgresBinaries(user: SystemUser | undefined): Promise<PostgresBinaries> {
+export async function postgresBinaries(user: SystemUser | undefined, binFolder?: string): Promise<PostgresBinaries> {
+  if (binFolder !== undefined) {
+    const installed = check(dirname(binFolder), user);
+    if (installed !== undefined) return installed;
+    throw new LocalServiceError(`The PostgreSQL in ${binFolder} does not run here.`);
+  }
   const packageFolder = await findPackage();
   hydrate(packageFolder);
   const inPlace = check(join(packageFolder, 'native'), user);

@@ -79,19 +79,24 @@ async function makeCluster(options: ClusterOptions): Promise<void> {
 }
 
 /** The password is random and long, so the one hashing round that it gets here is enough and keeps connecting cheap. */
-const initdbArguments = [
-  '--username=postgres',
-  '--auth=scram-sha-256',
-  '--encoding=UTF8',
-  '--locale=C',
-  '--locale-provider=builtin',
-  '--builtin-locale=C.UTF-8',
-  '--set=scram_iterations=1',
+const initdbArguments = ['--username=postgres', '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C'];
+/** Of the servers that know them. */
+const newerArguments: readonly (readonly [major: number, argument: string])[] = [
+  [16, '--set=scram_iterations=1'],
+  [17, '--locale-provider=builtin'],
+  [17, '--builtin-locale=C.UTF-8'],
 ];
 
 function initdb(options: ClusterOptions, making: string, secret: string): Promise<void> {
   const { directory, binaries, user, sync } = options;
-  const parameters = [...initdbArguments, `--pgdata=${making}`, `--pwfile=${secret}`, ...(sync ? [] : ['--no-sync'])];
+  const newer = newerArguments.filter(([major]) => binaries.major >= major).map(([, argument]) => argument);
+  const parameters = [
+    ...initdbArguments,
+    ...newer,
+    `--pgdata=${making}`,
+    `--pwfile=${secret}`,
+    ...(sync ? [] : ['--no-sync']),
+  ];
   return new Promise((resolve, reject) => {
     const child = spawn(binaries.initdb, parameters, {
       ...runAs(user),

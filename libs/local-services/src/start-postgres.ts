@@ -34,6 +34,8 @@ export interface PostgresOptions {
   readonly port?: number;
   /** Server settings of this start, such as `{ max_connections: '50' }`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** `.../bin` of another installation than the one from npm. */
+  readonly binFolder?: string;
   /** Told what takes time. */
   readonly log?: (line: string) => void;
   /** The server's own log of this start; `<dataDirectory>.log` where it is left out. */
@@ -65,7 +67,7 @@ const fixedSettings: Readonly<Record<string, string>> = {
 export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
   const log = options.log ?? (() => undefined);
   const user = postgresUser();
-  const binaries = await postgresBinaries(user);
+  const binaries = await postgresBinaries(user, options.binFolder);
   const directory = locateCluster(options.dataDirectory, user);
   clearStalePidFile(directory);
   const sync = options.settings?.['fsync'] !== 'off';

@@ -1,8 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isAlive, startPostgres, type LocalPostgres } from '@sealgate/local-services';
+import { findProgram, foldersOf, isAlive, startPostgres, type LocalPostgres } from '@sealgate/local-services';
 import pg from 'pg';
 
 export interface ThrowawayPostgres {
@@ -30,6 +40,20 @@ export interface ThrowawayPostgresOptions {
   /** Writes reach the disk before they are acknowledged, as in production. */
   readonly durable?: true;
   readonly settings?: Readonly<Record<string, string>>;
+  /** `.../bin` of an installation of this machine; see `installedPostgres`. */
+  readonly binFolder?: string;
+}
+
+/**
+ * The programs of a PostgreSQL that is installed here, for tests of what comes beside a server (`pg_dump`), which the one from
+ * npm has not got. Undefined where there is none.
+ */
+export function installedPostgres(): string | undefined {
+  const debian = '/usr/lib/postgresql';
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
+  const folders = [...versions.map((version) => join(debian, version, 'bin')), ...foldersOf(process.env['PATH'])];
+  const whole = (folder: string) => ['initdb', 'postgres', 'pg_dump'].every((name) => findProgram(name, [folder]));
+  return folders.find(whole);
 }
 
 const fast: Readonly<Record<string, string>> = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
@@ -99,10 +123,10 @@ function startShared(): Promise<SharedServer> {
   return starting;
 }
 
-async function ownServer({ durable, settings }: ThrowawayPostgresOptions): Promise<OwnPostgres> {
+async function ownServer({ durable, settings, binFolder }: ThrowawayPostgresOptions): Promise<OwnPostgres> {
   const folder = testFolder();
   const all = { ...small, ...(durable === true ? {} : fast), ...settings };
-  let server = await startIn(folder, all);
+  let server = await startIn(folder, all, { binFolder });
   const { port, url: adminUrl } = server;
   const newDatabase = (): Promise<string> => createDatabase(adminUrl);
   const url = await newDatabase();
@@ -116,7 +140,7 @@ async function ownServer({ durable, settings }: ThrowawayPostgresOptions): Promi
     halt: (mode) => server.stop(mode),
     restart: async () => {
       await server.stop('immediate');
-      server = await startIn(folder, all, port);
+      server = await startIn(folder, all, { port, binFolder });
     },
     stop: async () => {
       await server.stop('immediate');
@@ -131,12 +155,17 @@ function testFolder(): string {
   return folder;
 }
 
-function startIn(folder: string, settings: Readonly<Record<string, string>>, port?: number): Promise<LocalPostgres> {
+function startIn(
+  folder: string,
+  settings: Readonly<Record<string, string>>,
+  { port, binFolder }: { port?: number; binFolder?: string | undefined } = {},
+): Promise<LocalPostgres> {
   return startPostgres({
     dataDirectory: join(folder, 'data'),
     settings,
     removeWithOwner: folder,
     ...(port === undefined ? {} : { port }),
+    ...(binFolder === undefined ? {} : { binFolder }),
   });
 }
 

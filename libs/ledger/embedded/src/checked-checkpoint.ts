@@ -5,7 +5,7 @@ import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 export type CheckedCheckpoint = (channel: string, note: string) => Checkpoint;
 
 /** How many channels' newest notes are remembered as checked. */
-const MAX_REMEMBERED = 1024;
+const MAX_REMEMBERED = 16_384;
 
 /**
  * The database is not believed: whoever can write to it can put any note there. A note is checked once, because every tile

@@ -4,7 +4,7 @@ import { DatabaseRefusedError, DatabaseUnavailableError } from '@sealgate/storag
 import { checkedCheckpoints, type CheckedCheckpoint } from './checked-checkpoint.ts';
 import { compareChannels, type CompareOptions, type Compared, type SignedCheckpoint } from './compare-channels.ts';
 import { readHalts, storeHalt, storeResume } from './halts.ts';
-import { integrateChannel, type Integrated, type IntegrateOptions } from './integrate-channel.ts';
+import { integrateChannels, type Integrated, type IntegrateOptions } from './integrate-channels.ts';
 import { LedgerCorruptError, LedgerLostError, LedgerNotContinuedError } from './ledger-corrupt-error.ts';
 import type { SavedCheckpoints } from './saved-checkpoints.ts';
 
@@ -34,6 +34,9 @@ const RETRY_ROUNDS = 20;
 const IDLE_ROUNDS = 10;
 /** A round that failed otherwise than by an outage (checkpoints that cannot be read, say) is not repeated at once. */
 const AFTER_FAILURE_MS = 1000;
+/** Channels with few new records share a transaction, a round trip and a sync; so many at most, with so many leaves each. */
+const CHANNELS_AT_ONCE = 128;
+const LEAVES_TOGETHER = 512;
 
 /**
  * One integrator of a ledger. Any number of processes may run one: a lock lets one at a time work on a channel.
@@ -97,7 +100,8 @@ export class Integrator {
   /** Integrates until the channel's tree holds `size` leaves, or as much as there is. */
   async catchUp(channel: string, size: number): Promise<void> {
     for (;;) {
-      const done = await this.#integrate(channel);
+      const done = (await this.#integrate([channel], this.#options.leavesAtOnce)).get(channel);
+      if (done instanceof Error) throw done;
       if (done === undefined || done.size >= size || done.size >= done.head) return;
     }
   }
@@ -121,9 +125,15 @@ export class Integrator {
       if (this.#options.now() >= this.#compareAtMs) await this.#compareAll(() => undefined);
       const channels = await this.#channels();
       const idle = this.#nextIdle(channels);
-      for (const row of channels) {
+      const due = channels.filter((row) => row === idle || this.#isDue(row));
+      const [few, many] = [due.filter(isSmall), due.filter((row) => !isSmall(row))];
+      for (let at = 0; at < few.length; at += CHANNELS_AT_ONCE) {
         if (this.#stopped) return;
-        if (row === idle || this.#isDue(row)) await this.#tryCatchUp(row);
+        await this.#tryTogether(few.slice(at, at + CHANNELS_AT_ONCE));
+      }
+      for (const row of many) {
+        if (this.#stopped) return;
+        await this.#tryCatchUp(row);
       }
     } catch (error) {
       // The database is away: the next round tries again. It may come back as an older one.
@@ -144,42 +154,93 @@ export class Integrator {
     return row === undefined || this.#retryRound.has(row.channel) ? undefined : row;
   }
 
+  /** Where the transaction of all fails, it may be one of them that is at fault: then each has its own. */
+  async #tryTogether(rows: readonly ChannelRow[]): Promise<void> {
+    const channels = rows.map(({ channel }) => channel);
+    try {
+      for (const [channel, done] of await this.#integrate(channels, LEAVES_TOGETHER)) {
+        if (isOutage(done)) throw done;
+        if (done instanceof Error) this.#leaveForLater(channel, done);
+      }
+    } catch (error) {
+      if (isOutage(error)) throw error;
+      for (const row of rows) if (!this.#stopped) await this.#tryCatchUp(row);
+    }
+  }
+
   /** What is wrong with one channel keeps nobody from the next; an outage of the database ends the round. */
   async #tryCatchUp({ channel, size }: ChannelRow): Promise<void> {
     try {
       await this.catchUp(channel, Number(size));
     } catch (error) {
       if (isOutage(error)) throw error;
-      this.#retryRound.set(channel, this.#rounds + RETRY_ROUNDS);
-      // Halted channels were told in their own place.
-      if (!(error instanceof LedgerCorruptError)) this.#options.onError?.(error);
+      this.#leaveForLater(channel, error);
     }
   }
 
-  async #integrate(channel: string): Promise<Integrated | undefined> {
-    const halted = this.#halted.get(channel);
-    // Only the comparison finds that it is whole again.
-    if (halted !== undefined && isOfKept(halted)) throw halted;
+  #leaveForLater(channel: string, error: unknown): void {
+    this.#retryRound.set(channel, this.#rounds + RETRY_ROUNDS);
+    // Halted channels were told in their own place.
+    if (!(error instanceof LedgerCorruptError)) this.#options.onError?.(error);
+  }
+
+  /**
+   * What became of each channel; one that another process holds is left out. Those that are not as they were left are halted,
+   * and those alone. @throws what failed with all of them.
+   */
+  async #integrate(channels: readonly string[], leavesAtOnce: number): Promise<Map<string, Integrated | Error>> {
+    const results = new Map<string, Integrated | Error>(await this.#problemsOf(channels));
+    const work = channels
+      .filter((channel) => !results.has(channel))
+      .map((channel) => ({ channel, signedLast: this.#newest.get(channel) ?? undefined }));
+    if (work.length === 0) return results;
+    const done = await integrateChannels({ ...this.#options, leavesAtOnce }, work);
+    await Promise.all(
+      [...done].map(async ([channel, result]) => results.set(channel, await this.#settle(channel, result))),
+    );
+    return results;
+  }
+
+  /** Of these channels, those that do not continue what was kept of them, where this process has not seen them before. */
+  async #problemsOf(channels: readonly string[]): Promise<Map<string, LedgerCorruptError>> {
+    const problems = new Map<string, LedgerCorruptError>();
+    for (const channel of channels) {
+      const halted = this.#halted.get(channel);
+      // Only the comparison finds that it is whole again.
+      if (halted !== undefined && isOfKept(halted)) problems.set(channel, halted);
+    }
+    const unknown = channels.filter((channel) => !problems.has(channel) && !this.#newest.has(channel));
+    if (unknown.length === 0) return problems;
+    for (const { channel, outcome, current } of await compareChannels(this.#compare, unknown, [])) {
+      if (outcome instanceof Error) {
+        await this.#halt(channel, outcome);
+        problems.set(channel, outcome);
+      } else this.#newest.set(channel, newerOf(this.#newest.get(channel), current?.checkpoint));
+    }
+    return problems;
+  }
+
+  /** Keeps the new checkpoint outside the database, too; or halts the channel. */
+  async #settle(channel: string, result: Integrated | LedgerCorruptError): Promise<Integrated | Error> {
     try {
-      if (!this.#newest.has(channel)) await this.#mustContinue(channel);
-      const done = await integrateChannel(this.#options, channel, this.#newest.get(channel) ?? undefined);
-      if (done?.note !== undefined) {
-        this.#newest.set(channel, this.#checked(channel, done.note));
-        await this.#options.saved.save(channel, done.note);
-        this.#options.onSigned?.(channel, done.size, done.head);
+      if (result instanceof LedgerCorruptError) {
+        // What is wrong may be that records were lost.
+        const worse = await this.#mustContinue(channel).then(
+          () => result,
+          (found: unknown) => (found instanceof LedgerCorruptError ? found : result),
+        );
+        await this.#halt(channel, worse);
+        return worse;
       }
-      // Another process that holds the channel says nothing of it.
-      if (done !== undefined) await this.#resume(channel);
-      return done;
+      if (result.note !== undefined) {
+        this.#newest.set(channel, this.#checked(channel, result.note));
+        await this.#options.saved.save(channel, result.note);
+        this.#options.onSigned?.(channel, result.size, result.head);
+      }
+      await this.#resume(channel);
+      return result;
     } catch (error) {
-      if (!(error instanceof LedgerCorruptError)) throw error;
-      // What is wrong may be that records were lost.
-      const worse = await this.#mustContinue(channel).then(
-        () => error,
-        (found: unknown) => (found instanceof LedgerCorruptError ? found : error),
-      );
-      await this.#halt(channel, worse);
-      throw worse;
+      return error instanceof Error ? error : new Error(String(error));
     }
   }
 
@@ -266,6 +327,8 @@ function newerOf(known: Checkpoint | null | undefined, read: Checkpoint | undefi
 /** Found by comparing with what is kept, and by nothing else. */
 const isOfKept = (error: LedgerCorruptError | undefined): boolean =>
   error instanceof LedgerLostError || error instanceof LedgerNotContinuedError;
+
+const isSmall = ({ size, integrated }: ChannelRow): boolean => Number(size) - Number(integrated) <= LEAVES_TOGETHER;
 
 /** What heals by itself. A right that is missing does not. */
 const isOutage = (error: unknown): boolean => {

@@ -48,7 +48,7 @@ describe('the ledger of a surface', () => {
     await ledger.append({ ...place, records: [record] });
     const proved = await ledger.prove('acme.opened', 'a');
     expect(proved?.proof.treeSize).toBe(1);
-    expect(owned.map(({ name }) => name)).toEqual(['ledger', 'integrator']);
+    expect(owned.map(({ name }) => name)).toEqual(['partitions', 'ledger', 'integrator']);
     expect(await metrics.text()).toMatch(/ledger_checkpoints_total\{service="test"\} [1-9]/);
     await release();
   });
@@ -56,7 +56,7 @@ describe('the ledger of a surface', () => {
   it('knows no key where it does not', async () => {
     const { opening, owned, metrics, release } = open({ ledgerIntegrator: false });
     await opening;
-    expect(owned.map(({ name }) => name)).toEqual(['ledger']);
+    expect(owned.map(({ name }) => name)).toEqual(['partitions', 'ledger']);
     expect(await metrics.text()).not.toContain('ledger_checkpoints_total');
     await release();
   });
@@ -67,6 +67,7 @@ describe('the ledger of a surface', () => {
     const checkpointDir = mkdtempSync(join(tmpdir(), 'sealgate-rotated-'));
     const write = async (config: Partial<OpenLedgerOptions['config']>, id: string) => {
       const { opening, release } = open({ checkpointDir, ...config });
+      await opening.catch(release);
       const ledger = await opening;
       await ledger.append({ ...place, channel, records: [{ ...record, id }] });
       const proved = await ledger.prove(channel, id);
@@ -138,8 +139,9 @@ describe('the ledger of a surface', () => {
       'The ledger must not be continued.',
     ],
   ])('is not opened with %s', async (_, config, said) => {
-    const { opening } = open(config);
+    const { opening, release } = open(config);
     await expect(opening).rejects.toThrow(said);
     await expect(opening).rejects.toBeInstanceOf(LedgerNotOpenedError);
+    await release();
   });
 });

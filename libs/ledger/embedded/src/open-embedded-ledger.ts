@@ -5,6 +5,7 @@ import { embeddedLedger, type EmbeddedLedger } from './embedded-ledger.ts';
 import type { OnResult } from './append-group.ts';
 import { Integrator } from './integrator.ts';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
+import { keepPartitionsAhead } from './partitions.ts';
 import { savedCheckpoints } from './saved-checkpoints.ts';
 
 export interface OpenLedgerOptions {
@@ -75,6 +76,7 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
   });
   const depth = { name: 'ledger_waiting_units', help: 'Units that wait or are being written.', labels: {} };
   metrics.gauge({ ...depth, collect: (gauge) => gauge.set({}, ledger.depth) });
+  own('partitions', keepPartitionsAhead(sql, { log, metrics }));
   own('ledger', () => ledger.drain());
   if (integrator !== undefined) {
     own('integrator', () => integrator.stop());

@@ -132,14 +132,14 @@ describe('an edit of one column is named by the audit', () => {
     });
     const edited = new Set(edits.map(([name]) => name.split(' ')[0]));
     // The name and the number of a channel are what it is looked up by: edited, the channel itself is gone. Who may do what
-    // is nothing that was written.
+    // is nothing that was written, and neither is when a claim may be forgotten.
     const lookedUpBy = ['channels.channel', 'channels.channel_id'];
     const rights = ['role', 'surface', 'channel', 'rights', 'owns'].map((column) => `grants.${column}`);
     // Whoever takes a halt away has the integrator write it again.
     const halts = ['channel_id', 'problem', 'kept', 'lost_from', 'lost_until', 'at_ms'].map(
       (column) => `halts.${column}`,
     );
-    const apart = [...lookedUpBy, 'channels.appenders', ...rights, ...halts];
+    const apart = [...lookedUpBy, 'channels.appenders', 'claims.made_on', ...rights, ...halts];
     expect(columns.map(({ name }) => name).filter((name) => !edited.has(name) && !apart.includes(name))).toEqual([]);
   });
 

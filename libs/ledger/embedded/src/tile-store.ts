@@ -1,5 +1,5 @@
 import type { Tile, TileId } from '@sealgate/merkle';
-import { byteaArray, int4Array, int8Array, type Sql, type Statement } from '@sealgate/storage';
+import { byteaArray, int4Array, int8Array, textArray, type Sql, type Statement } from '@sealgate/storage';
 import { readLedger } from './database-problem.ts';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 
@@ -35,22 +35,29 @@ export function tileReader(
   };
 }
 
-/** Writes tiles and the checkpoint over them, in the caller's transaction. */
-export function commitTree(
-  channel: string,
-  tiles: readonly Tile[],
-  head: { size: number; root: Buffer; note: string },
-): Statement {
+/** A tree that has grown: its new tiles, and the checkpoint over it. */
+export interface SignedTree {
+  readonly channel: string;
+  readonly tiles: readonly Tile[];
+  readonly size: number;
+  readonly root: Buffer;
+  readonly note: string;
+}
+
+/** Writes tiles and checkpoints of channels, in the caller's transaction. */
+export function commitTrees(trees: readonly SignedTree[]): Statement {
+  const tiles = trees.flatMap(({ tiles: its }, position) => its.map((tile) => ({ ...tile, tree: position + 1 })));
   return {
-    text: 'SELECT ledger.integrate_commit_v1($1, $2::int4[]::int2[], $3, $4, $5, $6, $7)',
+    text: 'SELECT ledger.integrate_commit_v2($1, $2, $3, $4, $5, $6::int4[]::int2[], $7, $8)',
     values: [
-      channel,
+      textArray(trees.map(({ channel }) => channel)),
+      int8Array(trees.map(({ size }) => size)),
+      byteaArray(trees.map(({ root }) => root)),
+      textArray(trees.map(({ note }) => note)),
+      int4Array(tiles.map(({ tree }) => tree)),
       int4Array(tiles.map(({ level }) => level)),
       int8Array(tiles.map(({ index }) => index)),
       byteaArray(tiles.map(({ hashes }) => hashes)),
-      head.size,
-      head.root,
-      head.note,
     ],
   };
 }

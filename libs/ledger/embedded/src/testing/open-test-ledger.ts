@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { generateNoteKey, noteSigner, noteVerifier } from '@sealgate/merkle';
+import { generateNoteKey, noteSigner, noteVerifier, type NoteSigner } from '@sealgate/merkle';
 import { migrate, openDatabase, type Database } from '@sealgate/storage';
-import { throwawayPostgres } from '@sealgate/testing';
+import { throwawayPostgres, type OwnPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import { embeddedLedger, type EmbeddedLedger, type EmbeddedLedgerOptions } from '../embedded-ledger.ts';
 import { Integrator } from '../integrator.ts';
 import { ledgerMigrations } from '../ledger-migrations.ts';
@@ -21,6 +21,7 @@ export interface TestLedger {
   readonly url: string;
   readonly checkpointFolder: string;
   readonly verifierKey: string;
+  readonly signer: NoteSigner;
   /** Another process's view of the same database: own queue, own integrator, same signing key. */
   reopen(
     more?: Partial<EmbeddedLedgerOptions>,
@@ -30,8 +31,8 @@ export interface TestLedger {
 }
 
 /** A migrated ledger on a real PostgreSQL, with its integrator not yet started. */
-export async function openTestLedger(): Promise<TestLedger> {
-  const postgres = await throwawayPostgres();
+export async function openTestLedger(server?: OwnPostgres): Promise<TestLedger> {
+  const postgres: ThrowawayPostgres = server ?? (await throwawayPostgres());
   await migrate({ url: postgres.url, sets: [ledgerMigrations] });
   const sql = openDatabase({
     url: postgres.url,
@@ -43,10 +44,11 @@ export async function openTestLedger(): Promise<TestLedger> {
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-checkpoints-'));
   const key = generateNoteKey(ORIGIN);
   const verifier = noteVerifier(key.verifierKey);
+  const signer = noteSigner(key.privateKey);
   const reopen = (more: Partial<EmbeddedLedgerOptions> = {}, checkpointFolder = folder) => {
     const integrator = new Integrator({
       sql,
-      signer: noteSigner(key.privateKey),
+      signer,
       verifier,
       origin: ORIGIN,
       leavesAtOnce: 65_536,
@@ -69,6 +71,7 @@ export async function openTestLedger(): Promise<TestLedger> {
     url: postgres.url,
     checkpointFolder: folder,
     verifierKey: key.verifierKey,
+    signer,
     reopen,
     async close() {
       await integrator.stop();

@@ -6,10 +6,10 @@ import {
   type NoteVerifier,
   type Tile,
 } from '@sealgate/merkle';
-import type { Database } from '@sealgate/storage';
+import { textArray, type Database } from '@sealgate/storage';
 import type { CheckedCheckpoint } from './checked-checkpoint.ts';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
-import { commitTree } from './tile-store.ts';
+import { commitTrees, type SignedTree } from './tile-store.ts';
 
 export interface IntegrateOptions {
   readonly sql: Database;
@@ -18,7 +18,7 @@ export interface IntegrateOptions {
   /** By that verifier. */
   readonly checked: CheckedCheckpoint;
   readonly origin: string;
-  /** Most leaves of one transaction. */
+  /** Most leaves of one channel in one transaction. */
   readonly leavesAtOnce: number;
   readonly deadlineMs: number;
 }
@@ -30,7 +30,14 @@ export interface Integrated {
   readonly note: string | undefined;
 }
 
+/** A channel, and what this process signed of it last. */
+export interface ChannelWork {
+  readonly channel: string;
+  readonly signedLast: Checkpoint | undefined;
+}
+
 interface BeginRow {
+  channel: string;
   head: string;
   checkpoint: string | null;
   integrated: string;
@@ -44,41 +51,65 @@ interface BeginRow {
 }
 
 /**
- * Brings new leaves of one channel into its tree and signs a checkpoint, in one transaction. Undefined when another
- * process holds the channel. Before it signs, it checks that the tree it continues is the one it signed last, and that
- * the leaves follow on without a gap.
- *
- * @throws LedgerCorruptError: something is not as it was left; nothing was signed.
+ * Brings new leaves of channels into their trees and signs a checkpoint over each, all in one transaction; a channel that
+ * another process holds is left out of the answer. Before it signs, it checks that the tree it continues is the one it
+ * signed last, and that the leaves follow on without a gap: where one is not as it was left, nothing is signed for it, its
+ * LedgerCorruptError is its answer, and the others go on.
  */
-export function integrateChannel(
+export function integrateChannels(
   options: IntegrateOptions,
-  channel: string,
-  signedLast?: Checkpoint,
-): Promise<Integrated | undefined> {
+  work: readonly ChannelWork[],
+): Promise<Map<string, Integrated | LedgerCorruptError>> {
   const { sql, deadlineMs, leavesAtOnce } = options;
+  const signedLast = new Map(work.map(({ channel, signedLast: last }) => [channel, last]));
   return sql.transaction(
     async (transaction) => {
-      const [row] = await transaction.query<BeginRow>({
-        text: 'SELECT * FROM ledger.integrate_begin_v1($1, $2)',
-        values: [channel, leavesAtOnce],
+      const rows = await transaction.query<BeginRow>({
+        text: 'SELECT w.channel, b.* FROM unnest($1::text[]) w (channel), LATERAL ledger.integrate_begin_v1(w.channel, $2) b',
+        values: [textArray([...signedLast.keys()]), leavesAtOnce],
       });
-      if (row === undefined) return undefined;
-      const head = Number(row.head);
-      const integrated = Number(row.integrated);
-      const tree = openTree(options, channel, row);
-      checkNotBehind(channel, tree, signedLast);
-      checkLeaves(channel, row, Math.min(head - integrated, leavesAtOnce));
-      if (row.leaves === null) return { size: integrated, head, note: undefined };
-      const full = tree.append(row.leaves);
-      const root = tree.root();
-      const note = options.signer.sign(
-        checkpointText({ origin: `${options.origin}/${channel}`, size: tree.size, root }),
-      );
-      await transaction.query(commitTree(channel, [...full, ...tree.edge()], { size: tree.size, root, note }));
-      return { size: tree.size, head, note };
+      const done = new Map<string, Integrated | LedgerCorruptError>();
+      const signed: SignedTree[] = [];
+      for (const row of rows) {
+        const next = corruptOr(() => nextTree(options, row, signedLast.get(row.channel)));
+        done.set(row.channel, next instanceof LedgerCorruptError ? next : next.integrated);
+        if ('signed' in next && next.signed !== undefined) signed.push(next.signed);
+      }
+      if (signed.length > 0) await transaction.query(commitTrees(signed));
+      return done;
     },
     { deadlineMs },
   );
+}
+
+function corruptOr<Value>(work: () => Value): Value | LedgerCorruptError {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof LedgerCorruptError) return error;
+    throw error;
+  }
+}
+
+/** @throws LedgerCorruptError: something is not as it was left; nothing was signed. */
+function nextTree(
+  options: IntegrateOptions,
+  row: BeginRow,
+  signedLast: Checkpoint | undefined,
+): { readonly integrated: Integrated; readonly signed?: SignedTree } {
+  const { channel } = row;
+  const [head, integrated] = [Number(row.head), Number(row.integrated)];
+  const tree = openTree(options, channel, row);
+  checkNotBehind(channel, tree, signedLast);
+  checkLeaves(channel, row, Math.min(head - integrated, options.leavesAtOnce));
+  if (row.leaves === null) return { integrated: { size: integrated, head, note: undefined } };
+  const full = tree.append(row.leaves);
+  const [size, root] = [tree.size, tree.root()];
+  const note = options.signer.sign(checkpointText({ origin: `${options.origin}/${channel}`, size, root }));
+  return {
+    integrated: { size, head, note },
+    signed: { channel, tiles: [...full, ...tree.edge()], size, root, note },
+  };
 }
 
 /** The tree as it was left, checked against the checkpoint that was signed over it. */

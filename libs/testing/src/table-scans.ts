@@ -1,0 +1,29 @@
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+interface Asked {
+  readonly text: string;
+  readonly values?: readonly unknown[];
+}
+
+/**
+ * How PostgreSQL would run a statement: which tables it would read whole, and by which indexes it finds rows. The statement is
+ * not run.
+ */
+export async function scansOf(
+  sql: { query(statement: Asked): Promise<object[]> },
+  { text, values = [] }: Asked,
+): Promise<{ readonly whole: readonly string[]; readonly indexes: readonly string[] }> {
+  const [row] = await sql.query({ text: `EXPLAIN (FORMAT JSON) ${text}`, values });
+  const [{ Plan: root }] = (row as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'];
+  const nodes = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodes)];
+  const all = nodes(root);
+  return {
+    whole: all.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Relation Name'] ?? ''),
+    indexes: all.flatMap((node) => node['Index Name'] ?? []),
+  };
+}
