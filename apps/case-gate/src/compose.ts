@@ -27,7 +27,13 @@ export async function composeGate(basics: Basics, own: Own): Promise<Composition
   const parts = await openParts(basics, own);
   const base = appBaseOf(basics, parts);
   const check = () => readiness(parts);
-  const ready = cachedCheck({ check, otherwise: notReady(NO_ANSWER), deadlineMs: 850, keepMs: 900, now: basics.now });
+  const otherwise = notReady(NO_ANSWER);
+  const look = cachedCheck({ check, otherwise, deadlineMs: 850, keepMs: 900, now: basics.now });
+  const ready = async (): Promise<ServiceHealth> => {
+    const health = await look();
+    // Who decides limits is known here, and told as it is now.
+    return health.ok ? { ok: true, body: { ...health.body, limits: parts.shared.limits.state } } : health;
+  };
   return { publicApp: publicAppOf(basics, parts, base), adminApp: adminAppOf(basics, parts, base), ready };
 }
 
@@ -147,12 +153,12 @@ function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
 }
 
 /** Ready: the database answers, the gate could look up what it needs, nothing is wrong with the ledger. Ends within a second. */
-async function readiness({ database, gateSql, ledger, shared }: Parts): Promise<ServiceHealth> {
+async function readiness({ database, gateSql, ledger }: Parts): Promise<ServiceHealth> {
   const [fault, gateIsUp] = await Promise.all([database.problem(), canLookUp(gateSql, 500)]);
   if (fault !== undefined || !gateIsUp) return notReady(fault ?? NO_ANSWER);
   const { ok, problem } = await ledger.health();
   // A ledger that works may still have something to say: a channel that is halted.
-  const ready = { status: 'ready', limits: shared.limits.state, ...(problem === null ? {} : { problem }) };
+  const ready = { status: 'ready', ...(problem === null ? {} : { problem }) };
   return ok ? { ok, body: ready } : notReady(problem);
 }
 

@@ -39,11 +39,16 @@ main(NAME, async () => {
       const { ok, problem } = await parts.ledger.health();
       // A ledger that works may still have something to say: a channel that is halted.
       const body = ok
-        ? { status: 'ready', limits: parts.shared.limits.state, ...(problem === null ? {} : { problem }) }
+        ? { status: 'ready', ...(problem === null ? {} : { problem }) }
         : { status: 'not ready', problem };
       return { ok, body };
     };
-    const ready = cachedCheck({ ...READINESS, check, now });
+    const look = cachedCheck({ ...READINESS, check, now });
+    const ready = async (): Promise<ServiceHealth> => {
+      const health = await look();
+      // Who decides limits is known here, and told as it is now.
+      return health.ok ? { ok: true, body: { ...health.body, limits: parts.shared.limits.state } } : health;
+    };
     const { mcpPort: port } = config;
     const further = port === undefined ? [] : [{ app: mcpApp(appBase, guard, ports), port, portVariable: 'MCP_PORT' }];
     return { publicApp: publicApp(appBase, guard, ports), further, adminApp: await adminAppOf(basics, parts), ready };
