@@ -1,6 +1,7 @@
 export { removeCluster } from './cluster-location.ts';
 export { findProgram, foldersOf } from './find-program.ts';
 export { freePort, isPortFree } from './free-port.ts';
+export { guard } from './guardian.ts';
 export { LocalServiceError, explainFileError, systemCodeOf } from './local-service-error.ts';
 export { stopOrphanedPostgres } from './postmaster-pid.ts';
 export { commandLineOf, endProcess, isAlive, startOfProcess, waitUntilGone } from './processes.ts';

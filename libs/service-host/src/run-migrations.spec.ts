@@ -28,6 +28,14 @@ describe('the migration job', () => {
     expect(asked).toMatchObject([{ url: owner, sets, runtimeRoles: { ledger: ['desk@app'], desk: ['desk@app'] } }]);
   });
 
+  it('reads the role also where the address names several servers', async () => {
+    const { asked } = await run({
+      MIGRATION_DATABASE_URL: 'postgres://owner@h1:5432,h2:5432/x?target_session_attrs=read-write',
+      DATABASE_URL: 'postgres://desk:p@h1:5432,h2:5432/x?target_session_attrs=read-write',
+    });
+    expect(asked).toMatchObject([{ runtimeRoles: { ledger: ['desk'], desk: ['desk'] } }]);
+  });
+
   it('gives the role of the operator the ledger alone, and says for whom rights are to be told', async () => {
     const { asked, written } = await run({
       MIGRATION_DATABASE_URL: owner,

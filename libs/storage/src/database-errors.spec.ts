@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DatabaseError } from 'pg';
-import { connectFailure, isUniqueViolation, NeverSentError, statementFailure } from './database-errors.ts';
+import { connectFailure, isUniqueViolation, NeverSentError, statementFailure, refusalCode } from './database-errors.ts';
 import { DatabaseUnavailableError } from './database-unavailable-error.ts';
 
 const refusal = (code: string, severity = 'ERROR'): DatabaseError =>
@@ -95,6 +95,26 @@ describe('connectFailure', () => {
   it('lets pass what else the server says', () => {
     const error = refusal('22023', 'FATAL');
     expect(connectFailure(error)).toBe(error);
+  });
+});
+
+describe('refusalCode', () => {
+  it('finds what the server refuses in an error of pg, of ours and of Prisma', () => {
+    expect(refusalCode(refusal('42501'))).toBe('42501');
+    expect(refusalCode(connectFailure(refusal('28P01', 'FATAL')))).toBe('28P01');
+    expect(refusalCode(new Error('cannot', { cause: refusal('25006') }))).toBe('25006');
+    const driverAdapterError = Object.assign(new Error('x'), {
+      cause: { kind: 'TableDoesNotExist', originalCode: '42P01' },
+    });
+    expect(refusalCode(Object.assign(new Error('P2021'), { code: 'P2021', meta: { driverAdapterError } }))).toBe(
+      '42P01',
+    );
+  });
+
+  it('finds none in what is no such refusal', () => {
+    for (const error of [refusal('23505'), new Error('x'), undefined, null, 'text', { meta: null, cause: null }]) {
+      expect(refusalCode(error)).toBeUndefined();
+    }
   });
 });
 

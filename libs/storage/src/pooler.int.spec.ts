@@ -1,7 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import {
+  hasPgBouncer,
+  pgBouncer,
+  throwawayPostgres,
+  transactionPooler,
+  type ThrowawayPostgres,
+  type TransactionPooler,
+} from '@sealgate/testing';
 import { openDatabase, type Database, type DatabaseOptions } from './index.ts';
-import { hasPgBouncer, pgBouncer, transactionPooler, type TransactionPooler } from './testing/transaction-pooler.ts';
 
 let server: ThrowawayPostgres;
 let pooler: TransactionPooler;

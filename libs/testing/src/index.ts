@@ -11,6 +11,8 @@ export type { PostgresPair } from './postgres-pair.ts';
 export { scansOf } from './table-scans.ts';
 export { copyDatabase, executeSql, holdLock, installedPostgres, throwawayPostgres } from './throwaway-postgres.ts';
 export type { HeldLock, OwnPostgres, ThrowawayPostgres, ThrowawayPostgresOptions } from './throwaway-postgres.ts';
+export { hasPgBouncer, pgBouncer, transactionPooler } from './transaction-pooler.ts';
+export type { TransactionPooler } from './transaction-pooler.ts';
 export { describeWithRedis, redisAvailable, throwawayRedis } from './throwaway-redis.ts';
 export type { ThrowawayRedis } from './throwaway-redis.ts';
 export { until } from './until.ts';

@@ -1,13 +1,14 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { until } from '@sealgate/testing';
-import { Client } from 'pg';
+import { findProgram, foldersOf, freePort, guard } from '@sealgate/local-services';
+import pg from 'pg';
+import { until } from './until.ts';
 
-/** What PgBouncer does in transaction mode, with no knowledge of prepared statements: each transaction may meet another server connection. */
+/** What PgBouncer does in transaction mode: each transaction may meet another server connection. It knows no prepared statements. */
 export interface TransactionPooler {
   /** The URL given, through the pooler. */
   readonly url: string;
@@ -88,8 +89,10 @@ export async function transactionPooler(url: string, backendCount = 3): Promise<
   };
 }
 
+const program = findProgram('pgbouncer', foldersOf(process.env['PATH']));
+
 /** Whether this machine has the real one. */
-export const hasPgBouncer = spawnSync('pgbouncer', ['--version'], { stdio: 'ignore' }).status === 0;
+export const hasPgBouncer = program !== undefined;
 
 /** The real PgBouncer in transaction mode, on loopback. */
 export async function pgBouncer(url: string): Promise<TransactionPooler> {
@@ -110,10 +113,11 @@ export async function pgBouncer(url: string): Promise<TransactionPooler> {
   ];
   const file = join(folder, 'pgbouncer.ini');
   writeFileSync(file, [...settings, ''].join('\n'), { mode: 0o644 });
-  spawnSync('chmod', ['755', folder]);
+  chmodSync(folder, 0o755);
   // It does not run as root.
   const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
-  const child = spawn('pgbouncer', [...user, '-q', file], { stdio: 'ignore' });
+  const child = spawn(program ?? 'pgbouncer', [...user, '-q', file], { stdio: 'ignore' });
+  const guardian = guard({ pid: child.pid ?? 0, mark: file, folders: [folder] });
   const answers = () =>
     new Promise<boolean>((resolve) => {
       const socket = connect(listenPort, '127.0.0.1', () => (socket.destroy(), resolve(true)));
@@ -126,28 +130,21 @@ export async function pgBouncer(url: string): Promise<TransactionPooler> {
       const ended = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGKILL');
       await ended;
+      guardian.dismiss();
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-async function connectedClient(url: string): Promise<Client> {
-  const client = new Client({ connectionString: url });
+async function connectedClient(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
   client.on('error', () => undefined);
   await client.connect();
   return client;
 }
 
 /** pg has let the connection in; from here on it hears nothing of it. */
-function backendOf(client: Client): Backend {
+function backendOf(client: pg.Client): Backend {
   const { stream } = client.connection as unknown as { stream: Socket };
   stream.removeAllListeners('data');
   const backend: Backend = { socket: stream, take: undefined };

@@ -80,7 +80,9 @@ async function startCache(context: StartContext): Promise<Pick<Stores, 'redisUrl
   return { redisUrl: server.url, redisPlace: `127.0.0.1:${server.port}` };
 }
 
+/** Where it says that the server is, or the servers are; never who asks. */
 function placeOf(url: string, name: string): string {
-  if (!URL.canParse(url)) throw new UserError(`${name} is not a URL.`);
-  return new URL(url).host;
+  const [, hosts] = /^[a-z][a-z+-]*:\/\/(?:[^/?#]*@)?([^/?#]*)/i.exec(url) ?? [];
+  if (hosts === undefined) throw new UserError(`${name} is not a URL.`);
+  return hosts;
 }
