@@ -67,6 +67,9 @@ describe('the common fields', () => {
       'target_session_attrs must be read-write or primary',
     ],
     ['postgresql:///d?host=h1,h2', 'must name several servers before the database'],
+    ['file:///nowhere/hunter2', 'must name a file that can be read'],
+    ['file://host/path', 'must name a file as file:///path'],
+    [import.meta.url, 'must be a URL that begins with'],
   ])('say what is wrong with the database URL %s', (url, said) => {
     const attempt = () => loadConfig(storeFields, { ...stores, DATABASE_URL: url });
     expect(attempt).toThrow(`DATABASE_URL: ${said}`);

@@ -1,3 +1,7 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { ledgerFields, operatorFields, runMigrations, StartError, storeFields } from './index.ts';
 
@@ -24,7 +28,11 @@ async function run(env: Record<string, string>, applied: string[] = [], refusal?
 
 describe('the migration job', () => {
   it('grants each schema to the role of run time, as its address names it', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'sealgate-url-')), 'url');
+    writeFileSync(file, 'postgres://desk%40app:p@db/x\n');
+    const inFile = await run({ MIGRATION_DATABASE_URL: owner, DATABASE_URL: pathToFileURL(file).href });
     const { asked } = await run({ MIGRATION_DATABASE_URL: owner, DATABASE_URL: 'postgres://desk%40app:p@db/x' });
+    expect(inFile.asked).toEqual(asked);
     expect(asked).toMatchObject([{ url: owner, sets, runtimeRoles: { ledger: ['desk@app'], desk: ['desk@app'] } }]);
   });
 

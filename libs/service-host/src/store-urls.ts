@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+
 export const POSTGRES_FORM =
-  'a URL that begins with `postgres://` or `postgresql://`; several servers as `host:port,host:port`';
+  'a URL that begins with `postgres://` or `postgresql://`; several servers as `host:port,host:port`; ' +
+  'or `file:///path` of a file that holds it, read again for new connections';
 
 /** The URL of each server that a URL names: libpq and Redis list them before the path, separated by commas. */
 export function serverUrls(text: string): URL[] {
@@ -14,8 +17,28 @@ export function serverUrls(text: string): URL[] {
   });
 }
 
-/** The URL of one server or several, none of which may be a standby. @throws Error saying what it must be */
+/** The URL that stands in the file of a `file:` URL; every other is itself. @throws Error */
+export function postgresUrl(text: string): string {
+  if (!/^file:/i.test(text)) return text;
+  if (!/^file:\/\/\/[^?#]/i.test(text)) throw new Error('must name a file as file:///path');
+  try {
+    return readFileSync(new URL(text), 'utf8').trim();
+  } catch {
+    // The cause would quote the variable.
+    throw new Error('must name a file that can be read');
+  }
+}
+
+/**
+ * The URL of one server or several, none of which may be a standby, or of a file that holds it: given back as it came.
+ * @throws Error saying what it must be
+ */
 export function parsePostgresUrl(text: string): string {
+  checkServers(postgresUrl(text));
+  return text;
+}
+
+function checkServers(text: string): void {
   if (!/^postgres(ql)?:\/\//i.test(text)) throw new Error(`must be ${POSTGRES_FORM}`);
   const servers = serverUrls(text);
   for (const { searchParams } of servers) {
@@ -26,7 +49,6 @@ export function parsePostgresUrl(text: string): string {
     if (attributes !== null && attributes !== 'read-write' && attributes !== 'primary')
       throw new Error('target_session_attrs must be read-write or primary: a service writes');
   }
-  return text;
 }
 
 /** Each with its form and how many servers it may name. */

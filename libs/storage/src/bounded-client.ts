@@ -22,6 +22,8 @@ export interface BoundedClientOptions extends ClientConfig {
   readonly connectTimeoutMs: number;
   /** Told when the server of this connection was found not to be of use: it cannot be reached, or takes no writes. */
   readonly onUseless: () => void;
+  /** Of the URL that it was made with; see `DatabaseServers`. */
+  readonly generation: number;
 }
 
 /**
@@ -35,6 +37,7 @@ export class BoundedClient extends Client {
 
   readonly #connectTimeoutMs: number;
   readonly #onUseless: () => void;
+  readonly generation: number;
   #timer: NodeJS.Timeout | undefined;
   #grace: NodeJS.Immediate | undefined;
   #restingSince = Infinity; // A new connection has not rested yet.
@@ -46,6 +49,7 @@ export class BoundedClient extends Client {
     super({ ...options, connectionTimeoutMillis: options.connectTimeoutMs });
     this.#connectTimeoutMs = options.connectTimeoutMs;
     this.#onUseless = options.onUseless;
+    this.generation = options.generation;
     this.on('error', (error) => this.#breaks(error)); // Without a listener the process would crash.
     this.on('drain', () => this.#quiet());
   }

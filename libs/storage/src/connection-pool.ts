@@ -69,6 +69,12 @@ export function openPool(options: DatabaseOptions): ConnectionPool {
       if (!client.leased && client.broken === undefined) client.destroy(new SuspectedError(cause));
     }
   };
+  /** Where the file of the URL holds another one, connections that rest go; the others when they are given back. */
+  const retireIdle = (): void => {
+    const before = servers.generation;
+    if (servers.refresh() === before) return;
+    suspectIdle(new Error('The URL of the database is another one now.'));
+  };
   // The pool makes its clients from the class it was given.
   const bounded = (client: PoolClient): LeasedClient => client as LeasedClient;
 
@@ -80,8 +86,10 @@ export function openPool(options: DatabaseOptions): ConnectionPool {
   pool.on('acquire', (client) => bounded(client).leaseFor(options.deadlineMs));
   pool.on('release', (_error, client) => {
     bounded(client).endLease();
-    // Nobody may get a connection with somebody else's transaction on it.
-    if (client.getTransactionStatus() !== 'I') void client.end();
+    retireIdle();
+    // Nobody may get a connection with somebody else's transaction on it, or one of a role that is about to go.
+    const isOfNow = bounded(client).generation === servers.generation;
+    if (client.getTransactionStatus() !== 'I' || !isOfNow) void client.end();
   });
   pool.on('error', (error) => {
     if (!(error instanceof SuspectedError)) options.onIdleError?.(error);
@@ -91,8 +99,11 @@ export function openPool(options: DatabaseOptions): ConnectionPool {
   const lease = (endsAt: number, serversLeft = servers.count): Promise<LeasedClient> =>
     new Promise((resolve, reject) => {
       const waitMs = endsAt - performance.now();
+      const { generation } = servers;
       take({ pool, waitMs, poolLimitMs: options.deadlineMs }, (error, client) => {
         if (client === undefined) {
+          // The password was changed, and the file has the new one.
+          if (error instanceof DatabaseRefusedError && servers.refresh() !== generation) return resolve(lease(endsAt));
           const mayOtherServe = serversLeft > 1 && !(error instanceof DatabaseRefusedError);
           return mayOtherServe ? resolve(lease(endsAt, serversLeft - 1)) : reject(error);
         }
@@ -167,9 +178,11 @@ function makePool(
     // The address stays in here: the pool's own options are readable by everyone who holds the pool.
     Client: class extends BoundedClient {
       constructor() {
+        const generation = servers.refresh();
         const { url } = servers;
         super({
           connectionString: url,
+          generation,
           onUseless: () => servers.leave(url),
           application_name: options.applicationName,
           keepAlive: true,

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 /** What a server says of itself on a new connection. */
 export interface ServerRole {
   readonly standby: boolean;
@@ -23,16 +25,52 @@ const newestTimelines = new Map<string, number>();
  * that was found good is used until it fails; then the next is asked, in the order of the URL.
  */
 export class DatabaseServers {
-  /** Whether a server has to take writes to be used: with several of them, or where target_session_attrs asks for it. */
-  readonly mustWrite: boolean;
-  readonly #urls: readonly string[];
+  /** Undefined where the URL itself was given. */
+  readonly #file: URL | undefined;
+  #text: string;
+  #readAtMs = performance.now();
+  #urls: readonly string[] = [];
+  #mustWrite = false;
   #at = 0;
+  /** One more each time that the file holds another URL: connections of before are not to be used for long. */
+  generation = 0;
 
-  /** @throws Error where the URL is none. */
+  /** A `file:` URL names a file that holds the URL. @throws Error where there is no such file, or the URL is none. */
   constructor(url: string) {
-    const { urls, attributes } = serversOf(url);
+    this.#file = url.startsWith('file:') ? new URL(url) : undefined;
+    this.#text = this.#file === undefined ? url : textOf(this.#file);
+    this.#take(this.#text);
+  }
+
+  #take(text: string): void {
+    const { urls, attributes } = serversOf(text);
     this.#urls = urls;
-    this.mustWrite = urls.length > 1 || attributes === 'read-write' || attributes === 'primary';
+    this.#at = 0;
+    this.#mustWrite = urls.length > 1 || attributes === 'read-write' || attributes === 'primary';
+  }
+
+  /**
+   * Reads the file again, unless that was done within the last second. A file that is away or holds no URL changes nothing:
+   * it may be half exchanged. Gives the generation.
+   */
+  refresh(): number {
+    if (this.#file === undefined || performance.now() - this.#readAtMs < READ_EVERY_MS) return this.generation;
+    this.#readAtMs = performance.now();
+    try {
+      const text = textOf(this.#file);
+      if (text === this.#text) return this.generation;
+      this.#take(text);
+      this.#text = text;
+      this.generation += 1;
+    } catch {
+      // What was read before is still the best there is.
+    }
+    return this.generation;
+  }
+
+  /** Whether a server has to take writes to be used: with several of them, or where target_session_attrs asks for it. */
+  get mustWrite(): boolean {
+    return this.#mustWrite;
   }
 
   get count(): number {
@@ -61,6 +99,15 @@ export class DatabaseServers {
     newestTimelines.set(cluster, timeline);
     return undefined;
   }
+}
+
+/** A mounted Secret changes seldom, and a connection that is refused for its password asks at once. */
+const READ_EVERY_MS = 1000;
+
+function textOf(file: URL): string {
+  const text = readFileSync(file, 'utf8').trim();
+  if (!/^postgres(ql)?:\/\//i.test(text)) throw new Error(`${file.pathname} holds no URL of PostgreSQL.`);
+  return text;
 }
 
 const PARTS = /^([a-z]+:\/\/)((?:[^/?#]*@)?)([^/?#]*)(.*)$/is;

@@ -53,7 +53,10 @@ export interface Database extends Sql {
 
 /** How to reach a database and what may be spent on it. */
 export interface DatabaseOptions {
-  /** One server, or several as libpq writes them: `postgresql://u:p@h1:5432,h2:5432/db?target_session_attrs=read-write`. */
+  /**
+   * One server, or several as libpq writes them: `postgresql://u:p@h1:5432,h2:5432/db?target_session_attrs=read-write`.
+   * Or `file:///path` of a file that holds it: once it holds another, connections of before are used for nothing new.
+   */
   readonly url: string;
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;

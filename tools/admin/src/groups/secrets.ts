@@ -103,7 +103,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     make: () => ({ password: randomText() }),
     steps: [
       'Accept: make a second login role with the new password, and run the migration job of the surface with DATABASE_URL naming it, which gives it the same rights.',
-      'Make: put the new DATABASE_URL into the Secret and restart the processes one by one; the old role goes on meanwhile.',
+      'Make: write the URL with the new role into the file that DATABASE_URL names (file:///path), or change DATABASE_URL and restart the processes one by one.',
       'Retire: drop the old role once pg_stat_activity shows no connection of it.',
     ],
   },
