@@ -34,13 +34,20 @@ describe('sealgate secrets new', () => {
 
     const document = await made('document-signing-key');
     const { keys } = JSON.parse(document['DOCUMENT_RETIRED_KEYS']!) as { keys: unknown[] };
-    expect(keys).toEqual([documentSigner(document['DOCUMENT_SIGNING_KEY']!).jwk]);
+    // On one line, as its variable may be written.
+    expect(keys).toEqual([documentSigner(document['DOCUMENT_SIGNING_KEY']!.replaceAll('\\n', '\n')).jwk]);
 
     const token = await made('admin-token');
     expect(TokenHashes.parse(token['ADMIN_TOKEN_HASHES']!).matches(token['SEALGATE_ADMIN_TOKEN']!)).toBe(true);
     const key = await made('api-key');
     expect(key['API_KEY_HASHES']).toBe(hash('sha256', key['X-Api-Key']!, 'hex'));
     expect((await made('database-password'))['password']).toMatch(/^[\w-]{43}$/);
+  });
+
+  it('prints a key that can be copied as it stands', async () => {
+    const { out } = await runLine('secrets new document-signing-key');
+    const [, pem = ''] = /^DOCUMENT_SIGNING_KEY +(.*)$/m.exec(out) ?? [];
+    expect(documentSigner(pem.replaceAll('\\n', '\n')).jwk).toMatchObject({ kty: 'OKP' });
   });
 
   it('makes another one each time, and prints it once', async () => {

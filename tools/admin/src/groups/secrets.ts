@@ -67,7 +67,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
     make: () => {
       const pem = generateDocumentKey();
       return {
-        DOCUMENT_SIGNING_KEY: pem.trim(),
+        // On one line, which its variable takes as well: line feeds are no part of what is printed.
+        DOCUMENT_SIGNING_KEY: pem.trim().replaceAll('\n', '\\n'),
         DOCUMENT_RETIRED_KEYS: JSON.stringify(jwksOf([documentSigner(pem).jwk])),
       };
     },
@@ -129,7 +130,6 @@ const make: CommandSpec<NewOptions> = {
   isOffline: () => true,
   run: async (session, [kind = ''], options) => {
     const made = kindOf(kind).make(options);
-    // Line feeds of a PEM are kept: it is to be copied as it is.
     session.print(session.json ? `${JSON.stringify({ kind, ...made })}\n` : rowFields(made));
   },
 };
