@@ -65,10 +65,7 @@ type Failure = Pick<GatewayError, 'code' | 'message' | 'details'>;
 export function askVerdict(error: Failure): AskVerdict {
   const texts = [...error.details.map(({ message }) => message), error.message];
   const said = texts.map((text) => CONTRACT_SAID.exec(text)?.[1]).find((message) => message !== undefined);
-  if (said !== undefined) {
-    if (NO_FUNCTION.test(said)) return { kind: 'misconfigured', message: said, reason: 'function_missing' };
-    return { kind: 'refused', message: said };
-  }
+  if (said !== undefined) return contractVerdict(said);
   const message = texts[0]!;
   if (isOverload(error)) return { kind: 'overloaded', message };
   if (texts.some((text) => DENIED.test(text))) return { kind: 'misconfigured', message, reason: 'identity_refused' };
@@ -96,6 +93,12 @@ export function askVerdict(error: Failure): AskVerdict {
     default:
       return { kind: 'again', message, reason: 'contract_away' };
   }
+}
+
+function contractVerdict(message: string): AskVerdict {
+  return NO_FUNCTION.test(message)
+    ? { kind: 'misconfigured', message, reason: 'function_missing' }
+    : { kind: 'refused', message };
 }
 
 export function sendVerdict(error: Failure): SendVerdict {
