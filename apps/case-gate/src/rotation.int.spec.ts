@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { documentSigner, generateDocumentKey, jwksOf, verifyDetached } from '@sealgate/envelope';
+import { canonical } from '@sealgate/json';
 import { generateNoteKey } from '@sealgate/merkle';
 import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
 import {
@@ -237,4 +239,33 @@ describe('an exchange of server secrets, each step on one process after the othe
     expect(hall?.record_version).toBe(VERSIONS_OF_HALL + 1);
     for (const gate of there.keys()) expect(await check(gate, key, load.allowed[0]!)).toBe('allow ELIGIBLE');
   }, 240_000);
+});
+
+describe('an exchange of the key that signs packs', () => {
+  it('has every pack verify with the key set of every process, in each phase', async () => {
+    const [old, next] = [generateDocumentKey(), generateDocumentKey()];
+    const published = (pem: string) => JSON.stringify(jwksOf([documentSigner(pem).jwk]));
+    const site = await gateSite({ DOCUMENT_SIGNING_KEY: old }, await throwawayPostgres());
+    const { caseId } = await sealedCase(site, site.key);
+    const accepting = await site.replica({ DOCUMENT_SIGNING_KEY: old, DOCUMENT_RETIRED_KEYS: published(next) });
+    const making = await site.replica({ DOCUMENT_SIGNING_KEY: next, DOCUMENT_RETIRED_KEYS: published(old) });
+    const setOf = async (gate: RunningGate) => (await gate.ask('GET', '/.well-known/jwks.json')).body;
+    const packOf = async (gate: RunningGate) =>
+      (await gate.ask('GET', `/v1/cases/${caseId}/assessor-pack`, { key: site.key })).body;
+    const verdict = async (signer: RunningGate, reader: RunningGate) => {
+      const { pack_hash: _hash, generated_at: _at, signature, ...pack } = await packOf(signer);
+      return verifyDetached(Buffer.from(canonical(pack)), signature, await setOf(reader)).ok;
+    };
+    for (const [signer, reader] of [
+      [site, accepting],
+      [accepting, site],
+      [accepting, making],
+      [making, accepting],
+    ] as const)
+      expect(await verdict(signer, reader)).toBe(true);
+    // What the phase is for: one that was left out does not know the new key.
+    expect(await verdict(making, site)).toBe(false);
+    await site.stop();
+    await site.database.stop();
+  }, 60_000);
 });

@@ -125,6 +125,16 @@ describe('sealgate on a gateway', () => {
     expect(problem).toMatchObject({ status: 404, code: 'NOT_FOUND', instance: expect.stringMatching(/^urn:request:/) });
   });
 
+  it('says where an exchange of server secrets stands', async () => {
+    await until(async () => (await run('secrets status')).out.startsWith('s1: of 1 processes 1 make with it'));
+    expect(await run('secrets rotate server-secret')).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^Accept: make a secret .*\(s1,NEW\)/),
+    });
+    const refused = await run('secrets status --retire s1');
+    expect(refused).toMatchObject({ code: 1, out: expect.stringContaining('1 processes make with s1') });
+  });
+
   it('mints a key that works, and shows it no second time', async () => {
     const options =
       '--permission ingest:ping --permission ingest:write --asset-type order --expires-at 2100-01-01T00:00:00Z';

@@ -21,8 +21,9 @@ export const secretUses: readonly SecretUse[] = [
     what: 'records on their way to the ledger',
     text: `SELECT h.id AS secret_id, count(*) AS rows, NULL AS last_at
              FROM (SELECT DISTINCT unnest(ids) AS id FROM gate.secret_holders) h, gate.outbox o
-            WHERE h.id <> $1 AND (o.next_attempt_at > now() + interval '3 s' OR o.attempts > 5
-                                  OR o.data LIKE '%"carried_over":true%') GROUP BY 1`,
+            WHERE h.id <> $1 AND o.record_type LIKE '%.record'
+              AND (o.next_attempt_at > now() + interval '3 s' OR o.attempts > 5
+                   OR o.data LIKE '%"carried_over":true%') GROUP BY 1`,
   },
   {
     what: 'claims on Idempotency-Keys',
