@@ -102,30 +102,6 @@ export function choiceField<const Word extends string>(
   });
 }
 
-/** A URL of one of these protocols (`postgres:`). One that may hold a password is a secret. */
-export function urlField(options: WithDefault<string> & UrlKind): ConfigField<string>;
-export function urlField(
-  options: FieldText & UrlKind & { readonly default: undefined },
-): ConfigField<string | undefined>;
-export function urlField(options: FieldText & UrlKind & { readonly default?: string | undefined }) {
-  const { protocols } = options;
-  const form = `a URL that begins with ${protocols.map((protocol) => `\`${protocol}//\``).join(' or ')}`;
-  return customField<string | undefined>({
-    ...optionalText(options),
-    isSecret: options.isSecret ?? false,
-    form,
-    parse: (text) => {
-      if (!URL.canParse(text) || !protocols.includes(new URL(text).protocol)) throw new Error(`must be ${form}`);
-      return text;
-    },
-  });
-}
-
-interface UrlKind {
-  readonly protocols: readonly string[];
-  readonly isSecret?: boolean;
-}
-
 /** What all fields say, and what holds when the variable is not set. */
 function fieldText<Value>(options: FieldText & { readonly default?: Value }) {
   const { name, description } = options;

@@ -4,7 +4,6 @@ export {
   customField,
   integerField,
   textField,
-  urlField,
   type Config,
   type ConfigField,
   type ConfigFields,

@@ -7,8 +7,8 @@ import {
   customField,
   integerField,
   loadConfig,
+  storeFields,
   textField,
-  urlField,
 } from './index.ts';
 import type { ConfigFields, Environment } from './index.ts';
 
@@ -22,7 +22,7 @@ const fields = {
     default: 'embedded',
   }),
   integrator: booleanField({ name: 'LEDGER_INTEGRATOR', description: 'Whether.', default: false }),
-  databaseUrl: urlField({ name: 'DATABASE_URL', description: 'URL.', protocols: ['postgres:'], isSecret: true }),
+  databaseUrl: storeFields.databaseUrl,
   origin: textField({ name: 'ORIGIN', description: 'Text.' }),
 };
 
@@ -70,7 +70,7 @@ describe('loadConfig', () => {
       'PORT: must be a whole number from 0 to 65535',
       'LEDGER_DRIVER: must be one of embedded, fabric',
       'LEDGER_INTEGRATOR: must be true or false',
-      'DATABASE_URL: must be a URL that begins with `postgres://`',
+      expect.stringMatching(/^DATABASE_URL: must be a URL that begins with `postgres:/),
       'ORIGIN: is required',
       'LEDGER_DRIVR: is not a variable of this service',
     ]);

@@ -15,7 +15,7 @@ const opened: Database[] = [];
 let found = 0;
 
 const open = (options: Partial<DatabaseOptions> = {}): Database => {
-  const limits = { maxConnections: 4, connectTimeoutMs: 2_000, deadlineMs: 5_000 };
+  const limits = { maxConnections: 4, connectTimeoutMs: 10_000, deadlineMs: 20_000 };
   const onPooler = (): void => void (found += 1);
   const database = openDatabase({ url: pooler.url, applicationName: 'pooler-test', ...limits, onPooler, ...options });
   opened.push(database);

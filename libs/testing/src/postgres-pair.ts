@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, startPostgres, type LocalPostgres } from '@sealgate/local-services';
@@ -15,9 +15,12 @@ export interface PostgresPair {
   readonly standbyUrl: string;
   /** From now on, for less than a minute, the primary alone has what it acknowledges: an asynchronous standby that is behind. */
   withhold(): Promise<void>;
-  /** Kills the primary as a crash of its machine would, and promotes the other, which then stands alone. */
-  failOver(): Promise<void>;
-  /** Starts the server that was killed as it was: it takes itself for the primary, and takes writes. */
+  /**
+   * Kills the primary as a crash would, or freezes it, as a network that is cut looks to those who ask it (where processes
+   * can be seen: Linux). Then promotes the other, which stands alone.
+   */
+  failOver(how?: 'killed' | 'frozen'): Promise<void>;
+  /** Starts the server that was killed, which then takes writes, or lets one that was frozen go on: each takes itself for the primary. */
   startOld(): Promise<void>;
   /** Makes the other server a standby anew, and waits until no commit is acknowledged that it does not hold. */
   rejoin(): Promise<void>;
@@ -43,6 +46,8 @@ interface Seat {
   /** Each start as a standby has a folder of its own. */
   generation: number;
   server: LocalPostgres | undefined;
+  /** Its processes, where they stand still. */
+  frozen: readonly number[];
 }
 
 /** Starts both, the first of the URL as the primary. */
@@ -53,7 +58,7 @@ export async function postgresPair(): Promise<PostgresPair> {
   for (const name of ['one', 'two']) {
     const place = join(folder, name);
     mkdirSync(place, { mode: 0o711 });
-    seats.push({ port: await freePort(), folder: place, generation: 0, server: undefined });
+    seats.push({ port: await freePort(), folder: place, generation: 0, server: undefined, frozen: [] });
   }
   let [primary, other] = seats as [Seat, Seat];
 
@@ -72,6 +77,7 @@ export async function postgresPair(): Promise<PostgresPair> {
     Object.assign(new URL(adminUrl), { port: String(port), pathname: `/${database}` }).href;
 
   const rejoin = async (): Promise<void> => {
+    thaw(other);
     await other.server?.stop('immediate');
     rmSync(dataOf(other), { recursive: true, force: true });
     other.generation += 1;
@@ -107,11 +113,17 @@ export async function postgresPair(): Promise<PostgresPair> {
       withheld = senders.map((row) => (row as { pid: number }).pid);
       for (const pid of withheld) process.kill(pid, 'SIGSTOP');
     },
-    async failOver() {
-      process.kill(primary.server!.pid, 'SIGKILL');
-      // One that is stopped would not see that its server is gone.
-      for (const pid of withheld.splice(0)) process.kill(pid, 'SIGKILL');
-      await primary.server!.exited;
+    async failOver(how = 'killed') {
+      const { pid, exited } = primary.server!;
+      if (how === 'frozen') {
+        primary.frozen = processesOf(pid);
+        for (const each of primary.frozen) process.kill(each, 'SIGSTOP');
+      } else {
+        process.kill(pid, 'SIGKILL');
+        // One that is stopped would not see that its server is gone.
+        for (const each of withheld.splice(0)) process.kill(each, 'SIGKILL');
+        await exited;
+      }
       const promoting = urlOf(other, 'postgres');
       await ask(promoting, 'SELECT pg_promote(true, 60)');
       // Whoever promotes a standby that stands alone has to say so, or its first commit waits for another one.
@@ -119,15 +131,46 @@ export async function postgresPair(): Promise<PostgresPair> {
       [primary, other] = [other, primary];
     },
     async startOld() {
+      // It still waits for its standby with each commit, as whoever was cut off does: nothing is acknowledged there.
+      if (other.frozen.length > 0) return thaw(other);
       await start(other);
       await setSynchronous(urlOf(other, 'postgres'), '');
     },
     rejoin,
     async stop() {
-      for (const { server } of seats) await server?.stop('immediate');
+      for (const seat of seats) {
+        thaw(seat);
+        await seat.server?.stop('immediate');
+      }
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A postmaster, then its children. */
+function processesOf(postmaster: number): number[] {
+  const children = readdirSync('/proc').filter((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      // The name of the program stands in parentheses and may hold anything; the parent is the second word behind.
+      return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === postmaster;
+    } catch {
+      return false; // It ended meanwhile.
+    }
+  });
+  return [postmaster, ...children.map(Number)];
+}
+
+function thaw(seat: Seat): void {
+  for (const pid of seat.frozen) {
+    try {
+      process.kill(pid, 'SIGCONT');
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  seat.frozen = [];
 }
 
 const dataOf = ({ folder, generation }: Seat): string => join(folder, `data-${generation}`);

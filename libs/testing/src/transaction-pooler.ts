@@ -44,6 +44,7 @@ export async function transactionPooler(url: string, backendCount = 3): Promise<
 
   const server = createServer((socket) => {
     sockets.add(socket);
+    socket.setNoDelay(true);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => undefined);
     let isStarted = false;
@@ -147,6 +148,7 @@ async function connectedClient(url: string): Promise<pg.Client> {
 function backendOf(client: pg.Client): Backend {
   const { stream } = client.connection as unknown as { stream: Socket };
   stream.removeAllListeners('data');
+  stream.setNoDelay(true);
   const backend: Backend = { socket: stream, take: undefined };
   stream.on(
     'data',
