@@ -15,9 +15,9 @@ const LONGEST_MS = 6 * 3_600_000;
 const DEFAULT_PROMOTIONS = '20';
 const FAILOVER_USAGE = `Usage: npm run soak:failover -- [promotions]
 
-  So many promotions (20; at most 9999) of a synchronous standby, its primary killed, under two processes of the ingest
-  gateway that are written to all the time. It ends with a line for each, and fails for one write that was acknowledged and
-  is not there, one that is there twice or at the server of before, and five seconds without a write.
+  So many promotions (20; at most 9999) of a synchronous standby, its primary killed or frozen, under two processes of the
+  ingest gateway that are written to all the time. It ends with what each of them took, as JSON, and fails for one write that
+  was acknowledged and is not there, one that is there twice or at the server of before, and five seconds without a write.
 `;
 
 /** `npm run soak:gate -- [checks]`: the case gate under load while one thing after the other breaks. Gives the exit code. */
