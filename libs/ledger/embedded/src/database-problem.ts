@@ -29,3 +29,9 @@ export async function readLedger<Row extends object>(
 /** What a function of the ledger refuses is of a channel; what PostgreSQL itself does, of the schema: the job did not run. */
 const isSaidByLedger = ({ code, cause }: DatabaseRefusedError): boolean =>
   code === INSUFFICIENT_PRIVILEGE && (cause as { readonly routine?: unknown }).routine === 'exec_stmt_raise';
+
+/** What heals by itself. A right that is missing does not. */
+export function isOutage(error: unknown): boolean {
+  if (error instanceof DatabaseRefusedError || error instanceof LedgerForbiddenError) return false;
+  return error instanceof DatabaseUnavailableError || error instanceof LedgerUnavailableError;
+}

@@ -32,18 +32,60 @@ export async function readHalts(sql: Sql, deadlineMs = READ_WITHIN_MS): Promise<
   }));
 }
 
-/** For a role that integrates. */
-export async function storeHalt(sql: Sql, error: LedgerCorruptError, nowMs: number): Promise<void> {
-  const { channel, message } = error;
-  const loss = error instanceof LedgerLostError ? error.loss : undefined;
-  const network = parseChannel(channel)?.networkId ?? channel;
-  await sql.query({
-    text: 'SELECT ledger.halt_v1($1, $2, $3, $4, $5, $6, $7)',
-    values: [network, channel, message, loss?.kept ?? null, loss?.from ?? null, loss?.until ?? null, Math.floor(nowMs)],
-  });
+export interface HaltedChannelsOptions {
+  readonly sql: Sql;
+  readonly now: () => number;
+  /** A channel was halted: nothing is signed for it until it is as it was left. */
+  readonly onHalted?: (channel: string, problem: string) => void;
+  readonly onResumed?: (channel: string) => void;
 }
 
-/** For a role that integrates. */
-export async function storeResume(sql: Sql, channel: string): Promise<void> {
-  await sql.query({ text: 'SELECT ledger.resume_v1($1)', values: [channel] });
+/** The channels that the integrator of this process has halted. It tells the database, and the database every process. */
+export class HaltedChannels {
+  readonly #options: HaltedChannelsOptions;
+  readonly #halted = new Map<string, LedgerCorruptError>();
+  /** What the database says: the problem of each. */
+  readonly #stored = new Map<string, string>();
+
+  constructor(options: HaltedChannelsOptions) {
+    this.#options = options;
+  }
+
+  get problems(): ReadonlyMap<string, string> {
+    return new Map([...this.#halted].map(([channel, { message }]) => [channel, message]));
+  }
+
+  get(channel: string): LedgerCorruptError | undefined {
+    return this.#halted.get(channel);
+  }
+
+  /** What the database was found to say of a channel. */
+  seen(channel: string, halt: Halt | undefined): void {
+    if (halt === undefined) this.#stored.delete(channel);
+    else this.#stored.set(channel, halt.problem);
+  }
+
+  /** Told once for each problem. A loss is stored each time, because it also keeps appends away. @throws what storing it does. */
+  async halt(channel: string, error: LedgerCorruptError): Promise<void> {
+    const { message } = error;
+    const isNew = this.#halted.get(channel)?.message !== message;
+    this.#halted.set(channel, error);
+    if (isNew) this.#options.onHalted?.(channel, message);
+    const loss = error instanceof LedgerLostError ? error.loss : undefined;
+    if (loss === undefined && this.#stored.get(channel) === message) return;
+    const network = parseChannel(channel)?.networkId ?? channel;
+    const lost = [loss?.kept ?? null, loss?.from ?? null, loss?.until ?? null];
+    await this.#options.sql.query({
+      text: 'SELECT ledger.halt_v1($1, $2, $3, $4, $5, $6, $7)',
+      values: [network, channel, message, ...lost, Math.floor(this.#options.now())],
+    });
+    this.#stored.set(channel, message);
+  }
+
+  async resume(channel: string): Promise<void> {
+    if (this.#stored.has(channel))
+      await this.#options.sql.query({ text: 'SELECT ledger.resume_v1($1)', values: [channel] });
+    this.#stored.delete(channel);
+    if (this.#halted.delete(channel)) this.#options.onResumed?.(channel);
+  }
 }

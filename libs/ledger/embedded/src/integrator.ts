@@ -1,24 +1,19 @@
-import type { Checkpoint } from '@sealgate/merkle';
-import { LedgerForbiddenError, LedgerUnavailableError } from '@sealgate/ledger-port';
-import { DatabaseRefusedError, DatabaseUnavailableError } from '@sealgate/storage';
 import { checkedCheckpoints, type CheckedCheckpoint } from './checked-checkpoint.ts';
-import { compareChannels, type CompareOptions, type Compared, type SignedCheckpoint } from './compare-channels.ts';
-import { readHalts, storeHalt, storeResume } from './halts.ts';
+import { compareChannels, type Compared } from './compare-channels.ts';
+import { isOutage } from './database-problem.ts';
+import { HaltedChannels, readHalts, type HaltedChannelsOptions } from './halts.ts';
 import { integrateChannels, type Integrated, type IntegrateOptions } from './integrate-channels.ts';
-import { LedgerCorruptError, LedgerLostError, LedgerNotContinuedError } from './ledger-corrupt-error.ts';
+import { isOfKept, LedgerCorruptError, LedgerNotContinuedError } from './ledger-corrupt-error.ts';
+import { NewestCheckpoints } from './newest-checkpoints.ts';
 import type { SavedCheckpoints } from './saved-checkpoints.ts';
 
-export interface IntegratorOptions extends Omit<IntegrateOptions, 'checked'> {
+export interface IntegratorOptions extends Omit<IntegrateOptions, 'checked'>, Omit<HaltedChannelsOptions, 'sql'> {
   readonly saved: SavedCheckpoints;
   /** How often work is looked for. */
   readonly everyMs: number;
   /** How often every channel is held against what is kept of it. */
   readonly compareEveryMs: number;
-  readonly now: () => number;
   readonly onSigned?: (channel: string, size: number, head: number) => void;
-  /** A channel was halted: nothing is signed for it until it is as it was left. */
-  readonly onHalted?: (channel: string, problem: string) => void;
-  readonly onResumed?: (channel: string) => void;
   readonly onError?: (error: unknown) => void;
 }
 
@@ -46,12 +41,8 @@ const LEAVES_TOGETHER = 512;
 export class Integrator {
   readonly #options: IntegrateOptions & IntegratorOptions;
   readonly #checked: CheckedCheckpoint;
-  readonly #compare: CompareOptions;
-  /** The newest checkpoint this process knows of each channel; null where there was none yet. */
-  readonly #newest = new Map<string, Checkpoint | null>();
-  readonly #halted = new Map<string, LedgerCorruptError>();
-  /** What the database says of halted channels: the problem of each. */
-  readonly #stored = new Map<string, string>();
+  readonly #newest: NewestCheckpoints;
+  readonly #halted: HaltedChannels;
   /** The round in which a channel that failed is tried again. */
   readonly #retryRound = new Map<string, number>();
   #channelCount = 0;
@@ -65,15 +56,15 @@ export class Integrator {
   constructor(options: IntegratorOptions) {
     this.#checked = checkedCheckpoints(options.origin, options.verifier);
     this.#options = { ...options, checked: this.#checked };
-    this.#compare = this.#options;
+    this.#halted = new HaltedChannels(options);
+    this.#newest = new NewestCheckpoints(options.saved);
   }
 
   /** Why a channel is not signed for any more, by channel. */
   get halted(): ReadonlyMap<string, string> {
-    return new Map([...this.#halted].map(([channel, { message }]) => [channel, message]));
+    return this.#halted.problems;
   }
 
-  /** How many channels there are. */
   get channelCount(): number {
     return this.#channelCount;
   }
@@ -159,7 +150,7 @@ export class Integrator {
     const channels = rows.map(({ channel }) => channel);
     try {
       for (const [channel, done] of await this.#integrate(channels, LEAVES_TOGETHER)) {
-        if (isOutage(done)) throw done;
+        if (done instanceof Error && isOutage(done)) throw done;
         if (done instanceof Error) this.#leaveForLater(channel, done);
       }
     } catch (error) {
@@ -192,7 +183,7 @@ export class Integrator {
     const results = new Map<string, Integrated | Error>(await this.#problemsOf(channels));
     const work = channels
       .filter((channel) => !results.has(channel))
-      .map((channel) => ({ channel, signedLast: this.#newest.get(channel) ?? undefined }));
+      .map((channel) => ({ channel, signedLast: this.#newest.get(channel) }));
     if (work.length === 0) return results;
     const done = await integrateChannels({ ...this.#options, leavesAtOnce }, work);
     await Promise.all(
@@ -211,11 +202,11 @@ export class Integrator {
     }
     const unknown = channels.filter((channel) => !problems.has(channel) && !this.#newest.has(channel));
     if (unknown.length === 0) return problems;
-    for (const { channel, outcome, current } of await compareChannels(this.#compare, unknown, [])) {
+    for (const { channel, outcome, current } of await compareChannels(this.#options, unknown, [])) {
       if (outcome instanceof Error) {
         await this.#halt(channel, outcome);
         problems.set(channel, outcome);
-      } else this.#newest.set(channel, newerOf(this.#newest.get(channel), current?.checkpoint));
+      } else this.#newest.read(channel, current?.checkpoint);
     }
     return problems;
   }
@@ -233,8 +224,7 @@ export class Integrator {
         return worse;
       }
       if (result.note !== undefined) {
-        this.#newest.set(channel, this.#checked(channel, result.note));
-        await this.#options.saved.save(channel, result.note);
+        await this.#newest.save(channel, { note: result.note, checkpoint: this.#checked(channel, result.note) });
         this.#options.onSigned?.(channel, result.size, result.head);
       }
       await this.#resume(channel);
@@ -246,9 +236,9 @@ export class Integrator {
 
   /** @throws LedgerCorruptError */
   async #mustContinue(channel: string): Promise<void> {
-    const [compared] = await compareChannels(this.#compare, [channel], []);
+    const [compared] = await compareChannels(this.#options, [channel], []);
     if (compared?.outcome instanceof Error) throw compared.outcome;
-    this.#newest.set(channel, newerOf(this.#newest.get(channel), compared?.current?.checkpoint));
+    this.#newest.read(channel, compared?.current?.checkpoint);
   }
 
   /** Every channel of the database, and every one of which something is kept. `look` may refuse what was found. */
@@ -261,19 +251,19 @@ export class Integrator {
 
   async #compareThese(channels: readonly string[], look: (compared: readonly Compared[]) => void): Promise<void> {
     const halts = await readHalts(this.#options.sql);
-    const compared = await compareChannels(this.#compare, channels, halts);
+    const compared = await compareChannels(this.#options, channels, halts);
     look(compared);
     const stored = new Map(halts.map((halt) => [halt.channel, halt]));
     for (const { channel, outcome, current, isAhead } of compared) {
       const halt = stored.get(channel);
-      if (halt === undefined) this.#stored.delete(channel);
-      else this.#stored.set(channel, halt.problem);
+      this.#halted.seen(channel, halt);
       if (outcome instanceof Error) {
         await this.#halt(channel, outcome);
         continue;
       }
-      if (isAhead) await this.#keep(channel, current!);
-      this.#newest.set(channel, newerOf(this.#newest.get(channel), current?.checkpoint));
+      // A failure keeps nobody from comparing the next channel.
+      if (isAhead) await this.#newest.keep(channel, current!).catch((error: unknown) => this.#options.onError?.(error));
+      else this.#newest.read(channel, current?.checkpoint);
       const known = this.#halted.get(channel);
       if (halt?.loss !== undefined || isOfKept(known)) await this.#resume(channel);
       // Other damage is not mended by being long enough: integrating shows whether it is.
@@ -281,20 +271,10 @@ export class Integrator {
     }
   }
 
-  /** What was signed and shown is kept, also where a crash came before its file. What this process signed it keeps itself. */
-  async #keep(channel: string, { note, checkpoint }: SignedCheckpoint): Promise<void> {
-    if ((this.#newest.get(channel)?.size ?? 0) < checkpoint.size) await this.#options.saved.save(channel, note);
-  }
-
   async #halt(channel: string, error: LedgerCorruptError): Promise<void> {
-    const isNew = this.#halted.get(channel)?.message !== error.message;
-    this.#halted.set(channel, error);
     this.#retryRound.set(channel, this.#rounds + RETRY_ROUNDS);
-    if (isNew) this.#options.onHalted?.(channel, error.message);
-    if (this.#stored.get(channel) === error.message && !(error instanceof LedgerLostError)) return;
     try {
-      await storeHalt(this.#options.sql, error, this.#options.now());
-      this.#stored.set(channel, error.message);
+      await this.#halted.halt(channel, error);
     } catch (failure) {
       // Nothing is signed here in any case. The next comparison stores it.
       this.#compareAtMs = 0;
@@ -303,10 +283,8 @@ export class Integrator {
   }
 
   async #resume(channel: string): Promise<void> {
-    if (this.#stored.has(channel)) await storeResume(this.#options.sql, channel);
-    this.#stored.delete(channel);
+    await this.#halted.resume(channel);
     this.#retryRound.delete(channel);
-    if (this.#halted.delete(channel)) this.#options.onResumed?.(channel);
   }
 
   async #channels(): Promise<ChannelRow[]> {
@@ -319,19 +297,4 @@ export class Integrator {
   }
 }
 
-/** What this process signed while it was asked may be newer than what it read. */
-function newerOf(known: Checkpoint | null | undefined, read: Checkpoint | undefined): Checkpoint | null {
-  return read !== undefined && (known == null || known.size < read.size) ? read : (known ?? null);
-}
-
-/** Found by comparing with what is kept, and by nothing else. */
-const isOfKept = (error: LedgerCorruptError | undefined): boolean =>
-  error instanceof LedgerLostError || error instanceof LedgerNotContinuedError;
-
 const isSmall = ({ size, integrated }: ChannelRow): boolean => Number(size) - Number(integrated) <= LEAVES_TOGETHER;
-
-/** What heals by itself. A right that is missing does not. */
-const isOutage = (error: unknown): boolean => {
-  if (error instanceof DatabaseRefusedError || error instanceof LedgerForbiddenError) return false;
-  return error instanceof DatabaseUnavailableError || error instanceof LedgerUnavailableError;
-};

@@ -30,6 +30,10 @@ export class LedgerLostError extends LedgerCorruptError {
   }
 }
 
+/** Found by comparing with what is kept, and by nothing else. */
+export const isOfKept = (error: LedgerCorruptError | undefined): boolean =>
+  error instanceof LedgerLostError || error instanceof LedgerNotContinuedError;
+
 /** `head` records are in the database now; those from `from` on were never shown to be the ones that were signed for. */
 export function lossText({ from, until }: Pick<Loss, 'from' | 'until'>, head: number): string {
   const missing = Math.max(from, head);

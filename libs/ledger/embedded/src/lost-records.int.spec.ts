@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { ChannelHaltedError, type AppendUnit } from '@sealgate/ledger-port';
 import { copyDatabase, until } from '@sealgate/testing';
@@ -174,6 +174,20 @@ it('a checkpoint whose file a crash came before is kept by the next comparison, 
   await until(() => test.integrator.halted.has(LOST));
 }, 60_000);
 
+it('a checkpoint for which the disk was full is kept by a later comparison', async () => {
+  const saved = savedCheckpoints(test.checkpointFolder, Date.now);
+  const file = join(test.checkpointFolder, LOST, `${new Date().toISOString().slice(0, 10)}.ndjson`);
+  mkdirSync(join(test.checkpointFolder, LOST));
+  symlinkSync('/dev/full', file);
+  await write(LOST, 'a');
+  await expect(sign(LOST)).rejects.toThrow('ENOSPC');
+  await test.integrator.compare(LOST);
+  rmSync(file);
+  expect(await saved.newest(LOST)).toBeUndefined();
+  await test.integrator.compare(LOST);
+  expect(await saved.newest(LOST)).toBe(await test.ledger.checkpoint(LOST));
+}, 60_000);
+
 it('a halt that somebody takes away from the database is there again after the next comparison', async () => {
   await loseRecords();
   await test.integrator.start();
@@ -225,7 +239,8 @@ it('an append that was under way when the channel was halted is written before t
   const outcomes: string[] = [];
   let halted = false;
   const writer = async () => {
-    for (let n = 0; n < 20; n += 1) {
+    for (let [n, after] = [0, 0]; after < 5; n += 1) {
+      if (halted) after += 1;
       const afterHalt = halted;
       const told = await write(LOST, `u${n}`).then(
         ({ outcome }) => outcome,
