@@ -12,9 +12,9 @@ import { parseChannel } from '@sealgate/ledger-port';
 import type { Metrics, ServiceLog } from '@sealgate/observability';
 import { openSharedLimits } from '@sealgate/rate-limits';
 import { openedOrStartError, type Own } from '@sealgate/service-host';
-import { databaseCheck, openDatabase, type Database, type DatabaseCheck } from '@sealgate/storage';
+import { databaseCheck, openDatabase, removalStep, retain, type Database, type DatabaseCheck } from '@sealgate/storage';
 import type { GateConfig } from './config.ts';
-import { drainOutbox, expireCases, forgetOld, keepProofs, repeat } from './data/background.ts';
+import { drainOutbox, expireCases, keepProofs, oldRows, repeat } from './data/background.ts';
 import { callerLookups } from './data/caller-lookups.ts';
 import { keepProof } from './data/case-reads.ts';
 import { caseTransactions, type InCaseTransaction } from './data/case-transaction.ts';
@@ -222,7 +222,6 @@ interface WorkParts {
 const OUTBOX_EVERY_MS = 250;
 const PROOFS_EVERY_MS = 1000;
 const EXPIRY_EVERY_MS = 60_000;
-const FORGET_EVERY_MS = 3_600_000;
 const VERSIONS_EVERY_MS = 3_600_000;
 const REMAKE_EVERY_MS = 10_000;
 
@@ -244,9 +243,10 @@ function startWork(basics: Basics, parts: WorkParts) {
   };
   begin('proofs', PROOFS_EVERY_MS, () => keepProofs(sql, proofs));
   begin('expiry', EXPIRY_EVERY_MS, () => expireCases({ sql, inTransaction, now: wholeMs }));
-  begin('retention', FORGET_EVERY_MS, () =>
-    forgetOld(sql, { nowMs: wholeMs(), decisionDays: config.decisionRetentionDays }),
-  );
+  const old = (rows: 'claims' | 'decisions') =>
+    removalStep(sql, () => oldRows(wholeMs(), config.decisionRetentionDays)[rows]);
+  const onFailure = (rows: string, error: unknown) => log.warn('retention_failed', { rows, reason: String(error) });
+  own('retention', retain({ claims: old('claims'), decisions: old('decisions') }, onFailure));
   begin('outbox', OUTBOX_EVERY_MS, () => drainOutbox(outbox));
   begin('versions', VERSIONS_EVERY_MS, () => carryOver({ sql, ledger, versions })).runSoon();
   begin('remake', REMAKE_EVERY_MS, remaking(basics, parts));

@@ -59,6 +59,14 @@ export const fields = {
     max: 3650,
     default: 90,
   }),
+  claimRetentionDays: integerField({
+    name: 'CLAIM_RETENTION_DAYS',
+    description:
+      'How long the answer of an Idempotency-Key is kept by the embedded ledger. After that the same request writes nothing a second time, and is told of the records as ones that were there.',
+    min: 30,
+    max: 3650,
+    default: 400,
+  }),
 };
 
 export type GatewayConfig = Config<typeof fields>;

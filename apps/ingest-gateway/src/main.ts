@@ -9,11 +9,11 @@ import { createLog, httpMetrics, logMetrics, Metrics } from '@sealgate/observabi
 import { cursorCodec } from '@sealgate/paging';
 import { addressLimiter, memoryLimits, openSharedLimits } from '@sealgate/rate-limits';
 import { cachedCheck, main, runService, type Composition, type Own, type ServiceHealth } from '@sealgate/service-host';
-import { databaseCheck, isReachable, openDatabase } from '@sealgate/storage';
+import { databaseCheck, isReachable, openDatabase, retain } from '@sealgate/storage';
 import { administration, publicApp, type AppBase } from './app.ts';
 import { readConfig, type GatewayConfig } from './config.ts';
 import { callersStore } from './data/callers-store.ts';
-import { retainEvents } from './data/event-retention.ts';
+import { ingestRemovals } from './data/event-retention.ts';
 import { eventsStore } from './data/events-store.ts';
 import { holdNetwork, networksStore } from './data/networks-store.ts';
 import { pingEvents } from './data/ping-events.ts';
@@ -39,8 +39,8 @@ const READINESS = {
 
 const DAY_MS = 86_400_000;
 /** What is checked with a server secret after it was made. Claims lie in the ledger, where this role cannot count them. */
-const SECRET_USES: readonly SecretUse[] = [
-  { what: 'claims on Idempotency-Keys', keptMs: 400 * DAY_MS },
+const secretUses = ({ claimRetentionDays }: GatewayConfig): readonly SecretUse[] => [
+  { what: 'claims on Idempotency-Keys', keptMs: claimRetentionDays * DAY_MS },
   { what: 'cursors of lists', keptMs: DAY_MS },
 ];
 
@@ -102,10 +102,22 @@ async function openParts({ config, now, newId, log, metrics, counters }: Basics,
   own('last used', () => lastUsed.close());
   const pings = pingEvents({ sql, onDropped: (count) => log.warn('ping_events_dropped', { count }) });
   own('ping events', () => pings.flush());
-  own('event retention', retainEvents({ sql, days: config.eventRetentionDays, now, log }));
+  const { eventRetentionDays: eventDays, claimRetentionDays, ledgerDriver } = config;
+  const claimDays = ledgerDriver === 'embedded' ? claimRetentionDays : undefined;
+  const onFailure = (rows: string, error: unknown) => log.warn('retention_failed', { rows, reason: String(error) });
+  own('retention', retain(ingestRemovals(sql, { eventDays, claimDays }, now), onFailure));
   await database.problem(); // Said in the log, whether somebody asks for it or not.
   const secrets = config.serverSecrets;
-  const watched = { sql, schema: SCHEMA, secrets, process: newId('proc_'), uses: SECRET_USES, now, log, metrics };
+  const watched = {
+    sql,
+    schema: SCHEMA,
+    secrets,
+    process: newId('proc_'),
+    uses: secretUses(config),
+    now,
+    log,
+    metrics,
+  };
   const secretWatch = startSecretWatch({ ...watched, own });
   return { sql, database, shared, ledger, reading, keys, lastUsed, pings, secretWatch };
 }

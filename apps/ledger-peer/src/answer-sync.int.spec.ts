@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { DatabaseUnavailableError, type Database } from '@sealgate/storage';
 import { until } from '@sealgate/testing';
-import { removeOldJobs } from './data/job-retention.ts';
 import type { SyncAnswer } from './domain/answer-sync.ts';
-import { prismaOf, testPeer, writeOf } from './testing/open-test-peer.ts';
+import { removeOldJobs, testPeer, writeOf } from './testing/open-test-peer.ts';
 import { peerSuite } from './testing/peer-suite.ts';
 import { scriptedLedger } from './testing/scripted-ledger.ts';
 
@@ -229,7 +228,7 @@ describe('an Idempotency-Key', () => {
   it('is kept for 30 days', async () => {
     let nowMs = Date.now();
     const { answer } = peerWith({}, { now: () => nowMs });
-    const removeOld = () => removeOldJobs(prismaOf(suite.database.sql), nowMs);
+    const removeOld = () => removeOldJobs(suite.database.sql, nowMs);
     await answer(writeOf(['a'], { key: 'k' }));
     nowMs += 30 * 86_400_000 - 1000;
     expect(await removeOld()).toBe(0);

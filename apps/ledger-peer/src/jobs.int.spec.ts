@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { DatabaseUnavailableError } from '@sealgate/storage';
-import { until } from '@sealgate/testing';
-import { removeOldJobs } from './data/job-retention.ts';
-import { prismaOf, testPeer, writeOf } from './testing/open-test-peer.ts';
+import { DatabaseUnavailableError, removalStatement } from '@sealgate/storage';
+import { scansOf, until } from '@sealgate/testing';
+import { oldJobs } from './data/job-retention.ts';
+import { removeOldJobs, testPeer, writeOf } from './testing/open-test-peer.ts';
 import { peerSuite } from './testing/peer-suite.ts';
 import { refusedFor, scriptedLedger, type Script } from './testing/scripted-ledger.ts';
 
@@ -183,7 +183,7 @@ describe('a sender that does not wait', () => {
   it('finds its result for 24 hours', async () => {
     let nowMs = Date.now();
     const { answer, jobs } = peerWith({}, { now: () => nowMs });
-    const removeOld = () => removeOldJobs(prismaOf(suite.database.sql), nowMs);
+    const removeOld = () => removeOldJobs(suite.database.sql, nowMs);
     const given = await answer(writeOf(['a'], { prefersAsync: true }));
     await until(async () => (await jobs.find(given.jobId, 'family'))?.status === 'done');
     nowMs += 86_400_000 - 1000;
@@ -192,5 +192,25 @@ describe('a sender that does not wait', () => {
     nowMs += 2000;
     expect(await jobs.find(given.jobId, 'family')).toBeUndefined();
     expect(await removeOld()).toBe(1);
+  });
+
+  it('is removed without reading the table whole, however many there are', async () => {
+    const { sql } = suite.database;
+    await sql.query({
+      text: `INSERT INTO peer.jobs (job_id, family_id, claim, fingerprint, promised, status, answer_status, created_at, done_at)
+             SELECT 'j' || n, 'f', CASE WHEN n % 2 = 0 THEN decode(md5(n::text), 'hex') END, CASE WHEN n % 2 = 0 THEN 'f' END,
+                    n % 2 = 1, 'done', 200, to_timestamp(n), to_timestamp(n) FROM generate_series(1, 5000) n`,
+    });
+    await sql.query({ text: 'ANALYZE peer.jobs' });
+    for (const [name, index] of [
+      ['results', 'jobs_done'],
+      ['claims', 'jobs_done_claimed'],
+      ['unanswered', 'jobs_unanswered'],
+    ] as const)
+      expect(await scansOf(sql, removalStatement(oldJobs(Date.now())[name], 1000))).toEqual({
+        whole: [],
+        indexes: [index],
+      });
+    expect(await removeOldJobs(sql, Date.now())).toBe(5000);
   });
 });

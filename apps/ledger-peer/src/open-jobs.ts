@@ -1,16 +1,13 @@
-import { PrismaPg } from '@prisma/adapter-pg';
 import type { BodyTurns } from '@sealgate/http';
 import type { Log, Metrics } from '@sealgate/observability';
 import type { Own } from '@sealgate/service-host';
-import type { Database } from '@sealgate/storage';
-import { removeOldJobs, retainJobs } from './data/job-retention.ts';
+import { retain, type Database } from '@sealgate/storage';
+import { jobRemovals } from './data/job-retention.ts';
 import { jobWorker } from './data/job-worker.ts';
 import { jobsStore, type JobsStore } from './data/jobs-store.ts';
 import { leases as openLeases } from './data/leases.ts';
 import { runJob, type RunJobPorts } from './domain/run-job.ts';
-import { PrismaClient } from './generated/prisma/client.ts';
 import { jobMetrics } from './peer-metrics.ts';
-import { SCHEMA } from './schema.ts';
 
 export interface OpenJobsOptions {
   readonly sql: Database;
@@ -69,7 +66,7 @@ export function openJobs({ sql, owner, config, running, turns, now, log, metrics
   worker.start();
   own('job worker', () => worker.stop());
   jobMetrics(metrics, worker);
-  const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
-  own('job retention', retainJobs({ remove: () => removeOldJobs(prisma, now()), log }));
+  const onFailure = (rows: string, error: unknown) => log.warn('retention_failed', { rows, reason: String(error) });
+  own('job retention', retain(jobRemovals(sql, now), onFailure));
   return jobs;
 }

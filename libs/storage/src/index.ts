@@ -11,5 +11,7 @@ export type { MigrationSet } from './migration-set.ts';
 export { openDatabase } from './open-database.ts';
 export { openRedis } from './open-redis.ts';
 export type { RedisHandle, RedisHandleOptions, RedisState } from './open-redis.ts';
+export { removalStatement, removalStep, removeInSteps, retain } from './retention.ts';
+export type { Removal, RemovalStep } from './retention.ts';
 export { isReachable, telling503, tellingOutages } from './telling-outages.ts';
 export type { OutageTelling } from './telling-outages.ts';

@@ -1,6 +1,6 @@
 import type { LedgerAppender } from '@sealgate/ledger-port';
 import type { Log } from '@sealgate/observability';
-import type { Sql } from '@sealgate/storage';
+import type { Removal, Sql } from '@sealgate/storage';
 import { proveSeal, type PackPorts } from '../domain/assessor-pack.ts';
 import { expire, hasEnded } from '../domain/case-lifetime.ts';
 import type { InTransaction, OutboxRecord } from '../domain/case-transaction.ts';
@@ -148,28 +148,18 @@ export async function keepProofs(sql: Sql, ports: Pick<PackPorts, 'ledger' | 'ch
 }
 
 const DAY_MS = 86_400_000;
-const ROWS_AT_ONCE = 5000;
 export const CLAIM_DAYS = 30;
 
-/** Forgets claims after 30 days, and logged decisions after as long as is configured. */
-export async function forgetOld(
-  sql: Sql,
-  { nowMs, decisionDays }: { nowMs: number; decisionDays: number },
-): Promise<void> {
-  const before = (days: number) => new Date(nowMs - days * DAY_MS);
-  await removeWhere(sql, { table: 'gate.claims', column: 'created_at', before: before(CLAIM_DAYS) });
-  await removeWhere(sql, { table: 'gate.gate_decisions', column: 'evaluated_at', before: before(decisionDays) });
-}
-
-async function removeWhere(
-  sql: Sql,
-  { table, column, before }: { table: string; column: string; before: Date },
-): Promise<void> {
-  for (;;) {
-    const gone = await sql.query({
-      text: `DELETE FROM ${table} WHERE ctid IN (SELECT ctid FROM ${table} WHERE ${column} < $1 LIMIT $2) RETURNING 1`,
-      values: [before, ROWS_AT_ONCE],
-    });
-    if (gone.length < ROWS_AT_ONCE) return;
-  }
+/** Claims of 30 days ago, and logged decisions as old as is configured. */
+export function oldRows(nowMs: number, decisionDays: number): Record<'claims' | 'decisions', Removal> {
+  const before = (days: number) => [new Date(nowMs - days * DAY_MS)];
+  return {
+    claims: { table: 'gate.claims', condition: 'created_at < $1', orderBy: 'created_at', values: before(CLAIM_DAYS) },
+    decisions: {
+      table: 'gate.gate_decisions',
+      condition: 'evaluated_at < $1',
+      orderBy: 'evaluated_at',
+      values: before(decisionDays),
+    },
+  };
 }

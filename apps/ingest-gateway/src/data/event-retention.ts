@@ -1,34 +1,36 @@
-import type { Log } from '@sealgate/observability';
-import type { Sql } from '@sealgate/storage';
+import { removalStep, type Removal, type RemovalStep, type Sql } from '@sealgate/storage';
 
-const AT_ONCE = 5000;
+const DAY_MS = 86_400_000;
 
-/** Removes events older than `days`, a few thousand at a time. Returns how many went. */
-export async function removeOldEvents(sql: Sql, days: number, now: number): Promise<number> {
-  const before = new Date(now - days * 86_400_000);
-  let removed = 0;
-  for (;;) {
-    const rows = await sql.query<{ count: string }>({
-      text: `WITH gone AS (DELETE FROM ingest.events WHERE event_id IN
-               (SELECT event_id FROM ingest.events WHERE at < $1 ORDER BY event_id LIMIT $2) RETURNING 1)
-             SELECT count(*) FROM gone`,
-      values: [before, AT_ONCE],
-    });
-    const count = Number(rows[0]?.count ?? 0);
-    removed += count;
-    if (count < AT_ONCE) return removed;
-  }
+/** Events older than `days`. An id begins with its time (`evt_`, then a UUIDv7), so the primary key finds them by age. */
+export function oldEvents(days: number, nowMs: number): Removal {
+  const time = Math.floor(nowMs - days * DAY_MS)
+    .toString(16)
+    .padStart(12, '0');
+  return { table: 'ingest.events', condition: 'event_id < $1', orderBy: 'event_id', values: [`evt_${time}`] };
 }
 
-const EVERY_MS = 3_600_000;
+export interface Retained {
+  readonly eventDays: number;
+  /** How long the ledger keeps claims; undefined where it is not in our database. */
+  readonly claimDays: number | undefined;
+}
 
-/** Removes old events once an hour; returns what stops it. A failure is logged and tried again an hour later. */
-export function retainEvents(options: { sql: Sql; days: number; now: () => number; log: Log }): () => void {
-  const { sql, days, now, log } = options;
-  const timer = setInterval(() => {
-    removeOldEvents(sql, days, now()).catch((error: unknown) =>
-      log.warn('event_retention_failed', { reason: String(error) }),
-    );
-  }, EVERY_MS);
-  return () => clearInterval(timer);
+/** The steps that remove old events and claims, by name. */
+export function ingestRemovals(
+  sql: Sql,
+  { eventDays, claimDays }: Retained,
+  now: () => number,
+): Record<string, RemovalStep> {
+  const events = removalStep(sql, () => oldEvents(eventDays, now()));
+  return { events, ...(claimDays === undefined ? {} : { claims: claimRemoval(sql, claimDays) }) };
+}
+
+/** By the clock of the database. What a claim wrote stays, and its ids stay taken: the same request writes nothing again. */
+function claimRemoval(sql: Sql, days: number): RemovalStep {
+  return async (atMost) => {
+    const statement = { text: 'SELECT ledger.forget_claims_v1($1, $2) AS gone', values: [days, atMost] };
+    const [row] = await sql.query<{ gone: number }>(statement);
+    return row?.gone ?? 0;
+  };
 }

@@ -1,8 +1,8 @@
-import { PrismaPg } from '@prisma/adapter-pg';
 import { ServerSecrets } from '@sealgate/auth';
 import { InFlight } from '@sealgate/idempotency';
-import { migrate, openDatabase, type Database } from '@sealgate/storage';
+import { migrate, openDatabase, removeInSteps, type Database } from '@sealgate/storage';
 import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { jobRemovals } from '../data/job-retention.ts';
 import { jobWorker, type JobWorker } from '../data/job-worker.ts';
 import { jobsStore, type JobsStore } from '../data/jobs-store.ts';
 import { leases, type Leases } from '../data/leases.ts';
@@ -10,9 +10,7 @@ import { answerSync, type AnswerSync, type SyncRequest } from '../domain/answer-
 import type { AssetLedger } from '../domain/asset-ledger.ts';
 import { Mappings } from '../domain/mapping.ts';
 import { runJob } from '../domain/run-job.ts';
-import { PrismaClient } from '../generated/prisma/client.ts';
 import { migrations } from '../peer-migrations.ts';
-import { SCHEMA } from '../schema.ts';
 
 /** A mapping of everything onto our own contract. */
 export const anyMapping = new Mappings([
@@ -57,9 +55,11 @@ export async function openTestDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** The typed client over the same connections. */
-export function prismaOf(sql: Database): PrismaClient {
-  return new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
+/** Removes what is too old; how many rows went. */
+export async function removeOldJobs(sql: Database, nowMs: number): Promise<number> {
+  let removed = 0;
+  for (const step of Object.values(jobRemovals(sql, () => nowMs))) removed += await removeInSteps(step);
+  return removed;
 }
 
 /** What one process of the peer holds to answer writes and to run jobs. */

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { migrate, openDatabase, removalStatement, removalStep, removeInSteps, type Database } from '@sealgate/storage';
+import { scansOf, throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { migrations } from '../gate-migrations.ts';
+import { oldRows } from './background.ts';
+
+let postgres: ThrowawayPostgres;
+let sql: Database;
+beforeAll(async () => {
+  postgres = await throwawayPostgres();
+  await migrate({ url: postgres.url, sets: migrations });
+  const options = { applicationName: 'test', maxConnections: 2, connectTimeoutMs: 2000, deadlineMs: 10_000 };
+  sql = openDatabase({ ...options, url: postgres.url });
+}, 60_000);
+afterAll(async () => {
+  await sql.close();
+  await postgres.stop();
+});
+
+const NOW = Date.UTC(2026, 5, 1);
+
+it.each([
+  [
+    'claims',
+    30,
+    `INSERT INTO gate.claims (claim, fingerprint, body, created_at)
+     SELECT decode(md5(n::text), 'hex'), '', '', $1::timestamptz - n * interval '1 hour' FROM generate_series(0, 2999) n`,
+    'claims_by_age',
+  ],
+  [
+    'decisions',
+    100,
+    `INSERT INTO gate.gate_decisions (decision_id, process, seq, environment, key_id, request_id, action, decision, reason_code,
+       fail_closed, evaluated_at)
+     SELECT n, 'p', n, 'live', 'k', 'r', 'enter', 'deny', 'x', false, $1::timestamptz - n * interval '1 hour'
+       FROM generate_series(0, 2999) n`,
+    'gate_decisions_by_age',
+  ],
+] as const)(
+  '%s that are older than %d days are removed by their age, without reading all',
+  async (name, days, insert, index) => {
+    await sql.query({ text: insert, values: [new Date(NOW)] });
+    await sql.query({ text: `ANALYZE ${oldRows(NOW, 100)[name].table}` });
+    const removal = () => oldRows(NOW, 100)[name];
+    expect(await scansOf(sql, removalStatement(removal(), 1000))).toEqual({ whole: [], indexes: [index] });
+    // An hour each: those of exactly the last hour of the time stay.
+    expect(await removeInSteps(removalStep(sql, removal))).toBe(2999 - days * 24);
+  },
+);

@@ -1,0 +1,153 @@
+import { PassThrough } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ServerSecrets } from '@sealgate/auth';
+import { InFlight } from '@sealgate/idempotency';
+import { openEmbeddedLedger, type OpenedEmbeddedLedger } from '@sealgate/ledger-embedded';
+import { createLog, Metrics } from '@sealgate/observability';
+import { migrate, openDatabase, removalStatement, removeInSteps, type Database } from '@sealgate/storage';
+import { scansOf, throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { answerWrite, type AnswerWrite } from '../domain/answer-write.ts';
+import type { IngestCaller } from '../domain/caller.ts';
+import { timeOrderedIds } from '../domain/record-ids.ts';
+import { migrations } from '../ingest-migrations.ts';
+import { ingestRemovals, oldEvents } from './event-retention.ts';
+
+const DAY_MS = 86_400_000;
+let postgres: ThrowawayPostgres;
+let sql: Database;
+let ledger: OpenedEmbeddedLedger;
+const owned: (() => void | Promise<void>)[] = [];
+
+beforeAll(async () => {
+  postgres = await throwawayPostgres();
+  await migrate({ url: postgres.url, sets: migrations });
+  const options = { applicationName: 'test', maxConnections: 4, connectTimeoutMs: 2000, deadlineMs: 10_000 };
+  sql = openDatabase({ ...options, url: postgres.url });
+  ledger = await openEmbeddedLedger({
+    config: {
+      ledgerOrigin: 'ledger.test',
+      ledgerIntegrator: false,
+      ledgerSigningKey: undefined,
+      ledgerVerifierKeys: [],
+      checkpointDir: undefined,
+    },
+    sql,
+    now: Date.now,
+    log: createLog({ service: 'test', level: 'error', stream: new PassThrough(), now: Date.now }),
+    metrics: new Metrics('test', { processMetrics: false }),
+    appendFunction: 'ingest.append_v1',
+    own: (_name, release) => owned.push(release),
+  });
+}, 60_000);
+afterAll(async () => {
+  for (const release of owned.reverse()) await release();
+  await sql.close();
+  await postgres.stop();
+});
+
+/** A process that has nothing in its memory. */
+const fresh = (): AnswerWrite => {
+  const secrets = ServerSecrets.parse(`s1:${'s'.repeat(32)}`);
+  const freshIds = timeOrderedIds(Date.now, (bytes) => Buffer.alloc(bytes, 1));
+  return answerWrite({
+    ledger,
+    inFlight: new InFlight(),
+    fingerprints: secrets.derive('ingest fingerprints'),
+    recordIds: secrets.derive('ingest record ids'),
+    freshIds,
+    newEventId: () => `evt_${freshIds(0).replaceAll('-', '')}`,
+    onAnswer: () => undefined,
+  });
+};
+const caller: IngestCaller = {
+  networkId: 'acme',
+  familyId: 'fam',
+  keyId: 'key',
+  channels: ['main'],
+  grants: {} as IngestCaller['grants'],
+  networkLimits: undefined,
+};
+const write = (data: string) => {
+  const record = { id: undefined, type: 'asset', owner: null, data, extra: null, targetChannels: undefined };
+  return fresh()({
+    caller,
+    requestId: 'req',
+    records: [record, record],
+    strippedFields: 0,
+    idempotencyKeys: ['order-7'],
+    path: '/v1/records',
+    rawBody: Buffer.from(data),
+    charge: async () => undefined,
+  });
+};
+const claimsOf = async () => (await sql.query({ text: 'SELECT 1 FROM ledger.claims' })).length;
+const age = (days: number) =>
+  sql.query({ text: 'UPDATE ledger.claims SET made_on = CURRENT_DATE - $1::integer', values: [days] });
+const removeClaims = () => removeInSteps(ingestRemovals(sql, { eventDays: 90, claimDays: 400 }, Date.now)['claims']!);
+
+describe('a claim', () => {
+  it('is removed after CLAIM_RETENTION_DAYS; the same request then writes nothing a second time, another is refused', async () => {
+    const first = JSON.parse((await write('{"a":1}')).body) as { records: object[] };
+    await age(400);
+    expect(await removeClaims()).toBe(0);
+    expect(await write('{"a":1}')).toMatchObject({ replayed: true });
+    await age(401);
+    expect(await removeClaims()).toBe(1);
+    expect(await claimsOf()).toBe(0);
+    expect(await ledger.audit('acme.main')).toEqual({ ok: true, size: 2, firstBadRecordId: null, problem: null });
+
+    await expect(write('{"a":2}')).rejects.toMatchObject({ code: 'RECORD_CONFLICT' });
+    const again = await write('{"a":1}');
+    expect(again.replayed).toBe(false);
+    const ids = (text: { records: object[] }) => text.records.map((record) => (record as { id: string }).id);
+    expect(ids(JSON.parse(again.body))).toEqual(ids(first));
+    expect(await ledger.channels()).toEqual([{ channel: 'acme.main', size: 2 }]);
+    expect(await ledger.audit('acme.main')).toMatchObject({ ok: true, size: 2 });
+  });
+
+  it('is never removed within 30 days, whatever a role asks for, nor by reading the table of claims whole', async () => {
+    const forget = (days: number | null) =>
+      sql.query({ text: 'SELECT ledger.forget_claims_v1($1, 1000)', values: [days] });
+    await expect(forget(29)).rejects.toThrow('30 days at least');
+    await expect(forget(null)).rejects.toThrow('30 days at least');
+    await sql.query({
+      text: `INSERT INTO ledger.claims (claim, fingerprint, transaction_id, nonce, channel_id, record_count, note, made_on)
+             SELECT decode(md5(n::text), 'hex'), '', '', '', 1, 1, '', CURRENT_DATE - n / 10 FROM generate_series(0, 9999) n`,
+    });
+    const scans = async () => {
+      await sql.query({ text: 'SELECT pg_stat_force_next_flush()' });
+      const text = `SELECT seq_scan::int AS whole, (SELECT idx_scan::int FROM pg_stat_user_indexes WHERE indexrelname = 'claims_by_day') AS by_day
+                      FROM pg_stat_user_tables WHERE relid = 'ledger.claims'::regclass`;
+      return (await sql.query<{ whole: number; by_day: number }>({ text }))[0]!;
+    };
+    const before = await scans();
+    expect(await removeClaims()).toBe(5990);
+    const after = await scans();
+    expect(after.whole).toBe(before.whole);
+    expect(after.by_day).toBeGreaterThan(before.by_day);
+    await sql.query({ text: 'DELETE FROM ledger.claims' });
+  });
+});
+
+describe('an event', () => {
+  it('is removed after EVENT_RETENTION_DAYS, found by its id', async () => {
+    await sql.query({ text: 'DELETE FROM ingest.events' });
+    const nowMs = Date.UTC(2026, 5, 1);
+    const at = (ms: number) => `evt_${ms.toString(16).padStart(12, '0')}7000800000000000000`;
+    const ids = [90 * DAY_MS + 1, 90 * DAY_MS, 0].map((age) => at(nowMs - age));
+    const old = Array.from({ length: 3000 }, (_, n) => at(nowMs - 100 * DAY_MS - n));
+    await sql.query({
+      text: `INSERT INTO ingest.events (event_id, network_id, key_id, kind, status, types, request_id, stripped_fields, at)
+             SELECT id, 'acme', 'key', 'ping', 'committed', '[]', 'req', 0, now() FROM unnest($1::text[]) id`,
+      values: [[...ids, ...old]],
+    });
+    await sql.query({ text: 'ANALYZE ingest.events' });
+    const scans = await scansOf(sql, removalStatement(oldEvents(90, nowMs), 1000));
+    expect(scans).toEqual({ whole: [], indexes: ['events_pkey'] });
+    const { events } = ingestRemovals(sql, { eventDays: 90, claimDays: undefined }, () => nowMs);
+    expect(await removeInSteps(events!)).toBe(3001);
+    expect(await sql.query({ text: 'SELECT event_id AS id FROM ingest.events ORDER BY 1' })).toEqual(
+      ids.slice(1).map((id) => ({ id })),
+    );
+  });
+});
