@@ -118,6 +118,20 @@ describe('The ledger, seen by its operator', () => {
     expectProblem(await setup.admin.send('POST', path('/records/never/erase'), { reason: 'x' }), 'NOT_FOUND');
   });
 
+  it('audits by itself, for who asks again', async () => {
+    expectWritten(await from.post({ id: 'one' }));
+    const begun = await setup.admin.send('POST', path('/audits'));
+    expect(begun).toMatchObject({ status: 202, body: { status: expect.stringMatching(/running|done/), size: 1 } });
+    const { auditId } = begun.body as { auditId: string };
+    await until(async () => (await setup.admin.ask('GET', path(`/audits/${auditId}`)))['status'] === 'done');
+    expect(await setup.admin.ask('GET', path(`/audits/${auditId}`))).toMatchObject({
+      walked: 1,
+      report: { ok: true, size: 1, firstBadRecordId: null, problem: null },
+    });
+    expectProblem(await setup.admin.get(path('/audits/aud_never')), 'NOT_FOUND');
+    expectProblem(await setup.admin.send('POST', path('/audits', 'no-such.channel')), 'NOT_FOUND');
+  });
+
   it('says what is not there', async () => {
     for (const missing of ['/records/never', '/records/never/proof', '/checkpoint']) {
       expectProblem(await setup.admin.get(path(missing)), 'NOT_FOUND');

@@ -37,7 +37,7 @@ export type AdminPorts = AdminNetworksPorts &
   AdminKeysPorts &
   AdminEventsPorts &
   AdminSecretPorts &
-  Pick<AdminLedgerPorts, 'cursors' | 'auditChange'> & {
+  Pick<AdminLedgerPorts, 'cursors' | 'auditChange' | 'now' | 'newId'> & {
     /** Undefined where the ledger is not ours to administer: its paths are then not there. */
     readonly ledger: AdminLedgerPorts['ledger'] | undefined;
   };

@@ -183,6 +183,7 @@ function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, ledg
     inTransaction: (work) => sql.transaction(work),
     auditChange: auditChange(auditTrail({ schema: SCHEMA, now, newId }), sql),
     now,
+    newId,
     defaultLimits: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },
     maxBatchRecords: config.maxBatchRecords,
     secretReport: () => secretWatch.report(),

@@ -203,6 +203,8 @@ function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, ledg
     ledger: administered,
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('peer admin cursors'), now }),
     auditChange: (...told: Parameters<typeof audit>) => tellingOutages(() => audit(...told)),
+    now,
+    newId,
   };
   return administration(appBase, access, { ledger: administering, secretReport });
 }

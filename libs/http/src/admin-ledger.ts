@@ -9,6 +9,7 @@ import {
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import { ADMIN_BODY_MAX_BYTES, ADMIN_LIST_RANGE, adminRoute, type AdminCaller } from './admin-app.ts';
+import { AuditRuns, type AuditRun } from './audit-runs.ts';
 import { closedObject, instantText, lineOfText, listOf, listQuery } from './parameters.ts';
 import { readPage } from './read-page.ts';
 import type { Route } from './route.ts';
@@ -66,6 +67,17 @@ const Audit = Type.Object({
   problem: OrNull(Text),
 });
 
+const AuditRunRow = Type.Object({
+  auditId: Text,
+  channel: Text,
+  status: Type.Union([Type.Literal('running'), Type.Literal('done'), Type.Literal('failed')]),
+  walked: Type.Integer({ description: 'Records that were walked.' }),
+  size: Type.Integer({ description: 'Records of the channel when the audit began.' }),
+  startedAt: Time,
+  endedAt: Type.Union([Time, Type.Null()]),
+  report: Type.Union([Audit, Type.Null()], { description: 'What was found; null unless it is done.' }),
+});
+
 /** What an operator may do with a ledger: read, prove, audit, erase. Nothing here writes a record. */
 export interface LedgerAdministration extends LedgerReader {
   channels(): Promise<readonly { channel: string; size: number }[]>;
@@ -88,6 +100,8 @@ export interface AdminLedgerPorts {
   readonly ledger: LedgerAdministration;
   readonly cursors: CursorCodec;
   readonly auditChange: AuditErasure;
+  readonly now: () => number;
+  readonly newId: (prefix: string) => string;
 }
 
 const ofRecord = Type.Object({ channel: IdText, recordId: IdText });
@@ -95,8 +109,60 @@ const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as
 
 /** The ledger on the admin listener of any surface that holds one: read, prove, audit, erase. */
 export function adminLedgerRoutes(ports: AdminLedgerPorts): Route<AdminCaller>[] {
-  return [...readingRoutes(ports), ...actingRoutes(ports)];
+  return [...readingRoutes(ports), ...actingRoutes(ports), ...auditRoutes(ports)];
 }
+
+/** Audits of any length: begun, left, and asked for again. */
+function auditRoutes({ ledger, now, newId }: AdminLedgerPorts): Route<AdminCaller>[] {
+  const runs = new AuditRuns({ ledger, now, newId });
+  const begin = adminRoute({
+    ...base,
+    method: 'post',
+    path: '/admin/v1/ledger/channels/:channel/audits',
+    operationId: 'beginAudit',
+    summary: 'Begin an audit that goes on by itself, or join the one that this process runs of the channel',
+    params: Type.Object({ channel: IdText }),
+    body: closedObject({}),
+    bodyOptional: true,
+    bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
+    responses: { 202: { description: 'The audit is under way.', schema: AuditRunRow } },
+    errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE', 'OVERLOADED'],
+    async handler({ params: { channel } }) {
+      const known = (await asked(ledger.channels())).find((row) => row.channel === channel);
+      if (known === undefined) throw new AppError('NOT_FOUND', 'There is no such channel.');
+      return { status: 202, body: runRow(runs.begin(channel, known.size)) };
+    },
+  });
+  const find = adminRoute({
+    ...base,
+    method: 'get',
+    path: '/admin/v1/ledger/channels/:channel/audits/:auditId',
+    operationId: 'getAudit',
+    summary: 'How far an audit came, and what it found. The process that runs it keeps it while it lives',
+    params: Type.Object({ channel: IdText, auditId: IdText }),
+    responses: { 200: { description: 'The audit.', schema: AuditRunRow } },
+    errors: ['FORBIDDEN', 'NOT_FOUND'],
+    async handler({ params: { channel, auditId } }) {
+      const run = runs.find(channel, auditId);
+      if (run === undefined) throw new AppError('NOT_FOUND', 'This process knows no such audit: begin it again.');
+      return { status: 200, body: runRow(run) };
+    },
+  });
+  return [begin, find];
+}
+
+function runRow({ startedAtMs, endedAtMs, report, ...run }: AuditRun): Static<typeof AuditRunRow> {
+  const ended = report === undefined ? 'failed' : 'done';
+  return {
+    ...run,
+    status: endedAtMs === undefined ? 'running' : ended,
+    startedAt: timeText(startedAtMs),
+    endedAt: endedAtMs === undefined ? null : timeText(endedAtMs),
+    report: report ?? null,
+  };
+}
+
+const timeText = (atMs: number): string => new Date(atMs).toISOString();
 
 function readingRoutes({ ledger, cursors }: AdminLedgerPorts): Route<AdminCaller>[] {
   const channels = adminRoute({

@@ -51,7 +51,9 @@ function run(
 
 describe('the command', () => {
   it.each(NODES)('works under %s', async (_, nodeArgs) => {
-    api.answer(() => ({ body: { ok: false, size: 1, firstBadRecordId: 'r', problem: 'p' } }));
+    api.answer(() => ({
+      body: { status: 'done', report: { ok: false, size: 1, firstBadRecordId: 'r', problem: 'p' } },
+    }));
     expect(await run(['ledger', 'audit', 'a.main', '--json'], { nodeArgs })).toEqual({
       code: 3,
       out: '{"ok":false,"size":1,"firstBadRecordId":"r","problem":"p"}\n',

@@ -231,7 +231,7 @@ describe('the help of sealgate', () => {
       for (const example of examples) {
         const [program, ...line] = wordsOf(example);
         expect([program, ...line.slice(0, 2)]).toEqual(['sealgate', group, usage.split(' ')[0]]);
-        api.answer(() => ({ body: { items: [], nextCursor: null, ok: true } }));
+        api.answer(() => ({ body: { items: [], nextCursor: null, status: 'done', report: { ok: true } } }));
         const { code, err } = await runLine(line, { env, ask: async () => 'yes' });
         expect({ example, code, err }).toEqual({ example, code: 0, err: '' });
         expect(api.seen).toHaveLength(isOffline?.(line.slice(2)) === true ? 0 : 1);

@@ -84,7 +84,7 @@ async function runCommand(command: Command, { group, spec }: Which, context: Cli
   }
   const connection = findConnection(group.surfaces, options, context);
   for (const warning of connectionWarnings(connection)) context.err(`sealgate: warning: ${warning}\n`);
-  const timeoutMs = (options.timeout ?? spec.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1_000;
+  const timeoutMs = (options.timeout ?? DEFAULT_TIMEOUT_SECONDS) * 1_000;
   const session = openSession(context, { api: adminApi(connection, timeoutMs), json, yes: options.yes === true });
   try {
     return (await spec.run(session, command.args, command.opts())) ?? EXIT_CODES.done;

@@ -20,7 +20,7 @@ export function globalOptions(): Option[] {
     new Option('--dev-json <path>', 'take both from this file of `npm start` (else .sealgate/dev.json, here or above)'),
     new Option(
       '--timeout <seconds>',
-      `how long one request may take, 1 to ${MAX_TIMEOUT_SECONDS} (default: ${DEFAULT_TIMEOUT_SECONDS}; an audit ${MAX_TIMEOUT_SECONDS})`,
+      `how long one request may take, 1 to ${MAX_TIMEOUT_SECONDS} (default: ${DEFAULT_TIMEOUT_SECONDS})`,
     ).argParser(timeoutSeconds),
   ].map((option) => option.helpGroup('Options of every command:'));
 }

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { runCli } from './cli.ts';
 
 /** On standard error, so that the result alone goes where standard output was sent. */
@@ -28,4 +29,5 @@ process.exitCode = await runCli(process.argv.slice(2), {
   directory: process.cwd(),
   uid: process.getuid?.(),
   ask: process.stdin.isTTY && process.stderr.isTTY ? ask : undefined,
+  pause: (ms) => pause(ms),
 });

@@ -36,7 +36,7 @@ describe('the README', () => {
     expect(examples.length).toBeGreaterThan(3);
     const env = { SEALGATE_ADMIN_URL: api.url, SEALGATE_ADMIN_TOKEN: 't' };
     for (const example of examples) {
-      api.answer(() => ({ body: { items: [], nextCursor: null, ok: true } }));
+      api.answer(() => ({ body: { items: [], nextCursor: null, status: 'done', report: { ok: true } } }));
       const { code, err } = await runLine(wordsOf(example), { env });
       expect({ example, code, err }).toEqual({ example, code: 0, err: '' });
     }

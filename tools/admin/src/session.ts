@@ -13,6 +13,7 @@ export interface CliContext {
   readonly uid: number | undefined;
   /** Asks on the terminal; undefined where there is none. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
+  readonly pause: (ms: number) => Promise<void>;
 }
 
 /** What one command works with. */
@@ -30,6 +31,8 @@ export interface Session {
   say(sentence: string): void;
   /** Has what cannot be undone confirmed. Throws UsageError when it is not, or cannot be asked. */
   confirm(question: string): Promise<void>;
+  /** Waits before something is asked again. */
+  pause(ms: number): Promise<void>;
 }
 
 export interface SessionOptions {
@@ -39,12 +42,13 @@ export interface SessionOptions {
   readonly yes: boolean;
 }
 
-export function openSession({ out, err, ask }: CliContext, { api, json, yes }: SessionOptions): Session {
+export function openSession({ out, err, ask, pause }: CliContext, { api, json, yes }: SessionOptions): Session {
   return {
     api,
     json,
     print: out,
     note: err,
+    pause,
     show: (answer, words) => out(json ? withLineFeed(answer.text) : words(answer.value)),
     say: (sentence) => {
       if (!json) out(`${sentence}\n`);

@@ -14,6 +14,8 @@ export interface AuditOptions {
   /** Absent where this process knows no key: signatures are then not checked. */
   readonly verifier?: NoteVerifier;
   readonly origin: string;
+  /** Told how many records were walked, again and again. */
+  readonly onWalked?: (records: number) => void;
 }
 
 /** What the walk found wrong first. */
@@ -147,6 +149,7 @@ class Walk {
     signal?.throwIfAborted();
     await this.#compare(this.#tree.append(await leaves));
     if (stretch.until === this.#checkpoint?.size) await this.#compareCheckpoint(this.#checkpoint);
+    this.#options.onWalked?.(stretch.until);
   }
 
   /** The leaf hashes of a stretch, each of which is what its row gives. */

@@ -100,8 +100,8 @@ export interface LedgerReader {
   prove(channel: string, id: string): Promise<{ receipt: Receipt; proof: RecordProof } | undefined>;
   /** The newest signed note (C2SP tlog-checkpoint), or undefined before the first. */
   checkpoint(channel: string): Promise<string | undefined>;
-  /** Walks the whole channel and names the first record that is not what was written. */
-  audit(channel: string, signal?: AbortSignal): Promise<AuditReport>;
+  /** Walks the whole channel and names the first record that is not what was written. `onWalked` hears how far it came. */
+  audit(channel: string, signal?: AbortSignal, onWalked?: (records: number) => void): Promise<AuditReport>;
   health(): Promise<LedgerHealth>;
 }
 

@@ -57,11 +57,30 @@ describe('ledger', () => {
     expect(api.seen[0]?.path).toBe('/admin/v1/ledger/channels/acme.main/records/order-7/proof');
   });
 
-  it('exits with 0 after an audit that found nothing', async () => {
-    api.answer(() => ({ body: { ok: true, size: 12, firstBadRecordId: null, problem: null } }));
+  const auditOf = (more: object) => ({
+    auditId: 'aud_1',
+    channel: 'acme.main',
+    status: 'running',
+    walked: 0,
+    size: 12,
+    startedAt: '2030-01-02T03:04:05.678Z',
+    endedAt: null,
+    report: null,
+    ...more,
+  });
+  const done = (report: object) => auditOf({ status: 'done', walked: 12, endedAt: '2030-01-02T03:04:06.678Z', report });
+  const fine = { ok: true, size: 12, firstBadRecordId: null, problem: null };
+  const path = '/admin/v1/ledger/channels/acme.main/audits';
+
+  it('follows an audit to its end, and exits with 0 where it found nothing', async () => {
+    const answers = [auditOf({}), auditOf({ walked: 6 }), done(fine)];
+    api.answer(() => ({ body: answers[Math.min(api.seen.length, 3) - 1]! }));
     expect(await run('ledger audit acme.main')).toEqual({
       code: 0,
-      err: '',
+      err: `Audit aud_1. To leave it: Ctrl-C; to follow it again: sealgate ledger audit acme.main --id aud_1
+0 of 12 records (0 %)
+6 of 12 records (50 %)
+`,
       out: `Every record is what was written.
 
 ok                true
@@ -70,19 +89,41 @@ firstBadRecordId  -
 problem           -
 `,
     });
-    expect(api.seen).toMatchObject([{ method: 'POST', path: '/admin/v1/ledger/channels/acme.main/audit', body: '{}' }]);
+    expect(api.seen).toMatchObject([
+      { method: 'POST', path, body: '{}' },
+      { method: 'GET', path: `${path}/aud_1` },
+      { method: 'GET', path: `${path}/aud_1` },
+    ]);
+  });
+
+  it('can begin an audit and leave it, and ask for it again', async () => {
+    api.answer(() => ({ body: auditOf({}) }));
+    expect(await run('ledger audit acme.main --detach')).toMatchObject({
+      code: 0,
+      err: '',
+      out: expect.stringContaining('aud_1'),
+    });
+    expect(api.seen).toHaveLength(1);
+    api.answer(() => ({ body: done(fine) }));
+    expect(await run('ledger audit acme.main --id aud_1')).toMatchObject({ code: 0, err: '' });
+    expect(api.seen).toMatchObject([{ method: 'GET', path: `${path}/aud_1` }]);
   });
 
   it.each([
     { ok: false, size: 12, firstBadRecordId: 'order-7', problem: 'The content does not hash to dataHash.' },
     { size: 12, firstBadRecordId: null, problem: null },
   ])('exits with 3 after any other audit: %j', async (report) => {
-    api.answer(() => ({ body: report }));
+    api.answer(() => ({ body: done(report) }));
     const { code, out } = await run('ledger audit acme.main');
     expect(code).toBe(3);
     expect(out).toMatch(/^NOT EVERY RECORD IS WHAT WAS WRITTEN\.\n/);
     const json = await run('ledger audit acme.main --json');
     expect(json).toEqual({ code: 3, err: '', out: `${JSON.stringify(report)}\n` });
+  });
+
+  it('takes an audit that did not come to its end for no answer', async () => {
+    api.answer(() => ({ body: auditOf({ status: 'failed', endedAt: '2030-01-02T03:04:06.678Z' }) }));
+    expect(await run('ledger audit acme.main')).toMatchObject({ code: 1, out: '' });
   });
 
   it('never takes an audit that was refused for one that found nothing, or something', async () => {

@@ -3,8 +3,7 @@ import { apiPath } from '../api-path.ts';
 import type { Format } from '../cell-text.ts';
 import { yesOption, type CommandSpec } from '../command-spec.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { MAX_TIMEOUT_SECONDS } from '../global-options.ts';
-import type { JsonObject } from '../json-object.ts';
+import { isObject, type JsonObject } from '../json-object.ts';
 import { pageOptions, printList, type PageOptions } from '../print-list.ts';
 import { rowFields } from '../row-fields.ts';
 import type { Column } from '../row-table.ts';
@@ -65,19 +64,66 @@ const proof: CommandSpec = {
   },
 };
 
-const audit: CommandSpec = {
+interface AuditOptions {
+  readonly id?: string;
+  readonly detach?: true;
+}
+
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10_000;
+
+const audit: CommandSpec<AuditOptions> = {
   usage: 'audit <channel>',
   summary: 'Walk a whole channel and name the first record that is not what was written; exit code 3 if there is one',
-  examples: ['sealgate ledger audit acme.main', 'sealgate ledger audit acme.main --json'],
-  timeoutSeconds: MAX_TIMEOUT_SECONDS,
-  run: async (session, [channel = '']) => {
-    const path = apiPath`/ledger/channels/${channel}/audit`;
-    const answer = await session.api.json({ method: 'POST', path, body: {} });
-    session.show(answer, auditText);
+  details:
+    'The audit goes on in the service, which tells how far it came. Leave with Ctrl-C and give the command again: it joins the audit that is under way, and with --id it asks for one that may have ended. The process that runs it forgets it when it ends itself.',
+  examples: [
+    'sealgate ledger audit acme.main',
+    'sealgate ledger audit acme.main --detach',
+    'sealgate ledger audit acme.main --id aud_0190',
+  ],
+  options: [
+    new Option('--id <auditId>', 'follow one that was begun before'),
+    new Option('--detach', 'begin it, print it and leave'),
+  ],
+  run: async (session, [channel = ''], { id, detach }) => {
+    const path = apiPath`/ledger/channels/${channel}/audits`;
+    const find = (auditId: string) => session.api.json({ method: 'GET', path: `${path}${apiPath`/${auditId}`}` });
+    let answer = id === undefined ? await session.api.json({ method: 'POST', path, body: {} }) : await find(id);
+    const auditId = String(answer.value['auditId']);
+    if (detach === true) {
+      session.show(answer, rowFields);
+      return EXIT_CODES.done;
+    }
+    if (!session.json && answer.value['status'] === 'running') {
+      session.note(
+        `Audit ${auditId}. To leave it: Ctrl-C; to follow it again: sealgate ledger audit ${channel} --id ${auditId}\n`,
+      );
+    }
+    for (
+      let pauseMs = FIRST_PAUSE_MS;
+      answer.value['status'] === 'running';
+      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)
+    ) {
+      if (!session.json) session.note(`${progressText(answer.value)}\n`);
+      await session.pause(pauseMs);
+      answer = await find(auditId);
+    }
+    const { report } = answer.value;
+    if (!isObject(report)) {
+      session.note(`sealgate: audit ${auditId} could not be brought to its end: the ledger cannot be asked.\n`);
+      return EXIT_CODES.refused;
+    }
+    session.show({ text: JSON.stringify(report), value: report }, auditText);
     // Only a plain yes is one.
-    return answer.value['ok'] === true ? EXIT_CODES.done : EXIT_CODES.auditFailed;
+    return report['ok'] === true ? EXIT_CODES.done : EXIT_CODES.auditFailed;
   },
 };
+
+function progressText({ walked, size }: JsonObject): string {
+  const share = Number(size) === 0 ? 100 : Math.floor((100 * Number(walked)) / Number(size));
+  return `${String(walked)} of ${String(size)} records (${share} %)`;
+}
 
 const erase: CommandSpec<{ readonly reason: string }> = {
   usage: 'erase <channel> <recordId>',

@@ -23,6 +23,7 @@ export async function runLine(line: string | readonly string[], context: Partial
     directory: '/',
     uid: process.getuid?.(),
     ask: undefined,
+    pause: async () => undefined,
     ...context,
   });
   return { code, ...written };

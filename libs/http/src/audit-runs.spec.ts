@@ -1,0 +1,76 @@
+import { describe, expect, it } from '@jest/globals';
+import type { AuditReport } from '@sealgate/ledger-port';
+import { testClock, testIds } from '@sealgate/testing';
+import { AuditRuns } from './audit-runs.ts';
+
+const report: AuditReport = { ok: true, size: 12, firstBadRecordId: null, problem: null };
+
+function runsOf() {
+  const clock = testClock();
+  const ends = new Map<string, (report: AuditReport | Error) => void>();
+  const tell = new Map<string, (records: number) => void>();
+  const ids = testIds();
+  const runs = new AuditRuns({
+    now: clock.now,
+    newId: ids,
+    ledger: {
+      audit: (channel, _signal, onWalked) =>
+        new Promise((resolve, reject) => {
+          tell.set(channel, onWalked!);
+          ends.set(channel, (end) => (end instanceof Error ? reject(end) : resolve(end)));
+        }),
+    },
+  });
+  const end = async (channel: string, as: AuditReport | Error = report) => {
+    ends.get(channel)!(as);
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { runs, clock, tell, end };
+}
+
+describe('an audit that goes on by itself', () => {
+  it('tells how far it came, and what it found once it has ended', async () => {
+    const { runs, clock, tell, end } = runsOf();
+    const { auditId } = runs.begin('acme.main', 12);
+    tell.get('acme.main')!(8);
+    expect(runs.find('acme.main', auditId)).toMatchObject({
+      walked: 8,
+      size: 12,
+      endedAtMs: undefined,
+      report: undefined,
+    });
+    clock.advance(5000);
+    await end('acme.main');
+    expect(runs.find('acme.main', auditId)).toMatchObject({ endedAtMs: clock.now(), report });
+    expect(runs.find('acme.other', auditId)).toBeUndefined();
+  });
+
+  it('is joined by who asks for the same channel, and begun anew after its end', async () => {
+    const { runs, end } = runsOf();
+    const first = runs.begin('acme.main', 12);
+    expect(runs.begin('acme.main', 13)).toBe(first);
+    await end('acme.main');
+    expect(runs.begin('acme.main', 13)).not.toBe(first);
+  });
+
+  it('has no report where the ledger could not be asked', async () => {
+    const { runs, clock, end } = runsOf();
+    const run = runs.begin('acme.main', 12);
+    await end('acme.main', new Error('away'));
+    expect(run).toMatchObject({ endedAtMs: clock.now(), report: undefined });
+  });
+
+  it('is refused where two run already, and the oldest of a hundred that ended is forgotten', async () => {
+    const { runs, end } = runsOf();
+    const first = runs.begin('a', 1);
+    runs.begin('b', 1);
+    expect(() => runs.begin('c', 1)).toThrow(expect.objectContaining({ code: 'OVERLOADED' }));
+    await end('a');
+    for (let n = 0; n < 100; n += 1) {
+      runs.begin('c', 1);
+      await end('c');
+    }
+    runs.begin('c', 1);
+    expect(runs.find('a', first.auditId)).toBeUndefined();
+  });
+});
