@@ -9,7 +9,7 @@ import {
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import { ADMIN_BODY_MAX_BYTES, ADMIN_LIST_RANGE, adminRoute, type AdminCaller } from './admin-app.ts';
-import { AuditRuns, type AuditRun } from './audit-runs.ts';
+import { auditRunRow, AuditRuns } from './audit-runs.ts';
 import { closedObject, instantText, lineOfText, listOf, listQuery } from './parameters.ts';
 import { readPage } from './read-page.ts';
 import type { Route } from './route.ts';
@@ -130,7 +130,7 @@ function auditRoutes({ ledger, now, newId }: AdminLedgerPorts): Route<AdminCalle
     async handler({ params: { channel } }) {
       const known = (await asked(ledger.channels())).find((row) => row.channel === channel);
       if (known === undefined) throw new AppError('NOT_FOUND', 'There is no such channel.');
-      return { status: 202, body: runRow(runs.begin(channel, known.size)) };
+      return { status: 202, body: auditRunRow(runs.begin(channel, known.size)) };
     },
   });
   const find = adminRoute({
@@ -145,24 +145,11 @@ function auditRoutes({ ledger, now, newId }: AdminLedgerPorts): Route<AdminCalle
     async handler({ params: { channel, auditId } }) {
       const run = runs.find(channel, auditId);
       if (run === undefined) throw new AppError('NOT_FOUND', 'This process knows no such audit: begin it again.');
-      return { status: 200, body: runRow(run) };
+      return { status: 200, body: auditRunRow(run) };
     },
   });
   return [begin, find];
 }
-
-function runRow({ startedAtMs, endedAtMs, report, ...run }: AuditRun): Static<typeof AuditRunRow> {
-  const ended = report === undefined ? 'failed' : 'done';
-  return {
-    ...run,
-    status: endedAtMs === undefined ? 'running' : ended,
-    startedAt: timeText(startedAtMs),
-    endedAt: endedAtMs === undefined ? null : timeText(endedAtMs),
-    report: report ?? null,
-  };
-}
-
-const timeText = (atMs: number): string => new Date(atMs).toISOString();
 
 function readingRoutes({ ledger, cursors }: AdminLedgerPorts): Route<AdminCaller>[] {
   const channels = adminRoute({

@@ -79,3 +79,17 @@ export class AuditRuns {
     for (const { auditId } of ended.slice(0, Math.max(0, ended.length - MOST_KEPT))) this.#runs.delete(auditId);
   }
 }
+
+/** As the admin listener shows it. */
+export function auditRunRow({ startedAtMs, endedAtMs, report, ...run }: AuditRun) {
+  const ended = report === undefined ? ('failed' as const) : ('done' as const);
+  return {
+    ...run,
+    status: endedAtMs === undefined ? ('running' as const) : ended,
+    startedAt: timeText(startedAtMs),
+    endedAt: endedAtMs === undefined ? null : timeText(endedAtMs),
+    report: report ?? null,
+  };
+}
+
+const timeText = (atMs: number): string => new Date(atMs).toISOString();

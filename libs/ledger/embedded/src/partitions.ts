@@ -58,7 +58,10 @@ export function keepPartitionsAhead(
       if (!(error instanceof DatabaseUnavailableError)) tell(String(error));
       return everyMs;
     });
-    if (!isStopped) timer = setTimeout(() => (running = run()), nextMs);
+    if (isStopped) return;
+    timer = setTimeout(() => {
+      running = run();
+    }, nextMs);
   };
   let running = run();
   return async () => {
