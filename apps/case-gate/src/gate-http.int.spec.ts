@@ -162,12 +162,15 @@ describe('a bug on the path of the gate says deny', () => {
   }
 
   it.each(PATHS)('%s, where it meets the answer of the database', async (path) => {
-    // Nothing that is away: a statement that the server refuses is a bug.
-    await site.sql.query({ text: 'ALTER TABLE gate.venues RENAME COLUMN name TO called' });
+    // Nothing that is away, missing or forbidden: a statement that fails while it runs is a bug.
+    await site.sql.query({ text: 'ALTER TABLE gate.venues RENAME TO venues_kept' });
+    const failing = 'SELECT * FROM gate.venues_kept WHERE 1 / (length(name) - length(name)) = 0';
+    await site.sql.query({ text: `CREATE VIEW gate.venues AS ${failing}` });
     try {
       await expect500(site, path);
     } finally {
-      await site.sql.query({ text: 'ALTER TABLE gate.venues RENAME COLUMN called TO name' });
+      await site.sql.query({ text: 'DROP VIEW gate.venues' });
+      await site.sql.query({ text: 'ALTER TABLE gate.venues_kept RENAME TO venues' });
     }
     await until(async () => (await check(site, key, subjectRef)) === 'allow ELIGIBLE');
   });
