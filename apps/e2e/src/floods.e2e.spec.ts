@@ -62,22 +62,28 @@ describeOnLinux('Pipelines that nobody reads', () => {
   ] as const)(
     'on the %s listener take a bounded amount of memory, and others are answered: %j',
     async (listener, request) => {
-      // A fresh process: what earlier floods left would hide what this one takes.
-      await setup.gateway.kill();
-      await setup.gateway.start();
-      const { pid, ops } = setup.gateway;
-      const idleSockets = openSockets(pid);
-      const idleBytes = residentBytes(pid);
-      const resident = watchResident(pid);
-      const attackers = await strangers(setup.gateway[listener].origin, 25, () => request.repeat(3000));
-      const [slowestMs] = await Promise.all([slowestOther(ops)]);
-      expect((await resident.stop()) - idleBytes).toBeLessThan(100 * MEBIBYTE);
-      expect(slowestMs).toBeLessThan(boundMs(2000));
-      if (request.includes('/metrics')) {
-        // Their answers fill the buffers of every kernel.
-        await until(() => openSockets(pid) <= idleSockets + 5, { timeoutMs: stalledMs + boundMs(3000) });
-      }
-      for (const socket of attackers) socket.destroy();
+      const flood = async (): Promise<number> => {
+        // A fresh process: what earlier floods left would hide what this one takes.
+        await setup.gateway.kill();
+        await setup.gateway.start();
+        const { pid, ops } = setup.gateway;
+        const idleSockets = openSockets(pid);
+        const idleBytes = residentBytes(pid);
+        const resident = watchResident(pid);
+        const attackers = await strangers(setup.gateway[listener].origin, 25, () => request.repeat(3000));
+        expect(await slowestOther(ops)).toBeLessThan(boundMs(2000));
+        const grownBytes = (await resident.stop()) - idleBytes;
+        if (request.includes('/metrics')) {
+          // Their answers fill the buffers of every kernel.
+          await until(() => openSockets(pid) <= idleSockets + 5, { timeoutMs: stalledMs + boundMs(3000) });
+        }
+        for (const socket of attackers) socket.destroy();
+        return grownBytes;
+      };
+      const bound = 100 * MEBIBYTE;
+      const first = await flood();
+      // Garbage that V8 has not collected yet is in it, up to 96 MiB of young objects. What a flood holds comes again.
+      expect(first < bound ? first : Math.min(await flood(), await flood())).toBeLessThan(bound);
     },
     floodTimeoutMs,
   );
