@@ -59,7 +59,14 @@ if (config === undefined) {
     it('refuses in the words of the contract', async () => {
       const refused = client.submit(call({ transaction: 'createMany', args: ['[]'] }));
       await expect(refused).rejects.toThrow(ContractRefusedError);
-      await expect(client.evaluate(call({ transaction: 'nothing' }))).rejects.toThrow(ContractRefusedError);
+    });
+
+    it('knows no such transaction, and no such contract', async () => {
+      for (const more of [{ transaction: 'nothing' }, { contract: 'nothing' }]) {
+        const reason = 'function_missing';
+        await expect(client.evaluate(call(more))).rejects.toMatchObject({ name: 'MisconfiguredError', reason });
+        await expect(client.submit(call(more))).rejects.toMatchObject({ name: 'MisconfiguredError', reason });
+      }
     });
 
     it('knows no such chaincode', async () => {
