@@ -13,7 +13,7 @@ import { allowHeader, pathTables, type PathTable } from './path-table.ts';
 import type { Route } from './route.ts';
 import { securityHeaders } from './security-headers.ts';
 import { serve, serveUnmatched } from './serve.ts';
-import { SERVER_OPTIONS, SLOW_READER_MS } from './server-options.ts';
+import { SERVER_OPTIONS, SLOW_READER_MS } from './pipelines.ts';
 
 /** Express's `trust proxy`: the addresses, subnets or number of hops whose X-Forwarded-* headers are believed. */
 export type TrustProxy = boolean | number | string | readonly string[];

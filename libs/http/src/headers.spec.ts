@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import { AppError } from '@sealgate/errors';
 import { expectProblem } from '@sealgate/testing';
-import { LIMIT_HEADERS, listen, plain, sendRequest, testRoute, testSurface } from '../test/test-surface.ts';
+import { answerOf, LIMIT_HEADERS, listen, plain, sendRequest, testRoute, testSurface } from '../test/test-surface.ts';
 
 const open = testRoute({
   ...plain,
@@ -42,15 +42,7 @@ const broken = testRoute({
 
 const routes = [open, closed, unpaid, broken];
 
-async function answerTo(head: readonly string[]) {
-  const surface = testSurface(routes);
-  const listening = await listen(surface.app);
-  try {
-    return { surface, answer: await sendRequest(listening.port, head) };
-  } finally {
-    await listening.close();
-  }
-}
+const answerTo = (head: readonly string[]) => answerOf(routes, head);
 
 describe('headers of every answer', () => {
   it('are the defaults of helmet, without X-Powered-By, whatever the status', async () => {

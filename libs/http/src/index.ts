@@ -13,7 +13,7 @@ export {
 } from './route.ts';
 export { createApp, type App, type AppOptions, type TrustProxy } from './create-app.ts';
 export { isKnownTag } from './request-headers.ts';
-export { SERVER_OPTIONS } from './server-options.ts';
+export { SERVER_OPTIONS } from './pipelines.ts';
 export type { Meter, Meters } from './mounted-route.ts';
 export {
   closedObject,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { listen, plain, sendRequest, testRoute, testSurface } from '../test/test-surface.ts';
+import { answerOf, plain, testRoute } from '../test/test-surface.ts';
 
 const open = testRoute({
   ...plain,
@@ -20,15 +20,7 @@ const echoing = testRoute({
 
 const routes = [open, echoing];
 
-async function answerTo(head: readonly string[]) {
-  const surface = testSurface(routes);
-  const listening = await listen(surface.app);
-  try {
-    return { surface, answer: await sendRequest(listening.port, head) };
-  } finally {
-    await listening.close();
-  }
-}
+const answerTo = (head: readonly string[]) => answerOf(routes, head);
 
 describe('X-Request-Id', () => {
   it.each([

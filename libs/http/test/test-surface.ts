@@ -148,6 +148,17 @@ export async function sendRequest(port: number, head: readonly string[], body = 
   return parseAnswer(text);
 }
 
+/** What an app of these routes answers to one request, and what it logged of it. */
+export async function answerOf(routes: Parameters<typeof testSurface>[0], head: readonly string[]) {
+  const surface = testSurface(routes);
+  const listening = await listen(surface.app);
+  try {
+    return { surface, answer: await sendRequest(listening.port, head) };
+  } finally {
+    await listening.close();
+  }
+}
+
 export function parseAnswer(text: string): RawAnswer {
   const end = text.indexOf('\r\n\r\n');
   const [statusLine = '', ...lines] = text.slice(0, end).split('\r\n');
