@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { runLine, type Ran } from '../testing/run-line.ts';
-import { standInApi, type StandInApi } from '../testing/stand-in-api.ts';
+import { standInApi } from '../testing/stand-in-api.ts';
 
 const RAW_KEY = `ingest_${'A'.repeat(40)}xyz`;
 const KEY = {
@@ -19,12 +19,8 @@ const KEY = {
 const MINTED = { rawKey: RAW_KEY, ...KEY };
 const ROW = { ...KEY, revokedAt: null, lastUsedAt: '2030-01-03T00:00:00.000Z' };
 
-let api: StandInApi;
-let env: Record<string, string>;
-beforeAll(async () => {
-  api = await standInApi();
-  env = { SEALGATE_ADMIN_URL: api.url, SEALGATE_ADMIN_TOKEN: 't' };
-});
+const api = await standInApi();
+const { env } = api;
 afterAll(() => api.close());
 beforeEach(() => api.answer(() => ({ status: 201, body: MINTED })));
 

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { runLine, type Ran } from '../testing/run-line.ts';
-import { problem, standInApi, type StandInApi } from '../testing/stand-in-api.ts';
+import { problem, standInApi } from '../testing/stand-in-api.ts';
 
 const RECORD = {
   id: 'order/7',
@@ -15,12 +15,8 @@ const RECORD = {
   at: '2030-01-02T03:04:05.678Z',
 };
 
-let api: StandInApi;
-let env: Record<string, string>;
-beforeAll(async () => {
-  api = await standInApi();
-  env = { SEALGATE_ADMIN_URL: api.url, SEALGATE_ADMIN_TOKEN: 't' };
-});
+const api = await standInApi();
+const { env } = api;
 afterAll(() => api.close());
 
 const run = (line: string): Promise<Ran> => runLine(line, { env });

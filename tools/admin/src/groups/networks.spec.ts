@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { runLine, type Ran } from '../testing/run-line.ts';
-import { standInApi, type StandInApi } from '../testing/stand-in-api.ts';
+import { standInApi } from '../testing/stand-in-api.ts';
 
 const row = (networkId: string, more: object = {}) => ({
   networkId,
@@ -11,12 +11,8 @@ const row = (networkId: string, more: object = {}) => ({
   ...more,
 });
 
-let api: StandInApi;
-let env: Record<string, string>;
-beforeAll(async () => {
-  api = await standInApi();
-  env = { SEALGATE_ADMIN_URL: api.url, SEALGATE_ADMIN_TOKEN: 't' };
-});
+const api = await standInApi();
+const { env } = api;
 afterAll(() => api.close());
 beforeEach(() => api.answer(() => ({ body: row('acme') })));
 

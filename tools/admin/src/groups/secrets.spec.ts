@@ -1,17 +1,13 @@
 import { hash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { ServerSecrets, TokenHashes } from '@sealgate/auth';
 import { documentSigner } from '@sealgate/envelope';
 import { noteSigner, noteVerifier } from '@sealgate/merkle';
 import { runLine } from '../testing/run-line.ts';
-import { standInApi, type StandInApi } from '../testing/stand-in-api.ts';
+import { standInApi } from '../testing/stand-in-api.ts';
 
-let api: StandInApi;
-let env: Record<string, string>;
-beforeAll(async () => {
-  api = await standInApi();
-  env = { SEALGATE_ADMIN_URL: api.url, SEALGATE_ADMIN_TOKEN: 't' };
-});
+const api = await standInApi();
+const { env } = api;
 afterAll(() => api.close());
 
 async function made(line: string): Promise<Record<string, string>> {

@@ -21,6 +21,8 @@ export type Answer = (request: Seen) => Reply | 'cut' | 'silence';
 /** A tiny HTTP server in place of an admin API, which keeps what it was asked. */
 export interface StandInApi {
   readonly url: string;
+  /** With which the command line asks it. */
+  readonly env: Readonly<Record<string, string>>;
   readonly seen: Seen[];
   /** What it says from now on; forgets what it has seen. */
   answer(with_: Answer): void;
@@ -49,8 +51,10 @@ export async function standInApi(): Promise<StandInApi> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo; // A listening TCP server has an address and a port.
+  const url = `http://127.0.0.1:${port}`;
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
+    env: { SEALGATE_ADMIN_URL: url, SEALGATE_ADMIN_TOKEN: 't' },
     seen,
     answer: (next) => {
       answer = next;
