@@ -1,3 +1,4 @@
+export type { AcceptedSecret } from './accepted-secrets.ts';
 export { auditChange } from './audit-change.ts';
 export type { AuditChange, AuditContext, AuditedChange } from './audit-change.ts';
 export { auditMigrations } from './audit-migrations.ts';

@@ -1,9 +1,10 @@
+import { hash } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ServerSecrets } from '@sealgate/auth';
+import { ServerSecrets, tokenHashes, type HashedSecrets } from '@sealgate/auth';
 import { createLog, Metrics } from '@sealgate/observability';
 import { migrate, openDatabase, type Database } from '@sealgate/storage';
-import { testClock, throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { testClock, throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
 import { auditMigrations, secretWatch, startSecretWatch, type SecretUse } from './index.ts';
 
 let server: ThrowawayPostgres;
@@ -25,7 +26,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   clock = testClock();
-  await sql.query({ text: 'TRUNCATE desk.notes, desk.server_secrets, desk.secret_holders' });
+  await sql.query({ text: 'TRUNCATE desk.notes, desk.server_secrets, desk.secret_holders, desk.accepted_secrets' });
 });
 
 const valueOf = (id: string) => id.padEnd(40, 'x');
@@ -50,13 +51,13 @@ const USES: readonly SecretUse[] = [
   { what: 'cursors', keptMs: DAY_MS },
 ];
 
-function process(name: string, ids: string, { secrets = ofIds(ids), uses = USES } = {}) {
+function process(name: string, ids: string, { secrets = ofIds(ids), uses = USES, accepted = {} } = {}) {
   const lines: string[] = [];
   const stream = new PassThrough();
   stream.on('data', (chunk: Buffer) => lines.push(...chunk.toString('utf8').split('\n').filter(Boolean)));
   const metrics = new Metrics('test', { processMetrics: false });
   const log = createLog({ service: 'test', level: 'debug', stream, now: clock.now });
-  const options = { sql, schema: 'desk', secrets, process: name, uses, now: clock.now, log, metrics };
+  const options = { sql, schema: 'desk', secrets, process: name, uses, accepted, now: clock.now, log, metrics };
   return { watch: secretWatch(options), options, metrics, lines };
 }
 
@@ -160,6 +161,84 @@ describe('a watch over server secrets', () => {
     expect(told[0]).not.toContain('other-value');
   });
 
+  describe('over tokens and keys', () => {
+    const hashOf = (token: string) => hash('sha256', token, 'hex');
+    const idOf = (token: string) => hashOf(token).slice(0, 8);
+    const listOf = (...tokens: string[]) => tokenHashes(() => tokens.map(hashOf).join());
+    const accepting = (name: string, list: HashedSecrets) => process(name, 's1', { accepted: { TOKENS: list } });
+
+    it('tells who accepts which, and when each was last presented to anybody', async () => {
+      const [before, after] = [listOf('old'), listOf('old', 'new')];
+      const [one, two] = [accepting('p1', before), accepting('p2', after)];
+      before.find('old');
+      before.find('guessed');
+      await one.watch.turn();
+      clock.advance(MINUTE_MS);
+      after.find('new');
+      await two.watch.turn();
+      const [oldUse, newUse] = ['2026-01-01T00:00:00.000Z', '2026-01-01T00:01:00.000Z'];
+      const accepted = [
+        { variable: 'TOKENS', id: idOf('old'), accepts: 2, unaware: 0, lastUsedAt: oldUse },
+        { variable: 'TOKENS', id: idOf('new'), accepts: 1, unaware: 1, lastUsedAt: newUse },
+      ];
+      const { accepted: told } = await one.watch.report();
+      expect(told).toHaveLength(2);
+      expect(told).toEqual(expect.arrayContaining(accepted));
+      clock.advance(MINUTE_MS);
+      await one.watch.turn();
+      expect((await one.watch.report()).accepted).toEqual(told);
+    });
+
+    it('counts what was presented before a process left, or while the database was away', async () => {
+      const list = listOf('one', 'two');
+      const { options, watch } = accepting('p1', list);
+      list.find('one');
+      let isAway = true;
+      const sometimes = {
+        query: (...asked: Parameters<Database['query']>) =>
+          isAway ? Promise.reject(new Error('away')) : sql.query(...asked),
+      } as Database;
+      const metrics = new Metrics('other', { processMetrics: false });
+      const unlucky = secretWatch({ ...options, sql: sometimes, process: 'p2', metrics });
+      await expect(unlucky.turn()).rejects.toThrow('away');
+      isAway = false;
+      await unlucky.turn();
+      list.find('two');
+      await unlucky.leave();
+      await watch.turn();
+      expect((await watch.report()).accepted.map(({ accepts, lastUsedAt }) => [accepts, lastUsedAt])).toEqual([
+        [1, '2026-01-01T00:00:00.000Z'],
+        [1, '2026-01-01T00:00:00.000Z'],
+      ]);
+    });
+
+    it('says nothing of processes of a version that does not tell', async () => {
+      const { watch } = accepting('p1', listOf('one'));
+      await watch.turn();
+      const text = `INSERT INTO desk.secret_holders (process, ids, seen_at) VALUES ('before', '{s1}', $1)`;
+      await sql.query({ text, values: [new Date(clock.now())] });
+      expect((await watch.report()).accepted).toMatchObject([{ accepts: 1, unaware: 0, lastUsedAt: null }]);
+    });
+
+    it('says once that a list cannot be read, and which', async () => {
+      let text = hashOf('one');
+      let nowMs = 0;
+      const list = tokenHashes(
+        () => text,
+        () => nowMs,
+      );
+      const { watch, lines } = accepting('p1', list);
+      await watch.turn();
+      [text, nowMs] = ['raw-token', 5000];
+      await watch.turn();
+      await watch.turn();
+      const told = lines.filter((line) => line.includes('accepted_secrets_unread'));
+      expect(told).toEqual([expect.stringContaining('TOKENS: Not a SHA-256 hash')]);
+      expect(told[0]).not.toContain('raw-token');
+      expect((await watch.report()).accepted).toMatchObject([{ id: idOf('one'), accepts: 1 }]);
+    });
+  });
+
   it('takes its turns by itself, and a database without its tables or out of reach is in nobody’s way', async () => {
     const { options, lines } = process('p1', 's1');
     const releases: (() => Promise<void>)[] = [];
@@ -168,6 +247,7 @@ describe('a watch over server secrets', () => {
     const newMetrics = () => new Metrics('other', { processMetrics: false });
     startSecretWatch({ ...options, own, sql: failing, metrics: newMetrics() });
     const watch = startSecretWatch({ ...options, own, metrics: newMetrics() });
+    await until(async () => (await watch.report()).processes.length === 1);
     for (const release of releases) await release();
     expect((await watch.report()).processes).toEqual([]);
     expect((await watch.report()).secrets).toMatchObject([{ id: 's1', needs: [{ what: 'cursors' }] }]);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import type { ServerSecrets } from '@sealgate/auth';
+import type { HashedSecrets, ServerSecrets } from '@sealgate/auth';
 import type { Log, Metrics } from '@sealgate/observability';
-import type { Sql } from '@sealgate/storage';
+import { backgroundLoop, type Sql } from '@sealgate/storage';
+import { acceptedBy, ownAccepted, usedStatement, type AcceptedSecret, type OwnAccepted } from './accepted-secrets.ts';
 
 /** Something that a server secret makes, and that has to be checked with it later. */
 export interface SecretUse {
@@ -40,6 +41,7 @@ export interface SecretReport {
   readonly processes: readonly { readonly process: string; readonly ids: readonly string[]; readonly seenAt: string }[];
   /** Those that a process knows, and those that something stored needs. */
   readonly secrets: readonly SecretStatus[];
+  readonly accepted: readonly AcceptedSecret[];
 }
 
 export interface SecretWatch {
@@ -58,6 +60,8 @@ export interface SecretWatchOptions {
   /** The schema that `auditMigrations` was run in. */
   readonly schema: string;
   readonly secrets: ServerSecrets;
+  /** Tokens and keys by the variable that they stand in. */
+  readonly accepted: Readonly<Record<string, HashedSecrets>>;
   /** Tells this process from every other. */
   readonly process: string;
   readonly uses: readonly SecretUse[];
@@ -93,6 +97,7 @@ interface Known {
 interface Holder {
   process: string;
   ids: string[];
+  accepts: string[] | null;
   seen_at: Date;
 }
 
@@ -107,6 +112,7 @@ export function secretWatch(options: SecretWatchOptions): SecretWatch {
   let missingRows = 0;
   let lookedAtMs = -Infinity;
   let told = '';
+  const own = ownAccepted(options.accepted, log);
   metrics.gauge({
     name: 'server_secret_missing_rows',
     help: 'Rows that were made with a server secret that this process does not have.',
@@ -115,7 +121,8 @@ export function secretWatch(options: SecretWatchOptions): SecretWatch {
   });
 
   const tell = async (): Promise<void> => {
-    const differing = (await tellHolder(options)).join(', ');
+    const differing = (await tellHolder(options, own)).join(', ');
+    own.told();
     // Another value under an id that was used before: what either made, the other refuses.
     if (differing !== '' && differing !== told) log.error('server_secret_differs', { ids: differing });
     told = differing;
@@ -156,6 +163,7 @@ export function secretWatch(options: SecretWatchOptions): SecretWatch {
       })),
       // One that is over, and that nobody has any more, is no news.
       secrets: all.filter(({ makes, checks: checking, needs }) => makes + checking > 0 || needs.length > 0),
+      accepted: await acceptedBy(sql, schema, holders),
     };
   };
 
@@ -174,9 +182,13 @@ export function secretWatch(options: SecretWatchOptions): SecretWatch {
     },
     async leave() {
       // What it made since its last turn counts from now.
-      const text = `WITH gone AS (DELETE FROM ${schema}.secret_holders WHERE process = $1)
+      const text = `WITH gone AS (DELETE FROM ${schema}.secret_holders WHERE process = $1),
+          used AS (${usedStatement(schema, { names: '$4', at: '$3' })})
         UPDATE ${schema}.server_secrets SET last_made_at = greatest(last_made_at, $3) WHERE secret_id = $2`;
-      await sql.query({ text, values: [process, making, new Date(now())] }, { deadlineMs: LEAVE_WITHIN_MS });
+      await sql.query(
+        { text, values: [process, making, new Date(now()), own.used()] },
+        { deadlineMs: LEAVE_WITHIN_MS },
+      );
     },
   };
 }
@@ -188,42 +200,40 @@ export function startSecretWatch({
 }: SecretWatchOptions & { readonly own: (name: string, release: () => Promise<void>) => void }): SecretWatch {
   const watch = secretWatch(options);
   const unseen = (error: unknown) => options.log.debug('server_secrets_unseen', { reason: String(error) });
-  let timer: NodeJS.Timeout | undefined;
-  let isStopped = false;
-  let running: Promise<void>;
-  const round = (): void => {
-    running = watch.turn().catch(unseen);
-    void running.then(() => {
-      if (!isStopped) timer = setTimeout(round, SECRET_TURN_MS);
-    });
-  };
-  round();
+  const loop = backgroundLoop({ work: () => watch.turn(), pauseMs: SECRET_TURN_MS, onFailure: unseen });
   own('server secrets', async () => {
-    isStopped = true;
-    clearTimeout(timer);
-    await running;
+    await loop.stop();
     await watch.leave().catch(unseen);
   });
   return watch;
 }
 
 /** Writes down what this process has, and gives the ids under which another value was written down before. */
-async function tellHolder({ sql, schema, secrets, process, now }: SecretWatchOptions): Promise<string[]> {
+async function tellHolder(
+  { sql, schema, secrets, process, now }: SecretWatchOptions,
+  own: OwnAccepted,
+): Promise<string[]> {
   const values = secrets.derive('secret check').hashAll('');
   const checks = values.map(({ digest }) => digest.toString('base64url').slice(0, CHECK_CHARACTERS));
   const rows = await sql.query<{ secret_id: string; check_value: string }>({
     text: `WITH holder AS (
-             INSERT INTO ${schema}.secret_holders AS h (process, ids, seen_at) VALUES ($1, $2, $4)
-             ON CONFLICT (process) DO UPDATE SET ids = EXCLUDED.ids, seen_at = EXCLUDED.seen_at
+             INSERT INTO ${schema}.secret_holders AS h (process, ids, seen_at, accepts) VALUES ($1, $2, $4, $6)
+             ON CONFLICT (process) DO UPDATE
+               SET ids = EXCLUDED.ids, seen_at = EXCLUDED.seen_at, accepts = EXCLUDED.accepts
            ), gone AS (
              DELETE FROM ${schema}.secret_holders WHERE seen_at < $5
+           ), used AS (
+             ${usedStatement(schema, { names: '$7', at: '$4' })}
            )
            INSERT INTO ${schema}.server_secrets AS s (secret_id, check_value, first_seen_at, last_made_at)
            SELECT g.id, g.check_value, $4, CASE WHEN g.place = 1 THEN $4::timestamptz END
              FROM unnest($2::text[], $3::text[]) WITH ORDINALITY g (id, check_value, place) ORDER BY g.id
            ON CONFLICT (secret_id) DO UPDATE SET last_made_at = greatest(s.last_made_at, EXCLUDED.last_made_at)
            RETURNING secret_id, check_value`,
-    values: [process, secrets.ids, checks, new Date(now()), new Date(now() - REMOVE_AFTER_MS)],
+    values: [
+      ...[process, secrets.ids, checks, new Date(now()), new Date(now() - REMOVE_AFTER_MS)],
+      ...[own.names, own.used()],
+    ],
   });
   return rows
     .filter((row) => checks[secrets.ids.indexOf(row.secret_id)] !== row.check_value)
@@ -232,7 +242,7 @@ async function tellHolder({ sql, schema, secrets, process, now }: SecretWatchOpt
 
 function liveHolders({ sql, schema }: SecretWatchOptions, nowMs: number): Promise<Holder[]> {
   return sql.query<Holder>({
-    text: `SELECT process, ids, seen_at FROM ${schema}.secret_holders WHERE seen_at >= $1 ORDER BY process LIMIT 1000`,
+    text: `SELECT process, ids, accepts, seen_at FROM ${schema}.secret_holders WHERE seen_at >= $1 ORDER BY process LIMIT 1000`,
     values: [new Date(nowMs - GONE_AFTER_MS)],
   });
 }

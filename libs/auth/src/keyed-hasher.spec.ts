@@ -68,6 +68,21 @@ describe('KeyedHasher', () => {
     );
   });
 
+  it('is HMAC-SHA256 under keys of any length, of messages of any length', () => {
+    const bytes = (max: number) => fc.oneof(fc.constantFrom(0, 1, 63, 64, 65, max), fc.nat({ max }));
+    const part = fc
+      .tuple(fc.boolean(), bytes(9000))
+      .map(([isText, length]) => (isText ? 'ü'.repeat(length) : Buffer.alloc(length, 'x')));
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.array(part, { maxLength: 3 }), (key, parts) => {
+        const expected = createHmac('sha256', key);
+        for (const each of parts) expected.update(`${Buffer.byteLength(each)}:`).update(each);
+        const hasher = new KeyedHasher([keyed('any', Buffer.from(key))]);
+        expect(hasher.hash(...parts).digest).toEqual(expected.digest());
+      }),
+    );
+  });
+
   it('refuses to be without a key, and to hash a lone surrogate', () => {
     expect(() => new KeyedHasher([])).toThrow('at least one key');
     expect(() => both.hash('\udc00')).toThrow('lone surrogate');

@@ -1,5 +1,7 @@
 export { SALT_BYTES, dataHashOf, receiptLeaf } from './receipt.ts';
 export type { Receipt, ReceiptLeafMembers, RecordProof } from './receipt.ts';
+export { DECLARATION_TYPE, declarationLeaf, declarationText, logName, parseLogName } from './declaration.ts';
+export type { Declaration, LostEntries } from './declaration.ts';
 export { documentSigner, generateDocumentKey } from './document-signer.ts';
 export type { DocumentSigner } from './document-signer.ts';
 export { verifyDetached } from './verify-detached.ts';

@@ -2,11 +2,12 @@ import { hash } from 'node:crypto';
 import { canonical } from '@sealgate/json';
 import type { JsonValue } from '@sealgate/json';
 import { leafHash } from '@sealgate/merkle';
+import type { Declaration } from './declaration.ts';
 
 /** Bytes of the random salt that is hashed before the content of a record. */
 export const SALT_BYTES = 32;
 
-/** What the ledger says of one record. All members but `salt`, `extra` and `index` are in its leaf. */
+/** What the ledger says of one record. All members but `salt`, `extra`, `index` and `epoch` are in its leaf. */
 export interface Receipt {
   readonly network: string;
   /** `<networkId>.<name>`. */
@@ -22,8 +23,10 @@ export interface Receipt {
   readonly transactionId: string;
   /** When the ledger took it: RFC 3339, UTC, milliseconds. */
   readonly at: string;
-  /** Its place in the channel, from 0. */
+  /** Its place in its log, from 0. */
   readonly index: number;
+  /** Of which log of the channel: absent before its first declared loss. */
+  readonly epoch?: number;
 }
 
 /** Proves that a leaf is in a signed tree. Hashes are lower hex. */
@@ -37,10 +40,16 @@ export interface RecordProof {
   readonly inclusionPath: string[];
   /** The signed note, with its newlines. */
   readonly checkpoint: string;
+  /** With the two behind it, of a record that was written after a declared loss. */
+  readonly epoch?: number;
+  /** The first line of the checkpoint. */
+  readonly origin?: string;
+  /** What that log begins with: entry 0, under the same checkpoint. */
+  readonly declaration?: { readonly statement: Declaration; readonly inclusionPath: string[] };
 }
 
 /** The members of a receipt that its leaf is made of. */
-export type ReceiptLeafMembers = Omit<Receipt, 'salt' | 'extra' | 'index'>;
+export type ReceiptLeafMembers = Omit<Receipt, 'salt' | 'extra' | 'index' | 'epoch'>;
 
 /**
  * The RFC 6962 leaf hash of a record: SHA-256(0x00 ‖ JCS({v: 1, network, channel, id, type, owner, dataHash, transactionId, at})).

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { CATALOGUE, type ErrorCode } from './catalogue.ts';
+import { CATALOGUE } from './catalogue.ts';
+import type { ErrorCode } from './error-code.ts';
 
 /** One place in a request that is wrong. */
 export interface Fault {

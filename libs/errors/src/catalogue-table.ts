@@ -1,4 +1,5 @@
-import { CATALOGUE, ITEM_CODES } from './catalogue.ts';
+import { CATALOGUE } from './catalogue.ts';
+import { ITEM_CODES } from './error-code.ts';
 
 /** The catalogue as a Markdown table for the docs, in the order of declaration; codes of single items come last. */
 export function catalogueTable(): string {

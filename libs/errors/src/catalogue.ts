@@ -1,3 +1,5 @@
+import type { CatalogueEntry } from './error-code.ts';
+
 /**
  * Every error code that a surface may send, each declared once. Clients program against `code`; `title` is constant per
  * code, and `description` says what happened and what the caller can do about it. The docs and the OpenAPI documents are
@@ -177,7 +179,8 @@ export const CATALOGUE = {
   PRECONDITION_FAILED: {
     status: 412,
     title: 'The resource has changed',
-    description: 'If-Match names a version that is no longer current. Read the resource again and decide anew.',
+    description:
+      'The version that If-Match or the body names is no longer current. Read the resource again and decide anew.',
   },
   PAYLOAD_TOO_LARGE: {
     status: 413,
@@ -262,6 +265,12 @@ export const CATALOGUE = {
     description:
       'The ledger could not be asked, so nothing was acknowledged. Send the request again after `Retry-After` seconds.',
   },
+  RECORD_ARCHIVED: {
+    status: 503,
+    title: 'The record lies in an archive that cannot be read here',
+    description:
+      'The record is there and still proved, in the files of an archive that this process has not, or cannot read. Ask the operator of the ledger; sending the request again helps only where another process answers.',
+  },
   OUTCOME_UNKNOWN: {
     status: 503,
     title: 'The outcome is not known yet',
@@ -274,26 +283,3 @@ export const CATALOGUE = {
     description: 'The queue is full and the request was not started. Send it again after `Retry-After` seconds.',
   },
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;
-
-/** Codes that stand only beside an item inside a 200 of the ledger peer, and never head a problem document. */
-export const ITEM_CODES = {
-  NOT_ATTEMPTED: {
-    title: 'The item was not attempted',
-    description: 'An earlier failure ended the request before this item was sent. It is always safe to send it again.',
-  },
-} as const;
-
-export interface CatalogueEntry {
-  readonly status: number;
-  readonly title: string;
-  readonly description: string;
-}
-
-/** A code that may head a problem document. */
-export type ErrorCode = keyof typeof CATALOGUE;
-
-/** A code that may stand beside a single item of a batch. */
-export type ItemCode = ErrorCode | keyof typeof ITEM_CODES;
-
-/** Every code in the order of the catalogue. The type is lost in `Object.keys`, which cannot know that there are no others. */
-export const ERROR_CODES = Object.keys(CATALOGUE) as readonly ErrorCode[];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { AppError } from './app-error.ts';
-import { ERROR_CODES } from './catalogue.ts';
+import { ERROR_CODES } from './error-code.ts';
 import { problemOf, problemType } from './problem.ts';
 
 describe('problemOf', () => {

@@ -1,5 +1,6 @@
 import type { AppError, Fault } from './app-error.ts';
-import { CATALOGUE, type ErrorCode } from './catalogue.ts';
+import { CATALOGUE } from './catalogue.ts';
+import type { ErrorCode } from './error-code.ts';
 
 /** An RFC 9457 problem document, in the order in which its members are sent. */
 export interface Problem {

@@ -1,4 +1,4 @@
-import { bearerToken, type TokenHashes } from '@sealgate/auth';
+import { bearerToken, type HashedSecrets } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import { sha256 } from '@sealgate/json';
 import { createApp, type App, type AppOptions } from './create-app.ts';
@@ -23,7 +23,7 @@ export const adminRoute = routeFor<AdminCaller>();
 
 export interface AdminAppOptions extends Omit<AppOptions<AdminCaller>, 'guard' | 'head'> {
   /** Undefined, or empty: no token was configured, and every path is a 404. */
-  readonly tokens: TokenHashes | undefined;
+  readonly tokens: HashedSecrets | undefined;
   /** Counts failures per client address, in a bucket that is not the public listener's. */
   readonly failedAuthentication: NonNullable<Guard<AdminCaller>['failedAuthentication']>;
 }
@@ -47,14 +47,15 @@ export function adminApp(options: AdminAppOptions): App {
 }
 
 function adminGuard(
-  tokens: TokenHashes,
+  tokens: HashedSecrets,
   failedAuthentication: AdminAppOptions['failedAuthentication'],
 ): Guard<AdminCaller> {
   return {
     challenge: 'Bearer',
     authenticate: async (request: AuthRequest) => {
       const token = bearerToken(request.header('authorization')[0] ?? '');
-      if (token === undefined || !tokens.matches(token)) throw new AppError('UNAUTHENTICATED', 'No such token.');
+      if (token === undefined || tokens.find(token) === undefined)
+        throw new AppError('UNAUTHENTICATED', 'No such token.');
       return { actor: `admin:${sha256(token).toString('hex').slice(0, 8)}` };
     },
     permits: () => true,

@@ -1,14 +1,10 @@
 import { AppError } from '@sealgate/errors';
-import {
-  LedgerForbiddenError,
-  LedgerUnavailableError,
-  type AuditReport,
-  type LedgerReader,
-  type StoredRecord,
-} from '@sealgate/ledger-port';
+import type { ArchiveOrder, ArchiveProgress, AuditReport, LedgerReader, StoredRecord } from '@sealgate/ledger-port';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import { ADMIN_BODY_MAX_BYTES, ADMIN_LIST_RANGE, adminRoute, type AdminCaller } from './admin-app.ts';
+import { archiveRoute } from './admin-archive.ts';
+import { asked, DeclaredLoss, lossRoutes, type LossAdministration } from './admin-ledger-loss.ts';
 import { auditRunRow, AuditRuns } from './audit-runs.ts';
 import { closedObject, instantText, lineOfText, listOf, listQuery } from './parameters.ts';
 import { readPage } from './read-page.ts';
@@ -31,6 +27,7 @@ const RecordRow = Type.Object({
   data: Type.Unknown(),
   extra: Type.Unknown(),
   index: Type.Optional(Type.Integer()),
+  epoch: Type.Optional(Type.Integer()),
   transactionId: Text,
   at: Time,
   erased: Type.Optional(Type.Literal(true)),
@@ -49,6 +46,7 @@ const Proof = Type.Object({
     transactionId: Text,
     at: Time,
     index: Type.Integer(),
+    epoch: Type.Optional(Type.Integer()),
   }),
   proof: Type.Object({
     channel: Text,
@@ -57,6 +55,9 @@ const Proof = Type.Object({
     treeSize: Type.Integer(),
     inclusionPath: Type.Array(Text),
     checkpoint: Text,
+    epoch: Type.Optional(Type.Integer()),
+    origin: Type.Optional(Text),
+    declaration: Type.Optional(Type.Object({ statement: DeclaredLoss, inclusionPath: Type.Array(Text) })),
   }),
 });
 
@@ -78,14 +79,15 @@ const AuditRunRow = Type.Object({
   report: Type.Union([Audit, Type.Null()], { description: 'What was found; null unless it is done.' }),
 });
 
-/** What an operator may do with a ledger: read, prove, audit, erase. Nothing here writes a record. */
-export interface LedgerAdministration extends LedgerReader {
-  channels(): Promise<readonly { channel: string; size: number }[]>;
+/** What an operator may do with a ledger: read, prove, audit, erase, archive, declare a loss. Nothing here writes a record. */
+export interface LedgerAdministration extends LedgerReader, LossAdministration {
   /** Writes down who erased and why with the erasure, in the ledger's own tables. */
   erase(channel: string, id: string, reason: string, by: { actor: string; requestId: string }): Promise<boolean>;
+  /** For a few seconds; undefined where there is no such channel. Rejects with ArchiveRefusedError. */
+  archiveRecords(order: ArchiveOrder): Promise<ArchiveProgress | undefined>;
 }
 
-/** Writes down that a record was erased, by whom and why. */
+/** Writes down what was done to a record or a channel, by whom and why. */
 export type AuditErasure = (
   context: { readonly caller: AdminCaller; readonly requestId: string },
   change: {
@@ -107,9 +109,15 @@ export interface AdminLedgerPorts {
 const ofRecord = Type.Object({ channel: IdText, recordId: IdText });
 const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
 
-/** The ledger on the admin listener of any surface that holds one: read, prove, audit, erase. */
+/** The ledger on the admin listener of any surface that holds one: read, prove, audit, erase, archive, declare a loss. */
 export function adminLedgerRoutes(ports: AdminLedgerPorts): Route<AdminCaller>[] {
-  return [...readingRoutes(ports), ...actingRoutes(ports), ...auditRoutes(ports)];
+  return [
+    ...readingRoutes(ports),
+    ...actingRoutes(ports),
+    ...auditRoutes(ports),
+    archiveRoute(ports),
+    ...lossRoutes(ports.ledger, ports.auditChange),
+  ];
 }
 
 /** Audits of any length: begun, left, and asked for again. */
@@ -190,7 +198,7 @@ function readingRoutes({ ledger, cursors }: AdminLedgerPorts): Route<AdminCaller
     summary: 'Read a record',
     params: ofRecord,
     responses: { 200: { description: 'The record.', schema: RecordRow } },
-    errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    errors: ['FORBIDDEN', 'NOT_FOUND', 'RECORD_ARCHIVED', 'LEDGER_UNAVAILABLE'],
     async handler({ params }) {
       return { status: 200, body: rowOf(found(await asked(ledger.read(params.channel, params.recordId)))) };
     },
@@ -203,7 +211,7 @@ function readingRoutes({ ledger, cursors }: AdminLedgerPorts): Route<AdminCaller
     summary: 'A receipt and its inclusion proof, as the offline verifier takes them',
     params: ofRecord,
     responses: { 200: { description: 'The proof.', schema: Proof } },
-    errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    errors: ['FORBIDDEN', 'NOT_FOUND', 'RECORD_ARCHIVED', 'LEDGER_UNAVAILABLE'],
     async handler({ params }) {
       return { status: 200, body: found(await asked(ledger.prove(params.channel, params.recordId))) };
     },
@@ -242,7 +250,7 @@ function actingRoutes({ ledger, auditChange }: AdminLedgerPorts): Route<AdminCal
     body: closedObject({ reason: lineOfText({ min: 1, max: 200 }) }),
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
     responses: { 200: { description: 'The record without its content.', schema: RecordRow } },
-    errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    errors: ['FORBIDDEN', 'NOT_FOUND', 'RECORD_ARCHIVED', 'LEDGER_UNAVAILABLE'],
     async handler(context) {
       const { channel, recordId } = context.params;
       const { reason } = context.body;
@@ -259,8 +267,8 @@ function actingRoutes({ ledger, auditChange }: AdminLedgerPorts): Route<AdminCal
 }
 
 function rowOf(stored: StoredRecord): Static<typeof RecordRow> {
-  const { id, network, channel, type, owner, data, extra, index, transactionId, at, erased } = stored;
-  const place = index === undefined ? {} : { index };
+  const { id, network, channel, type, owner, data, extra, index, epoch, transactionId, at, erased } = stored;
+  const place = { ...(index === undefined ? {} : { index }), ...(epoch === undefined ? {} : { epoch }) };
   return {
     id,
     network,
@@ -279,18 +287,4 @@ function rowOf(stored: StoredRecord): Static<typeof RecordRow> {
 function found<Value>(value: Value | undefined): Value {
   if (value === undefined) throw new AppError('NOT_FOUND', 'There is no such record.');
   return value;
-}
-
-/** A ledger that cannot be asked is 503, never "not found"; what the role of this listener may not ask is 403. */
-async function asked<Value>(answer: Promise<Value>): Promise<Value> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof LedgerForbiddenError) {
-      const detail = 'The database role of this listener has no right to this channel: see ADMIN_DATABASE_URL.';
-      throw new AppError('FORBIDDEN', detail, { cause: error });
-    }
-    if (!(error instanceof LedgerUnavailableError)) throw error;
-    throw new AppError('LEDGER_UNAVAILABLE', 'The ledger cannot be asked.', { retryAfterSeconds: 1, cause: error });
-  }
 }

@@ -22,6 +22,9 @@ const SecretsReport = Type.Object({
       ),
     }),
   ),
+  accepted: Type.Array(
+    Type.Object({ variable: Text, id: Text, accepts: Count, unaware: Count, lastUsedAt: TimeOrNull }),
+  ),
 });
 
 type ReadonlyDeep<Value> = Value extends object
@@ -33,7 +36,7 @@ export interface AdminSecretPorts {
   readonly secretReport: () => Promise<ReadonlyDeep<Static<typeof SecretsReport>>>;
 }
 
-/** How far an exchange of SERVER_SECRETS is, on the admin listener of any surface. Ids and times; never a value. */
+/** How far an exchange of secrets is, on the admin listener of any surface. Ids and times; never a value. */
 export function adminSecretRoutes({ secretReport }: AdminSecretPorts): Route<AdminCaller>[] {
   return [
     adminRoute({
@@ -43,8 +46,14 @@ export function adminSecretRoutes({ secretReport }: AdminSecretPorts): Route<Adm
       method: 'get',
       path: '/admin/v1/secrets',
       operationId: 'getSecretStatus',
-      summary: 'Which server secrets the processes have, and what each is needed for and until when',
-      responses: { 200: { description: 'Each secret by its id.', schema: SecretsReport } },
+      summary:
+        'Which server secrets the processes have, and what each is needed for and until when; which tokens and keys they accept',
+      responses: {
+        200: {
+          description: 'Each secret by its id, each token or key by the first digits of its hash.',
+          schema: SecretsReport,
+        },
+      },
       errors: ['UNAVAILABLE'],
       handler: async () => ({ status: 200, body: (await secretReport()) as Static<typeof SecretsReport> }),
     }),

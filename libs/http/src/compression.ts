@@ -1,6 +1,6 @@
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import type { Request } from 'express';
 import type { Answer } from './answer.ts';
+import { acceptedCodingOf, type RoutedRequest } from './direct-routes.ts';
 
 /** The codings that answers are sent in, in the order of preference where a client likes them equally (`*`). */
 const ANSWER_CODINGS = ['br', 'gzip'] as const;
@@ -66,7 +66,7 @@ function brotliParams(bytes: number): Record<number, number> {
  * weak ETag may be longer the next time, and a 304 says what its 200 would.
  */
 export function encodingFor(
-  request: Request,
+  request: RoutedRequest,
   { status, body, contentType, holdsSecret }: Pick<Answer, 'status' | 'body' | 'contentType' | 'holdsSecret'>,
   headers: Answer['headers'],
 ): AnswerCoding | 'identity' | undefined {
@@ -84,9 +84,9 @@ function etagOf(headers: Answer['headers']): string | undefined {
 }
 
 /** Whoever refuses everything that we have gets it as it is: a 406 would help nobody. */
-function acceptedBy(request: Request): AnswerCoding | 'identity' {
+function acceptedBy(request: RoutedRequest): AnswerCoding | 'identity' {
   const wanted = request.headers['accept-encoding'];
   if (wanted === undefined || wanted.length > LONGEST_ACCEPT_ENCODING) return 'identity';
-  const accepted = request.acceptsEncodings(...ANSWER_CODINGS, 'identity');
+  const accepted = acceptedCodingOf(request, [...ANSWER_CODINGS, 'identity']);
   return ANSWER_CODINGS.find((coding) => coding === accepted) ?? 'identity';
 }

@@ -6,6 +6,7 @@ import type { AppServices } from './app-services.ts';
 import { attach } from './attach.ts';
 import { checkRoutes } from './check-routes.ts';
 import { Compression } from './compression.ts';
+import { directRoutes } from './direct-routes.ts';
 import { Exchange } from './exchange.ts';
 import type { Guard } from './guard.ts';
 import type { Meters } from './mounted-route.ts';
@@ -54,7 +55,8 @@ export interface App {
 }
 
 /**
- * Mounts the routes of a surface: one Express route for each path, no middleware, one function for every request.
+ * Mounts the routes of a surface: one Express route for each path, no middleware, one function for every request. Plain
+ * paths are looked up without Express's router.
  * @throws Error naming every fault of every route at once.
  */
 export function createApp<Caller>(options: AppOptions<Caller>): App {
@@ -68,7 +70,13 @@ export function createApp<Caller>(options: AppOptions<Caller>): App {
   for (const table of tables) server.route(table.path).all(dispatcher(table, services, missed));
   const { slowReaderMs = SLOW_READER_MS } = options;
   const unmatched = options.metrics.route('other', 'none');
+  const direct = directRoutes(tables, server);
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
+    const found = direct(request);
+    if (found !== undefined) {
+      void serve(new Exchange(found.request, response as Response, services, found.mounted), found.mounted);
+      return;
+    }
     // Express makes its own Request and Response of these, by changing their prototypes.
     const [from, to] = [request as Request, response as Response];
     server(from, to, (error?: unknown) => {

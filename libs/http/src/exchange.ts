@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import { AppError } from '@sealgate/errors';
 import type { RequestRecord } from '@sealgate/observability';
 import type { AppServices } from './app-services.ts';
+import type { RoutedRequest } from './direct-routes.ts';
 import type { Guard, RateLimitHeaders, RequestNotes } from './guard.ts';
 import type { MountedRoute } from './mounted-route.ts';
 import type { AnyContext } from './route.ts';
@@ -18,7 +19,7 @@ const NO_BODY = Buffer.alloc(0);
  * The steps themselves are in `serve.ts`.
  */
 export class Exchange implements AnyContext {
-  readonly request: Request;
+  readonly request: RoutedRequest;
   readonly response: Response;
   readonly services: AppServices;
   /** Undefined where no route matched. */
@@ -42,7 +43,7 @@ export class Exchange implements AnyContext {
   #view: RequestView | undefined = undefined;
   #traceparent: string | undefined = undefined;
 
-  constructor(request: Request, response: Response, services: AppServices, mounted: MountedRoute | undefined) {
+  constructor(request: RoutedRequest, response: Response, services: AppServices, mounted: MountedRoute | undefined) {
     this.request = request;
     this.response = response;
     this.services = services;
@@ -158,7 +159,7 @@ export class Exchange implements AnyContext {
   }
 }
 
-function headerOf(request: Request, name: string): string | undefined {
+function headerOf(request: RoutedRequest, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' || value === undefined ? value : value.join(', ');
 }

@@ -43,6 +43,7 @@ export {
   type AdminAppOptions,
   type AdminCaller,
 } from './admin-app.ts';
+export { DeclaredLoss } from './admin-ledger-loss.ts';
 export {
   adminLedgerRoutes,
   type AdminLedgerPorts,

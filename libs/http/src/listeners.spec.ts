@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import { TokenHashes } from '@sealgate/auth';
+import { tokenHashes } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import { expectProblem } from '@sealgate/testing';
 import { plain, testLog } from '../test/test-surface.ts';
@@ -26,7 +26,7 @@ function admin(changes: Partial<AdminAppOptions> = {}) {
   const failures: string[] = [];
   const app = adminApp({
     routes: [networks],
-    tokens: TokenHashes.parse(HASH),
+    tokens: tokenHashes(() => HASH),
     failedAuthentication: (from) => {
       failures.push(from.clientAddress);
       return failures.length > 2 ? new AppError('RATE_LIMITED', 'Too many failures.') : undefined;
@@ -64,7 +64,7 @@ describe('the admin listener', () => {
   });
 
   it('is 404 throughout where no token is configured', async () => {
-    for (const tokens of [undefined, TokenHashes.parse('')]) {
+    for (const tokens of [undefined, tokenHashes(() => '')]) {
       const { app } = admin({ tokens });
       expectProblem(await make(app, `Bearer ${TOKEN}`).send({}), 'NOT_FOUND');
       expectProblem(await request(app).get('/admin/v1/networks'), 'NOT_FOUND');

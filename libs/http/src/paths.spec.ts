@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import request from 'supertest';
 import { expectProblem } from '@sealgate/testing';
 import { listen, plain, sendRaw, sendRequest, testRoute, testSurface } from '../test/test-surface.ts';
@@ -70,6 +71,26 @@ describe('paths', () => {
     const { answer } = await asked('http://elsewhere/api/assets/1?x');
     expectProblem(answer, 'UNKNOWN_PARAMETER');
     expect((await asked('http://elsewhere/api/assets/1')).answer.body).toMatchObject({ operationId: 'readAsset' });
+  });
+
+  it('of one plain segment are what Express finds behind another spelling, dot segments included', async () => {
+    const surface = testSurface(routes);
+    const { port, close } = await listen(surface.app);
+    const ask = async (segment: string) => {
+      const answer = await sendRequest(port, [`GET /${segment} HTTP/1.1`, 'X-Request-Id: r']);
+      return { ...answer, headers: { ...answer.headers, date: '' } };
+    };
+    const encoded = (segment: string) => `%${segment.charCodeAt(0).toString(16)}${segment.slice(1)}`;
+    try {
+      await fc.assert(
+        fc.asyncProperty(fc.stringMatching(/^[A-Za-z0-9._~-]{1,20}$/), async (segment) => {
+          expect(await ask(segment)).toEqual(await ask(encoded(segment)));
+        }),
+        { examples: [['.'], ['..'], ['acme']] },
+      );
+    } finally {
+      await close();
+    }
   });
 
   it('hand the rest over in one piece', async () => {

@@ -1,13 +1,13 @@
-import type { Request } from 'express';
+import { clientAddressOf, type RoutedRequest } from './direct-routes.ts';
 import type { AuthRequest, LookedAhead } from './guard.ts';
 import { headerValues } from './request-headers.ts';
 
 /** What authentication sees of a request. */
 export class RequestView implements AuthRequest {
-  readonly #request: Request;
+  readonly #request: RoutedRequest;
   ahead: LookedAhead | undefined = undefined;
 
-  constructor(request: Request) {
+  constructor(request: RoutedRequest) {
     this.#request = request;
   }
 
@@ -20,6 +20,6 @@ export class RequestView implements AuthRequest {
   }
 
   get clientAddress(): string {
-    return this.#request.ip ?? this.socketAddress;
+    return clientAddressOf(this.#request) ?? this.socketAddress;
   }
 }

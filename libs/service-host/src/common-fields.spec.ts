@@ -2,7 +2,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { TokenHashes } from '@sealgate/auth';
 import {
   checkConfigTable,
   configTable,
@@ -101,8 +100,20 @@ describe('the common fields', () => {
     const { adminTokenHashes } = loadConfig(listenerFields, {
       ADMIN_TOKEN_HASHES: `${hash}, ${hash.replace('ab', 'cd')}`,
     });
-    expect(adminTokenHashes).toBeInstanceOf(TokenHashes);
     expect(adminTokenHashes.size).toBe(2);
+  });
+
+  it('read hashes of tokens from a file, again while the service runs', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'config-hashes-'));
+    const file = join(folder, 'hashes');
+    const load = () => loadConfig(listenerFields, { ADMIN_TOKEN_HASHES: `file://${file}` });
+    expect(load).toThrow('ADMIN_TOKEN_HASHES: must name a file that can be read');
+    writeFileSync(file, '\n');
+    expect(load).toThrow('ADMIN_TOKEN_HASHES: must name a file that is not empty');
+    writeFileSync(file, `${hash}\n`);
+    const { adminTokenHashes } = load();
+    expect(adminTokenHashes.ids).toEqual(['abababab']);
+    rmSync(folder, { recursive: true });
   });
 
   it.each<[string, unknown]>([

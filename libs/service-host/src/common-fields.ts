@@ -1,8 +1,8 @@
-import { ServerSecrets, TokenHashes } from '@sealgate/auth';
+import { ServerSecrets, tokenHashes } from '@sealgate/auth';
 import { LOG_LEVELS } from '@sealgate/observability';
 import { booleanField, choiceField, customField, integerField, textField } from './config-field.ts';
 import { isLoopback } from './listener.ts';
-import { parsePostgresUrl, parseRedisUrl, POSTGRES_FORM, REDIS_FORM } from './store-urls.ts';
+import { listText, parsePostgresUrl, parseRedisUrl, POSTGRES_FORM, REDIS_FORM } from './store-urls.ts';
 import { parseTrustProxy } from './trust-proxy.ts';
 
 const port = { min: 0, max: 65_535 } as const;
@@ -23,10 +23,10 @@ export const listenerFields = {
   adminTokenHashes: customField({
     name: 'ADMIN_TOKEN_HASHES',
     description: 'Who may use the admin listener; without any, each of its paths is a 404.',
-    form: 'SHA-256 hashes in hex, separated by commas',
+    form: 'SHA-256 hashes in hex, separated by commas; or `file:///path` of a file that holds them, read again while it runs',
     isSecret: true,
-    fallback: { value: TokenHashes.parse(''), shown: 'none' },
-    parse: (text) => TokenHashes.parse(text),
+    fallback: { value: tokenHashes(() => ''), shown: 'none' },
+    parse: (text) => tokenHashes(() => listText(text)),
   }),
   tlsCertFile: textField({
     name: 'TLS_CERT_FILE',
@@ -162,6 +162,13 @@ export const operatorFields = {
     name: 'ADMIN_DATABASE_POOL_SIZE',
     description: 'Most connections of this process to ADMIN_DATABASE_URL.',
     default: 3,
+  }),
+  ledgerArchiveDir: textField({
+    name: 'LEDGER_ARCHIVE_DIR',
+    description:
+      'Folder of the archive of the ledger: archived records are read from it, and the process with LEDGER_INTEGRATOR=true ' +
+      'writes it. Without it they are answered with RECORD_ARCHIVED.',
+    default: undefined,
   }),
 };
 

@@ -2,7 +2,7 @@ import { ledgerFields, migrationFields, operatorFields } from './common-fields.t
 import type { ConfigFields } from './config-field.ts';
 import { loadConfig, type Environment } from './load-config.ts';
 import { openedOrStartError } from './start-error.ts';
-import { postgresUrl, serverUrls } from './store-urls.ts';
+import { textOrFile, serverUrls } from './store-urls.ts';
 
 /** Whom the rights in the ledger are for, as far as the environment of the job says it. */
 export interface RightsOrder {
@@ -80,5 +80,5 @@ export async function runMigrations<Set extends { readonly schema: string }, Sta
 }
 
 function roleOf(databaseUrl: string): string {
-  return decodeURIComponent(serverUrls(postgresUrl(databaseUrl))[0]?.username ?? '');
+  return decodeURIComponent(serverUrls(textOrFile(databaseUrl))[0]?.username ?? '');
 }

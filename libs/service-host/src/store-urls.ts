@@ -17,8 +17,8 @@ export function serverUrls(text: string): URL[] {
   });
 }
 
-/** The URL that stands in the file of a `file:` URL; every other is itself. @throws Error */
-export function postgresUrl(text: string): string {
+/** What stands in the file of a `file:` URL, without blanks around it; every other text is itself. @throws Error */
+export function textOrFile(text: string): string {
   if (!/^file:/i.test(text)) return text;
   if (!/^file:\/\/\/[^?#]/i.test(text)) throw new Error('must name a file as file:///path');
   try {
@@ -29,12 +29,19 @@ export function postgresUrl(text: string): string {
   }
 }
 
+/** A list that may stand in a file: there it has an entry. @throws Error */
+export function listText(text: string): string {
+  const list = textOrFile(text);
+  if (list === '') throw new Error('must name a file that is not empty');
+  return list;
+}
+
 /**
  * The URL of one server or several, none of which may be a standby, or of a file that holds it: given back as it came.
  * @throws Error saying what it must be
  */
 export function parsePostgresUrl(text: string): string {
-  checkServers(postgresUrl(text));
+  checkServers(textOrFile(text));
   return text;
 }
 

@@ -261,6 +261,22 @@ describe('the run-time role', () => {
     await run(as('migrate_test_run'), 'SELECT ledger.append_v1(6)');
   });
 
+  it('must be let into the database, and the sentence that says so lets it in', async () => {
+    const admin = open(server.url);
+    const name = new URL(url).pathname.slice(1);
+    const runtimeRoles = { desk: 'migrate_test_other' };
+    await run(admin, `REVOKE CONNECT ON DATABASE ${name} FROM PUBLIC`);
+    await run(admin, `GRANT CONNECT ON DATABASE ${name} TO migrate_test_owner`);
+    const said = await migrate({ url, sets: sets(), runtimeRoles }).catch(({ message }: Error) => message);
+    expect(said).toBe(
+      `The run-time role "migrate_test_other" may not connect to the database "${name}": ` +
+        `run GRANT CONNECT ON DATABASE "${name}" TO "migrate_test_other".`,
+    );
+    await run(admin, /GRANT [^.]+/.exec(String(said))![0]);
+    await migrate({ url, sets: sets(), runtimeRoles });
+    expect(await run(as('migrate_test_other'), 'SELECT count(*)::int AS n FROM desk.notes')).toEqual([{ n: 0 }]);
+  });
+
   it('must exist, and must not own the schema', async () => {
     await expect(migrate({ url, sets: sets(), runtimeRoles: { desk: 'nobody_here' } })).rejects.toThrow('nobody_here');
     const owner = { desk: 'migrate_test_owner' };

@@ -1,4 +1,5 @@
 import { setTimeout as rest } from 'node:timers/promises';
+import { backgroundLoop } from './background-loop.ts';
 import type { Sql, Statement } from './database.ts';
 
 /** Most rows of one step: a transaction of its own, of some ten milliseconds. */
@@ -70,21 +71,16 @@ export function retain(
   steps: Readonly<Record<string, RemovalStep>>,
   onFailure: (name: string, error: unknown) => void,
 ): () => Promise<void> {
-  const stop = new AbortController();
-  const { signal } = stop;
-  const run = async (): Promise<void> => {
-    for (let afterMs = FIRST_AFTER_MS; ; afterMs = EVERY_MS) {
-      await rest(afterMs, undefined, { signal }).catch(() => undefined);
+  const loop = backgroundLoop({
+    firstAfterMs: FIRST_AFTER_MS,
+    pauseMs: EVERY_MS,
+    async work(stopping) {
       for (const [name, step] of Object.entries(steps)) {
-        if (signal.aborted) return;
-        await removeInSteps(step, signal).catch((error: unknown) => onFailure(name, error));
+        if (stopping.aborted) return;
+        await removeInSteps(step, stopping).catch((error: unknown) => onFailure(name, error));
       }
-      if (signal.aborted) return;
-    }
-  };
-  const running = run();
-  return () => {
-    stop.abort();
-    return running;
-  };
+    },
+    onFailure: (error) => onFailure('any', error),
+  });
+  return () => loop.stop();
 }

@@ -28,7 +28,7 @@ export async function closeToPublic(client: Client, schema: string): Promise<voi
  * functions alone of the ledger, and DDL of none. The bookkeeping of migrations can be read at most. One transaction, so a running
  * service never meets a moment without its rights.
  *
- * @throws MigrationError when the role does not exist, or owns the schema: an owner can not be held back.
+ * @throws MigrationError when the role does not exist, may not connect, or owns the schema: an owner can not be held back.
  */
 export async function grantRuntime(client: Client, grant: RuntimeGrant): Promise<void> {
   await checkRole(client, grant);
@@ -58,14 +58,21 @@ export async function grantRuntime(client: Client, grant: RuntimeGrant): Promise
 }
 
 async function checkRole(client: Client, { schema, role }: RuntimeGrant): Promise<void> {
-  const { rows } = await client.query<{ known: boolean; owns: boolean }>(
-    `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $2) AS known,
+  const { rows } = await client.query<{ known: boolean; connects: boolean; database: string; owns: boolean }>(
+    `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $2) AS known, current_database() AS database,
+            (SELECT has_database_privilege(oid, current_database(), 'CONNECT') FROM pg_roles WHERE rolname = $2) AS connects,
             EXISTS (SELECT FROM pg_namespace WHERE nspname = $1 AND pg_get_userbyid(nspowner) = $2) AS owns`,
     [schema, role],
   );
   const [found] = rows;
   if (found?.known !== true)
     throw new MigrationError(`The run-time role "${role}" of the schema "${schema}" does not exist.`);
+  if (!found.connects) {
+    const [database, to] = [found.database, role].map((name) => escapeIdentifier(name));
+    throw new MigrationError(
+      `The run-time role "${role}" may not connect to the database "${found.database}": run GRANT CONNECT ON DATABASE ${database} TO ${to}.`,
+    );
+  }
   if (found.owns)
     throw new MigrationError(`The run-time role "${role}" owns the schema "${schema}"; use a role of its own.`);
 }

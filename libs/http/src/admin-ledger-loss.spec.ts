@@ -1,0 +1,108 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { LedgerForbiddenError, LedgerUnavailableError } from '@sealgate/ledger-port';
+import { createLog, httpMetrics, Metrics } from '@sealgate/observability';
+import { expectProblem } from '@sealgate/testing';
+import { PassThrough } from 'node:stream';
+import request from 'supertest';
+import type { AdminCaller } from './admin-app.ts';
+import { lossRoutes, type LossAdministration } from './admin-ledger-loss.ts';
+import { createApp } from './create-app.ts';
+
+const LOST = [{ epoch: 0, lostFrom: 2, lostUntil: 4, checkpoint: 'kept', surviving: null }];
+const STATE = {
+  channel: 'acme.main',
+  status: 'lost' as 'whole' | 'lost' | 'declared',
+  problem: 'p',
+  lost: LOST,
+  foundAt: '2030-01-02T03:04:05.678Z',
+  sharedAt: null,
+  epoch: 0,
+  declaration: null,
+};
+const PATH = '/admin/v1/ledger/channels/acme.main/loss';
+const BODY = { reason: 'Gone for good.', checkpoint: 'kept' };
+
+let state: typeof STATE;
+let declared: object[];
+let audited: object[];
+let fault: Error | undefined;
+beforeEach(() => {
+  [state, declared, audited, fault] = [STATE, [], [], undefined];
+});
+
+const ledger: LossAdministration = {
+  channels: () => Promise.resolve([{ channel: 'acme.main', size: 2 }]),
+  loss: () => Promise.resolve(state),
+  declareLoss: (channel, said) => {
+    if (fault !== undefined) return Promise.reject(fault);
+    if (said.checkpoint !== 'kept') return Promise.resolve(false);
+    declared.push({ channel, ...said });
+    state = { ...STATE, status: 'declared', epoch: 1 };
+    return Promise.resolve(true);
+  },
+};
+const caller: AdminCaller = { actor: 'admin:01234567', bucket: 'b' } as AdminCaller;
+const app = createApp<AdminCaller>({
+  routes: lossRoutes(ledger, async (_context, change) => void audited.push(change)),
+  guard: {
+    challenge: 'Bearer',
+    authenticate: () => Promise.resolve(caller),
+    permits: () => true,
+    charge: () => Promise.resolve({ admitted: true, headers: {}, retryAfterSeconds: 0 }),
+  } as never,
+  log: createLog({ service: 'test', level: 'error', stream: new PassThrough().resume(), now: () => 0 }),
+  metrics: httpMetrics(new Metrics('test', { processMetrics: false })),
+  now: () => 0,
+  newRequestId: () => 'made-here',
+  trustProxy: false,
+  tlsTerminatedUpstream: false,
+  head: false,
+});
+const declare = (body: object) => request(app).post(`${PATH}/declare`).send(body);
+
+describe('the loss of a channel on the admin listener', () => {
+  it('is told, and declared by whom the token names, after the audit event', async () => {
+    expect((await request(app).get(PATH)).body).toEqual(STATE);
+    const answer = await declare(BODY);
+    expect([answer.status, answer.body]).toEqual([202, { ...STATE, status: 'declared', epoch: 1 }]);
+    expect(declared).toEqual([{ channel: 'acme.main', ...BODY, actor: 'admin:01234567', requestId: 'made-here' }]);
+    expect(audited).toEqual([
+      { action: 'channel.declare-loss', resource: 'channel', resourceId: 'acme.main', detail: { reason: BODY.reason } },
+    ]);
+  });
+
+  it('is declared by nobody who has not read what it is now', async () => {
+    expectProblem(await declare({ ...BODY, checkpoint: 'another' }), 'PRECONDITION_FAILED');
+    expect([declared, audited]).toEqual([[], []]);
+  });
+
+  it('is not declared of a channel that lost nothing, or is not there', async () => {
+    state = { ...STATE, status: 'whole', lost: [] };
+    expectProblem(await declare(BODY), 'INVALID_STATE_TRANSITION');
+    const other = PATH.replace('acme.main', 'acme.other');
+    expectProblem(await request(app).get(other), 'NOT_FOUND');
+    expectProblem(await request(app).post(`${other}/declare`).send(BODY), 'NOT_FOUND');
+    expect([declared, audited]).toEqual([[], []]);
+  });
+
+  it.each([
+    { checkpoint: 'kept' },
+    { reason: '', checkpoint: 'kept' },
+    { reason: 'a\nb', checkpoint: 'kept' },
+    { reason: 'r' },
+  ])('is not declared by %j', async (body) => {
+    expect((await declare(body)).status).toBe(400);
+    expect([declared, audited]).toEqual([[], []]);
+  });
+
+  it.each([
+    ['FORBIDDEN', new LedgerForbiddenError('no right')],
+    ['LEDGER_UNAVAILABLE', new LedgerUnavailableError('away')],
+  ] as const)('is %s where the ledger says so', async (code, error) => {
+    fault = error;
+    const answer = await declare(BODY);
+    expectProblem(answer, code);
+    if (code === 'FORBIDDEN')
+      expect(answer.body).toMatchObject({ detail: expect.stringContaining('LEDGER_INTEGRATOR=true') });
+  });
+});
