@@ -8,15 +8,18 @@ import {
 } from '@sealgate/ledger-port';
 import { DatabaseRefusedError, DatabaseUnavailableError, type Sql } from '@sealgate/storage';
 import type { WaitingUnit } from './append-queue.ts';
-import { appendStatement, resultOf, type AppendRow } from './append-statement.ts';
+import { appendStatement, isAllNew, resultsOf, type AppendFunctions, type AppendRow } from './append-statement.ts';
+import { haltedIn } from './database-problem.ts';
+import type { Epochs } from './epochs.ts';
 
 /** Told every outcome once. `isLate`: its caller was answered "unknown" before it came. */
 export type OnResult = (result: UnitResult, of: { readonly unit: AppendUnit; readonly isLate: boolean }) => void;
 
 export interface AppendGroupOptions {
   readonly sql: Sql;
-  /** `ledger.append_v1`, or a surface's function of the same parameters around it. */
-  readonly appendFunction: string;
+  /** In which log what is written stands. */
+  readonly epochs: Epochs;
+  readonly appendFunctions: AppendFunctions;
   /** How long one call may take before its connection is given up. */
   readonly callWithinMs: number;
   /** How long a call whose answer was lost is sent again before it is left to the caller's own retry. */
@@ -24,69 +27,124 @@ export interface AppendGroupOptions {
   readonly now: () => number;
   readonly onUnexpected: (error: unknown) => void;
   readonly onResult: OnResult;
+  readonly duplicates: MetDuplicates;
+}
+
+/** After so many groups without a duplicate a channel is expected to meet none. */
+const CALM_GROUPS = 8;
+
+/**
+ * The channels whose last groups met what was there before. They are written carefully at once, so that senders who repeat
+ * themselves cost one rollback in so many groups, and not one each.
+ */
+export class MetDuplicates {
+  /** How many groups without a duplicate are still wanted. */
+  readonly #wanted = new Map<string, number>();
+
+  has(channel: string): boolean {
+    return this.#wanted.has(channel);
+  }
+
+  saw(channel: string, isNew: boolean): void {
+    const wanted = isNew ? (this.#wanted.get(channel) ?? 0) - 1 : CALM_GROUPS;
+    if (wanted > 0) this.#wanted.set(channel, wanted);
+    else this.#wanted.delete(channel);
+  }
 }
 
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 400;
-/** SQLSTATE: append_v1 asks to be called again. */
+/** SQLSTATE: the function asks to be called again. */
 const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK_DETECTED = '40P01';
-/** SQLSTATE: channels of the call lost records; its detail names them. See migrations/0009_halts.sql. */
-const CHANNELS_HALTED = '08L01';
 const INSUFFICIENT_PRIVILEGE = '42501';
 
 /**
- * Runs one group to the end. A lost connection is settled by sending the same bytes again, never by reading: the
- * claim, the ids and the transaction id are the same, so a call that did commit finds itself. Never rejects.
+ * Runs one group to the end. A lost connection is settled by sending the same bytes again, never by reading: the claim, the
+ * ids and the transaction id are the same, so a call that did commit finds itself. Never rejects.
  */
-export async function appendGroup(options: AppendGroupOptions, group: readonly WaitingUnit[]): Promise<void> {
+export async function appendGroup(
+  options: AppendGroupOptions,
+  group: readonly WaitingUnit[],
+  wasSent = false,
+): Promise<void> {
   const giveUpAtMs = options.now() + options.settleWithinMs;
   let units = group;
-  let everSent = false;
+  let everSent = wasSent;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    // Who was told "nothing was written" must stay right: what nobody waits for is dropped unless it may be in already.
-    if (!everSent) units = units.filter((unit) => !unit.settled || unit.toldUnknown);
+    const stale = await staleness(options.epochs);
+    units = stillWanted(units, everSent);
     if (units.length === 0) return;
-    const problem = await sendGroup(options, units);
+    const problem: unknown = stale ?? (await sendGroup(options, units, everSent));
     if (problem === undefined) return;
-    const halted = haltedIn(problem);
-    const refused = units.filter(({ prepared }) => halted.includes(prepared.unit.channel));
-    if (refused.length > 0) {
-      // The others of the group do not pay for it.
-      units = units.filter((unit) => !refused.includes(unit));
-      refuseHalted(refused, problem, everSent);
-      continue;
-    }
+    if (isMixed(units)) return appendEachChannel(options, units, { problem, everSent });
+    if (haltedIn(problem).length > 0) return refuseHalted(units, problem, everSent);
     if (problem instanceof DatabaseRefusedError && !everSent) {
-      // A right is kept for each channel, so it may be one unit's alone; anything else keeps all of them out.
-      return problem.code === INSUFFICIENT_PRIVILEGE
-        ? bisect(options, units, problem)
-        : rejectAll(units, problem, everSent);
+      if (problem.code === INSUFFICIENT_PRIVILEGE) options.onUnexpected(problem);
+      return rejectAll(units, problem, everSent);
     }
     if (problem instanceof DatabaseUnavailableError) {
       everSent ||= problem.sent;
-      for (const unit of units) unit.sent = everSent;
-      if (options.now() > giveUpAtMs) return rejectAll(units, problem, everSent);
-    } else if (!isRetryable(problem)) {
-      return bisect(options, units, problem);
-    } else if (options.now() > giveUpAtMs) {
-      return rejectAll(units, problem, everSent);
-    }
+      markSent(units, everSent);
+    } else if (!isRetryable(problem)) return bisect(options, units, problem);
+    if (options.now() > giveUpAtMs) return rejectAll(units, problem, everSent);
     await delay(pauseMs);
   }
 }
 
-/** One call. Undefined when every unit has its result. */
-async function sendGroup(options: AppendGroupOptions, units: readonly WaitingUnit[]): Promise<unknown> {
-  const statement = appendStatement(
-    options.appendFunction,
-    units.map(({ prepared }) => prepared),
-  );
-  for (const unit of units) unit.sent = true;
+const isMixed = (units: readonly WaitingUnit[]): boolean =>
+  units.some(({ prepared }) => prepared.unit.channel !== units[0]!.prepared.unit.channel);
+
+function markSent(units: readonly WaitingUnit[], isSent: boolean): void {
+  for (const unit of units) unit.sent = isSent;
+}
+
+/** What is wrong may be wrong with one of several channels: the others do not pay for it. */
+async function appendEachChannel(
+  options: AppendGroupOptions,
+  units: readonly WaitingUnit[],
+  { problem, everSent }: { readonly problem: unknown; readonly everSent: boolean },
+): Promise<void> {
+  const isSent = everSent || (problem instanceof DatabaseUnavailableError && problem.sent);
+  markSent(units, isSent);
+  const channels = Map.groupBy(units, ({ prepared }) => prepared.unit.channel);
+  await Promise.all([...channels.values()].map((its) => appendGroup(options, its, isSent)));
+}
+
+/** Who was told "nothing was written" must stay right: what nobody waits for is dropped unless it may be in already. */
+function stillWanted(units: readonly WaitingUnit[], everSent: boolean): readonly WaitingUnit[] {
+  return everSent ? units : units.filter((unit) => !unit.settled || unit.toldUnknown);
+}
+
+/**
+ * Why it is not known in which log a record will stand; nothing was sent then. Asked before each call: a channel takes no
+ * record of its next epoch before every call that began without knowing of it has ended.
+ */
+async function staleness(epochs: Epochs): Promise<unknown> {
   try {
-    const rows = await options.sql.query<AppendRow>(statement, { deadlineMs: options.callWithinMs });
+    await epochs.fresh();
+    return undefined;
+  } catch (error) {
+    const { cause } = error as Error;
+    if (cause instanceof DatabaseRefusedError) return cause;
+    if (!(error instanceof LedgerUnavailableError)) return error;
+    return new DatabaseUnavailableError(error.message, { sent: false, cause: error });
+  }
+}
+
+/** One call. Undefined when every unit has its result. `again`: it may find itself. */
+async function sendGroup(options: AppendGroupOptions, units: readonly WaitingUnit[], again: boolean): Promise<unknown> {
+  const { duplicates, sql } = options;
+  const prepared = units.map((unit) => unit.prepared);
+  const { channel } = prepared[0]!.unit;
+  const statement = appendStatement(options.appendFunctions, prepared, again || duplicates.has(channel));
+  markSent(units, true);
+  try {
+    const rows = await sql.query<AppendRow>(statement, { deadlineMs: options.callWithinMs });
+    if (prepared.every(({ unit }) => unit.channel === channel)) duplicates.saw(channel, isAllNew(rows));
+    const results = resultsOf(prepared, rows, options.epochs);
     units.forEach((unit, position) => {
-      const result = resultOf(unit.prepared, rows[position]!);
+      const result = results[position]!;
       options.onResult(result, { unit: unit.prepared.unit, isLate: unit.settled });
       unit.settled = true;
       unit.resolve(result);
@@ -100,12 +158,6 @@ async function sendGroup(options: AppendGroupOptions, units: readonly WaitingUni
 function isRetryable(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === SERIALIZATION_FAILURE || code === DEADLOCK_DETECTED;
-}
-
-/** The channels for whose sake the call was refused and undone. */
-function haltedIn(problem: unknown): readonly string[] {
-  const { code, detail } = ((problem as Error).cause ?? {}) as { code?: unknown; detail?: unknown };
-  return code === CHANNELS_HALTED && typeof detail === 'string' ? detail.split(' ') : [];
 }
 
 function refuseHalted(units: readonly WaitingUnit[], cause: unknown, everSent: boolean): void {

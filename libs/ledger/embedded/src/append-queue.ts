@@ -18,7 +18,7 @@ export interface AppendQueueLimits {
   /** Most units and bytes of one call. */
   readonly groupUnits: number;
   readonly groupBytes: number;
-  /** Calls under way at once: the second is sent and parsed while the first waits for the disk. */
+  /** Calls under way at once, no two of the same channel. */
   readonly running: number;
   /** Most units and bytes that may wait; one more is refused as overload. */
   readonly waitingUnits: number;
@@ -29,24 +29,36 @@ export interface AppendQueueLimits {
 
 export interface AppendQueueOptions {
   readonly limits: AppendQueueLimits;
+  /** Whether a call may be of several channels. */
+  readonly mixes: boolean;
   /** Ends every unit of the group, whatever happens; never rejects. */
   readonly run: (group: readonly WaitingUnit[]) => Promise<void>;
   readonly now: () => number;
+}
+
+/** What a channel has to write. */
+interface Lane {
+  waiting: WaitingUnit[];
+  isRunning: boolean;
 }
 
 /** How often deadlines are looked at while anything waits. */
 const SWEEP_MS = 50;
 
 /**
- * Group commit without a timer: while the calls that may run are running, units collect; the next call takes all that
- * fit. A unit that shares a claim or an id with one of the group waits for the next group, because within one call
- * each may stand once only.
+ * Group commit without a timer: while the call of a channel is under way, its units collect, and the next call takes all
+ * that fit. The calls of a channel would wait for each other in the database anyway, each with a connection; a channel
+ * that waits there keeps no other from its turn. Where more channels have something to write than calls may run, they
+ * share one, because a call costs as much as several units. A unit that shares a claim or an id with one of the group waits for the
+ * next group, because within one call each may stand once only.
  */
 export class AppendQueue {
   readonly #options: AppendQueueOptions;
   readonly #alive = new Set<WaitingUnit>();
-  #queue: WaitingUnit[] = [];
-  #queuedBytes = 0;
+  /** The channels that have something to write, the one that waited longest first. */
+  readonly #lanes = new Map<string, Lane>();
+  #waitingUnits = 0;
+  #waitingBytes = 0;
   #running = 0;
   #scheduled = false;
   #sweeper: NodeJS.Timeout | undefined;
@@ -62,7 +74,7 @@ export class AppendQueue {
 
   add(prepared: PreparedUnit): Promise<UnitResult> {
     const { limits, now } = this.#options;
-    if (this.#queue.length >= limits.waitingUnits || this.#queuedBytes + prepared.bytes > limits.waitingBytes) {
+    if (this.#waitingUnits >= limits.waitingUnits || this.#waitingBytes + prepared.bytes > limits.waitingBytes) {
       return Promise.reject(new LedgerOverloadedError('More units are waiting than the ledger takes.'));
     }
     return new Promise((resolve, reject) => {
@@ -75,8 +87,12 @@ export class AppendQueue {
         resolve,
         reject,
       };
-      this.#queue.push(unit);
-      this.#queuedBytes += prepared.bytes;
+      const { channel } = prepared.unit;
+      const lane = this.#lanes.get(channel) ?? { waiting: [], isRunning: false };
+      lane.waiting.push(unit);
+      this.#lanes.set(channel, lane);
+      this.#waitingUnits += 1;
+      this.#waitingBytes += prepared.bytes;
       this.#alive.add(unit);
       this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS);
       this.#schedule();
@@ -85,7 +101,7 @@ export class AppendQueue {
 
   /** Resolves when nothing waits and nothing runs. */
   async drained(): Promise<void> {
-    while (this.#running > 0 || this.#queue.length > 0) {
+    while (this.#running > 0 || this.#waitingUnits > 0) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
     clearInterval(this.#sweeper);
@@ -94,48 +110,60 @@ export class AppendQueue {
 
   /** One turn of the event loop later, so that what arrives in the same turn goes together. */
   #schedule(): void {
-    if (this.#scheduled || this.#running >= this.#options.limits.running || this.#queue.length === 0) return;
+    if (this.#scheduled || this.#running >= this.#options.limits.running || this.#waitingUnits === 0) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      this.#start();
+      const free = this.#options.limits.running - this.#running;
+      const ready = [...this.#lanes].filter(([, { isRunning, waiting }]) => !isRunning && waiting.length > 0);
+      if (this.#options.mixes && ready.length > free) this.#start(ready);
+      else for (const one of ready.slice(0, free)) this.#start([one]);
     });
   }
 
-  #start(): void {
-    const group = this.#takeGroup();
+  #start(ready: readonly (readonly [channel: string, lane: Lane])[]): void {
+    const { group, taken } = this.#takeGroup(ready);
     if (group.length === 0) return;
+    for (const [, lane] of taken) lane.isRunning = true;
     this.#running += 1;
     void this.#options.run(group).then(() => {
       this.#running -= 1;
       for (const unit of group) this.#alive.delete(unit);
+      for (const [channel, lane] of taken) {
+        lane.isRunning = false;
+        // To the end of the line, or out of it.
+        this.#lanes.delete(channel);
+        if (lane.waiting.length > 0) this.#lanes.set(channel, lane);
+      }
       this.#schedule();
     });
-    this.#schedule();
   }
 
-  #takeGroup(): WaitingUnit[] {
+  #takeGroup<Ready extends readonly [channel: string, lane: Lane]>(
+    ready: readonly Ready[],
+  ): { group: WaitingUnit[]; taken: Ready[] } {
     const { groupUnits, groupBytes } = this.#options.limits;
     const group: WaitingUnit[] = [];
-    const left: WaitingUnit[] = [];
-    const taken = new TakenNames();
+    const names = new TakenNames();
     let bytes = 0;
-    for (const unit of this.#queue) {
-      if (unit.settled) {
-        this.#queuedBytes -= unit.prepared.bytes;
-        continue;
+    const taken = ready.filter(([, lane]) => {
+      const left: WaitingUnit[] = [];
+      for (const unit of lane.waiting) {
+        const fits = group.length < groupUnits && (group.length === 0 || bytes + unit.prepared.bytes <= groupBytes);
+        if (!fits || !names.enter(unit.prepared)) {
+          left.push(unit);
+          continue;
+        }
+        bytes += unit.prepared.bytes;
+        group.push(unit);
       }
-      const fits = group.length < groupUnits && (group.length === 0 || bytes + unit.prepared.bytes <= groupBytes);
-      if (!fits || !taken.enter(unit.prepared)) {
-        left.push(unit);
-        continue;
-      }
-      bytes += unit.prepared.bytes;
-      group.push(unit);
-    }
-    this.#queue = left;
-    this.#queuedBytes -= bytes;
-    return group;
+      const isTaken = left.length < lane.waiting.length;
+      lane.waiting = left;
+      return isTaken;
+    });
+    this.#waitingUnits -= group.length;
+    this.#waitingBytes -= bytes;
+    return { group, taken };
   }
 
   /** Tells those who waited long enough what is known: never sent is unavailable, sent is unknown. */
@@ -157,6 +185,17 @@ export class AppendQueue {
       );
       if (!unit.sent) this.#alive.delete(unit);
     }
+    for (const [channel, lane] of this.#lanes) this.#dropSettled(channel, lane);
+  }
+
+  /** What nobody waits for takes no room from others. */
+  #dropSettled(channel: string, lane: Lane): void {
+    const gone = lane.waiting.filter(({ settled }) => settled);
+    if (gone.length === 0) return;
+    for (const { prepared } of gone) this.#waitingBytes -= prepared.bytes;
+    this.#waitingUnits -= gone.length;
+    lane.waiting = lane.waiting.filter(({ settled }) => !settled);
+    if (lane.waiting.length === 0 && !lane.isRunning) this.#lanes.delete(channel);
   }
 }
 

@@ -1,9 +1,11 @@
+import assert from 'node:assert/strict';
 import type { RecordReceipt, UnitResult } from '@sealgate/ledger-port';
 import { byteaArray, int4Array, int8Array, joinedArray, textArray, type Statement } from '@sealgate/storage';
+import type { Epochs } from './epochs.ts';
 import { leafHashOf, PACKED_TYPES } from './packed-records.ts';
 import type { PreparedUnit } from './prepared-unit.ts';
 
-/** A row of `append_v1`; see migrations/0002_append.sql. */
+/** A row of `append_v2`: see migrations/0011_append_new.sql, and 0002_append.sql for the outcomes of a unit. */
 export interface AppendRow {
   readonly outcome: string;
   readonly first_index: string | null;
@@ -16,28 +18,56 @@ interface UnitDetail {
   readonly records: readonly { id: string; index: number; transactionId: string; leafHash: string }[];
 }
 
-const PLACEHOLDERS = Array.from({ length: 18 }, (_, position) => `$${position + 1}`).join(',');
+/** The functions that write. */
+export interface AppendFunctions {
+  /** `ledger.append_v2`, or a surface's own around it, which is given what stands beside the notes as well. */
+  readonly ofChannel: string;
+  /** For units of several channels: `ledger.append_v1`, or likewise. Undefined: a call is of one channel always. */
+  readonly ofChannels: string | undefined;
+  readonly takesBeside: boolean;
+}
 
-/** The one statement that writes: `appendFunction` is `ledger.append_v1`, or a surface's function around it. */
-export function appendStatement(appendFunction: string, units: readonly PreparedUnit[]): Statement {
+export const APPEND_FUNCTIONS: AppendFunctions = {
+  ofChannel: 'ledger.append_v2',
+  ofChannels: 'ledger.append_v1',
+  takesBeside: false,
+};
+const placeholders = (count: number): string => Array.from({ length: count }, (_, at) => `$${at + 1}`).join(',');
+/** The one row of a group that is new as a whole. */
+const ALL_WRITTEN = 'all written';
+
+/** The one statement that writes. `carefully`: some of what units of one channel name is expected to be there. */
+export function appendStatement(
+  functions: AppendFunctions,
+  units: readonly PreparedUnit[],
+  carefully: boolean,
+): Statement {
+  const { channel, network } = units[0]!.unit;
+  const isOfOne = units.every(({ unit }) => unit.channel === channel);
+  const name = isOfOne ? functions.ofChannel : functions.ofChannels;
+  assert(name !== undefined, 'Units of several channels go together only where a function takes them.');
   const recordUnit: number[] = [];
   units.forEach(({ unit }, position) => unit.records.forEach(() => recordUnit.push(position + 1)));
+  const places = isOfOne
+    ? [channel, network, carefully]
+    : [textArray(units.map(({ unit }) => unit.channel)), textArray(units.map(({ unit }) => unit.network))];
+  const values: unknown[] = [
+    ...places,
+    byteaArray(units.map(({ unit }) => unit.claim?.claim ?? null)),
+    textArray(units.map(({ unit }) => unit.claim?.acceptable.join(' ') ?? null)),
+    byteaArray(units.map(({ transactionId }) => transactionId)),
+    byteaArray(units.map(({ nonce }) => nonce)),
+    textArray(units.map(({ note }) => note)),
+    int8Array(units.map(({ atMs }) => atMs)),
+    int4Array(units.map(({ unit }) => unit.records.length)),
+    int4Array(recordUnit),
+    ...PACKED_TYPES.map((type, column) => joinedArray(type, recordUnit.length, columnOf(units, column))),
+  ];
+  if (functions.takesBeside) values.push(textArray(units.map(({ beside }) => beside)));
   return {
-    name: `${appendFunction} append`,
-    text: `SELECT outcome, first_index, detail FROM ${appendFunction}(${PLACEHOLDERS})`,
-    values: [
-      textArray(units.map(({ unit }) => unit.channel)),
-      textArray(units.map(({ unit }) => unit.network)),
-      byteaArray(units.map(({ unit }) => unit.claim?.claim ?? null)),
-      textArray(units.map(({ unit }) => unit.claim?.acceptable.join(' ') ?? null)),
-      byteaArray(units.map(({ transactionId }) => transactionId)),
-      byteaArray(units.map(({ nonce }) => nonce)),
-      textArray(units.map(({ unit }) => unit.note)),
-      int8Array(units.map(({ atMs }) => atMs)),
-      int4Array(units.map(({ unit }) => unit.records.length)),
-      int4Array(recordUnit),
-      ...PACKED_TYPES.map((type, column) => joinedArray(type, recordUnit.length, columnOf(units, column))),
-    ],
+    name: `${name} append`,
+    text: `SELECT outcome, first_index, detail FROM ${name}(${placeholders(values.length)})`,
+    values,
   };
 }
 
@@ -46,11 +76,27 @@ function columnOf(units: readonly PreparedUnit[], column: number): Buffer[] {
   return units.map(({ packed: { bytes, starts } }) => bytes.subarray(starts[column], starts[column + 1]));
 }
 
+/** What the rows say about each unit, in order. */
+export function resultsOf(units: readonly PreparedUnit[], rows: readonly AppendRow[], epochs: Epochs): UnitResult[] {
+  const [first] = rows;
+  if (first?.outcome !== ALL_WRITTEN) return units.map((unit, position) => resultOf(unit, rows[position]!, epochs));
+  let next = Number(first.first_index);
+  return units.map((prepared) => {
+    const result = freshResult(prepared, next, epochs);
+    next += prepared.unit.records.length;
+    return result;
+  });
+}
+
+/** Whether the group met nothing that was there before. */
+export const isAllNew = (rows: readonly AppendRow[]): boolean =>
+  rows.every(({ outcome, detail }) => outcome === ALL_WRITTEN || (outcome === 'written' && detail === null));
+
 /** What the row says about the unit. A unit that meets itself (it was sent twice, the first answer was lost) is written. */
-export function resultOf(prepared: PreparedUnit, row: AppendRow): UnitResult {
+function resultOf(prepared: PreparedUnit, row: AppendRow, epochs: Epochs): UnitResult {
   if (row.outcome === 'reused') return { outcome: 'reused' };
   if (row.outcome === 'conflict') return { outcome: 'conflict', id: (row.detail as { id: string }).id };
-  if (row.detail === null) return freshResult(prepared, Number(row.first_index));
+  if (row.detail === null) return freshResult(prepared, Number(row.first_index), epochs);
   const detail = row.detail as UnitDetail;
   const { channel } = prepared.unit;
   const ours = detail.transactionId === prepared.transactionIdHex;
@@ -58,7 +104,7 @@ export function resultOf(prepared: PreparedUnit, row: AppendRow): UnitResult {
     id: record.id,
     channel,
     transactionId: record.transactionId,
-    index: record.index,
+    ...epochs.place(channel, record.index),
     leafHash: record.leafHash,
     existing: record.transactionId !== detail.transactionId,
   }));
@@ -68,13 +114,13 @@ export function resultOf(prepared: PreparedUnit, row: AppendRow): UnitResult {
   return { outcome: wrote ? 'written' : 'existing', transactionId, note, records };
 }
 
-function freshResult(prepared: PreparedUnit, firstIndex: number): UnitResult {
+function freshResult(prepared: PreparedUnit, firstIndex: number, epochs: Epochs): UnitResult {
   const { unit, transactionIdHex: transactionId, packed } = prepared;
   const records = unit.records.map((record, position): RecordReceipt => ({
     id: record.id,
     channel: unit.channel,
     transactionId,
-    index: firstIndex + position,
+    ...epochs.place(unit.channel, firstIndex + position),
     leafHash: leafHashOf(packed, position),
     existing: false,
   }));

@@ -1,10 +1,10 @@
 import { parseCheckpoint, parseNote, type Checkpoint, type NoteVerifier } from '@sealgate/merkle';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 
-/** The checkpoint of a note that the database holds for the channel. @throws LedgerCorruptError for one that is not ours. */
-export type CheckedCheckpoint = (channel: string, note: string) => Checkpoint;
+/** The checkpoint of a note that the database holds for the log. @throws LedgerCorruptError for one that is not ours. */
+export type CheckedCheckpoint = (log: string, note: string) => Checkpoint;
 
-/** How many channels' newest notes are remembered as checked. */
+/** How many logs' newest notes are remembered as checked. */
 const MAX_REMEMBERED = 16_384;
 
 /**
@@ -13,21 +13,21 @@ const MAX_REMEMBERED = 16_384;
  */
 export function checkedCheckpoints(origin: string, verifier: NoteVerifier | undefined): CheckedCheckpoint {
   const remembered = new Map<string, { readonly note: string; readonly checkpoint: Checkpoint }>();
-  return (channel, note) => {
-    const known = remembered.get(channel);
+  return (log, note) => {
+    const known = remembered.get(log);
     if (known?.note === note) return known.checkpoint;
     if (verifier !== undefined && verifier.verify(note) === undefined) {
       throw new LedgerCorruptError(
-        channel,
+        log,
         `the stored checkpoint is signed by no published key, but by ${signersOf(note)}`,
       );
     }
-    const checkpoint = parsed(channel, note);
-    if (verifier !== undefined && checkpoint.origin !== `${origin}/${channel}`) {
-      throw new LedgerCorruptError(channel, `the stored checkpoint is of ${checkpoint.origin}`);
+    const checkpoint = parsed(log, note);
+    if (verifier !== undefined && checkpoint.origin !== `${origin}/${log}`) {
+      throw new LedgerCorruptError(log, `the stored checkpoint is of ${checkpoint.origin}`);
     }
     if (remembered.size >= MAX_REMEMBERED) remembered.clear();
-    remembered.set(channel, { note, checkpoint });
+    remembered.set(log, { note, checkpoint });
     return checkpoint;
   };
 }
@@ -44,10 +44,10 @@ export function signersOf(note: string): string {
   }
 }
 
-function parsed(channel: string, note: string): Checkpoint {
+function parsed(log: string, note: string): Checkpoint {
   try {
     return parseCheckpoint(note);
   } catch (cause) {
-    throw new LedgerCorruptError(channel, 'the stored checkpoint is none', { cause });
+    throw new LedgerCorruptError(log, 'the stored checkpoint is none', { cause });
   }
 }

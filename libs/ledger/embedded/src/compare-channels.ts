@@ -1,3 +1,4 @@
+import { logName, parseLogName, type LostEntries } from '@sealgate/envelope';
 import {
   consistencyPath,
   parseCheckpoint,
@@ -6,15 +7,17 @@ import {
   type NoteVerifier,
 } from '@sealgate/merkle';
 import { textArray, type Sql } from '@sealgate/storage';
+import { checkDeclaration } from './check-declaration.ts';
 import { signersOf, type CheckedCheckpoint } from './checked-checkpoint.ts';
 import { readLedger } from './database-problem.ts';
 import type { Halt } from './halts.ts';
-import { LedgerCorruptError, LedgerLostError, LedgerNotContinuedError, type Loss } from './ledger-corrupt-error.ts';
+import { LedgerCorruptError, LedgerLostError, LedgerNotContinuedError } from './ledger-corrupt-error.ts';
 import type { SavedCheckpoints } from './saved-checkpoints.ts';
 import { tileReader } from './tile-store.ts';
 
 export interface CompareOptions {
   readonly sql: Sql;
+  readonly origin: string;
   readonly saved: SavedCheckpoints;
   readonly verifier: NoteVerifier;
   /** By that verifier. */
@@ -25,7 +28,10 @@ export interface CompareOptions {
 /** What came of holding a channel against what is kept of it. `current` is what the database holds. */
 export interface Compared {
   readonly channel: string;
+  /** The log that it goes on in. */
+  readonly log: string;
   readonly outcome: 'continued' | LedgerCorruptError;
+  /** Whether anything is kept of that log. */
   readonly isKept: boolean;
   readonly current: SignedCheckpoint | undefined;
   /** Whether `current` is newer than what is kept: a crash came between the two, or another process signed it. */
@@ -39,14 +45,20 @@ export interface SignedCheckpoint {
 
 interface HeadRow {
   channel: string;
+  log: string;
   size: string;
   checkpoint: string | null;
+  statement: string | null;
+  leaf_hash: Buffer | null;
 }
 
 const FILES_AT_ONCE = 16;
 
+/** By epoch, what is kept of the logs of a channel. */
+type Kept = ReadonlyMap<number, SignedCheckpoint | LedgerCorruptError>;
+
 /**
- * Holds each channel against the newest checkpoint that is kept of it outside the database, or in the database's own word
+ * Holds each channel against the newest checkpoints that are kept of it outside the database, or in the database's own word
  * on why it is halted: that is still there when the files are not. What is kept is read first: it was committed before.
  *
  * @throws LedgerUnavailableError when the database gives no answer.
@@ -57,124 +69,190 @@ export async function compareChannels(
   halts: readonly Halt[],
 ): Promise<readonly Compared[]> {
   const { sql, deadlineMs } = options;
-  const stored = new Map(halts.map(({ channel, loss }) => [channel, loss]));
-  const kept = new Map<string, SignedCheckpoint | LedgerCorruptError>();
+  const stored = new Map(halts.map(({ channel, losses }) => [channel, losses ?? []]));
+  const kept = new Map<string, Kept>();
   for (let at = 0; at < channels.length; at += FILES_AT_ONCE) {
     const reading = channels.slice(at, at + FILES_AT_ONCE).map(async (channel) => {
-      const newest = await newestKept(options, channel, stored.get(channel)?.kept);
-      if (newest !== undefined) kept.set(channel, newest);
+      kept.set(channel, await keptOf(options, channel, stored.get(channel) ?? []));
     });
     await Promise.all(reading);
   }
-  const text = 'SELECT channel, size, checkpoint FROM ledger.heads_v1($1)';
+  const text = 'SELECT channel, log, size, checkpoint, statement, leaf_hash FROM ledger.heads_v2($1)';
   const statement = { name: 'ledger heads', text, values: [textArray(channels)] };
   const heads = await readLedger<HeadRow>(sql, statement, deadlineMs);
   const headOf = new Map(heads.map((row) => [row.channel, row]));
   const compared: Compared[] = [];
   for (const channel of channels) {
-    const newest = kept.get(channel);
-    const pair = { channel, head: headOf.get(channel), stored: stored.get(channel) };
-    if (newest instanceof Error) compared.push({ channel, outcome: newest, isKept: true, ...NOTHING });
-    else compared.push(await compareOne(options, { ...pair, kept: newest }));
+    const of = { channel, kept: kept.get(channel)!, head: headOf.get(channel), stored: stored.get(channel) ?? [] };
+    compared.push(await compareOne(options, of));
   }
   return compared;
 }
 
+async function keptOf(options: CompareOptions, channel: string, stored: readonly LostEntries[]): Promise<Kept> {
+  const epochs = new Set([...(await options.saved.epochs(channel)), ...stored.map(({ epoch }) => epoch)]);
+  const kept = new Map<number, SignedCheckpoint | LedgerCorruptError>();
+  for (const epoch of [...epochs].sort((one, other) => one - other)) {
+    const told = stored.find((entries) => entries.epoch === epoch)?.checkpoint;
+    const newest = await newestKept(options, logName(channel, epoch), told);
+    if (newest !== undefined) kept.set(epoch, newest);
+  }
+  return kept;
+}
+
 async function newestKept(
   { saved, verifier, checked }: CompareOptions,
-  channel: string,
+  log: string,
   stored: string | undefined,
 ): Promise<SignedCheckpoint | LedgerCorruptError | undefined> {
-  const note = await saved.newest(channel);
+  const note = await saved.newest(log);
   try {
-    const ofFile = note === undefined ? undefined : { note, checkpoint: checked(channel, note) };
+    const ofFile = note === undefined ? undefined : { note, checkpoint: checked(log, note) };
     if (stored === undefined || stored === note || verifier.verify(stored) === undefined) return ofFile;
-    const ofHalt = { note: stored, checkpoint: checked(channel, stored) };
+    const ofHalt = { note: stored, checkpoint: checked(log, stored) };
     return ofFile === undefined || ofFile.checkpoint.size < ofHalt.checkpoint.size ? ofHalt : ofFile;
   } catch (error) {
     if (!(error instanceof LedgerCorruptError)) throw error;
     if (note === undefined || verifier.verify(note) !== undefined) return error;
     const by = signersOf(note);
-    return new LedgerNotContinuedError(
-      channel,
-      `the newest kept checkpoint is signed by no published key, but by ${by}`,
-    );
+    return new LedgerNotContinuedError(log, `the newest kept checkpoint is signed by no published key, but by ${by}`);
   }
 }
 
 interface Pair {
   readonly channel: string;
-  readonly kept: SignedCheckpoint | undefined;
+  readonly kept: Kept;
   /** Undefined where the database knows no such channel. */
   readonly head: HeadRow | undefined;
   /** What was found the last time. */
-  readonly stored: Loss | undefined;
+  readonly stored: readonly LostEntries[];
 }
 
 /** Of a channel that is not as it was left nothing is taken over. */
 const NOTHING = { current: undefined, isAhead: false } as const;
 
 async function compareOne(options: CompareOptions, pair: Pair): Promise<Compared> {
-  const { channel, kept } = pair;
-  const isKept = kept !== undefined;
+  const { channel, kept, head } = pair;
+  const log = head?.log ?? channel;
+  const { epoch } = parseLogName(log)!;
+  const isKept = kept.has(epoch);
   try {
-    const current = currentOf(options, pair);
-    const isAhead = (current?.checkpoint.size ?? 0) > (kept?.checkpoint.size ?? 0);
-    const loss = kept === undefined ? undefined : await lossOf(options, { ...pair, kept }, current?.checkpoint);
-    if (loss !== undefined) return { channel, outcome: loss, isKept, ...NOTHING };
-    return { channel, outcome: 'continued', isKept, current, isAhead };
+    const ours = signed(kept.get(epoch));
+    const current = currentOf(options, log, head);
+    if (epoch > 0 && current === undefined)
+      checkDeclaration(options, { log, head, kept: (of) => signed(kept.get(of)) });
+    const losses = [
+      ...(await lossesOf(options, { ...pair, log, epoch, ours, current })),
+      ...[...kept].filter(([later]) => later > epoch).map(([later, its]) => wholeLoss(later, signed(its)!)),
+    ];
+    const [first] = losses;
+    if (first !== undefined) {
+      // Where only later logs are lost, this one ended, and the database does not know.
+      const end = first.epoch > epoch ? endOf(epoch, newerOf(ours, current)) : [];
+      const outcome = new LedgerLostError(channel, [...end, ...losses], Number(head?.size ?? 0));
+      return { channel, log, outcome, isKept: true, ...NOTHING };
+    }
+    const isAhead = current !== undefined && newerOf(ours, current) === current;
+    return { channel, log, outcome: 'continued', isKept, current, isAhead };
   } catch (error) {
-    if (error instanceof LedgerCorruptError) return { channel, outcome: error, isKept, ...NOTHING };
+    if (error instanceof LedgerCorruptError) return { channel, log, outcome: error, isKept, ...NOTHING };
     throw error;
   }
 }
 
-/** @throws LedgerCorruptError for a note that is not ours. */
-function currentOf({ checked }: CompareOptions, { channel, head }: Pair): SignedCheckpoint | undefined {
-  const note = head?.checkpoint ?? undefined;
-  return note === undefined ? undefined : { note, checkpoint: checked(channel, note) };
+/** What is kept, unless the other is of more entries. */
+function newerOf(kept: SignedCheckpoint | undefined, current: SignedCheckpoint | undefined) {
+  if (kept === undefined || current === undefined) return kept ?? current;
+  return current.checkpoint.size > kept.checkpoint.size ? current : kept;
 }
 
-async function lossOf(
+/** @throws LedgerCorruptError for what is kept and is none of ours. */
+function signed(kept: SignedCheckpoint | LedgerCorruptError | undefined): SignedCheckpoint | undefined {
+  if (kept instanceof Error) throw kept;
+  return kept;
+}
+
+/** @throws LedgerCorruptError for a note that is not ours. */
+function currentOf({ checked }: CompareOptions, log: string, head: HeadRow | undefined): SignedCheckpoint | undefined {
+  const note = head?.checkpoint ?? undefined;
+  return note === undefined ? undefined : { note, checkpoint: checked(log, note) };
+}
+
+const wholeLoss = (epoch: number, { note, checkpoint }: SignedCheckpoint): LostEntries => ({
+  epoch,
+  lostFrom: 0,
+  lostUntil: checkpoint.size,
+  checkpoint: note,
+  surviving: null,
+});
+
+/** A log that lost nothing and ended. */
+function endOf(epoch: number, last: SignedCheckpoint | undefined): LostEntries[] {
+  if (last === undefined) return [];
+  const { size } = last.checkpoint;
+  return [{ epoch, lostFrom: size, lostUntil: size, checkpoint: last.note, surviving: last.note }];
+}
+
+interface LogPair extends Pair {
+  readonly log: string;
+  readonly epoch: number;
+  readonly ours: SignedCheckpoint | undefined;
+  readonly current: SignedCheckpoint | undefined;
+}
+
+/** What is lost of the log that the channel goes on in, as the database has it; nothing, or one. */
+async function lossesOf(
   options: CompareOptions,
-  { channel, kept, head, stored }: Pair & { readonly kept: SignedCheckpoint },
-  current: Checkpoint | undefined,
-): Promise<LedgerLostError | undefined> {
-  const until = kept.checkpoint.size;
-  const lostFrom = (from: number) =>
-    new LedgerLostError(channel, { from, until, kept: kept.note }, Number(head?.size ?? 0));
-  if (current === undefined) return lostFrom(0);
-  if (await continues(options, channel, { old: kept.checkpoint, current })) return undefined;
-  const isKnown = stored?.kept === kept.note && stored.from === current.size;
-  return lostFrom(isKnown ? stored.from : await agreedSize(options, channel, current));
+  { log, epoch, ours, current, stored }: LogPair,
+): Promise<LostEntries[]> {
+  if (ours === undefined) return [];
+  if (current === undefined) return [wholeLoss(epoch, ours)];
+  if (await continues(options, log, { old: ours.checkpoint, current: current.checkpoint })) return [];
+  const known = stored.find((entries) => entries.epoch === epoch);
+  const isKnown = known?.checkpoint === ours.note && known.surviving === current.note;
+  const agreed = isKnown ? current.note : await agreedNote(options, log, current.checkpoint);
+  const surviving = agreed ?? (await stillAgreed(options, log, { known, current: current.checkpoint }));
+  const whole = wholeLoss(epoch, ours);
+  return [surviving === undefined ? whole : { ...whole, lostFrom: sizeOf(surviving), surviving }];
+}
+
+/** What was found before, where its file is not there any more. */
+async function stillAgreed(
+  options: CompareOptions,
+  log: string,
+  { known, current }: { readonly known: LostEntries | undefined; readonly current: Checkpoint },
+): Promise<string | undefined> {
+  const note = known?.surviving ?? undefined;
+  if (note === undefined || options.verifier.verify(note) === undefined) return undefined;
+  return (await continues(options, log, { old: parseCheckpoint(note), current })) ? note : undefined;
 }
 
 /** Whether `current` is the log of `old`, or one that goes on from it. @throws LedgerCorruptError for a missing tile. */
 async function continues(
   { sql, deadlineMs }: CompareOptions,
-  channel: string,
+  log: string,
   { old, current }: { readonly old: Checkpoint; readonly current: Checkpoint },
 ): Promise<boolean> {
   if (old.size > current.size) return false;
   if (old.size === current.size) return old.root.equals(current.root);
-  const path = await consistencyPath(old.size, current.size, tileReader(sql, channel, deadlineMs));
+  const path = await consistencyPath(old.size, current.size, tileReader(sql, log, deadlineMs));
   const sizes = { oldSize: old.size, newSize: current.size };
   return verifyConsistency({ ...sizes, path, oldRoot: old.root, newRoot: current.root });
 }
 
 /**
- * The size of the newest kept checkpoint that `current` continues, 0 where there is none. Behind a rollback it is the first
- * that is small enough. Behind a fork they agree from some size down: found by looking ever further back, then between.
+ * The newest kept checkpoint that `current` continues; undefined where there is none. Behind a rollback it is the first that
+ * is small enough. Behind a fork they agree from some size down: found by looking ever further back, then between.
  */
-async function agreedSize(options: CompareOptions, channel: string, current: Checkpoint): Promise<number> {
+async function agreedNote(options: CompareOptions, log: string, current: Checkpoint): Promise<string | undefined> {
   const agrees = (note: string) => {
     if (options.verifier.verify(note) === undefined) return Promise.resolve(false);
-    return continues(options, channel, { old: parseCheckpoint(note), current });
+    return continues(options, log, { old: parseCheckpoint(note), current });
   };
   /** Smaller than all that were found not to agree; the newest first. */
   let untried: string[] = [];
   let stride = 1;
-  for await (const note of options.saved.notes(channel)) {
+  for await (const note of options.saved.notes(log)) {
     if (sizeOf(note) > current.size) continue;
     untried.push(note);
     if (untried.length < stride) continue;
@@ -188,8 +266,7 @@ async function agreedSize(options: CompareOptions, channel: string, current: Che
     if (await agrees(untried[middle]!)) end = middle;
     else first = middle + 1;
   }
-  const newest = untried[first];
-  return newest === undefined ? 0 : sizeOf(newest);
+  return untried[first];
 }
 
 const sizeOf = (note: string): number => Number(note.split('\n', 2)[1]);

@@ -30,6 +30,15 @@ export async function readLedger<Row extends object>(
 const isSaidByLedger = ({ code, cause }: DatabaseRefusedError): boolean =>
   code === INSUFFICIENT_PRIVILEGE && (cause as { readonly routine?: unknown }).routine === 'exec_stmt_raise';
 
+/** SQLSTATE: channels of the call lost records; its detail names them. See migrations/0009_halts.sql. */
+const CHANNELS_HALTED = '08L01';
+
+/** The channels for whose sake a function of the ledger refused a call and undid it; none where that is not the reason. */
+export function haltedIn(problem: unknown): readonly string[] {
+  const { code, detail } = ((problem as Error | undefined)?.cause ?? {}) as { code?: unknown; detail?: unknown };
+  return code === CHANNELS_HALTED && typeof detail === 'string' ? detail.split(' ') : [];
+}
+
 /** What heals by itself. A right that is missing does not. */
 export function isOutage(error: unknown): boolean {
   if (error instanceof DatabaseRefusedError || error instanceof LedgerForbiddenError) return false;

@@ -1,32 +1,56 @@
-import type { AuditReport, Ledger, LedgerHealth } from '@sealgate/ledger-port';
+import {
+  type ArchiveOrder,
+  type ArchiveProgress,
+  type AuditReport,
+  type Ledger,
+  type LedgerHealth,
+} from '@sealgate/ledger-port';
 import { tileWidth, type NoteVerifier, type TileId } from '@sealgate/merkle';
 import type { Database } from '@sealgate/storage';
-import { appendGroup, type OnResult } from './append-group.ts';
+import { appendGroup, MetDuplicates, type OnResult } from './append-group.ts';
+import { APPEND_FUNCTIONS, type AppendFunctions } from './append-statement.ts';
 import { AppendQueue, type AppendQueueLimits } from './append-queue.ts';
+import type { ArchiveFiles } from './archive-files.ts';
+import { archiveStep, type Archiver } from './archiver.ts';
 import { auditChannel } from './audit-channel.ts';
 import { checkedCheckpoints } from './checked-checkpoint.ts';
 import { readLedger } from './database-problem.ts';
+import { declareLoss, readLoss, type LossDeclaration, type LossState } from './declare-loss.ts';
+import { Epochs } from './epochs.ts';
 import { readHalts } from './halts.ts';
 import type { Integrator } from './integrator.ts';
 import { conflictIn } from './known-ids.ts';
 import { prepareUnit } from './prepared-unit.ts';
-import { findCheckpoint, findRecord, proveRecord, type ProveOptions } from './prove-record.ts';
+import {
+  findCheckpoint,
+  findRecord,
+  proveDeclaration,
+  proveRecord,
+  type ProvedDeclaration,
+  type ProveOptions,
+} from './prove-record.ts';
 import { queryPage, queryRecords, type PageQuery, type RecordPage } from './query-records.ts';
 import { randomPool } from '@sealgate/auth';
-import { storedRecord } from './stored-record.ts';
+import { storedRecord, type RecordRow } from './stored-record.ts';
 import { tileReader } from './tile-store.ts';
 
 export interface EmbeddedLedgerOptions {
   readonly sql: Database;
+  /** The connections of a role that may integrate, for declaring a loss; those of `sql`, unless given. */
+  readonly declareSql?: Database;
   /** The first line of a checkpoint is `<origin>/<channel>`. */
   readonly origin: string;
-  /** Default `ledger.append_v1`; a surface names its own function of the same parameters to add rows of its own. */
-  readonly appendFunction?: string;
+  /** A surface names functions of its own around those of the ledger, to add rows of its own. */
+  readonly appendFunctions?: AppendFunctions;
   readonly limits?: Partial<AppendQueueLimits>;
   /** Present in the one process (or the ones) that integrates. Started and stopped by its owner. */
   readonly integrator?: Integrator;
   /** Checks stored checkpoints where this process knows the public key. */
   readonly verifier?: NoteVerifier;
+  /** Where archived records lie; absent where this process has no archive. */
+  readonly archive?: ArchiveFiles;
+  /** In the process that writes the archive. */
+  readonly archiver?: Archiver;
   readonly callWithinMs?: number;
   readonly now: () => number;
   readonly onUnexpected?: (error: unknown) => void;
@@ -51,15 +75,32 @@ export interface EmbeddedLedger extends Ledger {
   audit(channel: string, signal?: AbortSignal, onWalked?: (records: number) => void): Promise<AuditReport>;
   /** A record of a type that is not wanted is as one that is not there: nothing is proved, and nobody waits. */
   prove(channel: string, id: string, wants?: (type: string) => boolean): ReturnType<Ledger['prove']>;
+  /** `read` for whoever hands content on as the canonical text that it is kept as. */
+  readRow(channel: string, id: string): Promise<RecordRow | undefined>;
   /** `query` for answers that have to be of bounded size. */
   queryPage(query: PageQuery): Promise<RecordPage>;
-  /** The hashes of a tile; undefined where the newest checkpoint has no such tile. */
-  tile(channel: string, tile: TileId): Promise<Buffer | undefined>;
+  /** Of a channel, or of another of its logs (`acme.main/e1`); of one that ended, the one that it ended with. */
+  checkpoint(log: string): Promise<string | undefined>;
+  /** The hashes of a tile of a log; undefined where the newest checkpoint has no such tile. */
+  tile(log: string, tile: TileId): Promise<Buffer | undefined>;
+  /** Where records stand. */
+  readonly epochs: Epochs;
+  /** What an epoch of a channel begins with; undefined where it has none of that number that is signed for. */
+  declaration(channel: string, epoch: number): Promise<ProvedDeclaration | undefined>;
+  /** Whether a channel lost records. */
+  loss(channel: string): Promise<LossState>;
+  /** See `declare-loss.ts`. */
+  declareLoss(channel: string, declared: LossDeclaration): Promise<boolean>;
   /**
    * Removes salt and content of a record for ever, and writes down who did and why in the same transaction; false when
    * there is no such record. Again: nothing happens.
    */
   erase(channel: string, id: string, reason: string, by?: Eraser): Promise<boolean>;
+  /**
+   * Moves records into files, for a few seconds: see `Archiver.archive`. Undefined where there is no such channel.
+   * @throws ArchiveRefusedError also where this process does not write the archive.
+   */
+  archiveRecords(order: ArchiveOrder): Promise<ArchiveProgress | undefined>;
   /** Whether the role of this process may append to the channel. */
   mayAppend(channel: string): Promise<boolean>;
   /** Units that wait or are under way. */
@@ -73,7 +114,8 @@ export const APPEND_LIMITS: AppendQueueLimits = {
   // Some six batches of a hundred, or all singles that wait. The calls of a channel run one after another, and while one
   // does, requests are parsed, so many small calls keep both sides busier than a few large ones.
   groupBytes: 256 * 1024,
-  running: 3,
+  // Half of the connections of a process, unless it was told otherwise.
+  running: 6,
   waitingUnits: 8192,
   waitingBytes: 64 * 1024 * 1024,
   answerWithinMs: 3000,
@@ -89,42 +131,24 @@ const AUDIT_WITHIN_MS = 1_800_000;
 export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
   const { sql, now, origin, integrator } = options;
   const random = randomPool();
-  const append = {
-    sql,
-    now,
-    appendFunction: options.appendFunction ?? 'ledger.append_v1',
-    callWithinMs: options.callWithinMs ?? 2000,
-    settleWithinMs: SETTLE_WITHIN_MS,
-    onUnexpected: options.onUnexpected ?? (() => undefined),
-    onResult: options.onResult ?? (() => undefined),
-  };
-  const queue = new AppendQueue({
-    limits: { ...APPEND_LIMITS, ...options.limits },
-    now,
-    run: (group) => appendGroup(append, group),
-  });
+  const epochs = new Epochs(sql, now);
+  const queue = openQueue(options, epochs);
   const prove: ProveOptions = {
     sql,
+    epochs,
     now,
     deadlineMs: READ_WITHIN_MS,
     coverWithinMs: COVER_WITHIN_MS,
     checked: checkedCheckpoints(origin, options.verifier),
-    ...(integrator === undefined
-      ? {}
-      : { catchUp: (channel: string, size: number) => integrator.catchUp(channel, size) }),
-  };
-  const auditOptions = {
-    sql,
-    origin,
-    deadlineMs: AUDIT_WITHIN_MS,
-    ...(options.verifier === undefined ? {} : { verifier: options.verifier }),
+    ...archiveOf(options),
+    ...(integrator === undefined ? {} : { catchUp: (log: string, size: number) => integrator.catchUp(log, size) }),
   };
   return {
     get depth() {
       return queue.depth;
     },
     // prepared-unit.ts hashes, append-queue.ts groups, append-group.ts sends append-statement.ts, and
-    // migrations/0002_append.sql writes.
+    // migrations/0011_append_new.sql writes.
     append: (unit) => queue.add(prepareUnit(unit, now(), random)),
     findConflict: (unit) => conflictIn(sql, unit),
     drain: () => queue.drained(),
@@ -144,29 +168,69 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
       return rows.map(({ channel, size }) => ({ channel, size: Number(size) }));
     },
     async read(channel, id) {
-      const row = await findRecord(prove, channel, id);
-      return row === undefined ? undefined : storedRecord(row);
+      const row = await findRecord(prove, { channel, id });
+      return row === undefined ? undefined : storedRecord(row, await epochs.fresh());
     },
-    query: (query) => queryRecords(sql, query),
-    queryPage: (query) => queryPage(sql, query),
+    readRow: (channel, id) => findRecord(prove, { channel, id }),
+    query: (query) => queryRecords(prove, query),
+    queryPage: (query) => queryPage(prove, query),
     prove: (channel, id, wants) => proveRecord(prove, { channel, id, ...(wants === undefined ? {} : { wants }) }),
-    checkpoint: async (channel) => (await findCheckpoint(prove, channel))?.note,
-    tile: (channel, tile) => findTile(prove, channel, tile),
-    async audit(channel, signal, onWalked) {
-      // What is missing at the end shows against what is kept alone.
-      await integrator?.compare(channel);
-      const report = await auditChannel(
-        { ...auditOptions, ...(onWalked === undefined ? {} : { onWalked }) },
-        channel,
-        signal,
-      );
-      return report ?? { ok: false, size: 0, firstBadRecordId: null, problem: `there is no channel ${channel}` };
-    },
-    erase: (channel, id, reason, by) => erase(sql, { channel, id, reason, atMs: now(), by }),
+    checkpoint: async (log) => (await epochs.fresh()).lastCheckpoint(log) ?? (await findCheckpoint(prove, log))?.note,
+    tile: (log, tile) => findTile(prove, log, tile),
+    epochs,
+    declaration: (channel, epoch) => proveDeclaration(prove, channel, epoch),
+    loss: (channel) => readLoss({ sql, epochs }, channel),
+    declareLoss: (channel, declared) =>
+      declareLoss({ sql: options.declareSql ?? sql, epochs, origin, now }, channel, declared),
+    audit: (channel, signal, onWalked) => audit(options, channel, { signal, onWalked }),
+    erase: (channel, id, reason, by) => erase(options, { channel, id, reason, atMs: now(), by }),
+    archiveRecords: (order) => archiveStep(options.archiver, order),
     mayAppend: (channel) => mayAppend(sql, channel),
     health: () => healthOf(sql, integrator),
   };
 }
+
+function openQueue(options: EmbeddedLedgerOptions, epochs: Epochs): AppendQueue {
+  const { sql, now } = options;
+  const append = {
+    sql,
+    epochs,
+    now,
+    appendFunctions: options.appendFunctions ?? APPEND_FUNCTIONS,
+    callWithinMs: options.callWithinMs ?? 2000,
+    settleWithinMs: SETTLE_WITHIN_MS,
+    onUnexpected: options.onUnexpected ?? (() => undefined),
+    onResult: options.onResult ?? (() => undefined),
+    duplicates: new MetDuplicates(),
+  };
+  return new AppendQueue({
+    limits: { ...APPEND_LIMITS, ...options.limits },
+    now,
+    mixes: append.appendFunctions.ofChannels !== undefined,
+    run: (group) => appendGroup(append, group),
+  });
+}
+
+async function audit(
+  { sql, origin, verifier, integrator, ...options }: EmbeddedLedgerOptions,
+  channel: string,
+  { signal, onWalked }: { signal: AbortSignal | undefined; onWalked: ((records: number) => void) | undefined },
+): Promise<AuditReport> {
+  // What is missing at the end shows against what is kept alone.
+  await integrator?.compare(channel);
+  const auditing = {
+    sql,
+    origin,
+    deadlineMs: AUDIT_WITHIN_MS,
+    ...(verifier === undefined ? {} : { verifier }),
+    ...archiveOf(options),
+    ...(onWalked === undefined ? {} : { onWalked }),
+  };
+  const report = await auditChannel(auditing, channel, signal);
+  return report ?? { ok: false, size: 0, firstBadRecordId: null, problem: `there is no channel ${channel}` };
+}
+
+const archiveOf = ({ archive }: Pick<EmbeddedLedgerOptions, 'archive'>) => (archive === undefined ? {} : { archive });
 
 interface Erasure {
   readonly channel: string;
@@ -176,12 +240,17 @@ interface Erasure {
   readonly by: Eraser | undefined;
 }
 
-async function erase(sql: Database, { channel, id, reason, atMs, by }: Erasure): Promise<boolean> {
+async function erase(
+  { sql, archiver }: EmbeddedLedgerOptions,
+  { channel, id, reason, atMs, by }: Erasure,
+): Promise<boolean> {
   const statement = {
     text: 'SELECT ledger.erase_v2($1, $2, $3, $4, $5, $6) AS found',
     values: [channel, id, reason, atMs, by?.actor ?? null, by?.requestId ?? null],
   };
   const [row] = await readLedger<{ found: boolean }>(sql, statement, READ_WITHIN_MS);
+  // Where the files cannot be written now, they are within a minute.
+  await archiver?.writeErasures().catch(() => undefined);
   return row?.found === true;
 }
 
@@ -191,11 +260,11 @@ async function mayAppend(sql: Database, channel: string): Promise<boolean> {
   return row?.rights.includes('append') === true;
 }
 
-async function findTile(options: ProveOptions, channel: string, tile: TileId): Promise<Buffer | undefined> {
-  const size = (await findCheckpoint(options, channel))?.checkpoint.size ?? 0;
+async function findTile(options: ProveOptions, log: string, tile: TileId): Promise<Buffer | undefined> {
+  const size = (await findCheckpoint(options, log))?.checkpoint.size ?? 0;
   // A tile that has grown since is cut to the width asked for, so that an older checkpoint can still be checked.
   if (tileWidth(tile.level, tile.index, size) < tile.width) return undefined;
-  const [hashes] = await tileReader(options.sql, channel, options.deadlineMs)([tile]);
+  const [hashes] = await tileReader(options.sql, log, options.deadlineMs)([tile]);
   return hashes;
 }
 

@@ -1,34 +1,45 @@
+import type { LostEntries } from '@sealgate/envelope';
 import { parseChannel } from '@sealgate/ledger-port';
 import type { Sql } from '@sealgate/storage';
 import { readLedger } from './database-problem.ts';
-import { LedgerLostError, type LedgerCorruptError, type Loss } from './ledger-corrupt-error.ts';
+import { LedgerLostError, type LedgerCorruptError } from './ledger-corrupt-error.ts';
 
 /** A channel that is not as it was left, as the database tells every process. */
 export interface Halt {
   readonly channel: string;
   readonly problem: string;
-  /** Where records that were signed for are missing: the channel takes no more. */
-  readonly loss: Loss | undefined;
+  /** Where records that were signed for are missing: the channel takes no more. Undefined where nothing is known to be lost. */
+  readonly losses: readonly LostEntries[] | undefined;
+  /** Whether somebody declared that loss: the channel goes on once its next epoch is signed for. */
+  readonly isDeclared: boolean;
+  /** When it was found. */
+  readonly atMs: number;
+  /** When the last record was written that database and kept checkpoints share; undefined where there is none. */
+  readonly sharedAtMs: number | undefined;
 }
 
 interface HaltRow {
   channel: string;
   problem: string;
-  kept: string | null;
-  lost_from: string | null;
-  lost_until: string | null;
+  losses: LostEntries[] | null;
+  at_ms: string;
+  declared: boolean;
+  shared_at_ms: string | null;
 }
 
 const READ_WITHIN_MS = 2000;
 
 /** Those in which the role of this process has a right. @throws LedgerUnavailableError. */
 export async function readHalts(sql: Sql, deadlineMs = READ_WITHIN_MS): Promise<Halt[]> {
-  const text = 'SELECT channel, problem, kept, lost_from, lost_until FROM ledger.halts_v1()';
+  const text = 'SELECT channel, problem, losses, at_ms, declared, shared_at_ms FROM ledger.halts_v2()';
   const rows = await readLedger<HaltRow>(sql, { text }, deadlineMs);
-  return rows.map(({ channel, problem, kept, lost_from: from, lost_until: until }) => ({
+  return rows.map(({ channel, problem, losses, declared, at_ms: atMs, shared_at_ms: sharedAtMs }) => ({
     channel,
     problem,
-    loss: kept === null ? undefined : { kept, from: Number(from), until: Number(until) },
+    losses: losses ?? undefined,
+    isDeclared: declared,
+    atMs: Number(atMs),
+    sharedAtMs: sharedAtMs === null ? undefined : Number(sharedAtMs),
   }));
 }
 
@@ -71,21 +82,26 @@ export class HaltedChannels {
     const isNew = this.#halted.get(channel)?.message !== message;
     this.#halted.set(channel, error);
     if (isNew) this.#options.onHalted?.(channel, message);
-    const loss = error instanceof LedgerLostError ? error.loss : undefined;
-    if (loss === undefined && this.#stored.get(channel) === message) return;
+    const losses = error instanceof LedgerLostError ? error.losses : undefined;
+    if (losses === undefined && this.#stored.get(channel) === message) return;
     const network = parseChannel(channel)?.networkId ?? channel;
-    const lost = [loss?.kept ?? null, loss?.from ?? null, loss?.until ?? null];
+    const lost = losses === undefined ? null : JSON.stringify(losses);
     await this.#options.sql.query({
-      text: 'SELECT ledger.halt_v1($1, $2, $3, $4, $5, $6, $7)',
-      values: [network, channel, message, ...lost, Math.floor(this.#options.now())],
+      text: 'SELECT ledger.halt_v2($1, $2, $3, $4, $5)',
+      values: [network, channel, message, lost, Math.floor(this.#options.now())],
     });
     this.#stored.set(channel, message);
   }
 
-  async resume(channel: string): Promise<void> {
-    if (this.#stored.has(channel))
-      await this.#options.sql.query({ text: 'SELECT ledger.resume_v1($1)', values: [channel] });
+  /** False where a declared loss has it wait for its epoch to be signed, and known to every process. */
+  async resume(channel: string): Promise<boolean> {
+    if (this.#stored.has(channel)) {
+      const statement = { text: 'SELECT ledger.resume_v2($1) AS resumed', values: [channel] };
+      const [row] = await this.#options.sql.query<{ resumed: boolean }>(statement);
+      if (row?.resumed !== true) return false;
+    }
     this.#stored.delete(channel);
     if (this.#halted.delete(channel)) this.#options.onResumed?.(channel);
+    return true;
   }
 }

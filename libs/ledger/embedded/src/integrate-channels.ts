@@ -18,7 +18,7 @@ export interface IntegrateOptions {
   /** By that verifier. */
   readonly checked: CheckedCheckpoint;
   readonly origin: string;
-  /** Most leaves of one channel in one transaction. */
+  /** Most leaves of one log in one transaction. */
   readonly leavesAtOnce: number;
   readonly deadlineMs: number;
 }
@@ -30,14 +30,14 @@ export interface Integrated {
   readonly note: string | undefined;
 }
 
-/** A channel, and what this process signed of it last. */
-export interface ChannelWork {
-  readonly channel: string;
+/** A log, and what this process signed of it last. */
+export interface LogWork {
+  readonly log: string;
   readonly signedLast: Checkpoint | undefined;
 }
 
 interface BeginRow {
-  channel: string;
+  log: string;
   head: string;
   checkpoint: string | null;
   integrated: string;
@@ -51,28 +51,28 @@ interface BeginRow {
 }
 
 /**
- * Brings new leaves of channels into their trees and signs a checkpoint over each, all in one transaction; a channel that
- * another process holds is left out of the answer. Before it signs, it checks that the tree it continues is the one it
+ * Brings new leaves of logs into their trees and signs a checkpoint over each, all in one transaction; a log that another
+ * process holds, or that ended, is left out of the answer. Before it signs, it checks that the tree it continues is the one it
  * signed last, and that the leaves follow on without a gap: where one is not as it was left, nothing is signed for it, its
  * LedgerCorruptError is its answer, and the others go on.
  */
 export function integrateChannels(
   options: IntegrateOptions,
-  work: readonly ChannelWork[],
+  work: readonly LogWork[],
 ): Promise<Map<string, Integrated | LedgerCorruptError>> {
   const { sql, deadlineMs, leavesAtOnce } = options;
-  const signedLast = new Map(work.map(({ channel, signedLast: last }) => [channel, last]));
+  const signedLast = new Map(work.map(({ log, signedLast: last }) => [log, last]));
   return sql.transaction(
     async (transaction) => {
       const rows = await transaction.query<BeginRow>({
-        text: 'SELECT w.channel, b.* FROM unnest($1::text[]) w (channel), LATERAL ledger.integrate_begin_v1(w.channel, $2) b',
+        text: 'SELECT w.log, b.* FROM unnest($1::text[]) w (log), LATERAL ledger.integrate_begin_v2(w.log, $2) b',
         values: [textArray([...signedLast.keys()]), leavesAtOnce],
       });
       const done = new Map<string, Integrated | LedgerCorruptError>();
       const signed: SignedTree[] = [];
       for (const row of rows) {
-        const next = corruptOr(() => nextTree(options, row, signedLast.get(row.channel)));
-        done.set(row.channel, next instanceof LedgerCorruptError ? next : next.integrated);
+        const next = corruptOr(() => nextTree(options, row, signedLast.get(row.log)));
+        done.set(row.log, next instanceof LedgerCorruptError ? next : next.integrated);
         if ('signed' in next && next.signed !== undefined) signed.push(next.signed);
       }
       if (signed.length > 0) await transaction.query(commitTrees(signed));
@@ -80,6 +80,27 @@ export function integrateChannels(
     },
     { deadlineMs },
   );
+}
+
+/** Groups at work at a time: while one waits for its files to be synced, another is in the database. */
+const GROUPS_AT_ONCE = 2;
+
+/** Works in groups of at most so many. Settles once nothing of it runs any more. @throws the first of what a group threw. */
+export async function inGroups<Row>(
+  rows: readonly Row[],
+  size: number,
+  work: (group: readonly Row[]) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const workInTurn = async (): Promise<void> => {
+    while (next < rows.length) {
+      const from = next;
+      next += size;
+      await work(rows.slice(from, next));
+    }
+  };
+  const ended = await Promise.allSettled(Array.from({ length: GROUPS_AT_ONCE }, workInTurn));
+  for (const end of ended) if (end.status === 'rejected') throw end.reason;
 }
 
 function corruptOr<Value>(work: () => Value): Value | LedgerCorruptError {
@@ -97,45 +118,45 @@ function nextTree(
   row: BeginRow,
   signedLast: Checkpoint | undefined,
 ): { readonly integrated: Integrated; readonly signed?: SignedTree } {
-  const { channel } = row;
+  const { log } = row;
   const [head, integrated] = [Number(row.head), Number(row.integrated)];
-  const tree = openTree(options, channel, row);
-  checkNotBehind(channel, tree, signedLast);
-  checkLeaves(channel, row, Math.min(head - integrated, options.leavesAtOnce));
+  const tree = openTree(options, log, row);
+  checkNotBehind(log, tree, signedLast);
+  checkLeaves(log, row, Math.min(head - integrated, options.leavesAtOnce));
   if (row.leaves === null) return { integrated: { size: integrated, head, note: undefined } };
   const full = tree.append(row.leaves);
   const [size, root] = [tree.size, tree.root()];
-  const note = options.signer.sign(checkpointText({ origin: `${options.origin}/${channel}`, size, root }));
+  const note = options.signer.sign(checkpointText({ origin: `${options.origin}/${log}`, size, root }));
   return {
     integrated: { size, head, note },
-    signed: { channel, tiles: [...full, ...tree.edge()], size, root, note },
+    signed: { log, tiles: [...full, ...tree.edge()], size, root, note },
   };
 }
 
 /** The tree as it was left, checked against the checkpoint that was signed over it. */
-function openTree({ checked }: IntegrateOptions, channel: string, row: BeginRow): TileTree {
+function openTree({ checked }: IntegrateOptions, log: string, row: BeginRow): TileTree {
   const integrated = Number(row.integrated);
   if (Number(row.head) < integrated) {
-    throw new LedgerCorruptError(channel, `the head is ${row.head}, but ${integrated} records were signed for`);
+    throw new LedgerCorruptError(log, `the head is ${row.head}, but ${integrated} records were signed for`);
   }
   if (row.checkpoint === null) return TileTree.empty();
-  const checkpoint = checked(channel, row.checkpoint);
+  const checkpoint = checked(log, row.checkpoint);
   if (checkpoint.size !== integrated) {
-    throw new LedgerCorruptError(channel, `the stored checkpoint is of ${checkpoint.size} records, not ${integrated}`);
+    throw new LedgerCorruptError(log, `the stored checkpoint is of ${checkpoint.size} records, not ${integrated}`);
   }
-  const tree = treeOf(channel, integrated, edgeOf(row));
+  const tree = treeOf(log, integrated, edgeOf(row));
   if (!tree.root().equals(checkpoint.root)) {
-    throw new LedgerCorruptError(channel, 'a tile of the right edge disagrees with the signed checkpoint');
+    throw new LedgerCorruptError(log, 'a tile of the right edge disagrees with the signed checkpoint');
   }
   return tree;
 }
 
 /** A database that was restored under a running process shows against what this process signed itself. */
-function checkNotBehind(channel: string, tree: TileTree, signedLast: Checkpoint | undefined): void {
+function checkNotBehind(log: string, tree: TileTree, signedLast: Checkpoint | undefined): void {
   if (signedLast === undefined || tree.size > signedLast.size) return;
   if (tree.size < signedLast.size || !tree.root().equals(signedLast.root)) {
     throw new LedgerCorruptError(
-      channel,
+      log,
       `the database was rolled back behind record ${signedLast.size}, which was signed for`,
     );
   }
@@ -148,19 +169,19 @@ function edgeOf(row: BeginRow): Tile[] {
   });
 }
 
-function treeOf(channel: string, size: number, edge: Tile[]): TileTree {
+function treeOf(log: string, size: number, edge: Tile[]): TileTree {
   try {
     return TileTree.from(size, edge);
   } catch (cause) {
-    throw new LedgerCorruptError(channel, 'a tile of the right edge is missing or has the wrong width', { cause });
+    throw new LedgerCorruptError(log, 'a tile of the right edge is missing or has the wrong width', { cause });
   }
 }
 
-function checkLeaves(channel: string, row: BeginRow, expected: number): void {
+function checkLeaves(log: string, row: BeginRow, expected: number): void {
   const first = Number(row.integrated);
   const found = Number(row.leaf_count);
   const gapless = found === 0 || (Number(row.first_leaf) === first && Number(row.last_leaf) === first + expected - 1);
   if (found !== expected || !gapless || (row.leaves?.length ?? 0) !== expected * 32) {
-    throw new LedgerCorruptError(channel, `${expected} records should follow record ${first}, and ${found} do`);
+    throw new LedgerCorruptError(log, `${expected} records should follow record ${first}, and ${found} do`);
   }
 }

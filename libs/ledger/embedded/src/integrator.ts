@@ -1,34 +1,27 @@
 import { checkedCheckpoints, type CheckedCheckpoint } from './checked-checkpoint.ts';
 import { compareChannels, type Compared } from './compare-channels.ts';
+import { ComparisonSchedule, type ComparisonScheduleOptions } from './comparison-schedule.ts';
 import { isOutage } from './database-problem.ts';
+import { channelOfLog, readCurrentLogs, type CurrentLog } from './epochs.ts';
 import { HaltedChannels, readHalts, type HaltedChannelsOptions } from './halts.ts';
-import { integrateChannels, type Integrated, type IntegrateOptions } from './integrate-channels.ts';
+import { inGroups, integrateChannels, type Integrated, type IntegrateOptions } from './integrate-channels.ts';
 import { isOfKept, LedgerCorruptError, LedgerNotContinuedError } from './ledger-corrupt-error.ts';
 import { NewestCheckpoints } from './newest-checkpoints.ts';
 import type { SavedCheckpoints } from './saved-checkpoints.ts';
 
-export interface IntegratorOptions extends Omit<IntegrateOptions, 'checked'>, Omit<HaltedChannelsOptions, 'sql'> {
+export interface IntegratorOptions
+  extends Omit<IntegrateOptions, 'checked'>, Omit<HaltedChannelsOptions, 'sql'>, ComparisonScheduleOptions {
   readonly saved: SavedCheckpoints;
   /** How often work is looked for. */
   readonly everyMs: number;
-  /** How often every channel is held against what is kept of it. */
-  readonly compareEveryMs: number;
-  readonly onSigned?: (channel: string, size: number, head: number) => void;
+  readonly onSigned?: (log: string, size: number, head: number) => void;
   readonly onError?: (error: unknown) => void;
-}
-
-interface ChannelRow {
-  channel: string;
-  size: string;
-  integrated: string;
 }
 
 /** A channel that could not be integrated is tried again after so many rounds. */
 const RETRY_ROUNDS = 20;
 /** Once in so many rounds, the next channel without new records is looked at: its checkpoint may have been exchanged. */
 const IDLE_ROUNDS = 10;
-/** A round that failed otherwise than by an outage (checkpoints that cannot be read, say) is not repeated at once. */
-const AFTER_FAILURE_MS = 1000;
 /** Channels with few new records share a transaction, a round trip and a sync; so many at most, with so many leaves each. */
 const CHANNELS_AT_ONCE = 128;
 const LEAVES_TOGETHER = 512;
@@ -43,12 +36,14 @@ export class Integrator {
   readonly #checked: CheckedCheckpoint;
   readonly #newest: NewestCheckpoints;
   readonly #halted: HaltedChannels;
-  /** The round in which a channel that failed is tried again. */
+  readonly #comparison: ComparisonSchedule;
+  /** The round in which a log that failed is tried again. */
   readonly #retryRound = new Map<string, number>();
+  /** The log that each channel was found to go on in. */
+  readonly #logs = new Map<string, string>();
   #channelCount = 0;
   #rounds = 0;
   #idleTurn = 0;
-  #compareAtMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> | undefined;
   #stopped = false;
@@ -57,6 +52,7 @@ export class Integrator {
     this.#checked = checkedCheckpoints(options.origin, options.verifier);
     this.#options = { ...options, checked: this.#checked };
     this.#halted = new HaltedChannels(options);
+    this.#comparison = new ComparisonSchedule(options);
     this.#newest = new NewestCheckpoints(options.saved);
   }
 
@@ -75,23 +71,24 @@ export class Integrator {
    * @throws LedgerNotContinuedError when nothing that is kept was signed by this key: this is another ledger.
    */
   async start(): Promise<void> {
-    await this.#compareAll((compared) => {
+    await this.#compareThese(await this.#channelsToCompare(), (compared) => {
       const kept = compared.filter(({ isKept }) => isKept).map(({ outcome }) => outcome);
       const foreign = kept.filter((outcome) => outcome instanceof LedgerNotContinuedError);
       if (foreign[0] !== undefined && foreign.length === kept.length) throw foreign[0];
     });
+    this.#comparison.done();
     this.#schedule();
   }
 
   /** Holds one channel against what is kept of it, now. */
   async compare(channel: string): Promise<void> {
-    await this.#compareThese([channel], () => undefined);
+    await this.#compareThese([channel]);
   }
 
-  /** Integrates until the channel's tree holds `size` leaves, or as much as there is. */
-  async catchUp(channel: string, size: number): Promise<void> {
+  /** Integrates until the tree of a log holds `size` leaves, or as much as there is. */
+  async catchUp(log: string, size: number): Promise<void> {
     for (;;) {
-      const done = (await this.#integrate([channel], this.#options.leavesAtOnce)).get(channel);
+      const done = (await this.#integrate([log], this.#options.leavesAtOnce)).get(log);
       if (done instanceof Error) throw done;
       if (done === undefined || done.size >= size || done.size >= done.head) return;
     }
@@ -113,45 +110,49 @@ export class Integrator {
   async #runRound(): Promise<void> {
     this.#rounds += 1;
     try {
-      if (this.#options.now() >= this.#compareAtMs) await this.#compareAll(() => undefined);
-      const channels = await this.#channels();
-      const idle = this.#nextIdle(channels);
-      const due = channels.filter((row) => row === idle || this.#isDue(row));
+      await this.#comparison.run(
+        () => this.#channelsToCompare(),
+        (channels) => this.#compareThese(channels),
+      );
+      const logs = await this.#currentLogs();
+      const waiting = logs.filter((row) => row.is_declared && row.integrated !== '0').map(({ channel }) => channel);
+      if (waiting.length > 0) await this.#compareThese(waiting);
+      const idle = this.#nextIdle(logs);
+      const due = logs.filter((row) => row === idle || this.#isDue(row));
       const [few, many] = [due.filter(isSmall), due.filter((row) => !isSmall(row))];
-      for (let at = 0; at < few.length; at += CHANNELS_AT_ONCE) {
-        if (this.#stopped) return;
-        await this.#tryTogether(few.slice(at, at + CHANNELS_AT_ONCE));
-      }
+      await inGroups(few, CHANNELS_AT_ONCE, (rows) => this.#tryTogether(rows));
       for (const row of many) {
         if (this.#stopped) return;
         await this.#tryCatchUp(row);
       }
     } catch (error) {
       // The database is away: the next round tries again. It may come back as an older one.
-      this.#compareAtMs = isOutage(error) ? 0 : Math.max(this.#compareAtMs, this.#options.now() + AFTER_FAILURE_MS);
-      if (!isOutage(error)) this.#options.onError?.(error);
+      if (isOutage(error)) return this.#comparison.anew();
+      this.#comparison.postpone();
+      this.#options.onError?.(error);
     }
   }
 
-  #isDue({ channel, size, integrated }: ChannelRow): boolean {
-    const retryRound = this.#retryRound.get(channel);
+  #isDue({ log, size, integrated }: CurrentLog): boolean {
+    const retryRound = this.#retryRound.get(log);
     return retryRound === undefined ? size !== integrated : this.#rounds >= retryRound;
   }
 
-  #nextIdle(channels: readonly ChannelRow[]): ChannelRow | undefined {
+  #nextIdle(logs: readonly CurrentLog[]): CurrentLog | undefined {
     if (this.#rounds % IDLE_ROUNDS !== 0) return undefined;
     this.#idleTurn += 1;
-    const row = channels[this.#idleTurn % channels.length];
-    return row === undefined || this.#retryRound.has(row.channel) ? undefined : row;
+    const row = logs[this.#idleTurn % logs.length];
+    return row === undefined || this.#retryRound.has(row.log) ? undefined : row;
   }
 
   /** Where the transaction of all fails, it may be one of them that is at fault: then each has its own. */
-  async #tryTogether(rows: readonly ChannelRow[]): Promise<void> {
-    const channels = rows.map(({ channel }) => channel);
+  async #tryTogether(rows: readonly CurrentLog[]): Promise<void> {
+    if (this.#stopped) return;
+    const logs = rows.map(({ log }) => log);
     try {
-      for (const [channel, done] of await this.#integrate(channels, LEAVES_TOGETHER)) {
+      for (const [log, done] of await this.#integrate(logs, LEAVES_TOGETHER)) {
         if (done instanceof Error && isOutage(done)) throw done;
-        if (done instanceof Error) this.#leaveForLater(channel, done);
+        if (done instanceof Error) this.#leaveForLater(log, done);
       }
     } catch (error) {
       if (isOutage(error)) throw error;
@@ -160,141 +161,140 @@ export class Integrator {
   }
 
   /** What is wrong with one channel keeps nobody from the next; an outage of the database ends the round. */
-  async #tryCatchUp({ channel, size }: ChannelRow): Promise<void> {
+  async #tryCatchUp({ log, size }: CurrentLog): Promise<void> {
     try {
-      await this.catchUp(channel, Number(size));
+      await this.catchUp(log, Number(size));
     } catch (error) {
       if (isOutage(error)) throw error;
-      this.#leaveForLater(channel, error);
+      this.#leaveForLater(log, error);
     }
   }
 
-  #leaveForLater(channel: string, error: unknown): void {
-    this.#retryRound.set(channel, this.#rounds + RETRY_ROUNDS);
+  #leaveForLater(log: string, error: unknown): void {
+    this.#retryRound.set(log, this.#rounds + RETRY_ROUNDS);
     // Halted channels were told in their own place.
     if (!(error instanceof LedgerCorruptError)) this.#options.onError?.(error);
   }
 
   /**
-   * What became of each channel; one that another process holds is left out. Those that are not as they were left are halted,
-   * and those alone. @throws what failed with all of them.
+   * What became of each log; one that another process holds is left out, and so is one that ended. Those that are not as they
+   * were left are halted, and those alone. @throws what failed with all of them.
    */
-  async #integrate(channels: readonly string[], leavesAtOnce: number): Promise<Map<string, Integrated | Error>> {
-    const results = new Map<string, Integrated | Error>(await this.#problemsOf(channels));
-    const work = channels
-      .filter((channel) => !results.has(channel))
-      .map((channel) => ({ channel, signedLast: this.#newest.get(channel) }));
+  async #integrate(logs: readonly string[], leavesAtOnce: number): Promise<Map<string, Integrated | Error>> {
+    const results = new Map<string, Integrated | Error>(await this.#problemsOf(logs));
+    const work = logs
+      .filter((log) => !results.has(log) && this.#newest.has(log))
+      .map((log) => ({ log, signedLast: this.#newest.get(log) }));
     if (work.length === 0) return results;
     const done = await integrateChannels({ ...this.#options, leavesAtOnce }, work);
-    await Promise.all(
-      [...done].map(async ([channel, result]) => results.set(channel, await this.#settle(channel, result))),
-    );
+    await Promise.all([...done].map(async ([log, result]) => results.set(log, await this.#settle(log, result))));
     return results;
   }
 
-  /** Of these channels, those that do not continue what was kept of them, where this process has not seen them before. */
-  async #problemsOf(channels: readonly string[]): Promise<Map<string, LedgerCorruptError>> {
+  /** Of these logs, those that do not continue what was kept of them, where this process has not seen them before. */
+  async #problemsOf(logs: readonly string[]): Promise<Map<string, LedgerCorruptError>> {
     const problems = new Map<string, LedgerCorruptError>();
-    for (const channel of channels) {
-      const halted = this.#halted.get(channel);
+    for (const log of logs) {
+      const halted = this.#halted.get(channelOfLog(log));
       // Only the comparison finds that it is whole again.
-      if (halted !== undefined && isOfKept(halted)) problems.set(channel, halted);
+      if (halted !== undefined && isOfKept(halted, log)) problems.set(log, halted);
     }
-    const unknown = channels.filter((channel) => !problems.has(channel) && !this.#newest.has(channel));
+    const unknown = logs.filter((log) => !problems.has(log) && !this.#newest.has(log));
     if (unknown.length === 0) return problems;
-    for (const { channel, outcome, current } of await compareChannels(this.#options, unknown, [])) {
+    for (const { log, outcome, current } of await compareChannels(this.#options, unknown.map(channelOfLog), [])) {
       if (outcome instanceof Error) {
-        await this.#halt(channel, outcome);
-        problems.set(channel, outcome);
-      } else this.#newest.read(channel, current?.checkpoint);
+        await this.#halt(log, outcome);
+        problems.set(log, outcome);
+      } else this.#newest.read(log, current?.checkpoint);
     }
     return problems;
   }
 
   /** Keeps the new checkpoint outside the database, too; or halts the channel. */
-  async #settle(channel: string, result: Integrated | LedgerCorruptError): Promise<Integrated | Error> {
+  async #settle(log: string, result: Integrated | LedgerCorruptError): Promise<Integrated | Error> {
     try {
       if (result instanceof LedgerCorruptError) {
         // What is wrong may be that records were lost.
-        const worse = await this.#mustContinue(channel).then(
-          () => result,
-          (found: unknown) => (found instanceof LedgerCorruptError ? found : result),
-        );
-        await this.#halt(channel, worse);
+        const worse = (await this.#lossOf(channelOfLog(log)).catch(() => undefined)) ?? result;
+        await this.#halt(log, worse);
         return worse;
       }
       if (result.note !== undefined) {
-        await this.#newest.save(channel, { note: result.note, checkpoint: this.#checked(channel, result.note) });
-        this.#options.onSigned?.(channel, result.size, result.head);
+        await this.#newest.save(log, { note: result.note, checkpoint: this.#checked(log, result.note) });
+        this.#options.onSigned?.(log, result.size, result.head);
       }
-      await this.#resume(channel);
+      await this.#resume(log);
       return result;
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));
     }
   }
 
-  /** @throws LedgerCorruptError */
-  async #mustContinue(channel: string): Promise<void> {
+  async #lossOf(channel: string): Promise<LedgerCorruptError | undefined> {
     const [compared] = await compareChannels(this.#options, [channel], []);
-    if (compared?.outcome instanceof Error) throw compared.outcome;
-    this.#newest.read(channel, compared?.current?.checkpoint);
+    if (compared?.outcome instanceof Error) return compared.outcome;
+    if (compared !== undefined) this.#newest.read(compared.log, compared.current?.checkpoint);
+    return undefined;
   }
 
-  /** Every channel of the database, and every one of which something is kept. `look` may refuse what was found. */
-  async #compareAll(look: (compared: readonly Compared[]) => void): Promise<void> {
-    const { saved, now, compareEveryMs } = this.#options;
-    const names = new Set([...(await this.#channels()).map(({ channel }) => channel), ...(await saved.channels())]);
-    await this.#compareThese([...names], look);
-    this.#compareAtMs = now() + compareEveryMs;
+  /** Every channel of the database, and every one of which something is kept. */
+  async #channelsToCompare(): Promise<string[]> {
+    const current = (await this.#currentLogs()).map(({ channel }) => channel);
+    return [...new Set([...current, ...(await this.#options.saved.channels())])];
   }
 
-  async #compareThese(channels: readonly string[], look: (compared: readonly Compared[]) => void): Promise<void> {
+  /** `look` may refuse what was found. */
+  async #compareThese(channels: readonly string[], look?: (compared: readonly Compared[]) => void): Promise<void> {
     const halts = await readHalts(this.#options.sql);
     const compared = await compareChannels(this.#options, channels, halts);
-    look(compared);
+    look?.(compared);
     const stored = new Map(halts.map((halt) => [halt.channel, halt]));
-    for (const { channel, outcome, current, isAhead } of compared) {
+    for (const { channel, log, outcome, current, isKept, isAhead } of compared) {
       const halt = stored.get(channel);
       this.#halted.seen(channel, halt);
       if (outcome instanceof Error) {
-        await this.#halt(channel, outcome);
+        await this.#halt(log, outcome);
         continue;
       }
       // A failure keeps nobody from comparing the next channel.
-      if (isAhead) await this.#newest.keep(channel, current!).catch((error: unknown) => this.#options.onError?.(error));
-      else this.#newest.read(channel, current?.checkpoint);
+      if (isAhead) await this.#newest.keep(log, current!).catch((error: unknown) => this.#options.onError?.(error));
+      else this.#newest.read(log, current?.checkpoint);
       const known = this.#halted.get(channel);
-      if (halt?.loss !== undefined || isOfKept(known)) await this.#resume(channel);
+      // An epoch is gone on with once its first checkpoint was found to be kept.
+      const isMended = halt?.isDeclared === true ? isKept : halt?.losses !== undefined || isOfKept(known, log);
+      if (isMended) await this.#resume(log);
       // Other damage is not mended by being long enough: integrating shows whether it is.
-      else if (halt !== undefined && known === undefined) this.#retryRound.set(channel, this.#rounds);
+      else if (halt !== undefined && known === undefined) this.#retryRound.set(log, this.#rounds);
     }
   }
 
-  async #halt(channel: string, error: LedgerCorruptError): Promise<void> {
-    this.#retryRound.set(channel, this.#rounds + RETRY_ROUNDS);
+  async #halt(log: string, error: LedgerCorruptError): Promise<void> {
+    this.#retryRound.set(log, this.#rounds + RETRY_ROUNDS);
     try {
-      await this.#halted.halt(channel, error);
+      await this.#halted.halt(channelOfLog(log), error);
     } catch (failure) {
       // Nothing is signed here in any case. The next comparison stores it.
-      this.#compareAtMs = 0;
+      this.#comparison.anew();
       if (!isOutage(failure)) this.#options.onError?.(failure);
     }
   }
 
-  async #resume(channel: string): Promise<void> {
-    await this.#halted.resume(channel);
-    this.#retryRound.delete(channel);
+  async #resume(log: string): Promise<void> {
+    await this.#halted.resume(channelOfLog(log));
+    this.#retryRound.delete(log);
   }
 
-  async #channels(): Promise<ChannelRow[]> {
-    const channels = await this.#options.sql.query<ChannelRow>({
-      name: 'ledger channels',
-      text: 'SELECT channel, size, integrated FROM ledger.channels_v1()',
-    });
-    this.#channelCount = channels.length;
-    return channels;
+  /** The log that each channel goes on in. */
+  async #currentLogs(): Promise<CurrentLog[]> {
+    const rows = await readCurrentLogs(this.#options.sql);
+    for (const { channel, log } of rows) {
+      const before = this.#logs.get(channel);
+      if (before !== undefined && before !== log) this.#newest.forget(before);
+      this.#logs.set(channel, log);
+    }
+    this.#channelCount = rows.length;
+    return rows;
   }
 }
 
-const isSmall = ({ size, integrated }: ChannelRow): boolean => Number(size) - Number(integrated) <= LEAVES_TOGETHER;
+const isSmall = ({ size, integrated }: CurrentLog): boolean => Number(size) - Number(integrated) <= LEAVES_TOGETHER;

@@ -31,15 +31,21 @@ export async function conflictIn(
 }
 
 /**
- * Those of the ids that the channel holds, whatever stands under them.
+ * Those of the ids that the channel holds, whatever stands under them. After a declared loss one that is not held may have
+ * been: the caller judges by the epochs of the channel.
  * @throws LedgerUnavailableError when the database gives no answer.
  */
-export async function heldIn(sql: Sql, channel: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
+export async function heldIn(
+  sql: Sql,
+  channel: string,
+  ids: readonly string[],
+  withinMs = READ_WITHIN_MS,
+): Promise<ReadonlySet<string>> {
   const statement = {
     name: 'ledger held',
-    text: 'SELECT ledger.held_v1($1, $2) AS held',
+    text: 'SELECT ledger.held_v2($1, $2) AS held',
     values: [channel, textArray(ids)],
   };
-  const [row] = await readLedger<{ held: string[] | null }>(sql, statement, READ_WITHIN_MS);
+  const [row] = await readLedger<{ held: string[] | null }>(sql, statement, withinMs);
   return new Set(row?.held ?? []);
 }

@@ -1,49 +1,71 @@
-/** A channel is not as it was left. Nothing is signed over it until it is again. */
+import { logName, parseLogName, type LostEntries } from '@sealgate/envelope';
+
+/** A log is not as it was left. Nothing is signed over it until it is again. */
 export class LedgerCorruptError extends Error {
   override readonly name = 'LedgerCorruptError';
   readonly channel: string;
 
-  constructor(channel: string, problem: string, options?: ErrorOptions) {
-    super(`Channel ${channel}: ${problem}.`, options);
-    this.channel = channel;
+  constructor(log: string, problem: string, options?: ErrorOptions) {
+    super(`Channel ${log}: ${problem}.`, options);
+    this.channel = parseLogName(log)?.channel ?? log;
+  }
+}
+
+/** What an audit found wrong first. */
+export class Finding extends Error {
+  override readonly name = 'Finding';
+  readonly recordId: string | null;
+
+  constructor(problem: string, recordId: string | null = null) {
+    super(problem);
+    this.recordId = recordId;
   }
 }
 
 /** What is kept of the channel was not signed by this ledger: it is another ledger, or another key. */
 export class LedgerNotContinuedError extends LedgerCorruptError {}
 
-/** Records that were signed for: `from` is the first index, `until` the first behind them. */
-export interface Loss {
-  readonly from: number;
-  readonly until: number;
-  /** The newest kept checkpoint: a signed note over `until` records. */
-  readonly kept: string;
-}
-
 /** The database does not continue the newest kept checkpoint: it was rolled back, or continued otherwise. */
 export class LedgerLostError extends LedgerCorruptError {
-  readonly loss: Loss;
+  /** Of each log that does not go on as it was kept, oldest first. At least one. */
+  readonly losses: readonly LostEntries[];
 
-  constructor(channel: string, loss: Loss, head: number) {
-    super(channel, lossText(loss, head));
-    this.loss = loss;
+  constructor(channel: string, losses: readonly LostEntries[], head: number) {
+    super(channel, lossText(losses, head));
+    this.losses = losses;
   }
 }
 
-/** Found by comparing with what is kept, and by nothing else. */
-export const isOfKept = (error: LedgerCorruptError | undefined): boolean =>
-  error instanceof LedgerLostError || error instanceof LedgerNotContinuedError;
-
-/** `head` records are in the database now; those from `from` on were never shown to be the ones that were signed for. */
-export function lossText({ from, until }: Pick<Loss, 'from' | 'until'>, head: number): string {
-  const missing = Math.max(from, head);
-  const parts = [
-    ...(missing < until ? [`${rangeText(missing, until)} missing`] : []),
-    ...(from < head ? [`${rangeText(from, Math.min(head, until))} not shown to be what was signed for`] : []),
-  ];
-  return `the database was rolled back or is a fork: of ${until} records that were signed for, ${parts.join(', and ')}`;
+/** Found by comparing with what is kept of the log, and by nothing else. What was declared is of a log that ended. */
+export function isOfKept(error: LedgerCorruptError | undefined, log: string): boolean {
+  if (error instanceof LedgerNotContinuedError) return true;
+  const newest = error instanceof LedgerLostError ? error.losses.at(-1)!.epoch : -1;
+  return newest >= (parseLogName(log)?.epoch ?? 0);
 }
 
-function rangeText(from: number, until: number): string {
-  return until - from === 1 ? `record ${from} is` : `records ${from} to ${until - 1} are`;
+/**
+ * `head` entries of the first of these logs are in the database now; those from `lostFrom` on were never shown to be the ones
+ * that were signed for. What is lost of later logs is lost with their declarations.
+ */
+export function lossText(losses: readonly LostEntries[], head: number): string {
+  const told = losses.flatMap((loss, place) => {
+    const { epoch, lostFrom: from, lostUntil: until } = loss;
+    if (from === until) return [];
+    const what = epoch === 0 ? 'record' : 'entry';
+    const of = epoch === 0 ? '' : ` in ${logName('', epoch).slice(1)}`;
+    const there = place === 0 ? head : 0;
+    const missing = Math.max(from, there);
+    const parts = [
+      ...(missing < until ? [`${rangeText(what, missing, until)} missing`] : []),
+      ...(from < there ? [`${rangeText(what, from, Math.min(there, until))} not shown to be what was signed for`] : []),
+    ];
+    return [`of ${until} ${plural(what)} that were signed for${of}, ${parts.join(', and ')}`];
+  });
+  return `the database was rolled back or is a fork: ${told.join('; ')}`;
+}
+
+const plural = (what: string): string => (what === 'entry' ? 'entries' : `${what}s`);
+
+function rangeText(what: string, from: number, until: number): string {
+  return until - from === 1 ? `${what} ${from} is` : `${plural(what)} ${from} to ${until - 1} are`;
 }

@@ -1,8 +1,13 @@
 import { anyOf, noteSigner, noteVerifier, type NoteVerifier } from '@sealgate/merkle';
 import type { Log, Metrics } from '@sealgate/observability';
-import { openDatabase, type Database, type Sql } from '@sealgate/storage';
+import { backgroundLoop, openDatabase, reasonOf, type Database, type Sql } from '@sealgate/storage';
+import { ArchiveFiles } from './archive-files.ts';
+import { Archiver } from './archiver.ts';
+import { checkedCheckpoints } from './checked-checkpoint.ts';
+import { isOutage } from './database-problem.ts';
 import { embeddedLedger, type EmbeddedLedger } from './embedded-ledger.ts';
 import type { OnResult } from './append-group.ts';
+import type { AppendFunctions } from './append-statement.ts';
 import { Integrator } from './integrator.ts';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 import { keepPartitionsAhead } from './partitions.ts';
@@ -16,6 +21,7 @@ export interface OpenLedgerOptions {
     readonly ledgerSigningKey: string | undefined;
     readonly ledgerVerifierKeys: readonly string[];
     readonly checkpointDir: string | undefined;
+    readonly ledgerArchiveDir?: string | undefined;
     /** Of the surfaces whose admin listener has the ledger: see `administration`. */
     readonly adminDatabaseUrl?: string | undefined;
     readonly adminPort?: number | undefined;
@@ -28,7 +34,7 @@ export interface OpenLedgerOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   /** See `EmbeddedLedgerOptions`. */
-  readonly appendFunction?: string;
+  readonly appendFunctions?: AppendFunctions;
   readonly onResult?: OnResult;
   /** Runs `begin` as soon as the database can be worked with: `whenReady` of a DatabaseCheck. At once, unless given. */
   readonly whenReady?: (begin: () => Promise<void>) => Promise<void>;
@@ -51,6 +57,8 @@ const EVERY_MS = 100;
 const COMPARE_EVERY_MS = 60_000;
 const TRANSACTION_WITHIN_MS = 10_000;
 const RIGHTS_WITHIN_MS = 500;
+/** Beside those that an erasure in this process writes at once. */
+const WRITE_ERASURES_EVERY_MS = 60_000;
 
 /**
  * The ledger of a surface with its log lines and metrics, and with an integrator in the processes that run one.
@@ -66,11 +74,12 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
     now,
     ...(verifier === undefined ? {} : { verifier }),
     ...(integrator === undefined ? {} : { integrator }),
+    ...(config.ledgerArchiveDir === undefined ? {} : { archive: new ArchiveFiles(config.ledgerArchiveDir) }),
   };
   const ledger = embeddedLedger({
     ...reading,
     sql,
-    ...(options.appendFunction === undefined ? {} : { appendFunction: options.appendFunction }),
+    ...(options.appendFunctions === undefined ? {} : { appendFunctions: options.appendFunctions }),
     onUnexpected: (error) => log.error('append_refused', { reason: String(error) }),
     onResult: countStored(metrics, options.onResult),
   });
@@ -87,8 +96,46 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
     });
   }
   const adminSql = openAdminDatabase(options);
-  const administration = adminSql === undefined ? ledger : embeddedLedger({ ...reading, sql: adminSql });
+  const operator = { ...reading, sql: adminSql ?? sql, declareSql: sql };
+  const archiver = openArchiver({ ...options, now }, operator);
+  if (archiver === undefined && adminSql === undefined) return Object.assign(ledger, { administration: ledger });
+  const administration = embeddedLedger({ ...operator, ...(archiver === undefined ? {} : { archiver }) });
   return Object.assign(ledger, { administration });
+}
+
+/** The archive has one writer: who signs checkpoints. Undefined in every other process. */
+function openArchiver(
+  { config, now, log, own }: OpenLedgerOptions,
+  { integrator, archive, verifier, sql, origin }: ArchiverParts,
+): Archiver | undefined {
+  if (integrator === undefined || archive === undefined || config.ledgerSigningKey === undefined) return undefined;
+  const tell = (error: unknown) => log.error('archive_erasure_unwritten', { reason: reasonOf(error) });
+  const archiver = new Archiver({
+    sql,
+    files: archive,
+    origin,
+    signer: signerOf(config.ledgerSigningKey),
+    checked: checkedCheckpoints(origin, verifier),
+    compare: (channel) => integrator.compare(channel),
+    now,
+    onError: tell,
+  });
+  const loop = backgroundLoop({
+    work: () => archiver.writeErasures(),
+    pauseMs: WRITE_ERASURES_EVERY_MS,
+    // Readiness tells of a database that is away.
+    onFailure: (error) => isOutage(error) || tell(error),
+  });
+  own('archive', () => loop.stop());
+  return archiver;
+}
+
+interface ArchiverParts {
+  readonly sql: Database;
+  readonly integrator?: Integrator | undefined;
+  readonly archive?: ArchiveFiles;
+  readonly verifier?: NoteVerifier;
+  readonly origin: string;
 }
 
 const ADMIN_CONNECTIONS = 3;

@@ -37,7 +37,7 @@ async function startAt({ sql, signer }: TestLedger, channel: string, size: numbe
     text: `INSERT INTO ledger.channels (channel, network, size) VALUES ($1, 'acme', $2)`,
     values: [channel, size],
   });
-  await sql.query(commitTrees([{ channel, tiles: edge, size, root, note }]));
+  await sql.query(commitTrees([{ log: channel, tiles: edge, size, root, note }]));
 }
 
 const partitions = async ({ sql }: TestLedger): Promise<number[]> => {
@@ -196,6 +196,12 @@ describe('partitions', () => {
     const text = `SELECT proname FROM pg_proc WHERE pronamespace = 'ledger'::regnamespace AND proname ~ '_v[0-9]+$'
                    AND NOT coalesce('jit=off' = ANY (proconfig), false)`;
     expect(await test.sql.query({ text })).toEqual([]);
+  });
+
+  it('and the integrator plans once for all of them, not for each log anew', async () => {
+    const text = `SELECT bool_and('plan_cache_mode=force_generic_plan' = ANY (proconfig)) AS once FROM pg_proc
+                   WHERE pronamespace = 'ledger'::regnamespace AND proname LIKE 'integrate\\_begin\\_v%'`;
+    expect(await test.sql.query({ text })).toEqual([{ once: true }]);
   });
 
   it('and the rest of this migration can be taken back and made again', async () => {

@@ -1,5 +1,5 @@
 import type { Log, Metrics } from '@sealgate/observability';
-import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
+import { backgroundLoop, DatabaseUnavailableError, type Sql } from '@sealgate/storage';
 
 interface MadeRow {
   ahead: number;
@@ -23,8 +23,7 @@ export function keepPartitionsAhead(
   let ahead: number | undefined;
   let told: string | undefined;
   let retryMs = FIRST_RETRY_MS;
-  let isStopped = false;
-  let timer: NodeJS.Timeout | undefined;
+  let pauseMs = everyMs;
 
   const help = 'Partitions of ledger.records ahead of the one that the longest channel writes to.';
   metrics.gauge({
@@ -39,36 +38,23 @@ export function keepPartitionsAhead(
     if (problem === undefined && told !== undefined) log.warn('partitions_made', { ahead });
     told = problem;
   };
-  /** How long until the next look. */
-  const make = async (): Promise<number> => {
-    const made = await makePartitions(sql);
-    ahead = made.ahead;
-    if (ahead >= made.wanted) {
-      retryMs = FIRST_RETRY_MS;
-      tell(undefined);
-      return everyMs;
-    }
-    if (ahead < FEW) tell('another transaction holds ledger.records', 'error');
-    retryMs = Math.min(retryMs * 2, everyMs);
-    return retryMs;
-  };
-  const run = async (): Promise<void> => {
-    const nextMs = await make().catch((error: unknown) => {
-      // Readiness tells of a database that is away.
-      if (!(error instanceof DatabaseUnavailableError)) tell(String(error));
-      return everyMs;
-    });
-    if (isStopped) return;
-    timer = setTimeout(() => {
-      running = run();
-    }, nextMs);
-  };
-  let running = run();
-  return async () => {
-    isStopped = true;
-    clearTimeout(timer);
-    await running;
-  };
+  const loop = backgroundLoop({
+    async work() {
+      pauseMs = everyMs;
+      const made = await makePartitions(sql);
+      ahead = made.ahead;
+      if (ahead >= made.wanted) {
+        retryMs = FIRST_RETRY_MS;
+        return tell(undefined);
+      }
+      if (ahead < FEW) tell('another transaction holds ledger.records', 'error');
+      pauseMs = retryMs = Math.min(retryMs * 2, everyMs);
+    },
+    pauseMs: () => pauseMs,
+    // Readiness tells of a database that is away.
+    onFailure: (error) => error instanceof DatabaseUnavailableError || tell(String(error)),
+  });
+  return () => loop.stop();
 }
 
 /** One attempt: how many are ahead now, and how many should be. */

@@ -5,6 +5,9 @@ import { transactionIdOf } from './transaction-id.ts';
 /** A unit with everything the log needs worked out: salts, hashes, transaction id. Sent again, it is the same bytes. */
 export interface PreparedUnit {
   readonly unit: AppendUnit;
+  /** What is kept of its note, and what the surface's own function is given besides: null where there is nothing. */
+  readonly note: string;
+  readonly beside: string | null;
   readonly nonce: Buffer;
   readonly transactionId: Buffer;
   readonly transactionIdHex: string;
@@ -20,7 +23,8 @@ const UNIT_OVERHEAD_BYTES = 160;
 
 /** Works out all that the log needs of a unit. */
 export function prepareUnit(unit: AppendUnit, atMs: number, random: (bytes: number) => Buffer): PreparedUnit {
-  const { network, channel, claim, note, records } = unit;
+  const { network, channel, claim, records } = unit;
+  const [note = '', beside = null] = unit.note.split('\f', 2);
   const nonce = random(NONCE_BYTES);
   const transactionId = transactionIdOf({
     nonce,
@@ -32,6 +36,6 @@ export function prepareUnit(unit: AppendUnit, atMs: number, random: (bytes: numb
   });
   const transactionIdHex = transactionId.toString('hex');
   const packed = packRecords(records, { atMs, network, channel, transactionIdHex }, random);
-  const bytes = UNIT_OVERHEAD_BYTES + note.length + packed.bytes.length;
-  return { unit, nonce, transactionId, transactionIdHex, atMs, packed, bytes };
+  const bytes = UNIT_OVERHEAD_BYTES + unit.note.length + packed.bytes.length;
+  return { unit, note, beside, nonce, transactionId, transactionIdHex, atMs, packed, bytes };
 }

@@ -1,47 +1,75 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { receiptLeaf, type Receipt, type RecordProof } from '@sealgate/envelope';
+import {
+  declarationLeaf,
+  logName,
+  receiptLeaf,
+  type Declaration,
+  type Receipt,
+  type RecordProof,
+} from '@sealgate/envelope';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { inclusionPath, verifyInclusion, type Checkpoint } from '@sealgate/merkle';
 
 import type { Sql } from '@sealgate/storage';
+import type { ArchiveFiles } from './archive-files.ts';
+import { wholeRows, type FoundRow } from './archived-rows.ts';
 import type { CheckedCheckpoint } from './checked-checkpoint.ts';
 import { readLedger } from './database-problem.ts';
+import type { Epochs } from './epochs.ts';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 import { receiptOf, type RecordRow } from './stored-record.ts';
 import { tileReader } from './tile-store.ts';
 
 export interface ProveOptions {
   readonly sql: Sql;
+  readonly epochs: Epochs;
   readonly deadlineMs: number;
   /** How long to wait for a checkpoint that covers the record, where another process integrates. */
   readonly coverWithinMs: number;
   /** Integrates now, where this process may; see `Integrator.catchUp`. */
-  readonly catchUp?: (channel: string, size: number) => Promise<void>;
+  readonly catchUp?: (log: string, size: number) => Promise<void>;
   readonly checked: CheckedCheckpoint;
+  /** Where archived records lie; absent where this process has no archive. */
+  readonly archive?: ArchiveFiles;
   readonly now: () => number;
 }
 
 const POLL_MS = 20;
 
-export async function findRecord(
-  { sql, deadlineMs }: ProveOptions,
-  channel: string,
-  id: string,
-): Promise<RecordRow | undefined> {
-  const statement = { name: 'ledger record', text: 'SELECT * FROM ledger.record_v1($1, $2)', values: [channel, id] };
-  return (await readLedger<RecordRow>(sql, statement, deadlineMs))[0];
+export interface RecordWanted {
+  readonly channel: string;
+  readonly id: string;
+  /** A record of a type that is not wanted is as one that is not there, wherever it lies. */
+  readonly wants?: (type: string) => boolean;
 }
 
-/** The newest checkpoint, if it is this ledger's: one that is not is neither served nor used. */
+/** @throws LedgerArchivedError for a record that is archived where this process cannot read it. */
+export async function findRecord(
+  { sql, deadlineMs, archive }: Pick<ProveOptions, 'sql' | 'deadlineMs' | 'archive'>,
+  { channel, id, wants = () => true }: RecordWanted,
+): Promise<RecordRow | undefined> {
+  const statement = { name: 'ledger record', text: 'SELECT * FROM ledger.record_v2($1, $2)', values: [channel, id] };
+  const rows = await readLedger<FoundRow>(sql, statement, deadlineMs);
+  return (
+    await wholeRows(
+      archive,
+      rows.filter(({ type }) => wants(type)),
+    )
+  )[0];
+}
+
+/**
+ * The newest checkpoint that the tree of a log is stored for, if it is this ledger's: one that is not is neither served nor used.
+ */
 export async function findCheckpoint(
   { sql, deadlineMs, checked }: Pick<ProveOptions, 'sql' | 'deadlineMs' | 'checked'>,
-  channel: string,
-): Promise<{ readonly note: string; readonly checkpoint: Checkpoint } | undefined> {
-  const statement = { name: 'ledger checkpoint', text: 'SELECT ledger.checkpoint_v1($1) AS note', values: [channel] };
+  log: string,
+): Promise<Covering | undefined> {
+  const statement = { name: 'ledger checkpoint', text: 'SELECT ledger.checkpoint_v1($1) AS note', values: [log] };
   const [row] = await readLedger<{ note: string | null }>(sql, statement, deadlineMs);
   if (row?.note == null) return undefined;
-  return { note: row.note, checkpoint: notCorrupt(() => checked(channel, row.note!)) };
+  return { note: row.note, checkpoint: notCorrupt(() => checked(log, row.note!)) };
 }
 
 /** What cannot be shown now, because the channel is not as it was left, can once it is mended. */
@@ -66,45 +94,97 @@ function unavailableIfCorrupt(error: unknown): unknown {
  */
 export async function proveRecord(
   options: ProveOptions,
-  { channel, id, wants = () => true }: { channel: string; id: string; wants?: (type: string) => boolean },
+  wanted: RecordWanted,
 ): Promise<{ receipt: Receipt; proof: RecordProof } | undefined> {
-  const row = await findRecord(options, channel, id);
-  if (row === undefined || !wants(row.type)) return undefined;
-  const receipt = receiptOf(row);
-  const { note, checkpoint } = await coveringCheckpoint(options, channel, receipt.index);
-  const { index } = receipt;
+  const { channel } = wanted;
+  const row = await findRecord(options, wanted);
+  if (row === undefined) return undefined;
+  await options.epochs.fresh();
+  const receipt = receiptOf(row, options.epochs);
+  const { index, epoch = 0 } = receipt;
+  const log = logName(channel, epoch);
   const leafHash = receiptLeaf(receipt);
-  const path = await inclusionPath(index, checkpoint.size, tileReader(options.sql, channel, options.deadlineMs));
-  if (!verifyInclusion({ leafHash, index, size: checkpoint.size, path, root: checkpoint.root })) {
-    throw new LedgerCorruptError(
-      channel,
-      `record ${index} is not what the checkpoint at ${checkpoint.size} was signed over`,
-    );
-  }
+  const covering = await coveringCheckpoint(options, log, index);
+  const inclusion = await provedPath(options, log, { leafHash, index, covering });
   assert.equal(
     row.leaf_hash.toString('hex'),
     leafHash.toString('hex'),
     'A leaf that is in the tree is the leaf that is stored.',
   );
-  const inclusion = path.map((hash) => hash.toString('hex'));
   const proof = {
     channel,
     index,
     leafHash: leafHash.toString('hex'),
-    treeSize: checkpoint.size,
+    treeSize: covering.checkpoint.size,
     inclusionPath: inclusion,
-    checkpoint: note,
+    checkpoint: covering.note,
   };
-  return { receipt, proof };
+  if (epoch === 0) return { receipt, proof };
+  const declaration = await provedDeclaration(options, log, covering);
+  return { receipt, proof: { ...proof, epoch, origin: covering.checkpoint.origin, declaration } };
 }
 
-async function coveringCheckpoint(options: ProveOptions, channel: string, index: number) {
+interface Covering {
+  readonly note: string;
+  readonly checkpoint: Checkpoint;
+}
+
+/** What a log begins with, and where it is under the newest checkpoint. */
+export interface ProvedDeclaration {
+  readonly statement: Declaration;
+  readonly inclusionPath: string[];
+  readonly treeSize: number;
+  readonly checkpoint: string;
+}
+
+/** Of an epoch of a channel; undefined where it has none of that number, or none that is signed for. @throws as `proveRecord`. */
+export async function proveDeclaration(
+  options: ProveOptions,
+  channel: string,
+  epoch: number,
+): Promise<ProvedDeclaration | undefined> {
+  const log = logName(channel, epoch);
+  const { epochs } = options;
+  await epochs.fresh();
+  const covering = epochs.of(channel).some((one) => one.epoch === epoch)
+    ? await findCheckpoint(options, log)
+    : undefined;
+  if (covering === undefined) return undefined;
+  const declared = await provedDeclaration(options, log, covering);
+  return { ...declared, treeSize: covering.checkpoint.size, checkpoint: covering.note };
+}
+
+async function provedDeclaration(
+  options: ProveOptions,
+  log: string,
+  covering: Covering,
+): Promise<{ readonly statement: Declaration; readonly inclusionPath: string[] }> {
+  const statement = options.epochs.declaration(log);
+  const inclusionPath = await provedPath(options, log, { leafHash: declarationLeaf(statement), index: 0, covering });
+  return { statement, inclusionPath };
+}
+
+/** @throws LedgerCorruptError when it does not lead to the root that was signed. */
+async function provedPath(
+  { sql, deadlineMs }: ProveOptions,
+  log: string,
+  { leafHash, index, covering }: { leafHash: Buffer; index: number; covering: Covering },
+): Promise<string[]> {
+  const { size, root } = covering.checkpoint;
+  const path = await inclusionPath(index, size, tileReader(sql, log, deadlineMs));
+  if (!verifyInclusion({ leafHash, index, size, path, root })) {
+    throw new LedgerCorruptError(log, `record ${index} is not what the checkpoint at ${size} was signed over`);
+  }
+  return path.map((hash) => hash.toString('hex'));
+}
+
+async function coveringCheckpoint(options: ProveOptions, log: string, index: number): Promise<Covering> {
   const giveUpAtMs = options.now() + options.coverWithinMs;
   for (;;) {
-    const newest = await findCheckpoint(options, channel);
+    const newest = await findCheckpoint(options, log);
     if (newest !== undefined && newest.checkpoint.size > index) return newest;
     if (options.now() > giveUpAtMs) throw new LedgerUnavailableError('No checkpoint covers the record yet.');
-    await options.catchUp?.(channel, index + 1).catch((error: unknown) => {
+    await options.catchUp?.(log, index + 1).catch((error: unknown) => {
       throw unavailableIfCorrupt(error);
     });
     await delay(POLL_MS);

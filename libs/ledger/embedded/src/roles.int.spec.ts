@@ -108,8 +108,7 @@ describe('the role of each surface', () => {
       text: `SELECT DISTINCT proname AS name FROM pg_proc WHERE pronamespace = 'ledger'::regnamespace AND proname ~ '_v[0-9]+$'`,
     });
     const names = rows.map(({ name }) => name).sort();
-    expect(Object.keys(EXPECTED).sort()).toEqual(names);
-    expect(Object.keys(CALLS).sort()).toEqual(names);
+    for (const table of [EXPECTED, CALLS]) expect(Object.keys(table).sort()).toEqual(names);
   });
 
   it.each(Object.entries(EXPECTED))('may call %s for its channels alone', async (name, expected) => {
@@ -119,7 +118,8 @@ describe('the role of each surface', () => {
         const call = CALLS[name]!;
         const values = call.includes('$1') ? [channel] : [];
         const text = `SELECT * FROM ledger.${call.replaceAll('$1', '$1::text')}`;
-        found.set(channel, await outcomeOf(of(role), text, values));
+        const outcome = await outcomeOf(of(role), text, values);
+        found.set(channel, /^(55000|40001): /.test(outcome) ? 'answered' : outcome);
       }
       const wanted = CHANNELS.map((channel) => [
         channel,

@@ -1,44 +1,50 @@
 import { mkdir, open, readdir, type FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { parseLogName } from '@sealgate/envelope';
 import { parseChannel } from '@sealgate/ledger-port';
 
 /**
  * Checkpoints kept outside the database, because a database that was rolled back as a whole can be told from a young
- * one by nothing inside it. Append-only files, one a day and channel: `<directory>/<channel>/<YYYY-MM-DD>.ndjson`,
- * one line `{"savedAt", "note"}` a checkpoint. Files of past days may be moved away by an operator, never edited.
+ * one by nothing inside it. Append-only files, one a day and log: `<directory>/<channel>/<YYYY-MM-DD>.ndjson`, after a
+ * declared loss `<directory>/<channel>/e<epoch>/<YYYY-MM-DD>.ndjson`, one line `{"savedAt", "note"}` a checkpoint. Files of past days may be moved away by an operator, never edited.
  */
 export interface SavedCheckpoints {
   /** The channels that have a folder. */
   channels(): Promise<readonly string[]>;
-  /** The newest note kept for the channel, or undefined. */
-  newest(channel: string): Promise<string | undefined>;
-  /** All that are kept for the channel, the newest first, read as they are asked for. */
-  notes(channel: string): AsyncIterable<string>;
+  /** The epochs of the channel that have a folder, 0 for that of the channel itself. */
+  epochs(channel: string): Promise<readonly number[]>;
+  /** The newest note kept for the log, or undefined. */
+  newest(log: string): Promise<string | undefined>;
+  /** All that are kept for the log, the newest first, read as they are asked for. */
+  notes(log: string): AsyncIterable<string>;
   /** Resolves when the note is on disk. */
-  save(channel: string, note: string): Promise<void>;
+  save(log: string, note: string): Promise<void>;
 }
 
 /** Files are read from their end, so much at once: a line is a few hundred bytes. */
 const BLOCK_BYTES = 65_536;
 
 export function savedCheckpoints(directory: string, now: () => number): SavedCheckpoints {
-  async function* notes(channel: string) {
-    const folder = join(directory, channel);
+  async function* notes(log: string) {
+    const folder = join(directory, log);
     const files = (await listFolder(folder)).filter((name) => name.endsWith('.ndjson'));
     for (const file of files.sort().reverse()) yield* notesIn(join(folder, file));
   }
   return {
     channels: async () => (await listFolder(directory)).filter((name) => parseChannel(name) !== undefined).sort(),
-    async newest(channel) {
-      for await (const note of notes(channel)) return note;
+    async epochs(channel) {
+      const names = await listFolder(join(directory, channel));
+      const later = names.flatMap((name) => parseLogName(`${channel}/${name}`)?.epoch ?? []);
+      return [...(names.length === 0 ? [] : [0]), ...later].sort((one, other) => one - other);
+    },
+    async newest(log) {
+      for await (const note of notes(log)) return note;
       return undefined;
     },
     notes,
-    async save(channel, note) {
+    async save(log, note) {
       const savedAt = new Date(now()).toISOString();
-      const folder = join(directory, channel);
-      await mkdir(folder, { recursive: true });
-      const file = await open(join(folder, `${savedAt.slice(0, 10)}.ndjson`), 'a', 0o644);
+      const file = await openToAppend(join(directory, log, `${savedAt.slice(0, 10)}.ndjson`));
       try {
         await file.appendFile(`${JSON.stringify({ savedAt, note })}\n`);
         await file.datasync();
@@ -47,6 +53,17 @@ export function savedCheckpoints(directory: string, now: () => number): SavedChe
       }
     },
   };
+}
+
+/** The folder is there but for the first note of a log. */
+async function openToAppend(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'a', 0o644);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    await mkdir(dirname(path), { recursive: true });
+    return open(path, 'a', 0o644);
+  }
 }
 
 async function listFolder(folder: string): Promise<string[]> {

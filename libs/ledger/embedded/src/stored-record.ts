@@ -1,6 +1,7 @@
 import type { Receipt } from '@sealgate/envelope';
 import type { JsonValue } from '@sealgate/json';
 import type { StoredRecord } from '@sealgate/ledger-port';
+import type { Epochs, Place } from './epochs.ts';
 
 /** A row of `record_v1` and `query_v1`. */
 export interface RecordRow {
@@ -19,9 +20,9 @@ export interface RecordRow {
   readonly at_ms: string;
 }
 
-const parsed = (text: string | null): JsonValue => (text === null ? null : (JSON.parse(text) as JsonValue));
+export const parsed = (text: string | null): JsonValue => (text === null ? null : (JSON.parse(text) as JsonValue));
 
-export function storedRecord(row: RecordRow): StoredRecord {
+export function storedRecord(row: RecordRow, epochs: Epochs): StoredRecord {
   return {
     network: row.network,
     channel: row.channel,
@@ -31,13 +32,17 @@ export function storedRecord(row: RecordRow): StoredRecord {
     data: parsed(row.data),
     extra: parsed(row.extra),
     erased: row.salt === null,
-    index: Number(row.idx),
+    ...epochs.place(row.channel, Number(row.idx)),
     transactionId: row.transaction_id.toString('hex'),
     at: new Date(Number(row.at_ms)).toISOString(),
   };
 }
 
-export function receiptOf(row: RecordRow): Receipt {
+export const receiptOf = (row: RecordRow, epochs: Epochs): Receipt =>
+  receiptAt(row, epochs.place(row.channel, Number(row.idx)));
+
+/** The receipt of a record whose place in its log is known. */
+export function receiptAt(row: Omit<RecordRow, 'leaf_hash'>, place: Place): Receipt {
   return {
     network: row.network,
     channel: row.channel,
@@ -49,6 +54,6 @@ export function receiptOf(row: RecordRow): Receipt {
     extra: parsed(row.extra),
     transactionId: row.transaction_id.toString('hex'),
     at: new Date(Number(row.at_ms)).toISOString(),
-    index: Number(row.idx),
+    ...place,
   };
 }

@@ -6,12 +6,12 @@ import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 const HASH_BYTES = 32;
 
 /**
- * Reads tiles of a channel in one query, cut to the width asked for: a stored tile may have grown since.
+ * Reads tiles of a log in one query, cut to the width asked for: a stored tile may have grown since.
  * What it gives throws LedgerCorruptError for one that is not there.
  */
 export function tileReader(
   sql: Sql,
-  channel: string,
+  log: string,
   deadlineMs: number,
 ): (wanted: readonly TileId[]) => Promise<Buffer[]> {
   return async (wanted) => {
@@ -20,7 +20,7 @@ export function tileReader(
       {
         name: 'ledger tiles',
         text: 'SELECT ordinal, hashes FROM ledger.tiles_v1($1, $2::int4[]::int2[], $3)',
-        values: [channel, int4Array(wanted.map(({ level }) => level)), int8Array(wanted.map(({ index }) => index))],
+        values: [log, int4Array(wanted.map(({ level }) => level)), int8Array(wanted.map(({ index }) => index))],
       },
       deadlineMs,
     );
@@ -28,7 +28,7 @@ export function tileReader(
     return wanted.map(({ level, index, width }, position) => {
       const hashes = found.get(position);
       if (hashes === undefined || hashes.length < width * HASH_BYTES) {
-        throw new LedgerCorruptError(channel, `tile ${level}/${index} is missing or too short`);
+        throw new LedgerCorruptError(log, `tile ${level}/${index} is missing or too short`);
       }
       return hashes.subarray(0, width * HASH_BYTES);
     });
@@ -37,20 +37,20 @@ export function tileReader(
 
 /** A tree that has grown: its new tiles, and the checkpoint over it. */
 export interface SignedTree {
-  readonly channel: string;
+  readonly log: string;
   readonly tiles: readonly Tile[];
   readonly size: number;
   readonly root: Buffer;
   readonly note: string;
 }
 
-/** Writes tiles and checkpoints of channels, in the caller's transaction. */
+/** Writes tiles and checkpoints of logs, in the caller's transaction. */
 export function commitTrees(trees: readonly SignedTree[]): Statement {
   const tiles = trees.flatMap(({ tiles: its }, position) => its.map((tile) => ({ ...tile, tree: position + 1 })));
   return {
-    text: 'SELECT ledger.integrate_commit_v2($1, $2, $3, $4, $5, $6::int4[]::int2[], $7, $8)',
+    text: 'SELECT ledger.integrate_commit_v3($1, $2, $3, $4, $5, $6::int4[]::int2[], $7, $8)',
     values: [
-      textArray(trees.map(({ channel }) => channel)),
+      textArray(trees.map(({ log }) => log)),
       int8Array(trees.map(({ size }) => size)),
       byteaArray(trees.map(({ root }) => root)),
       textArray(trees.map(({ note }) => note)),

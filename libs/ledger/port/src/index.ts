@@ -1,6 +1,8 @@
 export { channelOf, isChannelName, isNetworkId, parseChannel } from './channel-name.ts';
 export type {
   AppendUnit,
+  ArchiveOrder,
+  ArchiveProgress,
   AuditReport,
   Ledger,
   LedgerAppender,
@@ -12,8 +14,10 @@ export type {
   UnitResult,
 } from './ledger.ts';
 export {
+  ArchiveRefusedError,
   ChannelHaltedError,
   ClaimInFlightError,
+  LedgerArchivedError,
   LedgerForbiddenError,
   LedgerOverloadedError,
   LedgerUnavailableError,

@@ -11,13 +11,30 @@ export class ClaimInFlightError extends LedgerUnavailableError {
 /** Nothing was written: records of the channel that were signed for are missing, and it takes no more until that is settled. */
 export class ChannelHaltedError extends LedgerUnavailableError {
   override readonly name = 'ChannelHaltedError';
+  /** For people, without an end: whoever tells it says what follows from it. */
+  readonly reason: string;
 
   constructor(channel: string, options?: ErrorOptions) {
-    super(
-      `Channel ${channel} is halted, because records of it that were signed for are missing; nothing was written.`,
-      options,
-    );
+    const reason = `Channel ${channel} is halted, because records of it that were signed for are missing`;
+    super(`${reason}; nothing was written.`, options);
+    this.reason = reason;
   }
+}
+
+/** The record is there, in an archive that this process has not or cannot read. Another may; it is never "not found". */
+export class LedgerArchivedError extends LedgerUnavailableError {
+  override readonly name = 'LedgerArchivedError';
+  readonly recordType: string;
+
+  constructor({ channel, index, type }: { channel: string; index: number; type: string }, options?: ErrorOptions) {
+    super(`Record ${index} of channel ${channel} lies in an archive that this process cannot read.`, options);
+    this.recordType = type;
+  }
+}
+
+/** The channel is not archived, or not as far as was wanted: a sentence for an operator. Nothing is lost. */
+export class ArchiveRefusedError extends Error {
+  override readonly name = 'ArchiveRefusedError';
 }
 
 /** Nothing was done: the database role of this process has no right to this in that channel. Its migration job gives it. */

@@ -17,7 +17,10 @@ export interface AppendUnit {
   /** `<networkId>.<name>`. */
   readonly channel: string;
   readonly claim?: UnitClaim;
-  /** The caller's own words (JSON text) about the unit: kept with the claim, given back by a replay. */
+  /**
+   * The caller's own words about the unit: kept with the claim, given back by a replay. What stands behind a form feed is for
+   * the moment of writing alone: a driver need not keep it.
+   */
   readonly note: string;
   /** At least one; no id twice. */
   readonly records: readonly NewRecord[];
@@ -82,6 +85,19 @@ export interface AuditReport {
   readonly size: number;
   readonly firstBadRecordId: string | null;
   readonly problem: string | null;
+}
+
+/** Which records go to the files of an archive: those below an index, or those older than a time. */
+export type ArchiveOrder =
+  { readonly channel: string; readonly before: number } | { readonly channel: string; readonly olderThanMs: number };
+
+export interface ArchiveProgress {
+  readonly channel: string;
+  readonly size: number;
+  /** Records of the channel that are archived, from the first on. */
+  readonly archived: number;
+  /** How far the order reaches: whole tiles of 256 records, all of them signed for. */
+  readonly until: number;
 }
 
 export interface RecordQuery {

@@ -19,6 +19,8 @@ export interface RecordReceipt {
   readonly channel: string;
   readonly transactionId: string;
   readonly index?: number;
+  /** Of which log of the channel `index` is a place; absent before the channel's first declared loss. */
+  readonly epoch?: number;
   /** Lower hex of the RFC 6962 leaf hash. */
   readonly leafHash?: string;
   /** True: the record was there before this unit, with this content. */
@@ -36,6 +38,8 @@ export interface StoredRecord {
   readonly extra: JsonValue;
   readonly erased: boolean;
   readonly index?: number;
+  /** As in a receipt. */
+  readonly epoch?: number;
   readonly transactionId: string;
   /** RFC 3339, UTC, three fraction digits. */
   readonly at: string;

@@ -1,0 +1,271 @@
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { receiptLeaf, type Receipt, type RecordProof } from '@sealgate/envelope';
+import { parseChannel } from '@sealgate/ledger-port';
+import { inclusionPath, parseCheckpoint, tilePath, verifyInclusion, type Tile, type TileId } from '@sealgate/merkle';
+import { ArchiveFileError, checkedRecord, type ArchivedRecord } from './archived-record.ts';
+
+export { ArchiveFileError, archivedLine, type ArchivedRecord } from './archived-record.ts';
+
+/** The records of one file: `until` is the first index behind them. */
+export interface ArchivedStretch {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** A file that was written, synced and read back under another name. */
+export interface Draft {
+  /** The leaf hashes of what was read back, one after another. */
+  readonly leaves: Buffer;
+  /** Indexes of records without content. */
+  readonly erased: readonly number[];
+  /** Puts it in its place for good. */
+  keep(stretch: ArchivedStretch): Promise<void>;
+}
+
+const DRAFT = '.new';
+const STRETCH_NAME = /^(\d{12})-(\d{12})\.ndjson$/;
+/** Above the largest record that any surface takes, with its hashes. */
+const LINE_MAX_BYTES = 33_554_432;
+const NEWLINE = 0x0a;
+
+/**
+ * The files of an archive, one folder a channel (see infra/decisions/0007-archived-records.md):
+ *
+ * - `checkpoint`: a C2SP checkpoint over the records that are archived, from the first on
+ * - `tile/...`: their tree, as C2SP tlog-tiles lays it out
+ * - `records/<from>-<until>.ndjson`: one record a line, as canonical JSON, by index
+ *
+ * Each file is replaced as a whole: written beside, synced, renamed.
+ */
+export class ArchiveFiles {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** Writes `lines` (with their newlines) beside the files of the archive, and reads them back. @throws ArchiveFileError */
+  async draft(channel: string, from: number, lines: AsyncIterable<string>): Promise<Draft> {
+    const folder = join(this.#folder(channel), 'records');
+    const path = join(folder, `${nameOf(from)}${DRAFT}`);
+    await makeFolder(folder);
+    await writeSynced(path, lines);
+    const { leaves, erased } = await readBack(path, { channel, from });
+    const keep = async (stretch: ArchivedStretch) => {
+      await rename(path, this.#path(channel, stretch));
+      await syncFolder(folder);
+    };
+    return { leaves, erased, keep };
+  }
+
+  /** The records of a file in order, each true to its own hashes. @throws ArchiveFileError naming the first that is not */
+  async *records(channel: string, stretch: ArchivedStretch): AsyncGenerator<ArchivedRecord> {
+    const path = this.#path(channel, stretch);
+    let index = stretch.from;
+    for await (const line of linesOf(path)) {
+      yield checkedRecord(line, { path, channel, index });
+      index += 1;
+    }
+    if (index !== stretch.until)
+      throw new ArchiveFileError(`${path}: the end is missing, from record ${index} to ${stretch.until - 1}`, {
+        index,
+      });
+  }
+
+  /** Those of a file at these indexes. What stands between them is not looked at. @throws ArchiveFileError */
+  async pick(
+    channel: string,
+    stretch: ArchivedStretch,
+    indexes: ReadonlySet<number>,
+  ): Promise<Map<number, ArchivedRecord>> {
+    const path = this.#path(channel, stretch);
+    const found = new Map<number, ArchivedRecord>();
+    let index = stretch.from;
+    for await (const line of linesOf(path)) {
+      if (indexes.has(index)) found.set(index, checkedRecord(line, { path, channel, index }));
+      if (found.size === indexes.size) return found;
+      index += 1;
+    }
+    throw new ArchiveFileError(`${path}: the end is missing, from record ${index} on`, { index });
+  }
+
+  /** The files of a channel, as far as they follow one another from the first record on. */
+  async stretches(channel: string): Promise<readonly ArchivedStretch[]> {
+    const names = await listFolder(join(this.#folder(channel), 'records'));
+    const stretches: ArchivedStretch[] = [];
+    for (const name of names.sort()) {
+      const [, from, until] = STRETCH_NAME.exec(name) ?? [];
+      if (Number(from) === (stretches.at(-1)?.until ?? 0)) stretches.push({ from: Number(from), until: Number(until) });
+    }
+    return stretches;
+  }
+
+  /** Each tile under its C2SP path, replaced where it was there. */
+  async writeTiles(channel: string, tiles: readonly Tile[]): Promise<void> {
+    const paths = tiles.map((tile) => join(this.#folder(channel), tilePath(tile)));
+    const folders = new Set(paths.map((path) => dirname(path)));
+    for (const folder of folders) await makeFolder(folder);
+    await Promise.all(tiles.map(({ hashes }, position) => replaceFile(paths[position]!, hashes)));
+    for (const folder of folders) await syncFolder(folder);
+  }
+
+  async writeCheckpoint(channel: string, note: string): Promise<void> {
+    await makeFolder(this.#folder(channel));
+    await replaceFile(join(this.#folder(channel), 'checkpoint'), note);
+    await syncFolder(this.#folder(channel));
+  }
+
+  /** @throws ArchiveFileError where there is none. */
+  async checkpoint(channel: string): Promise<string> {
+    return (await this.#read(join(this.#folder(channel), 'checkpoint'))).toString('utf8');
+  }
+
+  /** @throws ArchiveFileError where there is none. */
+  async tile(channel: string, tile: TileId): Promise<Buffer> {
+    return this.#read(join(this.#folder(channel), tilePath(tile)));
+  }
+
+  /**
+   * Removes what an attempt that did not come to its end left behind: drafts, and records from `from` on, which are all in
+   * the table. @throws ArchiveFileError for a file of records beyond `size`: the table has never had them, or lost them.
+   */
+  async clear(channel: string, { from, size }: { from: number; size: number }): Promise<void> {
+    const folder = join(this.#folder(channel), 'records');
+    for (const name of await listFolder(folder)) {
+      const [, , until] = STRETCH_NAME.exec(name) ?? [];
+      if (Number(until ?? 0) > size) {
+        throw new ArchiveFileError(`${join(folder, name)} holds records beyond the ${size} that the database has`);
+      }
+      if (Number(until ?? 0) > from || name.endsWith(DRAFT)) await rm(join(folder, name), { force: true });
+    }
+  }
+
+  #path(channel: string, { from, until }: ArchivedStretch): string {
+    return join(this.#folder(channel), 'records', `${nameOf(from)}-${nameOf(until)}.ndjson`);
+  }
+
+  #folder(channel: string): string {
+    // What a channel may be called is no path.
+    if (parseChannel(channel) === undefined) throw new ArchiveFileError(`${channel} names no channel`);
+    return join(this.#directory, channel);
+  }
+
+  async #read(path: string): Promise<Buffer> {
+    try {
+      return await readFile(path);
+    } catch (cause) {
+      throw new ArchiveFileError(`${path} cannot be read (${codeOf(cause)})`, { cause });
+    }
+  }
+}
+
+/**
+ * The receipt of a record and its proof against the checkpoint of the archive, by the files alone. Who signed that is not
+ * looked at. @throws ArchiveFileError where the files do not belong together
+ */
+export async function proveArchived(
+  files: ArchiveFiles,
+  { data: _, ...receipt }: ArchivedRecord,
+): Promise<{ receipt: Receipt; proof: RecordProof }> {
+  const { channel, index } = receipt;
+  const checkpoint = await files.checkpoint(channel);
+  const { size, root } = parseCheckpoint(checkpoint);
+  const leafHash = receiptLeaf(receipt);
+  const readTiles = (tiles: readonly TileId[]) => Promise.all(tiles.map((tile) => files.tile(channel, tile)));
+  const path = index < size ? await inclusionPath(index, size, readTiles) : [];
+  if (!verifyInclusion({ leafHash, index, size, path, root }))
+    throw new ArchiveFileError(`record ${index} is not one that the checkpoint of the archive is over`, { index });
+  const inclusion = path.map((hash) => hash.toString('hex'));
+  const proof = {
+    channel,
+    index,
+    leafHash: leafHash.toString('hex'),
+    treeSize: size,
+    inclusionPath: inclusion,
+    checkpoint,
+  };
+  return { receipt, proof };
+}
+
+async function readBack(path: string, { channel, from }: { channel: string; from: number }) {
+  const leaves: Buffer[] = [];
+  const erased: number[] = [];
+  for await (const line of linesOf(path)) {
+    const record = checkedRecord(line, { path, channel, index: from + leaves.length });
+    leaves.push(receiptLeaf(record));
+    if (record.salt === null) erased.push(record.index);
+  }
+  return { leaves: Buffer.concat(leaves), erased };
+}
+
+/** The lines of a file without their newlines. @throws ArchiveFileError */
+async function* linesOf(path: string): AsyncGenerator<Buffer> {
+  let rest: Buffer[] = [];
+  let restBytes = 0;
+  try {
+    for await (const chunk of createReadStream(path, { highWaterMark: 32_768 }) as AsyncIterable<Buffer>) {
+      let at = 0;
+      for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, at)) {
+        yield Buffer.concat([...rest, chunk.subarray(at, end)]);
+        [rest, restBytes, at] = [[], 0, end + 1];
+      }
+      rest.push(chunk.subarray(at));
+      restBytes += chunk.length - at;
+      if (restBytes > LINE_MAX_BYTES) throw new ArchiveFileError(`${path} has a line of over ${LINE_MAX_BYTES} bytes`);
+    }
+  } catch (cause) {
+    if (cause instanceof ArchiveFileError) throw cause;
+    throw new ArchiveFileError(`${path} cannot be read (${codeOf(cause)})`, { cause });
+  }
+  if (restBytes > 0) throw new ArchiveFileError(`${path} ends within a line`);
+}
+
+const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoException).code ?? error);
+
+const nameOf = (index: number): string => String(index).padStart(12, '0');
+
+async function replaceFile(path: string, content: string | Buffer): Promise<void> {
+  await writeSynced(`${path}${DRAFT}`, [content]);
+  await rename(`${path}${DRAFT}`, path);
+}
+
+/** What cannot be written whole is not left behind. */
+async function writeSynced(path: string, chunks: AsyncIterable<string> | Iterable<string | Buffer>): Promise<void> {
+  const file = await open(path, 'w', 0o640);
+  try {
+    for await (const chunk of chunks) await file.appendFile(chunk);
+    await file.sync();
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
+}
+
+/** With the folders above it, each entered in its own for good. */
+async function makeFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true, mode: 0o750 });
+  if (first === undefined) return;
+  for (let made = folder; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made));
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function listFolder(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

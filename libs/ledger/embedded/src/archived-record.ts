@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { dataHashOf, SALT_BYTES, type Receipt } from '@sealgate/envelope';
+import { canonical, type JsonValue } from '@sealgate/json';
+import { parsed, receiptAt, type RecordRow } from './stored-record.ts';
+
+/** A line of an archive: a receipt with the data it is of. Salt, extra and data are null once they were erased. */
+export interface ArchivedRecord extends Receipt {
+  readonly data: JsonValue;
+}
+
+/** A file of the archive is not there, cannot be read, or does not hold what it should. */
+export class ArchiveFileError extends Error {
+  override readonly name = 'ArchiveFileError';
+  /** Of the record at fault, where it is one. */
+  readonly index: number | undefined;
+
+  constructor(message: string, { index, ...options }: ErrorOptions & { readonly index?: number } = {}) {
+    super(message, options);
+    this.index = index;
+  }
+}
+
+/** A row of `ledger.archive_rows_v1`. */
+export type ContentRow = Omit<RecordRow, 'network' | 'channel' | 'leaf_hash'>;
+
+export const recordOfRow = (row: ContentRow, of: { channel: string; network: string }): ArchivedRecord => ({
+  ...receiptAt({ ...row, ...of }, { index: Number(row.idx) }),
+  data: parsed(row.data),
+});
+
+export const archivedLine = (record: ArchivedRecord): string => `${canonical({ ...record })}\n`;
+
+/** The same record without what an erasure removes. */
+export const withoutContent = (record: ArchivedRecord): ArchivedRecord => ({
+  ...record,
+  salt: null,
+  extra: null,
+  data: null,
+});
+
+export interface LinePlace {
+  readonly path: string;
+  readonly channel: string;
+  readonly index: number;
+}
+
+/** A line whose content is that which was hashed. Whether its leaf is the one of the log is for the caller to look at. */
+export function checkedRecord(line: Buffer, { path, channel, index }: LinePlace): ArchivedRecord {
+  const problem = (text: string, cause?: unknown) =>
+    new ArchiveFileError(`${path}: record ${index}: ${text}`, { index, ...(cause === undefined ? {} : { cause }) });
+  let record: ArchivedRecord;
+  try {
+    record = JSON.parse(line.toString('utf8')) as ArchivedRecord;
+  } catch (cause) {
+    throw problem('the line is no JSON', cause);
+  }
+  if (typeof record !== 'object' || record === null || Array.isArray(record)) throw problem('the line is no record');
+  if (record.index !== index || record.channel !== channel) throw problem('the line is of another record');
+  if (record.salt === null) {
+    if (record.data !== null || record.extra !== null) throw problem('content and erasure do not agree');
+    return record;
+  }
+  const salt = Buffer.from(String(record.salt), 'hex');
+  if (salt.length !== SALT_BYTES || dataHashOf(salt, record.data ?? null, record.extra ?? null) !== record.dataHash)
+    throw problem('its content is not what was hashed');
+  return record;
+}
+
+/** What create-once compares of an archived record: `ledger.archived_content`. */
+export function archivedContent(salt: Buffer, { index, type, owner, data, extra }: ArchivedRecord): Buffer {
+  const place = Buffer.alloc(8);
+  place.writeBigInt64BE(BigInt(index));
+  return createHash('sha256')
+    .update(salt)
+    .update(place)
+    .update(canonical([type, owner, data, extra]))
+    .digest();
+}

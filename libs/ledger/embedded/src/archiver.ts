@@ -1,0 +1,289 @@
+import { randomBytes } from 'node:crypto';
+import { receiptLeaf } from '@sealgate/envelope';
+import { ArchiveRefusedError, type ArchiveOrder, type ArchiveProgress } from '@sealgate/ledger-port';
+import {
+  checkpointText,
+  consistencyPath,
+  HASH_BYTES,
+  TILE_WIDTH,
+  TileTree,
+  tileWidth,
+  verifyConsistency,
+  type Checkpoint,
+  type NoteSigner,
+} from '@sealgate/merkle';
+import { DatabaseUnavailableError, int8Array, type Database, type Sql } from '@sealgate/storage';
+import type { ArchiveFiles, Draft } from './archive-files.ts';
+import { archivedLine, ArchiveFileError, recordOfRow, withoutContent, type ContentRow } from './archived-record.ts';
+import type { CheckedCheckpoint } from './checked-checkpoint.ts';
+import { readLedger } from './database-problem.ts';
+import { LedgerCorruptError } from './ledger-corrupt-error.ts';
+import { findCheckpoint } from './prove-record.ts';
+import { tileReader } from './tile-store.ts';
+
+export interface ArchiverOptions {
+  /** Of the role that may read and erase in the channels. */
+  readonly sql: Database;
+  readonly files: ArchiveFiles;
+  readonly origin: string;
+  readonly signer: NoteSigner;
+  readonly checked: CheckedCheckpoint;
+  /** Holds a channel against what is kept of it outside the database, and halts it where it does not continue that. */
+  readonly compare: (channel: string) => Promise<void>;
+  readonly now: () => number;
+  /** An erasure that cannot be written to its file now. It is tried again. */
+  readonly onError: (error: unknown) => void;
+}
+
+const READ_WITHIN_MS = 10_000;
+/** One stretch: reading, writing, reading back and removing at most a few thousand megabytes. */
+const STRETCH_WITHIN_MS = 120_000;
+/** A file ends at the first whole tile behind one of these, so that an erasure writes no large file anew. */
+const STRETCH_RECORDS = 1024;
+const STRETCH_BYTES = 4_194_304;
+/** What is read and held at once; a record that is larger, alone. */
+const PAGE_BYTES = 4_194_304;
+const SERIALIZATION_FAILURE = '40001';
+const NOT_IN_STATE = '55000';
+
+interface StateRow {
+  network: string;
+  size: string;
+  signed: string;
+  archived: string;
+  younger_from: string;
+  refused: string | null;
+}
+
+interface LockRow {
+  archived: string;
+  until_index: string | null;
+  erased: string[];
+}
+
+/**
+ * Moves records from the database into files, a stretch at a time: written, synced, read back, found to be what was signed
+ * for, and only then removed from the table, in one transaction. After a crash at any point the table or the files hold every
+ * record, and the same order goes on. One process at a time writes files of a channel.
+ */
+export class Archiver {
+  readonly #options: ArchiverOptions;
+
+  constructor(options: ArchiverOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Archives for about `withinMs`; undefined where there is no such channel. The same order again goes on, and signs anew what
+   * is archived already.
+   * @throws ArchiveRefusedError, LedgerUnavailableError
+   */
+  async archive(order: ArchiveOrder, withinMs: number): Promise<ArchiveProgress | undefined> {
+    const { sql, compare, now } = this.#options;
+    const { channel } = order;
+    await compare(channel);
+    const statement = {
+      text: 'SELECT * FROM ledger.archive_state_v1($1, $2)',
+      values: [channel, 'before' in order ? null : order.olderThanMs],
+    };
+    const [state] = await readLedger<StateRow>(sql, statement, READ_WITHIN_MS);
+    if (state === undefined) return undefined;
+    if (state.refused !== null) throw new ArchiveRefusedError(`The ${state.refused}.`);
+    const wanted = Math.min('before' in order ? order.before : Number(state.younger_from), Number(state.signed));
+    const before = Number(state.archived);
+    const until = Math.max(before, wanted - (wanted % TILE_WIDTH));
+    const giveUpAtMs = now() + withinMs;
+    let archived = before;
+    if (archived === until && archived > 0) await this.#signAgain(channel, archived);
+    while (archived < until && (archived === before || now() < giveUpAtMs))
+      archived = await this.#stretch({ channel, network: state.network, size: Number(state.size) }, archived, until);
+    return { channel, size: Number(state.size), archived, until };
+  }
+
+  /** Takes what was erased out of the files that hold it still. What cannot be written is told, and tried next time. */
+  async writeErasures(): Promise<void> {
+    const { sql, onError } = this.#options;
+    const rows = await readLedger<{ channel: string; first_index: string | null }>(
+      sql,
+      { text: 'SELECT channel, first_index FROM ledger.unwritten_erasures_v1()' },
+      READ_WITHIN_MS,
+    );
+    for (const { channel, first_index: from } of rows) {
+      if (from === null) continue;
+      await this.#eraseIn(channel, Number(from)).catch(onError);
+    }
+  }
+
+  /** Returns how far the archive reaches then. */
+  async #stretch(of: { channel: string; network: string; size: number }, from: number, until: number): Promise<number> {
+    try {
+      return await this.#options.sql.transaction((sql) => this.#move(sql, of, { from, until }), {
+        deadlineMs: STRETCH_WITHIN_MS,
+      });
+    } catch (error) {
+      const { code, message } = error as { code?: unknown; message?: unknown };
+      // A record of the stretch was erased meanwhile: the file is written again.
+      if (code === SERIALIZATION_FAILURE) return from;
+      if (code === NOT_IN_STATE) throw new ArchiveRefusedError(`The ${String(message)}.`, { cause: error });
+      if (error instanceof ArchiveFileError || error instanceof LedgerCorruptError || isOfFiles(error)) {
+        const reason = (error as Error).message.replace(/\.$/, '');
+        throw new ArchiveRefusedError(`Nothing was removed from record ${from} on. ${reason}.`, { cause: error });
+      }
+      throw error;
+    }
+  }
+
+  async #move(
+    sql: Sql,
+    { channel, network, size }: { channel: string; network: string; size: number },
+    { from, until }: { from: number; until: number },
+  ): Promise<number> {
+    const { files } = this.#options;
+    const lock = await lockArchive(sql, channel, from);
+    if (Number(lock?.archived) !== from) return Number(lock?.archived ?? from);
+    await files.clear(channel, { from, size });
+    const draft = await files.draft(channel, from, linesOf(sql, { channel, network }, { from, until }));
+    const stretch = { from, until: from + draft.leaves.length / HASH_BYTES };
+    const tree = await treeAt(sql, channel, from);
+    const full = tree.append(draft.leaves);
+    const checkpoint = await this.#signed(sql, channel, tree);
+    await draft.keep(stretch);
+    await files.writeTiles(channel, [...full, ...tree.edge()]);
+    await files.writeCheckpoint(channel, checkpoint);
+    await sql.query({
+      text: 'SELECT ledger.archive_records_v1($1, $2, $3, $4, $5)',
+      values: [channel, from, stretch.until, randomBytes(HASH_BYTES), int8Array(draft.erased)],
+    });
+    return stretch.until;
+  }
+
+  /** With the keys of today: after an exchange of the signing key, the archive is signed by the new one too. */
+  async #signAgain(channel: string, archived: number): Promise<void> {
+    await this.#options.sql.transaction(
+      async (sql) => {
+        const lock = await lockArchive(sql, channel, archived);
+        if (Number(lock?.archived) !== archived) return;
+        const note = await this.#signed(sql, channel, await treeAt(sql, channel, archived));
+        await this.#options.files.writeCheckpoint(channel, note);
+      },
+      { deadlineMs: STRETCH_WITHIN_MS },
+    );
+  }
+
+  /** A checkpoint over the leaves of `tree`, which the newest signed checkpoint is shown to continue. @throws LedgerCorruptError */
+  async #signed(sql: Sql, channel: string, tree: TileTree): Promise<string> {
+    const { checked, origin, signer } = this.#options;
+    const newest = await findCheckpoint({ sql, deadlineMs: READ_WITHIN_MS, checked }, channel);
+    const { size, root } = { size: tree.size, root: tree.root() };
+    if (newest === undefined || !(await continues(sql, channel, { origin, size, root }, newest.checkpoint)))
+      throw new LedgerCorruptError(
+        channel,
+        `records below ${size} are not those that were signed for: audit the channel`,
+      );
+    return signer.sign(checkpointText({ origin: `${origin}/${channel}`, size, root }));
+  }
+
+  async #eraseIn(channel: string, from: number): Promise<void> {
+    const { sql: database, files } = this.#options;
+    await database.transaction(
+      async (sql) => {
+        const lock = await lockArchive(sql, channel, from);
+        if (lock?.until_index == null) return;
+        const stretch = { from, until: Number(lock.until_index) };
+        const leaves: Buffer[] = [];
+        const draft = await files.draft(channel, from, withoutErased(files, { channel, stretch }, lock.erased, leaves));
+        assertSame(channel, draft, Buffer.concat(leaves));
+        await draft.keep(stretch);
+        const values = [channel, int8Array(lock.erased.map(Number))];
+        await sql.query({ text: 'SELECT ledger.erasures_written_v1($1, $2)', values });
+      },
+      { deadlineMs: STRETCH_WITHIN_MS },
+    );
+  }
+}
+
+/** Between two answers to whoever archives. */
+const STEP_MS = 4000;
+
+/** Archives for a few seconds. @throws ArchiveRefusedError also in a process that does not write the archive. */
+export async function archiveStep(archiver: Archiver | undefined, order: ArchiveOrder) {
+  if (archiver !== undefined) return archiver.archive(order, STEP_MS);
+  const writer = 'the one with LEDGER_INTEGRATOR=true and LEDGER_ARCHIVE_DIR does';
+  throw new ArchiveRefusedError(`This process does not write the archive: ${writer}.`);
+}
+
+async function* withoutErased(
+  files: ArchiveFiles,
+  { channel, stretch }: { channel: string; stretch: { from: number; until: number } },
+  erased: readonly string[],
+  leaves: Buffer[],
+): AsyncGenerator<string> {
+  const gone = new Set(erased.map(Number));
+  for await (const record of files.records(channel, stretch)) {
+    leaves.push(receiptLeaf(record));
+    yield archivedLine(gone.has(record.index) ? withoutContent(record) : record);
+  }
+}
+
+function assertSame(channel: string, draft: Draft, leaves: Buffer): void {
+  if (!draft.leaves.equals(leaves))
+    throw new ArchiveFileError(`a file of ${channel} was not read back as it was written`);
+}
+
+async function lockArchive(sql: Sql, channel: string, from: number): Promise<LockRow | undefined> {
+  const statement = { text: 'SELECT * FROM ledger.archive_lock_v1($1, $2)', values: [channel, from] };
+  return (await readLedger<LockRow>(sql, statement, READ_WITHIN_MS))[0];
+}
+
+/** Ends at the first whole tile that fills a file. @throws LedgerCorruptError for a record that is not there */
+async function* linesOf(
+  sql: Sql,
+  { channel, network }: { channel: string; network: string },
+  { from, until }: { from: number; until: number },
+): AsyncGenerator<string> {
+  const end = Math.min(until, from + STRETCH_RECORDS);
+  let bytes = 0;
+  for (let at = from; at < end && !(at % TILE_WIDTH === 0 && bytes >= STRETCH_BYTES);) {
+    const tileEnd = Math.min(end, at - (at % TILE_WIDTH) + TILE_WIDTH);
+    const statement = {
+      text: 'SELECT * FROM ledger.archive_rows_v1($1, $2, $3, $4)',
+      values: [channel, at, tileEnd, PAGE_BYTES],
+    };
+    const lines: string[] = [];
+    for (const row of await readLedger<ContentRow>(sql, statement, READ_WITHIN_MS)) {
+      if (Number(row.idx) !== at) break;
+      lines.push(archivedLine(recordOfRow(row, { channel, network })));
+      at += 1;
+    }
+    if (lines.length === 0) throw new LedgerCorruptError(channel, `record ${at} is missing: audit the channel`);
+    const chunk = lines.join('');
+    bytes += chunk.length;
+    yield chunk;
+  }
+}
+
+/** The tree of the first `size` leaves, by the tiles of the database. */
+async function treeAt(sql: Sql, channel: string, size: number): Promise<TileTree> {
+  const levels = Array.from({ length: 7 }, (_, level) => level);
+  const edge = levels.flatMap((level) => {
+    const index = Math.floor(size / TILE_WIDTH ** (level + 1));
+    const width = tileWidth(level, index, size);
+    return width === 0 ? [] : [{ level, index, width }];
+  });
+  const hashes = edge.length === 0 ? [] : await tileReader(sql, channel, READ_WITHIN_MS)(edge);
+  return TileTree.from(
+    size,
+    edge.map((tile, position) => ({ ...tile, hashes: hashes[position]! })),
+  );
+}
+
+async function continues(sql: Sql, channel: string, older: Checkpoint, newer: Checkpoint): Promise<boolean> {
+  if (older.size > newer.size) return false;
+  const path = await consistencyPath(older.size, newer.size, tileReader(sql, channel, READ_WITHIN_MS));
+  const sizes = { oldSize: older.size, newSize: newer.size };
+  return verifyConsistency({ ...sizes, oldRoot: older.root, newRoot: newer.root, path });
+}
+
+/** The disk is full, the folder is not there, not ours or read-only. */
+const isOfFiles = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'syscall' in error && !(error instanceof DatabaseUnavailableError);

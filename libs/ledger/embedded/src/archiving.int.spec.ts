@@ -1,0 +1,270 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Tile } from '@sealgate/merkle';
+import { ArchiveFiles, type ArchivedStretch } from './archive-files.ts';
+import {
+  archiverOf,
+  IN_ORDER,
+  openTestArchive,
+  OURS,
+  record,
+  SIZE,
+  type TestArchive,
+} from './testing/open-test-archive.ts';
+import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
+
+let test: TestLedger;
+let of: TestArchive;
+
+beforeAll(async () => {
+  test = await openTestLedger();
+});
+
+afterAll(() => test.close());
+
+beforeEach(async () => {
+  of = await openTestArchive(test);
+});
+
+afterEach(() => of.close());
+
+describe('a crash while archiving', () => {
+  /** Files that break at one point, once. */
+  class Breaking extends ArchiveFiles {
+    at = '';
+
+    #reach(point: string) {
+      if (this.at !== point) return;
+      this.at = '';
+      throw new Error(`crash at ${point}`);
+    }
+
+    override async draft(of: string, from: number, lines: AsyncIterable<string>) {
+      const draft = await super.draft(of, from, lines);
+      this.#reach('the draft');
+      const keep = async (stretch: ArchivedStretch) => {
+        await draft.keep(stretch);
+        this.#reach('the file');
+      };
+      return { ...draft, keep };
+    }
+
+    override async writeTiles(of: string, tiles: readonly Tile[]) {
+      await super.writeTiles(of, tiles);
+      this.#reach('the tiles');
+    }
+
+    override async writeCheckpoint(of: string, note: string) {
+      await super.writeCheckpoint(of, note);
+      this.#reach('the checkpoint');
+    }
+  }
+
+  it.each(['the draft', 'the file', 'the tiles', 'the checkpoint'])(
+    'after %s leaves every record readable, and the same order goes on',
+    async (point) => {
+      const files = new Breaking(of.folder);
+      const broken = of.open(files);
+      await broken.ledger.archiveRecords({ channel: of.channel, before: 256 });
+      files.at = point;
+      await expect(broken.ledger.archiveRecords({ channel: of.channel, before: 512 })).rejects.toThrow(
+        `crash at ${point}`,
+      );
+      expect(await of.count('records')).toBe(SIZE - 256);
+      expect(await of.ledger.read(of.channel, 'r300')).toMatchObject({ data: { n: 300 } });
+      expect(await of.ledger.read(of.channel, 'r3')).toMatchObject({ data: { n: 3 } });
+      expect(await of.ledger.audit(of.channel)).toEqual(IN_ORDER);
+      // What was erased meanwhile is in no file in the end.
+      await of.ledger.erase(of.channel, 'r300', 'asked for');
+      expect(await of.ledger.archiveRecords({ channel: of.channel, before: 512 })).toMatchObject({ archived: 512 });
+      expect(of.files()).toEqual(['000000000000-000000000256.ndjson', '000000000256-000000000512.ndjson']);
+      expect(of.text('000000000256-000000000512.ndjson')).not.toContain('"data":{"n":300},');
+      expect(await of.ledger.audit(of.channel)).toEqual(IN_ORDER);
+    },
+  );
+
+  it('whose attempt reached further leaves no file that overlaps', async () => {
+    const files = new Breaking(of.folder);
+    files.at = 'the checkpoint';
+    await expect(of.open(files).ledger.archiveRecords({ channel: of.channel, before: 512 })).rejects.toThrow('crash');
+    expect(await of.ledger.archiveRecords({ channel: of.channel, before: 256 })).toMatchObject({ archived: 256 });
+    expect(of.files()).toEqual(['000000000000-000000000256.ndjson']);
+    expect(await of.ledger.audit(of.channel)).toEqual(IN_ORDER);
+  });
+
+  it('an erasure between reading and removing has the file written again', async () => {
+    class Erasing extends ArchiveFiles {
+      override async writeTiles(channel: string, tiles: readonly Tile[]) {
+        await super.writeTiles(channel, tiles);
+        await of.without.erase(of.channel, 'r5', 'meanwhile');
+      }
+    }
+    expect(
+      await of.open(new Erasing(of.folder)).ledger.archiveRecords({ channel: of.channel, before: 512 }),
+    ).toMatchObject({
+      archived: 512,
+    });
+    expect(of.text()).not.toContain('"data":{"n":5},');
+    expect(await of.ledger.audit(of.channel)).toEqual(IN_ORDER);
+  });
+});
+
+describe('archiving is refused', () => {
+  const archive = (before = 512) => of.ledger.archiveRecords({ channel: of.channel, before });
+
+  it('beyond what is signed for', async () => {
+    await of.without.append(of.unit(Array.from({ length: 600 }, (_, n) => record(SIZE + n))));
+    expect(await archive(1_000_000)).toEqual({ channel: of.channel, size: SIZE + 600, archived: 512, until: 512 });
+  });
+
+  it('where the records are not those that were signed for: nothing is removed', async () => {
+    await of.edit(`UPDATE ledger.records SET owner = 'x' WHERE channel_id = ${OURS} AND idx = 4`);
+    await expect(archive()).rejects.toMatchObject({
+      name: 'ArchiveRefusedError',
+      message: expect.stringContaining('audit the channel'),
+    });
+    expect(await of.count('records')).toBe(SIZE);
+    expect(await of.count('archived')).toBe(0);
+  });
+
+  it('where content is not what was hashed', async () => {
+    await of.edit(`UPDATE ledger.records SET data = '{"n":99}' WHERE channel_id = ${OURS} AND idx = 4`);
+    await expect(archive()).rejects.toThrow(/record 4: its content is not what was hashed/);
+  });
+
+  it('where a record is missing', async () => {
+    await of.edit(`DELETE FROM ledger.records WHERE channel_id = ${OURS} AND idx = 4`);
+    await expect(archive()).rejects.toThrow(/record 4 is missing/);
+  });
+
+  it('where another surface owns the channel', async () => {
+    const text = `INSERT INTO ledger.grants (role, surface, channel, rights, owns) VALUES ('gate', 'gate', $1, '{}', true)`;
+    await test.sql.query({ text, values: [of.channel] });
+    await expect(archive()).rejects.toThrow(`The channel ${of.channel} is owned by gate`);
+  });
+
+  it('where the channel is halted', async () => {
+    const text = `INSERT INTO ledger.halts (channel_id, problem, at_ms) VALUES (${OURS}, 'it is not as it was left', 1)`;
+    await of.edit(text);
+    await expect(of.archiver.archive({ channel: of.channel, before: 512 }, 1000)).rejects.toThrow(
+      /is halted: it is not as it was left/,
+    );
+  });
+
+  it('where the channel went on in an epoch after a loss', async () => {
+    await of.edit('UPDATE ledger.channels SET epoch = 1 WHERE channel = $1');
+    const refused = `channel ${of.channel} went on in epoch 1 after a loss, and an archive is of one log`;
+    expect(await of.edit('SELECT refused FROM ledger.archive_state_v1($1, 0)')).toEqual([{ refused }]);
+  });
+
+  it('where the folder cannot be written', async () => {
+    writeFileSync(join(of.folder, of.channel), 'a file where a folder should be');
+    await expect(archive()).rejects.toThrow(/Nothing was removed from record 0 on/);
+    expect(await of.count('records')).toBe(SIZE);
+  });
+
+  it('where the folder holds records that the database never had', async () => {
+    await archive(256);
+    writeFileSync(join(of.folder, of.channel, 'records', '000000000256-000000001024.ndjson'), '');
+    await expect(archive()).rejects.toThrow(/holds records beyond the 700 that the database has/);
+  });
+
+  it('by a process that does not write the archive', async () => {
+    await expect(of.without.archiveRecords({ channel: of.channel, before: 512 })).rejects.toThrow(/LEDGER_ARCHIVE_DIR/);
+  });
+
+  it('of a channel that is not there', async () => {
+    expect(await of.ledger.archiveRecords({ channel: 'acme.never', before: 512 })).toBeUndefined();
+  });
+});
+
+describe('space', () => {
+  let own: TestLedger;
+  beforeAll(async () => {
+    own = await openTestLedger();
+  });
+  afterAll(() => own.close());
+
+  const bytes = async () => {
+    const text = `SELECT pg_total_relation_size('ledger.records_0')::int AS bytes`;
+    return (await own.sql.query<{ bytes: number }>({ text }))[0]!.bytes;
+  };
+  /** Content that does not compress. */
+  const fill = async (of: string, from: number, records: number) => {
+    const text = () => `{"text":"${randomBytes(500).toString('hex')}"}`;
+    const made = Array.from({ length: records }, (_, n) => record(from + n, { data: text() }));
+    await own.ledger.append({ network: 'acme', channel: of, note: '', records: made });
+  };
+
+  it('comes back: to the table by VACUUM, to the disk as one partition is written anew; no write waits for a dump', async () => {
+    const channel = 'acme.space';
+    await fill('acme.other', 0, 20);
+    for (let from = 0; from < 4000; from += 1000) await fill(channel, from, 1000);
+    await fill('acme.other', 20, 20);
+    await own.ledger.prove(channel, 'r3999');
+    const full = await bytes();
+    const { archiver } = archiverOf(own, new ArchiveFiles(of.folder), (error) => of.problems.push(error));
+    // A reader of an hour holds up neither the archive nor those who write.
+    await own.sql.transaction(async (dump) => {
+      await dump.query({ text: 'LOCK TABLE ledger.records, ledger.record_ids, ledger.channels IN ACCESS SHARE MODE' });
+      expect(await archiver.archive({ channel, before: 4000 }, 60_000)).toMatchObject({ archived: 3840 });
+      await fill('acme.other', 40, 20);
+    });
+    const kept = `SELECT pg_total_relation_size('ledger.archived')::int AS bytes`;
+    const [archivedTable] = await own.sql.query<{ bytes: number }>({ text: kept });
+    expect(archivedTable!.bytes).toBeLessThan(3840 * 140);
+    await own.sql.query({ text: 'VACUUM ledger.records_0' });
+    const vacuumed = await bytes();
+    // As much again finds its place in what was left.
+    for (let from = 0; from < 3000; from += 1000) await fill('acme.later', from, 1000);
+    expect(await bytes()).toBeLessThan(vacuumed * 1.1);
+    await own.sql.query({
+      text: `DELETE FROM ledger.records WHERE channel_id = (SELECT channel_id FROM ledger.channels WHERE channel = 'acme.later')`,
+    });
+    await own.sql.query({ text: 'VACUUM FULL ledger.records_0' });
+    expect(await bytes()).toBeLessThan(full / 10);
+    expect(await own.ledger.read('acme.other', 'r59')).toMatchObject({ index: 59 });
+  });
+});
+
+describe('the version before', () => {
+  const definitions = async (): Promise<Map<string, string>> => {
+    const text = `SELECT oid::regprocedure::text AS name, pg_get_functiondef(oid) AS text FROM pg_proc
+                   WHERE pronamespace = 'ledger'::regnamespace AND prokind = 'f' ORDER BY 1`;
+    return new Map((await test.sql.query<{ name: string; text: string }>({ text })).map((row) => [row.name, row.text]));
+  };
+  const migration = join(import.meta.dirname, '../migrations/0014_archive.sql');
+  const [up, down] = readFileSync(migration, 'utf8').split('-- Down Migration') as [string, string];
+  const run = (text: string) =>
+    test.sql.transaction(async (sql) => {
+      await sql.query({ text: 'SET LOCAL search_path = ledger' });
+      await sql.query({ text });
+    });
+
+  it('is not gone back to while records are archived', async () => {
+    await of.ledger.archiveRecords({ channel: of.channel, before: 256 });
+    await expect(run(down)).rejects.toThrow('records lie in the files of an archive');
+    expect(await of.ledger.audit(of.channel)).toEqual(IN_ORDER);
+  });
+
+  it('finds its own functions again, and this one its own after it', async () => {
+    for (const table of ['archived', 'archives']) await test.sql.query({ text: `DELETE FROM ledger.${table}` });
+    const after = await definitions();
+    const replaced = await test.sql.query<{ definition: string }>({
+      text: 'SELECT definition FROM ledger.migrations_0014_replaced',
+    });
+    expect(replaced).toHaveLength(12);
+    await run(down);
+    const before = [...(await definitions()).values()];
+    for (const { definition } of replaced) expect(before).toContain(definition);
+    expect(before.join('\n')).not.toContain('archived');
+    expect(await of.without.append(of.unit([record(5, { data: '{"n":6}' })]))).toEqual({
+      outcome: 'conflict',
+      id: 'r5',
+    });
+    await run(up);
+    expect(await definitions()).toEqual(after);
+  });
+});
