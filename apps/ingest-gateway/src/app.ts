@@ -1,4 +1,4 @@
-import type { TokenHashes } from '@sealgate/auth';
+import type { HashedSecrets } from '@sealgate/auth';
 import {
   adminApp,
   adminLedgerRoutes,
@@ -43,7 +43,7 @@ export type AdminPorts = AdminNetworksPorts &
   };
 
 export interface AdminAccess {
-  readonly tokens: TokenHashes;
+  readonly tokens: HashedSecrets;
   /** Counts failures per client address, apart from the public listener's. */
   readonly addresses: AddressLimiter;
   /** Whether the database answers now; bounded in time. */

@@ -1,6 +1,7 @@
 import {
   LedgerNotOpenedError,
   openEmbeddedLedger,
+  type AppendFunctions,
   type OpenLedgerOptions as OpenEmbeddedOptions,
 } from '@sealgate/ledger-embedded';
 import type { LedgerAdministration } from '@sealgate/http';
@@ -9,6 +10,13 @@ import { openedOrStartError } from '@sealgate/service-host';
 import type { GatewayConfig } from './config.ts';
 import { writeLateEvent } from './data/late-events.ts';
 import { SCHEMA } from './schema.ts';
+
+/** The events of writes are in the transaction of their records. */
+export const APPEND_FUNCTIONS: AppendFunctions = {
+  ofChannel: `${SCHEMA}.append_v2`,
+  ofChannels: `${SCHEMA}.append_many_v1`,
+  takesBeside: true,
+};
 
 /** A ledger as this surface needs it, whichever driver stands behind it. */
 export interface OpenedLedger extends LedgerAppender {
@@ -20,7 +28,7 @@ export interface OpenedLedger extends LedgerAppender {
   readonly administration: LedgerAdministration | undefined;
 }
 
-export interface OpenLedgerOptions extends Omit<OpenEmbeddedOptions, 'config' | 'appendFunction' | 'onResult'> {
+export interface OpenLedgerOptions extends Omit<OpenEmbeddedOptions, 'config' | 'appendFunctions' | 'onResult'> {
   readonly config: GatewayConfig;
   /** Told what became of each unit. */
   readonly onSettled: (result: UnitResult) => void;
@@ -46,7 +54,7 @@ async function openEmbedded({ onSettled, ...options }: OpenLedgerOptions): Promi
   const ledger = await openedOrStartError(LedgerNotOpenedError, () =>
     openEmbeddedLedger({
       ...options,
-      appendFunction: `${SCHEMA}.append_v1`,
+      appendFunctions: APPEND_FUNCTIONS,
       onResult(result, { unit, isLate }) {
         onSettled(result);
         if (isLate) writeLateEvent(sql, unit, result, Math.floor(now())).catch(() => log.warn('late_event_lost'));

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { embeddedLedger } from '@sealgate/ledger-embedded';
 import { DatabaseUnavailableError, type Database } from '@sealgate/storage';
 import { until } from '@sealgate/testing';
+import { embeddedAssets } from './data/embedded-assets.ts';
 import type { SyncAnswer } from './domain/answer-sync.ts';
 import { removeOldJobs, testPeer, writeOf } from './testing/open-test-peer.ts';
 import { peerSuite } from './testing/peer-suite.ts';
@@ -42,6 +44,33 @@ describe('a plain write', () => {
   ] as const)('is refused where the ledger was %s and nothing was sent', async (outcome, code) => {
     const { answer } = peerWith({ write: () => ({ outcome }) });
     await expect(answer(writeOf(['a']))).rejects.toMatchObject({ code, retryAfterSeconds: 1 });
+  });
+
+  it('names the channel that is halted, writes nothing, and goes on under the same key once that is over', async () => {
+    const { sql } = suite.database;
+    const ledger = embeddedLedger({ sql, origin: 'ledger.test', now: Date.now });
+    const assets = embeddedAssets({ ledger, sql, settleWithinMs: 100 });
+    const { answer } = suite.keep(testPeer({ sql, ledger: assets, owner: 'halted' }));
+    await answer(writeOf(['kept']));
+    const halt = `SELECT ledger.halt_v1('acme', 'acme.main', 'records are missing', 'note', 1, 9, 1)`;
+    await sql.query({ text: halt });
+    const detail =
+      'Channel acme.main is halted, because records of it that were signed for are missing; nothing was written.';
+    for (const request of [writeOf(['a', 'b']), writeOf(['c'], { key: 'order-1' })])
+      await expect(answer(request)).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE', message: detail });
+    expect(await sql.query({ text: 'SELECT id FROM ledger.records' })).toEqual([{ id: 'kept' }]);
+    await sql.query({ text: `SELECT ledger.resume_v1('acme.main')` });
+    expect(await answer(writeOf(['c'], { key: 'order-1' }))).toMatchObject({ status: 200, replayed: false });
+    await ledger.drain();
+  });
+
+  it('says which channel is halted of what was not attempted behind it', async () => {
+    let calls = 0;
+    const halted = { outcome: 'unavailable', message: 'Channel acme.b is halted.' } as const;
+    const { answer } = peerWith({ write: () => ((calls += 1) > 1 ? halted : undefined) });
+    const { body } = await answer(writeOf(['a', 'b'], { options: { batchSize: 1 } }));
+    const failure = { id: 'b', code: 'NOT_ATTEMPTED', message: 'Channel acme.b is halted.', retryable: true };
+    expect(JSON.parse(body)).toMatchObject({ succeeded: ['a'], failed: [failure] });
   });
 
   it('says what was not attempted where the ledger was lost half-way', async () => {

@@ -1,4 +1,4 @@
-import type { TokenHashes } from '@sealgate/auth';
+import type { HashedSecrets } from '@sealgate/auth';
 import {
   adminApp,
   adminLedgerRoutes,
@@ -55,7 +55,7 @@ export function publicApp(base: AppBase, guard: PeerGuardPorts, ports: PublicPor
 }
 
 export interface AdminAccess {
-  readonly tokens: TokenHashes;
+  readonly tokens: HashedSecrets;
   /** Counts failures per client address, apart from the public listener's. */
   readonly addresses: AddressLimiter;
 }

@@ -10,6 +10,7 @@ import {
   ledgerFields,
   listenerFaults,
   listenerFields,
+  listText,
   loadConfig,
   operatorFields,
   publicUrlFields,
@@ -27,10 +28,10 @@ const accessFields = {
   apiKeys: customField({
     name: 'API_KEY_HASHES',
     description: 'Who may call, by `X-Api-Key`. Keys of one family share jobs and Idempotency-Keys.',
-    form: 'SHA-256 hashes in hex, each alone or as `family:hash`, separated by commas; keys have at least 32 characters',
+    form: 'SHA-256 hashes in hex, each alone or as `family:hash`, separated by commas; keys have at least 32 characters; or `file:///path` of a file that holds them, read again while it runs',
     isSecret: true,
-    fallback: { value: ConfiguredKeys.parse(''), shown: 'none' },
-    parse: (text) => ConfiguredKeys.parse(text),
+    fallback: { value: ConfiguredKeys.of(() => ''), shown: 'none' },
+    parse: (text) => ConfiguredKeys.of(() => listText(text)),
   }),
   allowUnauthenticated: booleanField({
     name: 'ALLOW_UNAUTHENTICATED',

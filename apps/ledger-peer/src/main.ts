@@ -92,8 +92,9 @@ async function openParts(basics: Basics, own: Own) {
   const [bodyTurns, turns] = [new BodyTurns(BODY_TURNS), new BodyTurns(BODY_TURNS)];
   const running = { ...planning(config), ledger: ledger.assets };
   const jobs = openJobs({ sql, owner: newId('proc_'), config, running, turns, now, log, metrics, own });
-  const secrets = config.serverSecrets;
-  const watched = { sql, schema: SCHEMA, secrets, process: newId('proc_'), uses: SECRET_USES, now, log, metrics };
+  const accepted = { ADMIN_TOKEN_HASHES: config.adminTokenHashes, API_KEY_HASHES: config.apiKeys };
+  const secretsOf = { secrets: config.serverSecrets, accepted, uses: SECRET_USES };
+  const watched = { sql, schema: SCHEMA, ...secretsOf, process: newId('proc_'), now, log, metrics };
   const secretWatch = startSecretWatch({ ...watched, own });
   return { sql, database, shared, ledger, jobs, bodyTurns, secretWatch };
 }

@@ -57,7 +57,7 @@ async function openEmbedded({
   await database.whenReady(() => openChannels(ledger, config.mappings.targets));
   return {
     assets: ledgerMetrics.watch(assets),
-    log: embeddedLog(ledger),
+    log: embeddedLog(ledger, config.ledgerOrigin),
     administration: ledger.administration,
     // What opens the embedded ledger is its database.
     async credentials() {

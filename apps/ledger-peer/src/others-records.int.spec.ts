@@ -61,7 +61,7 @@ beforeAll(async () => {
     now: Date.now,
     sentIn: 'body',
   });
-  const log = embeddedLog(ledger);
+  const log = embeddedLog(ledger, 'ledger.test');
   const reading = { ledger: embeddedAssets({ ledger, sql, settleWithinMs: 1000 }), mappings, log, cursors };
   const limits = memoryLimits({ now: Date.now });
   const app = createApp({
@@ -78,7 +78,7 @@ beforeAll(async () => {
     tlsTerminatedUpstream: false,
     head: true,
     guard: peerGuard({
-      keys: ConfiguredKeys.parse(''),
+      keys: ConfiguredKeys.of(() => ''),
       limits,
       addresses: addressLimiter({ limits, listener: 'peer', now: Date.now }),
       rate: { ratePerSecond: 1000, burst: 1000 },

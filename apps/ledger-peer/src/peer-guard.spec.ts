@@ -12,7 +12,7 @@ function guardWith(keys: string, rate = { ratePerSecond: 1, burst: 2 }) {
   const { now } = testClock();
   const limits = memoryLimits({ now });
   const addresses = addressLimiter({ limits, listener: 'peer', now });
-  return peerGuard({ keys: ConfiguredKeys.parse(keys), limits, addresses, rate });
+  return peerGuard({ keys: ConfiguredKeys.of(() => keys), limits, addresses, rate });
 }
 
 const request = (presented: string | undefined, clientAddress = '192.0.2.1'): AuthRequest => ({

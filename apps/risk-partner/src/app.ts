@@ -1,4 +1,4 @@
-import type { TokenHashes } from '@sealgate/auth';
+import type { HashedSecrets } from '@sealgate/auth';
 import {
   adminApp,
   adminSecretRoutes,
@@ -42,7 +42,7 @@ export function mcpApp(base: AppBase, guardPorts: RiskGuardPorts, ports: PublicP
 export type AdminPorts = AdminOrgsPorts & AdminPeoplePorts & AdminFrameworksPorts & AdminSecretPorts;
 
 export interface AdminAccess {
-  readonly tokens: TokenHashes;
+  readonly tokens: HashedSecrets;
   /** Counts failures per client address, apart from the public listener's. */
   readonly addresses: AddressLimiter;
   /** Whether the database answers now; bounded in time. */

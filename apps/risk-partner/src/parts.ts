@@ -7,7 +7,7 @@ import type { Log, Metrics, RequestLog } from '@sealgate/observability';
 import { cursorCodec } from '@sealgate/paging';
 import { addressLimiter, openSharedLimits } from '@sealgate/rate-limits';
 import type { Own } from '@sealgate/service-host';
-import { databaseCheck, isReachable, openDatabase, type Database } from '@sealgate/storage';
+import { backgroundLoop, databaseCheck, isReachable, openDatabase, type Database } from '@sealgate/storage';
 import { administration, type AppBase } from './app.ts';
 import { channelOfConfig, type RiskConfig } from './config.ts';
 import { anchorStore, waitingAnchors } from './data/anchor-store.ts';
@@ -28,7 +28,6 @@ import { openLedger } from './open-ledger.ts';
 import type { PublicPorts } from './public-routes.ts';
 import { migrations, SCHEMA } from './risk-migrations.ts';
 import type { NoGrants } from './routes/keys.ts';
-import { runEvery } from './run-every.ts';
 
 const ANCHOR_EVERY_MS = 500;
 const RETAIN_EVERY_MS = 3_600_000;
@@ -93,10 +92,10 @@ export async function openParts(basics: Basics, own: Own) {
   own('anchoring', () => anchoring.stop());
   const watching = watchOutbox(basics, sql);
   own('outbox gauges', () => watching.stop());
-  const retention = runEvery({
-    work: () => removeOldSnapshots(sql, now()).then(() => false),
+  const retention = backgroundLoop({
+    work: () => removeOldSnapshots(sql, now()),
     pauseMs: RETAIN_EVERY_MS,
-    onError: (error) => log.warn('snapshot_retention_failed', { reason: String(error) }),
+    onFailure: (error) => log.warn('snapshot_retention_failed', { reason: String(error) }),
   });
   own('snapshot retention', () => retention.stop());
   const signers = envelopeSigners(config.serverSecrets);
@@ -108,14 +107,15 @@ export async function openParts(basics: Basics, own: Own) {
     onRefused: (count) => log.error('signing_keys_refused', { count }),
   });
   // Not only when somebody asks: a key has to be listed before its secret is taken away.
-  const publishing = runEvery({
-    work: () => readKeys().then(() => false),
+  const publishing = backgroundLoop({
+    work: () => readKeys(),
     pauseMs: PUBLISH_EVERY_MS,
-    onError: (error) => log.debug('signing_keys_unseen', { reason: String(error) }),
+    onFailure: (error) => log.debug('signing_keys_unseen', { reason: String(error) }),
   });
   own('published keys', () => publishing.stop());
-  const secrets = config.serverSecrets;
-  const watched = { sql, schema: SCHEMA, secrets, process: newId('proc_'), uses: SECRET_USES, now, log, metrics };
+  const accepted = { ADMIN_TOKEN_HASHES: config.adminTokenHashes };
+  const secretsOf = { secrets: config.serverSecrets, accepted, uses: SECRET_USES };
+  const watched = { sql, schema: SCHEMA, ...secretsOf, process: newId('proc_'), now, log, metrics };
   const secretWatch = startSecretWatch({ ...watched, own });
   return { ...parts, anchoring, signers, readKeys, secretWatch };
 }
@@ -151,17 +151,19 @@ function runAnchoring(
     },
   };
   let isOpen = false;
-  const work = async (): Promise<boolean> => {
+  const work = async (): Promise<void> => {
     if (!isOpen) await ledger.openChannel(network, channel);
     isOpen = true;
-    return (await anchorDue(ports)) > 0;
+    // There may be more.
+    if ((await anchorDue(ports)) > 0) loop.wake();
   };
   // The outbox waits; what goes wrong here is an outage that heals.
-  return runEvery({
+  const loop = backgroundLoop({
     work,
     pauseMs: ANCHOR_EVERY_MS,
-    onError: (error) => log.debug('anchoring_waits', { reason: String(error) }),
+    onFailure: (error) => log.debug('anchoring_waits', { reason: String(error) }),
   });
+  return loop;
 }
 
 /** Tells operators how far the ledger is behind. What every process sees is the same. */
@@ -176,14 +178,13 @@ function watchOutbox({ now, log, metrics }: Basics, sql: Database) {
     help: 'How long the first of them has waited.',
     labels: {},
   });
-  const work = async (): Promise<boolean> => {
+  const work = async (): Promise<void> => {
     const { count, oldestSeconds } = await waitingAnchors(sql, now());
     waiting.set({}, count);
     oldest.set({}, oldestSeconds);
-    return false;
   };
-  const onError = (error: unknown) => log.debug('outbox_unseen', { reason: String(error) });
-  return runEvery({ work, pauseMs: WATCH_EVERY_MS, onError });
+  const onFailure = (error: unknown) => log.debug('outbox_unseen', { reason: String(error) });
+  return backgroundLoop({ work, pauseMs: WATCH_EVERY_MS, onFailure });
 }
 
 export function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Parts): PublicPorts {

@@ -10,7 +10,8 @@ import { answerWrite, type AnswerWrite } from '../domain/answer-write.ts';
 import type { IngestCaller } from '../domain/caller.ts';
 import { timeOrderedIds } from '../domain/record-ids.ts';
 import { migrations } from '../ingest-migrations.ts';
-import { ingestRemovals, oldEvents } from './event-retention.ts';
+import { APPEND_FUNCTIONS } from '../open-ledger.ts';
+import { ingestRemovals, oldEvents, removeOldWrites } from './event-retention.ts';
 
 const DAY_MS = 86_400_000;
 let postgres: ThrowawayPostgres;
@@ -35,7 +36,7 @@ beforeAll(async () => {
     now: Date.now,
     log: createLog({ service: 'test', level: 'error', stream: new PassThrough(), now: Date.now }),
     metrics: new Metrics('test', { processMetrics: false }),
-    appendFunction: 'ingest.append_v1',
+    appendFunctions: APPEND_FUNCTIONS,
     own: (_name, release) => owned.push(release),
   });
 }, 60_000);
@@ -149,5 +150,40 @@ describe('an event', () => {
     expect(await sql.query({ text: 'SELECT event_id AS id FROM ingest.events ORDER BY 1' })).toEqual(
       ids.slice(1).map((id) => ({ id })),
     );
+  });
+});
+
+describe('the event of a write', () => {
+  const nowMs = Date.UTC(2026, 5, 1);
+  beforeAll(async () => {
+    await sql.query({
+      text: `INSERT INTO ingest.networks (network_id, channels) VALUES ('acme', '{main}'), ('demo', '{main}')`,
+    });
+  });
+
+  it('is found by the index when it is old, however many there are', async () => {
+    await sql.query({
+      text: `INSERT INTO ingest.writes SELECT gen_random_uuid(), n, 1, 0, 'acme', 'main', '', '', '[]' FROM generate_series(1, 20000) n`,
+    });
+    await sql.query({ text: 'ANALYZE ingest.writes' });
+    const scans = await scansOf(sql, removeOldWrites(90, nowMs, 1000));
+    expect(scans).toMatchObject({ indexes: expect.arrayContaining(['writes_pkey']) });
+    expect(scans.whole).not.toContain('writes');
+  });
+
+  it('is removed after EVENT_RETENTION_DAYS, in every network, and no other', async () => {
+    await sql.query({ text: 'DELETE FROM ingest.writes' });
+    const at = (ms: number) => ms.toString(16).padStart(12, '0').padEnd(32, '0');
+    const kept = [at(nowMs - 90 * DAY_MS), at(nowMs)];
+    const old = Array.from({ length: 1500 }, (_, n) => at(nowMs - 90 * DAY_MS - 1 - n));
+    for (const network of ['acme', 'demo'])
+      await sql.query({
+        text: `INSERT INTO ingest.writes SELECT id, 0, 1, 0, $2, 'main', '', '', '[]' FROM unnest($1::uuid[]) id`,
+        values: [[...kept, ...old], network],
+      });
+    const { writes } = ingestRemovals(sql, { eventDays: 90, claimDays: undefined }, () => nowMs);
+    expect(await removeInSteps(writes!)).toBe(3000);
+    const left = await sql.query<{ id: string }>({ text: 'SELECT event_id AS id FROM ingest.writes ORDER BY 1' });
+    expect(left.map(({ id }) => id.replaceAll('-', ''))).toEqual(kept.flatMap((id) => [id, id]));
   });
 });

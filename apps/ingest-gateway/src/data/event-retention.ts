@@ -1,14 +1,29 @@
-import { removalStep, type Removal, type RemovalStep, type Sql } from '@sealgate/storage';
+import { removalStep, type Removal, type RemovalStep, type Sql, type Statement } from '@sealgate/storage';
 
 const DAY_MS = 86_400_000;
 
 /** Events older than `days`. An id begins with its time (`evt_`, then a UUIDv7), so the primary key finds them by age. */
 export function oldEvents(days: number, nowMs: number): Removal {
-  const time = Math.floor(nowMs - days * DAY_MS)
+  const values = [`evt_${timeDigits(days, nowMs)}`];
+  return { table: 'ingest.events', condition: 'event_id < $1', orderBy: 'event_id', values };
+}
+
+/** As a removal, for events of writes, which the index has by network. */
+export function removeOldWrites(days: number, nowMs: number, atMost: number): Statement {
+  return {
+    text: `WITH gone AS (DELETE FROM ingest.writes WHERE ctid = ANY (ARRAY(
+             SELECT w.ctid FROM ingest.networks n CROSS JOIN LATERAL (
+               SELECT ctid FROM ingest.writes o WHERE o.network_id = n.network_id AND o.event_id < $1
+                ORDER BY o.event_id LIMIT $2 FOR UPDATE SKIP LOCKED) w LIMIT $2)) RETURNING 1)
+           SELECT count(*)::integer AS gone FROM gone`,
+    values: [timeDigits(days, nowMs).padEnd(32, '0'), atMost],
+  };
+}
+
+const timeDigits = (days: number, nowMs: number): string =>
+  Math.floor(nowMs - days * DAY_MS)
     .toString(16)
     .padStart(12, '0');
-  return { table: 'ingest.events', condition: 'event_id < $1', orderBy: 'event_id', values: [`evt_${time}`] };
-}
 
 export interface Retained {
   readonly eventDays: number;
@@ -16,14 +31,18 @@ export interface Retained {
   readonly claimDays: number | undefined;
 }
 
-/** The steps that remove old events and claims, by name. */
+/** The steps that remove old events, those of writes, and claims, by name. */
 export function ingestRemovals(
   sql: Sql,
   { eventDays, claimDays }: Retained,
   now: () => number,
 ): Record<string, RemovalStep> {
   const events = removalStep(sql, () => oldEvents(eventDays, now()));
-  return { events, ...(claimDays === undefined ? {} : { claims: claimRemoval(sql, claimDays) }) };
+  const writes: RemovalStep = async (atMost) => {
+    const [row] = await sql.query<{ gone: number }>(removeOldWrites(eventDays, now(), atMost));
+    return row?.gone ?? 0;
+  };
+  return { events, writes, ...(claimDays === undefined ? {} : { claims: claimRemoval(sql, claimDays) }) };
 }
 
 /** By the clock of the database. What a claim wrote stays, and its ids stay taken: the same request writes nothing again. */

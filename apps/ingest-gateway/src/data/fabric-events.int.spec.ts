@@ -29,7 +29,7 @@ const atMs = Date.UTC(2026, 0, 2, 3, 4, 5);
 const unitOf = (eventId: string, channel: string, units: number) => ({
   network: 'acme',
   channel,
-  note: writeNote({ eventId, keyId: 'key_1', requestId: 'req_1', strippedFields: 2, types: ['a', 'b'], units }),
+  note: writeNote({ eventId, strippedFields: 2, units }, { keyId: 'key_1', requestId: 'req_1', types: ['a', 'b'] }),
 });
 
 const writtenOf = (transactionId: string, channel: string, ids: readonly string[]): UnitResult => ({

@@ -1,6 +1,6 @@
 import type { AppendUnit, UnitResult } from '@sealgate/ledger-port';
 import type { Sql } from '@sealgate/storage';
-import { readNote } from '../domain/unit-note.ts';
+import { readNote, readUnitEvent } from '../domain/unit-note.ts';
 
 /**
  * Writes the event of one transaction of a request on Fabric, or adds it to the event that its first one made: until every
@@ -12,7 +12,8 @@ export async function writeFabricEvent(
   result: UnitResult,
   atMs: number,
 ): Promise<void> {
-  const { eventId, keyId, requestId, strippedFields, types, units } = readNote(unit.note);
+  const { eventId, strippedFields, units } = readNote(unit.note);
+  const { keyId, requestId, types } = readUnitEvent(unit.note);
   const written = 'records' in result ? result.records : [];
   const status = 'records' in result ? (units === 1 ? 'committed' : 'unknown') : 'rejected';
   const records = written.map(({ id, transactionId }) => ({ id, channel: unit.channel, transactionId }));

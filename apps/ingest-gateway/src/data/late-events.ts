@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AppendUnit, UnitResult } from '@sealgate/ledger-port';
 import type { Sql } from '@sealgate/storage';
-import { readNote } from '../domain/unit-note.ts';
+import { readNote, readUnitEvent } from '../domain/unit-note.ts';
 
 const ATTEMPTS = 10;
 const PAUSE_MS = 200;
@@ -23,12 +23,15 @@ export async function writeLateEvent(sql: Sql, unit: AppendUnit, result: UnitRes
 }
 
 async function insert(sql: Sql, unit: AppendUnit, result: UnitResult, atMs: number): Promise<void> {
-  const { eventId, keyId, requestId, strippedFields, types } = readNote(unit.note);
+  const { eventId, strippedFields } = readNote(unit.note);
+  const { keyId, requestId, types } = readUnitEvent(unit.note);
   const written = 'records' in result ? result : undefined;
   await sql.query({
-    text: `INSERT INTO ingest.events (event_id, network_id, key_id, kind, status, types, channel, record_count, indexes,
+    text: `INSERT INTO ingest.events (event_id, network_id, key_id, kind, status, types, channel, record_count, records,
                                       request_id, stripped_fields, at)
-           VALUES ($1, $2, $3, 'write', $4, $5, $6, $7, $8, $9, $10, to_timestamp($11 / 1000.0))
+           SELECT $1::text, $2::text, $3, 'write', $4, $5::jsonb, $6, $7::integer, $8::jsonb, $9, $10::integer,
+                  to_timestamp($11::bigint / 1000.0)
+            WHERE NOT EXISTS (SELECT FROM ingest.writes WHERE network_id = $2 AND event_id = right($1, 32)::uuid)
            ON CONFLICT DO NOTHING`,
     values: [
       eventId,
@@ -38,7 +41,12 @@ async function insert(sql: Sql, unit: AppendUnit, result: UnitResult, atMs: numb
       JSON.stringify(types),
       written === undefined ? null : unit.channel,
       written?.records.length ?? 0,
-      written === undefined ? null : JSON.stringify(written.records.map(({ index }) => index)),
+      // By name: the index of a receipt is that in the log of its epoch.
+      written === undefined
+        ? null
+        : JSON.stringify(
+            written.records.map(({ id, transactionId }) => ({ id, channel: unit.channel, transactionId })),
+          ),
       requestId,
       strippedFields,
       atMs,

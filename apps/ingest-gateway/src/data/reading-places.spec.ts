@@ -37,16 +37,32 @@ describe('a body is read', () => {
 
   it('apart for ten seconds once the bodies of its sender have taken 10 ms more than that, and those of no other', () => {
     const { send, trail, advance } = places(5);
+    send(100, 'other');
     for (let count = 0; count < 4; count += 1) send(16_384);
-    expect(trail).toEqual(['here', 'here', 'here', 'apart']);
+    expect(trail).toEqual(['here', 'here', 'here', 'here', 'apart']);
     send(16_384, 'other');
     send(4096);
-    expect(trail.slice(4)).toEqual(['here', 'here']);
+    expect(trail.slice(5)).toEqual(['here', 'here']);
     advance(9000);
+    send(100, 'other');
     send(16_384);
     advance(1000);
+    send(100, 'other');
     send(16_384);
-    expect(trail.slice(6)).toEqual(['apart', 'here']);
+    expect(trail.slice(7)).toEqual(['here', 'apart', 'here', 'here']);
+  });
+
+  it('here whatever it takes, while nobody but its sender has sent anything for a second', () => {
+    const { send, trail, advance } = places(50);
+    for (let count = 0; count < 20; count += 1) send(16_384);
+    expect(new Set(trail)).toEqual(new Set(['here']));
+    send(100, 'other');
+    trail.length = 0;
+    for (let count = 0; count < 3; count += 1) send(16_384);
+    expect(trail).toEqual(['here', 'apart', 'apart']);
+    advance(1001);
+    send(16_384);
+    expect(trail.at(-1)).toBe('here');
   });
 
   it('here though it is large, where it is nothing but brackets', () => {
@@ -69,6 +85,7 @@ describe('a body is read', () => {
       },
       now: () => nowMs,
     });
+    expect(() => place(Buffer.alloc(9), rules, 'other')).toThrow('No.');
     expect(() => place(Buffer.alloc(16_384), rules, 'one')).toThrow('No.');
     void place(Buffer.alloc(16_384), rules, 'one');
     expect(apart).toBe(1);

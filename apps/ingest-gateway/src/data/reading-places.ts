@@ -12,6 +12,8 @@ const BYTES_PER_MS = 16_384;
 const MAX_EXCESS_MS = 10;
 /** For how long they then are. */
 const APART_MS = 10_000;
+/** A sender beside whom nobody else has sent anything for so long keeps nobody waiting. */
+const ALONE_MS = 1000;
 /** Senders whose excess is remembered. */
 const MOST_REMEMBERED = 10_000;
 
@@ -31,18 +33,28 @@ export interface ReadingPlacesOptions {
  * Decides where a body is read. A large one never on the main thread; one of middle size there, as long as its sender's
  * bodies take the time that their bytes suggest. What a body takes depends on what is in it, up to ten times, so senders
  * are charged for the time and not for the bytes alone: whoever sends what is dear waits in the thread's queue, by turns
- * with others of his kind, and nobody waits for him.
+ * with others of his kind, and nobody waits for him. While nobody else sends anything there is nobody to wait, and reading
+ * here costs less: a busy machine makes usual bodies look dear, too.
  */
 export function readingPlaces({ readHere, readApart, now }: ReadingPlacesOptions): ReadBody {
   const accounts = new Map<string, Account>();
+  const latest = { sender: '', atMs: Number.NEGATIVE_INFINITY };
+  /** When somebody else than the latest sender was heard last. */
+  let otherAtMs = Number.NEGATIVE_INFINITY;
   return (bytes, rules, sender) => {
-    if (bytes.length <= SMALL_BYTES) return readHere(bytes, rules);
     const startedMs = now();
+    if (latest.sender !== sender) otherAtMs = latest.atMs;
+    latest.sender = sender;
+    latest.atMs = startedMs;
+    if (bytes.length <= SMALL_BYTES) return readHere(bytes, rules);
+    const isAlone = startedMs - otherAtMs > ALONE_MS;
     const account = accounts.get(sender);
-    if (bytes.length > LARGE_BYTES || (account !== undefined && startedMs < account.apartUntilMs)) {
+    const isApart = !isAlone && account !== undefined && startedMs < account.apartUntilMs;
+    if (bytes.length > LARGE_BYTES || isApart) {
       // Nothing but brackets is refused where it stands, without a place in the queue: reading it ends there too.
       return opensTooDeep(bytes, LARGE_BYTES) ? readHere(bytes, rules) : readApart(bytes, rules, sender);
     }
+    if (isAlone) return readHere(bytes, rules);
     try {
       return readHere(bytes, rules);
     } finally {

@@ -11,11 +11,13 @@ describe('the answer of a write', () => {
       leafHash: 'ff',
       existing: true,
     };
+    const { leafHash, existing, ...place } = receipt;
+    const declared = { ...place, epoch: 1, leafHash, existing };
     const text = renderAnswer({
       eventId: 'evt_1',
       transactionIds: ['aa', 'bb'],
       recordCount: 2,
-      records: [receipt, { ...receipt, id: 'b', existing: false }],
+      records: [receipt, { ...receipt, id: 'b', existing: false }, declared],
       strippedFields: 3,
       replayed: false,
     });
@@ -24,7 +26,7 @@ describe('the answer of a write', () => {
         transactionIds: ['aa', 'bb'],
         summary: { total: 2, succeeded: 2, failed: 0 },
         eventId: 'evt_1',
-        records: [receipt, { id: 'b', transactionId: 'aa', channel: 'acme.main', index: 0, leafHash: 'ff' }],
+        records: [receipt, { id: 'b', transactionId: 'aa', channel: 'acme.main', index: 0, leafHash: 'ff' }, declared],
         strippedFields: 3,
       }),
     );

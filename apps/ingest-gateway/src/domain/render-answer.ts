@@ -16,8 +16,9 @@ export function renderAnswer(outcome: WriteOutcome): string {
   );
 }
 
-function renderReceipt({ id, transactionId, channel, index, leafHash, existing }: RecordReceipt): string {
-  const place = index === undefined ? '' : `,"index":${index},"leafHash":"${leafHash}"`;
+function renderReceipt({ id, transactionId, channel, index, epoch, leafHash, existing }: RecordReceipt): string {
+  const of = epoch === undefined ? '' : `,"epoch":${epoch}`;
+  const place = index === undefined ? '' : `,"index":${index}${of},"leafHash":"${leafHash}"`;
   return `{"id":${JSON.stringify(id)},"transactionId":"${transactionId}","channel":"${channel}"${place}${existing ? ',"existing":true' : ''}}`;
 }
 

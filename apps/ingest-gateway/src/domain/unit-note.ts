@@ -1,24 +1,49 @@
-/** What the ledger keeps of a request beside its records: enough to give the same answer again, and its event. */
+/** What a request leaves beside its records. */
 export interface UnitNote {
   readonly eventId: string;
-  readonly keyId: string;
   /** How many transactions the request has. */
   readonly units: number;
   readonly strippedFields: number;
+}
+
+/** What its event says besides. */
+export interface UnitEvent {
+  readonly keyId: string;
   readonly requestId: string;
   readonly types: readonly string[];
 }
 
+/** What stands behind it the embedded ledger hands to `ingest.append_v2`, and does not keep. */
+const BESIDE = '\f';
+
 /**
- * The text of a note: its members in this order, separated by tabs. `ingest.append_v1` takes it apart to write the
- * event. Ids hold no tab, and in JSON a tab is written as an escape.
+ * The text of a note: event id, nothing, how many transactions, how many fields were stripped, nothing, no types; behind a
+ * form feed key id, request id and types. All separated by tabs, for SQL that takes them apart: ids hold none, and in JSON
+ * control characters are escaped. Versions before have the members of the event where there is nothing, and read this one.
  */
-export function writeNote({ eventId, keyId, units, strippedFields, requestId, types }: UnitNote): string {
-  return `${eventId}\t${keyId}\t${units}\t${strippedFields}\t${requestId}\t${JSON.stringify(types)}`;
+export function writeNote({ eventId, units, strippedFields }: UnitNote, event: UnitEvent): string {
+  return withEvent(`${eventId}\t\t${units}\t${strippedFields}\t\t[]`, event);
 }
 
-export function readNote(text: string): UnitNote {
-  const [eventId = '', keyId = '', units, strippedFields, requestId = '', types = '[]'] = text.split('\t');
-  const names = JSON.parse(types) as string[];
-  return { eventId, keyId, units: Number(units), strippedFields: Number(strippedFields), requestId, types: names };
+/** The note of a request that was begun before, as a replay gave it back, for what this one goes on with. */
+export function withEvent(note: string, { keyId, requestId, types }: UnitEvent): string {
+  return `${keptOf(note)}${BESIDE}${keyId}\t${requestId}\t${JSON.stringify(types)}`;
 }
+
+export function readNote(note: string): UnitNote {
+  const [eventId = '', , units, strippedFields] = keptOf(note).split('\t');
+  return { eventId, units: Number(units), strippedFields: Number(strippedFields) };
+}
+
+export function readUnitEvent(note: string): UnitEvent {
+  const [kept = '', beside] = note.split(BESIDE);
+  const [, keyOfBefore, , , requestOfBefore, typesOfBefore] = kept.split('\t');
+  const [keyId = '', requestId = '', types = '[]'] = beside?.split('\t') ?? [
+    keyOfBefore,
+    requestOfBefore,
+    typesOfBefore,
+  ];
+  return { keyId, requestId, types: JSON.parse(types) as string[] };
+}
+
+const keptOf = (note: string): string => note.split(BESIDE, 1)[0] ?? '';

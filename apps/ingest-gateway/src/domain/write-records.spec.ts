@@ -113,7 +113,7 @@ describe('writing records', () => {
     };
     const ledger = fakeLedger([replayed]);
     const outcome = await writeRecords(ledger, order([submitted({ targetChannels: ['a', 'b'] })], { claim }));
-    expect(ledger.units[1]!.note).toBe(note);
+    expect(ledger.units[1]!.note).toBe(`${note}\fkey_1\treq\t["unknown"]`);
     expect(outcome).toMatchObject({ eventId: 'evt_first', strippedFields: 5, replayed: false });
   });
 

@@ -16,7 +16,7 @@ import {
 } from '@sealgate/ledger-port';
 import type { CanonicalRecord } from './read-submission.ts';
 import type { RecordIds } from './record-ids.ts';
-import { readNote, writeNote, type UnitNote } from './unit-note.ts';
+import { readNote, withEvent, writeNote, type UnitEvent, type UnitNote } from './unit-note.ts';
 
 /** A write that passed every check. */
 export interface WriteOrder {
@@ -64,8 +64,9 @@ export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): P
   const channels = channelsOf(records);
   const types = [...new Set(records.map((record) => record.type))];
   const { eventId, keyId, requestId, strippedFields } = order;
-  const ours: UnitNote = { eventId, keyId, requestId, strippedFields, types, units: channels.length };
-  const ourNote = writeNote(ours);
+  const ours: UnitNote = { eventId, strippedFields, units: channels.length };
+  const event: UnitEvent = { keyId, requestId, types };
+  const ourNote = writeNote(ours, event);
   const unitsOf = (named: readonly NamedRecord[]) =>
     channels.map((channel, position) => {
       const its = channels.length === 1 ? named : named.filter((record) => record.channels.includes(channel));
@@ -85,7 +86,7 @@ export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): P
       units = unitsOf(records);
     }
     // What a replay began goes on under its own event, so that one request has one.
-    note = result.note;
+    note = result.note === ourNote ? ourNote : withEvent(result.note, event);
   }
   return outcomeOf({ records, channels, note: note === ourNote ? ours : readNote(note) }, done);
 }

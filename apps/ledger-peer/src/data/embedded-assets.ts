@@ -1,6 +1,7 @@
 import type { JsonValue } from '@sealgate/json';
-import type { EmbeddedLedger, OnResult } from '@sealgate/ledger-embedded';
+import type { EmbeddedLedger, Epochs, OnResult } from '@sealgate/ledger-embedded';
 import {
+  ChannelHaltedError,
   LedgerOverloadedError,
   LedgerUnavailableError,
   OutcomeUnknownError,
@@ -14,7 +15,7 @@ import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
 import type { AssetLedger, NewAsset, SettleOutcome, WriteOutcome, WrittenTransaction } from '../domain/asset-ledger.ts';
 import type { Target } from '../domain/mapping.ts';
 import type { PublicLog } from '../domain/read-assets.ts';
-import { textOfStored, type StoredText } from './record-text.ts';
+import { textOfStored } from './record-text.ts';
 
 export interface EmbeddedAssetsOptions {
   readonly ledger: EmbeddedLedger;
@@ -32,8 +33,6 @@ export interface EmbeddedAssets extends AssetLedger {
 /** The most records one unit of append may hold, of any surface: how far back a transaction can begin. */
 const MOST_IN_UNIT = 1000;
 
-const READ_WITHIN_MS = 2000;
-
 /** Content of a page; as much as one asset can hold, so that a page costs no more memory than reading one. */
 const MOST_IN_PAGE_BYTES = 8_388_608;
 
@@ -50,7 +49,7 @@ export function embeddedAssets(options: EmbeddedAssetsOptions): EmbeddedAssets {
       const unit = unitOf(target, assets);
       try {
         const result = await ledger.append(unit);
-        return await outcomeOf(sql, unit, result);
+        return await outcomeOf({ sql, epochs: ledger.epochs }, unit, result);
       } catch (error) {
         if (error instanceof OutcomeUnknownError) late.await(error.transactionId, unit);
         return failureOf(error);
@@ -62,8 +61,10 @@ export function embeddedAssets(options: EmbeddedAssetsOptions): EmbeddedAssets {
       return isOver ? { outcome: 'again' } : { outcome: 'unknown', transactionId };
     },
     async read({ channel }, id) {
-      const record = await storedText(sql, channel, id);
-      return record === undefined ? undefined : { text: textOfStored(record), type: record.type };
+      const row = await ledger.readRow(channel, id);
+      if (row === undefined) return undefined;
+      const where = (await ledger.epochs.fresh()).place(channel, Number(row.idx));
+      return { text: textOfStored({ ...row, erased: row.salt === null }, where), type: row.type };
     },
     async query({ channel }, { type, limit, after }) {
       const afterId = typeof after === 'string' ? after : '';
@@ -74,32 +75,23 @@ export function embeddedAssets(options: EmbeddedAssetsOptions): EmbeddedAssets {
 }
 
 /** The log that outsiders check by. */
-export function embeddedLog(ledger: EmbeddedLedger): PublicLog {
+export function embeddedLog(ledger: EmbeddedLedger, origin: string): PublicLog {
   return {
     prove: (channel, id, serves) => ledger.prove(channel, id, serves),
-    checkpoint: (channel) => ledger.checkpoint(channel),
-    async tile(channel, path) {
+    checkpoint: (log) => ledger.checkpoint(log),
+    async logs(channel) {
+      const epochs = (await ledger.epochs.fresh()).of(channel);
+      if (epochs.length === 0 && (await ledger.checkpoint(channel)) === undefined) return [];
+      const first = { epoch: 0, origin: `${origin}/${channel}`, declaration: null };
+      const later = epochs.map(({ epoch, declaration }) => ({ epoch, origin: declaration.origin, declaration }));
+      return [first, ...later];
+    },
+    declaration: (channel, epoch) => ledger.declaration(channel, epoch),
+    async tile(log, path) {
       const tile = parseTilePath(path);
-      return tile === undefined ? undefined : ledger.tile(channel, tile);
+      return tile === undefined ? undefined : ledger.tile(log, tile);
     },
   };
-}
-
-/** The columns of a record that an asset shows, its data as the text it is kept as. @throws LedgerUnavailableError. */
-async function storedText(sql: Sql, channel: string, id: string): Promise<StoredText | undefined> {
-  const statement = {
-    name: 'peer record',
-    text: `SELECT channel, idx, id, type, owner, data, extra, salt IS NULL AS erased, transaction_id, at_ms
-             FROM ledger.record_v1($1, $2)`,
-    values: [channel, id],
-  };
-  try {
-    const [row] = await sql.query<StoredText>(statement, { deadlineMs: READ_WITHIN_MS });
-    return row;
-  } catch (error) {
-    if (!(error instanceof DatabaseUnavailableError)) throw error;
-    throw new LedgerUnavailableError('The ledger cannot be asked.', { cause: error });
-  }
 }
 
 function unitOf({ network, channel }: Target, assets: readonly NewAsset[]): AppendUnit {
@@ -107,7 +99,13 @@ function unitOf({ network, channel }: Target, assets: readonly NewAsset[]): Appe
   return { network, channel, note: '', records };
 }
 
-async function outcomeOf(sql: Sql, unit: AppendUnit, result: UnitResult): Promise<WriteOutcome> {
+interface Numbering {
+  readonly sql: Sql;
+  /** The database numbers records throughout a channel, receipts state places in a log. */
+  readonly epochs: Epochs;
+}
+
+async function outcomeOf(numbering: Numbering, unit: AppendUnit, result: UnitResult): Promise<WriteOutcome> {
   if (result.outcome === 'conflict') {
     return { outcome: 'refused', code: 'RECORD_CONFLICT', message: 'The id is taken by other content.', id: result.id };
   }
@@ -117,24 +115,30 @@ async function outcomeOf(sql: Sql, unit: AppendUnit, result: UnitResult): Promis
     const assetIds = unit.records.map(({ id }) => id);
     return {
       outcome: 'committed',
-      transactions: [{ transactionId, blockNumber: records[0]?.index ?? null, assetIds }],
+      transactions: [{ transactionId, blockNumber: numberOf(numbering, records[0]) ?? null, assetIds }],
     };
   }
-  return { outcome: 'committed', transactions: await transactionsOf(sql, unit.channel, records) };
+  return { outcome: 'committed', transactions: await transactionsOf(numbering, unit.channel, records) };
+}
+
+function numberOf({ epochs }: Numbering, receipt: RecordReceipt | undefined): number | undefined {
+  if (receipt?.index === undefined) return undefined;
+  const { channel, index, epoch } = receipt;
+  return epochs.position(channel, { index, ...(epoch === undefined ? {} : { epoch }) });
 }
 
 /** Where records were there before, each shows the transaction that wrote it. */
 async function transactionsOf(
-  sql: Sql,
+  numbering: Numbering,
   channel: string,
   records: readonly RecordReceipt[],
 ): Promise<WrittenTransaction[]> {
   const groups = [...Map.groupBy(records, ({ transactionId }) => transactionId)];
   return Promise.all(
     groups.map(async ([transactionId, of]) => {
-      const first = Math.min(...of.map(({ index = 0 }) => index));
+      const first = Math.min(...of.map((receipt) => numberOf(numbering, receipt) ?? 0));
       const isOurs = of.every(({ existing }) => !existing);
-      const blockNumber = isOurs ? first : await firstIndexOf(sql, channel, { transactionId, index: first });
+      const blockNumber = isOurs ? first : await firstIndexOf(numbering.sql, channel, { transactionId, index: first });
       return { transactionId, blockNumber, assetIds: of.map(({ id }) => id) };
     }),
   );
@@ -170,6 +174,7 @@ async function firstIndexOf(
 
 function failureOf(error: unknown): WriteOutcome {
   if (error instanceof OutcomeUnknownError) return { outcome: 'unknown', transactionId: error.transactionId };
+  if (error instanceof ChannelHaltedError) return { outcome: 'unavailable', message: error.message };
   if (error instanceof LedgerUnavailableError) return { outcome: 'unavailable' };
   if (error instanceof LedgerOverloadedError) return { outcome: 'overloaded' };
   throw error;
@@ -177,9 +182,20 @@ function failureOf(error: unknown): WriteOutcome {
 
 /** An asset as this surface shows it. A record that another surface wrote shows its owner and what stood beside its data. */
 function assetOf(record: StoredRecord): JsonValue {
-  const { id, type, owner, data, extra, channel, index, transactionId, at, erased } = record;
+  const { id, type, owner, data, extra, channel, index, epoch, transactionId, at, erased } = record;
   if (erased) return { id, type, data: null, erased: true };
-  return { id, type, data, owner, extra, channel, index: index ?? null, transactionId, at };
+  return {
+    id,
+    type,
+    data,
+    owner,
+    extra,
+    channel,
+    index: index ?? null,
+    ...(epoch === undefined ? {} : { epoch }),
+    transactionId,
+    at,
+  };
 }
 
 /** Units whose caller was told "unknown", and that this process goes on sending. */

@@ -65,14 +65,18 @@ describe('a stored record as text', () => {
   });
 
   it('holds its data byte for byte', () => {
-    expect(textOfStored(row({ b: [1.5, 'é'], a: {} }, { owner: 'o', extra: '{"x":1}' }))).toBe(
+    expect(textOfStored(row({ b: [1.5, 'é'], a: {} }, { owner: 'o', extra: '{"x":1}' }), { index: 7 })).toBe(
       '{"id":"a\\"b","type":"asset","data":{"a":{},"b":[1.5,"é"]},"owner":"o","extra":{"x":1},"channel":"acme.main",' +
         `"index":7,"transactionId":"${'ab'.repeat(32)}","at":"2026-01-02T03:04:05.678Z"}`,
     );
   });
 
+  it('shows in which epoch it stands', () => {
+    expect(textOfStored(row({}), { index: 2, epoch: 1 })).toContain('"channel":"acme.main","index":2,"epoch":1,');
+  });
+
   it('shows that it was erased, and nothing of what it held', () => {
-    expect(textOfStored(row(null, { data: null, erased: true }))).toBe(
+    expect(textOfStored(row(null, { data: null, erased: true }), { index: 7 })).toBe(
       '{"id":"a\\"b","type":"asset","data":null,"erased":true}',
     );
   });

@@ -1,3 +1,4 @@
+import type { Place } from '@sealgate/ledger-embedded';
 import type { FoundAsset } from '../domain/asset-ledger.ts';
 
 /**
@@ -5,7 +6,7 @@ import type { FoundAsset } from '../domain/asset-ledger.ts';
  * parse eight mebibytes of it into values takes the event loop for seconds where they are very many.
  */
 
-/** A row of the embedded ledger, as `ledger.record_v1` gives it. */
+/** What an asset shows of a row of the embedded ledger. */
 export interface StoredText {
   readonly channel: string;
   readonly idx: string;
@@ -20,13 +21,13 @@ export interface StoredText {
   readonly at_ms: string;
 }
 
-/** A record that another surface wrote shows its owner and what stood beside its data. */
-export function textOfStored({ id, type, data, ...row }: StoredText): string {
+/** `where`: its place in its log. A record that another surface wrote shows its owner and what stood beside its data. */
+export function textOfStored({ id, type, data, ...row }: StoredText, where: Place): string {
   const named = `{"id":${JSON.stringify(id)},"type":${JSON.stringify(type)}`;
   if (row.erased) return `${named},"data":null,"erased":true}`;
   const place = {
     channel: row.channel,
-    index: Number(row.idx),
+    ...where,
     transactionId: row.transaction_id.toString('hex'),
     at: new Date(Number(row.at_ms)).toISOString(),
   };

@@ -3,7 +3,7 @@ import { AppError, type Fault } from '@sealgate/errors';
 import { claimOf, parseIdempotencyKey, type InFlight } from '@sealgate/idempotency';
 import { canonical, type JsonValue } from '@sealgate/json';
 import type { AssetLedger } from './asset-ledger.ts';
-import { NOT_ATTEMPTED, OUTAGES, type AssetResult } from './asset-result.ts';
+import { failed, NOT_ATTEMPTED, OUTAGES, type AssetResult } from './asset-result.ts';
 import type { PeerCaller } from './caller.ts';
 import type { JobStore, KeptAnswer, KnownClaim, RequestClaim } from './jobs.ts';
 import type { Mappings } from './mapping.ts';
@@ -168,7 +168,7 @@ async function write(
   { plan, jobId, claim }: { plan: Plan; jobId: string; claim?: RequestClaim },
 ): Promise<KeptAnswer> {
   const endAtMs = ports.now() + ports.answerWithinMs;
-  const { results, lost, sent } = await runPlan(plan, {
+  const { results, lost, lostBecause, sent } = await runPlan(plan, {
     ledger: ports.ledger,
     // Whoever takes the claim over goes on under the same id, and finds what this process has sent.
     jobId: claim === undefined ? undefined : jobId,
@@ -178,9 +178,10 @@ async function write(
   });
   if (!sent && (lost === 'unavailable' || lost === 'overloaded')) {
     const { code, detail } = OUTAGES[lost];
-    throw new AppError(code, detail, { retryAfterSeconds: 1 });
+    throw new AppError(code, lostBecause ?? detail, { retryAfterSeconds: 1 });
   }
-  const all = results.map((result): AssetResult => result ?? NOT_ATTEMPTED);
+  const rest = lostBecause === undefined ? NOT_ATTEMPTED : failed('NOT_ATTEMPTED', lostBecause, true);
+  const all = results.map((result): AssetResult => result ?? rest);
   const isOpen = all.some(({ state }) => state === 'pending');
   const body = renderSummary(plan.ids, all, isOpen ? jobId : undefined);
   const answer: KeptAnswer = { jobId, status: isOpen ? 202 : 200, body, isAsync: false };

@@ -79,6 +79,8 @@ describe('reading an asset', () => {
       },
       checkpoint: async () => undefined,
       tile: async () => undefined,
+      logs: async () => [],
+      declaration: async () => undefined,
     };
     const read: Read = (channel) => (channel === 'acme.second' ? '{"is":2}' : undefined);
     const { ports } = portsWith(read, log);

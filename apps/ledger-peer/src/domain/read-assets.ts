@@ -1,10 +1,17 @@
-import type { Receipt, RecordProof } from '@sealgate/envelope';
+import type { Declaration, Receipt, RecordProof } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
-import { LedgerUnavailableError } from '@sealgate/ledger-port';
+import { LedgerArchivedError, LedgerUnavailableError } from '@sealgate/ledger-port';
 import type { CursorCodec } from '@sealgate/paging';
 import type { AssetLedger } from './asset-ledger.ts';
 import type { Mappings, Target } from './mapping.ts';
+
+export interface PublicLogEpoch {
+  readonly epoch: number;
+  readonly origin: string;
+  /** Null of the log that the channel began with. */
+  readonly declaration: Declaration | null;
+}
 
 /** What outsiders check by; undefined on a ledger without a public log. */
 export interface PublicLog {
@@ -14,9 +21,17 @@ export interface PublicLog {
     id: string,
     serves: (type: string) => boolean,
   ): Promise<{ receipt: Receipt; proof: RecordProof } | undefined>;
-  checkpoint(channel: string): Promise<string | undefined>;
+  /** Of a channel, or of its log of a later epoch: `<channel>/e<epoch>`. */
+  checkpoint(log: string): Promise<string | undefined>;
+  /** The logs of a channel, oldest first: it goes on in the last one. None where nothing is signed for. */
+  logs(channel: string): Promise<readonly PublicLogEpoch[]>;
+  /** What an epoch begins with, and the proof of it; undefined where there is none that is signed for. */
+  declaration(
+    channel: string,
+    epoch: number,
+  ): Promise<{ statement: Declaration; inclusionPath: string[]; treeSize: number; checkpoint: string } | undefined>;
   /** The hashes of one tile, by its C2SP path (`tile/0/x001/067`); undefined where the newest checkpoint has no such tile. */
-  tile(channel: string, path: string): Promise<Buffer | undefined>;
+  tile(log: string, path: string): Promise<Buffer | undefined>;
 }
 
 export interface ReadAssetsPorts {
@@ -73,11 +88,16 @@ export async function queryAssets(
   return { assets, count: assets.length, nextCursor: next === undefined ? null : cursors.make(binding, next) };
 }
 
-/** A ledger that cannot be asked is 503, never "not found". @throws AppError LEDGER_UNAVAILABLE. */
+/** What cannot be asked or read now is 503, never "not found". @throws AppError LEDGER_UNAVAILABLE, RECORD_ARCHIVED. */
 export async function asked<Value>(answer: Promise<Value>): Promise<Value> {
   try {
     return await answer;
   } catch (error) {
+    if (error instanceof LedgerArchivedError) {
+      throw new AppError('RECORD_ARCHIVED', 'The record lies in an archive that this process cannot read.', {
+        cause: error,
+      });
+    }
     if (!(error instanceof LedgerUnavailableError)) throw error;
     throw new AppError('LEDGER_UNAVAILABLE', 'The ledger cannot be asked.', { retryAfterSeconds: 1, cause: error });
   }
@@ -88,12 +108,20 @@ const NO_ASSET = 'There is no such asset.';
 async function find({ ledger, mappings }: ReadAssetsPorts, id: string, type: string | undefined) {
   const targets = type === undefined ? mappings.targets : [targetOf(mappings, type)];
   for (const target of targets) {
-    const found = await asked(ledger.read(target, id));
+    const found = await asked(ledger.read(target, id).catch(undefinedUnlessServed(mappings, target)));
     const isServed = found?.type === undefined || mappings.serves(found.type, target);
     if (found !== undefined && isServed) return { text: found.text, target };
   }
   throw new AppError('NOT_FOUND', NO_ASSET);
 }
+
+/** A record that no mapping serves is as one that is not there, also where it cannot be read. */
+const undefinedUnlessServed =
+  (mappings: Mappings, target: Target) =>
+  (error: unknown): undefined => {
+    if (error instanceof LedgerArchivedError && !mappings.serves(error.recordType, target)) return undefined;
+    throw error;
+  };
 
 /** @throws AppError UNKNOWN_CHAINCODE */
 function targetOf(mappings: Mappings, type: string): Target {

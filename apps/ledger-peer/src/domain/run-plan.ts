@@ -12,11 +12,9 @@ export interface RunOptions extends BatchWriter {
   readonly onProgress?: (results: readonly (AssetResult | undefined)[], batch: Batch) => Promise<void>;
 }
 
-export interface RunOutcome {
+export interface RunOutcome extends Pick<BatchOutcome, 'lost' | 'lostBecause' | 'sent'> {
   /** One for each place of the request. Undefined: not sent, because the ledger was lost or the time was over. */
   readonly results: readonly (AssetResult | undefined)[];
-  readonly lost: BatchOutcome['lost'];
-  readonly sent: boolean;
 }
 
 const TAKEN_IN_REQUEST = failed(
@@ -49,6 +47,7 @@ class Run {
   readonly #options: RunOptions;
   readonly #results: (AssetResult | undefined)[];
   #lost: BatchOutcome['lost'];
+  #lostBecause: string | undefined;
   #sent = false;
   /** A batch failed, and those behind it are not attempted. */
   #ended = false;
@@ -69,6 +68,7 @@ class Run {
     if (open.length > 0) {
       const outcome = await writeBatch(this.#options, batch.target, open);
       this.#lost ??= outcome.lost;
+      this.#lostBecause ??= outcome.lostBecause;
       this.#sent ||= outcome.sent;
       batch.assets.forEach(({ id }, at) => (this.#results[batch.indexes[at]!] ??= outcome.results.get(id)));
     }
@@ -80,7 +80,7 @@ class Run {
 
   outcome(): RunOutcome {
     for (const [index, first] of this.#plan.repeats) this.#results[index] = this.#results[first];
-    return { results: this.#results, lost: this.#lost, sent: this.#sent };
+    return { results: this.#results, lost: this.#lost, lostBecause: this.#lostBecause, sent: this.#sent };
   }
 
   #skip({ indexes, refusedIndexes }: Batch): boolean {

@@ -7,6 +7,8 @@ export interface BatchOutcome {
   readonly results: ReadonlyMap<string, AssetResult>;
   /** The ledger was lost meanwhile: some assets were not sent, or their outcome is not known. */
   readonly lost: 'unavailable' | 'overloaded' | 'unknown' | undefined;
+  /** Why, for people, where the ledger said so. */
+  readonly lostBecause: string | undefined;
   /** Something was sent, whatever came of it. */
   readonly sent: boolean;
 }
@@ -21,6 +23,7 @@ interface Writing extends BatchWriter {
   readonly target: Target;
   readonly results: Map<string, AssetResult>;
   lost: BatchOutcome['lost'];
+  lostBecause: string | undefined;
   sent: boolean;
 }
 
@@ -33,7 +36,8 @@ export async function writeBatch(
   target: Target,
   assets: readonly NewAsset[],
 ): Promise<BatchOutcome> {
-  const writing: Writing = { ledger, jobId, target, results: new Map(), lost: undefined, sent: false };
+  const none = { lost: undefined, lostBecause: undefined, sent: false };
+  const writing: Writing = { ledger, jobId, target, results: new Map(), ...none };
   if (ledger.takesMany(target)) await writeTogether(writing, assets);
   else await Promise.all(assets.map((asset) => writeTogether(writing, [asset])));
   return writing;
@@ -46,6 +50,7 @@ async function writeTogether(writing: Writing, assets: readonly NewAsset[]): Pro
   const result = await ledger.write(target, assets, jobId);
   if (result.outcome === 'unavailable' || result.outcome === 'overloaded') {
     writing.lost ??= result.outcome;
+    writing.lostBecause ??= result.message;
     return;
   }
   writing.sent = true;

@@ -165,7 +165,7 @@ function queryRoute({ reading, bodyMaxBytes, bodyTurns }: AssetsPorts): Route<Pe
     bodyTurns,
     pagedBy: 'body',
     responses: { 200: { description: 'A page.', schema: Page } },
-    errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'UNKNOWN_CHAINCODE', 'LEDGER_UNAVAILABLE'],
+    errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'UNKNOWN_CHAINCODE', 'LEDGER_UNAVAILABLE', 'RECORD_ARCHIVED'],
     async handler({ body: { type, limit = QUERY_LIMIT.default, cursor } }) {
       return { status: 200, body: await queryAssets(reading, { type, limit, cursor }) };
     },
@@ -192,7 +192,7 @@ function readRoute({ reading }: AssetsPorts): Route<PeerCaller> {
         schema: Type.Union([AsRead, Proved]),
       },
     },
-    errors: ['NOT_FOUND', 'UNKNOWN_CHAINCODE', 'LEDGER_UNAVAILABLE'],
+    errors: ['NOT_FOUND', 'UNKNOWN_CHAINCODE', 'LEDGER_UNAVAILABLE', 'RECORD_ARCHIVED'],
     async handler({ params: { id }, query: { type, proof } }) {
       if (proof !== 'true') return { status: 200, body: await readAsset(reading, id, type) };
       return { status: 200, body: await proveAsset(reading, id, type), holdsSecret: true };

@@ -14,6 +14,23 @@ import { publicLogRoutes } from './public-log.ts';
 const FULL = Buffer.alloc(8192, 'f');
 const PARTIAL = Buffer.alloc(7 * 32, 'p');
 const NOTE = 'ledger.test/acme.main\n7\nroot\n\n— key signature\n';
+const NOTES: Record<string, string> = { 'acme.main': NOTE, 'acme.main/e1': NOTE.replace('acme.main', 'acme.main/e1') };
+const DECLARATION = {
+  type: 'sealgate.declaration.v1' as const,
+  network: 'acme',
+  channel: 'acme.main',
+  epoch: 1,
+  origin: 'ledger.test/acme.main/e1',
+  lost: [{ epoch: 0, lostFrom: 7, lostUntil: 9, checkpoint: 'kept', surviving: NOTE }],
+  reason: 'r',
+  actor: 'a',
+  at: '2030-01-02T03:04:05.678Z',
+};
+const LOGS = [
+  { epoch: 0, origin: 'ledger.test/acme.main', declaration: null },
+  { epoch: 1, origin: 'ledger.test/acme.main/e1', declaration: DECLARATION },
+];
+const PROVED_DECLARATION = { statement: DECLARATION, inclusionPath: [], treeSize: 1, checkpoint: 'note' };
 const etagOf = (bytes: Buffer | string): string => `"${createHash('sha256').update(bytes).digest('base64url')}"`;
 
 const guard: Guard<PeerCaller> = {
@@ -29,9 +46,12 @@ function publicLog({ isOpen = false } = {}) {
   const asked: string[] = [];
   const log: PublicLog = {
     prove: () => Promise.resolve(undefined),
-    checkpoint: (channel) => Promise.resolve(channel === 'acme.main' ? NOTE : undefined),
-    tile: (_channel, path) => {
-      asked.push(path);
+    checkpoint: (name) => Promise.resolve(NOTES[name]),
+    logs: (channel) => Promise.resolve(channel === 'acme.main' ? LOGS : []),
+    declaration: (channel, epoch) =>
+      Promise.resolve(channel === 'acme.main' && epoch === 1 ? PROVED_DECLARATION : undefined),
+    tile: (name, path) => {
+      asked.push(name === 'acme.main' ? path : `${name} ${path}`);
       if (path.includes('/999')) return Promise.resolve(undefined);
       return Promise.resolve(path.includes('.p/') ? PARTIAL : FULL);
     },
@@ -108,7 +128,7 @@ describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
 
   it('is described by paths that clients can fill in, each of which asks for the tile it says', async () => {
     const { app, asked } = publicLog();
-    const values = { channel: 'acme.main', level: 63, x1: 'x001', x2: 'x234', n: '067', width: 7 };
+    const values = { channel: 'acme.main', epoch: 'e1', level: 63, x1: 'x001', x2: 'x234', n: '067', width: 7 };
     const templates = Object.keys(publicDescription()['paths'] as object).filter((path) => path.includes('/tile/'));
     for (const template of templates) {
       const path = Object.entries(values).reduce(
@@ -117,7 +137,9 @@ describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
       );
       expect((await request(app).get(path)).status).toBe(200);
     }
+    const ofEpoch = ['067', '067.p/7', 'x001/067', 'x001/067.p/7', 'x001/x234/067', 'x001/x234/067.p/7'];
     expect(asked.toSorted()).toEqual([
+      ...ofEpoch.map((path) => `acme.main/e1 tile/63/${path}`),
       'tile/63/067',
       'tile/63/067.p/7',
       'tile/63/x001/067',
@@ -125,5 +147,31 @@ describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
       'tile/63/x001/x234/067',
       'tile/63/x001/x234/067.p/7',
     ]);
+  });
+
+  it('has a path of its own for each log of a channel, and tells the newest', async () => {
+    const { app } = publicLog();
+    const path = '/ledger/acme.main';
+    expect((await request(app).get(path)).body).toEqual({
+      channel: 'acme.main',
+      epoch: 1,
+      origin: 'ledger.test/acme.main/e1',
+      path: `${path}/e1`,
+      logs: [
+        { ...LOGS[0], path },
+        { ...LOGS[1], path: `${path}/e1` },
+      ],
+    });
+    expect((await request(app).get(`${path}/checkpoint`)).text).toBe(NOTE);
+    expect((await request(app).get(`${path}/e1/checkpoint`)).text).toBe(NOTES['acme.main/e1']);
+    expect((await request(app).get(`${path}/e1/declaration`)).body).toEqual(PROVED_DECLARATION);
+  });
+
+  it.each(['e0', 'e01', 'e2', 'x1', '1', 'e1.5', 'E1'])('has nothing under %s', async (epoch) => {
+    const { app } = publicLog();
+    for (const rest of ['checkpoint', 'declaration'])
+      expectProblem(await request(app).get(`/ledger/acme.main/${epoch}/${rest}`), 'NOT_FOUND');
+    expectProblem(await request(app).get(`/ledger/acme.main%2F${epoch}/checkpoint`), 'NOT_FOUND');
+    expectProblem(await request(app).get('/ledger/acme.other'), 'NOT_FOUND');
   });
 });

@@ -1,3 +1,4 @@
+import { DeclaredLoss } from '@sealgate/http';
 import { CATALOGUE, ITEM_CODES } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
 import { Type, type SchemaOptions } from '@sinclair/typebox';
@@ -42,7 +43,8 @@ export const Summary = Type.Object({
       channel: Text,
       chaincode: Text,
       blockNumber: Type.Union([Type.Integer(), Type.Null()], {
-        description: 'The first index of the transaction on the embedded ledger; null where it is not known.',
+        description:
+          'The number of its first record in the channel on the embedded ledger, over all epochs; null where it is not known.',
       }),
       assetIds: Type.Array(Text),
     }),
@@ -70,6 +72,9 @@ export const Receipt = Type.Object({
   transactionId: Text,
   at: Text,
   index: Type.Integer(),
+  epoch: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Of which log: present once the channel has declared a loss.' }),
+  ),
 });
 
 export const Proof = Type.Object({
@@ -79,4 +84,12 @@ export const Proof = Type.Object({
   treeSize: Type.Integer(),
   inclusionPath: Type.Array(Hex, { description: 'From the leaf up.' }),
   checkpoint: Type.String({ description: 'A signed note (C2SP tlog-checkpoint).' }),
+  epoch: Type.Optional(Type.Integer({ minimum: 1 })),
+  origin: Type.Optional(Text),
+  declaration: Type.Optional(
+    Type.Object(
+      { statement: DeclaredLoss, inclusionPath: Type.Array(Hex) },
+      { description: 'What the log of that epoch begins with: entry 0 under the same checkpoint.' },
+    ),
+  ),
 });

@@ -20,7 +20,7 @@ export interface Anchor {
 type Proof = Exclude<Awaited<ReturnType<LedgerReader['prove']>>, undefined>;
 
 export interface ProvenAnchor extends Anchor {
-  readonly proof: Proof['proof'] & { readonly inclusionPath: string[] };
+  readonly proof: Omit<Proof['proof'], 'epoch' | 'origin' | 'declaration'>;
   readonly sealedAt: string;
 }
 
@@ -93,8 +93,13 @@ async function prove({ ledger, store, channel }: AnchorPorts, anchor: Anchor): P
   const found = await ledger.prove(channel, anchor.ledgerRecordId);
   if (found === undefined) throw new LedgerUnavailableError('The record cannot be read yet.');
   const { receipt, proof } = found;
-  const inclusionPath = [...proof.inclusionPath];
-  await store.proved({ ...anchor, proof: { ...proof, inclusionPath }, sealedAt: receipt.at });
+  // The checkpoint itself names its log, also after a declared loss.
+  const { index, leafHash, treeSize, inclusionPath, checkpoint } = proof;
+  await store.proved({
+    ...anchor,
+    proof: { channel: proof.channel, index, leafHash, treeSize, inclusionPath, checkpoint },
+    sealedAt: receipt.at,
+  });
 }
 
 /** Foreseen: it heals by itself, and the outbox waits. */

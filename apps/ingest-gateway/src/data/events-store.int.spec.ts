@@ -1,0 +1,294 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { PrismaPg } from '@prisma/adapter-pg';
+import { randomPool } from '@sealgate/auth';
+import { embeddedLedger, type EmbeddedLedger } from '@sealgate/ledger-embedded';
+import type { NewRecord } from '@sealgate/ledger-port';
+import { DatabaseUnavailableError, migrate, openDatabase, type Database } from '@sealgate/storage';
+import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { timeOrderedIds } from '../domain/record-ids.ts';
+import type { EventFilter, EventStore } from '../domain/read-events.ts';
+import { readNote, readUnitEvent, writeNote } from '../domain/unit-note.ts';
+import { PrismaClient } from '../generated/prisma/client.ts';
+import { migrations } from '../ingest-migrations.ts';
+import { APPEND_FUNCTIONS } from '../open-ledger.ts';
+import { eventsStore } from './events-store.ts';
+import { writeLateEvent } from './late-events.ts';
+import { pingEvents } from './ping-events.ts';
+
+const START_MS = Date.UTC(2026, 5, 1);
+const APPEND = { origin: 'ledger.test', appendFunctions: APPEND_FUNCTIONS, now: () => nowMs };
+let postgres: ThrowawayPostgres;
+let sql: Database;
+let prisma: PrismaClient;
+let events: EventStore;
+let ledger: EmbeddedLedger;
+let nowMs = START_MS;
+const ids = timeOrderedIds(() => nowMs, randomPool());
+const newId = (prefix: string) => prefix + ids(0).replaceAll('-', '');
+
+beforeAll(async () => {
+  postgres = await throwawayPostgres();
+  await migrate({ url: postgres.url, sets: migrations });
+  const options = { applicationName: 'test', maxConnections: 4, connectTimeoutMs: 2000, deadlineMs: 20_000 };
+  sql = openDatabase({ ...options, url: postgres.url });
+  prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: 'ingest' }) });
+  events = eventsStore(prisma, sql);
+  ledger = embeddedLedger({ sql, ...APPEND });
+  await sql.query({
+    text: `INSERT INTO ingest.networks (network_id, channels) VALUES ('acme', '{main}'), ('demo', '{main}'), ('quiet', '{main}')`,
+  });
+}, 60_000);
+afterAll(async () => {
+  await ledger.drain();
+  await sql.close();
+  await postgres.stop();
+});
+beforeEach(async () => {
+  for (const table of ['ingest.events', 'ingest.writes']) await sql.query({ text: `DELETE FROM ${table}` });
+});
+
+interface Write {
+  readonly network?: string;
+  readonly channel?: string;
+  readonly records: readonly NewRecord[];
+  readonly units?: number;
+  readonly requestId?: string;
+  readonly eventId?: string;
+}
+
+const record = (id: string, n = 1, type = 'asset'): NewRecord => ({
+  id,
+  type,
+  owner: null,
+  data: `{"n":${n}}`,
+  extra: null,
+});
+const KEY = 'key_0190b6a7c0de7000800000000000000a';
+
+/** A unit of a request a second after the one before. */
+function unitOf({ network = 'acme', channel = 'main', records, units = 1, requestId = newId('req_'), eventId }: Write) {
+  nowMs += eventId === undefined ? 1000 : 0;
+  const types = [...new Set(records.map(({ type }) => type))];
+  const note = writeNote(
+    { eventId: eventId ?? newId('evt_'), units, strippedFields: 3 },
+    { keyId: KEY, requestId, types },
+  );
+  return { network, channel: `${network}.${channel}`, note, records };
+}
+const eventIdOf = ({ note }: { note: string }) => readNote(note).eventId;
+const list = async (filter: EventFilter = {}, limit = 50, before?: string) =>
+  (await events.list(filter, { limit, ...(before === undefined ? {} : { before }) })).map(({ eventId }) => eventId);
+const rowsIn = async (table: string) => (await sql.query({ text: `SELECT 1 FROM ingest.${table}` })).length;
+
+describe('the event of a write', () => {
+  it('is told the same, whether its group was new as a whole or was written carefully', async () => {
+    const content = (id: string) => [record(`${id}-0`), record(`${id}-1`, 2, 'other "type"\t')];
+    await ledger.append(unitOf({ records: [record('opens the channel')] }));
+    const [fast, own] = [
+      unitOf({ records: content('fast') }),
+      unitOf({ records: content('own'), requestId: 'req_mine é' }),
+    ];
+    for (const unit of [fast, own]) await ledger.append(unit);
+    expect(await rowsIn('writes')).toBe(2);
+    await ledger.append(unitOf({ records: [record('opens the channel')] }));
+    const careful = unitOf({ records: content('careful') });
+    await ledger.append(careful);
+    expect(await rowsIn('writes')).toBe(2);
+    for (const [name, unit, at] of [
+      ['fast', fast, 2],
+      ['own', own, 3],
+      ['careful', careful, 5],
+    ] as const) {
+      const { requestId } = readUnitEvent(unit.note);
+      const transactionId = expect.stringMatching(/^[0-9a-f]{64}$/) as unknown as string;
+      expect(await events.find(eventIdOf(unit))).toEqual({
+        eventId: eventIdOf(unit),
+        kind: 'write',
+        networkId: 'acme',
+        keyId: KEY,
+        status: 'committed',
+        types: ['asset', 'other "type"\t'],
+        records: [0, 1].map((n) => ({ id: `${name}-${n}`, channel: 'acme.main', transactionId })),
+        transactionIds: [transactionId],
+        requestId,
+        strippedFields: 3,
+        at: new Date(START_MS + at * 1000),
+      });
+    }
+  });
+
+  it('tells every id of a request as it was sent, also one that is nearly one of ours', async () => {
+    const digits = '0123456789abcdef0123456789abcdef';
+    const requests = [
+      `req_${digits}`,
+      `req_${digits.toUpperCase()}`,
+      `req_${digits.slice(1)}`,
+      `req_${digits}0`,
+      `rex_${digits}`,
+    ];
+    const group = [...requests, `req_${digits.slice(1)}g`, 'r', '~'.repeat(128)];
+    const writer = embeddedLedger({ sql, ...APPEND });
+    const units = group.map((requestId, n) => unitOf({ requestId, records: [record(`request-${n}`)] }));
+    for (const unit of units) expect(await writer.append(unit)).toMatchObject({ outcome: 'written' });
+    expect(await rowsIn('writes')).toBe(group.length);
+    expect((await events.list({}, { limit: 50 })).map(({ requestId }) => requestId)).toEqual([...group].reverse());
+  });
+
+  it('is one for a call that was sent again because its answer was lost, and one where it is told late', async () => {
+    let lost = 1;
+    const query: Database['query'] = async (statement, options) => {
+      const rows = await sql.query(statement, options);
+      if (statement.text.includes('append_v2') && lost-- > 0) throw new DatabaseUnavailableError('cut', { sent: true });
+      return rows as never;
+    };
+    const forgetful = embeddedLedger({ ...APPEND, sql: { ...sql, query } });
+    const unit = unitOf({ records: [record('again')] });
+    const result = await forgetful.append(unit);
+    expect(result.outcome).toBe('written');
+    await writeLateEvent(sql, unit, result, nowMs);
+    expect([await list(), await rowsIn('events'), await rowsIn('writes')]).toEqual([[eventIdOf(unit)], 0, 1]);
+    // One that nobody wrote: the sender's retry came first, under an event of its own.
+    const late = unitOf({ records: [record('again')] });
+    await writeLateEvent(sql, late, result, nowMs);
+    expect(await list()).toEqual([eventIdOf(late), eventIdOf(unit)]);
+    const [told, first] = await Promise.all([late, unit].map((each) => events.find(eventIdOf(each))));
+    expect(told).toEqual({ ...first, eventId: eventIdOf(late), requestId: told!.requestId, at: new Date(nowMs) });
+    expect(first).toMatchObject({ records: [{ id: 'again' }] });
+  });
+
+  it('is told where a call was of several networks, once, also where its answer was lost', async () => {
+    for (const answers of ['come', 'are lost']) {
+      const calls: string[] = [];
+      const query: Database['query'] = async (statement, options) => {
+        const rows = await sql.query(statement, options);
+        if (statement.text.includes('append_')) calls.push(statement.text);
+        if (answers === 'are lost' && calls.length === 2) throw new DatabaseUnavailableError('cut', { sent: true });
+        return rows as never;
+      };
+      const writer = embeddedLedger({ ...APPEND, sql: { ...sql, query }, limits: { running: 1 } });
+      const units = ['acme', 'acme', 'demo', 'quiet', 'demo', 'acme'].map((network, n) =>
+        unitOf({ network, records: [record(`${answers}-${n}`)] }),
+      );
+      const results = await Promise.all(units.map((unit) => writer.append(unit)));
+      expect(results.map(({ outcome }) => outcome)).toEqual(units.map(() => 'written'));
+      expect(calls.some((text) => text.includes('append_many_v1'))).toBe(true);
+      const told = await events.list({}, { limit: units.length });
+      expect(
+        told.map(({ eventId, networkId, status, types, records }) => [
+          eventId,
+          networkId,
+          status,
+          types,
+          records[0]!.id,
+        ]),
+      ).toEqual(
+        units.map((unit, n) => [eventIdOf(unit), unit.network, 'committed', ['asset'], `${answers}-${n}`]).reverse(),
+      );
+    }
+    expect(await list()).toHaveLength(12);
+  });
+
+  it('says unknown until every transaction of its request is in', async () => {
+    const first = unitOf({ records: [record('both')], units: 2 });
+    const eventId = eventIdOf(first);
+    await ledger.append(first);
+    expect(await events.find(eventId)).toMatchObject({ status: 'unknown', records: { length: 1 } });
+    await ledger.append(unitOf({ channel: 'side', records: [record('both')], units: 2, eventId }));
+    expect(await events.find(eventId)).toMatchObject({
+      status: 'committed',
+      records: [{ channel: 'acme.main' }, { channel: 'acme.side' }],
+    });
+  });
+});
+
+describe('a replica of the version before', () => {
+  /** As it calls the function of its version: one record, with a note that has everything in it. */
+  const writeBefore = (id: string, claim: Buffer, eventId: string) =>
+    sql.query<{ outcome: string; detail: { note: string } | null }>({
+      text: `SELECT outcome, detail FROM ingest.append_v1(ARRAY['acme.main'], ARRAY['acme'], ARRAY[$1::bytea], ARRAY['s1:f'],
+               ARRAY[sha256($1)], ARRAY[sha256('')], ARRAY[$2], ARRAY[$3::bigint], ARRAY[1], ARRAY[1], ARRAY[$4], ARRAY['asset'],
+               ARRAY[NULL]::text[], ARRAY['{"n":1}'], ARRAY[NULL]::text[], ARRAY[sha256('')], ARRAY[sha256('')], ARRAY[sha256('')])`,
+      values: [claim, `${eventId}\t${KEY}\t1\t3\treq_before\t["asset"]`, nowMs, id],
+    });
+  const claimed = (claim: Buffer) => ({ claim, fingerprint: 's1:f', acceptable: ['s1:f'] });
+
+  it('writes beside this one: events of both are listed, and each replays what the other wrote', async () => {
+    const [theirs, ours] = [Buffer.alloc(32, 'theirs'), Buffer.alloc(32, 'ours')];
+    const eventId = newId('evt_');
+    expect(await writeBefore('theirs', theirs, eventId)).toMatchObject([{ outcome: 'written' }]);
+    const unit = unitOf({ records: [record('ours')] });
+    const writer = embeddedLedger({ sql, ...APPEND });
+    expect(await writer.append({ ...unit, claim: claimed(ours) })).toMatchObject({ outcome: 'written' });
+    expect(await list()).toEqual([eventIdOf(unit), eventId]);
+    expect(await events.find(eventId)).toMatchObject({ keyId: KEY, requestId: 'req_before', types: ['asset'] });
+
+    const replayed = await writer.append({ ...unitOf({ records: [record('theirs')] }), claim: claimed(theirs) });
+    expect(replayed).toMatchObject({ outcome: 'replayed' });
+    expect(readNote((replayed as { note: string }).note)).toEqual({ eventId, units: 1, strippedFields: 3 });
+    const [before] = await writeBefore('ours', ours, newId('evt_'));
+    expect(before).toMatchObject({ outcome: 'replayed' });
+    // It reads the event id, how many transactions, how many fields were stripped, and types as JSON.
+    const parts = before!.detail!.note.split('\t');
+    expect([0, 2, 3, 5].map((at) => parts[at])).toEqual([eventIdOf(unit), '1', '3', '[]']);
+    expect(await list()).toHaveLength(2);
+  });
+});
+
+describe('the list of events', () => {
+  it('is of all kinds, newest first, by any filter, page by page', async () => {
+    const written = [];
+    for (const n of [0, 1, 2, 3]) {
+      const network = n % 2 === 0 ? 'acme' : 'demo';
+      const unit = unitOf({ network, records: [record(`list-${n}`, 1, n === 0 ? 'rare' : 'asset')] });
+      await ledger.append(unit);
+      written.push(eventIdOf(unit));
+    }
+    const refused = unitOf({ records: [record('list-0', 2)] });
+    await ledger.append(refused);
+    nowMs += 1000;
+    const ping = newId('evt_');
+    const pings = pingEvents({ sql, onDropped: () => undefined });
+    pings.add({ eventId: ping, networkId: 'acme', keyId: KEY, requestId: 'req', atMs: nowMs });
+    await pings.flush();
+    const [a, b, c, d] = written as [string, string, string, string];
+    const e = eventIdOf(refused);
+    expect(await list()).toEqual([ping, e, d, c, b, a]);
+    expect(await list({ networkId: 'acme' })).toEqual([ping, e, c, a]);
+    expect(await list({ networkId: 'demo' })).toEqual([d, b]);
+    expect(await list({ networkId: 'quiet' })).toEqual([]);
+    expect(await list({ status: 'committed' })).toEqual([ping, d, c, b, a]);
+    expect(await list({ status: 'rejected' })).toEqual([e]);
+    expect(await list({ type: 'rare' })).toEqual([a]);
+    const pages = [await list({}, 4), await list({}, 4, c)];
+    expect(pages).toEqual([
+      [ping, e, d, c],
+      [b, a],
+    ]);
+    // Of those that were written a second apart: from the second on, until before the fourth.
+    const [from, to] = [new Date(nowMs - 4000), new Date(nowMs - 2000)];
+    expect(await list({ from, to })).toEqual([c, b]);
+    expect(await list({ from, to }, 50, c)).toEqual([b]);
+    for (const eventId of ['evt_x', `evt_${'0'.repeat(32)}`]) expect(await events.find(eventId)).toBeUndefined();
+  });
+});
+
+it('going back one version keeps every event', async () => {
+  const unit = unitOf({ records: [record('before going back')] });
+  await embeddedLedger({ sql, ...APPEND }).append(unit);
+  expect(await rowsIn('writes')).toBe(1);
+  const told = await events.find(eventIdOf(unit));
+  const [, up = '', down = ''] = readFileSync(join(migrations.at(-1)!.directory, '0003_writes.sql'), 'utf8').split(
+    /^-- (?:Up|Down) Migration$/m,
+  );
+  const inIngest = (text: string) =>
+    sql.transaction(async (transaction) => {
+      await transaction.query({ text: 'SET LOCAL search_path = ingest' });
+      await transaction.query({ text });
+    });
+  await inIngest(down);
+  expect(await prisma.event.count({ where: { eventId: eventIdOf(unit) } })).toBe(1);
+  await inIngest(up);
+  expect(await events.find(eventIdOf(unit))).toEqual(told);
+});
