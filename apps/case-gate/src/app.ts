@@ -1,4 +1,4 @@
-import type { TokenHashes } from '@sealgate/auth';
+import type { HashedSecrets } from '@sealgate/auth';
 import {
   adminApp,
   adminSecretRoutes,
@@ -62,7 +62,7 @@ export type AdminAppPorts = AdminKeysPorts &
   AdminSecretPorts;
 
 export interface AdminAccess {
-  readonly tokens: TokenHashes;
+  readonly tokens: HashedSecrets;
   /** Counts failures per client address, apart from the public listener's. */
   readonly addresses: AddressLimiter;
 }

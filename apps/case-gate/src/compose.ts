@@ -12,7 +12,7 @@ import { administration, publicApp, type AppBase } from './app.ts';
 import type { GateConfig } from './config.ts';
 import { readCase, readCaseFile } from './data/case-reads.ts';
 import { decisionsStore } from './data/decisions-store.ts';
-import { readEligibility, readHistory } from './data/eligibility-store.ts';
+import { readEligibility, readHistory, readUnconfirmed } from './data/eligibility-store.ts';
 import { canLookUp } from './data/gate-readiness.ts';
 import { environmentOfKey, mintSignedKey, revokeSignedKey } from './data/keys-store.ts';
 import { insertPolicy, lockPolicy, policiesStore, savePolicy } from './data/policies-store.ts';
@@ -123,10 +123,12 @@ function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('gate cursors'), now: wholeMs }),
     inSql: (work) => inSql(work),
     auditChange: recordChange,
-    inAuditedTransaction: (context, { action, subjectRef, environment, reason }, work) =>
+    inAuditedTransaction: (context, { action, subjectRef, environment, reason, recordVersion }, work) =>
       inTransaction(async (cases, transaction) => {
         const result = await work(cases);
-        const change = { action, resource: 'subject', resourceId: subjectRef, detail: { environment, reason } };
+        const named = recordVersion === undefined ? {} : { record_version: String(recordVersion) };
+        const detail = { environment, reason, ...named };
+        const change = { action, resource: 'subject', resourceId: subjectRef, detail };
         await recordChange(context, change, transaction);
         return result;
       }),
@@ -145,6 +147,7 @@ function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
     savePolicy: (transaction, policy) => savePolicy(transaction, policy, macs.policies),
     readEligibility: (environment, subjectRef) =>
       readEligibility(sql, { macs: macs.eligibility, versions }, { environment, subjectRef }),
+    readUnconfirmed: (environment, page) => readUnconfirmed(sql, macs.eligibility, { environment, ...page }),
     readHistory: (id, page) => readHistory(sql, id, page),
     decisions: decisionsStore(prisma),
     listAudit: (page) => audit.list(sql, page),

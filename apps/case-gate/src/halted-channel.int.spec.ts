@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { until } from '@sealgate/testing';
+import { expectProblem, until } from '@sealgate/testing';
 import { check, gateSite, sealedCase, SETUP_MS } from '../test/running-gate.ts';
 
 let site: Awaited<ReturnType<typeof gateSite>>;
@@ -25,6 +25,10 @@ it(
         body: { decision: 'deny', allow: false, reason_codes: ['BACKEND_UNAVAILABLE'], fail_closed: true },
       });
     }
+    const reason = `Channel ${channel} is halted, because records of it that were signed for are missing`;
+    const read = await site.ask('GET', '/v1/cases/case_any', { key });
+    expectProblem(read, 'UNAVAILABLE');
+    expect(read.body).toMatchObject({ detail: `${reason}.` });
     expect(await site.composition.ready()).toMatchObject({ body: { problem: 'records are missing' } });
     await sql.query({ text: 'SELECT ledger.resume_v1($1)', values: [channel] });
     await until(async () => (await check(site, key, subjectRef)) === 'allow ELIGIBLE');

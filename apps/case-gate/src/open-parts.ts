@@ -1,37 +1,28 @@
 import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
-import { auditTrail, startSecretWatch, type SecretWatch } from '@sealgate/audit';
+import { auditTrail, startSecretWatch } from '@sealgate/audit';
 import type { KeyedHasher } from '@sealgate/auth';
-import {
-  conflictIn,
-  LedgerNotOpenedError,
-  missingRights,
-  openEmbeddedLedger,
-  type EmbeddedLedger,
-} from '@sealgate/ledger-embedded';
+import { conflictIn, heldIn, LedgerNotOpenedError, missingRights, openEmbeddedLedger } from '@sealgate/ledger-embedded';
 import { parseChannel } from '@sealgate/ledger-port';
 import type { Metrics, ServiceLog } from '@sealgate/observability';
 import { openSharedLimits } from '@sealgate/rate-limits';
 import { openedOrStartError, type Own } from '@sealgate/service-host';
-import { databaseCheck, openDatabase, removalStep, retain, type Database, type DatabaseCheck } from '@sealgate/storage';
+import { databaseCheck, openDatabase, type Database, type DatabaseCheck } from '@sealgate/storage';
 import type { GateConfig } from './config.ts';
-import { drainOutbox, expireCases, keepProofs, oldRows, repeat } from './data/background.ts';
 import { callerLookups } from './data/caller-lookups.ts';
-import { keepProof } from './data/case-reads.ts';
-import { caseTransactions, type InCaseTransaction } from './data/case-transaction.ts';
-import { carryOver } from './data/carry-over.ts';
+import { caseTransactions } from './data/case-transaction.ts';
 import { decisionLog } from './data/decision-log.ts';
 import { knownRows } from './data/known-rows.ts';
-import { ledgerVersions, type LedgerVersions } from './data/ledger-versions.ts';
+import { lossWatch, readLosses, type LossWatch } from './data/loss-watch.ts';
+import { ledgerVersions } from './data/ledger-versions.ts';
 import { ledgerWitness, type LedgerWitnessOptions } from './data/ledger-witness.ts';
-import { ledgerWriter, type RecordingTransactions } from './data/ledger-writer.ts';
-import { remakeMacs } from './data/remake-macs.ts';
+import { ledgerWriter } from './data/ledger-writer.ts';
 import { secretUses } from './data/secret-uses.ts';
 import { seenVersions, type SeenVersions } from './data/seen-versions.ts';
 import type { EligibilityPorts } from './domain/change-eligibility.ts';
 import type { KeyGrants } from './domain/key-grants.ts';
-import type { LedgerTarget } from './domain/seal-case.ts';
 import { migrations, SCHEMA } from './gate-migrations.ts';
 import type { GateMetrics } from './gate-metrics.ts';
+import { startWork } from './start-work.ts';
 
 export const NAME = 'case-gate';
 
@@ -88,7 +79,8 @@ export async function openParts(basics: Basics, own: Own) {
   own('ledger writer', () => writer.stop());
   const versions = ledgerVersions({ target, recordIds });
   const inTransaction = caseTransactions(writer.inTransaction, { macs, versions });
-  const lookups = openLookups(basics, { sql, gateSql, macs, seen, recordIds });
+  const losses = openLossWatch(basics, gateSql);
+  const lookups = openLookups(basics, { sql, gateSql, macs, seen, recordIds, losses });
   const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'gk_', now: wholeMs, newId });
   const audit = auditTrail({ schema: SCHEMA, now: wholeMs, newId });
   const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now: wholeMs });
@@ -96,10 +88,25 @@ export async function openParts(basics: Basics, own: Own) {
   const decisions = decisionLog({ sql, process: newId('').slice(0, 20), log });
   basics.counters.watchLog(decisions);
   own('decision log', () => decisions.flush());
-  const stores = { sql, gateSql, database, shared, ledger, macs, versions, keys, audit, lastUsed, decisions };
+  const stores = {
+    sql,
+    gateSql,
+    database,
+    shared,
+    ledger,
+    macs,
+    versions,
+    seen,
+    losses,
+    keys,
+    audit,
+    lastUsed,
+    decisions,
+  };
   const process = newId('proc_');
-  const watched = { sql, schema: SCHEMA, secrets: config.serverSecrets, process, now: wholeMs, log, metrics };
-  const secretWatch = startSecretWatch({ ...watched, uses: secretUses, own });
+  const accepted = { ADMIN_TOKEN_HASHES: config.adminTokenHashes };
+  const secretsOf = { secrets: config.serverSecrets, accepted, uses: secretUses };
+  const secretWatch = startSecretWatch({ sql, schema: SCHEMA, ...secretsOf, process, now: wholeMs, log, metrics, own });
   const parts = { ...stores, inTransaction, inSql: writer.inTransaction, eligibility, target, onConflict, secretWatch };
   const worker = startWork(basics, { ...parts, own });
   return { ...parts, ...lookups, worker };
@@ -157,6 +164,8 @@ function targetOf({ ledgerChannel: channel }: GateConfig) {
   return { network: parsed.networkId, channel };
 }
 
+export type GateMacs = ReturnType<typeof macsOf>;
+
 /** The keys that the database never sees. Their names must never change. */
 function macsOf({ serverSecrets }: GateConfig) {
   return {
@@ -183,12 +192,20 @@ function eligibilityPorts({ config, now, log, counters }: Basics): EligibilityPo
 interface LookupParts {
   readonly sql: Database;
   readonly gateSql: Database;
-  readonly macs: ReturnType<typeof macsOf>;
+  readonly macs: GateMacs;
   readonly seen: SeenVersions;
   readonly recordIds: KeyedHasher;
+  readonly losses: LossWatch;
 }
 
-function openLookups({ config, now, log, counters }: Basics, { sql, gateSql, macs, seen, recordIds }: LookupParts) {
+/** Over the gate's own connections, as all that a check waits for. */
+function openLossWatch({ config, now }: Basics, gateSql: Database): LossWatch {
+  const { channel } = targetOf(config);
+  return lossWatch(() => readLosses(gateSql, channel, config.gateDeadlineMs - GATE_MARGIN_MS), now);
+}
+
+function openLookups({ config, now, log, counters }: Basics, parts: LookupParts) {
+  const { sql, gateSql, macs, seen, recordIds, losses } = parts;
   const onCorrupt = (what: string) => {
     counters.corrupt();
     log.error('record_not_intact', { what });
@@ -197,80 +214,14 @@ function openLookups({ config, now, log, counters }: Basics, { sql, gateSql, mac
   const withinMs = config.gateDeadlineMs * WITNESS_SHARE;
   // Over the gate's own connections, so that nothing else can be in its way.
   const findConflict: LedgerWitnessOptions['findConflict'] = (unit) => conflictIn(gateSql, unit, withinMs);
-  const witness = ledgerWitness({ findConflict, target: targetOf(config), recordIds, seen });
-  const options = { macs, seen, known: knownRows(MOST_KNOWN), witness, now: wholeMs, onCorrupt };
+  const target = targetOf(config);
+  const findHeld: LedgerWitnessOptions['findHeld'] = (ids) => heldIn(gateSql, target.channel, ids, withinMs);
+  const witness = ledgerWitness({ findConflict, findHeld, target, recordIds, seen });
+  const known = knownRows(MOST_KNOWN);
+  const options = { macs, seen, known, witness, losses: () => losses.current(), now: wholeMs, onCorrupt };
   return {
     gateLookups: callerLookups({ ...options, sql: gateSql, deadlineMs: config.gateDeadlineMs - GATE_MARGIN_MS }),
     apiLookups: callerLookups({ ...options, sql, deadlineMs: 1000 }),
-  };
-}
-
-interface WorkParts {
-  readonly sql: Database;
-  readonly ledger: EmbeddedLedger;
-  readonly inTransaction: InCaseTransaction;
-  readonly inSql: RecordingTransactions;
-  readonly macs: ReturnType<typeof macsOf>;
-  readonly secretWatch: SecretWatch;
-  readonly eligibility: EligibilityPorts;
-  readonly target: LedgerTarget;
-  readonly onConflict: (recordId: string) => void;
-  readonly versions: LedgerVersions;
-  readonly own: Own;
-}
-
-const OUTBOX_EVERY_MS = 250;
-const PROOFS_EVERY_MS = 1000;
-const EXPIRY_EVERY_MS = 60_000;
-const VERSIONS_EVERY_MS = 3_600_000;
-const REMAKE_EVERY_MS = 10_000;
-
-/** What goes on without a request. */
-function startWork(basics: Basics, parts: WorkParts) {
-  const { config, now, log } = basics;
-  const { sql, ledger, inTransaction, eligibility, target, onConflict, versions, own } = parts;
-  const wholeMs = () => Math.floor(now());
-  const outbox = { ...eligibility, sql, ledger, inTransaction, target, onConflict };
-  const proofs = {
-    ledger,
-    channel: target.channel,
-    keepProof: (id: string, proof: string) => keepProof(sql, id, proof),
-  };
-  const begin = (name: string, everyMs: number, work: () => Promise<unknown>) => {
-    const repeated = repeat(name, work, { everyMs, log });
-    own(name, () => repeated.stop());
-    return repeated;
-  };
-  begin('proofs', PROOFS_EVERY_MS, () => keepProofs(sql, proofs));
-  begin('expiry', EXPIRY_EVERY_MS, () => expireCases({ sql, inTransaction, now: wholeMs }));
-  const old = (rows: 'claims' | 'decisions') =>
-    removalStep(sql, () => oldRows(wholeMs(), config.decisionRetentionDays)[rows]);
-  const onFailure = (rows: string, error: unknown) => log.warn('retention_failed', { rows, reason: String(error) });
-  own('retention', retain({ claims: old('claims'), decisions: old('decisions') }, onFailure));
-  begin('outbox', OUTBOX_EVERY_MS, () => drainOutbox(outbox));
-  begin('versions', VERSIONS_EVERY_MS, () => carryOver({ sql, ledger, versions })).runSoon();
-  begin('remake', REMAKE_EVERY_MS, remaking(basics, parts));
-  return { proofs };
-}
-
-/** What an earlier secret made, once all processes make with the new one. Looked for again an hour after all was found done. */
-function remaking({ config, now, log, counters }: Basics, parts: WorkParts): () => Promise<void> {
-  const { sql, inSql, inTransaction, macs, versions, secretWatch, eligibility } = parts;
-  const remade = {
-    ...{ sql, inSql, inTransaction, macs, versions, decisionMacs: eligibility.decisionMacs },
-    secretIds: config.serverSecrets.ids,
-    mayGoOn: () => secretWatch.isSettled(),
-    onRefused: (what: string, error: unknown) => {
-      counters.corrupt();
-      log.error('row_not_remade', { what, reason: String(error) });
-    },
-  };
-  let restsUntilMs = -Infinity;
-  return async () => {
-    if (now() < restsUntilMs) return;
-    const { remade: count, isDone } = await remakeMacs(remade);
-    if (count > 0) log.info('macs_remade', { count, isDone });
-    if (isDone && count === 0) restsUntilMs = now() + VERSIONS_EVERY_MS;
   };
 }
 

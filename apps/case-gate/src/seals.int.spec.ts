@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ServerSecrets } from '@sealgate/auth';
 import { canonical, sha256 } from '@sealgate/json';
 import { embeddedLedger } from '@sealgate/ledger-embedded';
+import { ChannelHaltedError } from '@sealgate/ledger-port';
 import { expectProblem, until } from '@sealgate/testing';
 import { caseTransactionsOf, check, gateSite, newCase, sealedCase, sealNow, SETUP_MS } from '../test/running-gate.ts';
 import { drainOutbox } from './data/background.ts';
@@ -202,9 +203,23 @@ describe('a process that dies while it seals', () => {
 });
 
 describe('a ledger', () => {
+  it('whose channel is halted is named, and the seal completes once it goes on', async () => {
+    const { caseId } = await decidedCase();
+    const append = () => Promise.reject(new ChannelHaltedError('gate.seals'));
+    const order = { environment: 'live', caseId, policyVersion: 'p1', actor: 'key_1' };
+    await expect(sealCase({ ...sealPorts(), ledger: { append } }, order)).rejects.toMatchObject({
+      code: 'LEDGER_UNAVAILABLE',
+      message:
+        'Channel gate.seals is halted, because records of it that were signed for are missing; the seal is completed once it goes on.',
+    });
+    expect((await read(caseId)).status).toBe('sealing');
+    await makeDue();
+    await until(async () => (await read(caseId)).status === 'sealed', { timeoutMs: 15_000 });
+  });
+
   it('that is away is 503, and the seal completes without the client', async () => {
     const { caseId, subjectRef } = await decidedCase();
-    await site.sql.query({ text: 'ALTER FUNCTION ledger.append_v1 RENAME TO append_away' });
+    await site.sql.query({ text: 'ALTER FUNCTION ledger.append_v2 RENAME TO append_away' });
     try {
       const refused = await sealNow(site, key, { caseId, version: 'p1' });
       expectProblem(refused, 'LEDGER_UNAVAILABLE');
@@ -219,7 +234,7 @@ describe('a ledger', () => {
       );
       expect(await check(site, key, subjectRef)).toBe('deny NO_SEALED_DECISION');
     } finally {
-      await site.sql.query({ text: 'ALTER FUNCTION ledger.append_away RENAME TO append_v1' });
+      await site.sql.query({ text: 'ALTER FUNCTION ledger.append_away RENAME TO append_v2' });
     }
     await makeDue();
     await until(async () => (await read(caseId)).status === 'sealed', { timeoutMs: 15_000 });

@@ -1,45 +1,9 @@
 import type { LedgerAppender } from '@sealgate/ledger-port';
-import type { Log } from '@sealgate/observability';
 import type { Removal, Sql } from '@sealgate/storage';
 import { proveSeal, type PackPorts } from '../domain/assessor-pack.ts';
 import { expire, hasEnded } from '../domain/case-lifetime.ts';
 import type { InTransaction, OutboxRecord } from '../domain/case-transaction.ts';
 import { completeSeal, ledgerUnit, SEAL_RECORD_TYPE, type SealPorts } from '../domain/seal-case.ts';
-
-/** Runs `work` again and again, one after the other, until stopped. A failure is logged, and tried again at the next turn. */
-export function repeat(
-  name: string,
-  work: () => Promise<unknown>,
-  { everyMs, log }: { everyMs: number; log: Log },
-): { readonly stop: () => Promise<void>; readonly runSoon: () => void } {
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> = Promise.resolve();
-  let isStopped = false;
-  const schedule = (ms: number): void => {
-    clearTimeout(timer);
-    if (!isStopped) timer = setTimeout(run, ms);
-  };
-  const run = (): void => {
-    running = running
-      .then(work)
-      .catch((error: unknown) => log.warn(`${name}_failed`, { reason: reasonOf(error) }))
-      .then(() => schedule(everyMs));
-  };
-  schedule(everyMs);
-  return {
-    runSoon: () => schedule(0),
-    async stop() {
-      isStopped = true;
-      clearTimeout(timer);
-      await running;
-    },
-  };
-}
-
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause === undefined ? String(error) : `${String(error)} ${String(cause)}`;
-}
 
 const RECORDS_AT_ONCE = 200;
 /** How long one process has a record to itself; then it is somebody's again. */

@@ -1,112 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { ServerSecrets } from '@sealgate/auth';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
-import { DatabaseUnavailableError, type Sql, type Statement } from '@sealgate/storage';
-import { rowOf, type EligibilityRecord } from '../domain/eligibility-record.ts';
-import { signGrants } from '../domain/key-grants.ts';
-import { venueMac } from '../domain/venue-record.ts';
-import { callerLookups, type CallerLookupsOptions } from './caller-lookups.ts';
+import { DatabaseUnavailableError } from '@sealgate/storage';
+import { at, eligible, entry, keyHash, lookups, named, row, silent } from '../../test/stand-in-lookups.ts';
 import type { VersionedRecord } from '../domain/versioned-record.ts';
-import { knownRows } from './known-rows.ts';
 import type { LedgerWitness } from './ledger-witness.ts';
-import { seenVersions } from './seen-versions.ts';
-
-const secrets = ServerSecrets.parse(`s1:${'k'.repeat(32)}`);
-const macs = { eligibility: secrets.derive('e'), venues: secrets.derive('v'), keys: secrets.derive('k') };
-const at = new Date('2026-01-01T00:00:00.000Z');
-const keyHash = Buffer.alloc(32, 7);
-const identity = {
-  id: 'key_1',
-  environment: 'live',
-  familyId: 'key_1',
-  label: 'door',
-  keyPrefix: 'gk_aaaaaaaaa',
-  keyHash,
-  createdAt: at,
-  expiresAt: null,
-  replaces: null,
-  overlapUntil: null,
-  revokedAt: null,
-};
-const venue = {
-  environment: 'live',
-  venueId: 'hall',
-  name: 'Hall',
-  active: true,
-  recordVersion: 1,
-  createdAt: at,
-  updatedAt: at,
-};
-const record = (version: number): EligibilityRecord => ({
-  v: 1,
-  environment: 'live',
-  subject_ref: 'subj_a',
-  record_version: version,
-  current: null,
-  suspension: null,
-  revocation: null,
-  changed_at: at.toISOString(),
-});
-const entry = { subjectRef: 'subj_a', venueId: 'hall' };
-
-/** A row as the one statement gives it. */
-function row(ord: number, version: number, change: object = {}) {
-  const stored = rowOf(record(version), macs.eligibility);
-  return {
-    ord: String(ord),
-    is_standby: false,
-    key_hash: keyHash,
-    id: identity.id,
-    owner_id: 'live',
-    family_id: identity.familyId,
-    label: identity.label,
-    key_prefix: identity.keyPrefix,
-    grants: JSON.stringify(signGrants(identity, { scopes: ['gate:check'], version: 1 }, macs.keys)),
-    created_at: at,
-    expires_at: null,
-    overlap_until: null,
-    replaces: null,
-    held: null,
-    ...stored,
-    newest_version: version,
-    venue_id: 'hall',
-    venue_name: venue.name,
-    venue_active: venue.active,
-    venue_version: venue.recordVersion,
-    venue_created_at: at,
-    venue_updated_at: at,
-    venue_mac: venueMac(venue, macs.venues),
-    ...change,
-  };
-}
-
-/** A ledger that contradicts nobody. */
-const silent: LedgerWitness = {
-  channel: 'gate.seals',
-  nextIds: ({ name, version }) => [`${name.join(' ')} ${version + 1}`],
-  contradicted: async () => new Set(),
-};
-
-type Answer = (asked: number, statement: Statement) => Promise<object[]>;
-
-function lookups(answer: Answer, more: Partial<CallerLookupsOptions> = {}) {
-  const asked: Statement[] = [];
-  const corrupt: string[] = [];
-  // Stands in for the database, so that it can give answers that a sound one does not.
-  const sql: Sql = { query: (statement) => answer(asked.push(statement) - 1, statement) as Promise<never[]> };
-  const made = callerLookups({
-    sql,
-    macs,
-    seen: seenVersions(10),
-    known: knownRows(10),
-    witness: silent,
-    now: () => at.getTime(),
-    deadlineMs: 100,
-    onCorrupt: (what) => corrupt.push(what),
-    ...more,
-  });
-  return { ...made, asked, corrupt };
-}
 
 const unavailable = expect.objectContaining({ code: 'UNAVAILABLE', retryAfterSeconds: 1 });
 
@@ -208,17 +105,6 @@ describe('the look-up of callers and entries', () => {
 });
 
 describe('a record that would let somebody in', () => {
-  const approved = {
-    ...{ decision: 'approve', case_id: 'case_1', policy_version: 'p1', decision_id: 'dec_1', reason_codes: [] },
-    ...{ ledger_record_id: 'ledger_rec_1', venue_ids: ['hall'], valid_until: null },
-    ...{ decided_at: at.toISOString(), valid_from: at.toISOString() },
-  } as const;
-  const eligible = (ord: number) =>
-    row(ord, 2, rowOf({ ...record(2), current: approved } as EligibilityRecord, macs.eligibility));
-
-  const named = (records: readonly VersionedRecord[]) =>
-    records.map(({ name, version }) => [...name, version].join(' '));
-
   it('is put to the ledger with its venue and its key, all of a turn together, and no other is', async () => {
     const heard: VersionedRecord[][] = [];
     const witness: LedgerWitness = {
@@ -237,7 +123,7 @@ describe('a record that would let somebody in', () => {
     expect(heard.map(named)).toEqual([[...asked, ...asked]]);
     expect(heard[0]?.[0]?.data).toBe(eligible(1).document);
     expect(one?.found).toMatchObject([{ isIntact: true, record: { record_version: 2 } }, { isIntact: false }]);
-    expect(two?.found).toEqual([{ isIntact: false, record: undefined, venue: undefined }]);
+    expect(two?.found).toEqual([{ isIntact: false, isConfirmed: false, record: undefined, venue: undefined }]);
     expect(corrupt).toEqual(['venue hall', 'eligibility live subj_a']);
   });
 

@@ -1,10 +1,12 @@
 import { liveKeyCondition, TickBatcher } from '@sealgate/api-keys';
 import type { KeyedHasher } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
-import { LedgerUnavailableError } from '@sealgate/ledger-port';
+import { haltedIn } from '@sealgate/ledger-embedded';
+import { ChannelHaltedError, LedgerUnavailableError } from '@sealgate/ledger-port';
 import { DatabaseUnavailableError, textArray, type Sql } from '@sealgate/storage';
 import { eligibilityName } from '../domain/change-eligibility.ts';
 import type { LookedUp } from '../domain/check-entry.ts';
+import type { DeclaredLoss } from '../domain/declared-losses.ts';
 import type { EntryIds, GateCaller } from '../domain/gate-caller.ts';
 import { keyName, keyVersion, type KeyGrants } from '../domain/key-grants.ts';
 import { venueName } from '../domain/venue-record.ts';
@@ -12,12 +14,12 @@ import { seenName } from '../domain/versioned-record.ts';
 import {
   factsOf,
   NOTHING_FOUND,
-  NOTHING_KNOWN,
+  refused,
   type FactMacs,
   type FactOptions,
   type FactRow,
   type KnownThen,
-  type Unconfirmed,
+  type Unasked,
 } from './entry-facts.ts';
 import type { Known, KnownRows } from './known-rows.ts';
 import type { LedgerWitness } from './ledger-witness.ts';
@@ -44,6 +46,8 @@ export interface CallerLookupsOptions {
   readonly known: KnownRows;
   /** Asked about every key, and every record and venue that would let somebody in, that is not among those. */
   readonly witness: LedgerWitness;
+  /** Losses of ledger records that were declared; see `LossWatch.current`. */
+  readonly losses: () => Promise<readonly DeclaredLoss[]>;
   readonly now: () => number;
   /** Of one query. */
   readonly deadlineMs: number;
@@ -69,8 +73,8 @@ interface Row extends FactRow, KeyRow {
   readonly held: readonly string[] | null;
 }
 
-// held_v1 reads through the snapshot of this statement: a row and what the ledger says of it are of one moment.
-const TEXT = `SELECT q.ord, pg_is_in_recovery() AS is_standby, (SELECT ledger.held_v1($5, $6)) AS held,
+// held_v2 reads through the snapshot of this statement: a row and what the ledger says of it are of one moment.
+const TEXT = `SELECT q.ord, pg_is_in_recovery() AS is_standby, (SELECT ledger.held_v2($5, $6)) AS held,
     k.key_hash, k.id, k.owner_id, k.family_id, k.label, k.key_prefix, k.grants::text AS grants, k.created_at, k.expires_at,
     k.overlap_until, k.replaces, q.subject_ref, e.record_version, e.status, e.document, e.changed_at, e.mac,
     (SELECT max(h.record_version) FROM gate.eligibility_history h
@@ -118,7 +122,10 @@ export function callerLookups(options: CallerLookupsOptions): CallerLookups {
 }
 
 function unavailable(cause?: unknown): AppError {
-  return new AppError('UNAVAILABLE', 'The key store cannot be reached.', { retryAfterSeconds: 1, cause });
+  const [halted] = haltedIn(cause);
+  const detail =
+    halted === undefined ? 'The key store cannot be reached.' : `${new ChannelHaltedError(halted).reason}.`;
+  return new AppError('UNAVAILABLE', detail, { retryAfterSeconds: 1, cause });
 }
 
 /** One key with one entry or none, and what was known of all three when it was asked. */
@@ -129,7 +136,7 @@ interface Question extends KnownThen {
 }
 
 async function ask(options: CallerLookupsOptions, asked: readonly Asked[]): Promise<Outcome[]> {
-  const { sql, seen, now, deadlineMs, known, witness } = options;
+  const { sql, macs, seen, now, deadlineMs, known, witness, onCorrupt } = options;
   const questions = asked.flatMap(({ keyHash, entries }) => questionsOf(known, keyHash, entries));
   const values = [
     questions.map(({ keyHash }) => keyHash),
@@ -140,13 +147,15 @@ async function ask(options: CallerLookupsOptions, asked: readonly Asked[]): Prom
     textArray(laterIdsOf(questions)),
   ];
   const mark = seen.mark();
-  const rows = await sql.query<Row>({ name: 'gate callers', text: TEXT, values }, { deadlineMs });
+  const [rows, losses] = await Promise.all([
+    sql.query<Row>({ name: 'gate callers', text: TEXT, values }, { deadlineMs }),
+    questions.some(({ entry }) => entry !== undefined) ? options.losses() : [],
+  ]);
   // A standby may not have heard of a revocation yet, so it is as good as away.
   if (rows.some(({ is_standby: isStandby }) => isStandby !== false)) throw unavailable();
   const held = new Set(rows[0]?.held ?? []);
   const isOutdated: FactOptions['isOutdated'] = ({ nextIds }) => held.size > 0 && nextIds.some((id) => held.has(id));
-  const { macs, onCorrupt } = options;
-  const facts: FactOptions = { macs, seen, known, onCorrupt, mark, isOutdated };
+  const facts: FactOptions = { macs, seen, known, onCorrupt, mark, isOutdated, losses };
   const byPlace = new Map(rows.map((row) => [Number(row.ord), row]));
   const verify = keyVerifier(macs.keys, (id) => onCorrupt(`key ${id}`));
   const due: Due[] = [];
@@ -200,8 +209,8 @@ interface Answered {
 }
 
 /** What was believed as far as the tables say, and what to do where the ledger says no, or nothing. */
-interface Due extends Unconfirmed {
-  readonly refuse: (why: 'contradicted' | 'unavailable') => void;
+interface Due extends Unasked {
+  readonly refuse: (why: Parameters<typeof refused>[1]) => void;
 }
 
 function outcomeOf(
@@ -215,19 +224,19 @@ function outcomeOf(
   if (key === undefined) return { caller: undefined };
   const found: LookedUp[] = [];
   for (const [index, each] of (question.entry === undefined ? [] : asked).entries()) {
-    const { facts, unconfirmed } =
+    const { facts, unasked } =
       each.row === undefined ? NOTHING_FOUND : factsOf(each.row, each.question, answered.facts);
     found.push(facts);
-    for (const one of unconfirmed) {
-      const refuse: Due['refuse'] = (why) => (found[index] = why === 'unavailable' ? why : NOTHING_KNOWN);
+    for (const one of unasked) {
+      const refuse: Due['refuse'] = (why) => (found[index] = refused(found[index], why));
       due.push({ ...one, refuse });
     }
   }
   const { id: keyId, family_id: familyId, owner_id: environment } = first;
   const outcome: { caller: Outcome } = { caller: { keyId, familyId, environment, scopes: key.grants.scopes, found } };
-  if (key.unconfirmed !== undefined) {
+  if (key.unasked !== undefined) {
     const refuse: Due['refuse'] = (why) => (outcome.caller = why === 'unavailable' ? why : undefined);
-    due.push({ ...key.unconfirmed, refuse });
+    due.push({ ...key.unasked, refuse });
   }
   return outcome;
 }
@@ -237,7 +246,7 @@ function believedKey(
   { facts: { seen, known, onCorrupt, mark, isOutdated }, verify }: Answered,
   row: Row,
   asked: Known<KeyRow, KeyGrants> | undefined,
-): { readonly grants: KeyGrants; readonly unconfirmed?: Unconfirmed } | undefined {
+): { readonly grants: KeyGrants; readonly unasked?: Unasked } | undefined {
   const name = seenName(keyName(row.id));
   const isKnown = asked !== undefined && isSameKey(asked.row, row);
   const grants = isKnown ? asked.value : verify(row);
@@ -257,20 +266,23 @@ function believedKey(
   seen.see(name, version);
   const remember = (nextIds: readonly string[]) =>
     known.keys.set(row.key_hash.toString('latin1'), { row, value: grants, nextIds });
-  return { grants, unconfirmed: { record: keyVersion(keyStateOf(row), grants), remember } };
+  return { grants, unasked: { record: keyVersion(keyStateOf(row), grants), remember } };
 }
 
 /** What the ledger contradicts is not believed; where the ledger does not answer nothing is known. */
 async function hearWitness({ witness, onCorrupt }: CallerLookupsOptions, due: readonly Due[]): Promise<void> {
   if (due.length === 0) return;
   try {
-    const contradicted = await witness.contradicted(due.map(({ record }) => record));
+    const [contradicted, missing] = await Promise.all([
+      witness.contradicted(due.map(({ record }) => record)),
+      witness.missing(due.filter(({ mustBeHeld }) => mustBeHeld === true).map(({ record }) => record)),
+    ]);
     for (const { record, remember, refuse } of due) {
-      if (!contradicted.has(record)) remember(witness.nextIds(record));
-      else {
+      if (contradicted.has(record)) {
         onCorrupt(seenName(record.name));
         refuse('contradicted');
-      }
+      } else if (missing.has(record)) refuse('missing');
+      else remember(witness.nextIds(record));
     }
   } catch (error) {
     if (!(error instanceof LedgerUnavailableError)) throw error;

@@ -26,8 +26,13 @@ function opened(mostWaiting = 5000) {
       decisions.record(decisionOf(next), { keyId: 'key_1', requestId: 'r' });
     }
   };
-  const seqs = () => written.flatMap(({ values }) => values?.[2] as number[]);
+  const seqs = () => written.flatMap(({ values }) => int8sOf(values?.[2] as Buffer));
   return { decisions, add, seqs, lines, setAway: (away: boolean) => void (isAway = away) };
+}
+
+/** Of a `bigint[]` parameter: the count is at 12, and from 20 on each element has four bytes of length before its eight. */
+function int8sOf(array: Buffer): number[] {
+  return Array.from({ length: array.readInt32BE(12) }, (_, index) => Number(array.readBigInt64BE(24 + index * 12)));
 }
 
 function decisionOf({ decisionId, seq }: { decisionId: string; seq: number }): GateDecision {

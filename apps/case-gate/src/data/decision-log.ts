@@ -1,5 +1,5 @@
 import type { Log } from '@sealgate/observability';
-import type { Sql } from '@sealgate/storage';
+import { int4Array, int8Array, textArray, type Sql } from '@sealgate/storage';
 import type { CheckPorts, GateAsker, GateDecision } from '../domain/check-entry.ts';
 
 export interface DecisionLog extends Pick<CheckPorts, 'nextDecision' | 'record'> {
@@ -95,32 +95,36 @@ export function decisionLog(options: DecisionLogOptions): DecisionLog {
 }
 
 async function insert(sql: Sql, process: string, batch: readonly Entry[]): Promise<void> {
-  const column = (of: (entry: Entry) => unknown) => batch.map(of);
+  const texts = (of: (entry: Entry) => string | null) => textArray(batch.map(of));
   await sql.query(
     {
+      name: 'gate decisions',
       text: `INSERT INTO gate.gate_decisions (process, decision_id, seq, environment, key_id, request_id, subject_ref, venue_id,
                action, decision, reason_code, fail_closed, policy_version, ledger_record_id, record_version, evaluated_at)
-             SELECT $1, d.* FROM unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-               $9::text[], $10::text[], $11::text[], $12::boolean[], $13::text[], $14::text[], $15::integer[],
-               $16::timestamptz[]) d
+             SELECT $1, id, seq, environment, key_id, request_id, subject_ref, venue_id, action, decision, reason_code,
+                    fail_closed = 1, policy_version, ledger_record_id, record_version, to_timestamp(evaluated_ms / 1000.0)
+               FROM unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+                           $10::text[], $11::text[], $12::integer[], $13::text[], $14::text[], $15::bigint[], $16::bigint[])
+                    d (id, seq, environment, key_id, request_id, subject_ref, venue_id, action, decision,
+                       reason_code, fail_closed, policy_version, ledger_record_id, record_version, evaluated_ms)
              ON CONFLICT DO NOTHING`,
       values: [
         process,
-        column(({ decision }) => decision.decisionId),
-        column(({ decision }) => decision.seq),
-        column(({ decision }) => decision.entry.environment),
-        column(({ asker }) => asker.keyId),
-        column(({ asker }) => asker.requestId),
-        column(({ decision }) => loggable(decision.entry.subjectRef)),
-        column(({ decision }) => loggable(decision.entry.venueId)),
-        column(({ decision }) => loggable(decision.entry.action) ?? ''),
-        column(({ decision }) => (decision.allow ? 'allow' : 'deny')),
-        column(({ decision }) => decision.reason),
-        column(({ decision }) => decision.failClosed),
-        column(({ decision }) => decision.policyVersion),
-        column(({ decision }) => decision.ledgerRecordId),
-        column(({ decision }) => decision.recordVersion),
-        column(({ decision }) => decision.evaluatedAt.toISOString()),
+        texts(({ decision }) => decision.decisionId),
+        int8Array(batch.map(({ decision }) => decision.seq)),
+        texts(({ decision }) => decision.entry.environment),
+        texts(({ asker }) => asker.keyId),
+        texts(({ asker }) => asker.requestId),
+        texts(({ decision }) => loggable(decision.entry.subjectRef)),
+        texts(({ decision }) => loggable(decision.entry.venueId)),
+        texts(({ decision }) => loggable(decision.entry.action) ?? ''),
+        texts(({ decision }) => (decision.allow ? 'allow' : 'deny')),
+        texts(({ decision }) => decision.reason),
+        int4Array(batch.map(({ decision }) => (decision.failClosed ? 1 : 0))),
+        texts(({ decision }) => decision.policyVersion),
+        texts(({ decision }) => decision.ledgerRecordId),
+        int8Array(batch.map(({ decision }) => decision.recordVersion)),
+        int8Array(batch.map(({ decision }) => decision.evaluatedAt.getTime())),
       ],
     },
     { deadlineMs: WRITE_WITHIN_MS },

@@ -2,7 +2,15 @@ import type { KeyedHasher } from '@sealgate/auth';
 import { textArray, type Sql } from '@sealgate/storage';
 import type { StoredEligibility } from '../domain/case-transaction.ts';
 import { eligibilityName, eligibilityVersion } from '../domain/change-eligibility.ts';
-import { recordOf, rowOf, type EligibilityRecord, type EligibilityRow } from '../domain/eligibility-record.ts';
+import { notInLedger, reviewOfNew, standingOf } from '../domain/declared-losses.ts';
+import {
+  isUnconfirmed,
+  recordOf,
+  rowOf,
+  type EligibilityRecord,
+  type EligibilityRow,
+  type UnconfirmedRecord,
+} from '../domain/eligibility-record.ts';
 import { versionIds } from '../domain/versioned-record.ts';
 import type { LedgerVersions } from './ledger-versions.ts';
 
@@ -20,7 +28,7 @@ interface StoredRow {
 const SELECT = `SELECT s.environment, s.subject_ref, e.record_version, e.status, e.document, e.changed_at, e.mac,
     (SELECT max(h.record_version) FROM gate.eligibility_history h
       WHERE h.environment = s.environment AND h.subject_ref = s.subject_ref) AS newest_version,
-    CASE WHEN e.record_version IS NULL THEN ledger.held_v1($3, $4) END AS held
+    CASE WHEN e.record_version IS NULL THEN ledger.held_v2($3, $4) END AS held
   FROM (SELECT $1::text AS environment, $2::text AS subject_ref) s
   LEFT JOIN gate.eligibility e ON e.environment = s.environment AND e.subject_ref = s.subject_ref`;
 
@@ -45,6 +53,7 @@ export async function readEligibility(
   id: SubjectId,
 ): Promise<StoredEligibility> {
   const name = eligibilityName(id);
+  const idsOf = ({ version }: { version: number }) => versionIds(versions.recordIds, name, version);
   const firstIds = textArray(versionIds(versions.recordIds, name, 1));
   const values = [id.environment, id.subjectRef, versions.target.channel, firstIds];
   const [row] = await sql.query<StoredRow & { held: string[] | null }>({
@@ -52,17 +61,27 @@ export async function readEligibility(
     text: SELECT,
     values,
   });
-  if (row === undefined) return { kind: 'none' };
+  const losses = await versions.losses(sql);
+  const review = reviewOfNew(losses);
+  if (row === undefined) return { kind: 'none', review };
   const stored = storedOf(row, macs);
-  if (stored.kind === 'none' && row.held === null) return stored;
+  if (stored.kind === 'none' && row.held === null) return { ...stored, review };
   if (stored.kind === 'record') {
     const version = eligibilityVersion(stored.record, row.document!);
-    if (!(await versions.isContradicted(sql, version))) return stored;
+    if (!(await versions.isContradicted(sql, version))) {
+      const standing = standingOf(stored.record, losses);
+      const isThere = !standing.mustBeHeld || (await versions.missing(sql, [version], idsOf)).size === 0;
+      return { ...stored, review: (isThere ? standing : notInLedger(standing)).review };
+    }
   }
   const said = stored.kind === 'corrupt' ? stored.newestVersion : (row.record_version ?? 0);
   const newest = (await versions.newest(sql, name)) ?? 0;
   // A few versions may be on their way to the ledger. A number far beyond is somebody's who wants that no next one can be.
-  return { kind: 'corrupt', newestVersion: said <= newest + MOST_ON_THEIR_WAY ? Math.max(said, newest) : newest };
+  return {
+    kind: 'corrupt',
+    newestVersion: said <= newest + MOST_ON_THEIR_WAY ? Math.max(said, newest) : newest,
+    review,
+  };
 }
 
 const MOST_ON_THEIR_WAY = 100;
@@ -76,8 +95,10 @@ export async function lockEligibility(sql: Sql, parts: EligibilityParts, id: Sub
   return readEligibility(sql, parts, id);
 }
 
+type RowSays = StoredEligibility extends infer Each ? (Each extends unknown ? Omit<Each, 'review'> : never) : never;
+
 /** What a row, or the lack of one, says. One that is older than the newest version there was is not believed. */
-export function storedOf(row: StoredRow, macs: KeyedHasher): StoredEligibility {
+export function storedOf(row: StoredRow, macs: KeyedHasher): RowSays {
   const newest = row.newest_version ?? 0;
   const complete = completeRow(row);
   if (complete === undefined) return newest === 0 ? { kind: 'none' } : { kind: 'corrupt', newestVersion: newest };
@@ -134,6 +155,34 @@ export async function saveEligibility(
     values: [row.environment, row.subject_ref, row.record_version, event, actor, row.document, row.changed_at],
   });
 }
+
+/**
+ * Those that are stored as waiting for a confirmation and are as they were written, by subject, behind `after` ('' from the
+ * first). A row that is no such record is left out, as somebody who may write the table may take any row out of a list.
+ */
+export async function readUnconfirmed(
+  sql: Sql,
+  macs: KeyedHasher,
+  { environment, limit, after }: { environment: string; limit: number; after: string },
+): Promise<UnconfirmedRecord[]> {
+  const found: UnconfirmedRecord[] = [];
+  for (let behind = after; ;) {
+    const rows = await sql.query<EligibilityRow>({
+      text: `SELECT environment, subject_ref, record_version, status, document, changed_at, mac FROM gate.eligibility
+              WHERE environment = $1 AND subject_ref > $2 AND ${UNCONFIRMED} ORDER BY subject_ref LIMIT $3`,
+      values: [environment, behind, limit],
+    });
+    for (const row of rows) {
+      const record = recordOf(row, macs);
+      if (record !== undefined && isUnconfirmed(record)) found.push(record);
+    }
+    if (found.length >= limit || rows.length < limit) return found.slice(0, limit);
+    behind = rows.at(-1)!.subject_ref;
+  }
+}
+
+/** As in the index of 0005_losses.sql. In the canonical text a quote inside a string has a backslash before it. */
+const UNCONFIRMED = `status <> 'revoked' AND strpos(document, '"unconfirmed":"') > 0`;
 
 interface VersionRow {
   readonly recordVersion: number;

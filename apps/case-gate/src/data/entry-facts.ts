@@ -1,11 +1,12 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import { eligibilityName, eligibilityVersion } from '../domain/change-eligibility.ts';
 import type { LookedUp } from '../domain/check-entry.ts';
+import { newestEpoch, standingOf, type DeclaredLoss } from '../domain/declared-losses.ts';
 import { storedStatus, type EligibilityRecord } from '../domain/eligibility-record.ts';
 import { isVenueAuthentic, venueName, venueVersion, type VenueRecord } from '../domain/venue-record.ts';
 import { seenName, type VersionedRecord } from '../domain/versioned-record.ts';
 import { storedOf } from './eligibility-store.ts';
-import type { Known, KnownRows } from './known-rows.ts';
+import type { Known, KnownRows, KnownSubject } from './known-rows.ts';
 import type { SeenVersions } from './seen-versions.ts';
 
 /** What one row of the look-up says of an entry. */
@@ -33,8 +34,10 @@ export interface FactMacs {
 }
 
 /** An authentic row that would let somebody in, and that the ledger has not been asked about. */
-export interface Unconfirmed {
+export interface Unasked {
   readonly record: VersionedRecord;
+  /** Whether the ledger also has to hold this version: losses were declared since it was made. */
+  readonly mustBeHeld?: boolean;
   /** Called where the ledger has nothing against it. */
   readonly remember: (nextIds: readonly string[]) => void;
 }
@@ -44,6 +47,8 @@ export interface FactOptions {
   readonly seen: SeenVersions;
   readonly known: KnownRows;
   readonly onCorrupt: (what: string) => void;
+  /** As of the time of the question. */
+  readonly losses: readonly DeclaredLoss[];
   /** Taken before the question was sent. */
   readonly mark: number;
   /** Whether the ledger holds a version after it. */
@@ -52,26 +57,27 @@ export interface FactOptions {
 
 /** What was known when the question was sent: the statement asked the ledger about it too. */
 export interface KnownThen {
-  readonly subject: Known<FactRow, EligibilityRecord> | undefined;
+  readonly subject: Known<FactRow, KnownSubject> | undefined;
   readonly venue: Known<FactRow, VenueRecord> | undefined;
 }
 
 export interface Facts {
   readonly facts: LookedUp;
-  readonly unconfirmed: readonly Unconfirmed[];
+  readonly unasked: readonly Unasked[];
 }
 
 /** Undefined stands for nothing there, 'corrupt' for what is not as it was written or was put back. */
-type Believed<Value> = { readonly value: Value; readonly unconfirmed?: Unconfirmed } | 'corrupt' | undefined;
+type Believed<Value> = { readonly value: Value; readonly unasked?: Unasked } | 'corrupt' | undefined;
 
 /** What is known of an entry; what was put back, or is not what was written, makes it not intact. */
 export function factsOf(row: FactRow, then: KnownThen, options: FactOptions): Facts {
   const record = believedRecord(row, then.subject, options);
   const venue = believedVenue(row, then.venue, options);
   if (record !== 'corrupt' && venue !== 'corrupt') {
-    const facts = { isIntact: true, record: record?.value, venue: venue?.value };
-    if (record?.unconfirmed === undefined && venue?.unconfirmed === undefined) return { facts, unconfirmed: [] };
-    return { facts, unconfirmed: [record?.unconfirmed, venue?.unconfirmed].filter((each) => each !== undefined) };
+    const { record: believed, isConfirmed = true } = record?.value ?? {};
+    const facts = { isIntact: true, isConfirmed, record: believed, venue: venue?.value };
+    if (record?.unasked === undefined && venue?.unasked === undefined) return { facts, unasked: [] };
+    return { facts, unasked: [record?.unasked, venue?.unasked].filter((each) => each !== undefined) };
   }
   // Ids of a venue and a subject in one environment: the operator who is called needs to know which row it is.
   options.onCorrupt(record === 'corrupt' ? `subject ${row.subject_ref}` : `venue ${row.venue_id}`);
@@ -79,31 +85,47 @@ export function factsOf(row: FactRow, then: KnownThen, options: FactOptions): Fa
 }
 
 /** What is not to be believed, or did not come back with the others of its key: nobody enters on that. */
-export const NOTHING_KNOWN: LookedUp = { isIntact: false, record: undefined, venue: undefined };
-export const NOTHING_FOUND: Facts = { facts: NOTHING_KNOWN, unconfirmed: [] };
+export const NOTHING_KNOWN: LookedUp = { isIntact: false, isConfirmed: false, record: undefined, venue: undefined };
+export const NOTHING_FOUND: Facts = { facts: NOTHING_KNOWN, unasked: [] };
 
-function believedRecord(row: FactRow, then: KnownThen['subject'], options: FactOptions): Believed<EligibilityRecord> {
+/** What is left of facts once the ledger contradicts them, does not hold what it must, or does not answer. */
+export function refused(facts: LookedUp | undefined, why: 'contradicted' | 'missing' | 'unavailable'): LookedUp {
+  if (why === 'unavailable') return why;
+  return why === 'missing' && typeof facts === 'object' ? { ...facts, isConfirmed: false } : NOTHING_KNOWN;
+}
+
+interface BelievedRecord {
+  readonly record: EligibilityRecord;
+  readonly isConfirmed: boolean;
+}
+
+function believedRecord(row: FactRow, then: KnownThen['subject'], options: FactOptions): Believed<BelievedRecord> {
   const { owner_id: environment, subject_ref: subjectRef } = row;
   if (subjectRef === null) return undefined;
-  const { macs, seen, known, mark, isOutdated } = options;
+  const { macs, seen, known, mark, isOutdated, losses } = options;
   const name = seenName(eligibilityName({ environment, subjectRef }));
   const highest = seen.highestBefore(mark, name);
-  if (then !== undefined && isSameSubject(then.row, row)) {
-    const { value } = then;
-    if (!isOutdated(then)) return value.record_version < highest ? 'corrupt' : { value };
+  const epoch = newestEpoch(losses);
+  if (then !== undefined && isSameSubject(then.row, row) && then.value.epoch === epoch) {
+    const { record } = then.value;
+    if (!isOutdated(then))
+      return record.record_version < highest ? 'corrupt' : { value: { record, isConfirmed: true } };
     known.subjects.delete(name);
-    seen.see(name, value.record_version + 1);
+    seen.see(name, record.record_version + 1);
     return 'corrupt';
   }
   const stored = storedOf({ ...row, environment, subject_ref: subjectRef }, macs.eligibility);
   if (stored.kind === 'none') return highest === 0 ? undefined : 'corrupt';
   if (stored.kind === 'corrupt' || stored.record.record_version < highest) return 'corrupt';
-  const value = stored.record;
-  seen.see(name, value.record_version);
+  const { record } = stored;
+  seen.see(name, record.record_version);
+  const { review, mustBeHeld } = standingOf(record, losses);
+  const isConfirmed = (review?.unconfirmed ?? null) === null;
+  const value = { record, isConfirmed };
   // What lets nobody in lets nobody in whatever the ledger says.
-  if (storedStatus(value) !== 'eligible') return { value };
-  const remember = (nextIds: readonly string[]) => known.subjects.set(name, { row, value, nextIds });
-  return { value, unconfirmed: { record: eligibilityVersion(value, row.document!), remember } };
+  if (storedStatus(record) !== 'eligible' || !isConfirmed) return { value };
+  const remember = (nextIds: readonly string[]) => known.subjects.set(name, { row, value: { record, epoch }, nextIds });
+  return { value, unasked: { record: eligibilityVersion(record, row.document!), mustBeHeld, remember } };
 }
 
 function believedVenue(row: FactRow, then: KnownThen['venue'], options: FactOptions): Believed<VenueRecord> {
@@ -125,7 +147,7 @@ function believedVenue(row: FactRow, then: KnownThen['venue'], options: FactOpti
   seen.see(name, value.recordVersion);
   if (!value.active) return { value };
   const remember = (nextIds: readonly string[]) => known.venues.set(name, { row, value, nextIds });
-  return { value, unconfirmed: { record: venueVersion(value, row.venue_mac), remember } };
+  return { value, unasked: { record: venueVersion(value, row.venue_mac), remember } };
 }
 
 /** Whether two rows say the same of a subject in every column, and this one is the newest of its history. */

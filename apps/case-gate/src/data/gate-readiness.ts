@@ -7,7 +7,7 @@ import type { Sql } from '@sealgate/storage';
  */
 const TEXT = `SELECT pg_is_in_recovery() AS is_standby, EXISTS
     (SELECT FROM gate.api_keys, gate.eligibility, gate.eligibility_history, gate.venues WHERE false) AS is_there,
-    ledger.held_v1('', '{}') AS held`;
+    ledger.held_v2('', '{}') AS held, (SELECT count(*) FROM ledger.epochs_v1('{}')) AS epochs`;
 
 /** Whether the gate could look something up now. Settles within `withinMs`; never rejects. */
 export async function canLookUp(gateSql: Sql, withinMs: number): Promise<boolean> {

@@ -92,13 +92,17 @@ export async function revokeSignedKey(
  * Signs a key anew, with the secret that makes now. Gives its version; undefined where there is no such key.
  * @throws Error where the row is not what was written, or older than what the ledger holds.
  */
-export async function remakeKey({ macs, versions }: Omit<KeyParts, 'keys' | 'now'>, sql: RecordingSql, id: string) {
+export async function remakeKey(
+  { macs, versions }: Omit<KeyParts, 'keys' | 'now'>,
+  sql: RecordingSql,
+  { id, urgency }: { readonly id: string; readonly urgency: Urgency },
+) {
   const key = await lockKey(sql, id);
   if (key === undefined) return undefined;
   const known = await believedGrants(sql, key, { macs, versions });
   if (known === undefined) throw new Error(`The row of the key ${id} is not intact.`);
   const version = (known.version ?? 0) + 1;
-  await saveKey(sql, key, { scopes: known.scopes, version, macs, urgency: 'later' });
+  await saveKey(sql, key, { scopes: known.scopes, version, macs, urgency });
   return version;
 }
 

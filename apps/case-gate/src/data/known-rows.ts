@@ -21,12 +21,18 @@ export interface KnownMap<Row, Value> {
   delete(name: string): void;
 }
 
+export interface KnownSubject {
+  readonly record: EligibilityRecord;
+  /** The newest epoch when it was found confirmed; after a later one it has to be found so again. */
+  readonly epoch: number;
+}
+
 /** What one process has found, so that it need not be found anew. Forgetting any of it costs time alone. */
 export interface KnownRows {
   /** By hash of the key, as latin1. */
   readonly keys: KnownMap<KeyRow, KeyGrants>;
   /** By `seenName`. */
-  readonly subjects: KnownMap<FactRow, EligibilityRecord>;
+  readonly subjects: KnownMap<FactRow, KnownSubject>;
   readonly venues: KnownMap<FactRow, VenueRecord>;
 }
 

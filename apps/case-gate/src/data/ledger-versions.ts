@@ -2,8 +2,10 @@ import type { KeyedHasher } from '@sealgate/auth';
 import { conflictIn, heldIn } from '@sealgate/ledger-embedded';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import type { Sql } from '@sealgate/storage';
+import type { DeclaredLoss } from '../domain/declared-losses.ts';
 import type { LedgerTarget } from '../domain/seal-case.ts';
 import { versionIds, type VersionedRecord } from '../domain/versioned-record.ts';
+import { readLosses } from './loss-watch.ts';
 
 export interface LedgerVersionsOptions {
   readonly target: LedgerTarget;
@@ -15,6 +17,10 @@ export interface LedgerVersionsOptions {
 export interface LedgerVersions extends LedgerVersionsOptions {
   /** Whether the ledger holds other content under this version, or a version after it. */
   isContradicted(sql: Sql, record: VersionedRecord): Promise<boolean>;
+  /** Those that the ledger holds under none of their ids, and that are not on their way to it. */
+  missing<Each>(sql: Sql, all: readonly Each[], idsOf: (one: Each) => readonly string[]): Promise<ReadonlySet<Each>>;
+  /** Losses that were declared of the channel, as the transaction of `sql` sees them. */
+  losses(sql: Sql): Promise<DeclaredLoss[]>;
   /** The newest version that the ledger holds; undefined for none. */
   newest(sql: Sql, name: readonly string[]): Promise<number | undefined>;
 }
@@ -32,6 +38,17 @@ export function ledgerVersions(options: LedgerVersionsOptions): LedgerVersions {
       const records = recordsThatTell(recordIds, record);
       return (await asItWas(conflictIn(sql, { ...target, records }))) !== undefined;
     },
+    async missing(sql, all, idsOf) {
+      const ids = all.flatMap(idsOf);
+      if (ids.length === 0) return new Set();
+      // The outbox first: what leaves it meanwhile is in the ledger.
+      const text = 'SELECT record_id FROM gate.outbox WHERE record_id = ANY ($1)';
+      const waiting = await sql.query<{ record_id: string }>({ text, values: [ids] });
+      const there = new Set(waiting.map((row) => row.record_id));
+      for (const id of await asItWas(heldIn(sql, target.channel, ids))) there.add(id);
+      return new Set(all.filter((each) => !idsOf(each).some((id) => there.has(id))));
+    },
+    losses: (sql) => readLosses(sql, target.channel),
     async newest(sql, name) {
       let newest: number | undefined;
       // Versions follow one another, so the first stretch that holds none is the end.

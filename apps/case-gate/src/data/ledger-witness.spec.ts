@@ -22,7 +22,8 @@ function witnessOf(held: Record<string, string>, more: Partial<LedgerWitnessOpti
     asked.push(unit);
     return unit.records.find(({ id, data }) => held[id] !== undefined && held[id] !== data)?.id;
   };
-  const witness = ledgerWitness({ findConflict, target, recordIds: ofBoth, seen, ...more });
+  const findHeld: LedgerWitnessOptions['findHeld'] = async (ids) => new Set(ids.filter((id) => held[id] !== undefined));
+  const witness = ledgerWitness({ findConflict, findHeld, target, recordIds: ofBoth, seen, ...more });
   const highest = (subjectRef: string) => seen.highestBefore(seen.mark(), nameOf(subjectRef).join(' '));
   return { witness, asked, highest };
 }

@@ -16,11 +16,15 @@ export interface LedgerWitness {
    * @throws LedgerUnavailableError when the ledger cannot be asked.
    */
   contradicted(records: readonly VersionedRecord[]): Promise<ReadonlySet<VersionedRecord>>;
+  /** Those that the ledger does not hold. @throws LedgerUnavailableError when the ledger cannot be asked. */
+  missing(records: readonly VersionedRecord[]): Promise<ReadonlySet<VersionedRecord>>;
 }
 
 export interface LedgerWitnessOptions {
   /** See `LedgerAppender`. */
   readonly findConflict: (unit: Pick<AppendUnit, 'channel' | 'records'>) => Promise<string | undefined>;
+  /** Those of the ids that the channel holds. */
+  readonly findHeld: (ids: readonly string[]) => Promise<ReadonlySet<string>>;
   readonly target: LedgerTarget;
   /** Derives the ids of ledger records; each of its secrets may have made one. */
   readonly recordIds: KeyedHasher;
@@ -34,10 +38,22 @@ const MOST_QUESTIONS = 8;
  * Asks the ledger whether a version is the newest that it knows. All tables of this surface can be put back together; what
  * is in the ledger cannot be taken out without its audit telling.
  */
-export function ledgerWitness({ findConflict, target, recordIds, seen }: LedgerWitnessOptions): LedgerWitness {
+export function ledgerWitness({
+  findConflict,
+  findHeld,
+  target,
+  recordIds,
+  seen,
+}: LedgerWitnessOptions): LedgerWitness {
   return {
     channel: target.channel,
     nextIds: ({ name, version }) => versionIds(recordIds, name, version + 1),
+    async missing(records) {
+      if (records.length === 0) return new Set();
+      const idsOf = ({ name, version }: VersionedRecord): string[] => versionIds(recordIds, name, version);
+      const held = await findHeld(records.flatMap(idsOf));
+      return new Set(records.filter((record) => !idsOf(record).some((id) => held.has(id))));
+    },
     async contradicted(records) {
       const due = new Map<string, VersionedRecord>();
       const wrong = new Set<string>();

@@ -12,7 +12,7 @@ import type { CaseParts, InCaseTransaction } from './case-transaction.ts';
 import { lockEligibility } from './eligibility-store.ts';
 import { remakeKey } from './keys-store.ts';
 import { VERSIONS_AT_ONCE, type LedgerVersions } from './ledger-versions.ts';
-import type { RecordingSql, RecordingTransactions } from './ledger-writer.ts';
+import type { RecordingSql, RecordingTransactions, Urgency } from './ledger-writer.ts';
 import { lockPolicy, savePolicy } from './policies-store.ts';
 import { lockVenue, saveVenue } from './venues-store.ts';
 
@@ -77,7 +77,7 @@ async function remakeRow(parts: RemakeParts, { what, remake }: Source, place: re
   }
 }
 
-async function isOutboxFull(sql: Sql): Promise<boolean> {
+export async function isOutboxFull(sql: Sql): Promise<boolean> {
   const text = 'SELECT count(*) AS waiting FROM (SELECT FROM gate.outbox LIMIT $1) o';
   const [row] = await sql.query<{ waiting: string }>({ text, values: [MOST_WAITING] });
   return Number(row?.waiting) >= MOST_WAITING;
@@ -91,6 +91,42 @@ interface Source {
   readonly remake: (parts: RemakeParts, place: readonly string[]) => Promise<void>;
 }
 
+type RowParts = Pick<RemakeParts, 'macs' | 'versions'>;
+
+interface Remade {
+  readonly place: readonly string[];
+  readonly urgency: Urgency;
+}
+
+/**
+ * Makes a next version of a row, otherwise the same. Nothing happens where there is none.
+ * @throws Error for a row that is not what was written.
+ */
+export const REMAKE = {
+  async key({ macs, versions }: RowParts, sql: RecordingSql, { place: [id = ''], urgency }: Remade): Promise<void> {
+    const version = await remakeKey({ macs: macs.keys, versions }, sql, { id, urgency });
+    await enterAnchors(sql, versions, { name: keyName(id), version, members: { key_id: id } });
+  },
+  async venue({ macs: { venues: macs }, versions }: RowParts, sql: RecordingSql, remade: Remade): Promise<void> {
+    const [environment = '', venueId = ''] = remade.place;
+    const venue = await lockVenue(sql, { environment, venueId }, { macs, versions });
+    if (venue === undefined) return;
+    const next = { ...venue, recordVersion: venue.recordVersion + 1 };
+    await saveVenue(sql, next, macs, remade.urgency);
+    const members = { environment, venue_id: venueId };
+    await enterAnchors(sql, versions, { name: venueName(venue), version: next.recordVersion, members });
+  },
+  async policy({ macs: { policies: macs }, versions }: RowParts, sql: RecordingSql, remade: Remade): Promise<void> {
+    const [environment = '', policyVersion = ''] = remade.place;
+    const policy = await lockPolicy(sql, { environment, policyVersion, lock: 'FOR UPDATE' }, { macs, versions });
+    if (policy === undefined) return;
+    const next = { ...policy, recordVersion: policy.recordVersion + 1 };
+    await savePolicy(sql, next, macs, remade.urgency);
+    const members = { environment, policy_version: policyVersion };
+    await enterAnchors(sql, versions, { name: policyName(policy), version: next.recordVersion, members });
+  },
+};
+
 const inRow = (parts: RemakeParts, work: (sql: RecordingSql) => Promise<void>): Promise<void> =>
   parts.inSql(work, { deadlineMs: TRANSACTION_WITHIN_MS });
 
@@ -102,44 +138,19 @@ const SOURCES: readonly Source[] = [
     text: `SELECT ARRAY[id, ''] AS place,
              CASE WHEN revoked_at IS NULL THEN ARRAY[split_part(grants->>'mac', ':', 1)] ELSE '{}' END AS secrets
              FROM gate.api_keys WHERE (id, '') > ($1, $2) ORDER BY id LIMIT $3`,
-    remake: ({ macs, versions, ...parts }, [id = '']) =>
-      inRow({ macs, versions, ...parts }, async (sql) => {
-        const version = await remakeKey({ macs: macs.keys, versions }, sql, id);
-        await enterAnchors(sql, versions, { name: keyName(id), version, members: { key_id: id } });
-      }),
+    remake: (parts, place) => inRow(parts, (sql) => REMAKE.key(parts, sql, { place, urgency: 'later' })),
   },
   {
     what: 'venue',
     text: `SELECT ARRAY[environment, venue_id] AS place, ARRAY[split_part(mac, ':', 1)] AS secrets FROM gate.venues
             WHERE (environment, venue_id) > ($1, $2) ORDER BY environment, venue_id LIMIT $3`,
-    remake: (parts, [environment = '', venueId = '']) =>
-      inRow(parts, async (sql) => {
-        const { versions } = parts;
-        const macs = parts.macs.venues;
-        const venue = await lockVenue(sql, { environment, venueId }, { macs, versions });
-        if (venue === undefined) return;
-        const next = { ...venue, recordVersion: venue.recordVersion + 1 };
-        await saveVenue(sql, next, macs, 'later');
-        const members = { environment, venue_id: venueId };
-        await enterAnchors(sql, versions, { name: venueName(venue), version: next.recordVersion, members });
-      }),
+    remake: (parts, place) => inRow(parts, (sql) => REMAKE.venue(parts, sql, { place, urgency: 'later' })),
   },
   {
     what: 'policy version',
     text: `SELECT ARRAY[environment, policy_version] AS place, ARRAY[split_part(mac, ':', 1)] AS secrets FROM gate.policies
             WHERE (environment, policy_version) > ($1, $2) ORDER BY environment, policy_version LIMIT $3`,
-    remake: (parts, [environment = '', policyVersion = '']) =>
-      inRow(parts, async (sql) => {
-        const { versions } = parts;
-        const macs = parts.macs.policies;
-        const lock = 'FOR UPDATE';
-        const policy = await lockPolicy(sql, { environment, policyVersion, lock }, { macs, versions });
-        if (policy === undefined) return;
-        const next = { ...policy, recordVersion: policy.recordVersion + 1 };
-        await savePolicy(sql, next, macs, 'later');
-        const members = { environment, policy_version: policyVersion };
-        await enterAnchors(sql, versions, { name: policyName(policy), version: next.recordVersion, members });
-      }),
+    remake: (parts, place) => inRow(parts, (sql) => REMAKE.policy(parts, sql, { place, urgency: 'later' })),
   },
   {
     what: 'subject',

@@ -9,6 +9,8 @@ export interface SeenVersions {
   highestBefore(mark: number, name: string): number;
   /** Takes note of a version that was believed. */
   see(name: string, version: number): void;
+  /** Every name, with the highest version of it. */
+  all(): { readonly name: string; readonly version: number }[];
 }
 
 /** Bounded: past `most` names the one seen first is forgotten. The history in the database is compared with as well. */
@@ -27,5 +29,6 @@ export function seenVersions(most: number): SeenVersions {
       if (known === undefined && versions.size >= most) versions.delete(versions.keys().next().value!);
       versions.set(name, { version, at: order });
     },
+    all: () => [...versions].map(([name, { version }]) => ({ name, version })),
   };
 }

@@ -1,5 +1,5 @@
 import type { Attachment, CaseRecord, Decision, NewAttachment, Policy, Seal } from './case-record.ts';
-import type { EligibilityRecord } from './eligibility-record.ts';
+import type { EligibilityRecord, LossReview } from './eligibility-record.ts';
 import type { NewEvent } from './timeline.ts';
 import type { VersionedRecord } from './versioned-record.ts';
 
@@ -18,11 +18,15 @@ export interface OutboxRecord {
   readonly nextAttemptAt: Date;
 }
 
-/** What a subject's record is said to be: one that was believed, one that was not, or none. */
-export type StoredEligibility =
+/**
+ * What a subject's record is said to be: one that was believed, one that was not, or none. `review` is how it stands to
+ * declared losses now, and what the next version has to say of them; the record itself says what it said when it was made.
+ */
+export type StoredEligibility = (
   | { readonly kind: 'none' }
   | { readonly kind: 'record'; readonly record: EligibilityRecord }
-  | { readonly kind: 'corrupt'; readonly newestVersion: number };
+  | { readonly kind: 'corrupt'; readonly newestVersion: number }
+) & { readonly review: LossReview | undefined };
 
 /** What one transaction can do with cases and subjects. A case that was locked stays as it is until the end. */
 export interface CaseTransaction {

@@ -6,12 +6,13 @@ import type { CaseTransaction } from './case-transaction.ts';
 import {
   changed,
   isNewer,
+  isUnconfirmed,
   newRecord,
   storedStatus,
   type CurrentDecision,
   type EligibilityRecord,
 } from './eligibility-record.ts';
-import type { VersionedRecord } from './versioned-record.ts';
+import { versionOfRow, type VersionedRecord } from './versioned-record.ts';
 
 export interface EligibilityPorts {
   readonly recordIds: KeyedHasher;
@@ -49,7 +50,7 @@ export async function registerSubject(
   const { environment, subjectRef, actor } = subject;
   const stored = await tx.lockEligibility(environment, subjectRef);
   if (stored.kind !== 'none') return;
-  const record = newRecord(environment, subjectRef, new Date(ports.now()));
+  const record = newRecord(subject, new Date(ports.now()), stored.review);
   await save(tx, record, { event: 'registered', actor, urgency: 'soon' });
 }
 
@@ -65,10 +66,11 @@ export async function applyDecision(
   const stored = await tx.lockEligibility(environment, subjectRef);
   if (stored.kind === 'corrupt') return ports.onCorrupt({ environment, subjectRef });
   const at = new Date(ports.now());
-  const record = stored.kind === 'record' ? stored.record : newRecord(environment, subjectRef, at);
+  const loss = stored.review;
+  const record = stored.kind === 'record' ? stored.record : newRecord({ environment, subjectRef }, at, loss);
   if (!isNewer(candidate, record.current)) return;
   const next =
-    stored.kind === 'record' ? changed(record, { current: candidate }, at) : { ...record, current: candidate };
+    stored.kind === 'record' ? changed(record, { current: candidate, loss }, at) : { ...record, current: candidate };
   // What could let the subject in until now must not come back, so the ledger knows of its end before anybody is answered.
   const urgency = storedStatus(record) === 'eligible' ? 'before the answer' : 'soon';
   await save(tx, next, { event: candidate.decision === 'approve' ? 'approved' : 'declined', actor, urgency });
@@ -91,17 +93,91 @@ export async function changeSubject(
   if (stored.kind === 'none') throw new AppError('NOT_FOUND', 'There is no such subject.');
   const at = new Date(ports.now());
   const urgency = 'before the answer';
+  const loss = stored.review;
   if (stored.kind === 'corrupt') {
     ports.onCorrupt({ environment, subjectRef });
     if (action !== 'revoke') throw notNow('unknown');
-    const blank = { ...newRecord(environment, subjectRef, at), record_version: stored.newestVersion };
-    return save(tx, changed(blank, { revocation: restriction(at, reason) }, at), { event: 'revoked', actor, urgency });
+    const blank = { ...newRecord(change, at, loss), record_version: stored.newestVersion };
+    const revoked = changed(blank, { revocation: restriction(at, reason), loss }, at);
+    return save(tx, revoked, { event: 'revoked', actor, urgency });
   }
   const next = afterAction(stored.record, action, restriction(at, reason));
-  if (next !== undefined) return save(tx, changed(stored.record, next, at), { event: PAST[action], actor, urgency });
-  // Asked again perhaps because the first answer was lost: this one also means that the ledger has it.
-  await tx.enter(eligibilityVersion(stored.record, canonical({ ...stored.record } as never)), urgency);
-  return stored.record;
+  if (next === undefined) return { ...(await enterAgain(tx, stored.record)), loss };
+  return save(tx, changed(stored.record, { ...next, loss }, at), { event: PAST[action], actor, urgency });
+}
+
+/** Asked again perhaps because the first answer was lost: this one also means that the ledger has it. */
+async function enterAgain(tx: CaseTransaction, record: EligibilityRecord): Promise<EligibilityRecord> {
+  await tx.enter(versionOf(record), 'before the answer');
+  return record;
+}
+
+/**
+ * Believes a record again that was denied because ledger records were declared lost: the operator has looked at the version
+ * that is named, and vouches for it. The ledger gets that version, where it has lost it, and the confirmation as the next.
+ * Done again, nothing happens.
+ * @throws AppError NOT_FOUND, PRECONDITION_FAILED where the record is at another version, INVALID_STATE_TRANSITION with
+ * `current_status` for one that needs no confirmation, is revoked, or is not believed for another reason.
+ */
+export async function confirmSubject(
+  tx: CaseTransaction,
+  ports: EligibilityPorts,
+  {
+    environment,
+    subjectRef,
+    recordVersion,
+    actor,
+  }: Subject & { readonly recordVersion: number; readonly actor: string },
+): Promise<EligibilityRecord> {
+  const stored = await tx.lockEligibility(environment, subjectRef);
+  if (stored.kind === 'none') throw new AppError('NOT_FOUND', 'There is no such subject.');
+  if (stored.kind === 'corrupt') {
+    ports.onCorrupt({ environment, subjectRef });
+    throw notNow('unknown');
+  }
+  const { record, review } = stored;
+  const isWaiting = review !== undefined && review.unconfirmed !== null;
+  if (record.record_version === recordVersion + 1 && review !== undefined && !isWaiting) return enterAgain(tx, record);
+  if (record.record_version !== recordVersion) {
+    throw new AppError('PRECONDITION_FAILED', `The record is at version ${record.record_version}: look at it again.`);
+  }
+  const status = storedStatus(record);
+  if (!isWaiting || status === 'revoked') throw notNow(status);
+  await tx.enter(versionOf(record), 'before the answer');
+  const next = changed(record, { loss: { ...review, unconfirmed: null } }, new Date(ports.now()));
+  return save(tx, next, { event: 'confirmed', actor, urgency: 'before the answer' });
+}
+
+/**
+ * Puts down that a record waits for a confirmation, where declared losses ask for one: so it is listed, and the ledger
+ * knows. `seenVersion` is one that there was, 0 where none is known of. False where nothing had to be done.
+ */
+export async function holdSubject(
+  tx: CaseTransaction,
+  ports: Pick<EligibilityPorts, 'now'>,
+  { environment, subjectRef, seenVersion }: Subject & { readonly seenVersion: number },
+): Promise<boolean> {
+  const stored = await tx.lockEligibility(environment, subjectRef);
+  // What is not believed is denied already.
+  if (stored.kind === 'corrupt' || stored.review === undefined) return false;
+  const record = stored.kind === 'record' ? stored.record : undefined;
+  const from = record?.record_version ?? 0;
+  const isBehind = from < seenVersion;
+  const unconfirmed = isBehind ? 'newer_version_seen' : stored.review.unconfirmed;
+  const isPutDown = record !== undefined && isUnconfirmed(record) && !isBehind;
+  if (unconfirmed === null || isPutDown) return false;
+  const at = new Date(ports.now());
+  const loss = { epoch: stored.review.epoch, unconfirmed };
+  if (record !== undefined) await tx.enter(versionOf(record), 'soon');
+  // Else one of before could be put back, and the ledger would know of no later one.
+  for (let version = from + 1; version <= seenVersion; version += 1) {
+    const members = { environment, subject_ref: subjectRef, lost: true };
+    await tx.enter(versionOfRow(eligibilityName({ environment, subjectRef }), version, members), 'soon');
+  }
+  const before = record ?? newRecord({ environment, subjectRef }, at, loss);
+  const next = changed(before, { record_version: Math.max(from, seenVersion) + 1, loss }, at);
+  await save(tx, next, { event: 'unconfirmed', actor: 'system', urgency: 'soon' });
+  return true;
 }
 
 const PAST: Readonly<Record<SubjectAction, string>> = {
@@ -128,6 +204,10 @@ async function save(
 ): Promise<EligibilityRecord> {
   const { urgency, ...told } = by;
   await tx.saveEligibility(record, told);
-  await tx.enter(eligibilityVersion(record, canonical({ ...record } as never)), urgency);
+  await tx.enter(versionOf(record), urgency);
   return record;
+}
+
+function versionOf(record: EligibilityRecord): VersionedRecord {
+  return eligibilityVersion(record, canonical({ ...record } as never));
 }

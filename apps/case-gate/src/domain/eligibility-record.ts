@@ -22,6 +22,18 @@ export interface Restriction {
   readonly reason: string;
 }
 
+/** Why a record must be confirmed by an operator after ledger records were declared lost. */
+export const UNCONFIRMED_CAUSES = ['changed_since', 'not_in_ledger', 'newer_version_seen'] as const;
+export type UnconfirmedCause = (typeof UNCONFIRMED_CAUSES)[number];
+
+/** What a record says of declared losses of ledger records. */
+export interface LossReview {
+  /** The newest epoch that was known when this version was made: losses up to it were looked at. */
+  readonly epoch: number;
+  /** Null where nothing needs confirming, or an operator has. */
+  readonly unconfirmed: UnconfirmedCause | null;
+}
+
 /**
  * All that is known of a subject in one environment: the positive record that the gate believes. Its members are those of
  * the text that is stored, sent to the ledger, and authenticated. Times are RFC 3339, UTC, milliseconds.
@@ -36,40 +48,71 @@ export interface EligibilityRecord {
   readonly suspension: Restriction | null;
   readonly revocation: Restriction | null;
   readonly changed_at: string;
+  /** Absent on versions that were made before any loss was declared. */
+  readonly loss?: LossReview | undefined;
+}
+
+/** A record that waits for a confirmation. */
+export interface UnconfirmedRecord extends EligibilityRecord {
+  readonly loss: LossReview & { readonly unconfirmed: UnconfirmedCause };
+}
+
+export function isUnconfirmed(record: EligibilityRecord): record is UnconfirmedRecord {
+  return (record.loss?.unconfirmed ?? null) !== null;
 }
 
 /** What a record says regardless of the time: `eligible` may have ended since. */
-export type StoredStatus = 'pending' | 'eligible' | 'ineligible' | 'suspended' | 'revoked';
+export type StoredStatus = 'pending' | 'eligible' | 'ineligible' | 'unconfirmed' | 'suspended' | 'revoked';
 
-/** Revocation outranks suspension, and both outrank every decision. */
-export function storedStatus({ current, suspension, revocation }: EligibilityRecord): StoredStatus {
+/** Revocation outranks suspension, that a confirmation that is missing, and all of them every decision. */
+export function storedStatus(record: EligibilityRecord): StoredStatus {
+  const { current, suspension, revocation } = record;
   if (revocation !== null) return 'revoked';
   if (suspension !== null) return 'suspended';
+  if (isUnconfirmed(record)) return 'unconfirmed';
   if (current === null) return 'pending';
   return current.decision === 'approve' ? 'eligible' : 'ineligible';
 }
 
 /** The first record of a subject: nothing has been decided. */
-export function newRecord(environment: string, subjectRef: string, at: Date): EligibilityRecord {
-  return {
-    v: 1,
-    environment,
-    subject_ref: subjectRef,
-    record_version: 1,
-    current: null,
-    suspension: null,
-    revocation: null,
-    changed_at: at.toISOString(),
-  };
+export function newRecord(
+  { environment, subjectRef }: { readonly environment: string; readonly subjectRef: string },
+  at: Date,
+  loss: LossReview | undefined,
+): EligibilityRecord {
+  return withLoss(
+    {
+      v: 1,
+      environment,
+      subject_ref: subjectRef,
+      record_version: 1,
+      current: null,
+      suspension: null,
+      revocation: null,
+      changed_at: at.toISOString(),
+    },
+    loss,
+  );
 }
 
-/** The record after a change. */
+/** The canonical form takes no member that is undefined. */
+function withLoss(record: EligibilityRecord, loss: LossReview | undefined): EligibilityRecord {
+  const { loss: _, ...rest } = record;
+  return loss === undefined ? rest : { ...rest, loss };
+}
+
+/** The record after a change; `loss` is what it says of declared losses from now on. */
 export function changed(
   record: EligibilityRecord,
-  change: Partial<Pick<EligibilityRecord, 'current' | 'suspension' | 'revocation'>>,
+  {
+    loss,
+    ...change
+  }: Partial<Pick<EligibilityRecord, 'current' | 'suspension' | 'revocation' | 'record_version'>> &
+    Required<Pick<EligibilityRecord, 'loss'>>,
   at: Date,
 ): EligibilityRecord {
-  return { ...record, ...change, record_version: record.record_version + 1, changed_at: at.toISOString() };
+  const next = { ...record, record_version: record.record_version + 1, ...change, changed_at: at.toISOString() };
+  return withLoss(next, loss);
 }
 
 /** Whether a decision takes the place of the one that counts: the latest by (decided_at, decision_id) does. */
@@ -159,13 +202,14 @@ const orNull =
   (value) =>
     value === null || check(value);
 
-/** Exactly these members, each of which must pass. */
+/** Exactly these members, each of which must pass; those of `optional` may be missing. */
 const shape =
-  (checks: Readonly<Record<string, Check>>): Check =>
+  (required: Readonly<Record<string, Check>>, optional: Readonly<Record<string, Check>> = {}): Check =>
   (value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
     const names = Object.keys(value);
-    if (names.length !== Object.keys(checks).length) return false;
+    if (!Object.keys(required).every((name) => Object.hasOwn(value, name))) return false;
+    const checks = { ...required, ...optional };
     return names.every(
       (name) => Object.hasOwn(checks, name) && checks[name]!((value as Record<string, unknown>)[name]),
     );
@@ -186,16 +230,25 @@ const isCurrent = shape({
   valid_until: orNull(isMoment),
 });
 
-const hasShape = shape({
-  v: (value) => value === 1,
-  environment: isText,
-  subject_ref: isText,
-  record_version: (value) => Number.isSafeInteger(value) && (value as number) >= 1,
-  current: orNull(isCurrent),
-  suspension: orNull(isRestriction),
-  revocation: orNull(isRestriction),
-  changed_at: isMoment,
+const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 1;
+const isLossReview = shape({
+  epoch: isCount,
+  unconfirmed: orNull((value) => (UNCONFIRMED_CAUSES as readonly unknown[]).includes(value)),
 });
+
+const hasShape = shape(
+  {
+    v: (value) => value === 1,
+    environment: isText,
+    subject_ref: isText,
+    record_version: isCount,
+    current: orNull(isCurrent),
+    suspension: orNull(isRestriction),
+    revocation: orNull(isRestriction),
+    changed_at: isMoment,
+  },
+  { loss: isLossReview },
+);
 
 function isRecord(value: unknown): value is EligibilityRecord {
   return hasShape(value);

@@ -1,14 +1,23 @@
 import { canonicalHash } from '@sealgate/json';
-import { storedStatus, type CurrentDecision, type EligibilityRecord } from './eligibility-record.ts';
+import { storedStatus, type CurrentDecision, type EligibilityRecord, type LossReview } from './eligibility-record.ts';
 
-export type EligibilityStatus = 'eligible' | 'ineligible' | 'pending' | 'expired' | 'suspended' | 'revoked';
+export const ELIGIBILITY_STATUSES = [
+  'eligible',
+  'ineligible',
+  'pending',
+  'expired',
+  'unconfirmed',
+  'suspended',
+  'revoked',
+] as const;
+export type EligibilityStatus = (typeof ELIGIBILITY_STATUSES)[number];
 
-/** A record as it is told: what it says now. */
-export function eligibilityView(record: EligibilityRecord, nowMs: number) {
+/** A record as it is told: what it says now, under the losses that were declared. */
+export function eligibilityView(record: EligibilityRecord, nowMs: number, review: LossReview | undefined) {
   const { current, revocation } = record;
   const rest = {
     subject_ref: record.subject_ref,
-    status: statusAt(record, nowMs),
+    status: statusAt({ ...record, loss: review }, nowMs),
     ...(current === null ? UNDECIDED : decisionView(current)),
     revoked_at: revocation?.at ?? null,
     revocation_reason: revocation?.reason ?? null,

@@ -37,7 +37,7 @@ const record: EligibilityRecord = {
   changed_at: '2026-05-01T00:00:00.000Z',
 };
 const venue = { environment: 'live', venueId: 'hall', active: true };
-const good: EntryFacts = { isIntact: true, record, venue, nowMs: NOW };
+const good: EntryFacts = { isIntact: true, isConfirmed: true, record, venue, nowMs: NOW };
 const restriction = { at: '2026-05-02T00:00:00.000Z', reason: 'x' };
 
 const withRecord = (change: Partial<EligibilityRecord>): EntryFacts => ({ ...good, record: { ...record, ...change } });
@@ -52,6 +52,7 @@ const broken: readonly [GateReason, EntryFacts, Partial<Entry>?][] = [
   ['SUBJECT_UNKNOWN', withRecord({ environment: 'test' })],
   ['ELIGIBILITY_REVOKED', withRecord({ revocation: restriction })],
   ['ELIGIBILITY_SUSPENDED', withRecord({ suspension: restriction })],
+  ['ELIGIBILITY_UNCONFIRMED', { ...good, isConfirmed: false }],
   ['NO_SEALED_DECISION', withRecord({ current: null })],
   ['NO_SEALED_DECISION', withCurrent({ ledger_record_id: null })],
   ['INELIGIBLE', withCurrent({ decision: 'decline' })],
@@ -99,6 +100,7 @@ describe('the reason of an answer', () => {
       'SUBJECT_UNKNOWN',
       'ELIGIBILITY_REVOKED',
       'ELIGIBILITY_SUSPENDED',
+      'ELIGIBILITY_UNCONFIRMED',
       'NO_SEALED_DECISION',
       'INELIGIBLE',
       'ELIGIBILITY_NOT_YET_VALID',
@@ -172,7 +174,7 @@ describe('an answer', () => {
 
   it('denies where evaluating fails', () => {
     const hostile = {
-      isIntact: true,
+      ...{ isIntact: true, isConfirmed: true },
       venue,
       get record(): EligibilityRecord {
         throw new Error('broken');
@@ -180,7 +182,7 @@ describe('an answer', () => {
     };
     expect(() => answer(hostile)).toThrow();
     const reasonOnly = {
-      isIntact: true,
+      ...{ isIntact: true, isConfirmed: true },
       record,
       get venue(): never {
         throw new Error('broken');

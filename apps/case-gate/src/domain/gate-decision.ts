@@ -13,6 +13,7 @@ export const DENY_REASONS = [
   'SUBJECT_UNKNOWN',
   'ELIGIBILITY_REVOKED',
   'ELIGIBILITY_SUSPENDED',
+  'ELIGIBILITY_UNCONFIRMED',
   'NO_SEALED_DECISION',
   'INELIGIBLE',
   'ELIGIBILITY_NOT_YET_VALID',
@@ -46,6 +47,8 @@ export interface KnownVenue {
 export interface EntryFacts {
   /** False: a row is not what was written, or older than one that was seen. */
   readonly isIntact: boolean;
+  /** False: ledger records were declared lost, and an operator has to confirm the record first. */
+  readonly isConfirmed: boolean;
   readonly record: EligibilityRecord | undefined;
   readonly venue: KnownVenue | undefined;
   /** Milliseconds since the epoch. */
@@ -68,6 +71,7 @@ export const CONDITIONS: readonly Condition[] = [
   },
   { reason: 'ELIGIBILITY_REVOKED', holds: (_, { record }) => record?.revocation === null },
   { reason: 'ELIGIBILITY_SUSPENDED', holds: (_, { record }) => record?.suspension === null },
+  { reason: 'ELIGIBILITY_UNCONFIRMED', holds: (_, { isConfirmed }) => isConfirmed },
   { reason: 'NO_SEALED_DECISION', holds: (_, { record }) => hasDecision(record) },
   { reason: 'INELIGIBLE', holds: (_, { record }) => record?.current?.decision === 'approve' },
   {

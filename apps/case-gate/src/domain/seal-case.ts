@@ -1,6 +1,6 @@
 import { AppError } from '@sealgate/errors';
 import { sha256 } from '@sealgate/json';
-import type { LedgerAppender } from '@sealgate/ledger-port';
+import { ChannelHaltedError, type LedgerAppender } from '@sealgate/ledger-port';
 import type { CaseRecord, Decision, Seal } from './case-record.ts';
 import { move } from './case-states.ts';
 import type { CaseTransaction, InTransaction } from './case-transaction.ts';
@@ -132,11 +132,34 @@ async function append(ports: SealPorts, seal: Seal): Promise<'written' | 'confli
     return result.outcome === 'conflict' || result.outcome === 'reused' ? 'conflict' : 'written';
   } catch (cause) {
     // Whatever the ledger failed with, the outbox entry stays, and a worker goes on until the outcome is known.
-    throw new AppError('LEDGER_UNAVAILABLE', 'The ledger cannot be reached; the seal is completed once it can be.', {
-      retryAfterSeconds: 1,
-      cause,
-    });
+    const detail =
+      cause instanceof ChannelHaltedError
+        ? `${cause.reason}; the seal is completed once it goes on.`
+        : 'The ledger cannot be reached; the seal is completed once it can be.';
+    throw new AppError('LEDGER_UNAVAILABLE', detail, { retryAfterSeconds: 1, cause });
   }
+}
+
+/**
+ * Has a seal written again whose record the ledger has lost: the same record under the same id. The case, its answers and
+ * the proof that was kept stay as they are. Nothing happens to one that is not sealed.
+ * @throws Error where the rows are not what was decided and sealed.
+ */
+export async function sealAgain(
+  tx: CaseTransaction,
+  ports: EligibilityPorts,
+  { environment, caseId, policyVersion }: Omit<SealOrder, 'actor'>,
+): Promise<void> {
+  const record = await tx.lockCase(environment, caseId);
+  const seal = await tx.findSeal(caseId, policyVersion);
+  if (record === undefined || seal?.status !== 'sealed') return;
+  const decision = (await tx.decisions(caseId)).find(({ decisionId }) => decisionId === seal.decisionId);
+  if (decision === undefined) throw new Error('A seal has its decision.');
+  const document = await decidedDocument(tx, record, { ports, decision });
+  if (document !== seal.document) throw new Error(`The seal of ${caseId} is not of what was decided.`);
+  const { ledgerRecordId: recordId } = seal;
+  const nextAttemptAt = new Date(ports.now());
+  await tx.addToOutbox({ recordId, recordType: SEAL_RECORD_TYPE, data: document, nextAttemptAt });
 }
 
 /** What follows once the ledger has answered for a seal's record: once, whoever comes first. */
@@ -157,6 +180,7 @@ export async function completeSeal(
   if (!ended) {
     const known = await tx.findSeal(seal.caseId, seal.policyVersion);
     if (known?.status === 'conflict') throw conflict();
+    if (outcome === 'conflict') ports.onConflict(recordId);
     return { seal: known ?? seal, byThis: false };
   }
   const sealed: Seal = { ...seal, status: outcome === 'conflict' ? 'conflict' : 'sealed', sealedAt: at };

@@ -12,8 +12,19 @@ import {
   type Route,
 } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
-import type { InTransaction, StoredEligibility } from '../domain/case-transaction.ts';
-import { changeSubject, type EligibilityPorts, type SubjectAction } from '../domain/change-eligibility.ts';
+import type { CaseTransaction, StoredEligibility } from '../domain/case-transaction.ts';
+import {
+  changeSubject,
+  confirmSubject,
+  type EligibilityPorts,
+  type SubjectAction,
+} from '../domain/change-eligibility.ts';
+import {
+  storedStatus,
+  UNCONFIRMED_CAUSES,
+  type EligibilityRecord,
+  type UnconfirmedRecord,
+} from '../domain/eligibility-record.ts';
 import { eligibilityView } from '../domain/eligibility-view.ts';
 import { Environment, SubjectRef, Text, Time } from '../schemas.ts';
 import { adminBase, EnvironmentQuery, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
@@ -42,10 +53,22 @@ export interface AdminSubjectsPorts extends AdminPorts, EligibilityPorts {
   /** A change of a subject with its audit event, as one transaction. */
   readonly inAuditedTransaction: (
     context: { readonly caller: AdminCaller; readonly requestId: string },
-    change: { action: string; subjectRef: string; environment: string; reason: string },
-    work: Parameters<InTransaction>[0],
-  ) => Promise<unknown>;
+    change: {
+      readonly action: string;
+      readonly subjectRef: string;
+      readonly environment: string;
+      readonly reason: string;
+      /** The version that was named, where one had to be. */
+      readonly recordVersion?: number;
+    },
+    work: (tx: CaseTransaction) => Promise<EligibilityRecord>,
+  ) => Promise<EligibilityRecord>;
   readonly readEligibility: (environment: string, subjectRef: string) => Promise<StoredEligibility>;
+  /** Those that wait for a confirmation, by subject, behind `after`. */
+  readonly readUnconfirmed: (
+    environment: string,
+    page: { limit: number; after: string },
+  ) => Promise<readonly UnconfirmedRecord[]>;
   /** Newest first, below `before`. */
   readonly readHistory: (
     id: { environment: string; subjectRef: string },
@@ -70,7 +93,7 @@ export function adminSubjectRoutes(ports: AdminSubjectsPorts): Route<AdminCaller
       const stored = await ports.readEligibility(environmentOf({}, query), params.subject_ref);
       if (stored.kind === 'none') throw noSubject();
       if (stored.kind === 'corrupt') throw new Error(`The record of ${params.subject_ref} is not intact.`);
-      return { status: 200, body: eligibilityView(stored.record, ports.now()) };
+      return { status: 200, body: eligibilityView(stored.record, ports.now(), stored.review) };
     },
   });
   const history = adminRoute({
@@ -99,7 +122,13 @@ export function adminSubjectRoutes(ports: AdminSubjectsPorts): Route<AdminCaller
       return { status: 200, body: page.answer(rows, { item, position: ({ recordVersion }) => recordVersion }) };
     },
   });
-  return [get, history, ...(['suspend', 'reinstate', 'revoke'] as const).map((action) => actionRoute(ports, action))];
+  const confirming = [listUnconfirmedRoute(ports), confirmRoute(ports)];
+  return [
+    get,
+    history,
+    ...confirming,
+    ...(['suspend', 'reinstate', 'revoke'] as const).map((action) => actionRoute(ports, action)),
+  ];
 }
 
 const SUMMARIES: Readonly<Record<SubjectAction, string>> = {
@@ -130,7 +159,89 @@ function actionRoute(ports: AdminSubjectsPorts, action: SubjectAction): Route<Ad
       const record = await ports.inAuditedTransaction(context, audited, (tx) =>
         changeSubject(tx, ports, { environment, subjectRef, action, reason, actor }),
       );
-      return { status: 200, body: eligibilityView(record as Parameters<typeof eligibilityView>[0], ports.now()) };
+      return { status: 200, body: eligibilityView(record, ports.now(), record.loss) };
+    },
+  });
+}
+
+const UnconfirmedRow = Type.Object({
+  subject_ref: Text,
+  environment: Text,
+  status: Type.String({ description: 'What is stored: `unconfirmed`, or `suspended`, which outranks it.' }),
+  record_version: Type.Integer({ description: 'To be named when it is confirmed.' }),
+  changed_at: Time,
+  epoch: Type.Integer({
+    description: 'Of the ledger channel, after whose declaration the record was found to need it.',
+  }),
+  cause: Type.Union(
+    UNCONFIRMED_CAUSES.map((cause) => Type.Literal(cause)),
+    {
+      description:
+        '`changed_since`: it changed after the newest ledger record that was kept. `not_in_ledger`: the ledger has lost this version. `newer_version_seen`: a later version was seen, and is lost.',
+    },
+  ),
+});
+
+function listUnconfirmedRoute(ports: AdminSubjectsPorts): Route<AdminCaller> {
+  return adminRoute({
+    ...adminBase,
+    method: 'get',
+    path: '/admin/v1/unconfirmed-subjects',
+    operationId: 'listUnconfirmedSubjects',
+    summary: 'Subjects that nobody enters as until an operator confirms them, after a declared loss of ledger records',
+    query: listQuery(ADMIN_LIST_RANGE, environmentQuery),
+    responses: { 200: { description: 'A page, by subject.', schema: listOf(UnconfirmedRow) } },
+    errors: [],
+    async handler({ query }) {
+      const environment = environmentOf({}, query);
+      const page = readPage(query, ports.cursors, ['unconfirmed', environment]);
+      const after = page.after === undefined ? '' : String(page.after);
+      const rows = await ports.readUnconfirmed(environment, { limit: page.limit + 1, after });
+      const item = (record: UnconfirmedRecord) => ({
+        subject_ref: record.subject_ref,
+        environment: record.environment,
+        status: storedStatus(record),
+        record_version: record.record_version,
+        changed_at: record.changed_at,
+        epoch: record.loss.epoch,
+        cause: record.loss.unconfirmed,
+      });
+      return { status: 200, body: page.answer(rows, { item, position: (record) => record.subject_ref }) };
+    },
+  });
+}
+
+const ConfirmBody = closedObject({
+  record_version: Type.Integer({ minimum: 1, description: 'The version of the record that was looked at.' }),
+  reason: lineOfText({ min: 1, max: 500 }),
+  environment: Type.Optional(Environment),
+});
+
+function confirmRoute(ports: AdminSubjectsPorts): Route<AdminCaller> {
+  return adminRoute({
+    ...adminBase,
+    method: 'post',
+    path: '/admin/v1/subjects/:subject_ref/confirm',
+    operationId: 'confirmSubject',
+    summary: 'Vouch for the record of a subject after a declared loss of ledger records',
+    description:
+      'What the record says counts again: an approval lets the subject in. A revocation that was lost is not in it, so look first. The ledger gets the record and the confirmation before the answer, where it answers within a second.',
+    params: ofSubject,
+    query: EnvironmentQuery,
+    body: ConfirmBody,
+    bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
+    responses: { 200: { description: 'The record.', schema: EligibilityAnswer } },
+    errors: ['NOT_FOUND', 'PRECONDITION_FAILED', 'INVALID_STATE_TRANSITION'],
+    async handler(context) {
+      const { subject_ref: subjectRef } = context.params;
+      const { record_version: recordVersion, reason } = context.body;
+      const environment = environmentOf(context.body, context.query);
+      const { actor } = context.caller;
+      const audited = { action: 'subject.confirm', subjectRef, environment, reason, recordVersion };
+      const record = await ports.inAuditedTransaction(context, audited, (tx) =>
+        confirmSubject(tx, ports, { environment, subjectRef, recordVersion, actor }),
+      );
+      return { status: 200, body: eligibilityView(record, ports.now(), record.loss) };
     },
   });
 }

@@ -210,7 +210,7 @@ function lookable(questions: readonly (MaybeQuestion | undefined)[]): EntryIds[]
 }
 
 /** Nobody of another kind is known here. */
-const NOBODY: LookedUp = { isIntact: true, record: undefined, venue: undefined };
+const NOBODY: LookedUp = { isIntact: true, isConfirmed: false, record: undefined, venue: undefined };
 
 interface Evaluations {
   readonly caller: GateCaller;

@@ -5,7 +5,7 @@ import { assemblePack, type PackPorts } from '../domain/assessor-pack.ts';
 import { settledCase, type LifetimePorts } from '../domain/case-lifetime.ts';
 import type { CaseRecord } from '../domain/case-record.ts';
 import type { StoredEligibility } from '../domain/case-transaction.ts';
-import { eligibilityView } from '../domain/eligibility-view.ts';
+import { ELIGIBILITY_STATUSES, eligibilityView } from '../domain/eligibility-view.ts';
 import type { GateCaller } from '../domain/gate-caller.ts';
 import { CaseId, OrNull, SubjectRef, Text, Texts, Time } from '../schemas.ts';
 import { packPage, prefersHtml } from './pack-page.ts';
@@ -15,9 +15,11 @@ const route = routeFor<GateCaller>();
 export const EligibilityAnswer = Type.Object({
   subject_ref: Text,
   status: Type.Union(
-    (['eligible', 'ineligible', 'pending', 'expired', 'suspended', 'revoked'] as const).map((status) =>
-      Type.Literal(status),
-    ),
+    ELIGIBILITY_STATUSES.map((status) => Type.Literal(status)),
+    {
+      description:
+        'As the gate has it. `unconfirmed`: ledger records were declared lost, and nobody enters by this record until an operator has confirmed it.',
+    },
   ),
   policy_version: OrNull(Text),
   case_id: OrNull(Text),
@@ -98,7 +100,7 @@ function eligibilityRoute(ports: RecordsPorts): Route<GateCaller> {
       if (stored.kind === 'none') throw new AppError('NOT_FOUND', 'There is no such subject.');
       // Nothing is told from a row that is not as it was written; the gate says so too.
       if (stored.kind === 'corrupt') throw new Error(`The eligibility record of ${params.subject_ref} is not intact.`);
-      return { status: 200, body: eligibilityView(stored.record, ports.now()) };
+      return { status: 200, body: eligibilityView(stored.record, ports.now(), stored.review) };
     },
   });
 }

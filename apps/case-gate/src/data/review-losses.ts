@@ -1,0 +1,271 @@
+import type { Log } from '@sealgate/observability';
+import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
+import { eligibilityName, holdSubject, type EligibilityPorts } from '../domain/change-eligibility.ts';
+import { newestEpoch, type DeclaredLoss } from '../domain/declared-losses.ts';
+import { keyName } from '../domain/key-grants.ts';
+import { policyName } from '../domain/manage-policies.ts';
+import { sealAgain } from '../domain/seal-case.ts';
+import { venueName } from '../domain/venue-record.ts';
+import { versionIds, versionOfRow } from '../domain/versioned-record.ts';
+import type { InCaseTransaction } from './case-transaction.ts';
+import type { RecordingTransactions } from './ledger-writer.ts';
+import { isOutboxFull, REMAKE, type RemakeParts } from './remake-macs.ts';
+import type { SeenVersions } from './seen-versions.ts';
+
+export interface ReviewParts extends Pick<RemakeParts, 'macs' | 'versions'> {
+  readonly sql: Sql;
+  readonly inSql: RecordingTransactions;
+  readonly inTransaction: InCaseTransaction;
+  readonly eligibility: EligibilityPorts;
+  readonly seen: SeenVersions;
+  readonly losses: () => Promise<readonly DeclaredLoss[]>;
+  readonly now: () => number;
+  /** Told of a row that is not what was written: it stays as it is. */
+  readonly onRefused: (what: string, error: unknown) => void;
+  readonly log: Log;
+}
+
+const ROWS_AT_ONCE = 500;
+const TRANSACTION_WITHIN_MS = 2000;
+
+/**
+ * Looks through everything once a loss of ledger records was declared. The gate does not wait for it: it denies by the rows
+ * themselves. This makes it last, in rows and ledger, and has it listed:
+ *
+ * - a subject that needs a confirmation gets a version that says so;
+ * - a version that this process has seen, and that is gone from the tables too, is entered as lost, so that no row before
+ *   it is believed by any process;
+ * - a key, venue or policy version whose ledger record is gone gets a next version, otherwise the same;
+ * - a seal whose ledger record is gone is written again.
+ *
+ * It may end anywhere and be run by several processes at once: each step looks again, in a transaction of its own, whether
+ * there is still something to do. Returns a function to be called again and again; it does nothing while nothing is new.
+ */
+export function lossReview(parts: ReviewParts): () => Promise<void> {
+  let seenReviewed = 0;
+  let isReviewed = 0;
+  return async () => {
+    const losses = await parts.losses();
+    const epoch = newestEpoch(losses);
+    if (epoch > seenReviewed) {
+      // Before the channel goes on, because it asks the tables alone.
+      const versions = await reviewSeen(parts);
+      seenReviewed = epoch;
+      if (versions > 0) parts.log.warn('lost_versions_seen', { epoch, versions });
+    }
+    if (epoch <= isReviewed) return;
+    if (!(await wasReviewed(parts.sql, epoch))) {
+      const counts = await reviewAll(parts, losses);
+      await parts.sql.query({
+        text: 'INSERT INTO gate.reviewed_losses (epoch, reviewed_at) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+        values: [epoch, new Date(parts.now())],
+      });
+      parts.log.warn('declared_loss_reviewed', { epoch, ...counts });
+    }
+    isReviewed = epoch;
+  };
+}
+
+async function wasReviewed(sql: Sql, epoch: number): Promise<boolean> {
+  const text = 'SELECT 1 FROM gate.reviewed_losses WHERE epoch = $1';
+  return (await sql.query({ text, values: [epoch] })).length > 0;
+}
+
+type Kind = 'eligibility' | 'key' | 'venue' | 'policy';
+
+interface Place {
+  readonly place: readonly string[];
+  readonly version: number;
+}
+
+interface Source {
+  readonly kind: Kind;
+  readonly nameOf: (place: readonly string[]) => string[];
+  /** How its ledger records name it, in the order of the place. */
+  readonly members: readonly string[];
+  /**
+   * A page of rows behind the place ($1, $2), $3 at most; `due` where a row needs looking at whatever the ledger holds:
+   * one of a subject that changed after $4 and does not hold the text $5.
+   */
+  readonly page: string;
+  /** The rows at the places ($1, $2). */
+  readonly at: string;
+}
+
+/** Whatever somebody has written there. */
+const KEY_VERSION = `CASE WHEN grants->>'version' ~ '^[1-9][0-9]{0,8}$' THEN (grants->>'version')::integer ELSE 0 END`;
+
+const two = (make: (environment: string, id: string) => string[]) => (place: readonly string[]) =>
+  make(place[0] ?? '', place[1] ?? '');
+
+const SOURCES: readonly Source[] = [
+  {
+    kind: 'eligibility',
+    members: ['environment', 'subject_ref'],
+    nameOf: two((environment, subjectRef) => eligibilityName({ environment, subjectRef })),
+    page: `SELECT ARRAY[environment, subject_ref] AS place, record_version AS version,
+             changed_at > $4 AND strpos(document, $5) = 0 AS due
+             FROM gate.eligibility WHERE (environment, subject_ref) > ($1, $2) ORDER BY environment, subject_ref LIMIT $3`,
+    at: `SELECT ARRAY[environment, subject_ref] AS place, record_version AS version FROM gate.eligibility
+          WHERE (environment, subject_ref) IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
+  },
+  {
+    kind: 'key',
+    members: ['key_id'],
+    nameOf: ([id = '']) => keyName(id),
+    page: `SELECT ARRAY[id, ''] AS place, ${KEY_VERSION} AS version, false AS due
+             FROM gate.api_keys WHERE (id, '') > ($1, $2) ORDER BY id LIMIT $3`,
+    at: `SELECT ARRAY[id, ''] AS place, ${KEY_VERSION} AS version FROM gate.api_keys
+          WHERE (id, '') IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
+  },
+  {
+    kind: 'venue',
+    members: ['environment', 'venue_id'],
+    nameOf: two((environment, venueId) => venueName({ environment, venueId })),
+    page: `SELECT ARRAY[environment, venue_id] AS place, record_version AS version, false AS due FROM gate.venues
+            WHERE (environment, venue_id) > ($1, $2)
+            ORDER BY environment, venue_id LIMIT $3`,
+    at: `SELECT ARRAY[environment, venue_id] AS place, record_version AS version FROM gate.venues
+          WHERE (environment, venue_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
+  },
+  {
+    kind: 'policy',
+    members: ['environment', 'policy_version'],
+    nameOf: two((environment, policyVersion) => policyName({ environment, policyVersion })),
+    page: `SELECT ARRAY[environment, policy_version] AS place, record_version AS version, false AS due FROM gate.policies
+            WHERE (environment, policy_version) > ($1, $2)
+            ORDER BY environment, policy_version LIMIT $3`,
+    at: `SELECT ARRAY[environment, policy_version] AS place, record_version AS version FROM gate.policies
+          WHERE (environment, policy_version) IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
+  },
+];
+
+/** What this process has seen later versions of than the tables hold. Returns how many. */
+async function reviewSeen(parts: ReviewParts): Promise<number> {
+  const all = parts.seen.all().map(({ name, version }) => ({ name: name.split(' '), version }));
+  let lost = 0;
+  let away: unknown;
+  for (const source of SOURCES) {
+    const seen = all.filter(({ name: [kind] }) => kind === source.kind);
+    for (let first = 0; first < seen.length; first += ROWS_AT_ONCE) {
+      const some = seen.slice(first, first + ROWS_AT_ONCE);
+      const places = some.map(({ name: [, one = '', other = ''] }) => [one, other]);
+      const values = [places.map(([one]) => one), places.map(([, other]) => other)];
+      const rows = await parts.sql.query<Place>({ text: source.at, values });
+      const stored = new Map(rows.map(({ place, version }) => [place.join(' '), version]));
+      for (const [at, { version }] of some.entries()) {
+        const place = places[at]!;
+        const found = stored.get(place.join(' ')) ?? 0;
+        if (found >= version) continue;
+        // One that needs the ledger keeps none back that does not.
+        const settled = settle(parts, source, { place, version }).catch((error: unknown) => void (away ??= error));
+        if ((await settled) === true) lost += 1;
+      }
+    }
+  }
+  if (away !== undefined) throw new Error('Some versions that were seen could not be looked at yet.', { cause: away });
+  return lost;
+}
+
+interface Counts {
+  readonly rows: number;
+  readonly seals: number;
+}
+
+/** Every row whose version the ledger has lost, every subject that changed since, and every seal that the ledger has lost. */
+async function reviewAll(parts: ReviewParts, losses: readonly DeclaredLoss[]): Promise<Counts> {
+  const since = new Date(Math.min(...losses.map(({ keptAtMs }) => keptAtMs)));
+  // What has been looked at says so; whoever else writes that into a row is not believed for it, and not listed.
+  const isReviewed = `"loss":{"epoch":${newestEpoch(losses)},`;
+  let rows = 0;
+  for (const source of SOURCES) {
+    const more = source.kind === 'eligibility' ? [since, isReviewed] : [];
+    await inPages<Place & { due: boolean }>(parts, { text: source.page, more }, async (page) => {
+      const named = page.filter(({ version }) => version > 0);
+      const idsOf = ({ place, version }: Place) => versionIds(parts.versions.recordIds, source.nameOf(place), version);
+      const missing = await parts.versions.missing(parts.sql, named, idsOf);
+      for (const each of page.filter((one) => one.due || missing.has(one)))
+        if (await settle(parts, source, each)) rows += 1;
+    });
+  }
+  let seals = 0;
+  const text = `SELECT ARRAY[s.case_id, s.policy_version] AS place, c.environment, s.ledger_record_id AS id
+      FROM gate.seals s JOIN gate.cases c USING (case_id) WHERE s.status = 'sealed'
+       AND (s.case_id, s.policy_version) > ($1, $2) ORDER BY s.case_id, s.policy_version LIMIT $3`;
+  const idsOfSeal = ({ id }: SealPlace) => [id];
+  await inPages<SealPlace>(parts, { text, more: [] }, async (page) => {
+    for (const { environment, place } of await parts.versions.missing(parts.sql, page, idsOfSeal)) {
+      const [caseId = '', policyVersion = ''] = place;
+      const order = { environment, caseId, policyVersion };
+      const again = () => parts.inTransaction((tx) => sealAgain(tx, parts.eligibility, order));
+      if (await tried(parts, `seal ${caseId}`, again)) seals += 1;
+    }
+  });
+  return { rows, seals };
+}
+
+interface SealPlace {
+  readonly place: readonly string[];
+  readonly environment: string;
+  readonly id: string;
+}
+
+async function inPages<Row extends { readonly place: readonly string[] }>(
+  { sql }: ReviewParts,
+  { text, more }: { readonly text: string; readonly more: readonly unknown[] },
+  work: (page: readonly Row[]) => Promise<void>,
+): Promise<void> {
+  for (let after: readonly string[] = ['', '']; ;) {
+    if (await isOutboxFull(sql)) throw new Error('Too many records wait for the ledger; the review goes on later.');
+    const page = await sql.query<Row>({ text, values: [...after, ROWS_AT_ONCE, ...more] });
+    await work(page);
+    if (page.length < ROWS_AT_ONCE) return;
+    after = page.at(-1)!.place;
+  }
+}
+
+/** True where something was done about a version that there was, as far as is known. */
+async function settle(
+  parts: ReviewParts,
+  { kind, nameOf, members, at }: Source,
+  { place, version }: Place,
+): Promise<boolean> {
+  const [one = '', other = ''] = place;
+  return tried(parts, `${kind} ${place.join(' ').trim()}`, async () => {
+    if (kind === 'eligibility') {
+      const subject = { environment: one, subjectRef: other, seenVersion: version };
+      return parts.inTransaction((tx) => holdSubject(tx, parts.eligibility, subject));
+    }
+    return parts.inSql(
+      async (sql) => {
+        const { versions } = parts;
+        const name = nameOf(place);
+        const named = Object.fromEntries(members.map((member, index) => [member, place[index] ?? '']));
+        const [row] = await sql.query<Place>({ text: at, values: [[one], [other]] });
+        const stored = row?.version ?? 0;
+        const idsOf = (of: number) => versionIds(versions.recordIds, name, of);
+        // Another process may have done it meanwhile.
+        const isGone = (await versions.missing(sql, [Math.max(stored, version)], idsOf)).size > 0;
+        if (!isGone) return false;
+        const newest = (await versions.newest(sql, name)) ?? 0;
+        if (stored >= version) await REMAKE[kind](parts, sql, { place, urgency: 'soon' });
+        // Else a row of one of these versions could be put back, and the ledger would know of no later one.
+        for (let lost = newest + 1; lost <= Math.max(stored, version); lost += 1)
+          await sql.enter(versionOfRow(name, lost, { ...named, lost: true }), 'soon');
+        return true;
+      },
+      { deadlineMs: TRANSACTION_WITHIN_MS },
+    );
+  });
+}
+
+/** A row that is not what was written stays as it is, which is no reason not to go on. */
+async function tried(parts: ReviewParts, what: string, work: () => Promise<boolean | void>): Promise<boolean> {
+  try {
+    return (await work()) !== false;
+  } catch (error) {
+    if (error instanceof DatabaseUnavailableError) throw error;
+    parts.onRefused(what, error);
+    return false;
+  }
+}

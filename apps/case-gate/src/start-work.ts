@@ -1,0 +1,106 @@
+import type { SecretWatch } from '@sealgate/audit';
+import type { EmbeddedLedger } from '@sealgate/ledger-embedded';
+import type { Own } from '@sealgate/service-host';
+import { backgroundLoop, reasonOf, removalStep, retain, type Database } from '@sealgate/storage';
+import { drainOutbox, expireCases, keepProofs, oldRows } from './data/background.ts';
+import { keepProof } from './data/case-reads.ts';
+import type { InCaseTransaction } from './data/case-transaction.ts';
+import { carryOver } from './data/carry-over.ts';
+import type { LedgerVersions } from './data/ledger-versions.ts';
+import type { RecordingTransactions } from './data/ledger-writer.ts';
+import type { LossWatch } from './data/loss-watch.ts';
+import { remakeMacs } from './data/remake-macs.ts';
+import { lossReview } from './data/review-losses.ts';
+import type { SeenVersions } from './data/seen-versions.ts';
+import type { EligibilityPorts } from './domain/change-eligibility.ts';
+import type { LedgerTarget } from './domain/seal-case.ts';
+import type { Basics, GateMacs } from './open-parts.ts';
+
+interface WorkParts {
+  readonly sql: Database;
+  readonly ledger: EmbeddedLedger;
+  readonly inTransaction: InCaseTransaction;
+  readonly inSql: RecordingTransactions;
+  readonly macs: GateMacs;
+  readonly secretWatch: SecretWatch;
+  readonly eligibility: EligibilityPorts;
+  readonly target: LedgerTarget;
+  readonly onConflict: (recordId: string) => void;
+  readonly versions: LedgerVersions;
+  readonly seen: SeenVersions;
+  readonly losses: LossWatch;
+  readonly own: Own;
+}
+
+const OUTBOX_EVERY_MS = 250;
+const PROOFS_EVERY_MS = 1000;
+const EXPIRY_EVERY_MS = 60_000;
+const VERSIONS_EVERY_MS = 3_600_000;
+const REMAKE_EVERY_MS = 10_000;
+const LOSSES_EVERY_MS = 400;
+const LOSS_REVIEW_EVERY_MS = 1000;
+
+/** What goes on without a request. */
+export function startWork(basics: Basics, parts: WorkParts) {
+  const { config, now, log } = basics;
+  const { sql, ledger, inTransaction, eligibility, target, onConflict, versions, own } = parts;
+  const wholeMs = () => Math.floor(now());
+  const outbox = { ...eligibility, sql, ledger, inTransaction, target, onConflict };
+  const proofs = {
+    ledger,
+    channel: target.channel,
+    keepProof: (id: string, proof: string) => keepProof(sql, id, proof),
+  };
+  const begin = (name: string, everyMs: number, work: () => Promise<unknown>, firstAfterMs = everyMs) => {
+    const onFailure = (error: unknown) => log.warn(`${name}_failed`, { reason: reasonOf(error) });
+    const loop = backgroundLoop({ work, pauseMs: everyMs, firstAfterMs, onFailure });
+    own(name, () => loop.stop());
+  };
+  begin('proofs', PROOFS_EVERY_MS, () => keepProofs(sql, proofs));
+  begin('expiry', EXPIRY_EVERY_MS, () => expireCases({ sql, inTransaction, now: wholeMs }));
+  const old = (rows: 'claims' | 'decisions') =>
+    removalStep(sql, () => oldRows(wholeMs(), config.decisionRetentionDays)[rows]);
+  const onFailure = (rows: string, error: unknown) => log.warn('retention_failed', { rows, reason: String(error) });
+  own('retention', retain({ claims: old('claims'), decisions: old('decisions') }, onFailure));
+  begin('outbox', OUTBOX_EVERY_MS, () => drainOutbox(outbox));
+  begin('versions', VERSIONS_EVERY_MS, () => carryOver({ sql, ledger, versions }), 0);
+  begin('remake', REMAKE_EVERY_MS, remaking(basics, parts));
+  begin('losses', LOSSES_EVERY_MS, () => parts.losses.refresh());
+  begin('loss_review', LOSS_REVIEW_EVERY_MS, reviewing(basics, parts));
+  return { proofs };
+}
+
+/** What an earlier secret made, once all processes make with the new one. Looked for again an hour after all was found done. */
+function remaking({ config, now, log, counters }: Basics, parts: WorkParts): () => Promise<void> {
+  const { sql, inSql, inTransaction, macs, versions, secretWatch, eligibility } = parts;
+  const remade = {
+    ...{ sql, inSql, inTransaction, macs, versions, decisionMacs: eligibility.decisionMacs },
+    secretIds: config.serverSecrets.ids,
+    mayGoOn: () => secretWatch.isSettled(),
+    onRefused: (what: string, error: unknown) => {
+      counters.corrupt();
+      log.error('row_not_remade', { what, reason: String(error) });
+    },
+  };
+  let restsUntilMs = -Infinity;
+  return async () => {
+    if (now() < restsUntilMs) return;
+    const { remade: count, isDone } = await remakeMacs(remade);
+    if (count > 0) log.info('macs_remade', { count, isDone });
+    if (isDone && count === 0) restsUntilMs = now() + VERSIONS_EVERY_MS;
+  };
+}
+
+/** What declared losses of ledger records leave to be done. */
+function reviewing({ now, log, counters }: Basics, parts: WorkParts): () => Promise<void> {
+  return lossReview({
+    ...parts,
+    losses: () => parts.losses.current(),
+    now: () => Math.floor(now()),
+    onRefused: (what: string, error: unknown) => {
+      counters.corrupt();
+      log.error('row_not_reviewed', { what, reason: String(error) });
+    },
+    log,
+  });
+}

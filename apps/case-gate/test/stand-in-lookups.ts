@@ -1,0 +1,120 @@
+import { ServerSecrets } from '@sealgate/auth';
+import type { Sql, Statement } from '@sealgate/storage';
+import { callerLookups, type CallerLookupsOptions } from '../src/data/caller-lookups.ts';
+import { knownRows } from '../src/data/known-rows.ts';
+import type { LedgerWitness } from '../src/data/ledger-witness.ts';
+import { seenVersions } from '../src/data/seen-versions.ts';
+import { rowOf, type EligibilityRecord } from '../src/domain/eligibility-record.ts';
+import { signGrants } from '../src/domain/key-grants.ts';
+import { venueMac } from '../src/domain/venue-record.ts';
+import type { VersionedRecord } from '../src/domain/versioned-record.ts';
+
+const secrets = ServerSecrets.parse(`s1:${'k'.repeat(32)}`);
+export const macs = { eligibility: secrets.derive('e'), venues: secrets.derive('v'), keys: secrets.derive('k') };
+export const at = new Date('2026-01-01T00:00:00.000Z');
+export const keyHash = Buffer.alloc(32, 7);
+export const identity = {
+  id: 'key_1',
+  environment: 'live',
+  familyId: 'key_1',
+  label: 'door',
+  keyPrefix: 'gk_aaaaaaaaa',
+  keyHash,
+  createdAt: at,
+  expiresAt: null,
+  replaces: null,
+  overlapUntil: null,
+  revokedAt: null,
+};
+export const venue = {
+  environment: 'live',
+  venueId: 'hall',
+  name: 'Hall',
+  active: true,
+  recordVersion: 1,
+  createdAt: at,
+  updatedAt: at,
+};
+export const record = (version: number): EligibilityRecord => ({
+  v: 1,
+  environment: 'live',
+  subject_ref: 'subj_a',
+  record_version: version,
+  current: null,
+  suspension: null,
+  revocation: null,
+  changed_at: at.toISOString(),
+});
+export const entry = { subjectRef: 'subj_a', venueId: 'hall' };
+
+/** A row as the one statement gives it. */
+export function row(ord: number, version: number, change: object = {}) {
+  const stored = rowOf(record(version), macs.eligibility);
+  return {
+    ord: String(ord),
+    is_standby: false,
+    key_hash: keyHash,
+    id: identity.id,
+    owner_id: 'live',
+    family_id: identity.familyId,
+    label: identity.label,
+    key_prefix: identity.keyPrefix,
+    grants: JSON.stringify(signGrants(identity, { scopes: ['gate:check'], version: 1 }, macs.keys)),
+    created_at: at,
+    expires_at: null,
+    overlap_until: null,
+    replaces: null,
+    held: null,
+    ...stored,
+    newest_version: version,
+    venue_id: 'hall',
+    venue_name: venue.name,
+    venue_active: venue.active,
+    venue_version: venue.recordVersion,
+    venue_created_at: at,
+    venue_updated_at: at,
+    venue_mac: venueMac(venue, macs.venues),
+    ...change,
+  };
+}
+
+/** A ledger that contradicts nobody. */
+export const silent: LedgerWitness = {
+  channel: 'gate.seals',
+  nextIds: ({ name, version }) => [`${name.join(' ')} ${version + 1}`],
+  contradicted: async () => new Set(),
+  missing: async () => new Set(),
+};
+
+type Answer = (asked: number, statement: Statement) => Promise<object[]>;
+
+export function lookups(answer: Answer, more: Partial<CallerLookupsOptions> = {}) {
+  const asked: Statement[] = [];
+  const corrupt: string[] = [];
+  // Stands in for the database, so that it can give answers that a sound one does not.
+  const sql: Sql = { query: (statement) => answer(asked.push(statement) - 1, statement) as Promise<never[]> };
+  const made = callerLookups({
+    sql,
+    macs,
+    seen: seenVersions(10),
+    known: knownRows(10),
+    witness: silent,
+    losses: async () => [],
+    now: () => at.getTime(),
+    deadlineMs: 100,
+    onCorrupt: (what) => corrupt.push(what),
+    ...more,
+  });
+  return { ...made, asked, corrupt };
+}
+
+const approved = {
+  ...{ decision: 'approve', case_id: 'case_1', policy_version: 'p1', decision_id: 'dec_1', reason_codes: [] },
+  ...{ ledger_record_id: 'ledger_rec_1', venue_ids: ['hall'], valid_until: null },
+  ...{ decided_at: at.toISOString(), valid_from: at.toISOString() },
+} as const;
+export const eligible = (ord: number) =>
+  row(ord, 2, rowOf({ ...record(2), current: approved } as EligibilityRecord, macs.eligibility));
+
+export const named = (records: readonly VersionedRecord[]) =>
+  records.map(({ name, version }) => [...name, version].join(' '));
