@@ -35,7 +35,7 @@ export const GROUPS: readonly Group[] = [
   },
   {
     name: 'ledger',
-    summary: 'The ledger: read, prove, audit, erase. A channel is written <networkId>.<name>.',
+    summary: 'The ledger: read, prove, audit, erase, archive. A channel is written <networkId>.<name>.',
     // Where the ledger peer is deployed it is the one that signs checkpoints, so its proofs are never behind.
     surfaces: ['ledger-peer', 'ingest-gateway'],
     commands: ledgerCommands,

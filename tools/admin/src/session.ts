@@ -29,8 +29,8 @@ export interface Session {
   show(answer: JsonAnswer, words: (row: JsonObject) => string): void;
   /** Prints a sentence for people; scripts go by the exit code. */
   say(sentence: string): void;
-  /** Has what cannot be undone confirmed. Throws UsageError when it is not, or cannot be asked. */
-  confirm(question: string): Promise<void>;
+  /** Has what cannot be undone confirmed by a word, "yes" unless given. Throws UsageError when it is not, or cannot be asked. */
+  confirm(question: string, word?: string): Promise<void>;
   /** Waits before something is asked again. */
   pause(ms: number): Promise<void>;
 }
@@ -53,12 +53,12 @@ export function openSession({ out, err, ask, pause }: CliContext, { api, json, y
     say: (sentence) => {
       if (!json) out(`${sentence}\n`);
     },
-    confirm: async (question) => {
+    confirm: async (question, word = 'yes') => {
       if (yes) return;
       if (ask === undefined)
         throw new UsageError('This cannot be undone, and there is no terminal to ask on: give --yes.');
-      const answer = await ask(`${question} Type "yes" to go on: `);
-      if (answer.trim().toLowerCase() !== 'yes') throw new UsageError('Not confirmed, so nothing was done.');
+      const answer = await ask(`${question} Type "${word}" to go on: `);
+      if (answer.trim().toLowerCase() !== word) throw new UsageError('Not confirmed, so nothing was done.');
     },
   };
 }

@@ -13,7 +13,7 @@ export interface AnswerInput {
   readonly verifier: NoteVerifier;
 }
 
-const COMPARED = ['id', 'channel', 'transactionId', 'index', 'leafHash'] as const;
+const COMPARED = ['id', 'channel', 'transactionId', 'index', 'epoch', 'leafHash'] as const;
 
 /** Checks that what was acknowledged to the sender is what the proof proves, and the proof itself. Never throws. */
 export function checkAnswer({ records, file, verifier }: AnswerInput): Report {

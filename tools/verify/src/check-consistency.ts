@@ -1,9 +1,10 @@
+import { parseLogName } from '@sealgate/envelope';
 import { HASH_BYTES, consistencyPath, rootsFromConsistency, verifyConsistency } from '@sealgate/merkle';
 import type { Checkpoint, NoteVerifier, TileId } from '@sealgate/merkle';
 import { startReport } from './report.ts';
 import type { Report, Reporter } from './report.ts';
 import { hashBytes } from './shape.ts';
-import { openCheckpoint, signersOf } from './signed-checkpoint.ts';
+import { logOf, openCheckpoint, signersOf } from './signed-checkpoint.ts';
 import type { NoteInput } from './signed-checkpoint.ts';
 import { readTile } from './tile-directory.ts';
 import { UnreadableError } from './unreadable-error.ts';
@@ -30,9 +31,11 @@ export async function checkConsistency({ older, newer, verifier, connection }: C
     report.skipped('consistency', 'There are no two checkpoints to compare.');
     return report.finish('');
   }
+  const [one, other] = [first, second].map((checkpoint) => parseLogName(logOf(checkpoint, verifier) ?? ''));
+  const isOneChannel = one !== undefined && one.channel === other?.channel;
   const isOneLog = report.equal('log', {
     ok: 'Both checkpoints are of one log.',
-    failed: 'The checkpoints are of different logs.',
+    failed: isOneChannel ? EPOCHS : 'The checkpoints are of different logs.',
     where: newer.where,
     expected: first.origin,
     found: second.origin,
@@ -47,6 +50,9 @@ export async function checkConsistency({ older, newer, verifier, connection }: C
       `new one. ${signed}`,
   );
 }
+
+const EPOCHS =
+  'The checkpoints are of two epochs of one channel. After a declared loss a channel goes on in another log, so neither is the beginning of the other: its declaration tells what was lost ("receipt --declaration").';
 
 interface Pair {
   readonly first: Checkpoint;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { at, flipped, sampleLog } from './testing/sample-log.ts';
-import { check, failures, isTile, log } from './testing/tampered-log.ts';
+import { check, failures, isTile, log, type Files } from './testing/tampered-log.ts';
 import { UnreadableError } from './unreadable-error.ts';
 
 function editedLines(edit: (lines: string[]) => void): string {
@@ -23,6 +23,27 @@ describe('a whole log', () => {
     );
     const empty = sampleLog(0, { key: log.key, entries: [] });
     expect(await failures((files) => files.delete('leaves.ndjson'), { of: empty })).toEqual([]);
+  });
+
+  it('verifies an archive, whose entries lie in several files, and names what was edited in one', async () => {
+    const archive = (lines: readonly string[]) => (files: Files) => {
+      files.delete('leaves.ndjson');
+      files.set('records/000000000512-000000000600.ndjson', `${lines.slice(512).join('\n')}\n`);
+      files.set('records/000000000000-000000000512.ndjson', `${lines.slice(0, 512).join('\n')}\n`);
+    };
+    expect(await failures(archive(log.lines()))).toEqual([]);
+    const edited = log.lines().with(520, lineWith(520, { data: { other: 'content' } }));
+    const { steps } = await check(archive(edited));
+    expect(steps.find(({ status }) => status === 'failed')).toMatchObject({
+      step: 'leaves',
+      where: expect.stringContaining('000000000512-000000000600.ndjson:9'),
+      detail: expect.stringContaining('Entry 520'),
+    });
+    const [gap] = await failures((files) => {
+      archive(log.lines())(files);
+      files.delete('records/000000000000-000000000512.ndjson');
+    });
+    expect(gap).toEqual({ step: 'leaves', detail: 'Entries are missing: there is a gap in the indexes.' });
   });
 
   it('says what was recomputed', async () => {

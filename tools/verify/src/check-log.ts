@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HASH_BYTES, TileTree } from '@sealgate/merkle';
 import type { Checkpoint, NoteVerifier } from '@sealgate/merkle';
@@ -10,14 +10,19 @@ import { readText } from './read-file.ts';
 import { startReport } from './report.ts';
 import type { Report, Reporter } from './report.ts';
 import { checkSaved } from './saved-checkpoints.ts';
-import { channelOf, openCheckpoint, signersOf } from './signed-checkpoint.ts';
+import { logOf, openCheckpoint, signersOf } from './signed-checkpoint.ts';
 import { UnreadableError } from './unreadable-error.ts';
 
 /** The files a log directory may hold its entries in, when none is named. */
 const LEAF_FILES = ['leaves.ndjson', 'records.ndjson'];
+/** Or a folder of them, as an archive has it: `<from>-<until>.ndjson`, in the order of their names. */
+const LEAF_FOLDER = 'records';
 
 export interface LogInput {
-  /** Holds `checkpoint` and, as C2SP tlog-tiles lays them out, `tile/`; perhaps `leaves.ndjson` or `records.ndjson`. */
+  /**
+   * Holds `checkpoint` and, as C2SP tlog-tiles lays them out, `tile/`; perhaps `leaves.ndjson`, `records.ndjson` or
+   * `records/*.ndjson`.
+   */
   readonly directory: string;
   readonly verifier: NoteVerifier;
   readonly channel?: string | undefined;
@@ -41,7 +46,7 @@ export async function checkLog(input: LogInput): Promise<Report> {
   const checkpoint = openCheckpoint(report, { note, where }, input);
   if (checkpoint === undefined) return report.finish('');
   const { size } = checkpoint;
-  const channel = channelOf(checkpoint, verifier);
+  const channel = logOf(checkpoint, verifier);
   const sources = await readSources(report, input, { channel, size });
   compareRoots(report, checkpoint, sources);
   if (sources.tiles !== undefined) await checkUpperTiles(report, directory, sources.tiles);
@@ -68,14 +73,16 @@ async function readSources(
   { channel, size }: { channel: string | undefined; size: number },
 ): Promise<Sources> {
   const leafFile = leaves ?? (await firstThere(LEAF_FILES.map((name) => join(directory, name))));
+  const leafFiles = leafFile === undefined ? await filesIn(join(directory, LEAF_FOLDER)) : [leafFile];
   const hasTiles = (await firstThere([join(directory, 'tile')])) !== undefined;
   // An empty log has no tiles and no entries, and its root is known.
-  if (!hasTiles && leafFile === undefined && size > 0) {
-    throw new UnreadableError(`${directory} has neither tile/ nor ${LEAF_FILES.join(' nor ')}: nothing to recompute.`);
+  if (!hasTiles && leafFiles.length === 0 && size > 0) {
+    const files = [...LEAF_FILES, `${LEAF_FOLDER}/`].join(' nor ');
+    throw new UnreadableError(`${directory} has neither tile/ nor ${files}: nothing to recompute.`);
   }
   return {
-    tiles: hasTiles || leafFile === undefined ? await readLeafTiles(report, directory, size) : undefined,
-    leaves: leafFile === undefined ? undefined : await readLeaves(report, leafFile, { channel, size }),
+    tiles: hasTiles || leafFiles.length === 0 ? await readLeafTiles(report, directory, size) : undefined,
+    leaves: leafFiles.length === 0 ? undefined : await readLeaves(report, leafFiles, { channel, size }),
   };
 }
 
@@ -112,6 +119,12 @@ function rootOver(leafHashes: Buffer): Buffer {
   const tree = TileTree.empty();
   tree.append(leafHashes);
   return tree.root();
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => []);
+  const files = names.filter((name) => name.endsWith('.ndjson'));
+  return files.sort().map((name) => join(folder, name));
 }
 
 async function firstThere(paths: readonly string[]): Promise<string | undefined> {

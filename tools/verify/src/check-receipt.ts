@@ -1,10 +1,12 @@
-import { receiptLeaf } from '@sealgate/envelope';
+import { logName, receiptLeaf } from '@sealgate/envelope';
 import type { Receipt } from '@sealgate/envelope';
 import { canonical } from '@sealgate/json';
 import type { JsonValue } from '@sealgate/json';
 import { rootFromInclusion } from '@sealgate/merkle';
 import type { Checkpoint, NoteVerifier } from '@sealgate/merkle';
 import { checkContent } from './check-content.ts';
+import { reportDeclaration, reportLoss } from './check-declaration.ts';
+import type { DeclarationFile } from './check-declaration.ts';
 import { entryCount } from './entry-count.ts';
 import type { ReceiptFile, StatedContent } from './receipt-file.ts';
 import { startReport } from './report.ts';
@@ -17,39 +19,52 @@ export interface ReceiptInput {
   readonly verifier: NoteVerifier;
   /** The content as the sender kept it, if it is to be checked. */
   readonly data?: { readonly name: string; readonly value: JsonValue } | undefined;
+  /** The declaration of a later epoch, for who asks what became of the record. */
+  readonly declaration?: DeclarationFile | undefined;
 }
 
 /**
  * Checks that a record is in the log: content, leaf, place in the tree, and the signature over the tree.
  * Never throws for what the file holds; every step that can be judged is judged, also after a failure.
  */
-export function checkReceipt({ file, verifier, data }: ReceiptInput): Report {
+export function checkReceipt(input: ReceiptInput): Report {
   const report = startReport();
-  return report.finish(reportReceipt(report, { file, verifier, data }));
+  return report.finish(reportReceipt(report, input));
 }
 
 /** The steps of `checkReceipt`, for checks that need more. Returns the sentence that is proved when none failed. */
-export function reportReceipt(report: Reporter, { file, verifier, data }: ReceiptInput): string {
+export function reportReceipt(report: Reporter, { file, verifier, data, declaration }: ReceiptInput): string {
   const { receipt, proof } = file;
+  const { epoch = 0 } = receipt;
   checkAgreement(report, file);
   const given = data === undefined ? [] : [{ where: `${data.name}#`, data: data.value, members: {} }];
   const content = checkContent(report, file, [...given, ...file.contents]);
   for (const stated of file.contents) checkMembers(report, receipt, stated);
   checkLeaf(report, file);
   const where = `${file.name}#/proof/checkpoint`;
-  const checkpoint = openCheckpoint(report, { note: proof.checkpoint, where }, { verifier, channel: receipt.channel });
+  const checkpoint = openCheckpoint(
+    report,
+    { note: proof.checkpoint, where },
+    {
+      verifier,
+      channel: logName(receipt.channel, epoch),
+    },
+  );
   checkInclusion(report, file, checkpoint);
+  if (epoch > 0) checkEpoch(report, file, checkpoint);
+  const loss =
+    declaration === undefined ? '' : ` ${reportLoss(report, { file: declaration, verifier, receipt, checkpoint })}`;
   report.note(
     `The time ${receipt.at} is the ledger's word; a checkpoint kept from then proves that the entry was there.`,
   );
   return (
-    `Record ${receipt.id} is entry ${proof.index} of ${proof.treeSize} in ${receipt.channel}, written at ${receipt.at} ` +
-    `in transaction ${receipt.transactionId}, in a tree signed by ${signersOf(proof.checkpoint, verifier)}. ${content}`
+    `Record ${receipt.id} is entry ${proof.index} of ${proof.treeSize} in ${logName(receipt.channel, epoch)}, written at ${receipt.at} ` +
+    `in transaction ${receipt.transactionId}, in a tree signed by ${signersOf(proof.checkpoint, verifier)}. ${content}${loss}`
   );
 }
 
 function checkAgreement(report: Reporter, { name, receipt, proof }: ReceiptFile): void {
-  const isAgreed = receipt.channel === proof.channel && receipt.index === proof.index;
+  const isAgreed = receipt.channel === proof.channel && receipt.index === proof.index && receipt.epoch === proof.epoch;
   if (isAgreed && receipt.channel.startsWith(`${receipt.network}.`)) {
     report.ok('agreement', `Receipt and proof are both of entry ${proof.index} of ${proof.channel}.`);
     return;
@@ -60,6 +75,20 @@ function checkAgreement(report: Reporter, { name, receipt, proof }: ReceiptFile)
     expected: `entry ${receipt.index} of ${isAgreed ? `${receipt.network}.<name>` : receipt.channel}`,
     found: `entry ${proof.index} of ${proof.channel}`,
   });
+}
+
+/** A log after a declared loss begins with what was lost, and so does every proof of it. */
+function checkEpoch(report: Reporter, { name, proof }: ReceiptFile, checkpoint: Checkpoint | undefined): void {
+  const where = `${name}#/proof/declaration`;
+  if (proof.declaration === undefined) {
+    report.failed('declaration', { detail: 'The proof is of an epoch and does not show its declaration.', where });
+    return;
+  }
+  const { statement } = proof.declaration;
+  reportDeclaration(report, { where: `${where}/statement`, ...proof.declaration }, checkpoint);
+  report.note(
+    `Epoch ${statement.epoch} of ${statement.channel} began at ${statement.at}, when ${statement.actor} declared records lost: ${statement.reason}`,
+  );
 }
 
 /** A record or asset beside the receipt must say the same: people read the one and the proof is about the other. */

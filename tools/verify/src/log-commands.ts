@@ -19,8 +19,8 @@ that holds tile/ as C2SP tlog-tiles lays it out).
   sealgate-verify consistency monday.txt friday.txt --key log.vkey --tiles mirror/`;
 
 const LOG_HELP = `
-DIR holds "checkpoint", the tiles as C2SP tlog-tiles lays them out ("tile/0/000", ...) and perhaps "leaves.ndjson" or
-"records.ndjson": the whole log, one entry a line from index 0. Tiles or entries are enough; with both, the first entry that
+DIR holds "checkpoint", the tiles as C2SP tlog-tiles lays them out ("tile/0/000", ...) and perhaps "leaves.ndjson",
+"records.ndjson" or "records/*.ndjson" (an archive): the whole log, one entry a line from index 0. Tiles or entries are enough; with both, the first entry that
 disagrees is named. A line is a receipt (perhaps with data), {receipt, proof}, or {index, leafHash, id?, channel?}; a line of
 --receipts may also be a write's answer.
 

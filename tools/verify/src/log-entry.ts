@@ -1,5 +1,6 @@
-import { dataHashOf, receiptLeaf } from '@sealgate/envelope';
+import { DECLARATION_TYPE, dataHashOf, declarationLeaf, logName, receiptLeaf } from '@sealgate/envelope';
 import type { Receipt } from '@sealgate/envelope';
+import { readDeclaration } from './check-declaration.ts';
 import { UnreadableError } from './unreadable-error.ts';
 import type { NdjsonLine } from './ndjson.ts';
 import { contentOf, readReceipt } from './receipt-file.ts';
@@ -14,6 +15,7 @@ export interface LogEntry {
   readonly index: number;
   readonly leafHash: Buffer;
   readonly id?: string | undefined;
+  /** The name of the log: of a channel that declared a loss, `<channel>/e<epoch>`. */
   readonly channel?: string | undefined;
   /** What is wrong with the line by itself, whatever the log holds. */
   readonly problem?: string | undefined;
@@ -21,11 +23,16 @@ export interface LogEntry {
 
 /**
  * The entries a line tells of. A line is a receipt (perhaps with `data` or `leafHash`), `{receipt, proof?}` with the content
- * beside it, a write's answer `{records}`, or `{index, leafHash, id?, channel?}`. Throws UnreadableError for anything else.
+ * beside it, a write's answer `{records}`, the declaration that an epoch begins with, or `{index, leafHash, id?, channel?}`. Throws UnreadableError for anything else.
  */
 export function entriesOf({ where, value }: NdjsonLine): readonly LogEntry[] {
   const line = rootObject(where, value);
-  if (hasMember(line, 'records')) return answeredRecords(line).map(statedEntry);
+  if (line.object['type'] === DECLARATION_TYPE) return [declarationEntry(line)];
+  if (hasMember(line, 'records')) {
+    return answeredRecords(line).map(({ epoch = 0, ...record }) =>
+      statedEntry({ ...record, channel: logName(record.channel, epoch) }),
+    );
+  }
   if (hasMember(line, 'receipt')) {
     const place = objectAt(line, 'receipt');
     const stated = hasMember(line, 'proof') ? objectAt(line, 'proof') : undefined;
@@ -41,6 +48,12 @@ export function entriesOf({ where, value }: NdjsonLine): readonly LogEntry[] {
   throw new UnreadableError(`${where} is neither a receipt, nor a write's answer, nor a leaf with its index.`);
 }
 
+function declarationEntry(line: Place): LogEntry {
+  const { statement } = readDeclaration({ where: line.where, object: { statement: line.object, inclusionPath: [] } });
+  const channel = logName(statement.channel, statement.epoch);
+  return { where: line.where, index: 0, leafHash: declarationLeaf(statement), channel };
+}
+
 function contentsBeside(line: Place, receipt: Place): StatedContent[] {
   const beside = ['record', 'asset'].filter((member) => isObject(line.object[member]));
   const places = [receipt, line, ...beside.map((member) => objectAt(line, member))];
@@ -53,7 +66,8 @@ function receiptEntry(
 ): LogEntry {
   const receipt = readReceipt(place);
   const leafHash = receiptLeaf(receipt);
-  const { index, id, channel } = receipt;
+  const { index, id, epoch = 0 } = receipt;
+  const channel = logName(receipt.channel, epoch);
   const problem = statedProblem(receipt, leafHash, stated) ?? contentProblem(receipt, contents);
   return { where: place.where, index, leafHash, id, channel, problem };
 }

@@ -12,34 +12,36 @@ export interface LogLeaves {
 }
 
 /**
- * Reads a whole log as NDJSON and checks it by itself: every index from 0 in order, none missing or twice, no id twice, every
+ * Reads a whole log as NDJSON, in one file or several in order, and checks it by itself: every index from 0 in order, none missing or twice, no id twice, every
  * line of this channel and true to its own hashes. Hashes stop at the first gap.
  */
 export async function readLeaves(
   report: Reporter,
-  path: string,
+  paths: readonly string[],
   { channel, size }: { channel: string | undefined; size: number },
 ): Promise<LogLeaves> {
   const hashes: Buffer[] = [];
   const places: string[] = [];
   const ids = new Map<string, string>();
   let spoiled = 0;
-  for await (const line of readNdjson(path)) {
-    for (const entry of entriesOf(line)) {
-      if (entry.index !== hashes.length) {
-        report.failed('leaves', gapFailure(entry, hashes.length));
-        return { hashes: Buffer.concat(hashes), places };
-      }
-      const failure = entryFailure(entry, { channel, ids });
-      if (failure !== undefined && spoiled === 0) report.failed('leaves', failure);
-      if (failure !== undefined) spoiled += 1;
-      if (entry.id !== undefined) ids.set(entry.id, entry.where);
-      hashes.push(entry.leafHash.length === 0 ? Buffer.alloc(HASH_BYTES) : entry.leafHash);
-      places.push(entry.where);
+  for await (const entry of entriesIn(paths)) {
+    if (entry.index !== hashes.length) {
+      report.failed('leaves', gapFailure(entry, hashes.length));
+      return { hashes: Buffer.concat(hashes), places };
     }
+    const failure = entryFailure(entry, { channel, ids });
+    if (failure !== undefined && spoiled === 0) report.failed('leaves', failure);
+    if (failure !== undefined) spoiled += 1;
+    if (entry.id !== undefined) ids.set(entry.id, entry.where);
+    hashes.push(entry.leafHash.length === 0 ? Buffer.alloc(HASH_BYTES) : entry.leafHash);
+    places.push(entry.where);
   }
-  reportLength(report, { path, size, count: hashes.length, spoiled });
+  reportLength(report, { path: paths.at(-1) ?? 'entries', size, count: hashes.length, spoiled });
   return { hashes: Buffer.concat(hashes), places };
+}
+
+async function* entriesIn(paths: readonly string[]): AsyncGenerator<LogEntry> {
+  for (const path of paths) for await (const line of readNdjson(path)) yield* entriesOf(line);
 }
 
 function gapFailure({ where, index }: LogEntry, expected: number) {

@@ -9,13 +9,14 @@ export interface ReportKey {
 
 const LABELS = { ok: 'ok', failed: 'FAILED', skipped: '-' };
 const LABEL_WIDTH = 8;
-const STEP_WIDTH = 15;
+const LEAST_STEP_WIDTH = 15;
 
 /** The report as lines for a terminal: one per step, with place, expected and found under each that failed. */
 export function reportText(report: Report, keys: readonly ReportKey[]): string {
+  const stepWidth = Math.max(LEAST_STEP_WIDTH, ...report.steps.map(({ step }) => step.length + 2));
   const lines = [
     ...keys.map((key) => `key: ${key.name}+${key.keyHash} (from ${key.source})`),
-    ...report.steps.flatMap(stepLines),
+    ...report.steps.flatMap((step) => stepLines(step, stepWidth)),
     ...report.notes.map((note) => `note: ${note}`),
     `${report.verified ? 'VERIFIED' : 'NOT VERIFIED'}. ${report.conclusion}`,
   ];
@@ -29,11 +30,11 @@ export function reportJson(command: string, report: Report, keys: readonly Repor
   return `${JSON.stringify({ command, verified, conclusion, ...pinned, steps, notes }, null, 2)}\n`;
 }
 
-function stepLines({ step, status, detail, where, expected, found }: Step): string[] {
-  const indent = ' '.repeat(LABEL_WIDTH + STEP_WIDTH);
+function stepLines({ step, status, detail, where, expected, found }: Step, stepWidth: number): string[] {
+  const indent = ' '.repeat(LABEL_WIDTH + stepWidth);
   const facts = Object.entries({ where, expected, found }).filter(([, value]) => value !== undefined);
   return [
-    `${LABELS[status].padEnd(LABEL_WIDTH)}${step.padEnd(STEP_WIDTH)}${detail}`,
+    `${LABELS[status].padEnd(LABEL_WIDTH)}${step.padEnd(stepWidth)}${detail}`,
     ...facts.map(([fact, value]) => `${indent}${`${fact}:`.padEnd(10)}${value}`),
   ];
 }

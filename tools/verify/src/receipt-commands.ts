@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import { checkAnswer } from './check-answer.ts';
+import { readDeclarationFile } from './check-declaration.ts';
+import type { DeclarationFile } from './check-declaration.ts';
 import { checkReceipt } from './check-receipt.ts';
 import type { CommandHost } from './cli.ts';
 import { pathIn, readJson } from './read-file.ts';
@@ -14,7 +16,11 @@ FILE is the JSON {receipt, proof} that the admin API and the ledger peer serve f
 stands beside the receipt (receipt.data, record.data, asset.data) or is given with --data. An erased record still proves
 that something was written then.
 
-  sealgate-verify receipt proof.json --key log.vkey --data sent.json`;
+A channel that lost records goes on in an epoch of its own, whose declaration the ledger peer serves as
+/ledger/<channel>/e<N>/declaration: with it, the holder of an older receipt is told whether its record was lost.
+
+  sealgate-verify receipt proof.json --key log.vkey --data sent.json
+  sealgate-verify receipt old-proof.json --key log.vkey --declaration declaration.json`;
 
 const ANSWER_HELP = `
 ANSWER is what the gateway answered to the write; PROOF the JSON {receipt, proof} of one of its records, fetched later.
@@ -28,12 +34,14 @@ export function addReceiptCommands(program: Command, host: CommandHost): void {
     .description('is this record in the log, with this content?')
     .argument('<file>', 'the JSON {receipt, proof} of a record')
     .option('--data <file>', 'the content as JSON, as it was written')
+    .option('--declaration <file>', 'the declaration of a later epoch, or a proof from it: was this record lost?')
     .addHelpText('after', RECEIPT_HELP)
-    .action(async (path: string, options: CommonOptions & { data?: string }) => {
+    .action(async (path: string, options: CommonOptions & { data?: string; declaration?: string }) => {
       await runKeyedCheck(host, { name: 'receipt', options }, async ({ verifier }) => {
         const file = await readReceipt(pathIn(host.directory, path));
         const data = options.data === undefined ? undefined : await readJson(pathIn(host.directory, options.data));
-        return checkReceipt({ file, verifier, data });
+        const declared = options.declaration === undefined ? undefined : await readDeclared(host, options.declaration);
+        return checkReceipt({ file, verifier, data, declaration: declared });
       });
     });
 
@@ -49,6 +57,11 @@ export function addReceiptCommands(program: Command, host: CommandHost): void {
         return checkAnswer({ records: readWriteAnswer(name, value), file, verifier });
       });
     });
+}
+
+async function readDeclared(host: CommandHost, path: string): Promise<DeclarationFile> {
+  const { name, value } = await readJson(pathIn(host.directory, path));
+  return readDeclarationFile(name, value);
 }
 
 async function readReceipt(path: string): Promise<ReceiptFile> {

@@ -1,5 +1,6 @@
 import type { Receipt, RecordProof } from '@sealgate/envelope';
 import type { JsonValue } from '@sealgate/json';
+import { readDeclaration } from './check-declaration.ts';
 import {
   hasMember,
   isObject,
@@ -60,7 +61,13 @@ export function readReceipt(place: Place): Receipt {
     transactionId: stringAt(place, 'transactionId'),
     at: stringAt(place, 'at'),
     index: numberAt(place, 'index'),
+    ...epochAt(place),
   };
+}
+
+/** Which log of the channel; nothing where it is the one that the channel began with. */
+export function epochAt(place: Place): { readonly epoch?: number } {
+  return hasMember(place, 'epoch') ? { epoch: numberAt(place, 'epoch') } : {};
 }
 
 /** The content that stands in this very object as `data`. */
@@ -77,7 +84,16 @@ function readProof(place: Place): RecordProof {
     treeSize: numberAt(place, 'treeSize'),
     inclusionPath: stringsAt(place, 'inclusionPath'),
     checkpoint: stringAt(place, 'checkpoint'),
+    ...epochAt(place),
+    ...(hasMember(place, 'origin') ? { origin: stringAt(place, 'origin') } : {}),
+    ...declarationAt(place),
   };
+}
+
+function declarationAt(place: Place): Pick<RecordProof, 'declaration'> {
+  if (!hasMember(place, 'declaration')) return {};
+  const { statement, inclusionPath } = readDeclaration(objectAt(place, 'declaration'));
+  return { declaration: { statement, inclusionPath: [...inclusionPath] } };
 }
 
 function contentIn(root: Place, member: string): StatedContent[] {

@@ -1,3 +1,4 @@
+import { parseLogName } from '@sealgate/envelope';
 import { parseCheckpoint, parseNote } from '@sealgate/merkle';
 import type { Checkpoint, NoteVerifier } from '@sealgate/merkle';
 import type { Reporter } from './report.ts';
@@ -11,8 +12,10 @@ export interface NoteInput {
 
 export interface CheckpointOptions {
   readonly verifier: NoteVerifier;
-  /** The channel it has to be of; without it, any channel of the log that the key is named for. */
+  /** The channel, or its log of an epoch (`acme.main/e1`), it has to be of; without it, any of the ledger that the key is named for. */
   readonly channel?: string | undefined;
+  /** Whether it may be of any epoch of `channel`: of a proof that leaves it to its checkpoint to say. */
+  readonly anyEpoch?: boolean;
   /** Put before the names of the steps where one report judges two checkpoints. */
   readonly prefix?: string;
 }
@@ -24,12 +27,15 @@ export interface CheckpointOptions {
 export function openCheckpoint(
   report: Reporter,
   { note, where }: NoteInput,
-  { verifier, channel, prefix = '' }: CheckpointOptions,
+  { verifier, channel: wanted, anyEpoch = false, prefix = '' }: CheckpointOptions,
 ): Checkpoint | undefined {
   checkSignature(report, { note, where }, { verifier, prefix });
   const checkpoint = readCheckpoint(report, { note, where }, prefix);
   if (checkpoint === undefined) return undefined;
   const step = `${prefix}origin`;
+  const log = logOf(checkpoint, verifier);
+  const isEpoch = anyEpoch && log !== undefined && parseLogName(log)?.channel === wanted;
+  const channel = isEpoch ? log : wanted;
   if (channel !== undefined) {
     report.equal(step, {
       ok: `The checkpoint is of ${channel}, in the log that the key is named for.`,
@@ -40,8 +46,7 @@ export function openCheckpoint(
     });
     return checkpoint;
   }
-  const isOurs = channelOf(checkpoint, verifier) !== undefined;
-  if (isOurs) report.ok(step, `The checkpoint is of ${checkpoint.origin}.`);
+  if (log !== undefined) report.ok(step, `The checkpoint is of ${checkpoint.origin}.`);
   else {
     const expected = `${verifier.name}/<network>.<channel>`;
     report.failed(step, { detail: 'The checkpoint is of another log.', where, expected, found: checkpoint.origin });
@@ -49,10 +54,10 @@ export function openCheckpoint(
   return checkpoint;
 }
 
-/** The channel that a checkpoint is of, or undefined when its origin is not of the log that the key is named for. */
-export function channelOf({ origin }: Checkpoint, verifier: NoteVerifier): string | undefined {
-  const channel = origin.startsWith(`${verifier.name}/`) ? origin.slice(verifier.name.length + 1) : '';
-  return /^[^/.]+\.[^/.]+$/.test(channel) ? channel : undefined;
+/** The log that a checkpoint is of (`acme.main`, `acme.main/e1`); undefined when its origin is not of the ledger of the key. */
+export function logOf({ origin }: Checkpoint, verifier: NoteVerifier): string | undefined {
+  const log = origin.startsWith(`${verifier.name}/`) ? origin.slice(verifier.name.length + 1) : '';
+  return /^[^/.]+\.[^/.]+$/.test(parseLogName(log)?.channel ?? '') ? log : undefined;
 }
 
 /** The pinned keys that a note carries a good signature of. */

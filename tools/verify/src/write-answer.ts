@@ -1,4 +1,5 @@
 import type { JsonValue } from '@sealgate/json';
+import { epochAt } from './receipt-file.ts';
 import { UnreadableError } from './unreadable-error.ts';
 import { hasMember, isObject, listAt, numberAt, rootObject, stringAt } from './shape.ts';
 import type { Place } from './shape.ts';
@@ -10,6 +11,7 @@ export interface AnsweredRecord {
   readonly transactionId: string;
   readonly channel: string;
   readonly index: number;
+  readonly epoch?: number;
   readonly leafHash: string;
 }
 
@@ -34,6 +36,7 @@ export function answeredRecords(root: Place): readonly AnsweredRecord[] {
       transactionId: stringAt(place, 'transactionId'),
       channel: stringAt(place, 'channel'),
       index: numberAt(place, 'index'),
+      ...epochAt(place),
       leafHash: stringAt(place, 'leafHash'),
     };
   });

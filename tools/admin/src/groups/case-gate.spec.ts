@@ -49,6 +49,13 @@ describe('the groups of the case gate send what was given and nothing else', () 
       { reason: 'x', environment: 'test' },
     ],
     ['subjects revoke subj_a --reason x --yes', 'POST', '/subjects/subj_a/revoke', { reason: 'x' }],
+    ['subjects unconfirmed --environment test', 'GET', '/unconfirmed-subjects?environment=test', ''],
+    [
+      "subjects confirm subj_a --record-version 4 --reason 'Case file' --yes",
+      'POST',
+      '/subjects/subj_a/confirm',
+      { record_version: 4, reason: 'Case file' },
+    ],
     ['gate-keys list', 'GET', '/keys', ''],
     ['gate-keys get key_1', 'GET', '/keys/key_1', ''],
     [
@@ -104,7 +111,11 @@ describe('the groups of the case gate send what was given and nothing else', () 
 });
 
 describe('what cannot be undone', () => {
-  it.each(['policies retire p', 'subjects revoke subj_a --reason x'])('is asked about first: %s', async (line) => {
+  it.each([
+    'policies retire p',
+    'subjects revoke subj_a --reason x',
+    'subjects confirm subj_a --record-version 2 --reason x',
+  ])('is asked about first: %s', async (line) => {
     expect((await run(line, () => Promise.resolve('no'))).code).toBe(2);
     expect((await run(line)).code).toBe(2);
     expect(api.seen).toEqual([]);
@@ -114,6 +125,9 @@ describe('what cannot be undone', () => {
   it('needs a reason, and a change needs something to change', async () => {
     for (const line of [
       'subjects suspend subj_a',
+      'subjects confirm subj_a --reason x --yes',
+      'subjects confirm subj_a --record-version 2 --yes',
+      'subjects confirm subj_a --record-version two --reason x --yes',
       'venues change hall',
       'gate-keys mint --label x',
       'venues change hall --active --inactive',

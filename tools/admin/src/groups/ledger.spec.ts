@@ -146,4 +146,70 @@ problem           -
   it('wants a reason for an erasure', async () => {
     expect(await run('ledger erase acme.main order-7 --yes')).toMatchObject({ code: 2 });
   });
+
+  const LOSS = {
+    channel: 'acme.main',
+    status: 'lost',
+    problem: 'Channel acme.main: records 2 to 3 are missing.',
+    lost: [
+      { epoch: 0, lostFrom: 2, lostUntil: 4, checkpoint: 'older', surviving: null },
+      { epoch: 1, lostFrom: 5, lostUntil: 5, checkpoint: 'kept', surviving: 'kept' },
+    ],
+    foundAt: '2030-01-02T04:00:00.000Z',
+    sharedAt: '2030-01-02T03:00:00.000Z',
+    epoch: 1,
+    declaration: null,
+  };
+  const declaration = { epoch: 2, reason: 'Dump of Monday', actor: 'admin:01234567', at: '2030-01-02T05:00:00.000Z' };
+  const lossPath = '/admin/v1/ledger/channels/acme.main/loss';
+  const RECOVER = "ledger recover acme.main --reason 'Dump of Monday'";
+  /** What the API says, one answer after the other. */
+  const say = (...answers: object[]) =>
+    api.answer(() => ({ body: answers[Math.min(api.seen.length, answers.length) - 1]! }));
+
+  it('declares a loss once the name of the channel was typed, and follows until it goes on', async () => {
+    const declared = { ...LOSS, status: 'declared', epoch: 2, declaration };
+    say(LOSS, declared, declared, { ...declared, status: 'whole', lost: [] });
+    const asked: string[] = [];
+    const ask = async (question: string) => (asked.push(question), 'acme.main');
+    const { code, out, err } = await runLine(RECOVER, { env, ask });
+    expect(code).toBe(0);
+    expect(asked).toEqual([
+      'Once that is declared, nothing brings these records back into acme.main. Type "acme.main" to go on: ',
+    ]);
+    expect(err).toBe(`Lost, found at 2030-01-02T04:00:00.000Z, written after 2030-01-02T03:00:00.000Z:
+  the log: indexes 2 to 3, 2 in all
+  epoch 1: nothing; it ends with 5 entries
+Declared. The channel waits for its epoch to be signed.
+`);
+    expect(out).toMatch(/epoch +2\n[^]*reason +Dump of Monday\n/);
+    expect(api.seen).toMatchObject([
+      { method: 'GET', path: lossPath },
+      { method: 'POST', path: `${lossPath}/declare`, body: '{"reason":"Dump of Monday","checkpoint":"kept"}' },
+      { method: 'GET', path: lossPath },
+      { method: 'GET', path: lossPath },
+    ]);
+  });
+
+  it.each(['yes', 'acme.mian', ''])('declares nothing after "%s"', async (typed) => {
+    say(LOSS);
+    expect(await runLine(RECOVER, { env, ask: async () => typed })).toMatchObject({ code: 2, out: '' });
+    expect(await run(RECOVER)).toMatchObject({ code: 2, err: expect.stringContaining('give --yes') });
+    expect(api.seen.every(({ method }) => method === 'GET')).toBe(true);
+  });
+
+  it('follows what was declared before, and declares nothing where nothing is lost', async () => {
+    say({ ...LOSS, status: 'declared', epoch: 2, declaration }, { ...LOSS, status: 'whole', epoch: 2, declaration });
+    expect(await run(`${RECOVER} --yes`)).toMatchObject({ code: 0 });
+    say({ ...LOSS, status: 'whole', lost: [] });
+    expect(await run(`${RECOVER} --yes`)).toMatchObject({ code: 0, err: '' });
+    expect(api.seen.every(({ method }) => method === 'GET')).toBe(true);
+  });
+
+  it('ends with 1 where the channel does not go on, and where the declaration is refused', async () => {
+    say({ ...LOSS, status: 'declared' });
+    expect(await run(`${RECOVER} --yes`)).toMatchObject({ code: 1, out: '' });
+    api.answer(() => (api.seen.length === 1 ? { body: LOSS } : problem(412, 'PRECONDITION_FAILED')));
+    expect(await run(`${RECOVER} --yes`)).toMatchObject({ code: 1, out: '' });
+  });
 });

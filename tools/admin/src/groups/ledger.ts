@@ -8,6 +8,8 @@ import { pageOptions, printList, type PageOptions } from '../print-list.ts';
 import { rowFields } from '../row-fields.ts';
 import type { Column } from '../row-table.ts';
 import { withLineFeed } from '../session.ts';
+import { archive, fetch } from './ledger-archive.ts';
+import { recover } from './ledger-recover.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'CHANNEL', member: 'channel' },
@@ -145,4 +147,14 @@ function auditText(report: JsonObject): string {
   return `${verdict}\n\n${rowFields(report)}`;
 }
 
-export const ledgerCommands: readonly CommandSpec[] = [channels, checkpoint, record, proof, audit, erase];
+export const ledgerCommands: readonly CommandSpec[] = [
+  channels,
+  checkpoint,
+  record,
+  proof,
+  audit,
+  recover,
+  erase,
+  archive,
+  fetch,
+];

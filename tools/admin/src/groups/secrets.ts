@@ -12,8 +12,9 @@ import { UsageError } from '../usage-error.ts';
 
 /** What `GET /admin/v1/secrets` answers; see `SecretReport`. */
 interface Report {
-  readonly processes: readonly { readonly process: string; readonly ids: readonly string[] }[];
+  readonly processes: readonly { readonly process: string; readonly ids: readonly string[]; readonly seenAt: string }[];
   readonly secrets: readonly Secret[];
+  readonly accepted: readonly Accepted[];
 }
 
 interface Secret {
@@ -25,7 +26,20 @@ interface Secret {
   readonly needs: readonly { readonly what: string; readonly rows: number | null; readonly until: string | null }[];
 }
 
+/** A token or key, by the first digits of its hash. */
+interface Accepted {
+  readonly variable: string;
+  readonly id: string;
+  readonly accepts: number;
+  readonly unaware: number;
+  readonly lastUsedAt: string | null;
+}
+
+/** Whoever uses a token once a day has been seen in this time. */
+const UNUSED_MS = 86_400_000;
+
 interface NewOptions {
+  readonly family?: string;
   readonly id?: string;
   readonly name?: string;
 }
@@ -84,20 +98,22 @@ const KINDS: Readonly<Record<string, Kind>> = {
       return { SEALGATE_ADMIN_TOKEN: token, ADMIN_TOKEN_HASHES: hashed(token) };
     },
     steps: [
-      'Accept: add the hash of the new token to ADMIN_TOKEN_HASHES, separated by a comma.',
-      'Make: give the new token to whoever has the old one (SEALGATE_ADMIN_TOKEN).',
-      'Retire: take the hash of the old token out of ADMIN_TOKEN_HASHES.',
+      'Accept: add the hash of the new token to ADMIN_TOKEN_HASHES, separated by a comma. Where that names a file, it is read again within a second; otherwise restart the processes one by one.',
+      'Make: once "sealgate secrets status" says that every process accepts it, give the new token to whoever has the old one (SEALGATE_ADMIN_TOKEN).',
+      'Retire: when "sealgate secrets status --retire ID" says that nobody presents the old one any more (ID: the first 8 digits of its hash), take its hash out.',
     ],
   },
   'api-key': {
-    make: () => {
+    make: ({ family }) => {
+      if (family !== undefined && !/^[a-z0-9][a-z0-9-]{0,62}$/i.test(family))
+        throw new UsageError('--family takes 1-63 letters, digits and -, and begins with a letter or digit.');
       const key = randomText();
-      return { 'X-Api-Key': key, API_KEY_HASHES: hashed(key) };
+      return { 'X-Api-Key': key, API_KEY_HASHES: `${family === undefined ? '' : `${family}:`}${hashed(key)}` };
     },
     steps: [
-      'Accept: add the hash of the new key to API_KEY_HASHES of the ledger peer. A key is a family of its own: what was sent with the old one is replayed to the old one alone, so let a sender finish its retries first.',
-      'Make: give the new key to the sender.',
-      'Retire: take the hash of the old key out of API_KEY_HASHES.',
+      'Accept: make the key with --family of the old one (what stands before its hash in API_KEY_HASHES, or the first 16 digits of the hash where nothing does), so that jobs and Idempotency-Keys go on under it, and add it to API_KEY_HASHES of the ledger peer, separated by a comma. Where that names a file, it is read again within a second; otherwise restart the processes one by one.',
+      'Make: once "sealgate secrets status" says that every process accepts it, give the new key to the sender.',
+      'Retire: when "sealgate secrets status --retire ID" says that nobody presents the old one any more (ID: the first 8 digits of its hash), take it out. Never take a family away from a key that stays: it is under it that its requests are known.',
     ],
   },
   'database-password': {
@@ -125,6 +141,7 @@ const make: CommandSpec<NewOptions> = {
   examples: ['sealgate secrets new server-secret', 'sealgate secrets new ledger-signing-key --name ledger.example.com'],
   options: [
     new Option('--id <id>', 'of a server secret: it names the secret in logs and tables, and is used once only'),
+    new Option('--family <family>', 'of an api-key: the family of the key that it replaces'),
     new Option('--name <name>', 'of a ledger signing key: the LEDGER_ORIGIN'),
   ],
   isOffline: () => true,
@@ -136,16 +153,18 @@ const make: CommandSpec<NewOptions> = {
 
 const status: CommandSpec<{ readonly retire?: string }> = {
   usage: 'status',
-  summary: 'Say which server secrets the processes have, and what each is needed for and until when',
+  summary:
+    'Say which server secrets the processes have, what each is needed for and until when, and which tokens and keys they accept',
   details:
-    'Of the surface that is asked. Exit code 1 where something needs a secret that a process does not have or, with --retire, where the secret of that id cannot be taken away yet.',
+    'Of the surface that is asked; tokens and keys by the first 8 digits of their hashes. Exit code 1 where something needs a secret that a process does not have or, with --retire, where the secret, token or key of that id cannot be taken away yet.',
   examples: ['sealgate secrets status', 'sealgate secrets status --retire s1'],
-  options: [new Option('--retire <id>', 'ask whether this secret can be taken out of SERVER_SECRETS')],
+  options: [new Option('--retire <id>', 'ask whether this secret, token or key can be taken away')],
   run: async (session, _args, { retire }) => {
     const answer = await session.api.json({ method: 'GET', path: apiPath`/secrets` });
     const report = reportOf(answer.value);
     const faults = retire === undefined ? faultsOf(report) : reasonsToKeep(report, retire);
-    session.show(answer, () => `${statusText(report)}${verdictText(faults, retire)}`);
+    const variable = report.accepted.find(({ id }) => id === retire)?.variable ?? 'SERVER_SECRETS';
+    session.show(answer, () => `${statusText(report)}${verdictText(faults, { retire, variable })}`);
     return faults.length > 0 ? EXIT_CODES.refused : EXIT_CODES.done;
   },
 };
@@ -173,28 +192,50 @@ export const secretCommands: readonly CommandSpec[] = [make, status, rotate];
 
 /** Members that are not there are empty: an admin API of another version says less. */
 function reportOf(value: JsonObject): Report {
-  const { processes = [], secrets = [] } = value as unknown as Partial<Report>;
-  return { processes, secrets };
+  const { processes = [], secrets = [], accepted = [] } = value as unknown as Partial<Report>;
+  return { processes, secrets, accepted };
 }
 
 /** What is needed of a secret that some process does not have: there it is refused. */
-function faultsOf({ secrets }: Report): string[] {
-  return secrets
+function faultsOf({ secrets, accepted }: Report): string[] {
+  const refused = accepted.filter(({ unaware, lastUsedAt }) => unaware > 0 && lastUsedAt !== null);
+  const missing = secrets
     .filter(({ needs, makes, unaware }) => unaware > 0 && (makes > 0 || needs.length > 0))
     .map(
       (secret) =>
         `${unawareText(secret)} do not have ${secret.id}, which ${secret.makes > 0 ? 'others make with' : needsText(secret)}`,
     );
+  return [
+    ...missing,
+    ...refused.map(
+      ({ variable, id, accepts, unaware }) =>
+        `${unaware} of ${unaware + accepts} processes do not accept ${id} of ${variable}, which is in use`,
+    ),
+  ];
 }
 
 const unawareText = ({ unaware, makes, checks }: Secret): string =>
   `${unaware} of ${unaware + makes + checks} processes`;
 
-function reasonsToKeep({ secrets }: Report, id: string): string[] {
+function reasonsToKeep(report: Report, id: string): string[] {
+  const { secrets, accepted } = report;
+  const token = accepted.find((one) => one.id === id);
+  if (token !== undefined) return reasonsToAccept(report, token);
   const secret = secrets.find((one) => one.id === id);
   if (secret === undefined) return [];
   const made = secret.makes > 0 ? [`${secret.makes} processes make with ${id}`] : [];
   return [...made, ...secret.needs.map((need) => `${id} is needed for ${needText(need)}`)];
+}
+
+function reasonsToAccept({ processes, accepted }: Report, { variable, id, lastUsedAt }: Accepted): string[] {
+  const others = accepted.filter((one) => one.variable === variable && one.id !== id && one.unaware === 0);
+  // By the clocks of the service.
+  const nowMs = Math.max(...processes.map(({ seenAt }) => Date.parse(seenAt)));
+  const isUsed = lastUsedAt !== null && Date.parse(lastUsedAt) > nowMs - UNUSED_MS;
+  return [
+    ...(others.length === 0 ? [`${variable} has no other that every process accepts`] : []),
+    ...(isUsed ? [`${id} was presented within the last day, at ${lastUsedAt}`] : []),
+  ];
 }
 
 function needText({ what, rows, until }: Secret['needs'][number]): string {
@@ -204,7 +245,7 @@ function needText({ what, rows, until }: Secret['needs'][number]): string {
 
 const needsText = ({ needs }: Secret): string => `is needed for ${needs.map(needText).join('; ')}`;
 
-function statusText({ processes, secrets }: Report): string {
+function statusText({ processes, secrets, accepted }: Report): string {
   const lines = secrets.map((secret) => {
     const { id, makes, checks, lastMadeAt } = secret;
     const role = makes > 0 ? `${makes} make with it, ${checks} accept it` : `${checks} accept it`;
@@ -214,20 +255,27 @@ function statusText({ processes, secrets }: Report): string {
       printableLine(`${id}: of ${processes.length} processes ${role}${last}`) + needs.replaceAll(/[^\n]+/g, printable)
     );
   });
+  for (const { variable, id, accepts, unaware, lastUsedAt } of accepted) {
+    const used = lastUsedAt === null ? 'never presented' : `last presented at ${lastUsedAt}`;
+    lines.push(printable(`${id} of ${variable}: of ${accepts + unaware} processes ${accepts} accept it, ${used}`));
+  }
   return lines.length === 0 ? 'No process has told what it has yet.\n' : `${lines.join('\n')}\n`;
 }
 
 const printableLine = (text: string): string => printable(text);
 
-function verdictText(faults: readonly string[], retire: string | undefined): string {
+function verdictText(
+  faults: readonly string[],
+  { retire, variable }: { readonly retire: string | undefined; readonly variable: string },
+): string {
   const told = faults.map((fault) => `\n${printable(fault)}.`).join('');
   if (retire === undefined) return faults.length === 0 ? '' : `\nA secret is missing.${told}\n`;
-  if (faults.length === 0) return `\n${printable(retire)} can be taken out of SERVER_SECRETS.\n`;
-  return `\n${printable(retire)} must stay in SERVER_SECRETS.${told}\n`;
+  if (faults.length === 0) return `\n${printable(retire)} can be taken out of ${variable}.\n`;
+  return `\n${printable(retire)} must stay in ${variable}.${told}\n`;
 }
 
 /** By what the processes have told within the last minutes. */
-export function nextStep({ processes, secrets }: Report): string {
+export function nextStep({ processes, secrets }: Omit<Report, 'accepted'>): string {
   const [first] = processes;
   if (first === undefined) return 'No process has told what it has. Wait two minutes and ask again.';
   const lists = new Set(processes.map(({ ids }) => ids.join(',')));

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { apiPath } from '../api-path.ts';
-import { yesOption, type CommandSpec } from '../command-spec.ts';
+import { integerOption, yesOption, type CommandSpec } from '../command-spec.ts';
 import { environmentOption, type EnvironmentOptions } from '../environment-option.ts';
 import { given } from '../given.ts';
 import { pageOptions, printList, type PageOptions } from '../print-list.ts';
@@ -80,4 +80,49 @@ const revoke: CommandSpec<ReasonOptions> = {
   },
 };
 
-export const subjectCommands: readonly CommandSpec[] = [get, history, suspend, reinstate, revoke];
+const UNCONFIRMED_COLUMNS: readonly Column[] = [
+  { title: 'SUBJECT', member: 'subject_ref' },
+  { title: 'VERSION', member: 'record_version' },
+  { title: 'STATUS', member: 'status' },
+  { title: 'CHANGED', member: 'changed_at' },
+  { title: 'CAUSE', member: 'cause' },
+];
+
+const unconfirmed: CommandSpec<PageOptions & EnvironmentOptions> = {
+  usage: 'unconfirmed',
+  summary: 'List the subjects that are denied until they are confirmed, after a declared loss of ledger records',
+  examples: ['sealgate subjects unconfirmed', 'sealgate subjects unconfirmed --all --json'],
+  options: [environmentOption(), ...pageOptions()],
+  run: (session, _, options) => {
+    const { environment } = options;
+    const none = 'No subject waits for a confirmation.';
+    const list = { path: '/unconfirmed-subjects', query: { environment }, columns: UNCONFIRMED_COLUMNS, none };
+    return printList(session, list, options);
+  },
+};
+
+const confirm: CommandSpec<ReasonOptions & { readonly recordVersion: number }> = {
+  usage: 'confirm <subjectRef>',
+  summary: 'Vouch for the record of a subject after a declared loss of ledger records',
+  details:
+    'What the record says counts again, so look at it first (get, history): a revocation or suspension that was lost is not in it. Revoke or suspend instead where one was.',
+  examples: ["sealgate subjects confirm subj_ada --record-version 4 --reason 'Compared with the case file'"],
+  options: [
+    integerOption('--record-version <n>', 'the version that you have looked at').makeOptionMandatory(),
+    reasonOption(),
+    environmentOption(),
+    yesOption(),
+  ],
+  run: async (session, [subjectRef = ''], { recordVersion, reason, environment }) => {
+    await session.confirm(`Let version ${recordVersion} of ${subjectRef} count again?`);
+    const body = { record_version: recordVersion, reason, ...given({ environment }) };
+    const path = apiPath`/subjects/${subjectRef}/confirm`;
+    const answer = await session.api.json({ method: 'POST', path, body });
+    session.show(answer, (row) => `The subject is confirmed.\n\n${rowFields(row)}`);
+  },
+};
+
+export const subjectCommands: readonly CommandSpec[] = [
+  ...[get, history, suspend, reinstate, revoke],
+  ...[unconfirmed, confirm],
+];

@@ -1,0 +1,113 @@
+import {
+  ArchiveFileError,
+  ArchiveFiles,
+  proveArchived,
+  type ArchivedRecord,
+} from '@sealgate/ledger-embedded/archive-files';
+import { Option } from 'commander';
+import { apiPath } from '../api-path.ts';
+import { integerOption, yesOption, type CommandSpec } from '../command-spec.ts';
+import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
+import { rowFields } from '../row-fields.ts';
+import type { Session } from '../session.ts';
+import { UsageError } from '../usage-error.ts';
+
+interface ArchiveOptions {
+  readonly before?: number;
+  readonly olderThan?: number;
+}
+
+const MOST_STANDSTILLS = 10;
+
+export const archive: CommandSpec<ArchiveOptions> = {
+  usage: 'archive <channel>',
+  summary: 'Move records of a channel from the database into the files of the archive',
+  details:
+    'They are still read, proved, audited and erased, by processes that have the archive (LEDGER_ARCHIVE_DIR); ids stay taken. Whole tiles of 256 records go, all of them signed for. Given again, it goes on where it was left, and signs the archive anew.',
+  examples: [
+    'sealgate ledger archive acme.main --older-than 400',
+    'sealgate ledger archive acme.main --before 1048576 --yes',
+  ],
+  options: [
+    integerOption('--before <index>', 'the first index that stays in the database'),
+    integerOption('--older-than <days>', 'what was written before that stays no longer'),
+    yesOption(),
+  ],
+  run: async (session, [channel = ''], { before, olderThan }) => {
+    if ((before === undefined) === (olderThan === undefined))
+      throw new UsageError('Give either --before or --older-than.');
+    await session.confirm(`Move records of ${channel} out of the database?`);
+    const request = {
+      method: 'POST',
+      path: apiPath`/ledger/channels/${channel}/archive`,
+      body: before === undefined ? { olderThanDays: olderThan! } : { before },
+    } as const;
+    let answer = await session.api.json(request);
+    // One step may be held up by an erasure in the same records. Many in a row are something else.
+    for (let standstills = 0; Number(answer.value['archived']) < Number(answer.value['until']);) {
+      if (!session.json)
+        session.note(`${String(answer.value['archived'])} of ${String(answer.value['until'])} records\n`);
+      const { archived } = answer.value;
+      answer = await session.api.json(request);
+      standstills = answer.value['archived'] === archived ? standstills + 1 : 0;
+      if (standstills === MOST_STANDSTILLS) {
+        session.note(`sealgate: the archive does not get beyond record ${String(archived)}.\n`);
+        return EXIT_CODES.refused;
+      }
+    }
+    session.show(answer, rowFields);
+    return EXIT_CODES.done;
+  },
+};
+
+const RANGE = /^(\d{1,15})\.\.(\d{1,15})$/;
+
+export const fetch: CommandSpec<{ readonly dir: string }> = {
+  usage: 'fetch <channel> <wanted>',
+  summary: 'Read archived records out of the files of an archive, without a service: an id, or <index>..<index>',
+  details:
+    'Of an id: receipt, data and proof, as `sealgate-verify receipt` takes them. Of indexes, the last one included: one record a line. An id is looked for in every file. The signature is not checked here: `sealgate-verify log` checks a whole archive, `sealgate-verify receipt` what this prints.',
+  examples: [
+    'sealgate ledger fetch acme.main order-7 --dir /var/lib/sealgate/archive > proof.json',
+    'sealgate ledger fetch acme.main 0..999 --dir /mnt/copy-of-the-archive',
+  ],
+  options: [new Option('--dir <folder>', 'the archive: LEDGER_ARCHIVE_DIR, or a copy of it').makeOptionMandatory()],
+  isOffline: () => true,
+  run: async (session, [channel = '', wanted = ''], { dir }) => {
+    try {
+      return await fetchFrom(session, new ArchiveFiles(dir), { channel, wanted });
+    } catch (error) {
+      if (!(error instanceof ArchiveFileError)) throw error;
+      session.note(`sealgate: ${error.message}.\n`);
+      return EXIT_CODES.refused;
+    }
+  },
+};
+
+async function fetchFrom(
+  session: Session,
+  files: ArchiveFiles,
+  { channel, wanted }: { channel: string; wanted: string },
+): Promise<ExitCode> {
+  const range = RANGE.exec(wanted);
+  const [first, last] = range === null ? [0, Number.MAX_SAFE_INTEGER] : [Number(range[1]), Number(range[2])];
+  const isWanted = ({ id, index }: ArchivedRecord) =>
+    range === null ? id === wanted : first <= index && index <= last;
+  let isFound = false;
+  for (const stretch of await files.stretches(channel)) {
+    if (stretch.until <= first || stretch.from > last) continue;
+    for await (const record of files.records(channel, stretch)) {
+      if (!isWanted(record)) continue;
+      isFound = true;
+      session.print(`${JSON.stringify(range === null ? await withProof(files, record) : record)}\n`);
+    }
+    if (isFound && range === null) break;
+  }
+  if (!isFound) session.note(`sealgate: the archive has no such record of ${channel}.\n`);
+  return isFound ? EXIT_CODES.done : EXIT_CODES.refused;
+}
+
+async function withProof(files: ArchiveFiles, record: ArchivedRecord) {
+  const { receipt, proof } = await proveArchived(files, record);
+  return { receipt, data: record.data, proof };
+}
