@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { expectProblem, until } from '@sealgate/testing';
@@ -116,6 +117,55 @@ describe('The ledger, seen by its operator', () => {
     );
     expect(await setup.admin.ask('POST', path('/audit'), {})).toMatchObject({ ok: true, size: 1 });
     expectProblem(await setup.admin.send('POST', path('/records/never/erase'), { reason: 'x' }), 'NOT_FOUND');
+  });
+
+  it('archives records into files that prove themselves, and keeps every answer', async () => {
+    const batch = (first: number) => ({
+      assets: Array.from({ length: 100 }, (_, n) => ({ id: `a${first + n}`, type: 't', data: { n: first + n } })),
+    });
+    const idempotencyKey = randomUUID();
+    expectWritten(await from.post(batch(0), { idempotencyKey }));
+    for (const first of [100, 200]) expectWritten(await from.post(batch(first)));
+    // What is proved is signed for.
+    await setup.admin.ask('GET', path('/records/a299/proof'));
+    const before = await setup.admin.ask('GET', path('/records/a7/proof'));
+    expectProblem(await setup.admin.send('POST', path('/archive'), {}), 'INVALID_REQUEST');
+    expectProblem(await setup.admin.send('POST', path('/archive', 'no-such.channel'), { before: 1 }), 'NOT_FOUND');
+    expect(await setup.admin.ask('POST', path('/archive'), { olderThanDays: 1 })).toMatchObject({
+      archived: 0,
+      until: 0,
+    });
+    expect(await setup.admin.ask('POST', path('/archive'), { before: 290 })).toEqual({
+      channel,
+      size: 300,
+      archived: 256,
+      until: 256,
+    });
+    expect(await setup.admin.ask('GET', path('/records/a7'))).toMatchObject({ id: 'a7', index: 7, data: { n: 7 } });
+    const after = await setup.admin.ask('GET', path('/records/a7/proof'));
+    expect(after['receipt']).toEqual(before['receipt']);
+    const folder = join(setup.folder, 'archive', channel);
+    const judged = await verify(setup.folder, 'log', folder, '--key', setup.verifierKey, '--channel', channel);
+    expect(judged).toMatchObject({ exitCode: 0, text: expect.stringContaining('All 256 entries') });
+
+    // Erased, and sent again: the same request, the same record, other content.
+    await setup.admin.ask('POST', path('/records/a7/erase'), { reason: 'asked for' });
+    expect(await setup.admin.ask('GET', path('/records/a7'))).toMatchObject({ data: null, erased: true });
+    const replay = expectWritten(await from.post(batch(0), { idempotencyKey }));
+    expect(replay.records[8]).toMatchObject({ id: 'a8', index: 8 });
+    expectWritten(await from.post({ id: 'a8', type: 't', data: { n: 8 } }));
+    expectProblem(await from.post({ id: 'a8', type: 't', data: { n: 9 } }), 'RECORD_CONFLICT');
+    expectProblem(await from.post({ id: 'a7', type: 't', data: { n: 7 } }), 'RECORD_CONFLICT');
+    expect((await verify(setup.folder, 'log', folder, '--key', setup.verifierKey)).exitCode).toBe(0);
+    expect(await setup.admin.ask('POST', path('/audit'), {})).toMatchObject({ ok: true, size: 300 });
+
+    const [file] = readdirSync(join(folder, 'records'));
+    const text = readFileSync(join(folder, 'records', file!), 'utf8');
+    expect(text).not.toContain('"data":{"n":7}');
+    writeFileSync(join(folder, 'records', file!), text.replace('"data":{"n":5}', '"data":{"n":6}'));
+    expect(await setup.admin.ask('POST', path('/audit'), {})).toMatchObject({ ok: false, firstBadRecordId: 'a5' });
+    expectProblem(await setup.admin.get(path('/records/a5')), 'RECORD_ARCHIVED');
+    expect((await verify(setup.folder, 'log', folder, '--key', setup.verifierKey)).exitCode).toBe(1);
   });
 
   it('audits by itself, for who asks again', async () => {

@@ -1,3 +1,7 @@
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   copyDatabase,
@@ -12,6 +16,9 @@ import { expectWritten } from './harness/answers.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { install, ledgerOrigin, type Installation } from './harness/installation.ts';
 import { sender, type Sender } from './harness/sender.ts';
+import { verify } from './harness/verifier.ts';
+
+const COMMAND = fileURLToPath(new URL('../../../tools/admin/bin/sealgate.mjs', import.meta.url));
 
 /** Waits until so many records of the channel are signed for. */
 const signed = ({ admin }: Installation, channel: string, size: number) =>
@@ -90,6 +97,84 @@ describe('A database that was put back to an older copy', () => {
     expect(retried.headers['idempotent-replayed']).toBe('true');
     expect(expectWritten(await toLost.post({ id: 'new' })).records[0]?.index).toBe(5);
     expect(await setup.admin.ask('POST', `${path}/audit`)).toMatchObject({ ok: true, size: 6 });
+  }, 120_000);
+
+  it('goes on in the next epoch once its loss is declared, and the offline verifier explains old receipts and new ones', async () => {
+    const lost = await setup.newNetwork();
+    const toLost = await senderOf(lost);
+    const channel = `${lost}.main`;
+    const path = `/ledger/channels/${channel}`;
+    const file = (name: string, value: unknown): string => {
+      writeFileSync(join(setup.folder, name), typeof value === 'string' ? value : JSON.stringify(value));
+      return name;
+    };
+    expectWritten(await toLost.post({ assets: [{ id: 'a' }, { id: 'b' }] }));
+    await signed(setup, channel, 2);
+    let older = async (): Promise<void> => undefined;
+    await whileStopped(async () => {
+      older = await copyDatabase(postgres.url, 'older');
+    });
+    const order = {
+      assets: [
+        { id: 'c', n: 1 },
+        { id: 'd', n: 2 },
+      ],
+    };
+    expectWritten(await toLost.post(order, { idempotencyKey: 'order-8' }));
+    await signed(setup, channel, 4);
+    const old = file('old.json', await setup.admin.ask('GET', `${path}/records/d/proof`));
+    const last = (await setup.admin.get(`${path}/checkpoint`)).text;
+    await whileStopped(older);
+    expectProblem(await toLost.post(order, { idempotencyKey: 'order-8' }), 'LEDGER_UNAVAILABLE');
+
+    const recover = async (...more: string[]): Promise<{ code: number; out: string; err: string }> => {
+      const words = ['ledger', 'recover', channel, '--reason', 'Only the older dump is left.', ...more];
+      const told = { SEALGATE_ADMIN_URL: setup.gateway.admin.origin, SEALGATE_ADMIN_TOKEN: setup.adminToken };
+      return new Promise((resolve) => {
+        const options = { env: { ...process.env, ...told }, timeout: 60_000 };
+        execFile(process.execPath, [COMMAND, ...words], options, (error, out, err) =>
+          resolve({ code: error === null ? 0 : Number(error.code), out, err }),
+        );
+      });
+    };
+    expect(await recover()).toMatchObject({ code: 2, err: expect.stringContaining('indexes 2 to 3, 2 in all') });
+    expectProblem(await toLost.post({ id: 'e' }), 'LEDGER_UNAVAILABLE');
+    expect(await recover('--yes')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('Only the older dump is left.'),
+    });
+
+    // The retry of a lost write is a new one, and says so.
+    const again = expectWritten(await toLost.post(order, { idempotencyKey: 'order-8' }));
+    expect(again.records).toMatchObject([
+      { id: 'c', index: 1, epoch: 1 },
+      { id: 'd', index: 2, epoch: 1 },
+    ]);
+    await until(async () => (await setup.admin.get(`${path}/records/d/proof`)).status === 200);
+    const fresh = file('new.json', await setup.admin.ask('GET', `${path}/records/d/proof`));
+    const survivor = file('a.json', await setup.admin.ask('GET', `${path}/records/a/proof`));
+    const check = (...parameters: string[]) => verify(setup.folder, ...parameters, '--key', setup.verifierKey);
+    expect(await check('receipt', old, '--declaration', fresh)).toMatchObject({
+      exitCode: 0,
+      text: expect.stringMatching(/acknowledged and signed for, and then lost; declared on .* by admin:/),
+    });
+    expect(await check('receipt', survivor, '--declaration', fresh)).toMatchObject({
+      exitCode: 0,
+      text: expect.stringContaining('not among what was lost'),
+    });
+    expect(await check('receipt', fresh)).toMatchObject({
+      exitCode: 0,
+      text: expect.stringContaining(`is entry 2 of 3 in ${channel}/e1`),
+    });
+    // Whoever watches the old log sees it end where it was, and the next one is no fork of it.
+    expect((await setup.admin.get(`${path}/checkpoint`)).text).toBe(last);
+    const { proof } = JSON.parse(readFileSync(join(setup.folder, fresh), 'utf8')) as { proof: { checkpoint: string } };
+    expect(await check('consistency', file('last.txt', last), file('e1.txt', proof.checkpoint))).toMatchObject({
+      exitCode: 1,
+      text: expect.stringContaining('two epochs of one channel'),
+    });
+    expect(await setup.admin.ask('POST', `${path}/audit`)).toMatchObject({ ok: true, size: 4 });
+    expect((await setup.gateway.ops.send({ path: '/health/ready' })).text).not.toContain(channel);
   }, 120_000);
 });
 

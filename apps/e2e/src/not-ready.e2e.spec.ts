@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { executeSql, expectProblem, throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
 import { adminClient } from './harness/admin-client.ts';
 import { programOf, runMigrations } from './harness/bundle.ts';
@@ -48,31 +48,109 @@ const surfaces: readonly Surface[] = [
   },
 ];
 
-const ROLE = 'not_ready_run';
 const adminToken = newKey();
 
-describe.each(surfaces)('$name on a database that it cannot work with', ({ name, ask, code, adminPath }) => {
-  let server: ThrowawayPostgres;
-  let postgres: string;
-  let folder: string;
-  let started: Gateway | undefined;
-  beforeAll(async () => {
-    server = await throwawayPostgres({ own: true });
-    folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-not-ready-'));
-    await executeSql(server.url, `CREATE ROLE ${ROLE} LOGIN PASSWORD '${ROLE}'`);
-  }, setupTimeoutMs);
-  afterEach(async () => {
-    expect(await started?.stop()).toBe(0);
-    started?.release();
-    started = undefined;
-  }, setupTimeoutMs);
-  afterAll(async () => {
-    await server.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }, setupTimeoutMs);
+let server: ThrowawayPostgres;
+let folder: string;
+beforeAll(async () => {
+  server = await throwawayPostgres({ own: true });
+  folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-not-ready-'));
+}, setupTimeoutMs);
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+}, setupTimeoutMs);
 
-  const asRole = (password = ROLE): string => Object.assign(new URL(postgres), { username: ROLE, password }).href;
-  const env = (databaseUrl: string): Record<string, string> => {
+/** A surface on a database of its own, under a role of its own. */
+class Site {
+  readonly #surface: Surface;
+  readonly #role: string;
+  readonly #url: string;
+  #service: Gateway | undefined;
+
+  private constructor(surface: Surface, role: string, url: string) {
+    this.#surface = surface;
+    this.#role = role;
+    this.#url = url;
+  }
+
+  static async on(surface: Surface): Promise<Site> {
+    const role = `run_${randomBytes(4).toString('hex')}`;
+    await executeSql(server.url, `CREATE ROLE ${role} LOGIN PASSWORD 'password'`);
+    return new Site(surface, role, await server.newDatabase());
+  }
+
+  /** As the owner of the database. */
+  asOwner(statement: string): Promise<void> {
+    return executeSql(this.#url, statement.replaceAll('ROLE_OF_SITE', this.#role));
+  }
+
+  /** The job, told which role runs the service; its own where none is. */
+  migrate(runsAs: 'role' | 'owner' = 'role'): Promise<void> {
+    const env = this.#env(runsAs === 'role' ? this.#asRole() : this.#url);
+    return runMigrations({ ...env, MIGRATION_DATABASE_URL: this.#url }, this.#surface.name);
+  }
+
+  /** Resolves once its ops listener answers. */
+  async start(password?: string): Promise<void> {
+    const { name } = this.#surface;
+    const logFile = join(folder, `${randomBytes(4).toString('hex')}.log`);
+    const env = this.#env(this.#asRole(password));
+    this.#service = await prepareGateway({ program: programOf(name, 'main'), env, logFile });
+    void this.#service.start().catch(() => undefined);
+    await until(() => this.#told().then(({ status }) => status !== 0), { timeoutMs: 20_000, what: 'an ops listener' });
+  }
+
+  get pid(): number {
+    return this.#service!.pid;
+  }
+
+  get logText(): string {
+    return this.#service!.logText();
+  }
+
+  tells(wanted: RegExp): Promise<void> {
+    const isTold = async () => wanted.test((await this.#told()).reason ?? '');
+    return until(isTold, { timeoutMs: 20_000, what: String(wanted) });
+  }
+
+  becomesReady(): Promise<void> {
+    return until(async () => (await this.#told()).status === 200, { timeoutMs: 20_000, what: 'ready' });
+  }
+
+  /** Everybody is told 503, never 500, and nothing is logged but the sentence. */
+  async refusesAll(sentence: RegExp): Promise<void> {
+    const { ask, code, adminPath } = this.#surface;
+    const headers = { ...ask.headers, 'Content-Type': 'application/json' };
+    const body = ask.method === 'POST' ? { body: '{"a":1}' } : {};
+    const answer = await this.#service!.public.send({ method: ask.method, path: ask.path, headers, ...body });
+    expectProblem(answer, code);
+    const admin = await adminClient(this.#service!.admin, adminToken).get(adminPath);
+    expectProblem(admin, adminPath.startsWith('/ledger') ? 'LEDGER_UNAVAILABLE' : 'UNAVAILABLE');
+    const lines = this.logText.split('\n').filter((line) => line.includes('"database_not_ready"'));
+    expect(lines.at(-1)).toMatch(sentence);
+    expect(this.logText).not.toMatch(/\n\s+at |\\n +at /);
+  }
+
+  async stop(): Promise<void> {
+    const code = await this.#service?.stop();
+    this.#service?.release();
+    expect(code).toBe(0);
+  }
+
+  #asRole(password = 'password'): string {
+    return Object.assign(new URL(this.#url), { username: this.#role, password }).href;
+  }
+
+  async #told(): Promise<{ status: number; reason: string | undefined }> {
+    const answer = await this.#service!.ops.send({ path: '/health/ready', timeoutMs: 3_000 }).catch(() => undefined);
+    if (answer === undefined) return { status: 0, reason: undefined };
+    const { problem, reason } = answer.body as { problem?: string; reason?: string };
+    return { status: answer.status, reason: problem ?? reason };
+  }
+
+  #env(databaseUrl: string): Record<string, string> {
+    const { name } = this.#surface;
     const { MAPPING_FILE: mappingFile = '', ...common } = peerEnv(folder, databaseUrl);
     return {
       ...common,
@@ -83,107 +161,81 @@ describe.each(surfaces)('$name on a database that it cannot work with', ({ name,
       LEDGER_SIGNING_KEY: newNoteKey(ledgerOrigin).signingKey,
       CHECKPOINT_DIR: join(folder, randomBytes(4).toString('hex')),
     };
-  };
-  const migrated = (databaseUrl: string) =>
-    runMigrations({ ...env(databaseUrl), MIGRATION_DATABASE_URL: postgres }, name);
-
-  async function start(databaseUrl: string): Promise<Gateway> {
-    const logFile = join(folder, `${randomBytes(4).toString('hex')}.log`);
-    started = await prepareGateway({ program: programOf(name, 'main'), env: env(databaseUrl), logFile });
-    void started.start().catch(() => undefined);
-    await until(() => told(started!).then(({ status }) => status !== 0), {
-      timeoutMs: 20_000,
-      what: 'an ops listener',
-    });
-    return started;
   }
-  const told = async (service: Gateway): Promise<{ status: number; reason: string | undefined }> => {
-    const answer = await service.ops.send({ path: '/health/ready', timeoutMs: 3_000 }).catch(() => undefined);
-    if (answer === undefined) return { status: 0, reason: undefined };
-    const { problem, reason } = answer.body as { problem?: string; reason?: string };
-    return { status: answer.status, reason: problem ?? reason };
+}
+
+/** The same on all of them at once: they wait more than they work. */
+async function onEach(story: (site: Site) => Promise<void>): Promise<void> {
+  const tell = async (surface: Surface): Promise<void> => {
+    const site = await Site.on(surface);
+    try {
+      await story(site);
+      await site.stop();
+    } catch (cause) {
+      await site.stop().catch(() => undefined);
+      throw new Error(`${surface.name}: ${(cause as Error).message}`, { cause });
+    }
   };
-  const tells = (service: Gateway, wanted: RegExp) =>
-    until(async () => wanted.test((await told(service)).reason ?? ''), { timeoutMs: 20_000, what: String(wanted) });
-  const becomesReady = (service: Gateway) =>
-    until(async () => (await told(service)).status === 200, { timeoutMs: 20_000, what: 'ready' });
+  await Promise.all(surfaces.map(tell));
+}
 
-  /** Everybody is told 503, never 500, and nothing is logged but the sentence. */
-  async function refusesAll(service: Gateway, sentence: RegExp): Promise<void> {
-    const headers = { ...ask.headers, 'Content-Type': 'application/json' };
-    const body = ask.method === 'POST' ? { body: '{"a":1}' } : {};
-    const answer = await service.public.send({ method: ask.method, path: ask.path, headers, ...body });
-    expectProblem(answer, code);
-    const admin = await adminClient(service.admin, adminToken).get(adminPath);
-    expectProblem(admin, adminPath.startsWith('/ledger') ? 'LEDGER_UNAVAILABLE' : 'UNAVAILABLE');
-    const lines = service
-      .logText()
-      .split('\n')
-      .filter((line) => line.includes('"database_not_ready"'));
-    expect(lines.at(-1)).toMatch(sentence);
-    expect(service.logText()).not.toMatch(/\n\s+at |\\n +at /);
-  }
-
+describe('Every surface on a database that it cannot work with', () => {
   it(
     'waits for the migration job, says which set is missing, and becomes ready by itself once the job has run',
-    async () => {
-      postgres = await server.newDatabase();
-      const service = await start(asRole());
-      const { pid } = service;
-      await tells(service, /not migrated for this version: ledger\/ledger is missing/);
-      await refusesAll(service, /ledger\/ledger is missing/);
-      await migrated(asRole());
-      await becomesReady(service);
-      expect(service.pid).toBe(pid);
-      expect(service.logText()).toContain('"database_ready"');
-    },
+    () =>
+      onEach(async (site) => {
+        await site.start();
+        const { pid } = site;
+        await site.tells(/not migrated for this version: ledger\/ledger is missing/);
+        await site.refusesAll(/ledger\/ledger is missing/);
+        await site.migrate();
+        await site.becomesReady();
+        expect(site.pid).toBe(pid);
+        expect(site.logText).toContain('"database_ready"');
+      }),
     setupTimeoutMs,
   );
 
   it(
     'says that its role has no rights, until the job gives them',
-    async () => {
-      postgres = await server.newDatabase();
-      await migrated(postgres);
-      const service = await start(asRole());
-      await tells(service, /the role of DATABASE_URL has no rights in the schema ledger/);
-      await refusesAll(service, /has no rights in the schema ledger/);
-      await migrated(asRole());
-      await becomesReady(service);
-    },
+    () =>
+      onEach(async (site) => {
+        await site.migrate('owner');
+        await site.start();
+        await site.tells(/the role of DATABASE_URL has no rights in the schema ledger/);
+        await site.refusesAll(/has no rights in the schema ledger/);
+        await site.migrate();
+        await site.becomesReady();
+      }),
     setupTimeoutMs,
   );
 
   it(
     'says that its password is wrong, and is ready once it is right',
-    async () => {
-      postgres = await server.newDatabase();
-      await migrated(asRole());
-      const service = await start(asRole('new password'));
-      await tells(service, /the database refuses the password, or the role, of DATABASE_URL/);
-      await refusesAll(service, /refuses the password/);
-      await executeSql(server.url, `ALTER ROLE ${ROLE} PASSWORD 'new password'`);
-      try {
-        await becomesReady(service);
-      } finally {
-        await executeSql(server.url, `ALTER ROLE ${ROLE} PASSWORD '${ROLE}'`);
-      }
-    },
+    () =>
+      onEach(async (site) => {
+        await site.migrate();
+        await site.start('new password');
+        await site.tells(/the database refuses the password, or the role, of DATABASE_URL/);
+        await site.refusesAll(/refuses the password/);
+        await site.asOwner(`ALTER ROLE ROLE_OF_SITE PASSWORD 'new password'`);
+        await site.becomesReady();
+      }),
     setupTimeoutMs,
   );
 
   it(
     'loses its readiness when its rights are taken while it runs',
-    async () => {
-      postgres = await server.newDatabase();
-      await migrated(asRole());
-      const service = await start(asRole());
-      await becomesReady(service);
-      await executeSql(postgres, `REVOKE USAGE ON SCHEMA ledger FROM ${ROLE}`);
-      await tells(service, /has no rights in the schema ledger/);
-      await migrated(asRole());
-      await becomesReady(service);
-    },
+    () =>
+      onEach(async (site) => {
+        await site.migrate();
+        await site.start();
+        await site.becomesReady();
+        await site.asOwner('REVOKE USAGE ON SCHEMA ledger FROM ROLE_OF_SITE');
+        await site.tells(/has no rights in the schema ledger/);
+        await site.migrate();
+        await site.becomesReady();
+      }),
     setupTimeoutMs,
   );
 });

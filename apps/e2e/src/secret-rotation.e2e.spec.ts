@@ -13,7 +13,7 @@ import { keyHash, newKey, peerEnv } from './harness/peer-setup.ts';
 import { askRisk } from './harness/risk-setup.ts';
 import { boundMs } from './harness/scale.ts';
 import { sender } from './harness/sender.ts';
-import { load, TwoProcesses } from './harness/two-processes.ts';
+import { expectAnswer, expectReplay, load, oneOf, TwoProcesses, type Kept } from './harness/two-processes.ts';
 import { judgeLog, verify } from './harness/verifier.ts';
 
 const [OLD, NEW] = [`old:${'o'.repeat(40)}`, `new:${'n'.repeat(40)}`];
@@ -34,24 +34,6 @@ afterAll(async () => {
 
 const start = (surface: Parameters<typeof TwoProcesses.start>[0], env: Readonly<Record<string, string>>) =>
   TwoProcesses.start(surface, { postgres, folder, env: { SERVER_SECRETS: PHASES.begin, ...env } });
-
-function expectAnswer(answer: HttpAnswer, status: number): void {
-  if (answer.status !== status) throw new Error(`${answer.status} in place of ${status}: ${answer.text}`);
-}
-
-const oneOf = <Value>(values: readonly Value[]): Value | undefined => values[Math.floor(Math.random() * values.length)];
-
-/** A request with a key, and what it was answered. */
-interface Kept {
-  readonly key: string;
-  readonly body: object;
-  readonly text: string;
-}
-
-function expectReplay(answer: HttpAnswer, { text }: Kept): void {
-  if (answer.text !== text || answer.headers['idempotent-replayed'] !== 'true')
-    throw new Error(`No replay: ${answer.status} ${answer.text}`);
-}
 
 describe('Secrets exchanged on two processes, one after the other, under load', () => {
   it(

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { runFabricChecks } from './checks/fabric-checks.ts';
 import { runChecks } from './checks/run-checks.ts';
-import { runFailovers, runSoak } from './checks/run-soak.ts';
+import { runFailovers, runRestores, runSoak } from './checks/run-soak.ts';
 import { runFabricDemo } from './fabric-demo/run-fabric-demo.ts';
 import { runStart } from './start/run-start.ts';
 import { runStop } from './start/run-stop.ts';
@@ -26,6 +26,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   bench: tool('bench'),
   'soak:gate': runSoak,
   'soak:failover': runFailovers,
+  'soak:restore': runRestores,
   tour: runTour,
   async bundle(names) {
     for (const name of names) await buildSurface(name);

@@ -8,6 +8,8 @@ export interface Receipt {
   readonly transactionId: string;
   readonly channel: string;
   readonly index: number;
+  /** Once the channel has declared a loss. */
+  readonly epoch?: number;
   readonly leafHash: string;
   readonly existing?: true;
 }
@@ -35,7 +37,8 @@ export function expectWritten(answer: HttpAnswer): WriteAnswer {
   };
   const { records = [], ...rest } = membersOf(answer.body);
   const list = records as unknown[]; // Each of its entries is checked below.
-  for (const one of list) expect([receipt, { ...receipt, existing: true }]).toContainEqual(one);
+  const forms = [receipt, { ...receipt, epoch: expect.any(Number) }];
+  for (const one of list) expect(forms.flatMap((form) => [form, { ...form, existing: true }])).toContainEqual(one);
   expect(rest).toEqual({
     transactionIds: expect.any(Array),
     summary: { total: expect.any(Number), succeeded: expect.any(Number), failed: 0 },

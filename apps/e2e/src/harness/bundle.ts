@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 
 const apps = resolve(import.meta.dirname, '../../..');
 
@@ -12,6 +12,18 @@ export function programOf(surface: string, name: 'main' | 'migrate'): string {
 }
 
 export const gatewayProgram = (name: 'main' | 'migrate'): string => programOf('ingest-gateway', name);
+
+const root = resolve(apps, '..');
+
+/** The options of Node under which the image and the chart run this program of a surface. */
+export function nodeOptionsOf(program: string): readonly string[] {
+  const [, entry] = /^ENTRYPOINT (.*)$/m.exec(readFileSync(join(root, 'docker/Dockerfile'), 'utf8')) ?? [];
+  const surface = basename(resolve(program, '../..'));
+  const values = readFileSync(join(root, `infra/helm/values/${surface}.yaml`), 'utf8');
+  const [, heapMiB] = /^heapMiB: (\d+)$/m.exec(values) ?? [];
+  const [, ...options] = JSON.parse(entry!) as string[];
+  return heapMiB === undefined ? options : [...options, `--max-old-space-size=${heapMiB}`];
+}
 
 const migrateTimeoutMs = 60_000;
 

@@ -13,7 +13,7 @@ import { newNoteKey } from './note-key.ts';
 const SURFACE = 'case-gate';
 
 export interface GateSetupOptions {
-  readonly postgres: ThrowawayPostgres;
+  readonly postgres: Pick<ThrowawayPostgres, 'url'>;
   /** Processes on one database; 1 unless said otherwise. */
   readonly gates?: number;
   readonly redisUrl?: string;

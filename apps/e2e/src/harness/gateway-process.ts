@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { until } from '@sealgate/testing';
-import { gatewayProgram } from './bundle.ts';
+import { gatewayProgram, nodeOptionsOf } from './bundle.ts';
 import { guard } from './guardian.ts';
 import { httpClient, type HttpClient } from './http-client.ts';
 import { quietPort } from './quiet-port.ts';
@@ -75,7 +75,7 @@ export async function prepareGateway({
     async start() {
       const log = openSync(logFile, 'a');
       // Nothing of this process's environment: what the gateway needs is what it is told here.
-      child = spawn(process.execPath, [program], {
+      child = spawn(process.execPath, [...nodeOptionsOf(program), program], {
         env: { ...env, ...ports },
         stdio: ['ignore', log, log],
       });

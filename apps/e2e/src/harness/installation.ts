@@ -17,6 +17,8 @@ import { newNoteKey } from './note-key.ts';
 export interface InstallOptions {
   /** Processes of the gateway on one database; 1 unless said otherwise. */
   readonly gateways?: number;
+  /** How many of them integrate, the first; all unless said otherwise. */
+  readonly integrators?: number;
   /** The Redis that all of them use; without it they run without. */
   readonly redis?: { readonly url: string };
   readonly postgres: Pick<ThrowawayPostgres, 'url'>;
@@ -35,7 +37,7 @@ export interface Installation {
   readonly adminToken: string;
   /** What an outsider pins. */
   readonly verifierKey: string;
-  /** Where each gateway keeps its checkpoints. */
+  /** Where each that integrates keeps its checkpoints. */
   readonly checkpointFolders: readonly string[];
   /** For files of the story; goes with the installation. */
   readonly folder: string;
@@ -57,7 +59,7 @@ export const outOfReach = { ratePerSecond: 1_000_000, burst: 1_000_000 };
 
 /** Migrates an empty database and starts gateways on it, as an operator would. */
 export async function install(options: InstallOptions): Promise<Installation> {
-  const { postgres, gateways: count = 1 } = options;
+  const { postgres, gateways: count = 1, integrators = count } = options;
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-'));
   const adminToken = randomBytes(32).toString('base64url');
   const noteKey = newNoteKey(ledgerOrigin);
@@ -69,22 +71,27 @@ export async function install(options: InstallOptions): Promise<Installation> {
     SERVER_SECRETS: `e1:${randomBytes(32).toString('hex')}`,
     ADMIN_TOKEN_HASHES: hash('sha256', adminToken, 'hex'),
     LEDGER_ORIGIN: ledgerOrigin,
-    LEDGER_INTEGRATOR: 'true',
-    LEDGER_SIGNING_KEY: noteKey.signingKey,
-    ...options.env,
+    LEDGER_ARCHIVE_DIR: join(folder, 'archive'),
   };
   const numbers = Array.from({ length: count }, (_, index) => index + 1);
-  const checkpointFolders = numbers.map((number) => join(folder, `checkpoints-${number}`));
+  const folders = numbers.map((number) => join(folder, `checkpoints-${number}`));
   const gateways = await Promise.all(
-    checkpointFolders.map((checkpoints, index) =>
+    folders.map((checkpoints, index) =>
       prepareGateway({
-        env: { ...common, CHECKPOINT_DIR: checkpoints },
+        env: {
+          ...common,
+          ...(index < integrators
+            ? { LEDGER_INTEGRATOR: 'true', LEDGER_SIGNING_KEY: noteKey.signingKey, CHECKPOINT_DIR: checkpoints }
+            : { LEDGER_VERIFIER_KEYS: noteKey.verifierKey }),
+          ...options.env,
+        },
         logFile: join(folder, `gateway-${index + 1}.log`),
         ...(options.scheme === undefined ? {} : { scheme: options.scheme }),
         ...(options.ca === undefined ? {} : { ca: options.ca }),
       }),
     ),
   );
+  const checkpointFolders = folders.slice(0, integrators);
   const [gateway] = gateways;
   if (gateway === undefined) throw new Error('An installation has at least one gateway.');
   const admin = adminClient(gateway.admin, adminToken);

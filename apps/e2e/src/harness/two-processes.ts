@@ -7,6 +7,7 @@ import { programOf, runMigrations } from './bundle.ts';
 import { prepareGateway, type Gateway } from './gateway-process.ts';
 import { ledgerOrigin } from './installation.ts';
 import { newKey } from './peer-setup.ts';
+import type { HttpAnswer } from './http-exchange.ts';
 import { boundMs } from './scale.ts';
 
 /** What can be run twice here. */
@@ -53,15 +54,18 @@ export class TwoProcesses {
   }
 
   async roll(env: Readonly<Record<string, string>>): Promise<void> {
-    for (const gateway of this.gateways) {
-      const underWay = this.#underWay.get(gateway)!;
-      this.#underWay.delete(gateway);
-      await Promise.allSettled(underWay);
-      expect(await gateway.stop()).toBe(0);
-      Object.assign(this.#environments.get(gateway)!, env);
-      await gateway.start();
-      this.#underWay.set(gateway, new Set());
-    }
+    for (const gateway of this.gateways) await this.restart(gateway, env);
+  }
+
+  /** Takes one out of service, and starts it again with these variables. */
+  async restart(gateway: Gateway, env: Readonly<Record<string, string>>): Promise<void> {
+    const underWay = this.#underWay.get(gateway)!;
+    this.#underWay.delete(gateway);
+    await Promise.allSettled(underWay);
+    expect(await gateway.stop()).toBe(0);
+    Object.assign(this.#environments.get(gateway)!, env);
+    await gateway.start();
+    this.#underWay.set(gateway, new Set());
   }
 
   /** Asks a process that is there, as a load balancer would. */
@@ -113,4 +117,23 @@ export function load(works: readonly (() => Promise<void>)[]) {
     expect(wrong.slice(0, 5)).toEqual([]);
   };
   return { goOn, stop };
+}
+
+export function expectAnswer(answer: HttpAnswer, status: number): void {
+  if (answer.status !== status) throw new Error(`${answer.status} in place of ${status}: ${answer.text}`);
+}
+
+export const oneOf = <Value>(values: readonly Value[]): Value | undefined =>
+  values[Math.floor(Math.random() * values.length)];
+
+/** A request with a key, and what it was answered. */
+export interface Kept {
+  readonly key: string;
+  readonly body: object;
+  readonly text: string;
+}
+
+export function expectReplay(answer: HttpAnswer, { text }: Kept): void {
+  if (answer.text !== text || answer.headers['idempotent-replayed'] !== 'true')
+    throw new Error(`No replay: ${answer.status} ${answer.text}`);
 }

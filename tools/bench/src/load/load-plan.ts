@@ -11,6 +11,8 @@ export interface LoadPlan {
   readonly requests?: readonly PlannedRequest[];
   /** Instead of `body`: connection n sends the n-th of them, in turn. */
   readonly bodies?: readonly string[];
+  /** With `bodies`: the connections send all of them in turn, beginning with this one, so that none comes again soon. */
+  readonly firstBody?: number;
   /** A text that every answer must hold; one that does not is counted in `unlike`, and not as succeeded. */
   readonly mustSay?: string;
   /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { PlannedRequest } from './load-plan.ts';
-import { RequestList } from './request-list.ts';
+import { BodiesInTurn, RequestList } from './request-list.ts';
 
 const numbered: PlannedRequest[] = Array.from({ length: 50 }, (_, number) => ({ method: 'GET', path: `/${number}` }));
 const listFor = (requests: readonly PlannedRequest[], connection = 0) =>
@@ -25,5 +25,22 @@ describe('a list of requests', () => {
 
   it('holds at least one', () => {
     expect(() => listFor([])).toThrow('at least one');
+  });
+});
+
+describe('bodies in turn', () => {
+  const bodies = ['"0"', '"1"', '"2"', '"3"', '"4"'];
+  const inTurn = (firstBody: number, connection: number) =>
+    new BodiesInTurn({ port: 80, path: '/a', headers: {}, bodies, firstBody, connections: 2 }, connection);
+  const sent = (list: BodiesInTurn, count: number): string[] =>
+    Array.from({ length: count }, () => list.next().toString().split('\r\n\r\n')[1]!);
+
+  it('are each sent once by the connections together before the first comes again, from where it is said', () => {
+    expect(inTurn(0, 0).next().toString()).toBe(
+      'POST /a HTTP/1.1\r\nHost: 127.0.0.1:80\r\nContent-Length: 3\r\n\r\n"0"',
+    );
+    expect(sent(inTurn(0, 0), 5)).toEqual(['"0"', '"2"', '"4"', '"1"', '"3"']);
+    expect(sent(inTurn(0, 1), 5)).toEqual(['"1"', '"3"', '"0"', '"2"', '"4"']);
+    expect(sent(inTurn(7, 0), 2)).toEqual(['"2"', '"4"']);
   });
 });

@@ -8,8 +8,10 @@ export interface RequestSource {
 
 /** The requests of a connection: those of the plan's list in random order, or one after the other with keys of their own. */
 export function requestsOf(plan: LoadPlan, connection: number): RequestSource {
-  const { requests, bodies, keyPrefix } = plan;
+  const { requests, bodies, firstBody, keyPrefix } = plan;
   if (requests !== undefined) return new RequestList({ ...plan, requests }, connection);
+  if (bodies !== undefined && firstBody !== undefined)
+    return new BodiesInTurn({ ...plan, bodies, firstBody }, connection);
   const body = bodies?.[connection % bodies.length] ?? plan.body;
   return new RequestTemplate({ ...plan, body, keyPrefix: `${keyPrefix}-${connection}-` });
 }
@@ -37,6 +39,37 @@ export class RequestList implements RequestSource {
     state ^= state << 5;
     this.#state = state;
     return this.#requests[(state >>> 0) % this.#requests.length]!;
+  }
+}
+
+/** Every body in turn, the connections together: each is sent once before the first comes again. */
+export class BodiesInTurn implements RequestSource {
+  readonly #requestOf: (at: number) => Buffer;
+  readonly #step: number;
+  #at: number;
+
+  constructor(
+    {
+      port,
+      path,
+      headers,
+      bodies,
+      firstBody,
+      connections,
+    }: Pick<LoadPlan, 'port' | 'path' | 'headers' | 'connections'> & Required<Pick<LoadPlan, 'bodies' | 'firstBody'>>,
+    connection: number,
+  ) {
+    if (bodies.length === 0) throw new Error('There is at least one body.');
+    this.#requestOf = (at) =>
+      requestBytes({ method: 'POST', path, body: bodies[at % bodies.length]! }, { port, headers });
+    this.#step = connections;
+    this.#at = firstBody + connection;
+  }
+
+  next(): Buffer {
+    const request = this.#requestOf(this.#at);
+    this.#at += this.#step;
+    return request;
   }
 }
 

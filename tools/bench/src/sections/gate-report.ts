@@ -14,13 +14,14 @@ import { whyWithheld } from './why-withheld.ts';
 /** One line of both tables: medians of the rounds. `unlike` did not let in whom they should have. */
 export interface GateSummary extends SteadySummary {
   readonly kind: GateRow['kind'];
+  readonly isCold: boolean;
   readonly logged: LoggedDecisions | undefined;
   readonly settings: Readonly<Record<string, string>> | undefined;
 }
 
 export function summariseGate(row: GateRow, logged: LoggedDecisions | undefined): GateSummary {
-  const { kind, watch, site } = row;
-  return { ...summariseSteadily(row, watch), kind, logged, settings: site?.settings };
+  const { kind, watch, site, cold } = row;
+  return { ...summariseSteadily(row, watch), kind, isCold: cold !== undefined, logged, settings: site?.settings };
 }
 
 export interface GateMeasured {
@@ -54,7 +55,7 @@ export function gateReport(context: BenchContext, { rows, summaries, outages, pr
       ...(profiled === undefined ? [] : costTables(profiled)),
     ],
     notes: [
-      `Medians of ${rounds} rounds of ${roundMs / 1_000} s each, the rows in turn; ${connections} connections, one request in flight on each, each about a subject of its own that may enter. CPU us is user and system time of the whole server process for each check, what it does beside the path (writing its log of decisions) included.`,
+      `Medians of ${rounds} rounds of ${roundMs / 1_000} s each, the rows in turn; ${connections} connections, one request in flight on each, each about a subject of its own that may enter; "cold subjects only": in turn about more subjects than a process keeps what it found of, so that each check also asks the ledger. CPU us is user and system time of the whole server process for each check, what it does beside the path (writing its log of decisions) included.`,
       'At the fixed rate requests are due whatever the answers do, and latency counts from the moment one was due; the generator looks every millisecond for what is due.',
       quietness(summaries),
       ...(profiled === undefined ? [] : [summaryLine(profiled)]),
@@ -123,6 +124,7 @@ function speedFindings(summaries: readonly GateSummary[], express: GateSummary |
     .flatMap((summary): Finding[] => {
       const of = summary.name.replace('gate, ', '');
       const latency = express === undefined ? undefined : summary.steady.p99Ms;
+      if (summary.isCold) return [{ target: 'gateColdOfExpress', value: ratioTo(express, summary) }];
       return [
         { target: 'gateOfExpress', value: ratioTo(express, summary), of },
         { target: 'gateLatency', value: latency, of },

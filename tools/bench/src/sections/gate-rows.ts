@@ -18,12 +18,16 @@ export interface GateRow extends SteadyRow {
   readonly watch: readonly WatchedProcess[];
   /** Where what was decided is logged. */
   readonly site: GatewaySite | undefined;
+  /** Where each check is of a subject that the gate has not met, or has forgotten: how many were made so far. */
+  readonly cold: { checks: number } | undefined;
   /** Of the gate. */
   readonly gateway: Gateway | undefined;
 }
 
 /** As many as there are connections: each asks about a subject of its own. */
 export const subjects = 64;
+/** More than a process of the gate keeps what it has found of, so that who is asked for in turn is never known. */
+const coldSubjects = 22_000;
 const others = { normal: 100_000, quick: 10_000 };
 
 /** Express first; then the gate, with Redis where there is one, and without. Each is sent the same bodies. */
@@ -32,27 +36,36 @@ export async function startGateRows(context: BenchContext, stack: ReleaseStack):
   const gates = [
     ...(redis === undefined ? [] : [await gateRow(context, stack, redis)]),
     await gateRow(context, stack, undefined),
+    // Making so many takes minutes.
+    ...(context.options.quick ? [] : [await gateRow(context, stack, undefined, coldSubjects)]),
   ];
   const echo = await startEchoServer('express-echo', `${context.folder}/express-echo.log`);
   stack.own('Express', () => echo.stop());
   const door = { ...gates[0]!.door, path: '/bench' };
   const express: GateRow = {
     ...{ name: 'Express 5 echo', kind: 'express', port: echo.port, door, mustSay: undefined },
-    ...{ site: undefined, gateway: undefined },
+    ...{ site: undefined, gateway: undefined, cold: undefined },
     watch: [{ name: 'server', pid: echo.pid }],
     ...{ warmUpRequests: warmUpRequests.single, warmUps: [], rounds: [], steady: [] },
   };
   return [express, ...gates];
 }
 
-async function gateRow(context: BenchContext, stack: ReleaseStack, redis: BenchContext['redis']): Promise<GateRow> {
-  const name = redis === undefined ? 'without' : 'with';
+async function gateRow(
+  context: BenchContext,
+  stack: ReleaseStack,
+  redis: BenchContext['redis'],
+  cold?: number,
+): Promise<GateRow> {
+  const name = cold !== undefined ? 'cold' : redis === undefined ? 'without' : 'with';
   const site = await prepareGateSite(context, { name: `gate_${name}`, redisUrl: redis?.url, stack });
   const gateway = await site.start();
-  const door = await makeDoor({ site, gateway }, subjects);
+  if (cold !== undefined) context.tell(`Sealing ${cold} subjects`);
+  const door = await makeDoor({ site, gateway }, cold ?? subjects);
   await fillTables(site, context.options.quick ? others.quick : others.normal);
   return {
-    ...{ name: `gate, ${name} Redis`, kind: 'gate', port: gateway.port, door, site, gateway },
+    name: cold === undefined ? `gate, ${name} Redis` : 'gate, cold subjects only',
+    ...{ kind: 'gate', port: gateway.port, door, site, gateway, cold: cold === undefined ? undefined : { checks: 0 } },
     mustSay: '"decision":"allow","allow":true',
     watch: [
       { name: 'server', pid: gateway.pid },

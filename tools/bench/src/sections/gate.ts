@@ -35,20 +35,23 @@ export async function gateSection(context: BenchContext): Promise<SectionReport>
   return gateReport(context, { rows, summaries, outages, profiled });
 }
 
-function runRow({ generator, options }: BenchContext, row: GateRow, pace: Pace): Promise<LoadResult> {
-  const { port, door, watch, mustSay } = row;
-  return generator.run({
+async function runRow({ generator, options }: BenchContext, row: GateRow, pace: Pace): Promise<LoadResult> {
+  const { port, door, watch, mustSay, cold } = row;
+  const result = await generator.run({
     ...{ port, path: door.path, headers: door.headers, body: '', bodies: door.bodies, watch, ...pace },
+    ...(cold === undefined ? {} : { firstBody: cold.checks }),
     ...(mustSay === undefined ? {} : { mustSay }),
     sendsKey: false,
     keyPrefix: randomBytes(6).toString('hex'),
     connections: options.connections,
   });
+  if (cold !== undefined) cold.checks += result.succeeded;
+  return result;
 }
 
 /** Where the main thread of the first gate spends its time, where the run was asked for profiles. */
 async function profileGate(context: BenchContext, rows: readonly GateRow[]): Promise<Profiled | undefined> {
-  const row = rows.find(({ gateway }) => gateway !== undefined);
+  const row = rows.find(({ gateway, cold }) => gateway !== undefined && cold === undefined);
   if (row?.gateway === undefined || !context.options.sections.includes('profile')) return undefined;
   const until = { durationMs: context.options.roundMs };
   const work = async (): Promise<number> => (await runRow(context, row, { until })).succeeded;

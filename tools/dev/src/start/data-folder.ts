@@ -18,6 +18,8 @@ export interface DataFolder {
   /** What a detached start says. */
   readonly startLog: string;
   readonly checkpoints: string;
+  /** Of the ledger: `sealgate ledger archive` makes it. */
+  readonly archive: string;
   /** Lines to copy for every surface, with the demo's keys in them. */
   readonly examplesFile: string;
   /** What runs: made from the sources at every start, so that a checkout can change while it runs. */
@@ -38,6 +40,7 @@ export function dataFolder(path: string): DataFolder {
     logs: join(path, 'logs'),
     startLog: join(path, 'logs/start.log'),
     checkpoints: join(path, 'checkpoints'),
+    archive: join(path, 'archive'),
     bundles: join(path, 'bundles'),
     postgres: join(path, 'postgres'),
     redis: join(path, 'redis'),
@@ -84,6 +87,7 @@ export function forgetData(data: DataFolder): void {
     data.runFile,
     data.devFile,
     data.checkpoints,
+    data.archive,
     data.bundles,
     data.redis,
     `${data.postgres}.log`,

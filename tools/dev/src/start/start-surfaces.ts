@@ -31,6 +31,7 @@ export async function runSurface(context: StartContext, surface: Surface, stores
     operatorUrl: stores.database.operatorUrl,
     redisUrl: stores.redisUrl,
     checkpoints: data.checkpoints,
+    archive: data.archive,
     integrates: context.surfaces.find(({ canIntegrate }) => canIntegrate) === surface,
   });
   await migrateSurface({ name: surface.name, program: programs.migrate, env }, stores);

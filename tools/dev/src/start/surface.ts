@@ -11,6 +11,7 @@ export interface SurfaceContext {
   readonly operatorUrl: string | undefined;
   readonly redisUrl: string | undefined;
   readonly checkpoints: string;
+  readonly archive: string;
   /** Whether this surface is the one that builds and signs the ledger's tree. */
   readonly integrates: boolean;
 }

@@ -2,8 +2,10 @@ import { ledgerOrigin, tokenHash } from '../start/secrets.ts';
 import type { SurfaceContext } from '../start/surface.ts';
 
 /** Of the surfaces whose admin listener has the ledger. */
-export const operatorEnv = ({ operatorUrl }: SurfaceContext): Record<string, string> =>
-  operatorUrl === undefined ? {} : { ADMIN_DATABASE_URL: operatorUrl };
+export const operatorEnv = ({ operatorUrl, archive }: SurfaceContext): Record<string, string> => ({
+  LEDGER_ARCHIVE_DIR: archive,
+  ...(operatorUrl === undefined ? {} : { ADMIN_DATABASE_URL: operatorUrl }),
+});
 
 /** The variables that every surface has; where it has others, they stand beside these. */
 export function commonEnv(
