@@ -77,8 +77,11 @@ export const checks: readonly Check[] = [
   quiet('types', () => program([programs.tsc, '-p', 'tsconfig.json', '--noEmit'])),
   quiet('bundles', bundles),
   { name: 'redis', run: redis },
-  { name: 'unit', run: () => runJest({ project: 'unit', workers: 2, timeoutMs: 10 * minuteMs }) },
-  { name: 'integration', run: () => runJest({ project: 'integration', workers: 1, timeoutMs: 25 * minuteMs }) },
-  { name: 'e2e', run: () => runJest({ project: 'e2e', workers: 1, timeoutMs: 20 * minuteMs }) },
+  { name: 'unit', run: () => runJest({ project: 'unit', workers: 2, timeoutMs: 10 * minuteMs, retryFailed: true }) },
+  {
+    name: 'integration',
+    run: () => runJest({ project: 'integration', workers: 1, timeoutMs: 25 * minuteMs, retryFailed: true }),
+  },
+  { name: 'e2e', run: () => runJest({ project: 'e2e', workers: 1, timeoutMs: 20 * minuteMs, retryFailed: true }) },
   { name: 'fabric', run: fabric },
 ];

@@ -1,17 +1,34 @@
 import { describe, expect, it } from '@jest/globals';
-import { closingLine, nothing, oneFailure, sum, tallyOf } from './tally.ts';
+import { afterRetry, closingLine, failedFilesOf, nothing, oneFailure, sum, tallyOf } from './tally.ts';
 
 describe('the tally of a run', () => {
   it('adds up what each part counted', () => {
-    const unit = { passed: 10, failed: 1, skipped: 0 };
-    const integration = { passed: 5, failed: 0, skipped: 2 };
-    expect(sum([unit, oneFailure, nothing, integration])).toEqual({ passed: 15, failed: 2, skipped: 2 });
-    expect(sum([])).toEqual({ passed: 0, failed: 0, skipped: 0 });
+    const unit = { passed: 10, failed: 1, skipped: 0, flaky: 1 };
+    const integration = { passed: 5, failed: 0, skipped: 2, flaky: 2 };
+    expect(sum([unit, oneFailure, nothing, integration])).toEqual({ passed: 15, failed: 2, skipped: 2, flaky: 3 });
+    expect(sum([])).toEqual(nothing);
   });
 
-  it('closes with one plain line, which names skipped tests only where there are any', () => {
-    expect(closingLine({ passed: 12, failed: 0, skipped: 0 })).toBe('12 passed, 0 failed');
-    expect(closingLine({ passed: 12, failed: 3, skipped: 4 })).toBe('12 passed, 3 failed, 4 skipped');
+  it('closes with one plain line, which names skipped and flaky tests only where there are any', () => {
+    expect(closingLine({ ...nothing, passed: 12 })).toBe('12 passed, 0 failed');
+    expect(closingLine({ passed: 12, failed: 3, skipped: 4, flaky: 0 })).toBe('12 passed, 3 failed, 4 skipped');
+    expect(closingLine({ passed: 12, failed: 0, skipped: 0, flaky: 1 })).toBe('12 passed, 0 failed, 1 flaky');
+  });
+
+  it('counts what passed at the second run as flaky, and what failed again as failed', () => {
+    const first = { passed: 90, failed: 3, skipped: 1, flaky: 0 };
+    const second = { passed: 20, failed: 1, skipped: 0, flaky: 0 };
+    expect(afterRetry(first, second)).toEqual({ passed: 92, failed: 1, skipped: 1, flaky: 2 });
+    expect(afterRetry(first, { ...nothing, failed: 5 })).toEqual({ passed: 90, failed: 5, skipped: 1, flaky: 0 });
+  });
+
+  it('knows the files that failed', () => {
+    const testResults = [
+      { name: '/a.spec.ts', status: 'passed' },
+      { name: '/b.spec.ts', status: 'failed' },
+    ];
+    expect(failedFilesOf({ testResults })).toEqual(['/b.spec.ts']);
+    expect(failedFilesOf(undefined)).toEqual([]);
   });
 
   it('reads the report of jest', () => {
@@ -22,10 +39,10 @@ describe('the tally of a run', () => {
       numTodoTests: 1,
       numRuntimeErrorTestSuites: 1,
     };
-    expect(tallyOf(report)).toEqual({ passed: 7, failed: 3, skipped: 4 });
+    expect(tallyOf(report)).toEqual({ passed: 7, failed: 3, skipped: 4, flaky: 0 });
   });
 
   it.each([[undefined], [null], ['text']])('counts %p in place of a report as a failure', (report) => {
-    expect(tallyOf(report)).toEqual({ passed: 0, failed: 1, skipped: 0 });
+    expect(tallyOf(report)).toEqual(oneFailure);
   });
 });

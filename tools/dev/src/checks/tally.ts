@@ -3,25 +3,49 @@ export interface Tally {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
+  /** Failed, and passed when their files were run once more; among the passed. */
+  readonly flaky: number;
 }
 
-export const nothing: Tally = { passed: 0, failed: 0, skipped: 0 };
-export const oneFailure: Tally = { passed: 0, failed: 1, skipped: 0 };
+export const nothing: Tally = { passed: 0, failed: 0, skipped: 0, flaky: 0 };
+export const oneFailure: Tally = { ...nothing, failed: 1 };
 
 export function sum(tallies: readonly Tally[]): Tally {
   return tallies.reduce(
-    (total, { passed, failed, skipped }) => ({
+    (total, { passed, failed, skipped, flaky }) => ({
       passed: total.passed + passed,
       failed: total.failed + failed,
       skipped: total.skipped + skipped,
+      flaky: total.flaky + flaky,
     }),
     nothing,
   );
 }
 
-/** `12 passed, 0 failed`, and `, 3 skipped` where any was. */
-export function closingLine({ passed, failed, skipped }: Tally): string {
-  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+/** `12 passed, 0 failed`, then `, 3 skipped` and `, 1 flaky` where any was. */
+export function closingLine({ passed, failed, skipped, flaky }: Tally): string {
+  const also = [
+    [skipped, 'skipped'],
+    [flaky, 'flaky'],
+  ] as const;
+  const named = also.filter(([count]) => count > 0).map(([count, name]) => `, ${count} ${name}`);
+  return `${passed} passed, ${failed} failed${named.join('')}`;
+}
+
+/** A run of all files and a second run of the files that failed in it: what passed then counts as passed, and as flaky. */
+export function afterRetry(first: Tally, second: Tally): Tally {
+  const flaky = Math.max(0, first.failed - second.failed);
+  return { ...first, passed: first.passed + flaky, failed: second.failed, flaky };
+}
+
+/** The paths of the files in which a test failed, or that broke before their tests ran, as `jest --json` wrote them. */
+export function failedFilesOf(report: unknown): string[] {
+  const results: unknown =
+    typeof report === 'object' && report !== null ? Reflect.get(report, 'testResults') : undefined;
+  if (!Array.isArray(results)) return [];
+  return (results as { name: string; status: string }[])
+    .filter(({ status }) => status === 'failed')
+    .map(({ name }) => name);
 }
 
 /**
@@ -38,5 +62,6 @@ export function tallyOf(report: unknown): Tally {
     passed: count('numPassedTests'),
     failed: count('numFailedTests') + count('numRuntimeErrorTestSuites'),
     skipped: count('numPendingTests') + count('numTodoTests'),
+    flaky: 0,
   };
 }
