@@ -15,11 +15,12 @@ import { ledgerAtSize } from './sections/ledger-at-size.ts';
 import { peerSection } from './sections/peer.ts';
 import { profileSection } from './sections/profile.ts';
 import { readsSection } from './sections/reads.ts';
-import { throughput } from './sections/throughput.ts';
+import { spread, throughput } from './sections/throughput.ts';
 import { workspaceRoot } from './workspace-root.ts';
 
 const sections: Readonly<Record<SectionName, (context: BenchContext) => Promise<SectionReport>>> = {
   throughput,
+  spread,
   ledger: ledgerAtSize,
   bodies: hostileBodiesSection,
   peer: peerSection,

@@ -50,10 +50,10 @@ export async function makeSender(of: { site: GatewaySite; gateway: Gateway }, ne
   };
 }
 
-/** How many records the ledger holds of a channel: its rows, not what its head says. */
-export async function countRecords({ sql }: GatewaySite, channel: string): Promise<number> {
+/** How many records the ledger holds of these channels: their rows, not what their heads say. */
+export async function countRecords({ sql }: GatewaySite, ...channels: readonly string[]): Promise<number> {
   const text =
-    'SELECT count(*) AS rows FROM ledger.records JOIN ledger.channels USING (channel_id) WHERE channels.channel = $1';
-  const [row] = await sql.query<{ rows: string }>({ text, values: [channel] });
+    'SELECT count(*) AS rows FROM ledger.records JOIN ledger.channels USING (channel_id) WHERE channels.channel = ANY ($1)';
+  const [row] = await sql.query<{ rows: string }>({ text, values: [channels] });
   return Number(row?.rows);
 }

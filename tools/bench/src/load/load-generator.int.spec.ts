@@ -104,6 +104,27 @@ describe('the load generator', () => {
     expect(result.refused).toEqual({});
   });
 
+  it('spreads the connections over several destinations in turn', async () => {
+    const counts = [0, 0];
+    const ports = await Promise.all(
+      counts.map((_, number) =>
+        serve((request, response) => {
+          if (request.headers['x-number'] === String(number) && request.url === `/${number}`) counts[number]! += 1;
+          response.writeHead(200, { 'Content-Length': 2 }).end('{}');
+        }),
+      ),
+    );
+    const destinations = ports.map((port, number) => ({
+      port,
+      path: `/${number}`,
+      headers: { 'X-Number': `${number}` },
+    }));
+    const result = await generator.run(plan(1, { destinations }));
+    expect(result.succeeded).toBe(400);
+    expect(counts[0]! + counts[1]!).toBe(400);
+    expect(Math.min(...counts)).toBeGreaterThan(50);
+  });
+
   it('sends at a fixed rate, and lets a server that stands still pay for every request that was due', async () => {
     let number = 0;
     const port = await serve((_, response) => {

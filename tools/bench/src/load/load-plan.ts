@@ -25,6 +25,8 @@ export interface LoadPlan {
   /** False: no Idempotency-Key is sent. */
   readonly sendsKey?: boolean;
   readonly connections: number;
+  /** Instead of `port`, `path` and `headers`: connection n sends to the n-th of them, in turn. */
+  readonly destinations?: readonly Destination[];
   /**
    * Ends after this time, and what is in flight then is waited for and not measured; or after that many requests, or as many
    * as can be sent in `sendForMs`, and then all of them are measured, to the last answer.
@@ -33,6 +35,8 @@ export interface LoadPlan {
     { readonly durationMs: number } | { readonly requests: number; readonly sendForMs?: number | undefined };
   readonly watch: readonly WatchedProcess[];
 }
+
+export type Destination = Pick<LoadPlan, 'port' | 'path' | 'headers'>;
 
 export interface PlannedRequest {
   readonly method: 'GET' | 'POST';

@@ -43,8 +43,10 @@ class Round {
   }
 
   open(number: number): Promise<void> {
-    const { port, mustSay } = this.#plan;
-    const requests = requestsOf(this.#plan, number);
+    const { destinations = [], mustSay } = this.#plan;
+    const plan = { ...this.#plan, ...destinations[number % destinations.length] };
+    const { port } = plan;
+    const requests = requestsOf(plan, number);
     const reader = new ResponseReader(mustSay);
     let sentAt = 0;
     let waiting = false;

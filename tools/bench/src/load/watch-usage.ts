@@ -7,7 +7,7 @@ export interface UsageWatch {
   end(): Pick<LoadResult, 'usage' | 'generatorCpuMs' | 'otherCpuMs'>;
 }
 
-/** Counts from now on what the processes cost, this one included. */
+/** Counts from now on what the processes cost, this one included; those of one name together, the memory of the largest. */
 export function watchUsage(watched: readonly WatchedProcess[]): UsageWatch {
   const peaks = new Map<string, number>();
   const sample = (): void => {
@@ -23,14 +23,17 @@ export function watchUsage(watched: readonly WatchedProcess[]): UsageWatch {
       clearInterval(timer);
       sample();
       const generatorCpuMs = (user + system) / 1_000;
-      const usage = watched.map((process, position): [string, Usage] => {
+      const usage: Record<string, Usage> = {};
+      for (const [position, process] of watched.entries()) {
+        const { name } = process;
         const cpuMs = difference(cpuMsOf(process), before[position]);
-        return [process.name, { cpuMs, rssBytes: peaks.get(process.name) || null }];
-      });
-      const known = usage.reduce((sum, [, { cpuMs }]) => sum + (cpuMs ?? 0), generatorCpuMs);
+        const together = cpuMs === null ? null : cpuMs + (usage[name]?.cpuMs ?? 0);
+        usage[name] = { cpuMs: together, rssBytes: peaks.get(name) || null };
+      }
+      const known = Object.values(usage).reduce((sum, { cpuMs }) => sum + (cpuMs ?? 0), generatorCpuMs);
       const all = difference(machineBusyMs(), machineBefore);
       const otherCpuMs = all === null ? null : Math.max(0, all - known);
-      return { usage: Object.fromEntries(usage), generatorCpuMs, otherCpuMs };
+      return { usage, generatorCpuMs, otherCpuMs };
     },
   };
 }

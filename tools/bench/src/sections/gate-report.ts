@@ -7,7 +7,7 @@ import type { OutageResult } from './gate-outages.ts';
 import { outageFindings, outageTable, whyOutagesSayNothing } from './gate-outage-report.ts';
 import type { GateRow } from './gate-rows.ts';
 import { costTables, summaryLine, type Profiled } from './profile.ts';
-import { ratioTo, summariseSteadily, type SteadySummary } from './summarise-row.ts';
+import { beside, ratioTo, summariseSteadily, type SteadySummary } from './summarise-row.ts';
 import { quietness } from './throughput-report.ts';
 import { whyWithheld } from './why-withheld.ts';
 
@@ -124,9 +124,10 @@ function speedFindings(summaries: readonly GateSummary[], express: GateSummary |
     .flatMap((summary): Finding[] => {
       const of = summary.name.replace('gate, ', '');
       const latency = express === undefined ? undefined : summary.steady.p99Ms;
-      if (summary.isCold) return [{ target: 'gateColdOfExpress', value: ratioTo(express, summary) }];
+      const yardstick = beside('Express', express);
+      if (summary.isCold) return [{ target: 'gateColdOfExpress', value: ratioTo(express, summary), of: yardstick }];
       return [
-        { target: 'gateOfExpress', value: ratioTo(express, summary), of },
+        { target: 'gateOfExpress', value: ratioTo(express, summary), of: `${of}; ${yardstick}` },
         { target: 'gateLatency', value: latency, of },
       ];
     });

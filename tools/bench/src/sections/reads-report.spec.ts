@@ -39,7 +39,8 @@ describe('the report on reads', () => {
     const { withheld, findings } = reportOf({});
     expect(withheld).toEqual([]);
     expect(findings).toEqual([
-      { target: 'readsOfExpress', value: 0.25 },
+      { target: 'readsOfExpress', value: 0.25, of: 'Express at - us of CPU a request' },
+      { target: 'readsByMcp', value: 0.4 },
       { target: 'readsLatency', value: 9 },
       { target: 'readsFarPage', value: 1.05, of: 'page 2' },
     ]);
@@ -57,6 +58,6 @@ describe('the report on reads', () => {
   ])('withholds every number where something is wrong: %s', (why, more) => {
     const { withheld, findings } = reportOf(more);
     expect(withheld.join(' ')).toContain(why);
-    expect(findings.map(({ value }) => value)).toEqual([undefined, undefined, undefined]);
+    expect(findings.map(({ value }) => value)).toEqual([undefined, undefined, undefined, undefined]);
   });
 });

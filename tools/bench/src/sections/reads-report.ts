@@ -8,7 +8,7 @@ import type { ColdPage } from './reads-cold.ts';
 import type { ReadCounts, ReadPlan } from './reads-plan.ts';
 import type { ReadRow } from './reads-rows.ts';
 import { pageItems, type Walk } from './reads-walk.ts';
-import { ratioTo, summariseSteadily, type SteadySummary } from './summarise-row.ts';
+import { beside, ratioTo, summariseSteadily, type SteadySummary } from './summarise-row.ts';
 import { quietness } from './throughput-report.ts';
 import { whyWithheld } from './why-withheld.ts';
 
@@ -126,10 +126,12 @@ const coldTable = (cold: readonly ColdPage[]): ReportTable => ({
 
 function findingsOf({ cold, summaries }: ReadsMeasured, express: ReadSummary | undefined): Finding[] {
   const rest = summaries.find(({ kind }) => kind === 'rest');
+  const mcp = summaries.find(({ kind }) => kind === 'mcp');
   const [first, last] = [cold[0], cold.at(-1)];
   const trusted = express !== undefined && rest !== undefined && first !== undefined && last !== undefined;
   return [
-    { target: 'readsOfExpress', value: trusted ? ratioTo(express, rest) : undefined },
+    { target: 'readsOfExpress', value: trusted ? ratioTo(express, rest) : undefined, of: beside('Express', express) },
+    { target: 'readsByMcp', value: trusted && mcp !== undefined ? ratioTo(rest, mcp) : undefined },
     { target: 'readsLatency', value: trusted ? rest.steady.p99Ms : undefined },
     {
       target: 'readsFarPage',

@@ -1,6 +1,7 @@
 import { cpus } from 'node:os';
 import type { LoadResult, Usage } from '../load/load-plan.ts';
 import { median } from '../median.ts';
+import { decimals } from '../text-table.ts';
 import { peakRssBytesOf, type WatchedProcess } from '../proc-usage.ts';
 import type { Row } from './throughput-rows.ts';
 import type { SteadyRow } from './run-rows.ts';
@@ -70,6 +71,11 @@ export function summariseSteadily(row: SteadyRow, watch: readonly WatchedProcess
       worstMs: Math.max(...steady.map(({ largestMs }) => largestMs)),
     },
   };
+}
+
+/** What the yardstick itself costs: machines differ by two in what a socket costs, so a ratio says little without it. */
+export function beside(name: string, yardstick: Pick<RowSummary, 'serverUs'> | undefined): string {
+  return `${name} at ${decimals(yardstick?.serverUs, 1)} us of CPU a request`;
 }
 
 /** Requests/s against those of bare Express; undefined where no ratio may be told. */

@@ -12,9 +12,7 @@ const row = (kind: Row['kind'], recordsPerRequest: number, speeds: readonly numb
     name: `${kind} with Redis`,
     kind,
     recordsPerRequest,
-    port: 1,
-    path: '/',
-    headers: {},
+    destinations: [],
     body: '',
     watch: [],
     warmUpRequests: 1,
@@ -44,6 +42,7 @@ const rows = [
 
 const report = (withheld: readonly string[]) =>
   throughputReport({
+    title: 'Throughput',
     context: { options, redis: undefined },
     summaries: rows.map((one) => summarise(one, 200)),
     withheld,
@@ -53,13 +52,29 @@ const report = (withheld: readonly string[]) =>
 describe('throughputReport', () => {
   it('compares the medians of the rounds', () => {
     const { findings, tables } = report([]);
-    expect(findings.slice(0, 3).map(({ target, value }) => [target, value])).toEqual([
+    expect(findings.slice(0, 4).map(({ target, value }) => [target, value])).toEqual([
       ['singlesOfExpress', 0.5],
       ['singlesOfPackages', 0.8],
+      ['singleCpu', 95],
       ['batchRecords', 50_000],
     ]);
+    expect(findings[0]?.of).toBe('Express at 47.5 us of CPU a request');
     expect(tables[0]?.rows[2]?.slice(0, 6)).toEqual(['single with Redis', '10,000', '10,000', '1.00', '2.00', '95.0']);
     expect(tables[0]?.rows[2]?.slice(-2)).toEqual(['0.50', '0.80']);
+  });
+
+  it('compares a row with the yardstick that had as many connections', () => {
+    const many = [
+      { ...row('express', 0, [40_000]), connections: 256 },
+      { ...row('spread', 1, [10_000]), connections: 256 },
+    ];
+    const all = [...rows, ...many];
+    const { findings, tables } = throughputReport({
+      ...{ title: 'Spread', context: { options, redis: undefined }, withheld: [], rows: all },
+      summaries: all.map((one) => summarise(one, 200)),
+    });
+    expect(tables[0]?.rows.at(-1)?.slice(-2)).toEqual(['0.25', '-']);
+    expect(findings.map(({ target }) => target)).not.toContain('spread');
   });
 
   it('counts what was acknowledged in every round', () => {

@@ -3,10 +3,11 @@ import { median } from '../median.ts';
 import type { SectionReport } from '../report.ts';
 import type { Finding } from '../targets.ts';
 import { decimals, wholeNumber, type Column } from '../text-table.ts';
-import type { RowSummary } from './summarise-row.ts';
+import { beside, ratioTo, type RowSummary } from './summarise-row.ts';
 import type { Row } from './throughput-rows.ts';
 
 export interface Measured {
+  readonly title: string;
   readonly context: Pick<BenchContext, 'options' | 'redis'>;
   readonly summaries: readonly RowSummary[];
   readonly withheld: readonly string[];
@@ -21,27 +22,38 @@ const columns: readonly Column[] = [
   ].map((name) => ({ name, right: true })),
 ];
 
-export function throughputReport({ context, summaries, withheld, rows }: Measured): SectionReport {
+export function throughputReport({ title, context, summaries, withheld, rows }: Measured): SectionReport {
   const { connections, rounds, roundMs, warmUpMs } = context.options;
   const comparable = withheld.length === 0;
-  const speedOf = (kind: Row['kind']): number | undefined =>
-    comparable ? summaries.find((summary) => summary.kind === kind)?.requestsPerSecond : undefined;
-  const baselines = { express: speedOf('express'), packages: speedOf('packages') };
+  const yardstick = (kind: Row['kind'], beside: Row | undefined): RowSummary | undefined =>
+    comparable
+      ? summaries[rows.findIndex((row) => row.kind === kind && row.connections === beside?.connections)]
+      : undefined;
+  const baselinesOf = (row: Row | undefined): Baselines => ({
+    express: yardstick('express', row),
+    packages: yardstick('packages', row),
+  });
   return {
-    title: 'Throughput',
-    tables: [{ columns, rows: summaries.map((summary) => cellsOf(summary, baselines)) }],
+    title,
+    tables: [{ columns, rows: summaries.map((summary, at) => cellsOf(summary, baselinesOf(rows[at]))) }],
     notes: [
-      `Medians of ${rounds} rounds of ${roundMs / 1_000} s each, the rows in turn, after warming up (${wholeNumber(rows[0]?.warmUpRequests)} single requests or ${wholeNumber(rows.at(-1)?.warmUpRequests)} batches each, at least ${warmUpMs / 1_000} s); ${connections} connections, one request in flight on each.`,
+      `Medians of ${rounds} rounds of ${roundMs / 1_000} s each, the rows in turn, after warming up (${warmed(rows)} each, at least ${warmUpMs / 1_000} s); ${connections} connections unless a row says otherwise, one request in flight on each.`,
       'Each request has a record of 255 bytes (a batch 100 of them) and an Idempotency-Key never used before. CPU us is user and system time of the whole server process for each request; the columns beside it are what PostgreSQL, Redis and the load generator cost for the same request, on the same cores.',
       'The ratios are of requests/s. Limits per network and per key are on, out of reach; each request is logged to a file.',
       quietness(summaries),
       ...(comparable ? ['Every acknowledged record was counted in the ledger, once.'] : []),
       ...(context.redis === undefined ? ['This machine has no redis-server: the rows with Redis are missing.'] : []),
     ],
-    findings: findingsOf(summaries, baselines, comparable),
+    findings: findingsOf(summaries, baselinesOf(rows[0]), comparable),
     withheld,
     measured: { summaries, rounds: rows.map(({ name, warmUps, rounds }) => ({ name, warmUps, rounds })) },
   };
+}
+
+function warmed(rows: readonly Row[]): string {
+  const batch = rows.find(({ kind }) => kind === 'batch');
+  const singles = `${wholeNumber(rows[0]?.warmUpRequests)} single requests`;
+  return batch === undefined ? singles : `${singles} or ${wholeNumber(batch.warmUpRequests)} batches`;
 }
 
 /** Above this share the numbers say as much about the rest of the machine as about us. */
@@ -56,12 +68,9 @@ export function quietness(summaries: readonly Pick<RowSummary, 'otherShare'>[]):
 }
 
 interface Baselines {
-  readonly express: number | undefined;
-  readonly packages: number | undefined;
+  readonly express: RowSummary | undefined;
+  readonly packages: RowSummary | undefined;
 }
-
-const ratio = (speed: number, baseline: number | undefined): number | undefined =>
-  baseline === undefined ? undefined : speed / baseline;
 
 function cellsOf(summary: RowSummary, { express, packages }: Baselines): string[] {
   const { name, requestsPerSecond, recordsPerSecond } = summary;
@@ -77,19 +86,29 @@ function cellsOf(summary: RowSummary, { express, packages }: Baselines): string[
     decimals(summary.redisUs, 1),
     decimals(summary.generatorUs, 1),
     wholeNumber(summary.peakMebibytes),
-    decimals(single ? ratio(requestsPerSecond, express) : undefined, 2),
-    decimals(single ? ratio(requestsPerSecond, packages) : undefined, 2),
+    decimals(single ? ratioTo(express, summary) : undefined, 2),
+    decimals(single ? ratioTo(packages, summary) : undefined, 2),
   ];
 }
+
+/** What every process together costs for one request, but for the load generator; what is not told counts as nothing. */
+const allUsOf = ({ serverUs, postgresUs, redisUs }: RowSummary): number =>
+  [serverUs, postgresUs, redisUs].reduce((sum, us) => sum + (Number.isNaN(us) ? 0 : us), 0);
 
 function findingsOf(summaries: readonly RowSummary[], baselines: Baselines, comparable: boolean): Finding[] {
   const findings: Finding[] = [];
   const redisOf = ({ name }: RowSummary): string => (name.includes('without') ? 'without Redis' : 'with Redis');
   for (const summary of summaries.filter(({ kind }) => kind === 'single')) {
     const of = redisOf(summary);
-    const speed = summary.requestsPerSecond;
-    findings.push({ target: 'singlesOfExpress', value: ratio(speed, baselines.express), of });
-    findings.push({ target: 'singlesOfPackages', value: ratio(speed, baselines.packages), of });
+    const { express, packages } = baselines;
+    const target = of === 'with Redis' ? 'singlesOfExpress' : 'singlesOfExpressWithoutRedis';
+    findings.push({ target, value: ratioTo(express, summary), of: beside('Express', express) });
+    findings.push({
+      target: 'singlesOfPackages',
+      value: ratioTo(packages, summary),
+      of: `${of}; ${beside('Express', express)}`,
+    });
+    findings.push({ target: 'singleCpu', value: comparable ? allUsOf(summary) : undefined, of });
   }
   for (const summary of summaries.filter(({ kind }) => kind === 'batch')) {
     const value = comparable ? summary.recordsPerSecond : undefined;

@@ -1,8 +1,9 @@
 import { batchBody, batchRecords, recordBody, warmUpRequests } from '../bodies.ts';
 import { makeSender, type Sender } from '../gateway/gateway-admin.ts';
+import type { Gateway } from '../gateway/gateway-process.ts';
 import { prepareSite, type GatewaySite } from '../gateway/gateway-site.ts';
 import type { BenchContext } from '../bench-context.ts';
-import type { LoadResult } from '../load/load-plan.ts';
+import type { Destination, LoadResult } from '../load/load-plan.ts';
 import type { WatchedProcess } from '../proc-usage.ts';
 import type { ReleaseStack } from '../release-stack.ts';
 import { startEchoServer, type EchoName } from '../servers/echo-server.ts';
@@ -10,10 +11,11 @@ import { startEchoServer, type EchoName } from '../servers/echo-server.ts';
 /** One line of the table: a server, and the request it is sent. */
 export interface Row {
   readonly name: string;
-  readonly kind: 'node' | 'express' | 'packages' | 'single' | 'batch';
-  readonly port: number;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly kind: 'node' | 'express' | 'packages' | 'single' | 'batch' | 'spread';
+  /** Connections are spread over them in turn. */
+  readonly destinations: readonly Destination[];
+  /** As many as the run was asked for, unless said otherwise. */
+  readonly connections?: number;
   readonly body: string;
   /** 0 where nothing is kept. */
   readonly recordsPerRequest: number;
@@ -21,7 +23,7 @@ export interface Row {
   /** `server` is the one that is compared; the others are what it needs. */
   readonly watch: readonly WatchedProcess[];
   /** Where to count what was written. */
-  readonly kept?: { readonly site: GatewaySite; readonly channel: string };
+  readonly kept?: { readonly site: GatewaySite; readonly channels: readonly string[] };
   /** Every round that was run, those to warm up first. */
   readonly warmUps: LoadResult[];
   readonly rounds: LoadResult[];
@@ -33,23 +35,76 @@ const echoes: readonly { name: string; kind: Row['kind']; program: EchoName }[] 
   { name: 'Express 5 + five packages, no work', kind: 'packages', program: 'express-packages' },
 ];
 
+/** The yardsticks, then the gateway with Redis where there is one, and without. */
 export async function startRows(context: BenchContext, stack: ReleaseStack): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const { name, kind, program } of echoes) {
-    const server = await startEchoServer(program, `${context.folder}/${program}.log`);
-    stack.own(name, () => server.stop());
-    rows.push({
-      ...{ name, kind, port: server.port, path: '/bench', body: recordBody(), recordsPerRequest: 0 },
-      headers: { 'Content-Type': 'application/json', 'X-Api-Key': `ingest_${'A'.repeat(43)}` },
-      watch: [{ name: 'server', pid: server.pid }],
-      warmUpRequests: warmUpRequests.single,
-      warmUps: [],
-      rounds: [],
-    });
-  }
+  for (const echo of echoes) rows.push(await echoRow(context, stack, echo));
   if (context.redis !== undefined) rows.push(...(await gatewayRows(context, stack, context.redis)));
   rows.push(...(await gatewayRows(context, stack, undefined)));
   return rows;
+}
+
+async function echoRow(
+  context: BenchContext,
+  stack: ReleaseStack,
+  { name, kind, program }: (typeof echoes)[number],
+): Promise<Row> {
+  const server = await startEchoServer(program, `${context.folder}/${program}.log`);
+  stack.own(name, () => server.stop());
+  const headers = { 'Content-Type': 'application/json', 'X-Api-Key': `ingest_${'A'.repeat(43)}` };
+  return {
+    ...{ name, kind, body: recordBody(), recordsPerRequest: 0 },
+    destinations: [{ port: server.port, path: '/bench', headers }],
+    watch: [{ name: 'server', pid: server.pid }],
+    ...{ warmUpRequests: warmUpRequests.single, ...fresh() },
+  };
+}
+
+const manyConnections = 256;
+const channels = 4;
+
+/**
+ * Single records in other shapes of load, beside Express: many connections, several channels (whose heads are locked apart
+ * from each other), and two replicas on one database. Two gateways with Redis, or without where there is none.
+ */
+export async function startSpreadRows(context: BenchContext, stack: ReleaseStack): Promise<Row[]> {
+  const express = await echoRow(
+    context,
+    stack,
+    echoes.find(({ kind }) => kind === 'express')!,
+  );
+  const site = await prepareSite(context, { name: 'spread', redisUrl: context.redis?.url, stack });
+  const gateways = [await site.start(), await site.start()];
+  const [gateway] = gateways;
+  const senders: Sender[] = [];
+  for (let number = 1; number <= 3 + channels; number += 1)
+    senders.push(await makeSender({ site, gateway: gateway! }, `spread-${number}`));
+  const row = (name: string, to: readonly Sender[], on: readonly Gateway[], connections?: number): Row => ({
+    ...{ name, kind: 'spread', body: recordBody(), recordsPerRequest: 1, warmUpRequests: warmUpRequests.single },
+    destinations: to.flatMap(({ path, headers }) => on.map(({ port }) => ({ port, path, headers }))),
+    ...(connections === undefined ? {} : { connections }),
+    watch: [...on.map(({ pid }) => ({ name: 'server', pid })), ...storesOf(context, context.redis)],
+    ...fresh(),
+    kept: { site, channels: to.map(({ channel }) => channel) },
+  });
+  const [one, many, shared, ...apart] = senders;
+  return [
+    express,
+    { ...express, name: `Express 5 echo, ${manyConnections} connections`, connections: manyConnections, ...fresh() },
+    row('gateway', [one!], [gateway!]),
+    row(`gateway, ${manyConnections} connections`, [many!], [gateway!], manyConnections),
+    row(`gateway, ${channels} channels at once`, apart, [gateway!]),
+    row('two replicas of the gateway, one channel', [shared!], gateways),
+  ];
+}
+
+const fresh = (): Pick<Row, 'warmUps' | 'rounds'> => ({ warmUps: [], rounds: [] });
+
+function storesOf({ postgres }: BenchContext, redis: BenchContext['redis']): WatchedProcess[] {
+  return [
+    { name: 'postgres', pid: postgres.pid, family: true },
+    ...(redis === undefined ? [] : [{ name: 'redis', pid: redis.pid }]),
+  ];
 }
 
 /** Both rows of one gateway. Each has a channel of its own, so that what it wrote can be counted. */
@@ -57,18 +112,15 @@ async function gatewayRows(context: BenchContext, stack: ReleaseStack, redis: Be
   const name = redis === undefined ? 'without' : 'with';
   const site = await prepareSite(context, { name: `${name}_redis`, redisUrl: redis?.url, stack });
   const gateway = await site.start();
-  const watch: WatchedProcess[] = [
-    { name: 'server', pid: gateway.pid },
-    { name: 'postgres', pid: context.postgres.pid, family: true },
-    ...(redis === undefined ? [] : [{ name: 'redis', pid: redis.pid }]),
-  ];
+  const watch: WatchedProcess[] = [{ name: 'server', pid: gateway.pid }, ...storesOf(context, redis)];
   const row = (
     sender: Sender,
     more: Pick<Row, 'name' | 'kind' | 'body' | 'recordsPerRequest' | 'warmUpRequests'>,
   ): Row => ({
     ...more,
-    ...{ port: gateway.port, path: sender.path, headers: sender.headers, watch, warmUps: [], rounds: [] },
-    kept: { site, channel: sender.channel },
+    destinations: [{ port: gateway.port, path: sender.path, headers: sender.headers }],
+    ...{ watch, ...fresh() },
+    kept: { site, channels: [sender.channel] },
   });
   const singles = await makeSender({ site, gateway }, `single-${name}-redis`);
   const batches = await makeSender({ site, gateway }, `batch-${name}-redis`);
