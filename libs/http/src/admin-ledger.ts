@@ -254,13 +254,14 @@ function actingRoutes({ ledger, auditChange }: AdminLedgerPorts): Route<AdminCal
     async handler(context) {
       const { channel, recordId } = context.params;
       const { reason } = context.body;
-      found(await asked(ledger.read(channel, recordId)));
+      const stored = found(await asked(ledger.read(channel, recordId)));
       const change = { action: 'record.erase', resource: 'record', resourceId: recordId, detail: { channel, reason } };
       // The audit event first: an erasure without one must not be possible, one without an erasure can be done again.
       await auditChange(context, change);
       const { caller, requestId } = context;
       await asked(ledger.erase(channel, recordId, reason, { actor: caller.actor, requestId }));
-      return { status: 200, body: rowOf(found(await asked(ledger.read(channel, recordId)))) };
+      // Not read again: what is erased must not be answered with an outage of the files.
+      return { status: 200, body: rowOf({ ...stored, data: null, extra: null, erased: true }) };
     },
   });
   return [audit, erase];

@@ -102,6 +102,17 @@ export class ArchiveFiles {
     return stretches;
   }
 
+  /** That there is a file for every record below `until`, and one ends there. @throws ArchiveFileError */
+  async assertReaches(channel: string, until: number): Promise<void> {
+    const stretches = await this.stretches(channel);
+    if (stretches.some((stretch) => stretch.until === until)) return;
+    const there = stretches.at(-1)?.until ?? 0;
+    const missing = there < until ? ` from record ${there} on` : '';
+    throw new ArchiveFileError(
+      `${this.#folder(channel)} does not hold the ${until} records that are archived: files are missing${missing}`,
+    );
+  }
+
   /** Each tile under its C2SP path, replaced where it was there. */
   async writeTiles(channel: string, tiles: readonly Tile[]): Promise<void> {
     const paths = tiles.map((tile) => join(this.#folder(channel), tilePath(tile)));

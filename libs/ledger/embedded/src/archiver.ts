@@ -6,6 +6,7 @@ import {
   consistencyPath,
   HASH_BYTES,
   TILE_WIDTH,
+  tilePath,
   TileTree,
   tileWidth,
   verifyConsistency,
@@ -75,11 +76,12 @@ export class Archiver {
 
   /**
    * Archives for about `withinMs`; undefined where there is no such channel. The same order again goes on, and signs anew what
-   * is archived already.
+   * is archived already. Never into a folder without the files of what is archived (another volume, or one that is not
+   * mounted), because that would divide the archive.
    * @throws ArchiveRefusedError, LedgerUnavailableError
    */
   async archive(order: ArchiveOrder, withinMs: number): Promise<ArchiveProgress | undefined> {
-    const { sql, compare, now } = this.#options;
+    const { sql, files, compare, now } = this.#options;
     const { channel } = order;
     await compare(channel);
     const statement = {
@@ -94,7 +96,8 @@ export class Archiver {
     const until = Math.max(before, wanted - (wanted % TILE_WIDTH));
     const giveUpAtMs = now() + withinMs;
     let archived = before;
-    if (archived === until && archived > 0) await this.#signAgain(channel, archived);
+    if (archived > 0) await refusable(archived, () => files.assertReaches(channel, archived));
+    if (archived === until && archived > 0) await refusable(archived, () => this.#signAgain(channel, archived));
     while (archived < until && (archived === before || now() < giveUpAtMs))
       archived = await this.#stretch({ channel, network: state.network, size: Number(state.size) }, archived, until);
     return { channel, size: Number(state.size), archived, until };
@@ -117,18 +120,14 @@ export class Archiver {
   /** Returns how far the archive reaches then. */
   async #stretch(of: { channel: string; network: string; size: number }, from: number, until: number): Promise<number> {
     try {
-      return await this.#options.sql.transaction((sql) => this.#move(sql, of, { from, until }), {
-        deadlineMs: STRETCH_WITHIN_MS,
-      });
+      return await refusable(from, () =>
+        this.#options.sql.transaction((sql) => this.#move(sql, of, { from, until }), { deadlineMs: STRETCH_WITHIN_MS }),
+      );
     } catch (error) {
       const { code, message } = error as { code?: unknown; message?: unknown };
       // A record of the stretch was erased meanwhile: the file is written again.
       if (code === SERIALIZATION_FAILURE) return from;
       if (code === NOT_IN_STATE) throw new ArchiveRefusedError(`The ${String(message)}.`, { cause: error });
-      if (error instanceof ArchiveFileError || error instanceof LedgerCorruptError || isOfFiles(error)) {
-        const reason = (error as Error).message.replace(/\.$/, '');
-        throw new ArchiveRefusedError(`Nothing was removed from record ${from} on. ${reason}.`, { cause: error });
-      }
       throw error;
     }
   }
@@ -141,10 +140,11 @@ export class Archiver {
     const { files } = this.#options;
     const lock = await lockArchive(sql, channel, from);
     if (Number(lock?.archived) !== from) return Number(lock?.archived ?? from);
+    const tree = await treeAt(sql, channel, from);
+    await assertOfLog(files, channel, tree);
     await files.clear(channel, { from, size });
     const draft = await files.draft(channel, from, linesOf(sql, { channel, network }, { from, until }));
     const stretch = { from, until: from + draft.leaves.length / HASH_BYTES };
-    const tree = await treeAt(sql, channel, from);
     const full = tree.append(draft.leaves);
     const checkpoint = await this.#signed(sql, channel, tree);
     await draft.keep(stretch);
@@ -163,8 +163,10 @@ export class Archiver {
       async (sql) => {
         const lock = await lockArchive(sql, channel, archived);
         if (Number(lock?.archived) !== archived) return;
-        const note = await this.#signed(sql, channel, await treeAt(sql, channel, archived));
-        await this.#options.files.writeCheckpoint(channel, note);
+        const { files } = this.#options;
+        const tree = await treeAt(sql, channel, archived);
+        await assertOfLog(files, channel, tree);
+        await files.writeCheckpoint(channel, await this.#signed(sql, channel, tree));
       },
       { deadlineMs: STRETCH_WITHIN_MS },
     );
@@ -222,6 +224,25 @@ async function* withoutErased(
   for await (const record of files.records(channel, stretch)) {
     leaves.push(receiptLeaf(record));
     yield archivedLine(gone.has(record.index) ? withoutContent(record) : record);
+  }
+}
+
+/** What keeps an order from the files, or is found in them or in the log, is refused in a sentence. */
+async function refusable<Result>(from: number, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ArchiveFileError || error instanceof LedgerCorruptError || isOfFiles(error))) throw error;
+    const reason = (error as Error).message.replace(/\.$/, '');
+    throw new ArchiveRefusedError(`Nothing was removed from record ${from} on. ${reason}.`, { cause: error });
+  }
+}
+
+/** That the folder is of this log: its tiles are those that were written when the archive reached as far. @throws ArchiveFileError */
+async function assertOfLog(files: ArchiveFiles, channel: string, tree: TileTree): Promise<void> {
+  for (const tile of tree.edge()) {
+    if ((await files.tile(channel, tile)).equals(tile.hashes)) continue;
+    throw new ArchiveFileError(`the archive of ${channel} is of another log: its tile ${tilePath(tile)} is not ours`);
   }
 }
 

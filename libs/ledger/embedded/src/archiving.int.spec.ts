@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Tile } from '@sealgate/merkle';
+import { generateNoteKey, noteSigner, noteVerifier, parseCheckpoint, type Tile } from '@sealgate/merkle';
 import { ArchiveFiles, type ArchivedStretch } from './archive-files.ts';
 import {
   archiverOf,
@@ -13,7 +13,7 @@ import {
   SIZE,
   type TestArchive,
 } from './testing/open-test-archive.ts';
-import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
+import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
 
 let test: TestLedger;
 let of: TestArchive;
@@ -171,6 +171,32 @@ describe('archiving is refused', () => {
     await expect(archive()).rejects.toThrow(/holds records beyond the 700 that the database has/);
   });
 
+  it.each([512, 0])('where the files of what is archived are not in the folder (before %s)', async (before) => {
+    await archive(256);
+    const away = `${of.folder}-away`;
+    renameSync(of.folder, away);
+    await expect(archive(before)).rejects.toThrow(
+      /Nothing was removed from record 256 on\. .* does not hold the 256 records that are archived: files are missing from record 0 on\./,
+    );
+    expect(existsSync(of.folder)).toBe(false);
+    expect(await of.count('records')).toBe(SIZE - 256);
+    renameSync(away, of.folder);
+    expect(await archive()).toMatchObject({ archived: 512 });
+    rmSync(join(of.folder, of.channel, 'records', of.files()[0]!));
+    await expect(archive(0)).rejects.toThrow(/does not hold the 512 records .* from record 0 on/);
+  });
+
+  it.each([512, 0])('where the folder is of another log (before %s)', async (before) => {
+    const other = await openTestArchive(test);
+    for (const { ledger, channel } of [of, other]) await ledger.archiveRecords({ channel, before: 256 });
+    const theirs = join(other.folder, other.channel);
+    cpSync(theirs, join(of.folder, of.channel), { recursive: true });
+    await expect(archive(before)).rejects.toThrow(/is of another log: its tile tile\/1\/000\.p\/1 is not ours/);
+    expect(readFileSync(join(of.folder, of.channel, 'checkpoint'))).toEqual(readFileSync(join(theirs, 'checkpoint')));
+    expect(await of.count('records')).toBe(SIZE - 256);
+    other.close();
+  });
+
   it('by a process that does not write the archive', async () => {
     await expect(of.without.archiveRecords({ channel: of.channel, before: 512 })).rejects.toThrow(/LEDGER_ARCHIVE_DIR/);
   });
@@ -178,6 +204,20 @@ describe('archiving is refused', () => {
   it('of a channel that is not there', async () => {
     expect(await of.ledger.archiveRecords({ channel: 'acme.never', before: 512 })).toBeUndefined();
   });
+});
+
+it('what is archived is signed anew, by the key of today', async () => {
+  await of.ledger.archiveRecords({ channel: of.channel, before: 256 });
+  const { privateKey, verifierKey } = generateNoteKey(ORIGIN);
+  const files = new ArchiveFiles(of.folder);
+  const { archiver } = archiverOf({ ...test, signer: noteSigner(privateKey) }, files, (error) =>
+    of.problems.push(error),
+  );
+  rmSync(join(of.folder, of.channel, 'checkpoint'));
+  expect(await archiver.archive({ channel: of.channel, before: 0 }, 1000)).toMatchObject({ archived: 256, until: 256 });
+  const note = await files.checkpoint(of.channel);
+  expect(noteVerifier(verifierKey).verify(note)).toBeDefined();
+  expect(parseCheckpoint(note)).toMatchObject({ origin: `${ORIGIN}/${of.channel}`, size: 256 });
 });
 
 describe('space', () => {

@@ -129,11 +129,20 @@ describe('ledger fetch', () => {
     ).toEqual([254, 255, 256, 257].map((index) => `order-${index}`));
   });
 
-  it.each(['order-300', '300..400'])('says what is not there: %s', async (wanted) => {
-    expect(await fetch(wanted)).toEqual({
+  it.each(['order-300', '300..400', '298..300'])('says what is not there: %s', async (wanted) => {
+    const { code, out, err } = await fetch(wanted);
+    expect(out.match(/order-\d+/g) ?? []).toEqual(wanted === '298..300' ? ['order-298', 'order-299'] : []);
+    expect({ code, err }).toEqual({
       code: 1,
-      out: '',
-      err: 'sealgate: the archive has no such record of acme.main.\n',
+      err: `sealgate: ${folder} holds records 0 to 299 of acme.main, and not all that was wanted.\n`,
+    });
+  });
+
+  it('says that a folder holds nothing of the channel', async () => {
+    const { code, err } = await runLine(['ledger', 'fetch', channel, '0..9', '--dir', `${folder}/elsewhere`]);
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: `sealgate: ${folder}/elsewhere holds no records of acme.main, and not all that was wanted.\n`,
     });
   });
 

@@ -75,7 +75,7 @@ export const fetch: CommandSpec<{ readonly dir: string }> = {
   isOffline: () => true,
   run: async (session, [channel = '', wanted = ''], { dir }) => {
     try {
-      return await fetchFrom(session, new ArchiveFiles(dir), { channel, wanted });
+      return await fetchFrom(session, { dir, channel, wanted });
     } catch (error) {
       if (!(error instanceof ArchiveFileError)) throw error;
       session.note(`sealgate: ${error.message}.\n`);
@@ -86,15 +86,17 @@ export const fetch: CommandSpec<{ readonly dir: string }> = {
 
 async function fetchFrom(
   session: Session,
-  files: ArchiveFiles,
-  { channel, wanted }: { channel: string; wanted: string },
+  { dir, channel, wanted }: { dir: string; channel: string; wanted: string },
 ): Promise<ExitCode> {
+  const files = new ArchiveFiles(dir);
   const range = RANGE.exec(wanted);
   const [first, last] = range === null ? [0, Number.MAX_SAFE_INTEGER] : [Number(range[1]), Number(range[2])];
   const isWanted = ({ id, index }: ArchivedRecord) =>
     range === null ? id === wanted : first <= index && index <= last;
   let isFound = false;
-  for (const stretch of await files.stretches(channel)) {
+  const stretches = await files.stretches(channel);
+  const until = stretches.at(-1)?.until ?? 0;
+  for (const stretch of stretches) {
     if (stretch.until <= first || stretch.from > last) continue;
     for await (const record of files.records(channel, stretch)) {
       if (!isWanted(record)) continue;
@@ -103,8 +105,12 @@ async function fetchFrom(
     }
     if (isFound && range === null) break;
   }
-  if (!isFound) session.note(`sealgate: the archive has no such record of ${channel}.\n`);
-  return isFound ? EXIT_CODES.done : EXIT_CODES.refused;
+  // Whoever wants more than there is may have named the wrong folder, or records that the database still has.
+  const isShort = range !== null && last >= until;
+  const holds = until === 0 ? 'no records' : `records 0 to ${until - 1}`;
+  if (!isFound || isShort)
+    session.note(`sealgate: ${dir} holds ${holds} of ${channel}, and not all that was wanted.\n`);
+  return isFound && !isShort ? EXIT_CODES.done : EXIT_CODES.refused;
 }
 
 async function withProof(files: ArchiveFiles, record: ArchivedRecord) {
