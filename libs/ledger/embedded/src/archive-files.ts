@@ -113,6 +113,14 @@ export class ArchiveFiles {
     );
   }
 
+  /** That the folder is of the log that has these tiles. @throws ArchiveFileError */
+  async assertHolds(channel: string, tiles: readonly Tile[]): Promise<void> {
+    for (const tile of tiles) {
+      if ((await this.tile(channel, tile)).equals(tile.hashes)) continue;
+      throw new ArchiveFileError(`${this.#folder(channel)} is of another log: its ${tilePath(tile)} is not ours`);
+    }
+  }
+
   /** Each tile under its C2SP path, replaced where it was there. */
   async writeTiles(channel: string, tiles: readonly Tile[]): Promise<void> {
     const paths = tiles.map((tile) => join(this.#folder(channel), tilePath(tile)));

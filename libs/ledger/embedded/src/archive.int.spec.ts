@@ -1,8 +1,18 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { noteVerifier, parseCheckpoint } from '@sealgate/merkle';
-import { FILE, IN_ORDER, openTestArchive, OURS, record, SIZE, type TestArchive } from './testing/open-test-archive.ts';
+import { generateNoteKey, noteSigner, noteVerifier, parseCheckpoint } from '@sealgate/merkle';
+import { ArchiveFiles } from './archive-files.ts';
+import {
+  archiverOf,
+  FILE,
+  IN_ORDER,
+  openTestArchive,
+  OURS,
+  record,
+  SIZE,
+  type TestArchive,
+} from './testing/open-test-archive.ts';
 import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
 
 let test: TestLedger;
@@ -125,6 +135,20 @@ describe('records that were archived', () => {
       });
     expect(await of.without.read(of.channel, 'r600')).toMatchObject({ data: { n: 600 } });
   });
+});
+
+it('what is archived is signed anew, by the key of today', async () => {
+  await of.ledger.archiveRecords({ channel: of.channel, before: 256 });
+  const { privateKey, verifierKey } = generateNoteKey(ORIGIN);
+  const files = new ArchiveFiles(of.folder);
+  const { archiver } = archiverOf({ ...test, signer: noteSigner(privateKey) }, files, (error) =>
+    of.problems.push(error),
+  );
+  rmSync(join(of.folder, of.channel, 'checkpoint'));
+  expect(await archiver.archive({ channel: of.channel, before: 0 }, 1000)).toMatchObject({ archived: 256, until: 256 });
+  const note = await files.checkpoint(of.channel);
+  expect(noteVerifier(verifierKey).verify(note)).toBeDefined();
+  expect(parseCheckpoint(note)).toMatchObject({ origin: `${ORIGIN}/${of.channel}`, size: 256 });
 });
 
 describe('ids of archived records stay taken', () => {

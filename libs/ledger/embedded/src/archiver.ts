@@ -6,7 +6,6 @@ import {
   consistencyPath,
   HASH_BYTES,
   TILE_WIDTH,
-  tilePath,
   TileTree,
   tileWidth,
   verifyConsistency,
@@ -141,7 +140,7 @@ export class Archiver {
     const lock = await lockArchive(sql, channel, from);
     if (Number(lock?.archived) !== from) return Number(lock?.archived ?? from);
     const tree = await treeAt(sql, channel, from);
-    await assertOfLog(files, channel, tree);
+    await files.assertHolds(channel, tree.edge());
     await files.clear(channel, { from, size });
     const draft = await files.draft(channel, from, linesOf(sql, { channel, network }, { from, until }));
     const stretch = { from, until: from + draft.leaves.length / HASH_BYTES };
@@ -161,11 +160,10 @@ export class Archiver {
   async #signAgain(channel: string, archived: number): Promise<void> {
     await this.#options.sql.transaction(
       async (sql) => {
-        const lock = await lockArchive(sql, channel, archived);
-        if (Number(lock?.archived) !== archived) return;
         const { files } = this.#options;
+        if (Number((await lockArchive(sql, channel, archived))?.archived) !== archived) return;
         const tree = await treeAt(sql, channel, archived);
-        await assertOfLog(files, channel, tree);
+        await files.assertHolds(channel, tree.edge());
         await files.writeCheckpoint(channel, await this.#signed(sql, channel, tree));
       },
       { deadlineMs: STRETCH_WITHIN_MS },
@@ -235,14 +233,6 @@ async function refusable<Result>(from: number, work: () => Promise<Result>): Pro
     if (!(error instanceof ArchiveFileError || error instanceof LedgerCorruptError || isOfFiles(error))) throw error;
     const reason = (error as Error).message.replace(/\.$/, '');
     throw new ArchiveRefusedError(`Nothing was removed from record ${from} on. ${reason}.`, { cause: error });
-  }
-}
-
-/** That the folder is of this log: its tiles are those that were written when the archive reached as far. @throws ArchiveFileError */
-async function assertOfLog(files: ArchiveFiles, channel: string, tree: TileTree): Promise<void> {
-  for (const tile of tree.edge()) {
-    if ((await files.tile(channel, tile)).equals(tile.hashes)) continue;
-    throw new ArchiveFileError(`the archive of ${channel} is of another log: its tile ${tilePath(tile)} is not ours`);
   }
 }
 

@@ -89,28 +89,33 @@ async function fetchFrom(
   { dir, channel, wanted }: { dir: string; channel: string; wanted: string },
 ): Promise<ExitCode> {
   const files = new ArchiveFiles(dir);
-  const range = RANGE.exec(wanted);
-  const [first, last] = range === null ? [0, Number.MAX_SAFE_INTEGER] : [Number(range[1]), Number(range[2])];
-  const isWanted = ({ id, index }: ArchivedRecord) =>
-    range === null ? id === wanted : first <= index && index <= last;
-  let isFound = false;
+  const { isOne, first, last, holds } = wantedBy(wanted);
   const stretches = await files.stretches(channel);
   const until = stretches.at(-1)?.until ?? 0;
+  let isFound = false;
   for (const stretch of stretches) {
     if (stretch.until <= first || stretch.from > last) continue;
     for await (const record of files.records(channel, stretch)) {
-      if (!isWanted(record)) continue;
+      if (!holds(record)) continue;
       isFound = true;
-      session.print(`${JSON.stringify(range === null ? await withProof(files, record) : record)}\n`);
+      session.print(`${JSON.stringify(isOne ? await withProof(files, record) : record)}\n`);
     }
-    if (isFound && range === null) break;
+    if (isFound && isOne) return EXIT_CODES.done;
   }
+  if (isFound && last < until) return EXIT_CODES.done;
   // Whoever wants more than there is may have named the wrong folder, or records that the database still has.
-  const isShort = range !== null && last >= until;
-  const holds = until === 0 ? 'no records' : `records 0 to ${until - 1}`;
-  if (!isFound || isShort)
-    session.note(`sealgate: ${dir} holds ${holds} of ${channel}, and not all that was wanted.\n`);
-  return isFound && !isShort ? EXIT_CODES.done : EXIT_CODES.refused;
+  const held = until === 0 ? 'no records' : `records 0 to ${until - 1}`;
+  session.note(`sealgate: ${dir} holds ${held} of ${channel}, and not all that was wanted.\n`);
+  return EXIT_CODES.refused;
+}
+
+/** An id, which may stand anywhere, or a range of indexes. */
+function wantedBy(wanted: string) {
+  const range = RANGE.exec(wanted);
+  const [first, last] = range === null ? [0, Number.MAX_SAFE_INTEGER] : [Number(range[1]), Number(range[2])];
+  const holds = ({ id, index }: ArchivedRecord): boolean =>
+    range === null ? id === wanted : first <= index && index <= last;
+  return { isOne: range === null, first, last, holds };
 }
 
 async function withProof(files: ArchiveFiles, record: ArchivedRecord) {
