@@ -111,8 +111,10 @@ describeWithRedis('Limits over two processes', () => {
   }, setupTimeoutMs);
   afterAll(() => setup.stop());
 
-  it('admit no more than the burst and the rate allow, whatever goes where', async () => {
-    const limits = { ratePerSecond: 200, burst: 100 };
+  it.each([
+    ['by Redis alone', { ratePerSecond: 200, burst: 100 }],
+    ['with leases', { ratePerSecond: 200, burst: 300 }],
+  ])('admit no more than the burst and the rate allow, whatever goes where, %s', async (_how, limits) => {
     const networkId = await setup.newNetwork({ limits });
     const { rawKey } = await setup.newKey(networkId);
     const senders = setup.gateways.map((gateway) => sender(gateway.public, networkId, rawKey));

@@ -41,6 +41,15 @@ export interface LimitStore {
   charge(charges: readonly Charge[], cost: number): Promise<LimitState>;
 }
 
+/** A store that takes tokens from buckets ahead of the charges that will spend them. */
+export interface LeasingStore extends LimitStore {
+  /**
+   * Admits a sound charge at once from what this process holds of all its buckets; undefined: `charge` must decide. To be
+   * asked once of every charge, as what is leased goes by it.
+   */
+  takeLeased(charges: readonly Charge[], cost: number): LimitState | undefined;
+}
+
 /** Bounds that keep every number of the arithmetic a whole one below 2^53. */
 export const MAX_RATE_PER_SECOND = 1_000_000;
 export const MAX_BURST = 1_000_000;

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { openRedis, type RedisHandle } from '@sealgate/storage';
 import { describeWithRedis, until } from '@sealgate/testing';
 import { Redis } from 'ioredis';
-import type { Charge, LimitStore } from './limit-store.ts';
+import type { Charge, LeasingStore } from './limit-store.ts';
 import { redisLimits } from './redis-limits.ts';
 
 const PASSWORD = 'p@ss/word';
@@ -71,7 +71,7 @@ async function startNode(port: number, lines: readonly string[], mode: readonly 
 }
 const server = ['save ""', 'appendonly no', `requirepass "${PASSWORD}"`, `masterauth "${PASSWORD}"`];
 
-function open(url: string): { handle: RedisHandle; limits: LimitStore } {
+function open(url: string): { handle: RedisHandle; limits: LeasingStore } {
   const handle = openRedis({ url, name: 'sites-test', connectTimeoutMs: 1_000, commandTimeoutMs: 1_000 });
   handles.push(handle);
   return { handle, limits: redisLimits({ client: handle.client, prefix: 'ingest:', timeoutMs: 2_000 }) };
@@ -135,6 +135,31 @@ describeWithRedis('limits on a cluster of three', () => {
     expect(await two.limits.charge([network(1001), key(1001)], 60)).toMatchObject({ admitted: false });
     expect(await two.limits.charge([network(1001), key(1002)], 40)).toMatchObject({ admitted: true });
     expect(await one.limits.charge([network(1001), key(1003)], 1)).toMatchObject({ admitted: false });
+  });
+
+  it('are leased, each bucket beside the one that it is charged with', async () => {
+    const { handle, limits } = open(url);
+    await ready(handle);
+    const wide = { ratePerSecond: 1000, burst: 2000 };
+    const pairs = Array.from({ length: 6 }, (_, n): Charge[] => [
+      { bucket: `network:l${n}`, policy: { name: 'network', ...wide } },
+      { bucket: `key:l${n}`, policy: { name: 'key', ...wide } },
+    ]);
+    for (const pair of pairs) {
+      await until(
+        async () => {
+          for (let n = 0; n < 12; n += 1) {
+            if (limits.takeLeased(pair, 1) !== undefined) return true;
+            await limits.charge(pair, 1);
+          }
+          return false;
+        },
+        { timeoutMs: 10_000, what: 'a lease' },
+      );
+    }
+    const held = await Promise.all(nodes.map(({ admin }) => admin.keys('ingest:{network:l*leases')));
+    expect(held.flat()).toHaveLength(12);
+    expect(held.filter((keys) => keys.length > 0).length).toBeGreaterThan(1);
   });
 
   it('reject in bounded time while the cluster is not whole', async () => {

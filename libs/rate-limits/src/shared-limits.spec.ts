@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { testClock } from '@sealgate/testing';
-import type { Charge, LimitState, LimitStore, Policy } from './limit-store.ts';
+import type { Charge, LeasingStore, LimitState, Policy } from './limit-store.ts';
 import { memoryLimits } from './memory-limits.ts';
 import type { LimitsState } from './shared-limits.ts';
 import { sharedLimits } from './shared-limits.ts';
@@ -17,7 +17,9 @@ function setUp(options: { replicas?: number } = {}) {
   const inRedis = memoryLimits({ now: clock.now });
   const asked: string[] = [];
   let failure: Error | undefined;
-  const redis: LimitStore = {
+  let leased: LimitState | undefined;
+  const redis: LeasingStore = {
+    takeLeased: () => leased,
     charge: (charges, cost) => {
       asked.push(charges.map(({ bucket }) => bucket).join());
       return failure === undefined ? inRedis.charge(charges, cost) : Promise.reject(failure);
@@ -45,7 +47,10 @@ function setUp(options: { replicas?: number } = {}) {
   const fail = (error?: Error): void => {
     failure = error;
   };
-  return { clock, limits, asked, states, lines, scheduled, probe, fail };
+  const lease = (state?: LimitState): void => {
+    leased = state;
+  };
+  return { clock, limits, asked, states, lines, scheduled, probe, fail, lease };
 }
 
 describe('sharedLimits', () => {
@@ -165,6 +170,7 @@ describe('sharedLimits', () => {
     const admitted: LimitState = { admitted: true, policy, remaining: 1, resetSeconds: 1, retryAfterSeconds: 0 };
     const limits = sharedLimits({
       redis: {
+        takeLeased: () => undefined,
         charge: () => (hang ? new Promise((_resolve, reject) => late.push(reject)) : Promise.resolve(admitted)),
       },
       local: memoryLimits({ now: clock.now, startEmpty: true }),
@@ -183,6 +189,23 @@ describe('sharedLimits', () => {
     late[1]?.(new Error('timeout'));
     expect((await second).admitted).toBe(true);
     expect(limits.state).toBe('shared');
+  });
+
+  it('admits what is leased without asking, also while Redis is away, and tells nothing of Redis by it', async () => {
+    const { limits, asked, states, fail, lease } = setUp();
+    const state: LimitState = { admitted: true, policy, remaining: 7, resetSeconds: 1, retryAfterSeconds: 0 };
+    lease(state);
+    expect(await limits.charge(on('a'), 1)).toBe(state);
+    expect(states).toEqual(['local']);
+    lease();
+    fail(new Error('gone'));
+    expect((await limits.charge(on('a'), 1)).admitted).toBe(true);
+    expect((await limits.charge(on('a'), 1)).admitted).toBe(false);
+    lease(state);
+    expect(await limits.charge(on('a'), 1)).toBe(state);
+    await expect(limits.charge([], 1)).rejects.toThrow(RangeError);
+    expect(asked).toEqual(['a']);
+    expect(states).toEqual(['local']);
   });
 
   it('takes a bug of a caller for no failure of Redis', async () => {

@@ -1,5 +1,5 @@
 import type { Log } from '@sealgate/observability';
-import type { Charge, LimitState, LimitStore, Policy } from './limit-store.ts';
+import type { Charge, LeasingStore, LimitState, LimitStore, Policy } from './limit-store.ts';
 import { faultOfCharges } from './limit-store.ts';
 import type { LocalLimits } from './memory-limits.ts';
 
@@ -8,7 +8,7 @@ export type LimitsState = 'shared' | 'local';
 
 export interface SharedLimitsOptions {
   /** Must settle within its own timeout, as `redisLimits` does. Left out: this process decides, always. */
-  readonly redis?: LimitStore;
+  readonly redis?: LeasingStore;
   /** `memoryLimits({ now, replicas, startEmpty: true })`. Not to be used by anyone else. */
   readonly local: LocalLimits;
   /** Milliseconds since the epoch. */
@@ -40,7 +40,7 @@ const PROBE: readonly Charge[] = [
 ];
 
 /**
- * Redis while it answers, this process while it does not.
+ * Redis while it answers, this process while it does not, and before both what was leased from Redis.
  *
  * The request that meets the failure is decided locally at once; those that follow do not ask Redis until a probe in the
  * background succeeds. So nobody waits longer than the timeout of the Redis store, and no failure of a store becomes a 429.
@@ -61,7 +61,7 @@ function scheduleTimer(work: () => void, delayMs: number): void {
 
 class FallbackLimits implements SharedLimits {
   readonly #options: SharedLimitsOptions;
-  readonly #redis: LimitStore | undefined;
+  readonly #redis: LeasingStore | undefined;
   readonly #local: LocalLimits;
   /** Which of both decides. */
   #decides: LimitsState;
@@ -91,10 +91,14 @@ class FallbackLimits implements SharedLimits {
   }
 
   charge(charges: readonly Charge[], cost: number): Promise<LimitState> {
-    if (this.#redis === undefined || this.#decides === 'local') return this.#local.charge(charges, cost);
+    if (this.#redis === undefined) return this.#local.charge(charges, cost);
     // Told apart from a failing store before it is asked: a bug of a caller must not open the breaker.
     const fault = faultOfCharges(charges, cost);
     if (fault !== undefined) return Promise.reject(fault);
+    // What was taken from Redis is good for its time, whether Redis still answers or not.
+    const leased = this.#redis.takeLeased(charges, cost);
+    if (leased !== undefined) return Promise.resolve(leased);
+    if (this.#decides === 'local') return this.#local.charge(charges, cost);
     const era = this.#era;
     return this.#redis.charge(charges, cost).then(
       (state) => {
