@@ -4,7 +4,8 @@ import { DatabaseUnavailableError, type Database } from '@sealgate/storage';
 import { until } from '@sealgate/testing';
 import { embeddedAssets } from './data/embedded-assets.ts';
 import type { SyncAnswer } from './domain/answer-sync.ts';
-import { removeOldJobs, testPeer, writeOf } from './testing/open-test-peer.ts';
+import { Mappings } from './domain/mapping.ts';
+import { anyMapping, removeOldJobs, testPeer, writeOf } from './testing/open-test-peer.ts';
 import { peerSuite } from './testing/peer-suite.ts';
 import { scriptedLedger } from './testing/scripted-ledger.ts';
 
@@ -66,11 +67,43 @@ describe('a plain write', () => {
 
   it('says which channel is halted of what was not attempted behind it', async () => {
     let calls = 0;
-    const halted = { outcome: 'unavailable', message: 'Channel acme.b is halted.' } as const;
+    const halted = { outcome: 'halted', message: 'Channel acme.b is halted.' } as const;
     const { answer } = peerWith({ write: () => ((calls += 1) > 1 ? halted : undefined) });
     const { body } = await answer(writeOf(['a', 'b'], { options: { batchSize: 1 } }));
     const failure = { id: 'b', code: 'NOT_ATTEMPTED', message: 'Channel acme.b is halted.', retryable: true };
     expect(JSON.parse(body)).toMatchObject({ succeeded: ['a'], failed: [failure] });
+  });
+
+  it('with continueOnError writes what goes to a channel that is whole, beside one that is halted', async () => {
+    const { sql } = suite.database;
+    const ledger = embeddedLedger({ sql, origin: 'ledger.test', now: Date.now });
+    const assets = embeddedAssets({ ledger, sql, settleWithinMs: 100 });
+    const target = anyMapping.find('asset')!;
+    const mappings = new Mappings(
+      ['lost', 'whole'].map((name) => ({ type: name, target: { ...target, channel: `acme.${name}` } })),
+    );
+    const { answer } = suite.keep(testPeer({ sql, ledger: assets, owner: 'two', mappings }));
+    const request = (round: number, continueOnError: boolean) => {
+      const sent = Array.from({ length: 12 }, (_, n) => ({
+        id: `${round}-${n}`,
+        type: n % 3 === 0 ? 'lost' : 'whole',
+        data: {},
+      }));
+      return { ...writeOf([]), assets: sent, batchSize: 1, continueOnError };
+    };
+    await answer(request(0, true));
+    await sql.query({ text: `SELECT ledger.halt_v1('acme', 'acme.lost', 'records are missing', 'note', 1, 9, 1)` });
+    const given = await answer(request(1, true));
+    expect(given.status).toBe(200);
+    const { summary, succeeded, failed } = JSON.parse(given.body);
+    expect(summary).toEqual({ total: 12, succeeded: 8, failed: 4, pending: 0 });
+    expect(succeeded).toEqual([1, 2, 4, 5, 7, 8, 10, 11].map((n) => `1-${n}`));
+    const message = expect.stringContaining('Channel acme.lost is halted');
+    expect(failed).toEqual(
+      [0, 3, 6, 9].map((n) => ({ id: `1-${n}`, index: n, code: 'NOT_ATTEMPTED', message, retryable: true })),
+    );
+    await expect(answer(request(2, false))).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE', message });
+    await ledger.drain();
   });
 
   it('says what was not attempted where the ledger was lost half-way', async () => {

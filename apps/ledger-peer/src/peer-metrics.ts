@@ -1,7 +1,7 @@
 import type { Metrics } from '@sealgate/observability';
 import type { AssetLedger } from './domain/asset-ledger.ts';
 
-const OUTCOMES = ['committed', 'refused', 'failed', 'unknown', 'unavailable', 'overloaded', 'again'] as const;
+const OUTCOMES = ['committed', 'refused', 'failed', 'unknown', 'halted', 'unavailable', 'overloaded', 'again'] as const;
 
 export interface LedgerMetrics {
   /** The same ledger, each of whose calls is counted and timed. */

@@ -174,7 +174,7 @@ async function firstIndexOf(
 
 function failureOf(error: unknown): WriteOutcome {
   if (error instanceof OutcomeUnknownError) return { outcome: 'unknown', transactionId: error.transactionId };
-  if (error instanceof ChannelHaltedError) return { outcome: 'unavailable', message: error.message };
+  if (error instanceof ChannelHaltedError) return { outcome: 'halted', message: error.message };
   if (error instanceof LedgerUnavailableError) return { outcome: 'unavailable' };
   if (error instanceof LedgerOverloadedError) return { outcome: 'overloaded' };
   throw error;

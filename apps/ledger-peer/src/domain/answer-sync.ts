@@ -168,7 +168,7 @@ async function write(
   { plan, jobId, claim }: { plan: Plan; jobId: string; claim?: RequestClaim },
 ): Promise<KeptAnswer> {
   const endAtMs = ports.now() + ports.answerWithinMs;
-  const { results, lost, lostBecause, sent } = await runPlan(plan, {
+  const { results, lost, halted, sent } = await runPlan(plan, {
     ledger: ports.ledger,
     // Whoever takes the claim over goes on under the same id, and finds what this process has sent.
     jobId: claim === undefined ? undefined : jobId,
@@ -176,18 +176,22 @@ async function write(
     batchesAtOnce: ports.batchesAtOnce,
     mayGoOn: () => ports.now() < endAtMs,
   });
-  if (!sent && (lost === 'unavailable' || lost === 'overloaded')) {
-    const { code, detail } = OUTAGES[lost];
-    throw new AppError(code, lostBecause ?? detail, { retryAfterSeconds: 1 });
+  const [whyHalted] = halted.values();
+  const outage = lost === undefined && whyHalted !== undefined ? 'unavailable' : lost;
+  if (!sent && (outage === 'unavailable' || outage === 'overloaded')) {
+    const { code, detail } = OUTAGES[outage];
+    throw new AppError(code, lost === undefined ? (whyHalted ?? detail) : detail, { retryAfterSeconds: 1 });
   }
-  const rest = lostBecause === undefined ? NOT_ATTEMPTED : failed('NOT_ATTEMPTED', lostBecause, true);
-  const all = results.map((result): AssetResult => result ?? rest);
+  const all = results.map((result, index): AssetResult => result ?? notAttempted(halted.get(index)));
   const isOpen = all.some(({ state }) => state === 'pending');
   const body = renderSummary(plan.ids, all, isOpen ? jobId : undefined);
   const answer: KeptAnswer = { jobId, status: isOpen ? 202 : 200, body, isAsync: false };
   if (isOpen) await ports.jobs.follow({ ...jobOf(request, jobId), results: all, answer });
   return answer;
 }
+
+const notAttempted = (why: string | undefined): AssetResult =>
+  why === undefined ? NOT_ATTEMPTED : failed('NOT_ATTEMPTED', why, true);
 
 function planOf({ mappings, batchMaxBytes }: AnswerSyncPorts, { assets, batchSize }: SyncRequest): Plan {
   return planBatches(assets, mappings, { batchSize, maxBytes: batchMaxBytes });

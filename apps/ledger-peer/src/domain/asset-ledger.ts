@@ -26,14 +26,16 @@ export interface WrittenTransaction {
  *   that is known; where it is not, a part of the same assets may be taken
  * - failed: nothing was written, and no part of it is worth another try now
  * - unknown: it may have been written; ask again with `settle`
- * - unavailable, overloaded: nothing was written. `message` says why, where that is more than that it cannot be reached
+ * - halted: nothing was written, and the channel takes nothing now; others may. `message` says why
+ * - unavailable, overloaded: nothing was written, and no channel takes anything now
  */
 export type WriteOutcome =
   | { readonly outcome: 'committed'; readonly transactions: readonly WrittenTransaction[] }
   | { readonly outcome: 'refused'; readonly code: FailureCode; readonly message: string; readonly id?: string }
   | { readonly outcome: 'failed'; readonly code: FailureCode; readonly message: string; readonly retryable: boolean }
   | { readonly outcome: 'unknown'; readonly transactionId: string }
-  | { readonly outcome: 'unavailable' | 'overloaded'; readonly message?: string };
+  | { readonly outcome: 'halted'; readonly message: string }
+  | { readonly outcome: 'unavailable' | 'overloaded' };
 
 /**
  * `again`: the transaction is not in the ledger and never will be, or writing the same assets again cannot write them

@@ -70,8 +70,8 @@ describe('running a job', () => {
     });
   });
 
-  it.each(['unknown', 'unavailable'] as const)('stays undone while it is %s', async (outcome) => {
-    const settle: Script['settle'] = () => (outcome === 'unknown' ? { outcome, transactionId: 'tx' } : { outcome });
+  it.each(['unknown', 'unavailable', 'halted'] as const)('stays undone while it is %s', async (outcome) => {
+    const settle: Script['settle'] = () => ({ outcome, transactionId: 'tx', message: 'Halted.' });
     const { isDone, saved, ledger } = await run({ ids: ['a'], results: [pending] }, { script: { settle } });
     expect(isDone).toBe(false);
     expect(saved.at(-1)).toEqual([pending]);

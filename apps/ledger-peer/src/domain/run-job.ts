@@ -101,6 +101,7 @@ function settledResult(
     case 'failed':
       return failed(outcome.code, outcome.message, outcome.retryable);
     case 'unknown':
+    case 'halted':
     case 'unavailable':
     case 'overloaded':
       return before;

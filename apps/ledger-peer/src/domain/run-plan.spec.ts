@@ -138,6 +138,23 @@ describe('running a plan', () => {
     expect(ledger.writes).toEqual([['a'], ['b']]);
   });
 
+  it.each([
+    [true, ['halted a', 'succeeded', 'halted a', 'succeeded', 'halted a', 'RECORD_CONFLICT']],
+    [false, ['halted a', 'halted a', 'halted a', 'halted a', 'halted a', 'halted a']],
+  ])('keeps back what goes to a halted channel, with continueOnError (%s) nothing else', async (on, expected) => {
+    const target = mappings.find('a')!;
+    const two = new Mappings(['a', 'b'].map((type) => ({ type, target: { ...target, channel: `acme.${type}` } })));
+    const assets = ['a1', 'b1', 'a2', 'b2', 'a1', 'b1'].map((id, n) => ({ id, type: id[0]!, data: { is: n === 5 } }));
+    const plan = planBatches(assets, two, { batchSize: 1, maxBytes: 1000 });
+    const script: Script = {
+      write: ([id]) => (id?.startsWith('a') ? { outcome: 'halted', message: 'halted a' } : undefined),
+    };
+    const { ledger, states, outcome } = await run(plan, script, { continueOnError: on, batchesAtOnce: 1 });
+    expect(states.map((state, at) => (state === 'open' ? outcome.halted.get(at) : state))).toEqual(expected);
+    expect(ledger.writes).toEqual(on ? [['a1'], ['b1'], ['b2']] : [['a1']]);
+    expect(outcome).toMatchObject({ lost: undefined, sent: on });
+  });
+
   it('calls an unknown outcome pending and never failed, and sends nothing behind it', async () => {
     const { states, outcome } = await run(planOf(['a', 'b', 'c'], 2), {
       write: () => ({ outcome: 'unknown', transactionId: 'tx' }),

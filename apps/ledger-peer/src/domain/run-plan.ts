@@ -12,9 +12,11 @@ export interface RunOptions extends BatchWriter {
   readonly onProgress?: (results: readonly (AssetResult | undefined)[], batch: Batch) => Promise<void>;
 }
 
-export interface RunOutcome extends Pick<BatchOutcome, 'lost' | 'lostBecause' | 'sent'> {
+export interface RunOutcome extends Pick<BatchOutcome, 'lost' | 'sent'> {
   /** One for each place of the request. Undefined: not sent, because the ledger was lost or the time was over. */
   readonly results: readonly (AssetResult | undefined)[];
+  /** By place, why what has no result was not sent, where that is because its channel is halted. */
+  readonly halted: ReadonlyMap<number, string>;
 }
 
 const TAKEN_IN_REQUEST = failed(
@@ -25,7 +27,8 @@ const TAKEN_IN_REQUEST = failed(
 
 /**
  * Sends the batches of a plan that have no result yet. Without `continueOnError` they go one after another, and behind a
- * batch in which an asset failed nothing is attempted; with it several are under way at once.
+ * batch in which an asset failed, or whose channel is halted, nothing is attempted; with it several are under way at once, and
+ * a halted channel keeps none of another channel back.
  */
 export async function runPlan(
   plan: Plan,
@@ -47,7 +50,8 @@ class Run {
   readonly #options: RunOptions;
   readonly #results: (AssetResult | undefined)[];
   #lost: BatchOutcome['lost'];
-  #lostBecause: string | undefined;
+  /** By channel, why it takes nothing. */
+  readonly #halted = new Map<string, string>();
   #sent = false;
   /** A batch failed, and those behind it are not attempted. */
   #ended = false;
@@ -63,12 +67,12 @@ class Run {
   async send(batch: Batch): Promise<boolean> {
     const { continueOnError, mayGoOn, onProgress } = this.#options;
     if (this.#ended) return this.#skip(batch);
-    if (this.#lost !== undefined || !mayGoOn()) return true;
+    if (this.#lost !== undefined || this.#haltOf(batch) !== undefined || !mayGoOn()) return true;
     const open = batch.assets.filter((_, at) => this.#results[batch.indexes[at]!] === undefined);
     if (open.length > 0) {
       const outcome = await writeBatch(this.#options, batch.target, open);
       this.#lost ??= outcome.lost;
-      this.#lostBecause ??= outcome.lostBecause;
+      if (outcome.halted !== undefined) this.#halted.set(batch.target.channel, outcome.halted);
       this.#sent ||= outcome.sent;
       batch.assets.forEach(({ id }, at) => (this.#results[batch.indexes[at]!] ??= outcome.results.get(id)));
     }
@@ -80,7 +84,19 @@ class Run {
 
   outcome(): RunOutcome {
     for (const [index, first] of this.#plan.repeats) this.#results[index] = this.#results[first];
-    return { results: this.#results, lost: this.#lost, lostBecause: this.#lostBecause, sent: this.#sent };
+    const halted = new Map<number, string>();
+    for (const batch of this.#plan.batches) {
+      const why = this.#haltOf(batch);
+      if (why !== undefined) for (const index of [...batch.indexes, ...batch.refusedIndexes]) halted.set(index, why);
+    }
+    for (const [index, first] of this.#plan.repeats) if (halted.has(first)) halted.set(index, halted.get(first)!);
+    return { results: this.#results, lost: this.#lost, halted, sent: this.#sent };
+  }
+
+  /** Why a batch is not sent: its channel is halted or, where batches go one after another, that of one before it. */
+  #haltOf({ target }: Batch): string | undefined {
+    const [first] = this.#halted.values();
+    return this.#options.continueOnError ? this.#halted.get(target.channel) : first;
   }
 
   #skip({ indexes, refusedIndexes }: Batch): boolean {

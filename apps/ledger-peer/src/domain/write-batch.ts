@@ -1,4 +1,4 @@
-import type { AssetLedger, NewAsset } from './asset-ledger.ts';
+import type { AssetLedger, NewAsset, WriteOutcome } from './asset-ledger.ts';
 import { failed, type AssetResult } from './asset-result.ts';
 import type { Target } from './mapping.ts';
 
@@ -7,8 +7,8 @@ export interface BatchOutcome {
   readonly results: ReadonlyMap<string, AssetResult>;
   /** The ledger was lost meanwhile: some assets were not sent, or their outcome is not known. */
   readonly lost: 'unavailable' | 'overloaded' | 'unknown' | undefined;
-  /** Why, for people, where the ledger said so. */
-  readonly lostBecause: string | undefined;
+  /** Why the channel takes nothing, for people: some assets were not sent. Undefined where it does. */
+  readonly halted: string | undefined;
   /** Something was sent, whatever came of it. */
   readonly sent: boolean;
 }
@@ -23,20 +23,20 @@ interface Writing extends BatchWriter {
   readonly target: Target;
   readonly results: Map<string, AssetResult>;
   lost: BatchOutcome['lost'];
-  lostBecause: string | undefined;
+  halted: string | undefined;
   sent: boolean;
 }
 
 /**
  * Writes a batch as one transaction where the contract takes it. Where it refuses, the assets at fault are found by
- * halving, and fail alone. What is not sent because the ledger was lost has no result.
+ * halving, and fail alone. What is not sent because the ledger was lost, or the channel is halted, has no result.
  */
 export async function writeBatch(
   { ledger, jobId }: BatchWriter,
   target: Target,
   assets: readonly NewAsset[],
 ): Promise<BatchOutcome> {
-  const none = { lost: undefined, lostBecause: undefined, sent: false };
+  const none = { lost: undefined, halted: undefined, sent: false };
   const writing: Writing = { ledger, jobId, target, results: new Map(), ...none };
   if (ledger.takesMany(target)) await writeTogether(writing, assets);
   else await Promise.all(assets.map((asset) => writeTogether(writing, [asset])));
@@ -45,14 +45,10 @@ export async function writeBatch(
 
 async function writeTogether(writing: Writing, assets: readonly NewAsset[]): Promise<void> {
   // Once it is lost, more of the same would only make every caller wait for another deadline.
-  if (assets.length === 0 || writing.lost !== undefined) return;
+  if (assets.length === 0 || writing.lost !== undefined || writing.halted !== undefined) return;
   const { ledger, jobId, target, results } = writing;
   const result = await ledger.write(target, assets, jobId);
-  if (result.outcome === 'unavailable' || result.outcome === 'overloaded') {
-    writing.lost ??= result.outcome;
-    writing.lostBecause ??= result.message;
-    return;
-  }
+  if (isKeptBack(result)) return keepBack(writing, result);
   writing.sent = true;
   switch (result.outcome) {
     case 'committed': {
@@ -73,6 +69,17 @@ async function writeTogether(writing: Writing, assets: readonly NewAsset[]): Pro
     case 'refused':
       return refuse(writing, assets, result);
   }
+}
+
+type KeptBack = Extract<WriteOutcome, { readonly outcome: 'halted' | 'unavailable' | 'overloaded' }>;
+
+const isKeptBack = (result: WriteOutcome): result is KeptBack =>
+  result.outcome === 'halted' || result.outcome === 'unavailable' || result.outcome === 'overloaded';
+
+/** Nothing was sent, and nothing more is to be. */
+function keepBack(writing: Writing, result: KeptBack): void {
+  if (result.outcome === 'halted') writing.halted ??= result.message;
+  else writing.lost ??= result.outcome;
 }
 
 /** The halves run at once: their ids differ, and a ledger that groups writes takes both in one go. */

@@ -81,13 +81,23 @@ export interface TestPeerOptions {
   readonly now?: () => number;
   readonly runsJobs?: boolean;
   readonly maxWaiting?: number;
+  readonly mappings?: Mappings;
 }
 
 const secrets = ServerSecrets.parse(`s1:${'s'.repeat(32)}`);
 let made = 0;
 
 export function testPeer(options: TestPeerOptions): TestPeer {
-  const { sql, ledger, owner, leaseMs = 60_000, now = Date.now, runsJobs = true, maxWaiting = 100 } = options;
+  const {
+    sql,
+    ledger,
+    owner,
+    leaseMs = 60_000,
+    now = Date.now,
+    runsJobs = true,
+    maxWaiting = 100,
+    mappings = anyMapping,
+  } = options;
   const held = leases({ sql, owner, lengthMs: leaseMs, onError: () => undefined });
   const jobs = jobsStore({
     sql,
@@ -99,7 +109,7 @@ export function testPeer(options: TestPeerOptions): TestPeer {
     },
     onDelay: () => undefined,
   });
-  const planning = { ledger, mappings: anyMapping, batchMaxBytes: 1_000_000, batchesAtOnce: 2 };
+  const planning = { ledger, mappings, batchMaxBytes: 1_000_000, batchesAtOnce: 2 };
   let crashed = false;
   const worker = jobWorker({
     jobs,
