@@ -1,4 +1,4 @@
-import { instantText, lineOfText } from '@sealgate/http';
+import { enumOf, instantText, lineOfText } from '@sealgate/http';
 import { Type, type TSchema } from '@sinclair/typebox';
 
 /** The most that a body of the public listener may hold. */
@@ -23,12 +23,17 @@ export const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
 export const CaseId = Type.String({ pattern: '^case_[A-Za-z0-9_-]{1,64}$' });
 export const IdText = lineOfText({ min: 1, max: 1024 });
 export const Name = lineOfText({ min: 1, max: 200 });
-export const Status = Type.Union(
-  (['received', 'in_review', 'decided', 'sealing', 'sealed', 'withdrawn', 'expired'] as const).map((status) =>
-    Type.Literal(status),
-  ),
-);
-export const Outcome = Type.Union([Type.Literal('approve'), Type.Literal('decline'), Type.Literal('refer')]);
+export const Status = enumOf('CaseStatus', [
+  'received',
+  'in_review',
+  'decided',
+  'sealing',
+  'sealed',
+  'withdrawn',
+  'expired',
+]);
+export const Outcome = enumOf('Outcome', ['approve', 'decline', 'refer']);
+export const Verdict = enumOf('Verdict', ['allow', 'deny']);
 
 /**
  * One list and no union of two: generators make a type of each branch, and two lists in one place are one type twice. That

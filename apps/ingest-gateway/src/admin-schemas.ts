@@ -1,4 +1,4 @@
-import { closedObject, instantText, lineOfText } from '@sealgate/http';
+import { closedObject, instantText, lineOfText, named } from '@sealgate/http';
 import { Type, type TSchema } from '@sinclair/typebox';
 
 export const NetworkId = Type.String({ pattern: '^[a-z0-9][a-z0-9-]{1,62}$' });
@@ -11,7 +11,10 @@ export const Text = Type.String();
 export const IdText = lineOfText({ min: 1, max: 1024 });
 export const OrNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
-export const LimitsBody = closedObject({
-  ratePerSecond: Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Records each second.' }),
-  burst: Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Records at once.' }),
-});
+export const LimitsBody = named(
+  'Limits',
+  closedObject({
+    ratePerSecond: Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Records each second.' }),
+    burst: Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Records at once.' }),
+  }),
+);

@@ -1,5 +1,11 @@
-import { closedObject, instantText, lineOfText } from '@sealgate/http';
+import { closedObject, enumOf, instantText, lineOfText, named } from '@sealgate/http';
 import { Type, type TSchema } from '@sinclair/typebox';
+import { ASSET_STATUSES, CRITICALITIES } from './domain/asset.ts';
+import { CONTROL_STATUSES, TEST_RESULTS } from './domain/control.ts';
+import { EVIDENCE_KINDS, EVIDENCE_STATES } from './domain/evidence.ts';
+import { ROLES } from './domain/permissions.ts';
+import { POLICY_STATUSES } from './domain/policy.ts';
+import { LEVELS, REVIEW_STATUSES, RISK_STATUSES, TREATMENTS } from './domain/risk.ts';
 
 /** What several routes are described with. Requests are closed objects; answers only say what is there. */
 export const Text = Type.String();
@@ -8,8 +14,6 @@ export const Integer = Type.Integer();
 export const Flag = Type.Boolean();
 export const OrNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 export const Optional = Type.Optional;
-export const oneOf = <const Word extends string>(words: readonly Word[]) =>
-  Type.Union(words.map((word) => Type.Literal(word)));
 
 /** An id in a path, a filter or a body: one that no id can be names nothing. */
 export const IdText = lineOfText({ min: 1, max: 200 });
@@ -20,7 +24,23 @@ export const Ids = Type.Array(IdText, { maxItems: 200, uniqueItems: true });
 export const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
 export const Texts = Type.Array(Text);
 
-export const Period = closedObject({ from: instantText(), to: instantText() });
+export const Period = named('Period', closedObject({ from: instantText(), to: instantText() }));
+
+export const AssetStatus = enumOf('AssetStatus', ASSET_STATUSES);
+export const Criticality = enumOf('Criticality', CRITICALITIES);
+export const ControlStatus = enumOf('ControlStatus', CONTROL_STATUSES);
+export const TestResult = enumOf('ControlTestResult', TEST_RESULTS);
+export const EvidenceKind = enumOf('EvidenceKind', EVIDENCE_KINDS);
+export const EvidenceState = enumOf('EvidenceState', EVIDENCE_STATES);
+export const PolicyStatus = enumOf('PolicyStatus', POLICY_STATUSES);
+export const Level = enumOf('Level', LEVELS);
+export const ReviewStatus = enumOf('ReviewStatus', REVIEW_STATUSES);
+export const RiskStatus = enumOf('RiskStatus', RISK_STATUSES);
+export const Treatment = enumOf('Treatment', TREATMENTS);
+export const Role = enumOf('Role', ROLES);
+
+/** A requirement of a framework, as answers name it. */
+export const RequirementRef = named('RequirementRef', Type.Object({ frameworkId: Text, requirementId: Text }));
 
 /** A path with the id of one thing. */
 export const ofId = Type.Object({ id: IdText });

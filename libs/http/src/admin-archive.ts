@@ -3,15 +3,19 @@ import { Type } from '@sinclair/typebox';
 import { ADMIN_BODY_MAX_BYTES, adminRoute, type AdminCaller } from './admin-app.ts';
 import { asked } from './admin-ledger-loss.ts';
 import type { AdminLedgerPorts } from './admin-ledger.ts';
+import { named } from './named-schema.ts';
 import { closedObject, lineOfText } from './parameters.ts';
 import type { Route } from './route.ts';
 
-const Archived = Type.Object({
-  channel: Type.String(),
-  size: Type.Integer(),
-  archived: Type.Integer({ description: 'Records that lie in the archive, from the first on.' }),
-  until: Type.Integer({ description: 'How far it goes when the request is sent until archived is this.' }),
-});
+const Archived = named(
+  'ArchiveProgress',
+  Type.Object({
+    channel: Type.String(),
+    size: Type.Integer(),
+    archived: Type.Integer({ description: 'Records that lie in the archive, from the first on.' }),
+    until: Type.Integer({ description: 'How far it goes when the request is sent until archived is this.' }),
+  }),
+);
 
 const DAY_MS = 86_400_000;
 

@@ -8,6 +8,7 @@ import {
 import { Type, type Static } from '@sinclair/typebox';
 import { ADMIN_BODY_MAX_BYTES, adminRoute, type AdminCaller } from './admin-app.ts';
 import type { AuditErasure } from './admin-ledger.ts';
+import { enumOf, named } from './named-schema.ts';
 import { closedObject, instantText, lineOfText } from './parameters.ts';
 import type { Route } from './route.ts';
 
@@ -15,42 +16,51 @@ const Text = Type.String();
 const OrNull = <Schema extends typeof Text>(schema: Schema) => Type.Union([schema, Type.Null()]);
 const Note = 'A signed note (C2SP tlog-checkpoint)';
 
-const LostEntries = Type.Object({
-  epoch: Type.Integer({ description: 'Of which log of the channel; 0 is the one it began with.' }),
-  lostFrom: Type.Integer({ description: 'The first index of that log that was signed for and is lost.' }),
-  lostUntil: Type.Integer({ description: 'The first one behind; the same where the log ended and lost nothing.' }),
-  checkpoint: Type.String({ description: `${Note}: the newest that is kept of that log.` }),
-  surviving: Type.Union([Text, Type.Null()], { description: `${Note}: the newest that what is left continues.` }),
-});
+const LostEntries = named(
+  'LostEntries',
+  Type.Object({
+    epoch: Type.Integer({ description: 'Of which log of the channel; 0 is the one it began with.' }),
+    lostFrom: Type.Integer({ description: 'The first index of that log that was signed for and is lost.' }),
+    lostUntil: Type.Integer({ description: 'The first one behind; the same where the log ended and lost nothing.' }),
+    checkpoint: Type.String({ description: `${Note}: the newest that is kept of that log.` }),
+    surviving: Type.Union([Text, Type.Null()], { description: `${Note}: the newest that what is left continues.` }),
+  }),
+);
 
 /** The statement that an epoch of a channel begins with, as `@sealgate/envelope` describes it. */
-export const DeclaredLoss = Type.Object({
-  type: Type.Literal('sealgate.declaration.v1'),
-  network: Text,
-  channel: Text,
-  epoch: Type.Integer({ minimum: 1 }),
-  origin: Type.String({ description: 'The first line of the checkpoints of this epoch.' }),
-  lost: Type.Array(LostEntries, { description: 'Oldest log first.' }),
-  reason: Text,
-  actor: Text,
-  at: instantText(),
-});
+export const DeclaredLoss = named(
+  'DeclaredLoss',
+  Type.Object({
+    type: Type.Literal('sealgate.declaration.v1'),
+    network: Text,
+    channel: Text,
+    epoch: Type.Integer({ minimum: 1 }),
+    origin: Type.String({ description: 'The first line of the checkpoints of this epoch.' }),
+    lost: Type.Array(LostEntries, { description: 'Oldest log first.' }),
+    reason: Text,
+    actor: Text,
+    at: instantText(),
+  }),
+);
 
-const Loss = Type.Object({
-  channel: Text,
-  status: Type.Union([Type.Literal('whole'), Type.Literal('lost'), Type.Literal('declared')], {
-    description:
-      '`lost`: the channel takes no records. `declared`: nor does it yet, and goes on by itself once its next epoch is signed for.',
+const Loss = named(
+  'ChannelLoss',
+  Type.Object({
+    channel: Text,
+    status: enumOf('LossStatus', ['whole', 'lost', 'declared'], {
+      description:
+        '`lost`: the channel takes no records. `declared`: nor does it yet, and goes on by itself once its next epoch is signed for.',
+    }),
+    problem: OrNull(Text),
+    lost: Type.Array(LostEntries, { description: 'Oldest log first; empty where the channel is whole.' }),
+    foundAt: Type.Union([instantText(), Type.Null()]),
+    sharedAt: Type.Union([instantText(), Type.Null()], {
+      description: 'When the last record was written that is not lost. What was written later may be.',
+    }),
+    epoch: Type.Integer({ description: 'The one that the channel goes on in; 0 before its first declared loss.' }),
+    declaration: Type.Union([DeclaredLoss, Type.Null()], { description: 'Of the newest declared loss.' }),
   }),
-  problem: OrNull(Text),
-  lost: Type.Array(LostEntries, { description: 'Oldest log first; empty where the channel is whole.' }),
-  foundAt: Type.Union([instantText(), Type.Null()]),
-  sharedAt: Type.Union([instantText(), Type.Null()], {
-    description: 'When the last record was written that is not lost. What was written later may be.',
-  }),
-  epoch: Type.Integer({ description: 'The one that the channel goes on in; 0 before its first declared loss.' }),
-  declaration: Type.Union([DeclaredLoss, Type.Null()], { description: 'Of the newest declared loss.' }),
-});
+);
 
 /** What an operator may know and say of records that were lost. */
 export interface LossAdministration {

@@ -4,80 +4,15 @@ import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import { ADMIN_BODY_MAX_BYTES, ADMIN_LIST_RANGE, adminRoute, type AdminCaller } from './admin-app.ts';
 import { archiveRoute } from './admin-archive.ts';
-import { asked, DeclaredLoss, lossRoutes, type LossAdministration } from './admin-ledger-loss.ts';
+import { asked, lossRoutes, type LossAdministration } from './admin-ledger-loss.ts';
+import { Audit, AuditRunRow, ChannelRow, ProvedRecord, RecordRow } from './admin-ledger-schemas.ts';
 import { auditRunRow, AuditRuns } from './audit-runs.ts';
-import { closedObject, instantText, lineOfText, listOf, listQuery } from './parameters.ts';
+import { closedObject, lineOfText, listOf, listQuery } from './parameters.ts';
 import { readPage } from './read-page.ts';
 import type { Route } from './route.ts';
 
-const Text = Type.String();
-const Time = instantText();
 /** An id in a path: one that no id can be is a row that is not there. */
 const IdText = lineOfText({ min: 1, max: 1024 });
-const OrNull = <Schema extends typeof Text>(schema: Schema) => Type.Union([schema, Type.Null()]);
-
-const ChannelRow = Type.Object({ channel: Text, size: Type.Integer() });
-
-const RecordRow = Type.Object({
-  id: Text,
-  network: Text,
-  channel: Text,
-  type: Text,
-  owner: OrNull(Text),
-  data: Type.Unknown(),
-  extra: Type.Unknown(),
-  index: Type.Optional(Type.Integer()),
-  epoch: Type.Optional(Type.Integer()),
-  transactionId: Text,
-  at: Time,
-  erased: Type.Optional(Type.Literal(true)),
-});
-
-const Proof = Type.Object({
-  receipt: Type.Object({
-    network: Text,
-    channel: Text,
-    id: Text,
-    type: Text,
-    owner: OrNull(Text),
-    dataHash: Text,
-    salt: OrNull(Text),
-    extra: Type.Unknown(),
-    transactionId: Text,
-    at: Time,
-    index: Type.Integer(),
-    epoch: Type.Optional(Type.Integer()),
-  }),
-  proof: Type.Object({
-    channel: Text,
-    index: Type.Integer(),
-    leafHash: Text,
-    treeSize: Type.Integer(),
-    inclusionPath: Type.Array(Text),
-    checkpoint: Text,
-    epoch: Type.Optional(Type.Integer()),
-    origin: Type.Optional(Text),
-    declaration: Type.Optional(Type.Object({ statement: DeclaredLoss, inclusionPath: Type.Array(Text) })),
-  }),
-});
-
-const Audit = Type.Object({
-  ok: Type.Boolean(),
-  size: Type.Integer(),
-  firstBadRecordId: OrNull(Text),
-  problem: OrNull(Text),
-});
-
-const AuditRunRow = Type.Object({
-  auditId: Text,
-  channel: Text,
-  status: Type.Union([Type.Literal('running'), Type.Literal('done'), Type.Literal('failed')]),
-  walked: Type.Integer({ description: 'Records that were walked.' }),
-  size: Type.Integer({ description: 'Records of the channel when the audit began.' }),
-  startedAt: Time,
-  endedAt: Type.Union([Time, Type.Null()]),
-  report: Type.Union([Audit, Type.Null()], { description: 'What was found; null unless it is done.' }),
-});
 
 /** What an operator may do with a ledger: read, prove, audit, erase, archive, declare a loss. Nothing here writes a record. */
 export interface LedgerAdministration extends LedgerReader, LossAdministration {
@@ -210,7 +145,7 @@ function readingRoutes({ ledger, cursors }: AdminLedgerPorts): Route<AdminCaller
     operationId: 'getProof',
     summary: 'A receipt and its inclusion proof, as the offline verifier takes them',
     params: ofRecord,
-    responses: { 200: { description: 'The proof.', schema: Proof } },
+    responses: { 200: { description: 'The proof.', schema: ProvedRecord } },
     errors: ['FORBIDDEN', 'NOT_FOUND', 'RECORD_ARCHIVED', 'LEDGER_UNAVAILABLE'],
     async handler({ params }) {
       return { status: 200, body: found(await asked(ledger.prove(params.channel, params.recordId))) };

@@ -1,5 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox';
 import { adminRoute, type AdminCaller } from './admin-app.ts';
+import { named } from './named-schema.ts';
 import { instantText } from './parameters.ts';
 import type { Route } from './route.ts';
 
@@ -8,24 +9,36 @@ const Count = Type.Integer();
 const Time = instantText();
 const TimeOrNull = Type.Union([Time, Type.Null()]);
 
-const SecretsReport = Type.Object({
-  processes: Type.Array(Type.Object({ process: Text, ids: Type.Array(Text), seenAt: Time })),
-  secrets: Type.Array(
-    Type.Object({
-      id: Text,
-      makes: Count,
-      checks: Count,
-      unaware: Count,
-      lastMadeAt: TimeOrNull,
-      needs: Type.Array(
-        Type.Object({ what: Text, rows: Type.Union([Type.Integer(), Type.Null()]), until: TimeOrNull }),
+const Need = named(
+  'SecretNeed',
+  Type.Object({ what: Text, rows: Type.Union([Type.Integer(), Type.Null()]), until: TimeOrNull }),
+);
+
+const SecretsReport = named(
+  'SecretsReport',
+  Type.Object({
+    processes: Type.Array(named('SecretHolder', Type.Object({ process: Text, ids: Type.Array(Text), seenAt: Time }))),
+    secrets: Type.Array(
+      named(
+        'ServerSecret',
+        Type.Object({
+          id: Text,
+          makes: Count,
+          checks: Count,
+          unaware: Count,
+          lastMadeAt: TimeOrNull,
+          needs: Type.Array(Need),
+        }),
       ),
-    }),
-  ),
-  accepted: Type.Array(
-    Type.Object({ variable: Text, id: Text, accepts: Count, unaware: Count, lastUsedAt: TimeOrNull }),
-  ),
-});
+    ),
+    accepted: Type.Array(
+      named(
+        'AcceptedCredential',
+        Type.Object({ variable: Text, id: Text, accepts: Count, unaware: Count, lastUsedAt: TimeOrNull }),
+      ),
+    ),
+  }),
+);
 
 type ReadonlyDeep<Value> = Value extends object
   ? { readonly [Member in keyof Value]: ReadonlyDeep<Value[Member]> }

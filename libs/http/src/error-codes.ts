@@ -4,11 +4,11 @@ import type { AnyRoute } from './route.ts';
 
 const OF_ANY_ROUTE: readonly ErrorCode[] = ['INVALID_HEADER', 'TLS_REQUIRED', 'INTERNAL'];
 const OF_CALLERS: readonly ErrorCode[] = ['UNAUTHENTICATED', 'RATE_LIMITED', 'UNAVAILABLE'];
+/** They are never answered where INVALID_JSON is not. */
+const OF_JSON: readonly ErrorCode[] = ['JSON_TOO_DEEP', 'DUPLICATE_MEMBER', 'UNSAFE_NUMBER'];
 const OF_BODIES: readonly ErrorCode[] = [
   'INVALID_JSON',
-  'JSON_TOO_DEEP',
-  'DUPLICATE_MEMBER',
-  'UNSAFE_NUMBER',
+  ...OF_JSON,
   'REQUEST_TIMEOUT',
   'PAYLOAD_TOO_LARGE',
   'UNSUPPORTED_MEDIA_TYPE',
@@ -36,6 +36,12 @@ export function errorCodesOf(route: AnyRoute): ReadonlySet<ErrorCode> {
     ...(idempotency === 'none' ? [] : OF_IDEMPOTENCY),
     ...route.errors,
   ]);
+}
+
+/** Those of the codes of one status that tell its answers apart: without the ones that others imply. */
+export function codesName(codes: readonly ErrorCode[]): readonly ErrorCode[] {
+  const telling = codes.filter((code) => !OF_ANY_ROUTE.includes(code) && !OF_JSON.includes(code));
+  return telling.length > 0 ? telling : codes;
 }
 
 function queryCodes({ query }: AnyRoute): ErrorCode[] {

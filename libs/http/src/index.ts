@@ -25,6 +25,7 @@ export {
   listQuery,
   type LimitRange,
 } from './parameters.ts';
+export { enumOf, named, namedAfter } from './named-schema.ts';
 export { checkOpenApiFile, openApi, type OpenApiDocument, type OpenApiOptions } from './openapi.ts';
 export {
   opsApp,

@@ -1,12 +1,13 @@
+import assert from 'node:assert/strict';
 import { CATALOGUE, PROBLEM_MEDIA_TYPE, type ErrorCode } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
-import type { TSchema } from '@sinclair/typebox';
-import { errorCodesOf } from './error-codes.ts';
+import { Type } from '@sinclair/typebox';
+import { codesName, errorCodesOf } from './error-codes.ts';
+import { enumOf, named, nameOf, type JsonObject } from './named-schema.ts';
+import type { Components } from './openapi-components.ts';
 import { DECIMAL_KEYWORD } from './parameters.ts';
 import { pathTemplate } from './path-pattern.ts';
 import type { AnyRoute, ResponseSpec } from './route.ts';
-
-export type JsonObject = { [member: string]: JsonValue };
 
 const HEADERS = {
   'X-Request-Id': 'The id of this request: the one that was sent, or one made here.',
@@ -19,8 +20,8 @@ const HEADERS = {
 
 type HeaderName = keyof typeof HEADERS;
 
-/** The operation object of one route. */
-export function operationOf(route: AnyRoute, securityScheme: string): JsonObject {
+/** The operation object of one route. What it shares with others is added to the components. */
+export function operationOf(route: AnyRoute, securityScheme: string, components: Components): JsonObject {
   const { summary, description, operationId, tags } = route;
   const isOpen = route.permit === 'open';
   return {
@@ -30,60 +31,67 @@ export function operationOf(route: AnyRoute, securityScheme: string): JsonObject
     ...(tags !== undefined && { tags: [...tags] }),
     security: isOpen ? [] : [{ [securityScheme]: [] }],
     ...(typeof route.charge === 'number' && { 'x-charge': route.charge }),
-    parameters: [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)],
-    ...requestBodyOf(route),
-    responses: responsesOf(route),
+    parameters: [
+      ...pathParameters(route, components),
+      ...queryParameters(route, components),
+      ...headerParameters(route, components),
+    ],
+    ...requestBodyOf(route, components),
+    responses: responsesOf(route, components),
   };
 }
 
-/** The headers that the operations of these paths refer to. */
-export function headerComponents(paths: JsonObject): JsonObject {
-  const text = JSON.stringify(paths);
-  const used = Object.entries(HEADERS).filter(([name]) => text.includes(`"${headerRef(name)}"`));
-  return Object.fromEntries(used.map(([name, description]) => [name, { description, schema: { type: 'string' } }]));
-}
+const Text = Type.String();
 
-const headerRef = (name: string): string => `#/components/headers/${name}`;
-
-/** The schema of a problem document; each error response narrows its `code`. */
-export function problemComponent(): JsonObject {
-  const text = { type: 'string' };
-  const fault = {
-    type: 'object',
-    required: ['in', 'pointer', 'detail'],
-    properties: { in: { enum: ['body', 'query', 'header', 'path'] }, pointer: text, detail: text },
-  };
-  return {
-    type: 'object',
-    description: 'RFC 9457. `code` is what programs go by; `detail` is for people.',
-    required: ['type', 'title', 'status', 'detail', 'instance', 'code'],
-    properties: {
-      type: text,
-      title: text,
-      status: { type: 'integer' },
-      detail: text,
-      instance: text,
-      code: text,
-      errors: { type: 'array', items: fault },
+const Fault = named(
+  'Fault',
+  Type.Object(
+    {
+      in: enumOf('FaultPlace', ['body', 'query', 'header', 'path']),
+      pointer: Type.String({ description: 'RFC 6901; the empty string is the whole.' }),
+      detail: Text,
     },
-  };
+    { description: 'One place in the request that is wrong.' },
+  ),
+);
+
+/** Of every problem document; the answers with one narrow its `code`. */
+const Problem = named(
+  'Problem',
+  Type.Object(
+    {
+      type: Text,
+      title: Text,
+      status: Type.Integer(),
+      detail: Text,
+      instance: Text,
+      code: Text,
+      errors: Type.Optional(Type.Array(Fault)),
+    },
+    { description: 'RFC 9457. `code` is what programs go by; `detail` is for people.' },
+  ),
+);
+
+/** Text in camel, kebab or upper snake case as the name of a component. */
+export function pascalCase(text: string): string {
+  const words = text.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
+  const isUpper = text === text.toUpperCase();
+  return words.map((word) => word[0]!.toUpperCase() + (isUpper ? word.slice(1).toLowerCase() : word.slice(1))).join('');
 }
 
-function pathParameters(route: AnyRoute): JsonObject[] {
+function pathParameters(route: AnyRoute, components: Components): JsonObject[] {
   const names = pathTemplate(route.path).matchAll(/\{([^}]+)\}/g);
-  return [...names].map(([, name = '']) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: schemaJson(route.params?.properties[name]) ?? { type: 'string' },
-  }));
+  return [...names].map(([, name = '']) => {
+    const schema = route.params?.properties[name];
+    return { name, in: 'path', required: true, schema: schema ? components.schema(schema) : { type: 'string' } };
+  });
 }
 
-function queryParameters({ query }: AnyRoute): JsonObject[] {
+function queryParameters({ query }: AnyRoute, components: Components): JsonObject[] {
   if (query === undefined || query === 'ignored') return [];
   const required = new Set(query.required ?? []);
   return Object.entries(query.properties).map(([name, schema]) => {
-    const { description, ...rest } = parameterSchema(schema);
+    const { description, ...rest } = decimalJson(components.schema(schema));
     return {
       name,
       in: 'query',
@@ -95,20 +103,20 @@ function queryParameters({ query }: AnyRoute): JsonObject[] {
 }
 
 /** A decimal is a string to the validator, since query values are, and a number to whoever reads the document. */
-function parameterSchema(schema: TSchema): JsonObject {
-  const { [DECIMAL_KEYWORD]: range, ...json } = schemaJson(schema) ?? {};
+function decimalJson({ [DECIMAL_KEYWORD]: range, ...json }: JsonObject): JsonObject {
   if (range === undefined || range === null || typeof range !== 'object' || Array.isArray(range)) return json;
   return { ...json, type: 'integer', ...range };
 }
 
-function headerParameters(route: AnyRoute): JsonObject[] {
-  const header = (name: string, required: boolean, description: string): JsonObject => ({
-    name,
-    in: 'header',
-    required,
-    description,
-    schema: { type: 'string' },
-  });
+function headerParameters(route: AnyRoute, components: Components): JsonObject[] {
+  const header = (name: string, required: boolean, description: string): JsonObject =>
+    components.add('parameters', `${required ? 'Required' : ''}${pascalCase(name)}`, {
+      name,
+      in: 'header',
+      required,
+      description,
+      schema: { type: 'string' },
+    });
   const keyNeeded = route.errors.includes('IDEMPOTENCY_KEY_REQUIRED');
   return [
     ...(route.idempotency === 'none'
@@ -127,11 +135,13 @@ function headerParameters(route: AnyRoute): JsonObject[] {
   ];
 }
 
-function requestBodyOf(route: AnyRoute): JsonObject {
+function requestBodyOf(route: AnyRoute, components: Components): JsonObject {
   if (route.body === undefined) return {};
-  const forms = Object.keys(route.bodyForms ?? {}).map((name) => ({ $ref: `#/components/schemas/${name}` }));
+  const forms = (route.bodyForms ?? []).map((form) => components.schema(form));
   const described = forms.length === 1 ? forms[0] : forms.length > 0 ? { anyOf: forms } : undefined;
-  const schema = described ?? (typeof route.body === 'object' ? schemaJson(route.body) : undefined) ?? {};
+  const schema =
+    described ??
+    (typeof route.body === 'object' ? components.body(route.body, `${pascalCase(route.operationId)}Request`) : {});
   const size = `At most ${route.bodyMaxBytes} bytes, counted after Content-Encoding was undone.`;
   return {
     requestBody: {
@@ -142,34 +152,29 @@ function requestBodyOf(route: AnyRoute): JsonObject {
   };
 }
 
-/** The forms of bodies that routes name, as components. @throws Error where two routes give one name to two forms. */
-export function formComponents(routes: readonly AnyRoute[]): JsonObject {
-  const components: JsonObject = {};
-  for (const [name, schema] of routes.flatMap((route) => Object.entries(route.bodyForms ?? {}))) {
-    const json = schemaJson(schema) ?? {};
-    if (name in components && JSON.stringify(components[name]) !== JSON.stringify(json)) {
-      throw new Error(`Two routes describe different bodies as ${name}.`);
-    }
-    components[name] = json;
-  }
-  return components;
-}
-
-function responsesOf(route: AnyRoute): JsonObject {
+function responsesOf(route: AnyRoute, components: Components): JsonObject {
   const responses: Record<string, JsonObject> = {};
-  for (const [status, spec] of Object.entries(route.responses)) responses[status] = successOf(route, status, spec);
+  for (const [status, spec] of Object.entries(route.responses)) {
+    responses[status] = successOf(route, { status, spec }, components);
+  }
   const byStatus = Map.groupBy(errorCodesOf(route), (code) => String(CATALOGUE[code].status));
   for (const status of [...byStatus.keys()].sort()) {
-    const refusal = refusalOf(route, byStatus.get(status) ?? [], status);
+    const codes = (byStatus.get(status) ?? []).sort();
     const declared = responses[status];
-    responses[status] = declared === undefined ? refusal : merged(declared, refusal);
+    const { name, response } = refusalOf(route, { status, codes }, components);
+    responses[status] =
+      declared === undefined ? components.add('responses', name, response) : merged(declared, response);
   }
   return responses;
 }
 
-function successOf(route: AnyRoute, status: string, spec: ResponseSpec): JsonObject {
+function successOf(
+  route: AnyRoute,
+  { status, spec }: { readonly status: string; readonly spec: ResponseSpec },
+  components: Components,
+): JsonObject {
   const replayed: HeaderName[] = route.idempotency !== 'none' && status.startsWith('2') ? ['Idempotent-Replayed'] : [];
-  const schema = schemaJson(spec.schema);
+  const schema = spec.schema && components.body(spec.schema, `${pascalCase(route.operationId)}Result`);
   const own = Object.entries(spec.headers ?? {}).map(([name, description]) => [
     name,
     { description, schema: { type: 'string' } },
@@ -177,7 +182,10 @@ function successOf(route: AnyRoute, status: string, spec: ResponseSpec): JsonObj
   const hasContent = schema !== undefined || spec.contentType !== undefined;
   return {
     description: spec.description,
-    headers: { ...headerRefs(route, status, replayed), ...Object.fromEntries(own) },
+    headers: {
+      ...headerRefs([...commonHeaders(route, status), ...replayed], components),
+      ...Object.fromEntries(own),
+    },
     ...(hasContent && {
       content: {
         [spec.contentType ?? 'application/json']: schema === undefined ? {} : { schema },
@@ -187,24 +195,43 @@ function successOf(route: AnyRoute, status: string, spec: ResponseSpec): JsonObj
   };
 }
 
-function refusalOf(route: AnyRoute, codes: readonly ErrorCode[], status: string): JsonObject {
+/** The problem of one status, named by its codes, by what the route adds to it, and by whether limits are told of. */
+function refusalOf(
+  route: AnyRoute,
+  { status, codes }: { readonly status: string; readonly codes: readonly ErrorCode[] },
+  components: Components,
+): { readonly name: string; readonly response: JsonObject } {
   const further: HeaderName[] = [];
   if (status === '401') further.push('WWW-Authenticate');
   if (status === '429' || status === '503' || codes.includes('IDEMPOTENCY_IN_PROGRESS')) further.push('Retry-After');
-  const sorted = [...codes].sort();
-  const added = schemaJson(route.problemMembers);
-  const schema = {
-    allOf: [
-      { $ref: '#/components/schemas/Problem' },
-      { properties: { code: { enum: sorted } } },
-      ...(added === undefined ? [] : [added]),
-    ],
-  };
+  const headers = [...commonHeaders(route, status), ...further];
+  const tellsLimits = status !== '429' && headers.includes('RateLimit');
+  const { name, schema } = problemOf(route, codes, components);
   return {
-    description: sorted.map((code) => `\`${code}\`: ${CATALOGUE[code].title}.`).join('\n'),
-    headers: headerRefs(route, status, further),
-    content: { [PROBLEM_MEDIA_TYPE]: { schema } },
+    name: tellsLimits ? `${name}WithRateLimit` : name,
+    response: {
+      description: codes.map((code) => `\`${code}\`: ${CATALOGUE[code].title}.`).join('\n'),
+      headers: headerRefs(headers, components),
+      content: { [PROBLEM_MEDIA_TYPE]: { schema } },
+    },
   };
+}
+
+function problemOf(
+  { operationId, problemMembers }: AnyRoute,
+  codes: readonly ErrorCode[],
+  components: Components,
+): { readonly name: string; readonly schema: JsonObject } {
+  const base = components.schema(Problem);
+  const name = codesName(codes).map(pascalCase).join('Or');
+  const narrowed = { type: 'object', properties: { code: { type: 'string', enum: [...codes] } } };
+  const problem = components.add('schemas', `${name}Problem`, { allOf: [base, narrowed] });
+  if (problemMembers === undefined) return { name, schema: problem };
+  const given = nameOf(problemMembers);
+  assert(given !== undefined, `${operationId}: problemMembers has no name.`);
+  const members = components.schema(problemMembers);
+  const schema = components.add('schemas', `${name}${given.name}Problem`, { allOf: [problem, members] });
+  return { name: `${name}${given.name}`, schema };
 }
 
 /** One status with an answer of its own and a problem: both are listed, by media type. */
@@ -222,17 +249,16 @@ function asObject(value: JsonValue | undefined): JsonObject {
 }
 
 /** Whoever was not known has no limits to be told of, and neither has a caller whose requests are not charged. */
-function headerRefs(route: AnyRoute, status: string, further: readonly HeaderName[]): JsonObject {
+function commonHeaders(route: AnyRoute, status: string): HeaderName[] {
   const isCharged = route.permit !== 'open' && route.charge !== 'none';
-  const limits: HeaderName[] =
-    status === '429' || (isCharged && status !== '401') ? ['RateLimit-Policy', 'RateLimit'] : [];
-  const names: HeaderName[] = ['X-Request-Id', ...limits, ...further];
-  return Object.fromEntries(names.map((name) => [name, { $ref: headerRef(name) }]));
+  const tellsLimits = status === '429' || (isCharged && status !== '401');
+  return tellsLimits ? ['X-Request-Id', 'RateLimit-Policy', 'RateLimit'] : ['X-Request-Id'];
 }
 
-/** A TypeBox schema without the symbols by which TypeBox knows it. */
-export function schemaJson(schema: TSchema | undefined): JsonObject | undefined {
-  if (schema === undefined) return undefined;
-  const json: JsonObject = JSON.parse(JSON.stringify(schema));
-  return json;
+function headerRefs(names: readonly HeaderName[], components: Components): JsonObject {
+  const refs = names.map((name) => {
+    const header = { description: HEADERS[name], schema: { type: 'string' } };
+    return [name, components.add('headers', name, header)];
+  });
+  return Object.fromEntries(refs);
 }

@@ -1,12 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { JsonValue } from '@sealgate/json';
-import {
-  formComponents,
-  headerComponents,
-  operationOf,
-  problemComponent,
-  type JsonObject,
-} from './openapi-operation.ts';
+import type { JsonObject } from './named-schema.ts';
+import { Components } from './openapi-components.ts';
+import { operationOf, pascalCase } from './openapi-operation.ts';
 import { pathTemplate } from './path-pattern.ts';
 import type { AnyRoute } from './route.ts';
 
@@ -30,25 +26,48 @@ const SECURITY_SCHEMES = {
   ApiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key' },
 } as const;
 
-/** The OpenAPI 3.1 document of a surface: every route, its schemas, and every error code it may answer. */
+/**
+ * The OpenAPI 3.1 document of a surface: every route, its schemas, and every error code it may answer. Schemas are shared
+ * under the names that `named` gave them, answers with a problem under those of their codes.
+ * @throws Error where two of a kind have one name.
+ */
 export function openApi(options: OpenApiOptions): OpenApiDocument {
   const { title, version, description, routes, securityScheme, publicUrl = '/' } = options;
-  const paths: Record<string, JsonObject> = {};
+  const components = new Components();
+  const paths: Record<string, Record<string, JsonObject>> = {};
   for (const route of routes.flatMap(describedRoutes)) {
     const item = (paths[pathTemplate(route.path)] ??= {});
-    item[route.method] = operationOf(route, securityScheme);
+    item[route.method] = operationOf(route, securityScheme, components);
   }
+  shareParameters(
+    Object.values(paths).flatMap((item) => Object.values(item)),
+    components,
+  );
   return {
     openapi: '3.1.0',
     info: { title, version, description, license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' } },
     servers: [{ url: publicUrl }],
     paths,
     components: {
-      schemas: { Problem: problemComponent(), ...formComponents(routes) },
-      headers: headerComponents(paths),
+      ...components.json(),
       securitySchemes: { [securityScheme]: { ...SECURITY_SCHEMES[securityScheme] } },
     },
   };
+}
+
+/** Parameters of a path or query that several operations have become components, named by their own name and place. */
+function shareParameters(operations: readonly JsonObject[], components: Components): void {
+  const listOf = (operation: JsonObject) => operation['parameters'] as JsonObject[];
+  const times = new Map<string, number>();
+  const all = operations.flatMap(listOf).map((parameter) => JSON.stringify(parameter));
+  for (const text of all) times.set(text, (times.get(text) ?? 0) + 1);
+  for (const operation of operations) {
+    operation['parameters'] = listOf(operation).map((parameter) => {
+      if ('$ref' in parameter || times.get(JSON.stringify(parameter)) === 1) return parameter;
+      const name = `${pascalCase(String(parameter['name']))}In${pascalCase(String(parameter['in']))}`;
+      return components.add('parameters', name, parameter);
+    });
+  }
 }
 
 function describedRoutes({ describedAs, ...route }: AnyRoute): AnyRoute[] {

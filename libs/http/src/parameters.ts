@@ -1,4 +1,5 @@
 import { Type, type TObject, type TOptional, type TProperties, type TSchema, type TString } from '@sinclair/typebox';
+import { namedAfter } from './named-schema.ts';
 
 /** The bounds of `limit`, as `parseLimit` takes them. */
 export interface LimitRange {
@@ -46,9 +47,10 @@ export function listQuery<const Filters extends TProperties>(range: LimitRange, 
   );
 }
 
-/** The answer of an admin list. */
+/** The answer of an admin list; its name is that of its items, with `List` behind it. */
 export function listOf<Item extends TSchema>(item: Item) {
-  return Type.Object({ items: Type.Array(item), nextCursor: Type.Union([Type.String(), Type.Null()]) });
+  const list = Type.Object({ items: Type.Array(item), nextCursor: Type.Union([Type.String(), Type.Null()]) });
+  return namedAfter(item, 'List', list);
 }
 
 /** One line of text: an id, a label, a name. Lengths count code points; control characters are refused. */

@@ -89,8 +89,8 @@ export interface RouteDefinition<
   readonly bodyTimeoutMs?: number;
   /** Media types that end in `+json` are taken too: what a webhook sends names its format. */
   readonly jsonSuffix?: true;
-  /** What `openapi.json` says of a body of which `body` says less: its forms, by the names under which they are listed. */
-  readonly bodyForms?: Readonly<Record<string, TSchema>>;
+  /** What `openapi.json` says of a body of which `body` says less: its forms, each with a name. */
+  readonly bodyForms?: readonly TSchema[];
   /** Answered where the body is not sent as `application/json`. Absent: UNSUPPORTED_MEDIA_TYPE. */
   readonly wrongMediaType?: ErrorCode;
   /**
@@ -123,7 +123,7 @@ export interface RouteDefinition<
   readonly echoesRequestId?: true;
   /** Decorates every refusal on the path, whatever the method: returns the document to send. */
   problem?(problem: Problem, error: AppError): Problem;
-  /** The members that `problem` adds, for the description. */
+  /** The members that `problem` adds, for the description: an object with a name. */
   readonly problemMembers?: TObject;
   /** The handler writes to `response` itself; headers of every answer are set on it already. */
   readonly raw?: Raw;

@@ -1,7 +1,7 @@
 import { AppError, type Fault } from '@sealgate/errors';
 import type { TSchema } from '@sinclair/typebox';
 import type { Guard } from './guard.ts';
-import { schemaJson, type JsonObject } from './openapi-operation.ts';
+import { schemaJson, type JsonObject } from './named-schema.ts';
 import { DECIMAL_KEYWORD, type DecimalRange } from './parameters.ts';
 import { pathNames } from './path-pattern.ts';
 import { escapePointer, MAX_FAULTS } from './query-string.ts';
@@ -51,13 +51,14 @@ export function toolFrom<Caller>(route: Route<Caller>, options: ToolOptions<Call
   const filters = query === undefined || query === 'ignored' ? {} : query.properties;
   const checkFilters = query === undefined || query === 'ignored' ? undefined : compiler.compile(query, 'arguments');
   const checkNames = params === undefined ? undefined : compiler.compile(params, 'arguments');
+  const answered = route.responses[200]?.schema;
   const mayCall = (caller: Caller) => permit === 'authenticated' || options.guard.permits(caller, permit);
   return {
     name: options.name,
     title: options.title,
     description: options.description,
     inputSchema: inputSchemaOf(names, filters, options.pathArguments ?? {}),
-    outputSchema: schemaJson(route.responses[200]?.schema),
+    outputSchema: answered === undefined ? undefined : schemaJson(answered),
     mayCall,
     async call(args, { caller, requestId, traceparent, signal }) {
       if (!mayCall(caller)) throw new AppError('FORBIDDEN', 'This key may not do that.');
@@ -105,13 +106,9 @@ function inputSchemaOf(
 
 /** A decimal is text in a query, where there is nothing else, and a number in JSON. */
 function memberSchema(schema: TSchema): JsonObject {
-  const { [DECIMAL_KEYWORD]: range, anyOf, ...json } = schemaJson(schema) ?? {};
-  if (range !== undefined) return { ...json, type: 'integer', ...(range as unknown as JsonObject & DecimalRange) };
-  if (!Array.isArray(anyOf)) return json;
-  // Not every client's model is given a union: words to choose from are an enum to all of them.
-  const words = anyOf.map((one) => (one as JsonObject)['const']);
-  const areWords = words.every((word) => typeof word === 'string');
-  return areWords ? { ...json, type: 'string', enum: words } : { ...json, anyOf };
+  const { [DECIMAL_KEYWORD]: range, ...json } = schemaJson(schema);
+  if (range === undefined) return json;
+  return { ...json, type: 'integer', ...(range as unknown as JsonObject & DecimalRange) };
 }
 
 interface Values {

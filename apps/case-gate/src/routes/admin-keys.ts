@@ -5,9 +5,11 @@ import {
   ADMIN_LIST_RANGE,
   adminRoute,
   closedObject,
+  enumOf,
   instantText,
   listOf,
   listQuery,
+  named,
   readPage,
   type AdminCaller,
   type Route,
@@ -21,7 +23,7 @@ import { adminBase, EnvironmentQuery, environmentOf, environmentQuery, type Admi
 const MintBody = closedObject({
   label: Name,
   environment: Environment,
-  scopes: Type.Array(Type.Union(SCOPES.map((scope) => Type.Literal(scope))), { uniqueItems: true }),
+  scopes: Type.Array(enumOf('Scope', SCOPES), { uniqueItems: true }),
   expiresAt: Type.Optional(instantText()),
   replaces: Type.Optional(IdText),
   overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 604_800 })),
@@ -36,8 +38,14 @@ const keyMembers = {
   expiresAt: OrNull(Time),
   replaces: OrNull(Text),
 };
-const MintedKey = Type.Object({ id: Text, rawKey: Type.String({ description: 'Shown this once.' }), ...keyMembers });
-const KeyRow = Type.Object({ id: Text, ...keyMembers, revokedAt: OrNull(Time), lastUsedAt: OrNull(Time) });
+const MintedKey = named(
+  'MintedKey',
+  Type.Object({ id: Text, rawKey: Type.String({ description: 'Shown this once.' }), ...keyMembers }),
+);
+const KeyRow = named(
+  'Key',
+  Type.Object({ id: Text, ...keyMembers, revokedAt: OrNull(Time), lastUsedAt: OrNull(Time) }),
+);
 
 /** What is asked of a key before it has an id. */
 export interface MintOrder {

@@ -4,8 +4,10 @@ import {
   ADMIN_LIST_RANGE,
   adminRoute,
   closedObject,
+  enumOf,
   listOf,
   listQuery,
+  named,
   readPage,
   type AdminCaller,
   type Route,
@@ -18,15 +20,18 @@ import type { PolicyRules } from '../domain/policy-rules.ts';
 import { Environment, OrNull, Outcome, PolicyVersion, ReasonCode, Text, Time } from '../schemas.ts';
 import { adminBase, EnvironmentQuery, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
 
-const PolicyStatus = Type.Union([Type.Literal('draft'), Type.Literal('active'), Type.Literal('retired')]);
-const ReasonCodes = Type.Array(ReasonCode, { maxItems: 20 });
-const Rules = closedObject({
-  rules: Type.Array(closedObject({ when: Type.Unknown(), decision: Outcome, reason_codes: ReasonCodes }), {
-    maxItems: 200,
-    description: 'JSON Logic over the facts of a case; the first that holds decides.',
+const PolicyStatus = enumOf('PolicyStatus', ['draft', 'active', 'retired']);
+const ruling = { decision: Outcome, reason_codes: Type.Array(ReasonCode, { maxItems: 20 }) };
+const Rules = named(
+  'PolicyRules',
+  closedObject({
+    rules: Type.Array(named('PolicyRule', closedObject({ when: Type.Unknown(), ...ruling })), {
+      maxItems: 200,
+      description: 'JSON Logic over the facts of a case; the first that holds decides.',
+    }),
+    default: named('Ruling', closedObject(ruling)),
   }),
-  default: closedObject({ decision: Outcome, reason_codes: ReasonCodes }),
-});
+);
 
 const NewPolicyBody = closedObject({
   policy_version: PolicyVersion,
@@ -36,14 +41,17 @@ const NewPolicyBody = closedObject({
 });
 const ChangeBody = closedObject({ status: Type.Optional(PolicyStatus), rules: Type.Optional(OrNull(Rules)) });
 
-const PolicyRow = Type.Object({
-  policy_version: Text,
-  environment: Text,
-  status: PolicyStatus,
-  rules: OrNull(Type.Object({}, { additionalProperties: true })),
-  created_at: Time,
-  updated_at: Time,
-});
+const PolicyRow = named(
+  'Policy',
+  Type.Object({
+    policy_version: Text,
+    environment: Text,
+    status: PolicyStatus,
+    rules: OrNull(Type.Object({}, { additionalProperties: true })),
+    created_at: Time,
+    updated_at: Time,
+  }),
+);
 
 export interface AdminPoliciesPorts extends AdminPorts {
   readonly policies: PoliciesStore;

@@ -6,35 +6,37 @@ import {
   instantText,
   listOf,
   listQuery,
+  named,
   readPage,
   type AdminCaller,
   type Route,
 } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
 import type { DecisionFilter, DecisionsStore, LoggedDecision } from '../data/decisions-store.ts';
-import { IdText, OrNull, SubjectRef, Text, Time, VenueId } from '../schemas.ts';
+import { IdText, OrNull, SubjectRef, Text, Time, VenueId, Verdict } from '../schemas.ts';
 import { adminBase, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
 
-const Verdict = Type.Union([Type.Literal('allow'), Type.Literal('deny')]);
-
-const DecisionRow = Type.Object({
-  decision_id: Text,
-  process: Type.String({ description: 'The process that decided.' }),
-  seq: Type.Integer({ description: 'Its number among the decisions of the process, from 1 without a gap.' }),
-  environment: Text,
-  key_id: Text,
-  request_id: Text,
-  subject_ref: OrNull(Text),
-  venue_id: OrNull(Text),
-  action: Text,
-  decision: Verdict,
-  reason_codes: Type.Array(Text),
-  fail_closed: Type.Boolean(),
-  policy_version: OrNull(Text),
-  ledger_record_id: OrNull(Text),
-  record_version: OrNull(Type.Integer()),
-  evaluated_at: Time,
-});
+const DecisionRow = named(
+  'LoggedDecision',
+  Type.Object({
+    decision_id: Text,
+    process: Type.String({ description: 'The process that decided.' }),
+    seq: Type.Integer({ description: 'Its number among the decisions of the process, from 1 without a gap.' }),
+    environment: Text,
+    key_id: Text,
+    request_id: Text,
+    subject_ref: OrNull(Text),
+    venue_id: OrNull(Text),
+    action: Text,
+    decision: Verdict,
+    reason_codes: Type.Array(Text),
+    fail_closed: Type.Boolean(),
+    policy_version: OrNull(Text),
+    ledger_record_id: OrNull(Text),
+    record_version: OrNull(Type.Integer()),
+    evaluated_at: Time,
+  }),
+);
 
 const DecisionsQuery = listQuery(ADMIN_LIST_RANGE, {
   ...environmentQuery,
@@ -45,16 +47,19 @@ const DecisionsQuery = listQuery(ADMIN_LIST_RANGE, {
   to: Type.Optional(instantText()),
 });
 
-const AuditRow = Type.Object({
-  id: Text,
-  at: Time,
-  actor: Text,
-  action: Text,
-  resource: Text,
-  resource_id: Text,
-  request_id: OrNull(Text),
-  detail: Type.Unknown(),
-});
+const AuditRow = named(
+  'AuditEvent',
+  Type.Object({
+    id: Text,
+    at: Time,
+    actor: Text,
+    action: Text,
+    resource: Text,
+    resource_id: Text,
+    request_id: OrNull(Text),
+    detail: Type.Unknown(),
+  }),
+);
 
 export interface AdminRecordsPorts extends Pick<AdminPorts, 'cursors'> {
   readonly decisions: DecisionsStore;

@@ -4,9 +4,11 @@ import {
   ADMIN_LIST_RANGE,
   adminRoute,
   closedObject,
+  enumOf,
   lineOfText,
   listOf,
   listQuery,
+  named,
   readPage,
   type AdminCaller,
   type Route,
@@ -30,15 +32,21 @@ import { Environment, SubjectRef, Text, Time } from '../schemas.ts';
 import { adminBase, EnvironmentQuery, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
 import { EligibilityAnswer } from './records.ts';
 
-const ReasonBody = closedObject({ reason: lineOfText({ min: 1, max: 500 }), environment: Type.Optional(Environment) });
+const ReasonBody = named(
+  'SubjectActionRequest',
+  closedObject({ reason: lineOfText({ min: 1, max: 500 }), environment: Type.Optional(Environment) }),
+);
 
-const VersionRow = Type.Object({
-  record_version: Type.Integer(),
-  event: Text,
-  actor: Text,
-  changed_at: Time,
-  record: Type.Object({}, { additionalProperties: true }),
-});
+const VersionRow = named(
+  'SubjectVersion',
+  Type.Object({
+    record_version: Type.Integer(),
+    event: Text,
+    actor: Text,
+    changed_at: Time,
+    record: Type.Object({}, { additionalProperties: true }),
+  }),
+);
 
 /** One version there was of a record. */
 export interface RecordVersion {
@@ -164,23 +172,23 @@ function actionRoute(ports: AdminSubjectsPorts, action: SubjectAction): Route<Ad
   });
 }
 
-const UnconfirmedRow = Type.Object({
-  subject_ref: Text,
-  environment: Text,
-  status: Type.String({ description: 'What is stored: `unconfirmed`, or `suspended`, which outranks it.' }),
-  record_version: Type.Integer({ description: 'To be named when it is confirmed.' }),
-  changed_at: Time,
-  epoch: Type.Integer({
-    description: 'Of the ledger channel, after whose declaration the record was found to need it.',
-  }),
-  cause: Type.Union(
-    UNCONFIRMED_CAUSES.map((cause) => Type.Literal(cause)),
-    {
+const UnconfirmedRow = named(
+  'UnconfirmedSubject',
+  Type.Object({
+    subject_ref: Text,
+    environment: Text,
+    status: Type.String({ description: 'What is stored: `unconfirmed`, or `suspended`, which outranks it.' }),
+    record_version: Type.Integer({ description: 'To be named when it is confirmed.' }),
+    changed_at: Time,
+    epoch: Type.Integer({
+      description: 'Of the ledger channel, after whose declaration the record was found to need it.',
+    }),
+    cause: enumOf('UnconfirmedCause', UNCONFIRMED_CAUSES, {
       description:
         '`changed_since`: it changed after the newest ledger record that was kept. `not_in_ledger`: the ledger has lost this version. `newer_version_seen`: a later version was seen, and is lost.',
-    },
-  ),
-});
+    }),
+  }),
+);
 
 function listUnconfirmedRoute(ports: AdminSubjectsPorts): Route<AdminCaller> {
   return adminRoute({

@@ -6,6 +6,7 @@ import {
   closedObject,
   listOf,
   listQuery,
+  named,
   readPage,
   type AdminCaller,
   type Route,
@@ -17,14 +18,17 @@ import type { VenueRecord } from '../domain/venue-record.ts';
 import { Environment, Name, Text, Time, VenueId } from '../schemas.ts';
 import { adminBase, EnvironmentQuery, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
 
-const VenueRow = Type.Object({
-  venue_id: Text,
-  environment: Text,
-  name: Text,
-  active: Type.Boolean(),
-  created_at: Time,
-  updated_at: Time,
-});
+const VenueRow = named(
+  'Venue',
+  Type.Object({
+    venue_id: Text,
+    environment: Text,
+    name: Text,
+    active: Type.Boolean(),
+    created_at: Time,
+    updated_at: Time,
+  }),
+);
 
 const NewVenueBody = closedObject({
   venue_id: VenueId,

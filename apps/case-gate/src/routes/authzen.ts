@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import { routeFor, type Route } from '@sealgate/http';
+import { enumOf, named, routeFor, type Route } from '@sealgate/http';
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { checkEntry, type CheckPorts, type GateDecision, type LookedUp } from '../domain/check-entry.ts';
@@ -15,18 +15,20 @@ const open = <const Members extends Record<string, TSchema>>(members: Members) =
   Type.Object(members, { additionalProperties: true });
 
 const properties = Type.Optional(open({}));
-const Entity = open({ type: Type.String({ minLength: 1 }), id: Type.String({ minLength: 1 }), properties });
-const Action = open({ name: Type.String({ minLength: 1 }), properties });
+const Entity = named(
+  'Entity',
+  open({ type: Type.String({ minLength: 1 }), id: Type.String({ minLength: 1 }), properties }),
+);
+const Action = named('Action', open({ name: Type.String({ minLength: 1 }), properties }));
 const Context = open({});
-const EvaluationBody = open({ subject: Entity, action: Action, resource: Entity, context: Type.Optional(Context) });
+const EvaluationBody = named(
+  'AccessEvaluation',
+  open({ subject: Entity, action: Action, resource: Entity, context: Type.Optional(Context) }),
+);
 /** For the items of a batch, of which one that does not fit is answered and no refusal of the others. */
 const evaluationCheck = TypeCompiler.Compile(EvaluationBody);
 
-const Semantic = Type.Union([
-  Type.Literal('execute_all'),
-  Type.Literal('deny_on_first_deny'),
-  Type.Literal('permit_on_first_permit'),
-]);
+const Semantic = enumOf('EvaluationsSemantic', ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit']);
 const MOST_EVALUATIONS = 50;
 const defaults = {
   subject: Type.Optional(Entity),
@@ -42,23 +44,35 @@ const batchOf = <Item extends TSchema>(item: Item) =>
   });
 /** What an item lacks or has wrong is told in its place, so any will do here. */
 const EvaluationsBody = batchOf(Type.Unknown());
-const AccessEvaluations = batchOf(open(defaults));
+const AccessEvaluations = named('AccessEvaluations', batchOf(named('EvaluationItem', open(defaults))));
 
-const Decision = Type.Object({
-  decision: Type.Boolean(),
-  context: Type.Object({
-    decision_id: Text,
-    reason_codes: Type.Array(Text),
-    fail_closed: Type.Boolean(),
-    evaluated_at: Text,
+const Decision = named(
+  'AccessDecision',
+  Type.Object({
+    decision: Type.Boolean(),
+    context: named(
+      'DecisionContext',
+      Type.Object({
+        decision_id: Text,
+        reason_codes: Type.Array(Text),
+        fail_closed: Type.Boolean(),
+        evaluated_at: Text,
+      }),
+    ),
   }),
-});
+);
 /** In the place of an item that is no evaluation. */
-const FailedItem = Type.Object({
-  decision: Type.Literal(false),
-  context: Type.Object({ error: Type.Object({ status: Type.Literal(400), message: Text }) }),
-});
-const Decisions = Type.Union([Type.Object({ evaluations: Type.Array(Type.Union([Decision, FailedItem])) }), Decision]);
+const FailedItem = named(
+  'FailedEvaluation',
+  Type.Object({
+    decision: Type.Literal(false),
+    context: Type.Object({ error: Type.Object({ status: Type.Literal(400), message: Text }) }),
+  }),
+);
+const Decisions = Type.Union([
+  named('AccessDecisions', Type.Object({ evaluations: Type.Array(Type.Union([Decision, FailedItem])) })),
+  Decision,
+]);
 
 export interface AuthzenPorts extends CheckPorts {
   /** Where the public listener is reached, without a trailing slash. */
@@ -103,7 +117,7 @@ export function authzenRoutes(ports: AuthzenPorts): Route<GateCaller>[] {
     operationId: 'evaluateAccesses',
     summary: 'AuthZEN access evaluations, 1 to 50, with defaults and the three semantics',
     body: EvaluationsBody,
-    bodyForms: { AccessEvaluations },
+    bodyForms: [AccessEvaluations],
     lookAhead: (body) => lookable(questionsOf(body)),
     responses: { 200: { description: 'The decisions in order, as far as the semantic goes.', schema: Decisions } },
     errors: [],

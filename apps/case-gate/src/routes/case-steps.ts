@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import { closedObject, instantText, lineOfText, routeFor, type Route } from '@sealgate/http';
+import { closedObject, enumOf, instantText, lineOfText, named, routeFor, type Route } from '@sealgate/http';
 import { parseIdempotencyKey } from '@sealgate/idempotency';
 import { Type, type Static } from '@sinclair/typebox';
 import { attach } from '../domain/attach.ts';
@@ -26,22 +26,30 @@ import { REPLAYED } from './cases.ts';
 
 const route = routeFor<GateCaller>();
 
-const Kind = Type.Union([Type.Literal('vault_ref'), Type.Literal('upload_handle')]);
+const Kind = enumOf('AttachmentKind', ['vault_ref', 'upload_handle']);
 
-const AttachmentBody = closedObject({
-  kind: Kind,
-  ref: lineOfText({ min: 1, max: 512 }),
-  sha256: Sha256,
-  media_type: lineOfText({ min: 1, max: 255 }),
-  size_bytes: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
-  label: Type.Optional(lineOfText({ min: 1, max: 200 })),
-});
+const AttachmentBody = named(
+  'NewAttachment',
+  closedObject({
+    kind: Kind,
+    ref: lineOfText({ min: 1, max: 512 }),
+    sha256: Sha256,
+    media_type: lineOfText({ min: 1, max: 255 }),
+    size_bytes: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+    label: Type.Optional(lineOfText({ min: 1, max: 200 })),
+  }),
+);
 
-const AttachAnswer = Type.Object({
-  case_id: Text,
-  status: Status,
-  attachments: Type.Array(Type.Object({ attachment_id: Text, kind: Kind, ref: Text, sha256: Text })),
-});
+const AttachAnswer = named(
+  'CaseAttachments',
+  Type.Object({
+    case_id: Text,
+    status: Status,
+    attachments: Type.Array(
+      named('Attachment', Type.Object({ attachment_id: Text, kind: Kind, ref: Text, sha256: Text })),
+    ),
+  }),
+);
 
 const DecideBody = closedObject({
   policy_version: PolicyVersion,
@@ -51,26 +59,32 @@ const DecideBody = closedObject({
   decided_by: Type.Optional(lineOfText({ min: 1, max: 200 })),
 });
 
-const DecideAnswer = Type.Object({
-  case_id: Text,
-  status: Status,
-  policy_version: Text,
-  decision: Outcome,
-  decision_id: Text,
-  reason_codes: Texts,
-  decided_at: Time,
-  valid_until: OrNull(Time),
-});
+const DecideAnswer = named(
+  'CaseDecision',
+  Type.Object({
+    case_id: Text,
+    status: Status,
+    policy_version: Text,
+    decision: Outcome,
+    decision_id: Text,
+    reason_codes: Texts,
+    decided_at: Time,
+    valid_until: OrNull(Time),
+  }),
+);
 
-const SealAnswer = Type.Object({
-  case_id: Text,
-  status: Status,
-  policy_version: Text,
-  ledger_record_id: Text,
-  seal_hash: Text,
-  seal_version: Type.Integer(),
-  sealed_at: Time,
-});
+const SealAnswer = named(
+  'CaseSeal',
+  Type.Object({
+    case_id: Text,
+    status: Status,
+    policy_version: Text,
+    ledger_record_id: Text,
+    seal_hash: Text,
+    seal_version: Type.Integer(),
+    sealed_at: Time,
+  }),
+);
 
 export interface CaseStepsPorts extends LifetimePorts, DecidePorts, SealPorts {
   readonly readCase: (environment: string, caseId: string) => Promise<CaseRecord | undefined>;

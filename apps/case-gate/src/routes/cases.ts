@@ -1,6 +1,6 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
-import { closedObject, lineOfText, routeFor, type Route } from '@sealgate/http';
+import { closedObject, lineOfText, named, routeFor, type Route } from '@sealgate/http';
 import { claimOf, parseIdempotencyKey, type InFlight } from '@sealgate/idempotency';
 import { canonical, type JsonValue } from '@sealgate/json';
 import { Type, type Static } from '@sinclair/typebox';
@@ -42,24 +42,30 @@ const NewCaseBody = closedObject({
   metadata: Type.Optional(Metadata),
 });
 
-const NewCaseAnswer = Type.Object({ case_id: Text, status: Status, subject_ref: Text, created_at: Time });
+const NewCaseAnswer = named(
+  'CreatedCase',
+  Type.Object({ case_id: Text, status: Status, subject_ref: Text, created_at: Time }),
+);
 
-export const CaseAnswer = Type.Object({
-  case_id: Text,
-  status: Status,
-  subject_ref: Text,
-  venue_ids: Texts,
-  policy_version: OrNull(Text),
-  decision: OrNull(Outcome),
-  decision_id: OrNull(Text),
-  attachment_count: Type.Integer(),
-  ledger_record_id: OrNull(Text),
-  created_at: Time,
-  updated_at: Time,
-  decided_at: OrNull(Time),
-  sealed_at: OrNull(Time),
-  expires_at: Time,
-});
+export const CaseAnswer = named(
+  'Case',
+  Type.Object({
+    case_id: Text,
+    status: Status,
+    subject_ref: Text,
+    venue_ids: Texts,
+    policy_version: OrNull(Text),
+    decision: OrNull(Outcome),
+    decision_id: OrNull(Text),
+    attachment_count: Type.Integer(),
+    ledger_record_id: OrNull(Text),
+    created_at: Time,
+    updated_at: Time,
+    decided_at: OrNull(Time),
+    sealed_at: OrNull(Time),
+    expires_at: Time,
+  }),
+);
 
 export interface CasesPorts extends Omit<CreateCasePorts, 'render'>, LifetimePorts {
   /** Reads without holding anything; undefined in another environment too. */

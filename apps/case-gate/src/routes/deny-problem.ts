@@ -1,4 +1,5 @@
 import type { AppError, Problem } from '@sealgate/errors';
+import { named } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 
 const reasons = {
@@ -7,10 +8,16 @@ const reasons = {
 };
 
 /** What a refusal of the gate has beside the members of every problem. */
-export const DenyMembers = Type.Object({ decision: Type.Literal('deny'), allow: Type.Literal(false), ...reasons });
+export const DenyMembers = named(
+  'Denial',
+  Type.Object({ decision: Type.Literal('deny'), allow: Type.Literal(false), ...reasons }),
+);
 
 /** The same in the words of AuthZEN. */
-export const FalseMembers = Type.Object({ decision: Type.Literal(false), context: Type.Object(reasons) });
+export const FalseMembers = named(
+  'AccessDenial',
+  Type.Object({ decision: Type.Literal(false), context: Type.Object(reasons) }),
+);
 
 /** What the code of a refusal is called among the reasons of the gate. */
 function reasonOf({ status, code }: AppError): string {

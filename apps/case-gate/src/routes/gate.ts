@@ -1,9 +1,9 @@
 import { AppError } from '@sealgate/errors';
-import { closedObject, routeFor, type Route } from '@sealgate/http';
+import { closedObject, named, routeFor, type Route } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
 import { checkEntry, type CheckPorts, type GateDecision } from '../domain/check-entry.ts';
 import type { EntryIds, GateCaller } from '../domain/gate-caller.ts';
-import { OrNull, PolicyVersion, SUBJECT_REF, SubjectRef, Text, Time, VENUE_ID, VenueId } from '../schemas.ts';
+import { OrNull, PolicyVersion, SUBJECT_REF, SubjectRef, Text, Time, VENUE_ID, VenueId, Verdict } from '../schemas.ts';
 import { DenyMembers, denyProblem } from './deny-problem.ts';
 
 const route = routeFor<GateCaller>();
@@ -21,19 +21,22 @@ const CheckBody = closedObject({
   ),
 });
 
-const CheckAnswer = Type.Object({
-  decision: Type.Union([Type.Literal('allow'), Type.Literal('deny')]),
-  allow: Type.Boolean(),
-  decision_id: Text,
-  subject_ref: Text,
-  venue_id: Text,
-  policy_version: OrNull(Text),
-  reason_codes: Type.Array(Text, { minItems: 1, maxItems: 1 }),
-  ledger_record_id: OrNull(Text),
-  evaluated_at: Time,
-  valid_until: OrNull(Time),
-  fail_closed: Type.Boolean(),
-});
+const CheckAnswer = named(
+  'GateDecision',
+  Type.Object({
+    decision: Verdict,
+    allow: Type.Boolean(),
+    decision_id: Text,
+    subject_ref: Text,
+    venue_id: Text,
+    policy_version: OrNull(Text),
+    reason_codes: Type.Array(Text, { minItems: 1, maxItems: 1 }),
+    ledger_record_id: OrNull(Text),
+    evaluated_at: Time,
+    valid_until: OrNull(Time),
+    fail_closed: Type.Boolean(),
+  }),
+);
 
 export const CONTEXT_MAX_BYTES = 4096;
 /** A question is small: this leaves room for the largest context, however it is escaped. */

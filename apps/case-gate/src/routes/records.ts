@@ -1,4 +1,4 @@
-import { routeFor, type Route } from '@sealgate/http';
+import { enumOf, named, routeFor, type Route } from '@sealgate/http';
 import { AppError } from '@sealgate/errors';
 import { Type } from '@sinclair/typebox';
 import { assemblePack, type PackPorts } from '../domain/assessor-pack.ts';
@@ -12,60 +12,69 @@ import { packPage, prefersHtml } from './pack-page.ts';
 
 const route = routeFor<GateCaller>();
 
-export const EligibilityAnswer = Type.Object({
-  subject_ref: Text,
-  status: Type.Union(
-    ELIGIBILITY_STATUSES.map((status) => Type.Literal(status)),
-    {
+export const EligibilityAnswer = named(
+  'Eligibility',
+  Type.Object({
+    subject_ref: Text,
+    status: enumOf('EligibilityStatus', ELIGIBILITY_STATUSES, {
       description:
         'As the gate has it. `unconfirmed`: ledger records were declared lost, and nobody enters by this record until an operator has confirmed it.',
-    },
-  ),
-  policy_version: OrNull(Text),
-  case_id: OrNull(Text),
-  decision_id: OrNull(Text),
-  ledger_record_id: OrNull(Text),
-  reason_codes: Texts,
-  venue_ids: Texts,
-  valid_from: OrNull(Time),
-  valid_until: OrNull(Time),
-  revoked_at: OrNull(Time),
-  revocation_reason: OrNull(Text),
-  as_of: Time,
-  record_version: Type.Integer({ minimum: 1 }),
-  evidence_hash: Type.String({ description: 'SHA-256 over the canonical form (RFC 8785) of the other members.' }),
-});
+    }),
+    policy_version: OrNull(Text),
+    case_id: OrNull(Text),
+    decision_id: OrNull(Text),
+    ledger_record_id: OrNull(Text),
+    reason_codes: Texts,
+    venue_ids: Texts,
+    valid_from: OrNull(Time),
+    valid_until: OrNull(Time),
+    revoked_at: OrNull(Time),
+    revocation_reason: OrNull(Text),
+    as_of: Time,
+    record_version: Type.Integer({ minimum: 1 }),
+    evidence_hash: Type.String({ description: 'SHA-256 over the canonical form (RFC 8785) of the other members.' }),
+  }),
+);
 
-const Pack = Type.Object({
-  case_id: Text,
-  subject_ref: Text,
-  status: Text,
-  timeline: Type.Array(
-    Type.Object({
-      seq: Type.Integer(),
-      at: Time,
-      event: Text,
-      actor: Text,
-      data: Type.Object({}, { additionalProperties: true }),
-      prev_hash: OrNull(Text),
-      hash: Text,
-    }),
-  ),
-  decisions: Type.Array(Type.Object({}, { additionalProperties: true })),
-  attachments: Type.Array(Type.Object({ attachment_id: Text, sha256: Text })),
-  seals: Type.Array(
-    Type.Object({
-      document: Type.Object({}, { additionalProperties: true }),
-      seal_hash: Text,
-      ledger_record_id: Text,
-      proof: Type.Object({}, { additionalProperties: true, description: '{receipt, proof} of the ledger record.' }),
-    }),
-  ),
-  canonicalization: Type.Literal('RFC8785'),
-  generated_at: Time,
-  pack_hash: Text,
-  signature: Type.String({ description: 'Detached JWS (EdDSA) over the bytes that pack_hash is of.' }),
-});
+const Pack = named(
+  'AssessorPack',
+  Type.Object({
+    case_id: Text,
+    subject_ref: Text,
+    status: Text,
+    timeline: Type.Array(
+      named(
+        'TimelineEntry',
+        Type.Object({
+          seq: Type.Integer(),
+          at: Time,
+          event: Text,
+          actor: Text,
+          data: Type.Object({}, { additionalProperties: true }),
+          prev_hash: OrNull(Text),
+          hash: Text,
+        }),
+      ),
+    ),
+    decisions: Type.Array(Type.Object({}, { additionalProperties: true })),
+    attachments: Type.Array(named('PackAttachment', Type.Object({ attachment_id: Text, sha256: Text }))),
+    seals: Type.Array(
+      named(
+        'PackSeal',
+        Type.Object({
+          document: Type.Object({}, { additionalProperties: true }),
+          seal_hash: Text,
+          ledger_record_id: Text,
+          proof: Type.Object({}, { additionalProperties: true, description: '{receipt, proof} of the ledger record.' }),
+        }),
+      ),
+    ),
+    canonicalization: Type.Literal('RFC8785'),
+    generated_at: Time,
+    pack_hash: Text,
+    signature: Type.String({ description: 'Detached JWS (EdDSA) over the bytes that pack_hash is of.' }),
+  }),
+);
 
 export interface RecordsPorts extends PackPorts, LifetimePorts {
   readonly readCase: (environment: string, caseId: string) => Promise<CaseRecord | undefined>;
@@ -116,10 +125,7 @@ function packRoute(ports: RecordsPorts): Route<GateCaller> {
     charge: 1,
     idempotency: 'none',
     params: Type.Object({ case_id: CaseId }),
-    query: Type.Object(
-      { draft: Type.Optional(Type.Union([Type.Literal('true'), Type.Literal('false')])) },
-      { additionalProperties: false },
-    ),
+    query: Type.Object({ draft: Type.Optional(enumOf('Flag', ['true', 'false'])) }, { additionalProperties: false }),
     responses: {
       200: { description: 'The pack.', schema: Pack, otherTypes: ['text/html'], headers: { Vary: 'Accept' } },
     },

@@ -1,5 +1,5 @@
 import type { Jwks } from '@sealgate/envelope';
-import { publicDocument, routeFor, type Route } from '@sealgate/http';
+import { named, publicDocument, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { GateCaller } from '../domain/gate-caller.ts';
 import { Text, Time } from '../schemas.ts';
@@ -65,7 +65,7 @@ export function serviceRoutes(ports: ServicePorts): Route<GateCaller>[] {
     responses: {
       200: {
         description: 'A JWK set (RFC 7517).',
-        schema: Type.Object({ keys: Type.Array(Type.Object({}, { additionalProperties: true })) }),
+        schema: named('JwkSet', Type.Object({ keys: Type.Array(Type.Object({}, { additionalProperties: true })) })),
       },
       304: { description: 'Unchanged since the ETag that was sent.' },
     },

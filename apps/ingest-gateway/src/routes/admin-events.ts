@@ -2,9 +2,11 @@ import { AppError } from '@sealgate/errors';
 import {
   ADMIN_LIST_RANGE,
   adminRoute,
+  enumOf,
   instantText,
   listOf,
   listQuery,
+  named,
   readPage,
   type AdminCaller,
   type Route,
@@ -14,21 +16,24 @@ import { Type, type Static } from '@sinclair/typebox';
 import type { EventFilter, EventStore, IngestEvent } from '../domain/read-events.ts';
 import { AssetType, IdText, Text, Time } from '../admin-schemas.ts';
 
-const Status = Type.Union([Type.Literal('committed'), Type.Literal('rejected'), Type.Literal('unknown')]);
+const Status = enumOf('EventStatus', ['committed', 'rejected', 'unknown']);
 
-const EventRow = Type.Object({
-  eventId: Text,
-  kind: Type.Union([Type.Literal('write'), Type.Literal('ping')]),
-  networkId: Text,
-  keyId: Text,
-  status: Status,
-  types: Type.Array(Text),
-  records: Type.Array(Type.Object({ id: Text, channel: Text, transactionId: Text })),
-  transactionIds: Type.Array(Text),
-  requestId: Text,
-  strippedFields: Type.Integer(),
-  at: Time,
-});
+const EventRow = named(
+  'IngestEvent',
+  Type.Object({
+    eventId: Text,
+    kind: enumOf('EventKind', ['write', 'ping']),
+    networkId: Text,
+    keyId: Text,
+    status: Status,
+    types: Type.Array(Text),
+    records: Type.Array(named('EventRecord', Type.Object({ id: Text, channel: Text, transactionId: Text }))),
+    transactionIds: Type.Array(Text),
+    requestId: Text,
+    strippedFields: Type.Integer(),
+    at: Time,
+  }),
+);
 
 const Query = listQuery(ADMIN_LIST_RANGE, {
   networkId: Type.Optional(IdText),

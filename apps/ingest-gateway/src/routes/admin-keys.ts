@@ -4,9 +4,11 @@ import {
   ADMIN_LIST_RANGE,
   adminRoute,
   closedObject,
+  enumOf,
   instantText,
   listOf,
   listQuery,
+  named,
   readPage,
   type AdminCaller,
   type Route,
@@ -24,7 +26,7 @@ import { AssetType, IdText, LimitsBody, Name, OrNull, Text, Time } from '../admi
 const MintBody = closedObject({
   label: Name,
   permissions: Type.Optional(
-    Type.Array(Type.Union(PERMISSIONS.map((permission) => Type.Literal(permission))), {
+    Type.Array(enumOf('Permission', PERMISSIONS), {
       uniqueItems: true,
       description: 'Absent: everything. Empty: nothing.',
     }),
@@ -32,7 +34,7 @@ const MintBody = closedObject({
   allowedAssetTypes: Type.Optional(
     Type.Array(AssetType, { maxItems: 200, uniqueItems: true, description: 'Absent: all. Empty: none.' }),
   ),
-  record: Type.Optional(Type.Union([Type.Literal('envelope'), Type.Literal('whole')])),
+  record: Type.Optional(enumOf('RecordForm', ['envelope', 'whole'])),
   defaultType: Type.Optional(AssetType),
   expiresAt: Type.Optional(instantText()),
   replaces: Type.Optional(IdText),
@@ -53,8 +55,14 @@ const keyMembers = {
   replaces: OrNull(Text),
 };
 
-const MintedKey = Type.Object({ id: Text, rawKey: Type.String({ description: 'Shown this once.' }), ...keyMembers });
-const KeyRow = Type.Object({ id: Text, ...keyMembers, revokedAt: OrNull(Time), lastUsedAt: OrNull(Time) });
+const MintedKey = named(
+  'MintedKey',
+  Type.Object({ id: Text, rawKey: Type.String({ description: 'Shown this once.' }), ...keyMembers }),
+);
+const KeyRow = named(
+  'Key',
+  Type.Object({ id: Text, ...keyMembers, revokedAt: OrNull(Time), lastUsedAt: OrNull(Time) }),
+);
 
 export interface AdminKeysPorts {
   readonly networks: NetworkStore;

@@ -6,6 +6,7 @@ import {
   closedObject,
   listOf,
   listQuery,
+  named,
   readPage,
   type AdminCaller,
   type Route,
@@ -44,13 +45,16 @@ const ChangeBody = closedObject({
   limits: Type.Optional(OrNull(LimitsBody)),
 });
 
-const NetworkRow = Type.Object({
-  networkId: Text,
-  name: OrNull(Text),
-  channels: Type.Array(Text),
-  limits: Type.Object({ ratePerSecond: Type.Integer(), burst: Type.Integer() }),
-  createdAt: Time,
-});
+const NetworkRow = named(
+  'Network',
+  Type.Object({
+    networkId: Text,
+    name: OrNull(Text),
+    channels: Type.Array(Text),
+    limits: named('NetworkLimits', Type.Object({ ratePerSecond: Type.Integer(), burst: Type.Integer() })),
+    createdAt: Time,
+  }),
+);
 
 export interface AdminNetworksPorts extends NetworkPorts {
   readonly cursors: CursorCodec;

@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode } from '@sealgate/errors';
-import { routeFor, type Route } from '@sealgate/http';
+import { named, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { IngestCaller } from '../domain/caller.ts';
 import { checkChannels } from '../domain/check-channels.ts';
@@ -11,23 +11,30 @@ import { bodyForms } from './body-forms.ts';
 
 const route = routeFor<IngestCaller>();
 
-const Receipt = Type.Object({
-  id: Type.String(),
-  transactionId: Type.String(),
-  channel: Type.String({ description: 'The full name, `<networkId>.<name>`.' }),
-  index: Type.Optional(Type.Integer({ minimum: 0, description: 'The place in its log. Absent on Fabric.' })),
-  epoch: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'Of which log: present once the channel has declared a loss.' }),
-  ),
-  leafHash: Type.Optional(
-    Type.String({ pattern: '^[0-9a-f]{64}$', description: 'RFC 6962 leaf hash. Absent on Fabric.' }),
-  ),
-  existing: Type.Optional(Type.Literal(true, { description: 'The record was there before, with this content.' })),
-});
+const Receipt = named(
+  'RecordReceipt',
+  Type.Object({
+    id: Type.String(),
+    transactionId: Type.String(),
+    channel: Type.String({ description: 'The full name, `<networkId>.<name>`.' }),
+    index: Type.Optional(Type.Integer({ minimum: 0, description: 'The place in its log. Absent on Fabric.' })),
+    epoch: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Of which log: present once the channel has declared a loss.' }),
+    ),
+    leafHash: Type.Optional(
+      Type.String({ pattern: '^[0-9a-f]{64}$', description: 'RFC 6962 leaf hash. Absent on Fabric.' }),
+    ),
+    existing: Type.Optional(Type.Literal(true, { description: 'The record was there before, with this content.' })),
+  }),
+);
 
-const Summary = Type.Object({ total: Type.Integer(), succeeded: Type.Integer(), failed: Type.Integer() });
+const Summary = named(
+  'WriteSummary',
+  Type.Object({ total: Type.Integer(), succeeded: Type.Integer(), failed: Type.Integer() }),
+);
 
-const Answer = Type.Union([
+const Written = named(
+  'IngestAnswer',
   Type.Object({
     transactionIds: Type.Array(Type.String(), { description: 'Distinct, in the order of the records.' }),
     summary: Summary,
@@ -38,13 +45,19 @@ const Answer = Type.Union([
       description: 'How many sensitive members were removed before the write.',
     }),
   }),
+);
+
+const Pinged = named(
+  'PingAnswer',
   Type.Object({
     ping: Type.Literal(true),
     transactionIds: Type.Array(Type.String()),
     summary: Summary,
     eventId: Type.String(),
   }),
-]);
+);
+
+const Answer = Type.Union([Written, Pinged]);
 
 export interface IngestPorts {
   readonly answerWrite: AnswerWrite;

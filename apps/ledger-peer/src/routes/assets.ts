@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import { closedObject, lineOfText, routeFor, type BodyTurns, type Reply, type Route } from '@sealgate/http';
+import { closedObject, lineOfText, named, routeFor, type BodyTurns, type Reply, type Route } from '@sealgate/http';
 import type { JsonValue } from '@sealgate/json';
 import { Type } from '@sinclair/typebox';
 import type { AnswerSync, SyncAnswer } from '../domain/answer-sync.ts';
@@ -7,7 +7,7 @@ import type { PeerCaller } from '../domain/caller.ts';
 import { proveAsset, queryAssets, readAsset, type ReadAssetsPorts } from '../domain/read-assets.ts';
 import { DEFAULT_BATCH_SIZE } from '../domain/run-job.ts';
 import { prefersAsync } from './prefer.ts';
-import { AnyJson, JobStatus, Proof, Receipt, Summary } from './schemas.ts';
+import { AcceptedJob, AnyJson, FAILURE_CODES_TEXT, Proof, Receipt, Summary } from './schemas.ts';
 
 const route = routeFor<PeerCaller>();
 
@@ -24,10 +24,13 @@ const AssetId = Type.String({
 const AssetType = lineOfText({ min: 1, max: 128 });
 
 const SyncBody = closedObject({
-  assets: Type.Array(closedObject({ id: AssetId, type: AssetType, data: AnyJson({ type: 'object' }) }), {
-    minItems: 1,
-    maxItems: MAX_ASSETS,
-  }),
+  assets: Type.Array(
+    named('Asset', closedObject({ id: AssetId, type: AssetType, data: AnyJson({ type: 'object' }) })),
+    {
+      minItems: 1,
+      maxItems: MAX_ASSETS,
+    },
+  ),
   options: Type.Optional(
     closedObject({
       batchSize: Type.Optional(
@@ -59,13 +62,19 @@ const ReadQuery = Type.Object(
 );
 
 const AsRead = AnyJson({ description: 'What the read query of the contract returned.' });
-const Proved = Type.Object({ asset: AsRead, receipt: Receipt, proof: Proof }, { description: 'With `proof=true`.' });
+const Proved = named(
+  'ProvedAsset',
+  Type.Object({ asset: AsRead, receipt: Receipt, proof: Proof }, { description: 'With `proof=true`.' }),
+);
 
-const Page = Type.Object({
-  assets: Type.Array(AsRead),
-  count: Type.Integer({ description: 'How many are in this page.' }),
-  nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'null exactly on the last page.' }),
-});
+const Page = named(
+  'AssetPage',
+  Type.Object({
+    assets: Type.Array(AsRead),
+    count: Type.Integer({ description: 'How many are in this page.' }),
+    nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'null exactly on the last page.' }),
+  }),
+);
 
 export interface AssetsPorts {
   readonly answerSync: AnswerSync;
@@ -99,10 +108,13 @@ function syncRoute({ answerSync, bodyMaxBytes, bodyTurns, nextTurn }: AssetsPort
     requestHeaders: { Prefer: '`respond-async` (RFC 7240): answer at once with a job, and write afterwards.' },
     inspect: refuseLargeBatch,
     responses: {
-      200: { description: 'What became of each asset; all of them may have failed.', schema: Summary },
+      200: {
+        description: `What became of each asset; all of them may have failed, each with a code of its own.\n${FAILURE_CODES_TEXT}`,
+        schema: Summary,
+      },
       202: {
-        description: 'A job: of a sender that does not wait, or for what is pending.',
-        schema: Type.Union([Summary, JobStatus]),
+        description: `A job: of a sender that does not wait, or for what is pending beside what failed.\n${FAILURE_CODES_TEXT}`,
+        schema: Type.Union([Summary, AcceptedJob]),
         headers: {
           Location: 'Where to ask for the job.',
           'Preference-Applied': '`respond-async`, where it was preferred.',

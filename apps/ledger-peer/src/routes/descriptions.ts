@@ -1,5 +1,5 @@
 import type { Jwks } from '@sealgate/envelope';
-import { publicDocument, routeFor, type OpenApiDocument, type Route } from '@sealgate/http';
+import { named, publicDocument, routeFor, type OpenApiDocument, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { PeerCaller } from '../domain/caller.ts';
 
@@ -32,7 +32,7 @@ export function descriptionRoutes({ describe, jwks }: DescriptionsPorts): Route<
       operationId: 'jwks',
       summary: 'The public keys that checkpoints are signed with (RFC 7517, RFC 8037)',
       responses: {
-        200: { description: 'A JWK set.', schema: Type.Object({ keys: Type.Array(Type.Object({})) }) },
+        200: { description: 'A JWK set.', schema: named('JwkSet', Type.Object({ keys: Type.Array(Type.Object({})) })) },
         304: { description: 'Unchanged since the ETag that was sent.' },
       },
       handler: (context) =>

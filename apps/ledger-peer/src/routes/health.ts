@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import { opsRoutes, routeFor, type AuthRequest, type OpsOptions, type Route } from '@sealgate/http';
+import { named, opsRoutes, routeFor, type AuthRequest, type OpsOptions, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { PeerCaller } from '../domain/caller.ts';
 
@@ -21,11 +21,14 @@ export interface HealthPorts extends OpsOptions {
   isScraper(request: AuthRequest): boolean;
 }
 
-const CredentialsState = Type.Object({
-  ok: Type.Boolean(),
-  problems: Type.Array(Type.String()),
-  certificateExpiresAt: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-});
+const CredentialsState = named(
+  'Credentials',
+  Type.Object({
+    ok: Type.Boolean(),
+    problems: Type.Array(Type.String()),
+    certificateExpiresAt: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  }),
+);
 
 /** The health routes and /metrics on the public listener. */
 export function healthRoutes(ports: HealthPorts): Route<PeerCaller>[] {

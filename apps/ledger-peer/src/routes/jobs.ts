@@ -1,17 +1,20 @@
 import { AppError } from '@sealgate/errors';
-import { lineOfText, routeFor, type Route } from '@sealgate/http';
+import { lineOfText, named, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { PeerCaller } from '../domain/caller.ts';
 import type { JobStore } from '../domain/jobs.ts';
-import { Summary } from './schemas.ts';
+import { FAILURE_CODES_TEXT, JobStatus, Summary } from './schemas.ts';
 
 const route = routeFor<PeerCaller>();
 
-const Job = Type.Object({
-  id: Type.String(),
-  status: Type.Union([Type.Literal('queued'), Type.Literal('running'), Type.Literal('done')]),
-  result: Type.Optional(Summary),
-});
+const Job = named(
+  'Job',
+  Type.Object({
+    id: Type.String(),
+    status: JobStatus,
+    result: Type.Optional(Summary),
+  }),
+);
 
 /** Jobs, for the key family that made them. */
 export function jobRoutes({ jobs }: { readonly jobs: Pick<JobStore, 'find'> }): Route<PeerCaller>[] {
@@ -25,7 +28,12 @@ export function jobRoutes({ jobs }: { readonly jobs: Pick<JobStore, 'find'> }): 
       charge: 1,
       idempotency: 'none',
       params: Type.Object({ id: lineOfText({ min: 1, max: 128 }) }),
-      responses: { 200: { description: 'The job; its result once it is done, for 24 hours.', schema: Job } },
+      responses: {
+        200: {
+          description: `The job; its result once it is done, for 24 hours. The codes of its failed assets:\n${FAILURE_CODES_TEXT}`,
+          schema: Job,
+        },
+      },
       errors: ['NOT_FOUND'],
       async handler({ params, caller }) {
         const job = await jobs.find(params.id, caller.familyId);

@@ -4,6 +4,7 @@ import {
   DeclaredLoss,
   isKnownTag,
   lineOfText,
+  named,
   routeFor,
   type DescribedPath,
   type Reply,
@@ -38,28 +39,37 @@ const OF_EPOCH: LogPlace = {
   of: ' of an epoch, as `e1`',
 };
 
-const Logs = Type.Object({
-  channel: Type.String(),
-  epoch: Type.Integer({ description: 'The one that the channel goes on in; 0 before its first declared loss.' }),
-  origin: Type.String({ description: 'Of its checkpoints.' }),
-  path: Type.String({ description: 'Where its checkpoint and its tiles are.' }),
-  logs: Type.Array(
-    Type.Object({
-      epoch: Type.Integer(),
-      origin: Type.String(),
-      path: Type.String(),
-      declaration: Type.Union([DeclaredLoss, Type.Null()]),
-    }),
-    { description: 'Oldest first. One that ended shows for ever the checkpoint that it ended with.' },
-  ),
-});
+const Logs = named(
+  'ChannelLogs',
+  Type.Object({
+    channel: Type.String(),
+    epoch: Type.Integer({ description: 'The one that the channel goes on in; 0 before its first declared loss.' }),
+    origin: Type.String({ description: 'Of its checkpoints.' }),
+    path: Type.String({ description: 'Where its checkpoint and its tiles are.' }),
+    logs: Type.Array(
+      named(
+        'ChannelLog',
+        Type.Object({
+          epoch: Type.Integer(),
+          origin: Type.String(),
+          path: Type.String(),
+          declaration: Type.Union([DeclaredLoss, Type.Null()]),
+        }),
+      ),
+      { description: 'Oldest first. One that ended shows for ever the checkpoint that it ended with.' },
+    ),
+  }),
+);
 
-const ProvedDeclaration = Type.Object({
-  statement: DeclaredLoss,
-  inclusionPath: Type.Array(Type.String(), { description: 'From entry 0 up.' }),
-  treeSize: Type.Integer(),
-  checkpoint: Type.String({ description: 'A signed note (C2SP tlog-checkpoint).' }),
-});
+const ProvedDeclaration = named(
+  'ProvedDeclaration',
+  Type.Object({
+    statement: DeclaredLoss,
+    inclusionPath: Type.Array(Type.String(), { description: 'From entry 0 up.' }),
+    treeSize: Type.Integer(),
+    checkpoint: Type.String({ description: 'A signed note (C2SP tlog-checkpoint).' }),
+  }),
+);
 
 const FOREVER = 'max-age=31536000, immutable';
 const requestHeaders = { 'If-None-Match': 'ETags that are known already; 304 where one is current.' };
@@ -179,7 +189,12 @@ export function publicLogRoutes({ log, mappings, isOpen }: PublicLogPorts): Rout
     summary: 'A receipt and its inclusion proof, as the offline verifier takes them',
     description: 'Of records whose channel and type a mapping of this peer serves; every other one is 404.',
     params: Type.Object({ channel: Name, id: Name }),
-    responses: { 200: { description: 'The proof.', schema: Type.Object({ receipt: Receipt, proof: Proof }) } },
+    responses: {
+      200: {
+        description: 'The proof.',
+        schema: named('ProvedRecord', Type.Object({ receipt: Receipt, proof: Proof })),
+      },
+    },
     errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE', 'RECORD_ARCHIVED'],
     async handler({ params }) {
       const body = found(await proveRecord({ log: found(log), mappings }, params.channel, params.id));

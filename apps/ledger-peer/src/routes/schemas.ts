@@ -1,8 +1,8 @@
-import { DeclaredLoss } from '@sealgate/http';
+import { DeclaredLoss, enumOf, named } from '@sealgate/http';
 import { CATALOGUE, ITEM_CODES } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
 import { Type, type SchemaOptions } from '@sinclair/typebox';
-import { FAILURE_CODES, type FailureCode } from '../domain/asset-result.ts';
+import { FAILURE_CODES } from '../domain/asset-result.ts';
 
 /** JSON that is handed on as it is. */
 export const AnyJson = (options: SchemaOptions & { readonly type?: string }) => Type.Unsafe<JsonValue>(options);
@@ -10,86 +10,104 @@ export const AnyJson = (options: SchemaOptions & { readonly type?: string }) => 
 const Text = Type.String();
 
 const titles = { ...CATALOGUE, ...ITEM_CODES };
-const Failure = Type.Unsafe<FailureCode>({
-  type: 'string',
-  enum: [...FAILURE_CODES],
-  description: FAILURE_CODES.map((code) => `\`${code}\`: ${titles[code].title}.`).join('\n'),
-});
+/** The codes of single assets with their titles, for people. */
+export const FAILURE_CODES_TEXT = FAILURE_CODES.map((code) => `\`${code}\`: ${titles[code].title}.`).join('\n');
+const Failure = enumOf('AssetFailureCode', FAILURE_CODES, { description: FAILURE_CODES_TEXT });
 
-export const Summary = Type.Object({
-  summary: Type.Object({
+const Counts = named(
+  'SyncCounts',
+  Type.Object({
     total: Type.Integer(),
     succeeded: Type.Integer(),
     failed: Type.Integer(),
     pending: Type.Integer(),
   }),
-  succeeded: Type.Array(Text, { description: 'Ids, in the order of the request.' }),
-  failed: Type.Array(
-    Type.Object({
-      id: Text,
-      index: Type.Integer({ description: 'Its place in the request, from 0.' }),
-      code: Failure,
-      message: Text,
-      retryable: Type.Boolean({ description: 'Whether the same asset may be taken when it is sent again.' }),
-    }),
-  ),
-  pending: Type.Array(Type.Object({ id: Text, index: Type.Integer(), transactionId: Text }), {
-    description: 'It may have been written; the job tells once it is known.',
-  }),
-  transactionIds: Type.Array(Text),
-  transactions: Type.Array(
-    Type.Object({
-      transactionId: Text,
-      channel: Text,
-      chaincode: Text,
-      blockNumber: Type.Union([Type.Integer(), Type.Null()], {
-        description:
-          'The number of its first record in the channel on the embedded ledger, over all epochs; null where it is not known.',
-      }),
-      assetIds: Type.Array(Text),
-    }),
-  ),
-  jobId: Type.Optional(Text),
-});
+);
 
-export const JobStatus = Type.Object({
-  jobId: Text,
-  status: Type.Union([Type.Literal('queued'), Type.Literal('running'), Type.Literal('done')]),
-});
+const FailedAsset = named(
+  'FailedAsset',
+  Type.Object({
+    id: Text,
+    index: Type.Integer({ description: 'Its place in the request, from 0.' }),
+    code: Failure,
+    message: Text,
+    retryable: Type.Boolean({ description: 'Whether the same asset may be taken when it is sent again.' }),
+  }),
+);
+
+const AssetTransaction = named(
+  'AssetTransaction',
+  Type.Object({
+    transactionId: Text,
+    channel: Text,
+    chaincode: Text,
+    blockNumber: Type.Union([Type.Integer(), Type.Null()], {
+      description:
+        'The number of its first record in the channel on the embedded ledger, over all epochs; null where it is not known.',
+    }),
+    assetIds: Type.Array(Text),
+  }),
+);
+
+const PendingAsset = named('PendingAsset', Type.Object({ id: Text, index: Type.Integer(), transactionId: Text }));
+
+export const Summary = named(
+  'SyncSummary',
+  Type.Object({
+    summary: Counts,
+    succeeded: Type.Array(Text, { description: 'Ids, in the order of the request.' }),
+    failed: Type.Array(FailedAsset),
+    pending: Type.Array(PendingAsset, {
+      description: 'It may have been written; the job tells once it is known.',
+    }),
+    transactionIds: Type.Array(Text),
+    transactions: Type.Array(AssetTransaction),
+    jobId: Type.Optional(Text),
+  }),
+);
+
+export const JobStatus = enumOf('JobStatus', ['queued', 'running', 'done']);
+export const AcceptedJob = named('AcceptedJob', Type.Object({ jobId: Text, status: JobStatus }));
 
 const Hex = Type.String({ pattern: '^[0-9a-f]{64}$' });
 const OrNull = <const Schema extends typeof Text>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
-export const Receipt = Type.Object({
-  network: Text,
-  channel: Text,
-  id: Text,
-  type: Text,
-  owner: OrNull(Text),
-  dataHash: Hex,
-  salt: OrNull(Hex),
-  extra: AnyJson({}),
-  transactionId: Text,
-  at: Text,
-  index: Type.Integer(),
-  epoch: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'Of which log: present once the channel has declared a loss.' }),
-  ),
-});
-
-export const Proof = Type.Object({
-  channel: Text,
-  index: Type.Integer(),
-  leafHash: Hex,
-  treeSize: Type.Integer(),
-  inclusionPath: Type.Array(Hex, { description: 'From the leaf up.' }),
-  checkpoint: Type.String({ description: 'A signed note (C2SP tlog-checkpoint).' }),
-  epoch: Type.Optional(Type.Integer({ minimum: 1 })),
-  origin: Type.Optional(Text),
-  declaration: Type.Optional(
-    Type.Object(
-      { statement: DeclaredLoss, inclusionPath: Type.Array(Hex) },
-      { description: 'What the log of that epoch begins with: entry 0 under the same checkpoint.' },
+export const Receipt = named(
+  'Receipt',
+  Type.Object({
+    network: Text,
+    channel: Text,
+    id: Text,
+    type: Text,
+    owner: OrNull(Text),
+    dataHash: Hex,
+    salt: OrNull(Hex),
+    extra: AnyJson({}),
+    transactionId: Text,
+    at: Text,
+    index: Type.Integer(),
+    epoch: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Of which log: present once the channel has declared a loss.' }),
     ),
-  ),
-});
+  }),
+);
+
+export const Proof = named(
+  'InclusionProof',
+  Type.Object({
+    channel: Text,
+    index: Type.Integer(),
+    leafHash: Hex,
+    treeSize: Type.Integer(),
+    inclusionPath: Type.Array(Hex, { description: 'From the leaf up.' }),
+    checkpoint: Type.String({ description: 'A signed note (C2SP tlog-checkpoint).' }),
+    epoch: Type.Optional(Type.Integer({ minimum: 1 })),
+    origin: Type.Optional(Text),
+    declaration: Type.Optional(
+      Type.Object(
+        { statement: DeclaredLoss, inclusionPath: Type.Array(Hex) },
+        { description: 'What the log of that epoch begins with: entry 0 under the same checkpoint.' },
+      ),
+    ),
+  }),
+);

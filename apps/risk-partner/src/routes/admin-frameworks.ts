@@ -7,6 +7,7 @@ import {
   lineOfText,
   listOf,
   listQuery,
+  named,
   readPage,
   type AdminCaller,
   type Route,
@@ -17,15 +18,21 @@ import { createFramework, type FrameworkPorts } from '../domain/manage-framework
 import { findOrg } from '../domain/manage-orgs.ts';
 import { IdText, Short, Text, Time, Title } from '../schemas.ts';
 
-const Requirement = closedObject({ id: lineOfText({ min: 1, max: 64 }), title: lineOfText({ min: 1, max: 500 }) });
+const Requirement = named(
+  'NewRequirement',
+  closedObject({ id: lineOfText({ min: 1, max: 64 }), title: lineOfText({ min: 1, max: 500 }) }),
+);
 const FrameworkBody = closedObject({
   name: Title,
   version: Short,
   requirements: Type.Array(Requirement, { minItems: 1, maxItems: 2000 }),
 });
 const members = { id: Text, name: Text, version: Text, createdAt: Time };
-const ListedFramework = Type.Object(members);
-const FrameworkRow = Type.Object({ ...members, requirements: Type.Array(Type.Object({ id: Text, title: Text })) });
+const ListedFramework = named('ListedFramework', Type.Object(members));
+const FrameworkRow = named(
+  'Framework',
+  Type.Object({ ...members, requirements: Type.Array(named('Requirement', Type.Object({ id: Text, title: Text }))) }),
+);
 
 export interface AdminFrameworksPorts extends FrameworkPorts {
   readonly cursors: CursorCodec;

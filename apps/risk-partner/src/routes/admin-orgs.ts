@@ -5,6 +5,7 @@ import {
   closedObject,
   listOf,
   listQuery,
+  named,
   readPage,
   type AdminCaller,
   type Route,
@@ -14,7 +15,7 @@ import { Type, type Static } from '@sinclair/typebox';
 import { adminDeed, findOrg, type Org, type OrgPorts } from '../domain/manage-orgs.ts';
 import { IdText, Text, Time, Title } from '../schemas.ts';
 
-const OrgRow = Type.Object({ id: Text, name: Text, createdAt: Time });
+const OrgRow = named('Org', Type.Object({ id: Text, name: Text, createdAt: Time }));
 
 const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
 

@@ -4,8 +4,10 @@ import {
   ADMIN_LIST_RANGE,
   adminRoute,
   closedObject,
+  enumOf,
   listOf,
   listQuery,
+  named,
   readPage,
   type AdminCaller,
   type Route,
@@ -23,30 +25,35 @@ import {
   type PeoplePorts,
   type Person,
 } from '../domain/manage-orgs.ts';
-import { ROLES } from '../domain/permissions.ts';
 import type { RecordDeed } from '../record-deed.ts';
-import { Flag, IdText, oneOf, Optional, Short, Text, Texts, Time, Title } from '../schemas.ts';
+import { Flag, IdText, Optional, Role, Short, Text, Texts, Time, Title } from '../schemas.ts';
 import { KeyRow, keyView, MintBody, MintedKey, mintedView, trimmedLabel, type NoGrants } from './keys.ts';
 
-const Kind = oneOf(['human', 'machine']);
-const Roles = Type.Array(oneOf(ROLES), { uniqueItems: true });
+const Kind = enumOf('PersonKind', ['human', 'machine']);
+const Roles = Type.Array(Role, { uniqueItems: true });
 const Departments = Type.Array(Short, { maxItems: 200, uniqueItems: true });
 /** What is not named is not granted. */
-const Scope = closedObject({
-  departments: Optional(Departments),
-  canReadSensitive: Optional(Flag),
-  unrestricted: Optional(Flag),
-});
+const Scope = named(
+  'Scope',
+  closedObject({
+    departments: Optional(Departments),
+    canReadSensitive: Optional(Flag),
+    unrestricted: Optional(Flag),
+  }),
+);
 
-const PersonRow = Type.Object({
-  id: Text,
-  orgId: Text,
-  name: Text,
-  kind: Kind,
-  roles: Type.Array(oneOf(ROLES)),
-  scope: Type.Object({ departments: Texts, canReadSensitive: Flag, unrestricted: Flag }),
-  createdAt: Time,
-});
+const PersonRow = named(
+  'Person',
+  Type.Object({
+    id: Text,
+    orgId: Text,
+    name: Text,
+    kind: Kind,
+    roles: Type.Array(Role),
+    scope: named('PersonScope', Type.Object({ departments: Texts, canReadSensitive: Flag, unrestricted: Flag })),
+    createdAt: Time,
+  }),
+);
 
 export interface AdminPeoplePorts extends PeoplePorts {
   readonly keys: ApiKeys<NoGrants>;

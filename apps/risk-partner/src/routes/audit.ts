@@ -1,4 +1,4 @@
-import { listQuery, routeFor, type Route } from '@sealgate/http';
+import { listQuery, named, routeFor, type Route } from '@sealgate/http';
 import { parseLimit } from '@sealgate/paging';
 import { Type } from '@sinclair/typebox';
 import type { AuditReads } from '../domain/read-audit.ts';
@@ -11,7 +11,10 @@ const route = routeFor<RiskCaller>();
 const PATH = '/api/audit';
 const LIST_RANGE = { default: 50, max: 200 } as const;
 
-const AuditRow = Type.Object({ id: Text, at: Time, actorId: Text, action: Text, resource: Text, resourceId: Text });
+const AuditRow = named(
+  'AuditEvent',
+  Type.Object({ id: Text, at: Time, actorId: Text, action: Text, resource: Text, resourceId: Text }),
+);
 
 export function auditRoutes({
   audit,

@@ -1,15 +1,10 @@
-import { closedObject, instantText, lineOfText } from '@sealgate/http';
+import { closedObject, enumOf, instantText, lineOfText, named } from '@sealgate/http';
 import { Type, type TObject } from '@sinclair/typebox';
-import { ASSET_STATUSES, CRITICALITIES } from '../domain/asset.ts';
-import { CONTROL_STATUSES, TEST_RESULTS } from '../domain/control.ts';
-import { EVIDENCE_KINDS, EVIDENCE_STATES } from '../domain/evidence.ts';
-import { POLICY_STATUSES } from '../domain/policy.ts';
-import { LEVELS, REVIEW_STATUSES, RISK_STATUSES, TREATMENTS } from '../domain/risk.ts';
 import * as s from '../schemas.ts';
 
-const { Optional, OrNull, oneOf } = s;
+const { Optional, OrNull } = s;
 const Degree = Type.Integer({ minimum: 1, maximum: 5 });
-const Estimate = closedObject({ likelihood: Degree, impact: Degree });
+const Estimate = named('Estimate', closedObject({ likelihood: Degree, impact: Degree }));
 const NullableTime = OrNull(instantText());
 
 const filtered = {
@@ -24,17 +19,17 @@ const risk = {
   description: Optional(OrNull(s.LongText)),
   category: s.Short,
   ...filtered,
-  status: Optional(oneOf(RISK_STATUSES)),
+  status: Optional(s.RiskStatus),
   inherent: Estimate,
   current: Optional(Estimate),
   residual: Optional(OrNull(Estimate)),
-  treatment: Optional(oneOf(TREATMENTS)),
+  treatment: Optional(s.Treatment),
   treatmentPlan: Optional(OrNull(s.LongText)),
-  reviewStatus: Optional(oneOf(REVIEW_STATUSES)),
+  reviewStatus: Optional(s.ReviewStatus),
   assetIds: Optional(s.Ids),
   controlIds: Optional(s.Ids),
   evidenceIds: Optional(s.Ids),
-  acceptance: Optional(closedObject({ expiresAt: instantText() })),
+  acceptance: Optional(named('NewAcceptance', closedObject({ expiresAt: instantText() }))),
   identifiedAt: Optional(instantText()),
   nextReviewAt: Optional(NullableTime),
 };
@@ -43,29 +38,29 @@ const asset = {
   refId: Optional(OrNull(lineOfText({ min: 1, max: 64 }))),
   name: s.Title,
   type: s.Short,
-  criticality: Optional(oneOf(CRITICALITIES)),
+  criticality: Optional(s.Criticality),
   dataClassification: Optional(OrNull(s.Short)),
   environment: Optional(OrNull(s.Short)),
   ...filtered,
-  status: Optional(oneOf(ASSET_STATUSES)),
+  status: Optional(s.AssetStatus),
   controlIds: Optional(s.Ids),
 };
 
-const FrameworkRef = closedObject({ frameworkId: s.IdText, requirementId: s.IdText });
+const FrameworkRef = named('FrameworkRef', closedObject({ frameworkId: s.IdText, requirementId: s.IdText }));
 
 const control = {
   refId: Optional(OrNull(lineOfText({ min: 1, max: 64 }))),
   title: s.Title,
   description: Optional(OrNull(s.LongText)),
-  status: Optional(oneOf(CONTROL_STATUSES)),
+  status: Optional(s.ControlStatus),
   frameworkRefs: Optional(Type.Array(FrameworkRef, { maxItems: 200, uniqueItems: true })),
   lastTestedAt: Optional(NullableTime),
-  testResult: Optional(OrNull(oneOf(TEST_RESULTS))),
+  testResult: Optional(OrNull(s.TestResult)),
 };
 
 const policy = {
   title: s.Title,
-  status: Optional(oneOf(POLICY_STATUSES)),
+  status: Optional(s.PolicyStatus),
   body: Type.String({ minLength: 1, maxLength: 200_000 }),
   approvedAt: Optional(NullableTime),
   effectiveAt: Optional(NullableTime),
@@ -91,132 +86,160 @@ const evidenceChange = {
 /** Every member may be left out of a change. */
 const changeOf = <Members extends TObject>(schema: Members) => Type.Partial(schema, { additionalProperties: false });
 
-export const NewRisk = closedObject(risk);
-export const RiskChange = changeOf(NewRisk);
-export const NewAsset = closedObject(asset);
-export const AssetChange = changeOf(NewAsset);
-export const NewControl = closedObject(control);
-export const ControlChange = changeOf(NewControl);
-export const NewPolicy = closedObject(policy);
-export const PolicyChange = changeOf(NewPolicy);
-export const NewEvidence = closedObject({
-  ...evidenceChange,
-  title: s.Title,
-  kind: oneOf(EVIDENCE_KINDS),
-  state: Optional(oneOf(['requested', 'collected'])),
-  sha256: Optional(OrNull(s.Sha256)),
-});
-/** `kind` and `sha256` are taken so that they can be refused by the state of the evidence. */
-export const EvidenceChange = changeOf(
-  closedObject({ ...evidenceChange, kind: Optional(oneOf(EVIDENCE_KINDS)), sha256: Optional(OrNull(s.Sha256)) }),
+export const NewRisk = named('NewRisk', closedObject(risk));
+export const RiskChange = named('RiskChange', changeOf(NewRisk));
+export const NewAsset = named('NewAsset', closedObject(asset));
+export const AssetChange = named('AssetChange', changeOf(NewAsset));
+export const NewControl = named('NewControl', closedObject(control));
+export const ControlChange = named('ControlChange', changeOf(NewControl));
+export const NewPolicy = named('NewPolicy', closedObject(policy));
+export const PolicyChange = named('PolicyChange', changeOf(NewPolicy));
+export const NewEvidence = named(
+  'NewEvidence',
+  closedObject({
+    ...evidenceChange,
+    title: s.Title,
+    kind: s.EvidenceKind,
+    state: Optional(enumOf('NewEvidenceState', ['requested', 'collected'])),
+    sha256: Optional(OrNull(s.Sha256)),
+  }),
 );
-export const Transition = closedObject({
-  to: oneOf(EVIDENCE_STATES),
-  reason: Optional(Type.String({ minLength: 1, maxLength: 2000 })),
-  sha256: Optional(s.Sha256),
-  sizeBytes: Optional(Size),
-  mediaType: Optional(MediaType),
-});
+/** `kind` and `sha256` are taken so that they can be refused by the state of the evidence. */
+export const EvidenceChange = named(
+  'EvidenceChange',
+  changeOf(closedObject({ ...evidenceChange, kind: Optional(s.EvidenceKind), sha256: Optional(OrNull(s.Sha256)) })),
+);
+export const Transition = named(
+  'EvidenceTransition',
+  closedObject({
+    to: s.EvidenceState,
+    reason: Optional(Type.String({ minLength: 1, maxLength: 2000 })),
+    sha256: Optional(s.Sha256),
+    sizeBytes: Optional(Size),
+    mediaType: Optional(MediaType),
+  }),
+);
 
 const NullableText = OrNull(s.Text);
 const shownTimes = { createdAt: s.Time, updatedAt: s.Time };
 const shownFilters = { department: NullableText, ownerId: s.Text, sensitive: s.Flag };
-const Rating = Type.Object({ likelihood: s.Integer, impact: s.Integer, score: s.Integer, level: oneOf(LEVELS) });
+const Rating = named(
+  'Rating',
+  Type.Object({ likelihood: s.Integer, impact: s.Integer, score: s.Integer, level: s.Level }),
+);
 
-export const RiskView = Type.Object({
-  id: s.Text,
-  refId: NullableText,
-  title: s.Text,
-  description: NullableText,
-  category: s.Text,
-  ...shownFilters,
-  status: oneOf(RISK_STATUSES),
-  inherent: Rating,
-  current: Rating,
-  residual: OrNull(Rating),
-  treatment: oneOf(TREATMENTS),
-  treatmentPlan: NullableText,
-  reviewStatus: oneOf(REVIEW_STATUSES),
-  assetIds: s.Texts,
-  controlIds: s.Texts,
-  evidenceIds: s.Texts,
-  acceptance: OrNull(
-    Type.Object({
-      acceptedBy: s.Text,
-      acceptedAt: s.Time,
-      expiresAt: s.Time,
-      residualAtAcceptance: OrNull(Rating),
-      stale: s.Flag,
-    }),
-  ),
-  identifiedAt: s.Time,
-  nextReviewAt: OrNull(s.Time),
-  ...shownTimes,
-  version: s.Integer,
-});
+export const RiskView = named(
+  'RiskView',
+  Type.Object({
+    id: s.Text,
+    refId: NullableText,
+    title: s.Text,
+    description: NullableText,
+    category: s.Text,
+    ...shownFilters,
+    status: s.RiskStatus,
+    inherent: Rating,
+    current: Rating,
+    residual: OrNull(Rating),
+    treatment: s.Treatment,
+    treatmentPlan: NullableText,
+    reviewStatus: s.ReviewStatus,
+    assetIds: s.Texts,
+    controlIds: s.Texts,
+    evidenceIds: s.Texts,
+    acceptance: OrNull(
+      named(
+        'Acceptance',
+        Type.Object({
+          acceptedBy: s.Text,
+          acceptedAt: s.Time,
+          expiresAt: s.Time,
+          residualAtAcceptance: OrNull(Rating),
+          stale: s.Flag,
+        }),
+      ),
+    ),
+    identifiedAt: s.Time,
+    nextReviewAt: OrNull(s.Time),
+    ...shownTimes,
+    version: s.Integer,
+  }),
+);
 
-export const AssetView = Type.Object({
-  id: s.Text,
-  refId: NullableText,
-  name: s.Text,
-  type: s.Text,
-  criticality: oneOf(CRITICALITIES),
-  dataClassification: NullableText,
-  environment: NullableText,
-  ...shownFilters,
-  status: oneOf(ASSET_STATUSES),
-  controlIds: s.Texts,
-  ...shownTimes,
-});
+export const AssetView = named(
+  'AssetView',
+  Type.Object({
+    id: s.Text,
+    refId: NullableText,
+    name: s.Text,
+    type: s.Text,
+    criticality: s.Criticality,
+    dataClassification: NullableText,
+    environment: NullableText,
+    ...shownFilters,
+    status: s.AssetStatus,
+    controlIds: s.Texts,
+    ...shownTimes,
+  }),
+);
 
-export const ControlView = Type.Object({
-  id: s.Text,
-  refId: NullableText,
-  title: s.Text,
-  description: NullableText,
-  status: oneOf(CONTROL_STATUSES),
-  frameworkRefs: Type.Array(Type.Object({ frameworkId: s.Text, requirementId: s.Text })),
-  lastTestedAt: OrNull(s.Time),
-  testResult: OrNull(oneOf(TEST_RESULTS)),
-  ...shownTimes,
-});
+export const ControlView = named(
+  'ControlView',
+  Type.Object({
+    id: s.Text,
+    refId: NullableText,
+    title: s.Text,
+    description: NullableText,
+    status: s.ControlStatus,
+    frameworkRefs: Type.Array(s.RequirementRef),
+    lastTestedAt: OrNull(s.Time),
+    testResult: OrNull(s.TestResult),
+    ...shownTimes,
+  }),
+);
 
-export const PolicyView = Type.Object({
-  id: s.Text,
-  title: s.Text,
-  version: s.Integer,
-  status: oneOf(POLICY_STATUSES),
-  body: Type.Optional(Type.String({ description: 'In the single record alone.' })),
-  bodySha256: s.Sha256,
-  approvedAt: OrNull(s.Time),
-  effectiveAt: OrNull(s.Time),
-  nextReviewAt: OrNull(s.Time),
-  ...shownTimes,
-});
+export const PolicyView = named(
+  'PolicyView',
+  Type.Object({
+    id: s.Text,
+    title: s.Text,
+    version: s.Integer,
+    status: s.PolicyStatus,
+    body: Type.Optional(Type.String({ description: 'In the single record alone.' })),
+    bodySha256: s.Sha256,
+    approvedAt: OrNull(s.Time),
+    effectiveAt: OrNull(s.Time),
+    nextReviewAt: OrNull(s.Time),
+    ...shownTimes,
+  }),
+);
 
-export const EvidenceView = Type.Object({
-  id: s.Text,
-  title: s.Text,
-  kind: oneOf(EVIDENCE_KINDS),
-  state: oneOf(EVIDENCE_STATES),
-  sha256: OrNull(s.Sha256),
-  sizeBytes: OrNull(s.Integer),
-  mediaType: NullableText,
-  version: s.Integer,
-  previousSha256: OrNull(s.Sha256),
-  previousId: NullableText,
-  source: NullableText,
-  collectionMethod: NullableText,
-  collectedBy: NullableText,
-  observationPeriod: OrNull(Type.Object({ from: s.Time, to: s.Time })),
-  effectiveAt: OrNull(s.Time),
-  receivedAt: OrNull(s.Time),
-  validUntil: OrNull(s.Time),
-  ...shownFilters,
-  controlIds: s.Texts,
-  reviewedBy: NullableText,
-  reviewedAt: OrNull(s.Time),
-  reviewReason: NullableText,
-  ledgerRecordId: NullableText,
-  ...shownTimes,
-});
+export const EvidenceView = named(
+  'EvidenceView',
+  Type.Object({
+    id: s.Text,
+    title: s.Text,
+    kind: s.EvidenceKind,
+    state: s.EvidenceState,
+    sha256: OrNull(s.Sha256),
+    sizeBytes: OrNull(s.Integer),
+    mediaType: NullableText,
+    version: s.Integer,
+    previousSha256: OrNull(s.Sha256),
+    previousId: NullableText,
+    source: NullableText,
+    collectionMethod: NullableText,
+    collectedBy: NullableText,
+    observationPeriod: OrNull(named('ObservationPeriod', Type.Object({ from: s.Time, to: s.Time }))),
+    effectiveAt: OrNull(s.Time),
+    receivedAt: OrNull(s.Time),
+    validUntil: OrNull(s.Time),
+    ...shownFilters,
+    controlIds: s.Texts,
+    reviewedBy: NullableText,
+    reviewedAt: OrNull(s.Time),
+    reviewReason: NullableText,
+    ledgerRecordId: NullableText,
+    ...shownTimes,
+  }),
+);

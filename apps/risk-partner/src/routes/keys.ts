@@ -1,6 +1,6 @@
 import type { ApiKeyRow, ApiKeys } from '@sealgate/api-keys';
 import { AppError } from '@sealgate/errors';
-import { closedObject, listQuery, routeFor, type Route } from '@sealgate/http';
+import { closedObject, listQuery, named, routeFor, type Route } from '@sealgate/http';
 import { parseLimit } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import type { RiskCaller } from '../domain/caller.ts';
@@ -24,22 +24,28 @@ export const MintBody = closedObject({
   overlapSeconds: Optional(Type.Integer({ minimum: 0, maximum: 604_800 })),
 });
 
-export const MintedKey = Type.Object({
-  id: Text,
-  rawKey: Type.String({ description: 'Shown this once.' }),
-  label: Text,
-  keyPrefix: Text,
-  createdAt: Time,
-});
+export const MintedKey = named(
+  'MintedKey',
+  Type.Object({
+    id: Text,
+    rawKey: Type.String({ description: 'Shown this once.' }),
+    label: Text,
+    keyPrefix: Text,
+    createdAt: Time,
+  }),
+);
 
-export const KeyRow = Type.Object({
-  id: Text,
-  label: Text,
-  keyPrefix: Text,
-  createdAt: Time,
-  lastUsedAt: OrNull(Time),
-  revokedAt: OrNull(Time),
-});
+export const KeyRow = named(
+  'Key',
+  Type.Object({
+    id: Text,
+    label: Text,
+    keyPrefix: Text,
+    createdAt: Time,
+    lastUsedAt: OrNull(Time),
+    revokedAt: OrNull(Time),
+  }),
+);
 
 export interface KeysPorts {
   readonly keys: ApiKeys<NoGrants>;

@@ -1,127 +1,175 @@
-import { instantText } from '@sealgate/http';
+import { enumOf, instantText, named, namedAfter } from '@sealgate/http';
 import { Type, type TProperties, type TSchema } from '@sinclair/typebox';
-import { ASSET_STATUSES, CRITICALITIES } from '../domain/asset.ts';
-import { CONTROL_STATUSES, TEST_RESULTS } from '../domain/control.ts';
-import { EVIDENCE_KINDS, EVIDENCE_STATES } from '../domain/evidence.ts';
-import { POLICY_STATUSES } from '../domain/policy.ts';
-import { LEVELS, REVIEW_STATUSES, RISK_STATUSES, TREATMENTS } from '../domain/risk.ts';
-import { IdText, Integer, oneOf, Optional, OrNull, Sha256, Short, Text, Texts, Time } from '../schemas.ts';
+import {
+  AssetStatus,
+  ControlStatus,
+  Criticality,
+  EvidenceKind,
+  EvidenceState,
+  IdText,
+  Integer,
+  Level,
+  Optional,
+  OrNull,
+  PolicyStatus,
+  RequirementRef,
+  ReviewStatus,
+  RiskStatus,
+  Sha256,
+  Short,
+  TestResult,
+  Text,
+  Texts,
+  Time,
+  Treatment,
+} from '../schemas.ts';
 
-const Score = Type.Object({ score: Integer, level: oneOf(LEVELS) });
+const Score = named('Score', Type.Object({ score: Integer, level: Level }));
 const times = { createdAt: Time, updatedAt: Time };
 
 /** Text of people that is null where old data held something personal. */
 const Shown = OrNull(Text);
 
-const Asset = Type.Object({
-  id: Text,
-  refId: Shown,
-  name: Shown,
-  type: Shown,
-  criticality: oneOf(CRITICALITIES),
-  dataClassification: Shown,
-  environment: Shown,
-  status: oneOf(ASSET_STATUSES),
-  controlIds: Texts,
-  ...times,
-});
+const Asset = named(
+  'Asset',
+  Type.Object({
+    id: Text,
+    refId: Shown,
+    name: Shown,
+    type: Shown,
+    criticality: Criticality,
+    dataClassification: Shown,
+    environment: Shown,
+    status: AssetStatus,
+    controlIds: Texts,
+    ...times,
+  }),
+);
 
-const Risk = Type.Object({
-  id: Text,
-  refId: Shown,
-  title: Shown,
-  category: Shown,
-  status: oneOf(RISK_STATUSES),
-  inherent: Score,
-  current: Score,
-  residual: OrNull(Score),
-  treatment: oneOf(TREATMENTS),
-  reviewStatus: oneOf(REVIEW_STATUSES),
-  nextReviewAt: OrNull(Time),
-  controlIds: Texts,
-  ...times,
-});
+const Risk = named(
+  'Risk',
+  Type.Object({
+    id: Text,
+    refId: Shown,
+    title: Shown,
+    category: Shown,
+    status: RiskStatus,
+    inherent: Score,
+    current: Score,
+    residual: OrNull(Score),
+    treatment: Treatment,
+    reviewStatus: ReviewStatus,
+    nextReviewAt: OrNull(Time),
+    controlIds: Texts,
+    ...times,
+  }),
+);
 
-const Evidence = Type.Object({
-  id: Text,
-  title: Shown,
-  kind: oneOf(EVIDENCE_KINDS),
-  state: oneOf(EVIDENCE_STATES),
-  sha256: OrNull(Sha256),
-  sizeBytes: OrNull(Integer),
-  mediaType: Shown,
-  version: Integer,
-  effectiveAt: OrNull(Time),
-  receivedAt: OrNull(Time),
-  validUntil: OrNull(Time),
-  controlIds: Texts,
-  ledgerRecordId: OrNull(Text),
-  ...times,
-});
+const Evidence = named(
+  'Evidence',
+  Type.Object({
+    id: Text,
+    title: Shown,
+    kind: EvidenceKind,
+    state: EvidenceState,
+    sha256: OrNull(Sha256),
+    sizeBytes: OrNull(Integer),
+    mediaType: Shown,
+    version: Integer,
+    effectiveAt: OrNull(Time),
+    receivedAt: OrNull(Time),
+    validUntil: OrNull(Time),
+    controlIds: Texts,
+    ledgerRecordId: OrNull(Text),
+    ...times,
+  }),
+);
 
-const Control = Type.Object({
-  id: Text,
-  refId: Shown,
-  title: Shown,
-  status: oneOf(CONTROL_STATUSES),
-  frameworkRefs: Type.Array(Type.Object({ frameworkId: Text, requirementId: Text })),
-  lastTestedAt: OrNull(Time),
-  testResult: OrNull(oneOf(TEST_RESULTS)),
-  evidenceCount: Type.Integer({ description: 'Of the evidence that the caller may see.' }),
-  ...times,
-});
+const Control = named(
+  'Control',
+  Type.Object({
+    id: Text,
+    refId: Shown,
+    title: Shown,
+    status: ControlStatus,
+    frameworkRefs: Type.Array(RequirementRef),
+    lastTestedAt: OrNull(Time),
+    testResult: OrNull(TestResult),
+    evidenceCount: Type.Integer({ description: 'Of the evidence that the caller may see.' }),
+    ...times,
+  }),
+);
 
-const Policy = Type.Object({
-  id: Text,
-  title: Shown,
-  version: Integer,
-  status: oneOf(POLICY_STATUSES),
-  bodySha256: Sha256,
-  approvedAt: OrNull(Time),
-  effectiveAt: OrNull(Time),
-  nextReviewAt: OrNull(Time),
-  ...times,
-});
+const Policy = named(
+  'Policy',
+  Type.Object({
+    id: Text,
+    title: Shown,
+    version: Integer,
+    status: PolicyStatus,
+    bodySha256: Sha256,
+    approvedAt: OrNull(Time),
+    effectiveAt: OrNull(Time),
+    nextReviewAt: OrNull(Time),
+    ...times,
+  }),
+);
 
-const Framework = Type.Object({ id: Text, name: Shown, version: Shown, requirementCount: Integer, createdAt: Time });
+const Framework = named(
+  'Framework',
+  Type.Object({ id: Text, name: Shown, version: Shown, requirementCount: Integer, createdAt: Time }),
+);
 
 export const COVERAGE_STATES = ['covered', 'partial', 'gap', 'not_applicable'] as const;
+const CoverageState = enumOf('CoverageState', COVERAGE_STATES);
 
-const Coverage = Type.Object({
-  id: Text,
-  frameworkId: Text,
-  requirementId: Text,
-  state: oneOf(COVERAGE_STATES),
-  controlIds: Texts,
-  evidenceIds: Type.Array(Text, { description: 'What counts, of what the caller may see.' }),
-  freshestEvidenceAt: OrNull(Time),
-});
+const Coverage = named(
+  'Coverage',
+  Type.Object({
+    id: Text,
+    frameworkId: Text,
+    requirementId: Text,
+    state: CoverageState,
+    controlIds: Texts,
+    evidenceIds: Type.Array(Text, { description: 'What counts, of what the caller may see.' }),
+    freshestEvidenceAt: OrNull(Time),
+  }),
+);
 
-const Proof = Type.Object({
-  id: Text,
-  subjectType: Type.Literal('evidence'),
-  subjectId: Text,
-  sha256: Sha256,
-  ledgerRecordId: Text,
-  channel: Text,
-  index: Integer,
-  leafHash: Sha256,
-  treeSize: Integer,
-  inclusionPath: Type.Array(Sha256),
-  checkpoint: Type.String({ description: 'A signed note (C2SP tlog-checkpoint).' }),
-  sealedAt: Time,
-});
+const Proof = named(
+  'Proof',
+  Type.Object({
+    id: Text,
+    subjectType: Type.Literal('evidence'),
+    subjectId: Text,
+    sha256: Sha256,
+    ledgerRecordId: Text,
+    channel: Text,
+    index: Integer,
+    leafHash: Sha256,
+    treeSize: Integer,
+    inclusionPath: Type.Array(Sha256),
+    checkpoint: Type.String({ description: 'A signed note (C2SP tlog-checkpoint).' }),
+    sealedAt: Time,
+  }),
+);
 
 const counts = ['assets', 'risks', 'evidence', 'controls', 'policies', 'frameworks', 'coverage', 'proofs'] as const;
 
-const Snapshot = Type.Object({
-  id: Text,
-  createdAt: Time,
-  rowCounts: Type.Object(Object.fromEntries(counts.map((name) => [name, Integer])), {
-    description: 'How many rows of each collection the caller could have seen.',
+const Snapshot = named(
+  'Snapshot',
+  Type.Object({
+    id: Text,
+    createdAt: Time,
+    rowCounts: named(
+      'RowCounts',
+      Type.Object(Object.fromEntries(counts.map((name) => [name, Integer])), {
+        description: 'How many rows of each collection the caller could have seen.',
+      }),
+    ),
+    expiresAt: Type.String({ format: 'date-time', description: 'Not before then; the newest one lives on.' }),
   }),
-  expiresAt: Type.String({ format: 'date-time', description: 'Not before then; the newest one lives on.' }),
-});
+);
 
 /** One collection of the catalogue: what its items are, and what may be asked of it. */
 export interface PartnerCollection {
@@ -157,7 +205,7 @@ export const CATALOGUE: readonly PartnerCollection[] = [
     item: Asset,
     filters: {
       type: told(Short, 'Only assets of exactly this type; types are words of the organisation.', 'system'),
-      criticality: told(oneOf(CRITICALITIES), 'Only assets of this criticality.'),
+      criticality: told(Criticality, 'Only assets of this criticality.'),
       updatedSince,
     },
     atSnapshot: false,
@@ -167,9 +215,9 @@ export const CATALOGUE: readonly PartnerCollection[] = [
     resource: 'risk',
     item: Risk,
     filters: {
-      status: told(oneOf(RISK_STATUSES), 'Only risks in this status.'),
+      status: told(RiskStatus, 'Only risks in this status.'),
       category: told(Short, 'Only risks of exactly this category; categories are words of the organisation.', 'legal'),
-      level: told(oneOf(LEVELS), 'Only risks whose current level is this; current is after what has been done so far.'),
+      level: told(Level, 'Only risks whose current level is this; current is after what has been done so far.'),
       updatedSince,
     },
     atSnapshot: false,
@@ -179,7 +227,7 @@ export const CATALOGUE: readonly PartnerCollection[] = [
     resource: 'evidence',
     item: Evidence,
     filters: {
-      state: told(oneOf(EVIDENCE_STATES), 'Only evidence in this state; only approved and expiring evidence counts.'),
+      state: told(EvidenceState, 'Only evidence in this state; only approved and expiring evidence counts.'),
       controlId: told(IdText, 'Only evidence for the control with this id.', 'ctl_01jz0w9c4e'),
       updatedSince,
     },
@@ -189,14 +237,14 @@ export const CATALOGUE: readonly PartnerCollection[] = [
     name: 'controls',
     resource: 'control',
     item: Control,
-    filters: { status: told(oneOf(CONTROL_STATUSES), 'Only controls in this status.'), framework: ofFramework },
+    filters: { status: told(ControlStatus, 'Only controls in this status.'), framework: ofFramework },
     atSnapshot: false,
   },
   {
     name: 'policies',
     resource: 'policyMetadata',
     item: Policy,
-    filters: { status: told(oneOf(POLICY_STATUSES), 'Only policies in this status.') },
+    filters: { status: told(PolicyStatus, 'Only policies in this status.') },
     atSnapshot: false,
   },
   { name: 'frameworks', resource: 'framework', item: Framework, filters: {}, atSnapshot: false },
@@ -206,7 +254,7 @@ export const CATALOGUE: readonly PartnerCollection[] = [
     item: Coverage,
     filters: {
       framework: ofFramework,
-      state: told(oneOf(COVERAGE_STATES), 'Only requirements in this state; gap: nothing counts for them.'),
+      state: told(CoverageState, 'Only requirements in this state; gap: nothing counts for them.'),
       snapshotId: SnapshotId,
     },
     atSnapshot: true,
@@ -216,7 +264,7 @@ export const CATALOGUE: readonly PartnerCollection[] = [
     resource: 'proof',
     item: Proof,
     filters: {
-      subjectType: told(oneOf(['evidence']), 'What the proof is of; only evidence has any.'),
+      subjectType: told(Type.Literal('evidence'), 'What the proof is of; only evidence has any.'),
       snapshotId: SnapshotId,
     },
     atSnapshot: true,
@@ -236,11 +284,9 @@ const common = {
   verified_no_npi: Type.Literal(true),
 };
 
-export const listEnvelope = (item: TSchema) =>
-  Type.Object({
-    ...common,
-    items: Type.Array(item),
-    pagination: Type.Object({ limit: Integer, count: Integer, nextCursor: OrNull(Text) }),
-  });
+const Pagination = named('Pagination', Type.Object({ limit: Integer, count: Integer, nextCursor: OrNull(Text) }));
 
-export const itemEnvelope = (item: TSchema) => Type.Object({ ...common, item });
+export const listEnvelope = (item: TSchema) =>
+  namedAfter(item, 'ListEnvelope', Type.Object({ ...common, items: Type.Array(item), pagination: Pagination }));
+
+export const itemEnvelope = (item: TSchema) => namedAfter(item, 'Envelope', Type.Object({ ...common, item }));

@@ -1,19 +1,22 @@
 import { AppError } from '@sealgate/errors';
-import { routeFor, type Route } from '@sealgate/http';
+import { named, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import { isPartner, type RiskCaller } from '../domain/caller.ts';
-import { permissionsOf, ROLES } from '../domain/permissions.ts';
-import { Flag, oneOf, Text, Texts } from '../schemas.ts';
+import { permissionsOf } from '../domain/permissions.ts';
+import { Flag, Role, Text, Texts } from '../schemas.ts';
 
 const route = routeFor<RiskCaller>();
 
-const Whoami = Type.Object({
-  orgId: Text,
-  personId: Text,
-  roles: Type.Array(oneOf(ROLES)),
-  permissions: Texts,
-  scope: Type.Object({ unrestricted: Flag, departments: Texts, canReadSensitive: Flag }),
-});
+const Whoami = named(
+  'Whoami',
+  Type.Object({
+    orgId: Text,
+    personId: Text,
+    roles: Type.Array(Role),
+    permissions: Texts,
+    scope: named('PersonScope', Type.Object({ unrestricted: Flag, departments: Texts, canReadSensitive: Flag })),
+  }),
+);
 
 /** Who the key belongs to and what that person may do: the one answer for whoever has no role yet. */
 export function whoamiRoutes(): { readonly whoami: Route<RiskCaller>; readonly dashboard: Route<RiskCaller> } {

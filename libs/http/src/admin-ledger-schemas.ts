@@ -1,0 +1,94 @@
+import { Type } from '@sinclair/typebox';
+import { DeclaredLoss } from './admin-ledger-loss.ts';
+import { enumOf, named } from './named-schema.ts';
+import { instantText } from './parameters.ts';
+
+// What the admin listener answers about a ledger.
+
+const Text = Type.String();
+const Time = instantText();
+const OrNull = <Schema extends typeof Text>(schema: Schema) => Type.Union([schema, Type.Null()]);
+
+export const ChannelRow = named('Channel', Type.Object({ channel: Text, size: Type.Integer() }));
+
+export const RecordRow = named(
+  'LedgerRecord',
+  Type.Object({
+    id: Text,
+    network: Text,
+    channel: Text,
+    type: Text,
+    owner: OrNull(Text),
+    data: Type.Unknown(),
+    extra: Type.Unknown(),
+    index: Type.Optional(Type.Integer()),
+    epoch: Type.Optional(Type.Integer()),
+    transactionId: Text,
+    at: Time,
+    erased: Type.Optional(Type.Literal(true)),
+  }),
+);
+
+const Receipt = named(
+  'Receipt',
+  Type.Object({
+    network: Text,
+    channel: Text,
+    id: Text,
+    type: Text,
+    owner: OrNull(Text),
+    dataHash: Text,
+    salt: OrNull(Text),
+    extra: Type.Unknown(),
+    transactionId: Text,
+    at: Time,
+    index: Type.Integer(),
+    epoch: Type.Optional(Type.Integer()),
+  }),
+);
+
+const ProvedDeclaration = named(
+  'ProvedDeclaration',
+  Type.Object({ statement: DeclaredLoss, inclusionPath: Type.Array(Text) }),
+);
+
+const InclusionProof = named(
+  'InclusionProof',
+  Type.Object({
+    channel: Text,
+    index: Type.Integer(),
+    leafHash: Text,
+    treeSize: Type.Integer(),
+    inclusionPath: Type.Array(Text),
+    checkpoint: Text,
+    epoch: Type.Optional(Type.Integer()),
+    origin: Type.Optional(Text),
+    declaration: Type.Optional(ProvedDeclaration),
+  }),
+);
+
+export const ProvedRecord = named('ProvedRecord', Type.Object({ receipt: Receipt, proof: InclusionProof }));
+
+export const Audit = named(
+  'AuditReport',
+  Type.Object({
+    ok: Type.Boolean(),
+    size: Type.Integer(),
+    firstBadRecordId: OrNull(Text),
+    problem: OrNull(Text),
+  }),
+);
+
+export const AuditRunRow = named(
+  'AuditRun',
+  Type.Object({
+    auditId: Text,
+    channel: Text,
+    status: enumOf('AuditRunStatus', ['running', 'done', 'failed']),
+    walked: Type.Integer({ description: 'Records that were walked.' }),
+    size: Type.Integer({ description: 'Records of the channel when the audit began.' }),
+    startedAt: Time,
+    endedAt: Type.Union([Time, Type.Null()]),
+    report: Type.Union([Audit, Type.Null()], { description: 'What was found; null unless it is done.' }),
+  }),
+);

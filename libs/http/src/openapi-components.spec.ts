@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { Type } from '@sinclair/typebox';
+import { plain, testRoute } from '../test/test-surface.ts';
+import { checkOpenApiFile, closedObject, enumOf, listOf, listQuery, named, openApi, type Route } from './index.ts';
+
+const Colour = enumOf('Colour', ['red', 'dark blue'], { description: 'As it was painted.' });
+const Thing = named(
+  'Thing',
+  Type.Object({ id: Type.String(), colour: Colour, wasOnce: Type.Union([Colour, Type.Null()]) }),
+);
+
+const list = testRoute({
+  ...plain,
+  method: 'get',
+  path: '/v1/things',
+  query: listQuery({ default: 50, max: 200 }, { colour: Type.Optional({ ...Colour, description: 'Of that one.' }) }),
+  responses: { 200: { description: 'A page.', schema: listOf(Thing) } },
+  handler: () => ({ status: 200 }),
+});
+
+const get = testRoute({
+  ...plain,
+  method: 'get',
+  path: '/v1/things/:id',
+  params: Type.Object({ id: Type.String({ maxLength: 9 }) }),
+  handler: () => ({ status: 200 }),
+});
+
+interface Described {
+  readonly paths: Readonly<Record<string, { readonly get: { readonly parameters: readonly object[] } }>>;
+  readonly components: { readonly schemas: object };
+}
+
+const documentOf = (routes: readonly Route<never>[]) =>
+  openApi({ title: 'Things', version: '1.2.3', description: 'About things.', routes, securityScheme: 'Bearer' });
+const described = (...routes: readonly object[]) => documentOf(routes as Route<never>[]) as unknown as Described;
+const answering = (schema: typeof Thing | ReturnType<typeof Type.Partial>) => ({
+  ...get,
+  responses: { 200: { description: 'Some.', schema } },
+});
+
+describe('the components of an OpenAPI document', () => {
+  it('are schemas under their names, words to choose from as enums; what is said in one place alone stays there', () => {
+    const { components, paths } = described(list);
+    const colour = { $ref: '#/components/schemas/Colour' };
+    expect(components.schemas).toMatchObject({
+      ThingList: { properties: { items: { type: 'array', items: { $ref: '#/components/schemas/Thing' } } } },
+      Thing: { properties: { colour, wasOnce: { anyOf: [colour, { type: 'null' }] } } },
+      Colour: { type: 'string', enum: ['red', 'dark blue'], description: 'As it was painted.' },
+    });
+    expect(paths['/v1/things']?.get).toMatchObject({
+      parameters: [{}, {}, { name: 'colour', description: 'Of that one.', schema: colour }],
+      responses: { 200: { content: { 'application/json': { schema: { $ref: '#/components/schemas/ThingList' } } } } },
+    });
+  });
+
+  it('are bodies without a name under that of their operation', () => {
+    const rename = testRoute({
+      ...plain,
+      method: 'put',
+      path: '/v1/things',
+      operationId: 'rename_thing',
+      body: closedObject({ name: Type.String() }),
+      bodyMaxBytes: 10,
+      responses: { 200: { description: 'Renamed.', schema: Type.Object({ id: Type.String() }) } },
+      handler: () => ({ status: 200 }),
+    });
+    expect(described(rename).components.schemas).toMatchObject({
+      RenameThingRequest: { required: ['name'] },
+      RenameThingResult: { required: ['id'] },
+    });
+  });
+
+  it('are parameters that several operations have, and no two of one name', () => {
+    const params = Type.Object({ id: Type.String({ maxLength: 7 }) });
+    const routes = [get, { ...get, path: '/v1/others/:id' }, { ...get, path: '/v1/more/:id', params }];
+    const shared = [{ $ref: '#/components/parameters/IdInPath' }];
+    const inPlace = [{ name: 'id', in: 'path', required: true, schema: { type: 'string', maxLength: 7 } }];
+    const { paths } = described(...routes);
+    expect(Object.values(paths).map((item) => item.get.parameters)).toEqual([shared, shared, inPlace]);
+    const most = { ...get, path: '/v1/most/:id', params };
+    expect(() => described(...routes, most)).toThrow('two different components/parameters/IdInPath');
+  });
+
+  it('are never two schemas of one name, nor one under the name of what it was made from', () => {
+    const other = named('Thing', Type.Object({}));
+    expect(() =>
+      described(list, { ...answering(Thing), responses: { 200: { description: '', schema: other } } }),
+    ).toThrow('There are two different components/schemas/Thing.');
+    expect(() => described(answering(Type.Partial(Thing)))).toThrow('A schema made from Thing has another');
+    expect(() => described(answering(named('ThingChange', Type.Partial(Thing))))).not.toThrow();
+  });
+});
+
+describe('checkOpenApiFile', () => {
+  it('passes when the file says what the routes say, and names the line where it does not', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
+    const path = join(folder, 'openapi.json');
+    const document = documentOf([]);
+    checkOpenApiFile(path, document, { write: true });
+    expect(() => checkOpenApiFile(path, document, { write: false })).not.toThrow();
+    writeFileSync(path, `${JSON.stringify(document, null, 2).replace('1.2.3', '1.2.2')}\n`);
+    expect(() => checkOpenApiFile(path, document, { write: false })).toThrow(/stale at line 5.*1\.2\.2.*1\.2\.3/);
+    rmSync(folder, { recursive: true });
+  });
+});
