@@ -1,3 +1,4 @@
+import { BoundedMap } from '@sealgate/api-keys';
 import { bearerToken, keyHashOf } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import type { Admission, AuthRequest, Guard, RateLimitHeaders } from '@sealgate/http';
@@ -38,7 +39,7 @@ const MOST_REMEMBERED = 10_000;
 
 /** How surface B knows its callers: `Authorization: Bearer` with a gk_ key; one bucket for a key, another for its gate. */
 export function gateGuard(ports: GateGuardPorts): Guard<GateCaller> {
-  const seen = new Set<string>();
+  const seen = new BoundedMap<string, true>(MOST_REMEMBERED);
   return {
     challenge: 'Bearer',
     isExpected(request) {
@@ -54,7 +55,7 @@ export function gateGuard(ports: GateGuardPorts): Guard<GateCaller> {
         if (isSeen) seen.delete(name);
         throw new AppError('UNAUTHENTICATED', 'No live key was presented.');
       }
-      if (!isSeen && name !== undefined) remember(seen, name);
+      if (!isSeen && name !== undefined) seen.set(name, true);
       ports.touchKey(caller.keyId);
       return caller;
     },
@@ -82,11 +83,6 @@ export function gateGuard(ports: GateGuardPorts): Guard<GateCaller> {
 
 function nameOf(keyHash: Buffer): string {
   return keyHash.toString('latin1');
-}
-
-function remember(seen: Set<string>, name: string): void {
-  if (seen.size >= MOST_REMEMBERED) seen.delete(seen.values().next().value!);
-  seen.add(name);
 }
 
 async function findCaller(

@@ -1,6 +1,7 @@
 export { apiKeyMigrations } from './api-key-migrations.ts';
 export { apiKeys } from './api-keys.ts';
 export type { ApiKeyRow, ApiKeys, ApiKeysOptions, KeyPage, MintedApiKey, NewApiKey } from './api-keys.ts';
+export { BoundedMap } from './bounded-map.ts';
 export { callersByHash } from './callers-by-hash.ts';
 export type { CallersByHash, CallersByHashOptions } from './callers-by-hash.ts';
 export { lastUsedWriter } from './last-used-writer.ts';

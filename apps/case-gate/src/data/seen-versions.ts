@@ -1,3 +1,5 @@
+import { BoundedMap } from '@sealgate/api-keys';
+
 /** The highest version of each record that this process has seen: what is older now was put back by somebody. */
 export interface SeenVersions {
   /** A moment in the order of questions: to be taken before a question is sent. */
@@ -7,6 +9,8 @@ export interface SeenVersions {
    * older than that is no fault of it.
    */
   highestBefore(mark: number, name: string): number;
+  /** The highest version that was seen at all; undefined for none. */
+  highest(name: string): number | undefined;
   /** Takes note of a version that was believed. */
   see(name: string, version: number): void;
   /** Every name, with the highest version of it. */
@@ -15,7 +19,7 @@ export interface SeenVersions {
 
 /** Bounded: past `most` names the one seen first is forgotten. The history in the database is compared with as well. */
 export function seenVersions(most: number): SeenVersions {
-  const versions = new Map<string, { readonly version: number; readonly at: number }>();
+  const versions = new BoundedMap<string, { readonly version: number; readonly at: number }>(most);
   let order = 0;
   return {
     mark: () => (order += 1),
@@ -23,10 +27,10 @@ export function seenVersions(most: number): SeenVersions {
       const known = versions.get(name);
       return known === undefined || known.at >= mark ? 0 : known.version;
     },
+    highest: (name) => versions.get(name)?.version,
     see(name, version) {
       const known = versions.get(name);
       if (known !== undefined && known.version >= version) return;
-      if (known === undefined && versions.size >= most) versions.delete(versions.keys().next().value!);
       versions.set(name, { version, at: order });
     },
     all: () => [...versions].map(([name, { version }]) => ({ name, version })),
