@@ -27,7 +27,8 @@ function opened(mostWaiting = 5000) {
     }
   };
   const seqs = () => written.flatMap(({ values }) => int8sOf(values?.[2] as Buffer));
-  return { decisions, add, seqs, lines, setAway: (away: boolean) => void (isAway = away) };
+  const looksFirst = () => written.map(({ text }) => text.includes('ON CONFLICT DO NOTHING'));
+  return { decisions, add, seqs, looksFirst, lines, setAway: (away: boolean) => void (isAway = away) };
 }
 
 /** Of a `bigint[]` parameter: the count is at 12, and from 20 on each element has four bytes of length before its eight. */
@@ -62,7 +63,7 @@ describe('the log of decisions', () => {
   });
 
   it('tries again what could not be written, without a word to who decides', async () => {
-    const { decisions, add, seqs, lines, setAway } = opened();
+    const { decisions, add, seqs, looksFirst, lines, setAway } = opened();
     setAway(true);
     expect(() => add(3)).not.toThrow();
     await until(() => lines.length > 0);
@@ -70,6 +71,10 @@ describe('the log of decisions', () => {
     setAway(false);
     await decisions.flush();
     expect(seqs()).toEqual([1, 2, 3]);
+    // What is sent again may be there: its answer was lost.
+    add(1);
+    await decisions.flush();
+    expect(looksFirst()).toEqual([true, false]);
   });
 
   it('drops the oldest where too many wait, and names them', async () => {
