@@ -83,3 +83,45 @@ describe('a revocation that the ledger knows of', () => {
     await until(async () => (await check(later, key, subjectRef)) === 'allow ELIGIBLE');
   });
 });
+
+describe('a subject that a process meets when it knows the key', () => {
+  /** Has met the key and the venue, by another subject. */
+  const replica = async () => {
+    const { subjectRef: other } = await sealedCase(site, key);
+    const made = await site.replica();
+    expect(await check(made, key, other)).toBe('allow ELIGIBLE');
+    return made;
+  };
+  const recordOf = (version: number) => [`%"record_version":${version},%"${subjectRef}"%`];
+  const isInLedger = (version: number) =>
+    until(async () => (await edit('SELECT FROM ledger.records WHERE data LIKE $1', recordOf(version))).length === 1, {
+      timeoutMs: 10_000,
+    });
+
+  it('is denied where the ledger holds something else under its version', async () => {
+    await isInLedger(2);
+    await edit(`UPDATE ledger.records SET data = replace(data, '"v":1', '"v":2') WHERE data LIKE $1`, recordOf(2));
+    const made = await replica();
+    expect(await check(made, key, subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
+    // Others of the same moment go on.
+    const { subjectRef: other } = await sealedCase(site, key);
+    const answers = await Promise.all([subjectRef, other].map((each) => check(made, key, each)));
+    expect(answers).toEqual(['deny RECORD_INTEGRITY_FAILED', 'allow ELIGIBLE']);
+  });
+
+  it('is denied where the ledger holds a later version', async () => {
+    const made = await replica();
+    const [before] = await edit('SELECT * FROM gate.eligibility WHERE subject_ref = $1', [subjectRef]);
+    await site.admin('POST', `/subjects/${subjectRef}/suspend`, { reason: 'Dispute' });
+    await isInLedger(3);
+    await edit(
+      `UPDATE gate.eligibility e SET record_version = b.record_version, status = b.status, document = b.document,
+              changed_at = b.changed_at, mac = b.mac
+         FROM jsonb_populate_record(NULL::gate.eligibility, $1) b
+        WHERE e.environment = b.environment AND e.subject_ref = b.subject_ref`,
+      [JSON.stringify(before)],
+    );
+    await edit('DELETE FROM gate.eligibility_history WHERE subject_ref = $1 AND record_version > 2', [subjectRef]);
+    expect(await check(made, key, subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
+  });
+});

@@ -51,7 +51,7 @@ export const entry = { subjectRef: 'subj_a', venueId: 'hall' };
 export function row(ord: number, version: number, change: object = {}) {
   const stored = rowOf(record(version), macs.eligibility);
   return {
-    ord: String(ord),
+    ord,
     is_standby: false,
     key_hash: keyHash,
     id: identity.id,
@@ -65,6 +65,7 @@ export function row(ord: number, version: number, change: object = {}) {
     overlap_until: null,
     replaces: null,
     held: null,
+    conflict: null,
     ...stored,
     newest_version: version,
     venue_id: 'hall',
@@ -81,6 +82,7 @@ export function row(ord: number, version: number, change: object = {}) {
 /** A ledger that contradicts nobody. */
 export const silent: LedgerWitness = {
   channel: 'gate.seals',
+  idsOf: ({ name, version }) => [`${name.join(' ')} ${version}`],
   nextIds: ({ name, version }) => [`${name.join(' ')} ${version + 1}`],
   contradicted: async () => new Set(),
   missing: async () => new Set(),
@@ -113,8 +115,8 @@ const approved = {
   ...{ ledger_record_id: 'ledger_rec_1', venue_ids: ['hall'], valid_until: null },
   ...{ decided_at: at.toISOString(), valid_from: at.toISOString() },
 } as const;
-export const eligible = (ord: number) =>
-  row(ord, 2, rowOf({ ...record(2), current: approved } as EligibilityRecord, macs.eligibility));
+export const eligible = (ord: number, version = 2) =>
+  row(ord, version, rowOf({ ...record(version), current: approved } as EligibilityRecord, macs.eligibility));
 
 export const named = (records: readonly VersionedRecord[]) =>
   records.map(({ name, version }) => [...name, version].join(' '));

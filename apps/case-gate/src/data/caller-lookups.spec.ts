@@ -1,21 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { liveKeyCondition } from '@sealgate/api-keys';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
-import { DatabaseUnavailableError } from '@sealgate/storage';
-import { at, eligible, entry, keyHash, lookups, named, row, silent } from '../../test/stand-in-lookups.ts';
+import { byteaArray, DatabaseUnavailableError, textArray } from '@sealgate/storage';
+import {
+  at,
+  eligible,
+  entry,
+  identity,
+  keyHash,
+  lookups,
+  macs,
+  named,
+  row,
+  silent,
+} from '../../test/stand-in-lookups.ts';
+import { signGrants } from '../domain/key-grants.ts';
 import type { VersionedRecord } from '../domain/versioned-record.ts';
+import { knownRows } from './known-rows.ts';
 import type { LedgerWitness } from './ledger-witness.ts';
+import { seenVersions } from './seen-versions.ts';
 
 const unavailable = expect.objectContaining({ code: 'UNAVAILABLE', retryAfterSeconds: 1 });
 
 describe('the look-up of callers and entries', () => {
   it('is one statement for all that is asked in one turn', async () => {
-    const { find, asked } = lookups(async () => [row(1, 1), row(2, 1), row(3, 1)]);
+    const once = {
+      id: null,
+      key_hash: null,
+      venue_mac: null,
+      venue_name: null,
+      venue_active: null,
+      venue_version: null,
+    };
+    const { find, asked } = lookups(async () => [row(1, 1), row(2, 1, once), row(3, 1, once)]);
     const [one, two] = await Promise.all([find(keyHash, [entry, entry], 50), find(keyHash, [entry], 50)]);
     expect(asked).toHaveLength(1);
-    expect(asked[0]?.values?.slice(0, 3)).toEqual([
-      [keyHash, keyHash, keyHash],
-      ['subj_a', 'subj_a', 'subj_a'],
-      ['hall', 'hall', 'hall'],
+    // The columns of the key and of the venue are asked for once.
+    expect(asked[0]?.values?.slice(0, 4)).toEqual([
+      byteaArray([keyHash, keyHash, keyHash]),
+      [true, false, false],
+      textArray(['subj_a', 'subj_a', 'subj_a']),
+      textArray(['hall', null, null]),
     ]);
     expect(one).toMatchObject({
       keyId: 'key_1',
@@ -51,7 +78,7 @@ describe('the look-up of callers and entries', () => {
     const [first, second] = await Promise.all([find(keyHash, [entry], 50), find(keyHash, [entry, entry], 50)]);
     expect(first?.found).toMatchObject([{ isIntact: true }]);
     expect(second?.found).toEqual(['overloaded', 'overloaded']);
-    expect(asked[0]?.values?.[1]).toEqual(['subj_a', null]);
+    expect(asked[0]?.values?.[2]).toEqual(textArray(['subj_a', null]));
     expect((await find(keyHash, [entry], 50))?.found).toMatchObject([{ isIntact: true }]);
   });
 
@@ -98,7 +125,8 @@ describe('the look-up of callers and entries', () => {
     ['grants', { grants: JSON.stringify({ scopes: ['gate:check', 'case:write'], mac: 's1:AA' }) }],
   ])('verifies one that has the id of a good one in the same answer, and another %s', async (_, change) => {
     const { find, corrupt } = lookups(async () => [row(1, 1), row(2, 1, change), row(3, 1)]);
-    const callers = await Promise.all([1, 2, 3].map(() => find(keyHash, [entry], 50)));
+    const other = Buffer.alloc(32, 9);
+    const callers = await Promise.all([keyHash, other, keyHash].map((hash) => find(hash, [entry], 50)));
     expect(callers.map((caller) => caller?.keyId)).toEqual(['key_1', undefined, 'key_1']);
     expect(corrupt).toEqual(['key key_1']);
   });
@@ -115,16 +143,25 @@ describe('a record that would let somebody in', () => {
         return new Set(records.filter(({ type }) => type === 'eligibility.record').slice(1));
       },
     };
-    const { find, corrupt } = lookups(async () => [eligible(1), row(2, 1, { venue_active: false }), eligible(3)], {
+    const { find, corrupt } = lookups(async () => [eligible(1), row(2, 1, { status: 'eligible' }), eligible(3)], {
       witness,
     });
     const [one, two] = await Promise.all([find(keyHash, [entry, entry], 50), find(keyHash, [entry], 50)]);
-    const asked = ['eligibility live subj_a 2', 'venue live hall 1', 'key key_1 1'];
-    expect(heard.map(named)).toEqual([[...asked, ...asked]]);
-    expect(heard[0]?.[0]?.data).toBe(eligible(1).document);
+    const asked = ['key key_1 1', 'venue live hall 1', 'eligibility live subj_a 2', 'eligibility live subj_a 2'];
+    expect(heard.map(named)).toEqual([asked]);
+    expect(heard[0]?.[2]?.data).toBe(eligible(1).document);
     expect(one?.found).toMatchObject([{ isIntact: true, record: { record_version: 2 } }, { isIntact: false }]);
     expect(two?.found).toEqual([{ isIntact: false, isConfirmed: false, record: undefined, venue: undefined }]);
-    expect(corrupt).toEqual(['venue hall', 'eligibility live subj_a']);
+    expect(corrupt).toEqual(['subject subj_a', 'eligibility live subj_a']);
+  });
+
+  it('is not let in by what the ledger says of its venue, all who ask about that', async () => {
+    const contradicted: LedgerWitness['contradicted'] = async (records) =>
+      new Set(records.filter(({ type }) => type === 'venue.record'));
+    const { find, corrupt } = lookups(async () => [eligible(1), eligible(2)], { witness: { ...silent, contradicted } });
+    const callers = await Promise.all([find(keyHash, [entry], 50), find(keyHash, [entry], 50)]);
+    for (const caller of callers) expect(caller?.found).toMatchObject([{ isIntact: false }]);
+    expect(corrupt).toEqual(['venue live hall']);
   });
 
   it('opens nothing, nor does its key, where the ledger does not answer', async () => {
@@ -144,9 +181,9 @@ describe('a record that would let somebody in', () => {
     };
     let answer = [eligible(1)];
     const { find, asked, corrupt } = lookups(async () => answer, { witness });
-    const sent = () => asked.at(-1)?.values?.[5] as Buffer;
+    const sent = () => asked.at(-1)?.values?.[6] as Buffer;
     await find(keyHash, [entry], 50);
-    expect(heard).toEqual([['eligibility live subj_a 2', 'venue live hall 1', 'key key_1 1']]);
+    expect(heard).toEqual([['key key_1 1', 'venue live hall 1', 'eligibility live subj_a 2']]);
     expect(sent().includes('subj_a')).toBe(false);
     expect((await find(keyHash, [entry], 50))?.found).toMatchObject([
       { isIntact: true, record: { record_version: 2 } },
@@ -179,4 +216,80 @@ describe('a record that would let somebody in', () => {
     expect(await isDenied()).toBe(true);
     expect(corrupt).toEqual([told, told]);
   });
+});
+
+describe('a subject that a process does not know, asked about with a key that it knows,', () => {
+  /** A process that knows the key, and what it has put to the ledger since. */
+  async function knowingTheKey(answer: () => object[], more: Parameters<typeof lookups>[1] = {}) {
+    const heard: string[][] = [];
+    const contradicted: LedgerWitness['contradicted'] = async (records) => {
+      heard.push(named(records));
+      return new Set();
+    };
+    const made = lookups(async () => answer(), { witness: { ...silent, contradicted }, ...more });
+    await made.find(keyHash, [], 50);
+    heard.length = 0;
+    const find = async () => (await made.find(keyHash, [entry], 50))?.found[0];
+    const sent = (at: number) => made.asked.at(-1)?.values?.[at] as Buffer;
+    return { ...made, find, heard, sent };
+  }
+
+  it('is asked about in the statement that reads it, at the version that most stand at', async () => {
+    const { find, heard, sent } = await knowingTheKey(() => [eligible(1)]);
+    expect(await find()).toMatchObject({ isIntact: true, isConfirmed: true, record: { record_version: 2 } });
+    // The venue alone is new.
+    expect(heard).toEqual([['venue live hall 1']]);
+    expect(sent(10)).toEqual(textArray(['eligibility live subj_a 2']));
+    expect(sent(6).includes('eligibility live subj_a 3')).toBe(true);
+    expect(await find()).toMatchObject({ isIntact: true });
+    expect([heard.length, sent(10)]).toEqual([1, textArray([])]);
+  });
+
+  it.each<[string, object]>([
+    ['holds something else under one of those versions', { conflict: 'some id' }],
+    ['holds a version after it', { held: ['eligibility live subj_a 3'] }],
+  ])('is put to the ledger with its content where that %s', async (_, said) => {
+    const contradicted: LedgerWitness['contradicted'] = async (records) =>
+      new Set(records.filter(({ type }) => type === 'eligibility.record'));
+    const { find, corrupt } = await knowingTheKey(() => [{ ...eligible(1), ...said }], {
+      witness: { ...silent, contradicted },
+    });
+    expect(await find()).toMatchObject({ isIntact: false });
+    expect(corrupt).toEqual(['eligibility live subj_a']);
+  });
+
+  it('is put to the ledger where it stands at another version, and is thought to stand at that one from then on', async () => {
+    const seen = seenVersions(10);
+    const known = knownRows(10);
+    const { find, heard, sent } = await knowingTheKey(() => [eligible(1, 5)], { seen, known });
+    expect(await find()).toMatchObject({ isIntact: true });
+    expect(heard).toEqual([['venue live hall 1', 'eligibility live subj_a 5']]);
+    known.subjects.clear();
+    expect(await find()).toMatchObject({ isIntact: true });
+    expect([heard.length, sent(10)]).toEqual([1, textArray(['eligibility live subj_a 5'])]);
+  });
+
+  it('is put to the ledger where that has to hold it since a declared loss', async () => {
+    const missing: LedgerWitness['missing'] = async (records) => new Set(records);
+    const losses = async () => [{ epoch: 1, keptAtMs: at.getTime() }];
+    const { find } = await knowingTheKey(() => [eligible(1)], { losses, witness: { ...silent, missing } });
+    expect(await find()).toMatchObject({ isIntact: true, isConfirmed: false });
+  });
+
+  it('is not believed for what was known of it in the environment that the key had before', async () => {
+    let moved = {};
+    const { find } = await knowingTheKey(() => [{ ...eligible(1), ...moved }]);
+    expect(await find()).toMatchObject({ isIntact: true });
+    const key = { ...identity, environment: 'test' };
+    moved = {
+      owner_id: 'test',
+      grants: JSON.stringify(signGrants(key, { scopes: ['gate:check'], version: 2 }, macs.keys)),
+    };
+    expect(await find()).toMatchObject({ isIntact: false });
+  });
+});
+
+it('the function that looks up takes for live what is a live key everywhere', () => {
+  const file = join(import.meta.dirname, '../../prisma/migrations/0006_look_up.sql');
+  expect(readFileSync(file, 'utf8').replaceAll(/\s+/g, ' ')).toContain(liveKeyCondition('k', 'at_time'));
 });

@@ -1,30 +1,37 @@
-import { liveKeyCondition, TickBatcher } from '@sealgate/api-keys';
-import type { KeyedHasher } from '@sealgate/auth';
+import { TickBatcher } from '@sealgate/api-keys';
 import { AppError } from '@sealgate/errors';
 import { haltedIn } from '@sealgate/ledger-embedded';
 import { ChannelHaltedError, LedgerUnavailableError } from '@sealgate/ledger-port';
-import { DatabaseUnavailableError, textArray, type Sql } from '@sealgate/storage';
-import { eligibilityName } from '../domain/change-eligibility.ts';
+import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
 import type { LookedUp } from '../domain/check-entry.ts';
 import type { DeclaredLoss } from '../domain/declared-losses.ts';
 import type { EntryIds, GateCaller } from '../domain/gate-caller.ts';
-import { keyName, keyVersion, type KeyGrants } from '../domain/key-grants.ts';
-import { venueName } from '../domain/venue-record.ts';
+import type { VenueRecord } from '../domain/venue-record.ts';
 import { seenName } from '../domain/versioned-record.ts';
 import {
+  believedRecord,
+  believedVenue,
   factsOf,
-  NOTHING_FOUND,
-  refused,
+  type Believed,
+  type BelievedRecord,
   type FactMacs,
   type FactOptions,
-  type FactRow,
-  type KnownThen,
+  type Refusal,
   type Unasked,
 } from './entry-facts.ts';
-import type { Known, KnownRows } from './known-rows.ts';
+import type { KnownRows } from './known-rows.ts';
 import type { LedgerWitness } from './ledger-witness.ts';
+import {
+  batchOf,
+  statementOf,
+  type Asked,
+  type AskedKey,
+  type AskedVenue,
+  type Batch,
+  type LookupRow,
+} from './lookup-batch.ts';
 import type { SeenVersions } from './seen-versions.ts';
-import { isSameKey, keyStateOf, keyVerifier, type KeyRow, type KeyVerifier } from './verified-keys.ts';
+import { believedKey, type BelievedKey } from './verified-keys.ts';
 
 export type FoundCaller = Pick<GateCaller, 'keyId' | 'familyId' | 'environment' | 'scopes' | 'found'>;
 
@@ -40,7 +47,7 @@ export interface CallerLookups {
 export interface CallerLookupsOptions {
   /** The primary, and nothing else: a replica of it may be behind. */
   readonly sql: Sql;
-  readonly macs: FactMacs & { readonly keys: KeyedHasher };
+  readonly macs: FactMacs;
   readonly seen: SeenVersions;
   /** What was found authentic and the newest before. */
   readonly known: KnownRows;
@@ -59,32 +66,6 @@ export interface CallerLookupsOptions {
 
 /** 'unavailable': the ledger had to be asked about the key, and gave no answer. */
 type Outcome = FoundCaller | 'unavailable' | undefined;
-
-interface Asked {
-  readonly keyHash: Buffer;
-  readonly entries: readonly EntryIds[];
-}
-
-interface Row extends FactRow, KeyRow {
-  /** From 1. */
-  readonly ord: string;
-  readonly is_standby: boolean;
-  /** Of the ids that were sent, those that the ledger holds. */
-  readonly held: readonly string[] | null;
-}
-
-// held_v2 reads through the snapshot of this statement: a row and what the ledger says of it are of one moment.
-const TEXT = `SELECT q.ord, pg_is_in_recovery() AS is_standby, (SELECT ledger.held_v2($5, $6)) AS held,
-    k.key_hash, k.id, k.owner_id, k.family_id, k.label, k.key_prefix, k.grants::text AS grants, k.created_at, k.expires_at,
-    k.overlap_until, k.replaces, q.subject_ref, e.record_version, e.status, e.document, e.changed_at, e.mac,
-    (SELECT max(h.record_version) FROM gate.eligibility_history h
-      WHERE h.environment = k.owner_id AND h.subject_ref = q.subject_ref) AS newest_version,
-    q.venue_id, v.name AS venue_name, v.active AS venue_active, v.record_version AS venue_version,
-    v.created_at AS venue_created_at, v.updated_at AS venue_updated_at, v.mac AS venue_mac
-  FROM unnest($1::bytea[], $2::text[], $3::text[]) WITH ORDINALITY q (key_hash, subject_ref, venue_id, ord)
-  JOIN gate.api_keys k ON k.key_hash = q.key_hash AND ${liveKeyCondition('k', '$4')}
-  LEFT JOIN gate.eligibility e ON e.environment = k.owner_id AND e.subject_ref = q.subject_ref
-  LEFT JOIN gate.venues v ON v.environment = k.owner_id AND v.venue_id = q.venue_id`;
 
 const MOST_AT_ONCE = 128;
 const MOST_WAITING = 4096;
@@ -128,166 +109,132 @@ function unavailable(cause?: unknown): AppError {
   return new AppError('UNAVAILABLE', detail, { retryAfterSeconds: 1, cause });
 }
 
-/** One key with one entry or none, and what was known of all three when it was asked. */
-interface Question extends KnownThen {
-  readonly keyHash: Buffer;
-  readonly entry: EntryIds | undefined;
-  readonly key: Known<KeyRow, KeyGrants> | undefined;
-}
-
 async function ask(options: CallerLookupsOptions, asked: readonly Asked[]): Promise<Outcome[]> {
-  const { sql, macs, seen, now, deadlineMs, known, witness, onCorrupt } = options;
-  const questions = asked.flatMap(({ keyHash, entries }) => questionsOf(known, keyHash, entries));
-  const values = [
-    questions.map(({ keyHash }) => keyHash),
-    questions.map(({ entry }) => entry?.subjectRef ?? null),
-    questions.map(({ entry }) => entry?.venueId ?? null),
-    new Date(now()),
-    witness.channel,
-    textArray(laterIdsOf(questions)),
-  ];
+  const { sql, seen, deadlineMs } = options;
+  const batch = batchOf(options, asked);
   const mark = seen.mark();
   const [rows, losses] = await Promise.all([
-    sql.query<Row>({ name: 'gate callers', text: TEXT, values }, { deadlineMs }),
-    questions.some(({ entry }) => entry !== undefined) ? options.losses() : [],
+    sql.query<LookupRow>(statementOf(options, batch), { deadlineMs }),
+    batch.questions.some(({ entry }) => entry !== undefined) ? options.losses() : [],
   ]);
   // A standby may not have heard of a revocation yet, so it is as good as away.
   if (rows.some(({ is_standby: isStandby }) => isStandby !== false)) throw unavailable();
+  const judged = judge(batch, rows, factOptions(options, rows, { mark, losses }));
+  const refusals = await hearWitness(options, judged.due);
+  return outcomesOf(asked, { ...batch, ...judged }, (unasked) => unasked && refusals.get(unasked));
+}
+
+function factOptions(
+  { macs, seen, known, onCorrupt }: CallerLookupsOptions,
+  rows: readonly LookupRow[],
+  then: Pick<FactOptions, 'mark' | 'losses'>,
+): FactOptions {
   const held = new Set(rows[0]?.held ?? []);
-  const isOutdated: FactOptions['isOutdated'] = ({ nextIds }) => held.size > 0 && nextIds.some((id) => held.has(id));
-  const facts: FactOptions = { macs, seen, known, onCorrupt, mark, isOutdated, losses };
-  const byPlace = new Map(rows.map((row) => [Number(row.ord), row]));
-  const verify = keyVerifier(macs.keys, (id) => onCorrupt(`key ${id}`));
-  const due: Due[] = [];
-  const answered = { facts, verify, due };
-  let place = 0;
-  const outcomes = asked.map(({ entries }): { caller: Outcome } => {
-    const count = Math.max(1, entries.length);
-    const own = Array.from({ length: count }, (_, offset) => ({
-      question: questions[place + offset]!,
-      row: byPlace.get(place + offset + 1),
-    }));
-    place += count;
-    return outcomeOf(answered, own);
-  });
-  await hearWitness(options, due);
-  return outcomes.map(({ caller }) => caller);
+  const hasConflict = (rows[0]?.conflict ?? null) !== null;
+  const isHeld = (ids: readonly string[]) => held.size > 0 && ids.some((id) => held.has(id));
+  return {
+    ...{ macs, seen, known, onCorrupt, ...then },
+    isOutdated: ({ nextIds }) => isHeld(nextIds),
+    // Which of them a conflict is of is asked anew, about each.
+    isHeardOf: ({ nextIds }) => !hasConflict && !isHeld(nextIds),
+  };
 }
 
-function questionsOf(known: KnownRows, keyHash: Buffer, entries: readonly EntryIds[]): Question[] {
-  const key = known.keys.get(keyHash.toString('latin1'));
-  const none = { keyHash, key, entry: undefined, subject: undefined, venue: undefined };
-  if (entries.length === 0) return [none];
-  return entries.map((entry) => {
-    if (key === undefined) return { ...none, entry };
-    // Whose environment it is, is known of the key.
-    const { owner_id: environment } = key.row;
-    const subject = known.subjects.get(seenName(eligibilityName({ environment, subjectRef: entry.subjectRef })));
-    const venue = known.venues.get(seenName(venueName({ environment, venueId: entry.venueId })));
-    return { keyHash, key, entry, subject, venue };
-  });
+/** What was made of a batch, as far as the tables say. */
+interface Judged {
+  /** Keys that open something. */
+  readonly keys: ReadonlyMap<AskedKey, BelievedKey>;
+  readonly venues: ReadonlyMap<AskedVenue, Believed<VenueRecord>>;
+  /** By the place of the question. */
+  readonly records: readonly Believed<BelievedRecord>[];
+  /** What the ledger is to be asked about. */
+  readonly due: readonly Unasked[];
 }
 
-/** The ids under which the ledger would hold a version after one that is known. */
-function laterIdsOf(questions: readonly Question[]): string[] {
-  const known = new Set<Known<unknown, unknown>>();
-  for (const { key, subject, venue } of questions) {
-    if (key !== undefined) known.add(key);
-    if (subject !== undefined) known.add(subject);
-    if (venue !== undefined) known.add(venue);
-  }
-  const ids: string[] = [];
-  for (const { nextIds } of known) ids.push(...nextIds);
-  return ids;
-}
-
-interface Answered {
-  readonly facts: FactOptions;
-  readonly verify: KeyVerifier;
-  /** Filled with what the ledger is to be asked about. */
-  readonly due: Due[];
-}
-
-/** What was believed as far as the tables say, and what to do where the ledger says no, or nothing. */
-interface Due extends Unasked {
-  readonly refuse: (why: Parameters<typeof refused>[1]) => void;
-}
-
-function outcomeOf(
-  answered: Answered,
-  asked: readonly { readonly question: Question; readonly row: Row | undefined }[],
-): { caller: Outcome } {
-  const { due } = answered;
-  const [{ question, row: first } = { question: undefined, row: undefined }] = asked;
-  if (question === undefined || first === undefined) return { caller: undefined };
-  const key = believedKey(answered, first, question.key);
-  if (key === undefined) return { caller: undefined };
-  const found: LookedUp[] = [];
-  for (const [index, each] of (question.entry === undefined ? [] : asked).entries()) {
-    const { facts, unasked } =
-      each.row === undefined ? NOTHING_FOUND : factsOf(each.row, each.question, answered.facts);
-    found.push(facts);
-    for (const one of unasked) {
-      const refuse: Due['refuse'] = (why) => (found[index] = refused(found[index], why));
-      due.push({ ...one, refuse });
+function judge({ keys: asked, questions }: Batch, rows: readonly LookupRow[], options: FactOptions): Judged {
+  const byPlace = new Map(rows.map((row) => [row.ord - 1, row]));
+  const keys = new Map<AskedKey, BelievedKey>();
+  const venues = new Map<AskedVenue, Believed<VenueRecord>>();
+  const due: Unasked[] = [];
+  const noted = <Value>(believed: Believed<Value>): Believed<Value> => {
+    if (typeof believed === 'object' && believed.unasked !== undefined) due.push(believed.unasked);
+    return believed;
+  };
+  for (const each of asked) {
+    const row = byPlace.get(each.place);
+    const key = row && believedKey(row, each.known, options);
+    if (key === undefined) continue;
+    keys.set(each, key);
+    if (key.unasked !== undefined) due.push(key.unasked);
+    for (const venue of each.venues.values()) {
+      const said = byPlace.get(venue.place);
+      venues.set(
+        venue,
+        said === undefined ? 'corrupt' : noted(believedVenue(said, inEnvironment(venue, key), options)),
+      );
     }
   }
-  const { id: keyId, family_id: familyId, owner_id: environment } = first;
-  const outcome: { caller: Outcome } = { caller: { keyId, familyId, environment, scopes: key.grants.scopes, found } };
-  if (key.unasked !== undefined) {
-    const refuse: Due['refuse'] = (why) => (outcome.caller = why === 'unavailable' ? why : undefined);
-    due.push({ ...key.unasked, refuse });
-  }
-  return outcome;
+  const records = questions.map(({ key: of, entry, subject: known, guess }, place): Believed<BelievedRecord> => {
+    const [key, row] = [keys.get(of), byPlace.get(place)];
+    if (key === undefined || entry === undefined) return undefined;
+    if (row === undefined) return 'corrupt';
+    const question = inEnvironment({ subjectRef: entry.subjectRef, known, guess }, key);
+    return noted(believedRecord(row, question, options));
+  });
+  return { keys, venues, records, due };
 }
 
-/** The grants of a key that is as it was written, and not older than what was seen or what the ledger holds. */
-function believedKey(
-  { facts: { seen, known, onCorrupt, mark, isOutdated }, verify }: Answered,
-  row: Row,
-  asked: Known<KeyRow, KeyGrants> | undefined,
-): { readonly grants: KeyGrants; readonly unasked?: Unasked } | undefined {
-  const name = seenName(keyName(row.id));
-  const isKnown = asked !== undefined && isSameKey(asked.row, row);
-  const grants = isKnown ? asked.value : verify(row);
-  if (grants === undefined) return undefined;
-  const { version = 0 } = grants;
-  if (isKnown && isOutdated(asked)) {
-    known.keys.delete(row.key_hash.toString('latin1'));
-    seen.see(name, version + 1);
-    onCorrupt(`key ${row.id}`);
-    return undefined;
-  }
-  if (version < seen.highestBefore(mark, name)) {
-    onCorrupt(`key ${row.id}`);
-    return undefined;
-  }
-  if (isKnown) return { grants };
-  seen.see(name, version);
-  const remember = (nextIds: readonly string[]) =>
-    known.keys.set(row.key_hash.toString('latin1'), { row, value: grants, nextIds });
-  return { grants, unasked: { record: keyVersion(keyStateOf(row), grants), remember } };
+/** What was known or guessed in the environment that the key had then says nothing of another. */
+function inEnvironment<Of extends { readonly known: unknown }>(of: Of, { environment, isKnown }: BelievedKey) {
+  return { ...of, environment, ...(isKnown ? {} : { known: undefined, guess: undefined }) };
 }
 
-/** What the ledger contradicts is not believed; where the ledger does not answer nothing is known. */
-async function hearWitness({ witness, onCorrupt }: CallerLookupsOptions, due: readonly Due[]): Promise<void> {
-  if (due.length === 0) return;
+function outcomesOf(
+  asked: readonly Asked[],
+  { questions, keys, venues, records }: Judged & Pick<Batch, 'questions'>,
+  refusalOf: (unasked: Unasked | undefined) => Refusal | undefined,
+): Outcome[] {
+  let first = 0;
+  return asked.map(({ entries }) => {
+    const start = first;
+    first += Math.max(1, entries.length);
+    const key = keys.get(questions[start]!.key);
+    const refusal = refusalOf(key?.unasked);
+    if (key === undefined || refusal !== undefined) return refusal === 'unavailable' ? refusal : undefined;
+    const found = entries.map((_, at): LookedUp => {
+      const { entry } = questions[start + at]!;
+      return factsOf(records[start + at], entry && venues.get(entry.venue), refusalOf);
+    });
+    const { keyId, familyId, environment, scopes } = key;
+    return { keyId, familyId, environment, scopes, found };
+  });
+}
+
+/** What the ledger has against any of these; where it does not answer nothing is known. What it has nothing against is remembered. */
+async function hearWitness(
+  { witness, onCorrupt }: CallerLookupsOptions,
+  due: readonly Unasked[],
+): Promise<ReadonlyMap<Unasked, Refusal>> {
+  const refusals = new Map<Unasked, Refusal>();
+  if (due.length === 0) return refusals;
   try {
     const [contradicted, missing] = await Promise.all([
       witness.contradicted(due.map(({ record }) => record)),
       witness.missing(due.filter(({ mustBeHeld }) => mustBeHeld === true).map(({ record }) => record)),
     ]);
-    for (const { record, remember, refuse } of due) {
+    for (const unasked of due) {
+      const { record, remember } = unasked;
       if (contradicted.has(record)) {
         onCorrupt(seenName(record.name));
-        refuse('contradicted');
-      } else if (missing.has(record)) refuse('missing');
+        refusals.set(unasked, 'contradicted');
+      } else if (missing.has(record)) refusals.set(unasked, 'missing');
       else remember(witness.nextIds(record));
     }
   } catch (error) {
     if (!(error instanceof LedgerUnavailableError)) throw error;
-    for (const { refuse } of due) refuse('unavailable');
+    for (const unasked of due) refusals.set(unasked, 'unavailable');
   }
+  return refusals;
 }
 
 /** The call goes on where it is; whoever asked is told that it took too long. */

@@ -9,17 +9,18 @@ import { storedOf } from './eligibility-store.ts';
 import type { Known, KnownRows, KnownSubject } from './known-rows.ts';
 import type { SeenVersions } from './seen-versions.ts';
 
-/** What one row of the look-up says of an entry. */
-export interface FactRow {
-  readonly owner_id: string;
-  readonly subject_ref: string | null;
+/** What a row of the look-up says of a subject; null where there is none. */
+export interface SubjectRow {
   readonly record_version: number | null;
   readonly status: string | null;
   readonly document: string | null;
   readonly changed_at: Date | null;
   readonly mac: string | null;
   readonly newest_version: number | null;
-  readonly venue_id: string | null;
+}
+
+/** What a row of the look-up says of a venue; null where there is none, and where an earlier row says it. */
+export interface VenueRow {
   readonly venue_name: string | null;
   readonly venue_active: boolean | null;
   readonly venue_version: number | null;
@@ -29,6 +30,7 @@ export interface FactRow {
 }
 
 export interface FactMacs {
+  readonly keys: KeyedHasher;
   readonly eligibility: KeyedHasher;
   readonly venues: KeyedHasher;
 }
@@ -53,68 +55,97 @@ export interface FactOptions {
   readonly mark: number;
   /** Whether the ledger holds a version after it. */
   readonly isOutdated: (known: Known<unknown, unknown>) => boolean;
+  /** Whether the ledger had nothing against a subject's row that stands at this version. */
+  readonly isHeardOf: (guess: Guess) => boolean;
 }
 
-/** What was known when the question was sent: the statement asked the ledger about it too. */
-export interface KnownThen {
-  readonly subject: Known<FactRow, KnownSubject> | undefined;
-  readonly venue: Known<FactRow, VenueRecord> | undefined;
+/** The version that a subject is thought to stand at: the statement that reads it asks the ledger about it too. */
+export interface Guess {
+  readonly version: number;
+  /** Where the ledger may hold this version, and the one after it. */
+  readonly ids: readonly string[];
+  readonly nextIds: readonly string[];
 }
 
-export interface Facts {
-  readonly facts: LookedUp;
-  readonly unasked: readonly Unasked[];
+/** A subject that is asked about, and what was known or thought of it when the question was sent. */
+export interface SubjectQuestion {
+  readonly environment: string;
+  readonly subjectRef: string;
+  readonly known: Known<SubjectRow, KnownSubject> | undefined;
+  readonly guess: Guess | undefined;
 }
 
 /** Undefined stands for nothing there, 'corrupt' for what is not as it was written or was put back. */
-type Believed<Value> = { readonly value: Value; readonly unasked?: Unasked } | 'corrupt' | undefined;
+export type Believed<Value> = { readonly value: Value; readonly unasked?: Unasked } | 'corrupt' | undefined;
 
-/** What is known of an entry; what was put back, or is not what was written, makes it not intact. */
-export function factsOf(row: FactRow, then: KnownThen, options: FactOptions): Facts {
-  const record = believedRecord(row, then.subject, options);
-  const venue = believedVenue(row, then.venue, options);
-  if (record !== 'corrupt' && venue !== 'corrupt') {
-    const { record: believed, isConfirmed = true } = record?.value ?? {};
-    const facts = { isIntact: true, isConfirmed, record: believed, venue: venue?.value };
-    if (record?.unasked === undefined && venue?.unasked === undefined) return { facts, unasked: [] };
-    return { facts, unasked: [record?.unasked, venue?.unasked].filter((each) => each !== undefined) };
-  }
-  // Ids of a venue and a subject in one environment: the operator who is called needs to know which row it is.
-  options.onCorrupt(record === 'corrupt' ? `subject ${row.subject_ref}` : `venue ${row.venue_id}`);
-  return NOTHING_FOUND;
-}
+/** Why what the tables say is not believed: the ledger contradicts it, does not hold what it must, or does not answer. */
+export type Refusal = 'contradicted' | 'missing' | 'unavailable';
 
 /** What is not to be believed, or did not come back with the others of its key: nobody enters on that. */
 export const NOTHING_KNOWN: LookedUp = { isIntact: false, isConfirmed: false, record: undefined, venue: undefined };
-export const NOTHING_FOUND: Facts = { facts: NOTHING_KNOWN, unasked: [] };
 
-/** What is left of facts once the ledger contradicts them, does not hold what it must, or does not answer. */
-export function refused(facts: LookedUp | undefined, why: 'contradicted' | 'missing' | 'unavailable'): LookedUp {
-  if (why === 'unavailable') return why;
-  return why === 'missing' && typeof facts === 'object' ? { ...facts, isConfirmed: false } : NOTHING_KNOWN;
+/** What is known of an entry, once the ledger has been heard: `refusalOf` tells what it said against a row. */
+export function factsOf(
+  record: Believed<BelievedRecord>,
+  venue: Believed<VenueRecord>,
+  refusalOf: (unasked: Unasked | undefined) => Refusal | undefined,
+): LookedUp {
+  if (record === 'corrupt' || venue === 'corrupt') return NOTHING_KNOWN;
+  const refusals = [refusalOf(record?.unasked), refusalOf(venue?.unasked)];
+  if (refusals.includes('contradicted')) return NOTHING_KNOWN;
+  if (refusals.includes('unavailable')) return 'unavailable';
+  const { record: believed, isConfirmed = true } = record?.value ?? {};
+  return {
+    isIntact: true,
+    isConfirmed: isConfirmed && !refusals.includes('missing'),
+    record: believed,
+    venue: venue?.value,
+  };
 }
 
-interface BelievedRecord {
+export interface BelievedRecord {
   readonly record: EligibilityRecord;
   readonly isConfirmed: boolean;
 }
 
-function believedRecord(row: FactRow, then: KnownThen['subject'], options: FactOptions): Believed<BelievedRecord> {
-  const { owner_id: environment, subject_ref: subjectRef } = row;
-  if (subjectRef === null) return undefined;
-  const { macs, seen, known, mark, isOutdated, losses } = options;
+/** A subject's record; what was put back, or is not what was written, is corrupt, and a person is told. */
+export function believedRecord(
+  row: SubjectRow,
+  question: SubjectQuestion,
+  options: FactOptions,
+): Believed<BelievedRecord> {
+  const believed = judgedRecord(row, question, options);
+  // An id in one environment: the operator who is called needs to know which row it is.
+  if (believed === 'corrupt') options.onCorrupt(`subject ${question.subjectRef}`);
+  return believed;
+}
+
+function judgedRecord(row: SubjectRow, question: SubjectQuestion, options: FactOptions): Believed<BelievedRecord> {
+  const { seen, known, mark, isOutdated, losses } = options;
+  const { known: then } = question;
+  const name = seenName(eligibilityName(question));
+  if (then === undefined || !isSameSubject(then.row, row) || then.value.epoch !== newestEpoch(losses))
+    return newlyJudgedRecord(row, question, options);
+  const { record } = then.value;
+  if (!isOutdated(then)) {
+    const isNewest = record.record_version >= seen.highestBefore(mark, name);
+    return isNewest ? { value: { record, isConfirmed: true } } : 'corrupt';
+  }
+  known.subjects.delete(name);
+  seen.see(name, record.record_version + 1);
+  return 'corrupt';
+}
+
+function newlyJudgedRecord(
+  row: SubjectRow,
+  { environment, subjectRef, guess }: SubjectQuestion,
+  { macs, seen, known, mark, isHeardOf, losses }: FactOptions,
+): Believed<BelievedRecord> {
+  const { record_version, status, document, changed_at, mac, newest_version } = row;
+  const own = { record_version, status, document, changed_at, mac, newest_version };
+  const stored = storedOf({ environment, subject_ref: subjectRef, ...own }, macs.eligibility);
   const name = seenName(eligibilityName({ environment, subjectRef }));
   const highest = seen.highestBefore(mark, name);
-  const epoch = newestEpoch(losses);
-  if (then !== undefined && isSameSubject(then.row, row) && then.value.epoch === epoch) {
-    const { record } = then.value;
-    if (!isOutdated(then))
-      return record.record_version < highest ? 'corrupt' : { value: { record, isConfirmed: true } };
-    known.subjects.delete(name);
-    seen.see(name, record.record_version + 1);
-    return 'corrupt';
-  }
-  const stored = storedOf({ ...row, environment, subject_ref: subjectRef }, macs.eligibility);
   if (stored.kind === 'none') return highest === 0 ? undefined : 'corrupt';
   if (stored.kind === 'corrupt' || stored.record.record_version < highest) return 'corrupt';
   const { record } = stored;
@@ -124,14 +155,35 @@ function believedRecord(row: FactRow, then: KnownThen['subject'], options: FactO
   const value = { record, isConfirmed };
   // What lets nobody in lets nobody in whatever the ledger says.
   if (storedStatus(record) !== 'eligible' || !isConfirmed) return { value };
-  const remember = (nextIds: readonly string[]) => known.subjects.set(name, { row, value: { record, epoch }, nextIds });
-  return { value, unasked: { record: eligibilityVersion(record, row.document!), mustBeHeld, remember } };
+  const epoch = newestEpoch(losses);
+  const remember = (nextIds: readonly string[]) =>
+    void known.subjects.set(name, { row: own, value: { record, epoch }, nextIds });
+  const isHeard = guess?.version === record.record_version && isHeardOf(guess);
+  if (mustBeHeld || !isHeard)
+    return { value, unasked: { record: eligibilityVersion(record, row.document!), mustBeHeld, remember } };
+  remember(guess.nextIds);
+  return { value };
 }
 
-function believedVenue(row: FactRow, then: KnownThen['venue'], options: FactOptions): Believed<VenueRecord> {
-  const { owner_id: environment, venue_id: venueId } = row;
-  if (venueId === null) return undefined;
-  const { macs, seen, known, mark, isOutdated } = options;
+/** A venue that is asked about, and what was known of it when the question was sent. */
+export interface VenueQuestion {
+  readonly environment: string;
+  readonly venueId: string;
+  readonly known: Known<VenueRow, VenueRecord> | undefined;
+}
+
+/** A venue, likewise. */
+export function believedVenue(row: VenueRow, question: VenueQuestion, options: FactOptions): Believed<VenueRecord> {
+  const believed = judgedVenue(row, question, options);
+  if (believed === 'corrupt') options.onCorrupt(`venue ${question.venueId}`);
+  return believed;
+}
+
+function judgedVenue(
+  row: VenueRow,
+  { environment, venueId, known: then }: VenueQuestion,
+  { macs, seen, known, mark, isOutdated }: FactOptions,
+): Believed<VenueRecord> {
   const name = seenName(venueName({ environment, venueId }));
   const highest = seen.highestBefore(mark, name);
   if (then !== undefined && isSameVenue(then.row, row)) {
@@ -141,20 +193,20 @@ function believedVenue(row: FactRow, then: KnownThen['venue'], options: FactOpti
     seen.see(name, value.recordVersion + 1);
     return 'corrupt';
   }
-  const value = venueOf(row);
+  const value = venueOf(row, { environment, venueId });
   if (value === undefined) return highest === 0 ? undefined : 'corrupt';
   if (!isVenueAuthentic(value, row.venue_mac, macs.venues) || value.recordVersion < highest) return 'corrupt';
   seen.see(name, value.recordVersion);
   if (!value.active) return { value };
-  const remember = (nextIds: readonly string[]) => known.venues.set(name, { row, value, nextIds });
+  const { venue_name, venue_active, venue_version, venue_created_at, venue_updated_at, venue_mac } = row;
+  const own = { venue_name, venue_active, venue_version, venue_created_at, venue_updated_at, venue_mac };
+  const remember = (nextIds: readonly string[]) => void known.venues.set(name, { row: own, value, nextIds });
   return { value, unasked: { record: venueVersion(value, row.venue_mac), remember } };
 }
 
 /** Whether two rows say the same of a subject in every column, and this one is the newest of its history. */
-function isSameSubject(a: FactRow, b: FactRow): boolean {
+function isSameSubject(a: SubjectRow, b: SubjectRow): boolean {
   return (
-    a.owner_id === b.owner_id &&
-    a.subject_ref === b.subject_ref &&
     a.record_version === b.record_version &&
     b.newest_version === b.record_version &&
     a.status === b.status &&
@@ -164,10 +216,8 @@ function isSameSubject(a: FactRow, b: FactRow): boolean {
   );
 }
 
-function isSameVenue(a: FactRow, b: FactRow): boolean {
+function isSameVenue(a: VenueRow, b: VenueRow): boolean {
   return (
-    a.owner_id === b.owner_id &&
-    a.venue_id === b.venue_id &&
     a.venue_name === b.venue_name &&
     a.venue_active === b.venue_active &&
     a.venue_version === b.venue_version &&
@@ -177,10 +227,10 @@ function isSameVenue(a: FactRow, b: FactRow): boolean {
   );
 }
 
-function venueOf(row: FactRow): VenueRecord | undefined {
-  const { venue_id: venueId, venue_name: name, venue_active: active, venue_version: recordVersion } = row;
+function venueOf(row: VenueRow, id: Pick<VenueRecord, 'environment' | 'venueId'>): VenueRecord | undefined {
+  const { venue_name: name, venue_active: active, venue_version: recordVersion } = row;
   const { venue_created_at: createdAt, venue_updated_at: updatedAt } = row;
-  if (venueId === null || name === null || active === null || recordVersion === null) return undefined;
+  if (name === null || active === null || recordVersion === null) return undefined;
   if (createdAt === null || updatedAt === null) return undefined;
-  return { environment: row.owner_id, venueId, name, active, recordVersion, createdAt, updatedAt };
+  return { ...id, name, active, recordVersion, createdAt, updatedAt };
 }

@@ -1,7 +1,8 @@
+import { BoundedMap } from '@sealgate/api-keys';
 import type { EligibilityRecord } from '../domain/eligibility-record.ts';
 import type { KeyGrants } from '../domain/key-grants.ts';
 import type { VenueRecord } from '../domain/venue-record.ts';
-import type { FactRow } from './entry-facts.ts';
+import type { SubjectRow, VenueRow } from './entry-facts.ts';
 import type { KeyRow } from './verified-keys.ts';
 
 /**
@@ -15,41 +16,25 @@ export interface Known<Row, Value> {
   readonly nextIds: readonly string[];
 }
 
-export interface KnownMap<Row, Value> {
-  get(name: string): Known<Row, Value> | undefined;
-  set(name: string, known: Known<Row, Value>): void;
-  delete(name: string): void;
-}
-
 export interface KnownSubject {
   readonly record: EligibilityRecord;
   /** The newest epoch when it was found confirmed; after a later one it has to be found so again. */
   readonly epoch: number;
 }
 
-/** What one process has found, so that it need not be found anew. Forgetting any of it costs time alone. */
+/**
+ * What one process has found, so that it need not be found anew. Forgetting any of it costs time alone. A row here has its
+ * own columns and no others: twenty thousand of them have to fit into the heap.
+ */
 export interface KnownRows {
   /** By hash of the key, as latin1. */
-  readonly keys: KnownMap<KeyRow, KeyGrants>;
+  readonly keys: Map<string, Known<KeyRow, KeyGrants>>;
   /** By `seenName`. */
-  readonly subjects: KnownMap<FactRow, KnownSubject>;
-  readonly venues: KnownMap<FactRow, VenueRecord>;
+  readonly subjects: Map<string, Known<SubjectRow, KnownSubject>>;
+  readonly venues: Map<string, Known<VenueRow, VenueRecord>>;
 }
 
 /** Past `most` rows of a kind, the one found first is forgotten. */
 export function knownRows(most: number): KnownRows {
-  return { keys: knownMap(most), subjects: knownMap(most), venues: knownMap(most) };
-}
-
-function knownMap<Row, Value>(most: number): KnownMap<Row, Value> {
-  const map = new Map<string, Known<Row, Value>>();
-  return {
-    get: (name) => map.get(name),
-    set(name, known) {
-      map.delete(name); // So that it moves to the end.
-      if (map.size >= most) map.delete(map.keys().next().value!);
-      map.set(name, known);
-    },
-    delete: (name) => void map.delete(name),
-  };
+  return { keys: new BoundedMap(most), subjects: new BoundedMap(most), venues: new BoundedMap(most) };
 }

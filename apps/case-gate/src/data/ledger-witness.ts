@@ -8,8 +8,9 @@ import type { SeenVersions } from './seen-versions.ts';
 export interface LedgerWitness {
   /** The channel that is asked. */
   readonly channel: string;
-  /** Ids of the version after this one. While the ledger holds none of them, this one is the newest that it knows. */
-  nextIds(record: VersionedRecord): readonly string[];
+  /** Ids of this version, and of the one after it: while the ledger holds none of those, this one is the newest that it knows. */
+  idsOf(record: Pick<VersionedRecord, 'name' | 'version'>): readonly string[];
+  nextIds(record: Pick<VersionedRecord, 'name' | 'version'>): readonly string[];
   /**
    * Those that the ledger contradicts: it holds other content under this version, or a version after it. What is so is
    * also remembered as seen, so that every later check meets it and tells a person. Settles as soon as the ledger does.
@@ -45,12 +46,13 @@ export function ledgerWitness({
   recordIds,
   seen,
 }: LedgerWitnessOptions): LedgerWitness {
+  const idsOf: LedgerWitness['idsOf'] = ({ name, version }) => versionIds(recordIds, name, version);
   return {
     channel: target.channel,
+    idsOf,
     nextIds: ({ name, version }) => versionIds(recordIds, name, version + 1),
     async missing(records) {
       if (records.length === 0) return new Set();
-      const idsOf = ({ name, version }: VersionedRecord): string[] => versionIds(recordIds, name, version);
       const held = await findHeld(records.flatMap(idsOf));
       return new Set(records.filter((record) => !idsOf(record).some((id) => held.has(id))));
     },
