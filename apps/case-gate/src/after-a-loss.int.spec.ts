@@ -80,7 +80,7 @@ describe('after a declared loss', () => {
     const id = seal.body.ledger_record_id;
     const stored = () => at.run('SELECT data FROM ledger.records WHERE id = $1', [id]);
     const [before] = await stored();
-    await at.run('DELETE FROM ledger.record_ids WHERE id = $1', [id]);
+    await at.run('DELETE FROM ledger.compact_ids WHERE coalesce(id, uid::text) = $1', [id]);
     await at.run('DELETE FROM ledger.records WHERE id = $1', [id]);
     await at.declare(await at.changedMs(kept));
     const again = await sealNow(site, key, { caseId, version: 'p1' });
@@ -94,12 +94,14 @@ describe('after a declared loss', () => {
     await at.run(`UPDATE gate.seals SET document = replace(document, 'approve', 'decline') WHERE case_id = $1`, [
       forged.caseId,
     ]);
-    await at.run('DELETE FROM ledger.record_ids WHERE id = $1', [forged.seal.body.ledger_record_id]);
+    await at.run('DELETE FROM ledger.compact_ids WHERE coalesce(id, uid::text) = $1', [
+      forged.seal.body.ledger_record_id,
+    ]);
     await at.declare(await at.changedMs(forged.subjectRef));
     // By whichever process.
     const reviewed = 'SELECT 1 FROM gate.reviewed_losses WHERE epoch = $1';
     await until(async () => (await at.run(reviewed, [at.newestEpoch()])).length === 1, { timeoutMs: 10_000 });
-    for (const table of ['ledger.record_ids WHERE id', 'gate.outbox WHERE record_id'])
+    for (const table of ['ledger.compact_ids WHERE coalesce(id, uid::text)', 'gate.outbox WHERE record_id'])
       expect(await at.run(`SELECT 1 FROM ${table} = $1`, [forged.seal.body.ledger_record_id])).toEqual([]);
   }, 30_000);
 

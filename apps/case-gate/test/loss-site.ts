@@ -53,7 +53,7 @@ export async function lossSite() {
     const lost = `SELECT channel_id, idx FROM ledger.records
       WHERE data LIKE $1 AND type <> 'case.seal' AND (data::jsonb->>'record_version')::integer >= $2`;
     const values = [`%"${name}"%`, fromVersion];
-    await run(`DELETE FROM ledger.record_ids WHERE (channel_id, idx) IN (${lost})`, values);
+    await run(`DELETE FROM ledger.compact_ids WHERE (channel_id, idx) IN (${lost})`, values);
     await run(`DELETE FROM ledger.records WHERE (channel_id, idx) IN (${lost})`, values);
   };
 

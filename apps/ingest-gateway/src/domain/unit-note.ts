@@ -46,4 +46,10 @@ export function readUnitEvent(note: string): UnitEvent {
   return { keyId, requestId, types: JSON.parse(types) as string[] };
 }
 
+/** The 16 bytes of an event id that we made, of which nobody could know ten; the ledger keeps them once, with the note. */
+export function nonceOf(eventId: string): Buffer | undefined {
+  const digits = /^evt_([0-9a-f]{32})$/.exec(eventId)?.[1];
+  return digits === undefined ? undefined : Buffer.from(digits, 'hex');
+}
+
 const keptOf = (note: string): string => note.split(BESIDE, 1)[0] ?? '';

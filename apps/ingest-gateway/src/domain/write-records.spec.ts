@@ -117,6 +117,25 @@ describe('writing records', () => {
     expect(outcome).toMatchObject({ eventId: 'evt_first', strippedFields: 5, replayed: false });
   });
 
+  it('makes its transactions with the digits of its event, and none under the event of an earlier attempt', async () => {
+    const digits = '0123456789abcdef0123456789abcdef';
+    const both = [submitted({ id: 'x', targetChannels: ['a', 'b'] })];
+    const fresh = fakeLedger();
+    await writeRecords(fresh, order(both, { eventId: `evt_${digits}`, claim }));
+    expect(fresh.units.map(({ nonce }) => nonce?.toString('hex'))).toEqual([digits, digits]);
+
+    const receipt = { id: 'x', channel: 'acme.a', transactionId: 'tx', existing: false };
+    const note = 'evt_first\t\t2\t0\t\t[]';
+    const begun: UnitResult = { outcome: 'replayed', transactionId: 'tx', note, records: [receipt] };
+    const again = fakeLedger([begun]);
+    await writeRecords(again, order(both, { eventId: `evt_${digits}`, claim }));
+    expect(again.units.map(({ nonce }) => nonce?.toString('hex'))).toEqual([digits, undefined]);
+
+    const named = fakeLedger();
+    await writeRecords(named, order(both, { eventId: 'evt_1', claim }));
+    expect(named.units.map(({ nonce }) => nonce)).toEqual([undefined, undefined]);
+  });
+
   it('goes on under the ids that the replayed first transaction has, where another secret made them', async () => {
     const replayed: UnitResult = {
       outcome: 'replayed',

@@ -16,7 +16,7 @@ import {
 } from '@sealgate/ledger-port';
 import type { CanonicalRecord } from './read-submission.ts';
 import type { RecordIds } from './record-ids.ts';
-import { readNote, withEvent, writeNote, type UnitEvent, type UnitNote } from './unit-note.ts';
+import { nonceOf, readNote, withEvent, writeNote, type UnitEvent, type UnitNote } from './unit-note.ts';
 
 /** A write that passed every check. */
 export interface WriteOrder {
@@ -77,7 +77,9 @@ export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): P
   let note = ourNote;
   const done: Appended[] = [];
   for (let at = 0; at < units.length; at += 1) {
-    const result = await append(ledger, { ...units[at]!, note }, done);
+    // Only with the event that it is of: two attempts under one event are two transactions.
+    const nonce = note === ourNote ? nonceOf(eventId) : undefined;
+    const result = await append(ledger, { ...units[at]!, note, ...(nonce === undefined ? {} : { nonce }) }, done);
     done.push(result);
     // Begun before the secret was exchanged: one record has one id in all of its channels.
     if (at === 0 && units.length > 1 && result.outcome === 'replayed') {

@@ -41,9 +41,9 @@ const stored = (channel: string) =>
   test.sql.query({
     text: `SELECT c.size, (SELECT array_agg(r.idx || r.id || r.type || coalesce(r.owner, '-') || r.data ORDER BY r.idx)
                              FROM ledger.records r WHERE r.channel_id = c.channel_id) AS records,
-                  (SELECT array_agg(i.idx || i.id ORDER BY i.idx) FROM ledger.record_ids i WHERE i.channel_id = c.channel_id) AS ids,
+                  (SELECT array_agg(i.idx || i.id ORDER BY i.idx) FROM ledger.all_ids i WHERE i.channel_id = c.channel_id) AS ids,
                   (SELECT array_agg(concat_ws(' ', k.claim, k.fingerprint, k.first_index, k.record_count, k.indexes, k.note)
-                                    ORDER BY k.note) FROM ledger.claims k WHERE k.channel_id = c.channel_id) AS claims
+                                    ORDER BY k.note) FROM ledger.all_claims k WHERE k.channel_id = c.channel_id) AS claims
              FROM ledger.channels c WHERE c.channel = $1`,
     values: [channel],
   });

@@ -49,7 +49,7 @@ describe('records that were archived', () => {
     expect(progress).toEqual({ channel: of.channel, size: SIZE, archived: 512, until: 512 });
     expect(of.files()).toEqual([FILE]);
     expect(await of.count('records')).toBe(SIZE - 512);
-    expect(await of.count('record_ids')).toBe(SIZE);
+    expect(await of.count('all_ids')).toBe(SIZE);
     const after = {
       records: await Promise.all([0, 9, 255, 256, 511, 512].map((n) => of.ledger.read(of.channel, `r${n}`))),
       proof: await of.ledger.prove(of.channel, 'r300'),

@@ -131,7 +131,7 @@ describe('archiving is refused', () => {
 
   it('where content is not what was hashed', async () => {
     await of.edit(`UPDATE ledger.records SET data = '{"n":99}' WHERE channel_id = ${OURS} AND idx = 4`);
-    await expect(archive()).rejects.toThrow(/record 4: its content is not what was hashed/);
+    await expect(archive()).rejects.toThrow(/records below 512 are not those that were signed for/);
   });
 
   it('where a record is missing', async () => {
@@ -234,7 +234,7 @@ describe('space', () => {
     const { archiver } = archiverOf(own, new ArchiveFiles(of.folder), (error) => of.problems.push(error));
     // A reader of an hour holds up neither the archive nor those who write.
     await own.sql.transaction(async (dump) => {
-      await dump.query({ text: 'LOCK TABLE ledger.records, ledger.record_ids, ledger.channels IN ACCESS SHARE MODE' });
+      await dump.query({ text: 'LOCK TABLE ledger.records, ledger.compact_ids, ledger.channels IN ACCESS SHARE MODE' });
       expect(await archiver.archive({ channel, before: 4000 }, 60_000)).toMatchObject({ archived: 3840 });
       await fill('acme.other', 40, 20);
     });
@@ -261,8 +261,13 @@ describe('the version before', () => {
                    WHERE pronamespace = 'ledger'::regnamespace AND prokind = 'f' ORDER BY 1`;
     return new Map((await test.sql.query<{ name: string; text: string }>({ text })).map((row) => [row.name, row.text]));
   };
-  const migration = join(import.meta.dirname, '../migrations/0014_archive.sql');
-  const [up, down] = readFileSync(migration, 'utf8').split('-- Down Migration') as [string, string];
+  const stepsOf = (name: string) =>
+    readFileSync(join(import.meta.dirname, '../migrations', name), 'utf8').split('-- Down Migration') as [
+      string,
+      string,
+    ];
+  const [up, down] = stepsOf('0014_archive.sql');
+  const [compactUp, compactDown] = stepsOf('0015_compact.sql');
   const run = (text: string) =>
     test.sql.transaction(async (sql) => {
       await sql.query({ text: 'SET LOCAL search_path = ledger' });
@@ -277,6 +282,9 @@ describe('the version before', () => {
 
   it('finds its own functions again, and this one its own after it', async () => {
     for (const table of ['archived', 'archives']) await test.sql.query({ text: `DELETE FROM ledger.${table}` });
+    const now = await definitions();
+    // It stands on this one.
+    await run(compactDown);
     const after = await definitions();
     const replaced = await test.sql.query<{ definition: string }>({
       text: 'SELECT definition FROM ledger.migrations_0014_replaced',
@@ -292,5 +300,7 @@ describe('the version before', () => {
     });
     await run(up);
     expect(await definitions()).toEqual(after);
+    await run(compactUp);
+    expect(await definitions()).toEqual(now);
   });
 });

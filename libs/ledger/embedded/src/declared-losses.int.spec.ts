@@ -164,7 +164,11 @@ it.each([
      WHERE channel_id = (SELECT tree_id FROM ledger.epochs)`,
     'the declaration of epoch 1',
   ],
-  ['a record behind it', `UPDATE ledger.records SET data = '{}' WHERE id = 'y'`, 'record 3: its content'],
+  [
+    'a record behind it',
+    `UPDATE ledger.records SET data = '{}' WHERE id = 'y'`,
+    'record 3: it is not what its leaf was made of',
+  ],
   ['its first record', 'UPDATE ledger.epochs SET first_index = first_index + 1', 'the row of acme.lost/e1'],
   ['its end', 'UPDATE ledger.epochs SET lost_until = lost_until + 1', 'the row of acme.lost/e1'],
   ['the time from which on records may be lost', 'UPDATE ledger.epochs SET kept_at_ms = kept_at_ms + 1', 'the row of'],
@@ -197,6 +201,7 @@ it('the migration can be taken back as long as nothing was declared, and not aft
     readFileSync(join(ledgerMigrations.directory, name), 'utf8').split(/^-- (?:Up|Down) Migration$/m);
   const [, up = '', down = ''] = stepsOf('0010_epochs.sql');
   const [, archiveUp = '', archiveDown = ''] = stepsOf('0014_archive.sql');
+  const [, compactUp = '', compactDown = ''] = stepsOf('0015_compact.sql');
   const run = (text: string) =>
     test.sql.transaction(async (sql) => {
       await sql.query({ text: 'SET LOCAL search_path = ledger' });
@@ -208,7 +213,8 @@ it('the migration can be taken back as long as nothing was declared, and not aft
               WHERE pronamespace = 'ledger'::regnamespace AND proname IN ('checkpoint_v1', 'tiles_v1', 'held_v1', 'audit_counts_v1')
               ORDER BY 1`,
     });
-  // It stands on this one.
+  // They stand on this one.
+  await run(compactDown);
   await run(archiveDown);
   const now = await bodies();
   await run(down);
@@ -216,6 +222,7 @@ it('the migration can be taken back as long as nothing was declared, and not aft
   await run(up);
   expect(await bodies()).toEqual(now);
   await run(archiveUp);
+  await run(compactUp);
   await at.loseRecords();
   await at.recover();
   await expect(run(down)).rejects.toThrow('a channel declared a loss');

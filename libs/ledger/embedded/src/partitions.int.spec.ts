@@ -110,7 +110,8 @@ describe('partitions', () => {
     opened.push({ close: () => held.release() });
     return held;
   };
-  const DUMP = 'LOCK TABLE ledger.records, ledger.channels, ledger.record_ids, ledger.claims IN ACCESS SHARE MODE';
+  const DUMP =
+    'LOCK TABLE ledger.records, ledger.channels, ledger.compact_ids, ledger.compact_claims IN ACCESS SHARE MODE';
 
   it('are made ahead of the longest channel, four and no more', async () => {
     expect(await partitions(test)).toEqual([0, 1, 2, 3, 4]);
@@ -169,7 +170,7 @@ describe('partitions', () => {
     const claim = { claim: Buffer.alloc(32, 7), fingerprint: 'f', acceptable: ['f'] };
     const over = { ...unit('last', 'beyond'), claim };
     await expect(quick.append(over)).rejects.toMatchObject({ name: 'LedgerUnavailableError' });
-    const text = `SELECT (SELECT count(*) FROM ledger.claims) + (SELECT count(*) FROM ledger.record_ids) AS left`;
+    const text = `SELECT (SELECT count(*) FROM ledger.all_claims) + (SELECT count(*) FROM ledger.all_ids) AS left`;
     expect(await test.sql.query({ text })).toEqual([{ left: '0' }]);
     // The last place of the partition that is there can be had.
     expect(await quick.append(unit('other'))).toMatchObject({ outcome: 'written', records: [{ index: WIDTH - 1 }] });
@@ -205,9 +206,10 @@ describe('partitions', () => {
   });
 
   it('and the rest of this migration can be taken back and made again', async () => {
-    const [, up = '', down = ''] = readFileSync(join(ledgerMigrations.directory, '0008_partitions.sql'), 'utf8').split(
-      /^-- (?:Up|Down) Migration$/m,
-    );
+    const stepsOf = (name: string) =>
+      readFileSync(join(ledgerMigrations.directory, name), 'utf8').split(/^-- (?:Up|Down) Migration$/m);
+    const [, up = '', down = ''] = stepsOf('0008_partitions.sql');
+    const [, compactUp = '', compactDown = ''] = stepsOf('0015_compact.sql');
     const inLedger = (text: string) =>
       test.sql.transaction(async (sql) => {
         await sql.query({ text: 'SET LOCAL search_path = ledger' });
@@ -215,11 +217,14 @@ describe('partitions', () => {
       });
     const state = `SELECT p.oid::regprocedure::text AS name, (SELECT array_agg(c ORDER BY c) FROM unnest(proconfig) c) AS settings, prosrc FROM pg_proc p
                     WHERE pronamespace = 'ledger'::regnamespace ORDER BY 1`;
+    // It stands on this one.
+    await inLedger(compactDown);
     const before = await test.sql.query({ text: state });
     await inLedger(down);
     await test.ledger.append({ network: 'acme', channel: 'acme.down', note: '', records: [recordOf('a')] });
     await inLedger(up);
     expect(await test.sql.query({ text: state })).toEqual(before);
+    await inLedger(compactUp);
     await test.ledger.append({ network: 'acme', channel: 'acme.down', note: '', records: [recordOf('b')] });
   });
 });

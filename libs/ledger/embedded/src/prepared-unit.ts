@@ -25,7 +25,7 @@ const UNIT_OVERHEAD_BYTES = 160;
 export function prepareUnit(unit: AppendUnit, atMs: number, random: (bytes: number) => Buffer): PreparedUnit {
   const { network, channel, claim, records } = unit;
   const [note = '', beside = null] = unit.note.split('\f', 2);
-  const nonce = random(NONCE_BYTES);
+  const nonce = unit.nonce ?? random(NONCE_BYTES);
   const transactionId = transactionIdOf({
     nonce,
     claim: claim?.claim ?? null,

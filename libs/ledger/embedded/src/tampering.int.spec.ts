@@ -1,5 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
+import { edits, editsOfBefore, flipByte, row } from './testing/edited-columns.ts';
+import { asBefore } from './testing/rows-of-before.ts';
 import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
 
 /** Each row is an attacker who owns the tables: a channel is written, signed, spoilt and audited. */
@@ -9,7 +11,10 @@ let channels = 0;
 
 const CHANNEL_ID = '(SELECT channel_id FROM ledger.channels WHERE channel = $1)';
 const SIZE = 300;
-const TABLES = 'records record_ids claims tiles checkpoints erasures record_types record_types_upto'.split(' ');
+const TABLES =
+  'records compact_ids record_ids compact_claims claims tiles checkpoints erasures record_types record_types_upto'.split(
+    ' ',
+  );
 
 beforeAll(async () => {
   test = await openTestLedger();
@@ -47,78 +52,18 @@ afterEach(async () => {
 
 const spoil = (text: string, ...values: unknown[]) => test.sql.query({ text, values: [channel, ...values] });
 
-const flipByte = (column: string) => `set_byte(${column}, 3, get_byte(${column}, 3) # 1)`;
-const flipText = (column: string) =>
-  `overlay(${column} placing (CASE WHEN left(${column}, 1) = '~' THEN '!' ELSE '~' END) from 1 for 1)`;
-const row = (table: string, where: string) => (set: string) =>
-  `UPDATE ledger.${table} SET ${set} WHERE channel_id = ${CHANNEL_ID} AND ${where}`;
-const record4 = row('records', 'idx = 4');
-const first = row('claims', 'first_index IS NOT NULL');
-const mixed = row('claims', 'first_index IS NULL');
-const tile = row('tiles', 'level = 0 AND tile = 0');
 const checkpoint = row('checkpoints', 'true');
-const erasure = row('erasures', 'true');
-
-const edits: [column: string, statement: string, firstBadRecordId: string | null][] = [
-  ['records.channel_id', record4('channel_id = 999999'), 'r4'],
-  ['records.idx', record4('idx = 1048575'), 'r4'],
-  ['records.id', record4(`id = ${flipText('id')}`), '~4'],
-  ['records.type', record4(`type = ${flipText('type')}`), 'r4'],
-  ['records.owner', record4(`owner = ${flipText('owner')}`), 'r4'],
-  ['records.owner to null', record4('owner = NULL'), 'r4'],
-  ['records.data', record4(`data = '{"n":5}'`), 'r4'],
-  ['records.extra', row('records', 'idx = 3')(`extra = '{"x":2}'`), 'r3'],
-  ['records.extra to null', row('records', 'idx = 3')('extra = NULL'), 'r3'],
-  ['records.salt', record4(`salt = ${flipByte('salt')}`), 'r4'],
-  ['records.salt to null', record4('salt = NULL'), 'r4'],
-  ['records.data and salt to null', record4('salt = NULL, data = NULL, extra = NULL'), 'r4'],
-  ['records.data_hash', record4(`data_hash = ${flipByte('data_hash')}`), 'r4'],
-  ['records.leaf_hash', record4(`leaf_hash = ${flipByte('leaf_hash')}`), 'r4'],
-  ['records.transaction_id', record4(`transaction_id = ${flipByte('transaction_id')}`), 'r4'],
-  ['records.at_ms', record4('at_ms = at_ms + 1'), 'r4'],
-  ['record_ids.channel_id', row('record_ids', `id = 'r4'`)('channel_id = 999999'), 'r4'],
-  ['record_ids.id', row('record_ids', `id = 'r4'`)(`id = 'r4x'`), 'r4'],
-  ['record_ids.idx', row('record_ids', `id = 'r4'`)('idx = 3'), 'r4'],
-  ['claims.claim', first(`claim = ${flipByte('claim')}`), 'r0'],
-  ['claims.fingerprint', first(`fingerprint = 's1:g'`), 'r0'],
-  ['claims.transaction_id', first(`transaction_id = ${flipByte('transaction_id')}`), 'r0'],
-  ['claims.nonce', first(`nonce = ${flipByte('nonce')}`), 'r0'],
-  ['claims.channel_id', first('channel_id = 999999'), null],
-  ['claims.first_index', first('first_index = first_index + 1'), 'r1'],
-  ['claims.record_count', first('record_count = record_count - 1'), 'r0'],
-  ['claims.indexes', mixed('indexes = ARRAY[4, indexes[2]]'), 'r4'],
-  ['claims.note', first(`note = '{"eventId":"ev2"}'`), 'r0'],
-  ['tiles.channel_id', tile('channel_id = 999999'), null],
-  ['tiles.level', tile('level = 5'), null],
-  ['tiles.tile', tile('tile = 77'), null],
-  ['tiles.hashes', tile(`hashes = set_byte(hashes, 32 * 9, get_byte(hashes, 32 * 9) # 1)`), 'r9'],
-  ['tiles.hashes of the right edge', row('tiles', 'level = 0 AND tile = 1')(`hashes = ${flipByte('hashes')}`), 'r256'],
-  ['tiles.hashes of level 1', row('tiles', 'level = 1')(`hashes = ${flipByte('hashes')}`), null],
-  ['checkpoints.size', checkpoint('size = size - 1'), null],
-  ['checkpoints.root', checkpoint(`root = ${flipByte('root')}`), null],
-  ['checkpoints.note', checkpoint(`note = overlay(note placing 'x' from 3 for 1)`), null],
-  ['checkpoints.channel_id', checkpoint('channel_id = 999999'), null],
-  ['erasures.idx', erasure('idx = 8'), 'r7'],
-  ['erasures.reason', erasure(`reason = 'nobody asked'`), null],
-  ['erasures.at_ms', erasure('at_ms = at_ms + 1'), null],
-  ['erasures.erased_by', erasure(`erased_by = 'nobody'`), null],
-  ['erasures.actor', erasure(`actor = 'nobody'`), null],
-  ['erasures.request_id', erasure('request_id = NULL'), null],
-  ['erasures.row_hash', erasure(`row_hash = ${flipByte('row_hash')}`), null],
-  ['erasures.channel_id', erasure('channel_id = 999999'), 'r7'],
-  ['channels.size up', row('channels', 'true')('size = size + 1'), null],
-  ['channels.size down', row('channels', 'true')('size = size - 1'), null],
-  ['channels.network', row('channels', 'true')(`network = 'acmf'`), 'r0'],
-  ['record_types.id', row('record_types', `id = 'r4'`)(`id = 'r4x'`), null],
-  ['record_types.type', row('record_types', `id = 'r4'`)(`type = 'x'`), null],
-  ['record_types.idx', row('record_types', `id = 'r4'`)('idx = 3'), null],
-  ['record_types.channel_id', row('record_types', `id = 'r4'`)('channel_id = 999999'), null],
-  ['record_types_upto.channel_id', row('record_types_upto', 'true')('channel_id = 999999'), null],
-  ['record_types_upto.upto', row('record_types_upto', 'true')('upto = upto - 1'), null],
-];
 
 describe('an edit of one column is named by the audit', () => {
   it.each(edits)('%s', async (_, statement, firstBadRecordId) => {
+    await spoil(statement);
+    const report = await test.ledger.audit(channel);
+    expect(report).toMatchObject({ ok: false, firstBadRecordId, problem: expect.stringMatching(/\w/) });
+  });
+
+  it.each(editsOfBefore)('%s, in rows of the version before', async (_, statement, firstBadRecordId) => {
+    await asBefore(test, channel);
+    expect(await test.ledger.audit(channel)).toMatchObject({ ok: true, size: SIZE });
     await spoil(statement);
     const report = await test.ledger.audit(channel);
     expect(report).toMatchObject({ ok: false, firstBadRecordId, problem: expect.stringMatching(/\w/) });
@@ -130,12 +75,20 @@ describe('an edit of one column is named by the audit', () => {
               WHERE t.relnamespace = 'ledger'::regnamespace AND t.relkind IN ('r', 'p') AND NOT t.relispartition
                 AND a.attnum > 0 AND NOT a.attisdropped AND t.relname NOT LIKE 'migrations_%'`,
     });
-    const edited = new Set(edits.map(([name]) => name.split(' ')[0]));
+    const edited = new Set([...edits, ...editsOfBefore].map(([name]) => name.split(' ')[0]));
     // The name and the number of a channel are what it is looked up by: edited, the channel itself is gone. Who may do what
-    // is nothing that was written, and neither is when a claim may be forgotten.
+    // is nothing that was written, and neither is when a claim may be forgotten, nor in how many tables it is looked for.
     const lookedUpBy = ['channels.channel', 'channels.channel_id'];
     const rights = ['role', 'surface', 'channel', 'rights', 'owns'].map((column) => `grants.${column}`);
-    const apart = [...lookedUpBy, 'channels.appenders', 'channels.epoch', 'claims.made_on', ...rights];
+    const apart = [
+      ...lookedUpBy,
+      'channels.appenders',
+      'channels.epoch',
+      'channels.is_wide',
+      'claims.made_on',
+      'compact_claims.made_on',
+      ...rights,
+    ];
     // Whoever takes a halt away has the integrator write it again; declared losses are edited in declared-losses.int.spec.ts,
     // what is archived in archive-tampering.int.spec.ts.
     const elsewhere = /^(halts|epochs|archived|archives|unwritten_erasures)\./;
@@ -157,7 +110,7 @@ describe('rows that go, come or change places are named', () => {
 
   it('a dropped last row with everything that spoke of it', async () => {
     await spoil(`DELETE FROM ledger.records WHERE channel_id = ${CHANNEL_ID} AND idx = ${SIZE - 1}`);
-    await spoil(`DELETE FROM ledger.record_ids WHERE channel_id = ${CHANNEL_ID} AND idx = ${SIZE - 1}`);
+    await spoil(`DELETE FROM ledger.compact_ids WHERE channel_id = ${CHANNEL_ID} AND idx = ${SIZE - 1}`);
     await spoil(`UPDATE ledger.channels SET size = size - 1 WHERE channel = $1`);
     expect(await test.ledger.audit(channel)).toMatchObject({
       ok: false,
@@ -178,7 +131,7 @@ describe('rows that go, come or change places are named', () => {
 
   it('two rows exchanged together with their ids', async () => {
     await exchange('records');
-    await exchange('record_ids');
+    await exchange('compact_ids');
     expect(await test.ledger.audit(channel)).toMatchObject({
       ok: false,
       firstBadRecordId: 'r20',
@@ -205,7 +158,7 @@ describe('rows that go, come or change places are named', () => {
   });
 
   it('a claim that was taken away is not missed, for the id it protected is taken still', async () => {
-    await spoil(`DELETE FROM ledger.claims WHERE channel_id = ${CHANNEL_ID}`);
+    await spoil(`DELETE FROM ledger.compact_claims WHERE channel_id = ${CHANNEL_ID}`);
     const again = {
       network: 'acme',
       channel,

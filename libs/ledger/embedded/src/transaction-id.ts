@@ -1,7 +1,7 @@
 import { sha256 } from '@sealgate/json';
 
 export interface TransactionParts {
-  /** 16 random bytes, so that nobody can guess a transaction id from what was sent. */
+  /** 16 bytes that nobody could know before, so that nobody can guess a transaction id from what was sent. */
   readonly nonce: Uint8Array;
   readonly claim: Uint8Array | null;
   readonly fingerprint: string | null;

@@ -22,6 +22,11 @@ export interface AppendUnit {
    * the moment of writing alone: a driver need not keep it.
    */
   readonly note: string;
+  /**
+   * 16 bytes that nobody could know before, and that no unit of another request has: the driver may make the transaction's
+   * id with them. Drawn by the driver where there are none. A note that holds their digits is kept in fewer bytes.
+   */
+  readonly nonce?: Buffer;
   /** At least one; no id twice. */
   readonly records: readonly NewRecord[];
 }

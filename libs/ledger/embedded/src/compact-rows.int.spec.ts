@@ -1,0 +1,266 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { AppendUnit, NewRecord } from '@sealgate/ledger-port';
+import { APPEND_FUNCTIONS, appendStatement, type AppendRow } from './append-statement.ts';
+import { heldIn } from './known-ids.ts';
+import { ledgerMigrations } from './ledger-migrations.ts';
+import { prepareUnit } from './prepared-unit.ts';
+import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
+import { asBefore } from './testing/rows-of-before.ts';
+
+let test: TestLedger;
+let channels = 0;
+beforeAll(async () => {
+  test = await openTestLedger();
+}, 120_000);
+afterAll(() => test.close());
+
+const newPlace = () => ({ network: 'acme', channel: `acme.k${(channels += 1)}` });
+const record = (id: string, n = 1): NewRecord => ({ id, type: 'asset', owner: null, data: `{"n":${n}}`, extra: null });
+const claim = (fingerprint = 's1:f') => ({ claim: randomBytes(32), fingerprint, acceptable: [fingerprint] });
+const append = (unit: AppendUnit) => test.ledger.append(unit);
+const run = <Row extends object>(text: string, ...values: unknown[]) => test.sql.query<Row>({ text, values });
+const count = async (table: string, channel: string) => {
+  const text = `SELECT count(*)::int AS n FROM ledger.${table} JOIN ledger.channels USING (channel_id) WHERE channel = $1`;
+  return (await run<{ n: number }>(text, channel))[0]!.n;
+};
+const call = (units: readonly AppendUnit[], carefully: boolean) =>
+  test.sql.query<AppendRow>(
+    appendStatement(
+      APPEND_FUNCTIONS,
+      units.map((unit) => prepareUnit(unit, 1_700_000_000_123, randomBytes)),
+      carefully,
+    ),
+  );
+const [, up = '', down = ''] = readFileSync(join(ledgerMigrations.directory, '0015_compact.sql'), 'utf8').split(
+  /^-- (?:Up|Down) Migration$/m,
+);
+const migrateBy = (text: string) =>
+  test.sql.transaction(async (sql) => {
+    await sql.query({ text: 'SET LOCAL search_path = ledger' });
+    await sql.query({ text });
+  });
+
+/** A channel with a claim of each kind: of one record, of several, and of one that was there and one that was not. */
+async function written() {
+  const place = newPlace();
+  const uuid = randomUUID();
+  const units: AppendUnit[] = [
+    { ...place, note: 'one', records: [record(uuid)], claim: claim() },
+    { ...place, note: 'several', records: [record('a'), record('b')], claim: claim() },
+    { ...place, note: 'mixed', records: [record('a'), record('c')], claim: claim() },
+    { ...place, note: 'known', records: [record('a'), record('b')], claim: claim() },
+    { ...place, note: '', records: [record('d')] },
+  ];
+  const results = [];
+  for (const unit of units) results.push(await append(unit));
+  return { ...place, uuid, units, results };
+}
+
+/** What holds of such a channel, whichever version wrote it. */
+async function expectKept(of: Awaited<ReturnType<typeof written>>) {
+  const place = { network: 'acme', channel: of.channel };
+  for (const [at, unit] of of.units.entries()) {
+    if (unit.claim === undefined) continue;
+    const again = await append({ ...unit, note: 'other' });
+    const { outcome: _, ...first } = of.results[at] as { outcome: string };
+    expect(again).toEqual({ ...first, outcome: 'replayed' });
+    const reused = { ...unit.claim, fingerprint: 's1:g', acceptable: ['s1:g'] };
+    expect(await append({ ...unit, claim: reused })).toEqual({ outcome: 'reused' });
+    expect(await append({ ...unit, ...newPlace(), claim: reused })).toEqual({ outcome: 'reused' });
+  }
+  for (const id of [of.uuid, 'a', 'd']) {
+    expect(await append({ ...place, note: '', records: [record(id)] })).toMatchObject({ outcome: 'existing' });
+    const other = { ...place, note: '', records: [record(id, 2)], claim: claim() };
+    expect(await append(other)).toEqual({ outcome: 'conflict', id });
+    expect(await test.ledger.findConflict(other)).toBe(id);
+    expect(await test.ledger.read(of.channel, id)).toMatchObject({ id, data: { n: 1 } });
+  }
+  expect(await heldIn(test.sql, of.channel, [of.uuid, 'a', 'z'])).toEqual(new Set([of.uuid, 'a']));
+  expect(await test.ledger.audit(of.channel)).toMatchObject({ ok: true, size: 5 });
+}
+
+describe('claims, ids and records', () => {
+  it('lie in the new tables alone, and say what they said', async () => {
+    const of = await written();
+    expect([await count('record_ids', of.channel), await count('claims', of.channel)]).toEqual([0, 0]);
+    await expectKept(of);
+  });
+
+  it('of the version before stay where they are, and say what they said', async () => {
+    const of = await written();
+    await asBefore(test, of.channel);
+    expect([await count('compact_ids', of.channel), await count('compact_claims', of.channel)]).toEqual([0, 0]);
+    await expectKept(of);
+    for (const carefully of [false, true]) {
+      const known = { network: 'acme', channel: of.channel, note: '', records: [record('a')] };
+      expect(await call([known], carefully)).toMatchObject([{ outcome: 'existing' }]);
+      expect(await call([{ ...of.units[0]!, note: '' }], carefully)).toMatchObject([{ outcome: 'replayed' }]);
+    }
+  });
+
+  it('go back to the version before, and from it to this one again', async () => {
+    const of = await written();
+    await test.ledger.erase(of.channel, 'd', 'asked for');
+    const before = await test.ledger.read(of.channel, 'a');
+    await migrateBy(down);
+    expect([await count('record_ids', of.channel), await count('claims', of.channel)]).toEqual([5, 4]);
+    expect(await run('SELECT 1 FROM ledger.records WHERE data_hash IS NULL')).toEqual([]);
+    expect(await test.ledger.audit(of.channel)).toMatchObject({ ok: true, size: 5 });
+    expect(await append({ ...of.units[1]!, note: '' })).toEqual({ ...of.results[1], outcome: 'replayed' });
+    const more = { network: 'acme', channel: of.channel, note: '' };
+    expect(await append({ ...more, records: [record('e')] })).toMatchObject({ outcome: 'written' });
+    await migrateBy(up);
+    expect(await append({ ...more, records: [record('f')] })).toMatchObject({ outcome: 'written' });
+    expect(await append({ ...more, records: [record('e')] })).toMatchObject({ outcome: 'existing' });
+    expect(await append({ ...of.units[2]!, note: '' })).toEqual({ ...of.results[2], outcome: 'replayed' });
+    expect(await test.ledger.read(of.channel, 'a')).toEqual(before);
+    expect(await test.ledger.audit(of.channel)).toMatchObject({ ok: true, size: 7 });
+  });
+
+  it('are never entered by a call that began before the migration: it is told to begin again', async () => {
+    const place = newPlace();
+    await append({ ...place, note: '', records: [record('first')] });
+    for (const name of ['append_new_v1', 'append_v1']) {
+      await run(`DO $$ BEGIN EXECUTE (SELECT replace(definition, 'ledger.${name}(', 'ledger.before_${name}(')
+                   FROM ledger.migrations_0015_replaced WHERE proname = '${name}'); END $$`);
+    }
+    const { values } = appendStatement(
+      APPEND_FUNCTIONS,
+      [prepareUnit({ ...place, note: '', records: [record('late')] }, 1, randomBytes)],
+      false,
+    );
+    const [channel, network, , ...rest] = values!;
+    const marks = (from: number) => rest.map((_, at) => `$${at + from}`).join(', ');
+    const fast = `SELECT ledger.before_append_new_v1($1, ${marks(2)})`;
+    const careful = `SELECT * FROM ledger.before_append_v1(ARRAY[$1], ARRAY[$2], ${marks(3)})`;
+    await expect(run(fast, channel, ...rest)).rejects.toMatchObject({ code: '40001' });
+    await expect(run(careful, channel, network, ...rest)).rejects.toMatchObject({ code: '40001' });
+    expect(await count('records', place.channel)).toBe(1);
+    for (const name of ['append_new_v1', 'append_v1']) await run(`DROP FUNCTION ledger.before_${name}`);
+  });
+});
+
+describe('an id', () => {
+  const near = randomUUID();
+  const texts = [near.toUpperCase(), `{${near}}`, near.replaceAll('-', ''), `${near.slice(1)}-`, `g${near.slice(1)}`];
+
+  it('is the same only where every character is', async () => {
+    const digit = fc.constantFrom(...'0123456789abcdefABF-g{é');
+    const any = fc.oneof(
+      fc.uuid(),
+      fc.string({ unit: digit, minLength: 35, maxLength: 37 }),
+      fc.constantFrom(...texts),
+    );
+    const property = fc.asyncProperty(fc.uniqueArray(any, { minLength: 1, maxLength: 6 }), async (ids) => {
+      const place = newPlace();
+      const unit = { ...place, note: '', records: ids.map((id) => record(id)) };
+      expect(await append(unit)).toMatchObject({
+        outcome: 'written',
+        records: ids.map((id) => ({ id, existing: false })),
+      });
+      expect(await append(unit)).toMatchObject({ outcome: 'existing' });
+      const stored = await run<{ id: string }>(
+        `SELECT i.id FROM ledger.all_ids i JOIN ledger.channels USING (channel_id) WHERE channel = $1 ORDER BY idx`,
+        place.channel,
+      );
+      expect(stored.map(({ id }) => id)).toEqual(ids);
+    });
+    await fc.assert(property, { numRuns: 60 });
+  }, 60_000);
+
+  it('that has the hash of another is entered beside, and given once', async () => {
+    const place = newPlace();
+    await append({ ...place, note: '', records: [record('first')] });
+    // Stands for another id: its own text is nobody's.
+    const [row] = await run<{ id: number }>(
+      'SELECT channel_id AS id FROM ledger.channels WHERE channel = $1',
+      place.channel,
+    );
+    await run(`INSERT INTO ledger.compact_ids VALUES (0, $1, gen_random_uuid(), 'taken')`, row!.id);
+    const unit = { ...place, note: '', records: [record('taken'), record('free')], claim: claim() };
+    expect(await append(unit)).toMatchObject({ outcome: 'written' });
+    expect([await count('record_ids', place.channel), await count('compact_ids', place.channel)]).toEqual([1, 3]);
+    await run(`DELETE FROM ledger.compact_ids WHERE id = 'taken' AND channel_id = $1`, row!.id);
+    for (const carefully of [false, true]) {
+      const again = (n: number) => call([{ ...place, note: '', records: [record('taken', n)] }], carefully);
+      expect(await again(1)).toMatchObject([{ outcome: 'existing' }]);
+      expect(await again(2)).toMatchObject([{ outcome: 'conflict', detail: { id: 'taken' } }]);
+    }
+    expect(await test.ledger.audit(place.channel)).toMatchObject({ ok: true, size: 3 });
+  });
+});
+
+describe('a claim', () => {
+  const nonce = randomBytes(16);
+  it.each([
+    ['that holds the digits of its nonce', { note: `evt_${nonce.toString('hex')}\t1`, nonce }, 1],
+    ['that holds them twice', { note: `${nonce.toString('hex')} ${nonce.toString('hex')}`, nonce }, 1],
+    ['that holds what stands for them', { note: `\u0001 ${nonce.toString('hex')}`, nonce }, 1],
+    ['of more records than a short number counts', { note: 'many' }, 32_768],
+  ])('gives back a note %s', async (_, more, records) => {
+    const place = newPlace();
+    const made = Array.from({ length: records }, (__, n) => record(`r${n}`));
+    const unit = { ...place, ...more, records: made, claim: claim() };
+    const first = await append(unit);
+    expect(first).toMatchObject({ outcome: 'written', note: more.note });
+    expect(await append({ ...unit, note: 'other', nonce: randomBytes(16) })).toEqual({ ...first, outcome: 'replayed' });
+    expect(await test.ledger.audit(place.channel)).toMatchObject({ ok: true, size: records });
+  });
+
+  it('keeps the digits of its nonce once', async () => {
+    const place = newPlace();
+    await append({ ...place, note: `evt_${nonce.toString('hex')}`, nonce, records: [record('a')], claim: claim() });
+    const text = 'SELECT note FROM ledger.compact_claims JOIN ledger.channels USING (channel_id) WHERE channel = $1';
+    expect(await run(text, place.channel)).toEqual([{ note: 'evt_\u0001' }]);
+  });
+
+  it('that shares the bytes that decide with another writes nothing', async () => {
+    const place = newPlace();
+    const [one, other] = [claim(), claim()];
+    one.claim.copy(other.claim, 0, 0, 15);
+    await append({ ...place, note: '', records: [record('a')], claim: one });
+    for (const carefully of [false, true]) {
+      const refused = call([{ ...place, note: '', records: [record('b')], claim: other }], carefully);
+      await expect(refused).rejects.toMatchObject({ code: '40001' });
+    }
+    expect(await count('records', place.channel)).toBe(1);
+  });
+
+  it('that has not 32 bytes writes nothing', async () => {
+    const place = newPlace();
+    await append({ ...place, note: '', records: [record('a')] });
+    for (const carefully of [false, true]) {
+      const short = { ...claim(), claim: randomBytes(31) };
+      const refused = call([{ ...place, note: '', records: [record('b')], claim: short }], carefully);
+      await expect(refused).rejects.toMatchObject({ code: '23502' });
+    }
+    expect(await count('records', place.channel)).toBe(1);
+  });
+
+  it('that is sent to many channels at once is taken in one of them', async () => {
+    const mine = claim().claim;
+    const outcomes = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => {
+        const fingerprint = `s1:${n}`;
+        const unit = { ...newPlace(), note: '', records: [record('a')] };
+        return append({ ...unit, claim: { claim: mine, fingerprint, acceptable: [fingerprint] } });
+      }),
+    );
+    expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual([...Array(11).fill('reused'), 'written']);
+  });
+});
+
+it('an erasure writes down the hash of what it takes, and the proof stays', async () => {
+  const place = newPlace();
+  await append({ ...place, note: '', records: [record('a')] });
+  const before = await test.ledger.prove(place.channel, 'a');
+  await test.ledger.erase(place.channel, 'a', 'asked for');
+  const after = await test.ledger.prove(place.channel, 'a');
+  expect(after!.receipt).toEqual({ ...before!.receipt, salt: null, extra: null });
+  expect(after!.receipt.dataHash).toMatch(/^[0-9a-f]{64}$/);
+  expect(await test.ledger.audit(place.channel)).toMatchObject({ ok: true });
+});
