@@ -13,6 +13,7 @@ import {
   SIZE,
   type TestArchive,
 } from './testing/open-test-archive.ts';
+import { runStep, stepsOf } from './testing/version-before.ts';
 import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
 
 let test: TestLedger;
@@ -261,22 +262,12 @@ describe('the version before', () => {
                    WHERE pronamespace = 'ledger'::regnamespace AND prokind = 'f' ORDER BY 1`;
     return new Map((await test.sql.query<{ name: string; text: string }>({ text })).map((row) => [row.name, row.text]));
   };
-  const stepsOf = (name: string) =>
-    readFileSync(join(import.meta.dirname, '../migrations', name), 'utf8').split('-- Down Migration') as [
-      string,
-      string,
-    ];
-  const [up, down] = stepsOf('0014_archive.sql');
-  const [compactUp, compactDown] = stepsOf('0015_compact.sql');
-  const run = (text: string) =>
-    test.sql.transaction(async (sql) => {
-      await sql.query({ text: 'SET LOCAL search_path = ledger' });
-      await sql.query({ text });
-    });
+  const archive = stepsOf('0014_archive');
+  const compact = stepsOf('0015_compact');
 
   it('is not gone back to while records are archived', async () => {
     await of.ledger.archiveRecords({ channel: of.channel, before: 256 });
-    await expect(run(down)).rejects.toThrow('records lie in the files of an archive');
+    await expect(runStep(test, archive.down)).rejects.toThrow('records lie in the files of an archive');
     expect(await of.ledger.audit(of.channel)).toEqual(IN_ORDER);
   });
 
@@ -284,13 +275,13 @@ describe('the version before', () => {
     for (const table of ['archived', 'archives']) await test.sql.query({ text: `DELETE FROM ledger.${table}` });
     const now = await definitions();
     // It stands on this one.
-    await run(compactDown);
+    await runStep(test, compact.down);
     const after = await definitions();
     const replaced = await test.sql.query<{ definition: string }>({
       text: 'SELECT definition FROM ledger.migrations_0014_replaced',
     });
     expect(replaced).toHaveLength(12);
-    await run(down);
+    await runStep(test, archive.down);
     const before = [...(await definitions()).values()];
     for (const { definition } of replaced) expect(before).toContain(definition);
     expect(before.join('\n')).not.toContain('archived');
@@ -298,9 +289,9 @@ describe('the version before', () => {
       outcome: 'conflict',
       id: 'r5',
     });
-    await run(up);
+    await runStep(test, archive.up);
     expect(await definitions()).toEqual(after);
-    await run(compactUp);
+    await runStep(test, compact.up);
     expect(await definitions()).toEqual(now);
   });
 });

@@ -1,15 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { AppendUnit, NewRecord } from '@sealgate/ledger-port';
 import { APPEND_FUNCTIONS, appendStatement, type AppendRow } from './append-statement.ts';
 import { heldIn } from './known-ids.ts';
-import { ledgerMigrations } from './ledger-migrations.ts';
 import { prepareUnit } from './prepared-unit.ts';
+import { asBefore, runStep, stepsOf } from './testing/version-before.ts';
 import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
-import { asBefore } from './testing/rows-of-before.ts';
 
 let test: TestLedger;
 let channels = 0;
@@ -35,14 +32,7 @@ const call = (units: readonly AppendUnit[], carefully: boolean) =>
       carefully,
     ),
   );
-const [, up = '', down = ''] = readFileSync(join(ledgerMigrations.directory, '0015_compact.sql'), 'utf8').split(
-  /^-- (?:Up|Down) Migration$/m,
-);
-const migrateBy = (text: string) =>
-  test.sql.transaction(async (sql) => {
-    await sql.query({ text: 'SET LOCAL search_path = ledger' });
-    await sql.query({ text });
-  });
+const { up, down } = stepsOf('0015_compact');
 
 /** A channel with a claim of each kind: of one record, of several, and of one that was there and one that was not. */
 async function written() {
@@ -106,14 +96,14 @@ describe('claims, ids and records', () => {
     const of = await written();
     await test.ledger.erase(of.channel, 'd', 'asked for');
     const before = await test.ledger.read(of.channel, 'a');
-    await migrateBy(down);
+    await runStep(test, down);
     expect([await count('record_ids', of.channel), await count('claims', of.channel)]).toEqual([5, 4]);
     expect(await run('SELECT 1 FROM ledger.records WHERE data_hash IS NULL')).toEqual([]);
     expect(await test.ledger.audit(of.channel)).toMatchObject({ ok: true, size: 5 });
     expect(await append({ ...of.units[1]!, note: '' })).toEqual({ ...of.results[1], outcome: 'replayed' });
     const more = { network: 'acme', channel: of.channel, note: '' };
     expect(await append({ ...more, records: [record('e')] })).toMatchObject({ outcome: 'written' });
-    await migrateBy(up);
+    await runStep(test, up);
     expect(await append({ ...more, records: [record('f')] })).toMatchObject({ outcome: 'written' });
     expect(await append({ ...more, records: [record('e')] })).toMatchObject({ outcome: 'existing' });
     expect(await append({ ...of.units[2]!, note: '' })).toEqual({ ...of.results[2], outcome: 'replayed' });

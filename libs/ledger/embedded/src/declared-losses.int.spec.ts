@@ -1,11 +1,9 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { receiptLeaf } from '@sealgate/envelope';
 import { ChannelHaltedError } from '@sealgate/ledger-port';
 import { copyDatabase, until } from '@sealgate/testing';
-import { ledgerMigrations } from './ledger-migrations.ts';
 import { BY, E1, LOST, lostChannel, type LostChannel } from './testing/lost-channel.ts';
+import { runStep, stepsOf } from './testing/version-before.ts';
 import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
 
 let test: TestLedger;
@@ -197,16 +195,9 @@ it.each([
 );
 
 it('the migration can be taken back as long as nothing was declared, and not afterwards', async () => {
-  const stepsOf = (name: string) =>
-    readFileSync(join(ledgerMigrations.directory, name), 'utf8').split(/^-- (?:Up|Down) Migration$/m);
-  const [, up = '', down = ''] = stepsOf('0010_epochs.sql');
-  const [, archiveUp = '', archiveDown = ''] = stepsOf('0014_archive.sql');
-  const [, compactUp = '', compactDown = ''] = stepsOf('0015_compact.sql');
-  const run = (text: string) =>
-    test.sql.transaction(async (sql) => {
-      await sql.query({ text: 'SET LOCAL search_path = ledger' });
-      await sql.query({ text });
-    });
+  const epochs = stepsOf('0010_epochs');
+  const archive = stepsOf('0014_archive');
+  const compact = stepsOf('0015_compact');
   const bodies = () =>
     test.sql.query({
       text: `SELECT p.oid::regprocedure::text AS name, md5(prosrc) AS body, proconfig FROM pg_proc p
@@ -214,16 +205,16 @@ it('the migration can be taken back as long as nothing was declared, and not aft
               ORDER BY 1`,
     });
   // They stand on this one.
-  await run(compactDown);
-  await run(archiveDown);
+  await runStep(test, compact.down);
+  await runStep(test, archive.down);
   const now = await bodies();
-  await run(down);
+  await runStep(test, epochs.down);
   expect(await bodies()).not.toEqual(now);
-  await run(up);
+  await runStep(test, epochs.up);
   expect(await bodies()).toEqual(now);
-  await run(archiveUp);
-  await run(compactUp);
+  await runStep(test, archive.up);
+  await runStep(test, compact.up);
   await at.loseRecords();
   await at.recover();
-  await expect(run(down)).rejects.toThrow('a channel declared a loss');
+  await expect(runStep(test, epochs.down)).rejects.toThrow('a channel declared a loss');
 }, 60_000);

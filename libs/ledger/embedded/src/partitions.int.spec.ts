@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createReadStream, createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createReadStream, createWriteStream, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -11,8 +11,8 @@ import { createLog, Metrics } from '@sealgate/observability';
 import { openDatabase } from '@sealgate/storage';
 import { holdLock, installedPostgres, throwawayPostgres, until } from '@sealgate/testing';
 import { embeddedLedger } from './embedded-ledger.ts';
-import { ledgerMigrations } from './ledger-migrations.ts';
 import { keepPartitionsAhead, makePartitions } from './partitions.ts';
+import { runStep, stepsOf } from './testing/version-before.ts';
 import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
 import { commitTrees } from './tile-store.ts';
 
@@ -206,25 +206,18 @@ describe('partitions', () => {
   });
 
   it('and the rest of this migration can be taken back and made again', async () => {
-    const stepsOf = (name: string) =>
-      readFileSync(join(ledgerMigrations.directory, name), 'utf8').split(/^-- (?:Up|Down) Migration$/m);
-    const [, up = '', down = ''] = stepsOf('0008_partitions.sql');
-    const [, compactUp = '', compactDown = ''] = stepsOf('0015_compact.sql');
-    const inLedger = (text: string) =>
-      test.sql.transaction(async (sql) => {
-        await sql.query({ text: 'SET LOCAL search_path = ledger' });
-        await sql.query({ text });
-      });
+    const partitions = stepsOf('0008_partitions');
+    const compact = stepsOf('0015_compact');
     const state = `SELECT p.oid::regprocedure::text AS name, (SELECT array_agg(c ORDER BY c) FROM unnest(proconfig) c) AS settings, prosrc FROM pg_proc p
                     WHERE pronamespace = 'ledger'::regnamespace ORDER BY 1`;
     // It stands on this one.
-    await inLedger(compactDown);
+    await runStep(test, compact.down);
     const before = await test.sql.query({ text: state });
-    await inLedger(down);
+    await runStep(test, partitions.down);
     await test.ledger.append({ network: 'acme', channel: 'acme.down', note: '', records: [recordOf('a')] });
-    await inLedger(up);
+    await runStep(test, partitions.up);
     expect(await test.sql.query({ text: state })).toEqual(before);
-    await inLedger(compactUp);
+    await runStep(test, compact.up);
     await test.ledger.append({ network: 'acme', channel: 'acme.down', note: '', records: [recordOf('b')] });
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { edits, editsOfBefore, flipByte, row } from './testing/edited-columns.ts';
-import { asBefore } from './testing/rows-of-before.ts';
+import { asBefore } from './testing/version-before.ts';
 import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
 
 /** Each row is an attacker who owns the tables: a channel is written, signed, spoilt and audited. */

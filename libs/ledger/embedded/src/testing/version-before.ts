@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ledgerMigrations } from '../ledger-migrations.ts';
 import type { TestLedger } from './open-test-ledger.ts';
 
 const OURS = '(SELECT channel_id FROM ledger.channels WHERE channel = $1)';
@@ -23,5 +26,20 @@ export async function asBefore(test: TestLedger, channel: string): Promise<void>
     await sql.query({ text: `SET LOCAL search_path = ledger` });
     await sql.query({ text: `SET LOCAL ledger.enters_wide = 'yes'` });
     for (const text of steps) await sql.query({ text, values: [channel] });
+  });
+}
+
+/** The SQL of a migration of the ledger, by the name of its file without `.sql`: what it does, and what takes it back. */
+export function stepsOf(name: string): { readonly up: string; readonly down: string } {
+  const text = readFileSync(join(ledgerMigrations.directory, `${name}.sql`), 'utf8');
+  const [, up = '', down = ''] = text.split(/^-- (?:Up|Down) Migration$/m);
+  return { up, down };
+}
+
+/** One transaction in the schema of the ledger, as a migration job has it. */
+export async function runStep(test: TestLedger, text: string): Promise<void> {
+  await test.sql.transaction(async (sql) => {
+    await sql.query({ text: 'SET LOCAL search_path = ledger' });
+    await sql.query({ text });
   });
 }
