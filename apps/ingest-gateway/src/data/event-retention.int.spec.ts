@@ -146,6 +146,29 @@ describe('a claim', () => {
     expect(after.by_day).toBeGreaterThan(before.by_day);
     await sql.query({ text: `DELETE FROM ledger.${table}` });
   });
+
+  it('is not looked for where old ones were before', async () => {
+    const fill = (daysAgo: number) =>
+      sql.query({
+        text: `INSERT INTO ledger.compact_claims (claim_nonce, fingerprint, channel_id, first_index, record_count, note, made_on)
+               SELECT sha256((n || $1::text)::bytea), repeat('f', 40), 1, 0, 1, '', CURRENT_DATE - date '2000-01-01' - $1::integer
+                 FROM generate_series(1, 20000) n`,
+        values: [daysAgo],
+      });
+    await fill(500);
+    expect(await removeClaims()).toBe(20_000);
+    await sql.query({ text: 'VACUUM ledger.compact_claims' });
+    await fill(1);
+    const read = async () => {
+      await sql.query({ text: 'SELECT pg_stat_force_next_flush()' });
+      const text = `SELECT (heap_blks_read + heap_blks_hit)::int AS blocks FROM pg_statio_user_tables WHERE relid = 'ledger.compact_claims'::regclass`;
+      return (await sql.query<{ blocks: number }>({ text }))[0]!.blocks;
+    };
+    const before = await read();
+    expect(await removeClaims()).toBe(0);
+    expect((await read()) - before).toBeLessThan(10);
+    await sql.query({ text: 'DELETE FROM ledger.compact_claims' });
+  });
 });
 
 describe('an event', () => {

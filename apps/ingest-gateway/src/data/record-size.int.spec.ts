@@ -115,7 +115,7 @@ it('a record of 127 bytes that is sent alone under an Idempotency-Key takes at m
   const most = {
     'ledger.records': 385,
     'ledger.compact_ids': 98,
-    'ledger.compact_claims': 212,
+    'ledger.compact_claims': 218,
     'ingest.writes': 165,
     'ledger.tiles': 65,
   };

@@ -264,6 +264,7 @@ describe('the version before', () => {
   };
   const archive = stepsOf('0014_archive');
   const compact = stepsOf('0015_compact');
+  const byDay = stepsOf('0016_claims_by_day');
 
   it('is not gone back to while records are archived', async () => {
     await of.ledger.archiveRecords({ channel: of.channel, before: 256 });
@@ -274,7 +275,8 @@ describe('the version before', () => {
   it('finds its own functions again, and this one its own after it', async () => {
     for (const table of ['archived', 'archives']) await test.sql.query({ text: `DELETE FROM ledger.${table}` });
     const now = await definitions();
-    // It stands on this one.
+    // They stand on this one.
+    await runStep(test, byDay.down);
     await runStep(test, compact.down);
     const after = await definitions();
     const replaced = await test.sql.query<{ definition: string }>({
@@ -292,6 +294,7 @@ describe('the version before', () => {
     await runStep(test, archive.up);
     expect(await definitions()).toEqual(after);
     await runStep(test, compact.up);
+    await runStep(test, byDay.up);
     expect(await definitions()).toEqual(now);
   });
 });
