@@ -1,86 +1,33 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { PrismaPg } from '@prisma/adapter-pg';
-import { randomPool } from '@sealgate/auth';
-import { embeddedLedger, type EmbeddedLedger } from '@sealgate/ledger-embedded';
-import type { NewRecord } from '@sealgate/ledger-port';
-import { DatabaseUnavailableError, migrate, openDatabase, type Database } from '@sealgate/storage';
-import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
-import { timeOrderedIds } from '../domain/record-ids.ts';
-import type { EventFilter, EventStore } from '../domain/read-events.ts';
-import { readNote, readUnitEvent, writeNote } from '../domain/unit-note.ts';
-import { PrismaClient } from '../generated/prisma/client.ts';
+import type { EmbeddedLedger } from '@sealgate/ledger-embedded';
+import { DatabaseUnavailableError, type Database } from '@sealgate/storage';
+import { readNote, readUnitEvent } from '../domain/unit-note.ts';
 import { migrations } from '../ingest-migrations.ts';
-import { APPEND_FUNCTIONS } from '../open-ledger.ts';
-import { eventsStore } from './events-store.ts';
+import { eventIdOf, KEY, openTestEvents, record, START_MS, type TestEvents } from '../testing/test-events.ts';
 import { writeLateEvent } from './late-events.ts';
 import { pingEvents } from './ping-events.ts';
 
-const START_MS = Date.UTC(2026, 5, 1);
-const APPEND = { origin: 'ledger.test', appendFunctions: APPEND_FUNCTIONS, now: () => nowMs };
-let postgres: ThrowawayPostgres;
-let sql: Database;
-let prisma: PrismaClient;
-let events: EventStore;
+let test: TestEvents;
+let sql: TestEvents['sql'];
+let events: TestEvents['events'];
+let clock: TestEvents['clock'];
 let ledger: EmbeddedLedger;
-let nowMs = START_MS;
-const ids = timeOrderedIds(() => nowMs, randomPool());
-const newId = (prefix: string) => prefix + ids(0).replaceAll('-', '');
+let { newId, unitOf, list, rowsIn, openLedger } = {} as TestEvents;
 
 beforeAll(async () => {
-  postgres = await throwawayPostgres();
-  await migrate({ url: postgres.url, sets: migrations });
-  const options = { applicationName: 'test', maxConnections: 4, connectTimeoutMs: 2000, deadlineMs: 20_000 };
-  sql = openDatabase({ ...options, url: postgres.url });
-  prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: 'ingest' }) });
-  events = eventsStore(prisma, sql);
-  ledger = embeddedLedger({ sql, ...APPEND });
-  await sql.query({
-    text: `INSERT INTO ingest.networks (network_id, channels) VALUES ('acme', '{main}'), ('demo', '{main}'), ('quiet', '{main}')`,
-  });
+  test = await openTestEvents();
+  ({ sql, events, clock, newId, unitOf, list, rowsIn, openLedger } = test);
+  ledger = openLedger();
 }, 60_000);
 afterAll(async () => {
   await ledger.drain();
-  await sql.close();
-  await postgres.stop();
+  await test.close();
 });
 beforeEach(async () => {
   for (const table of ['ingest.events', 'ingest.writes']) await sql.query({ text: `DELETE FROM ${table}` });
 });
-
-interface Write {
-  readonly network?: string;
-  readonly channel?: string;
-  readonly records: readonly NewRecord[];
-  readonly units?: number;
-  readonly requestId?: string;
-  readonly eventId?: string;
-}
-
-const record = (id: string, n = 1, type = 'asset'): NewRecord => ({
-  id,
-  type,
-  owner: null,
-  data: `{"n":${n}}`,
-  extra: null,
-});
-const KEY = 'key_0190b6a7c0de7000800000000000000a';
-
-/** A unit of a request a second after the one before. */
-function unitOf({ network = 'acme', channel = 'main', records, units = 1, requestId = newId('req_'), eventId }: Write) {
-  nowMs += eventId === undefined ? 1000 : 0;
-  const types = [...new Set(records.map(({ type }) => type))];
-  const note = writeNote(
-    { eventId: eventId ?? newId('evt_'), units, strippedFields: 3 },
-    { keyId: KEY, requestId, types },
-  );
-  return { network, channel: `${network}.${channel}`, note, records };
-}
-const eventIdOf = ({ note }: { note: string }) => readNote(note).eventId;
-const list = async (filter: EventFilter = {}, limit = 50, before?: string) =>
-  (await events.list(filter, { limit, ...(before === undefined ? {} : { before }) })).map(({ eventId }) => eventId);
-const rowsIn = async (table: string) => (await sql.query({ text: `SELECT 1 FROM ingest.${table}` })).length;
 
 describe('the event of a write', () => {
   it('is told the same, whether its group was new as a whole or was written carefully', async () => {
@@ -129,7 +76,7 @@ describe('the event of a write', () => {
       `rex_${digits}`,
     ];
     const group = [...requests, `req_${digits.slice(1)}g`, 'r', '~'.repeat(128)];
-    const writer = embeddedLedger({ sql, ...APPEND });
+    const writer = openLedger();
     const units = group.map((requestId, n) => unitOf({ requestId, records: [record(`request-${n}`)] }));
     for (const unit of units) expect(await writer.append(unit)).toMatchObject({ outcome: 'written' });
     expect(await rowsIn('writes')).toBe(group.length);
@@ -143,18 +90,18 @@ describe('the event of a write', () => {
       if (statement.text.includes('append_v2') && lost-- > 0) throw new DatabaseUnavailableError('cut', { sent: true });
       return rows as never;
     };
-    const forgetful = embeddedLedger({ ...APPEND, sql: { ...sql, query } });
+    const forgetful = openLedger({ sql: { ...sql, query } });
     const unit = unitOf({ records: [record('again')] });
     const result = await forgetful.append(unit);
     expect(result.outcome).toBe('written');
-    await writeLateEvent(sql, unit, result, nowMs);
+    await writeLateEvent(sql, unit, result, clock.nowMs);
     expect([await list(), await rowsIn('events'), await rowsIn('writes')]).toEqual([[eventIdOf(unit)], 0, 1]);
     // One that nobody wrote: the sender's retry came first, under an event of its own.
     const late = unitOf({ records: [record('again')] });
-    await writeLateEvent(sql, late, result, nowMs);
+    await writeLateEvent(sql, late, result, clock.nowMs);
     expect(await list()).toEqual([eventIdOf(late), eventIdOf(unit)]);
     const [told, first] = await Promise.all([late, unit].map((each) => events.find(eventIdOf(each))));
-    expect(told).toEqual({ ...first, eventId: eventIdOf(late), requestId: told!.requestId, at: new Date(nowMs) });
+    expect(told).toEqual({ ...first, eventId: eventIdOf(late), requestId: told!.requestId, at: new Date(clock.nowMs) });
     expect(first).toMatchObject({ records: [{ id: 'again' }] });
   });
 
@@ -167,7 +114,7 @@ describe('the event of a write', () => {
         if (answers === 'are lost' && calls.length === 2) throw new DatabaseUnavailableError('cut', { sent: true });
         return rows as never;
       };
-      const writer = embeddedLedger({ ...APPEND, sql: { ...sql, query }, limits: { running: 1 } });
+      const writer = openLedger({ sql: { ...sql, query }, limits: { running: 1 } });
       const units = ['acme', 'acme', 'demo', 'quiet', 'demo', 'acme'].map((network, n) =>
         unitOf({ network, records: [record(`${answers}-${n}`)] }),
       );
@@ -210,7 +157,7 @@ describe('a replica of the version before', () => {
       text: `SELECT outcome, detail FROM ingest.append_v1(ARRAY['acme.main'], ARRAY['acme'], ARRAY[$1::bytea], ARRAY['s1:f'],
                ARRAY[sha256($1)], ARRAY[sha256('')], ARRAY[$2], ARRAY[$3::bigint], ARRAY[1], ARRAY[1], ARRAY[$4], ARRAY['asset'],
                ARRAY[NULL]::text[], ARRAY['{"n":1}'], ARRAY[NULL]::text[], ARRAY[sha256('')], ARRAY[sha256('')], ARRAY[sha256('')])`,
-      values: [claim, `${eventId}\t${KEY}\t1\t3\treq_before\t["asset"]`, nowMs, id],
+      values: [claim, `${eventId}\t${KEY}\t1\t3\treq_before\t["asset"]`, clock.nowMs, id],
     });
   const claimed = (claim: Buffer) => ({ claim, fingerprint: 's1:f', acceptable: ['s1:f'] });
 
@@ -219,7 +166,7 @@ describe('a replica of the version before', () => {
     const eventId = newId('evt_');
     expect(await writeBefore('theirs', theirs, eventId)).toMatchObject([{ outcome: 'written' }]);
     const unit = unitOf({ records: [record('ours')] });
-    const writer = embeddedLedger({ sql, ...APPEND });
+    const writer = openLedger();
     expect(await writer.append({ ...unit, claim: claimed(ours) })).toMatchObject({ outcome: 'written' });
     expect(await list()).toEqual([eventIdOf(unit), eventId]);
     expect(await events.find(eventId)).toMatchObject({ keyId: KEY, requestId: 'req_before', types: ['asset'] });
@@ -247,10 +194,10 @@ describe('the list of events', () => {
     }
     const refused = unitOf({ records: [record('list-0', 2)] });
     await ledger.append(refused);
-    nowMs += 1000;
+    clock.nowMs += 1000;
     const ping = newId('evt_');
     const pings = pingEvents({ sql, onDropped: () => undefined });
-    pings.add({ eventId: ping, networkId: 'acme', keyId: KEY, requestId: 'req', atMs: nowMs });
+    pings.add({ eventId: ping, networkId: 'acme', keyId: KEY, requestId: 'req', atMs: clock.nowMs });
     await pings.flush();
     const [a, b, c, d] = written as [string, string, string, string];
     const e = eventIdOf(refused);
@@ -267,7 +214,7 @@ describe('the list of events', () => {
       [b, a],
     ]);
     // Of those that were written a second apart: from the second on, until before the fourth.
-    const [from, to] = [new Date(nowMs - 4000), new Date(nowMs - 2000)];
+    const [from, to] = [new Date(clock.nowMs - 4000), new Date(clock.nowMs - 2000)];
     expect(await list({ from, to })).toEqual([c, b]);
     expect(await list({ from, to }, 50, c)).toEqual([b]);
     for (const eventId of ['evt_x', `evt_${'0'.repeat(32)}`]) expect(await events.find(eventId)).toBeUndefined();
@@ -276,7 +223,7 @@ describe('the list of events', () => {
 
 it('going back one version keeps every event', async () => {
   const unit = unitOf({ records: [record('before going back')] });
-  await embeddedLedger({ sql, ...APPEND }).append(unit);
+  await openLedger().append(unit);
   expect(await rowsIn('writes')).toBe(1);
   const told = await events.find(eventIdOf(unit));
   const [, up = '', down = ''] = readFileSync(join(migrations.at(-1)!.directory, '0003_writes.sql'), 'utf8').split(
@@ -288,7 +235,7 @@ it('going back one version keeps every event', async () => {
       await transaction.query({ text });
     });
   await inIngest(down);
-  expect(await prisma.event.count({ where: { eventId: eventIdOf(unit) } })).toBe(1);
+  expect(await test.prisma.event.count({ where: { eventId: eventIdOf(unit) } })).toBe(1);
   await inIngest(up);
   expect(await events.find(eventIdOf(unit))).toEqual(told);
 });

@@ -1,0 +1,84 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import { randomPool } from '@sealgate/auth';
+import { embeddedLedger, type EmbeddedLedgerOptions } from '@sealgate/ledger-embedded';
+import type { NewRecord } from '@sealgate/ledger-port';
+import { migrate, openDatabase } from '@sealgate/storage';
+import { throwawayPostgres } from '@sealgate/testing';
+import { eventsStore } from '../data/events-store.ts';
+import type { EventFilter } from '../domain/read-events.ts';
+import { timeOrderedIds } from '../domain/record-ids.ts';
+import { readNote, writeNote } from '../domain/unit-note.ts';
+import { PrismaClient } from '../generated/prisma/client.ts';
+import { migrations } from '../ingest-migrations.ts';
+import { APPEND_FUNCTIONS } from '../open-ledger.ts';
+
+export const KEY = 'key_0190b6a7c0de7000800000000000000a';
+export const START_MS = Date.UTC(2026, 5, 1);
+
+export const record = (id: string, n = 1, type = 'asset'): NewRecord => ({
+  id,
+  type,
+  owner: null,
+  data: `{"n":${n}}`,
+  extra: null,
+});
+
+interface Write {
+  readonly network?: string;
+  readonly channel?: string;
+  readonly records: readonly NewRecord[];
+  readonly units?: number;
+  readonly requestId?: string;
+  readonly eventId?: string;
+}
+
+export const eventIdOf = ({ note }: { note: string }) => readNote(note).eventId;
+
+export type TestEvents = Awaited<ReturnType<typeof openTestEvents>>;
+
+/** A migrated database of the gateway with the networks acme, demo and quiet, and a clock that units move on. */
+export async function openTestEvents() {
+  const postgres = await throwawayPostgres();
+  await migrate({ url: postgres.url, sets: migrations });
+  const options = { applicationName: 'test', maxConnections: 4, connectTimeoutMs: 2000, deadlineMs: 20_000 };
+  const sql = openDatabase({ ...options, url: postgres.url });
+  const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: 'ingest' }) });
+  const events = eventsStore(prisma, sql);
+  const clock = { nowMs: START_MS };
+  const now = () => clock.nowMs;
+  const ids = timeOrderedIds(now, randomPool());
+  const newId = (prefix: string) => prefix + ids(0).replaceAll('-', '');
+  await sql.query({
+    text: `INSERT INTO ingest.networks (network_id, channels) VALUES ('acme', '{main}'), ('demo', '{main}'), ('quiet', '{main}')`,
+  });
+  /** A unit of a request a second after the one before. */
+  const unitOf = (write: Write) => {
+    const { network = 'acme', channel = 'main', records, units = 1, requestId = newId('req_'), eventId } = write;
+    clock.nowMs += eventId === undefined ? 1000 : 0;
+    const types = [...new Set(records.map(({ type }) => type))];
+    const note = writeNote(
+      { eventId: eventId ?? newId('evt_'), units, strippedFields: 3 },
+      { keyId: KEY, requestId, types },
+    );
+    return { network, channel: `${network}.${channel}`, note, records };
+  };
+  return {
+    url: postgres.url,
+    sql,
+    prisma,
+    events,
+    clock,
+    newId,
+    unitOf,
+    /** A process's view of the ledger: its own queue. */
+    openLedger: (more: Partial<EmbeddedLedgerOptions> = {}) =>
+      embeddedLedger({ sql, origin: 'ledger.test', appendFunctions: APPEND_FUNCTIONS, now, ...more }),
+    list: async (filter: EventFilter = {}, limit = 50, before?: string) =>
+      (await events.list(filter, { limit, ...(before === undefined ? {} : { before }) })).map(({ eventId }) => eventId),
+    rowsIn: async (table: string) => (await sql.query({ text: `SELECT 1 FROM ingest.${table}` })).length,
+    async close() {
+      await sql.close();
+      await postgres.stop();
+    },
+  };
+}
