@@ -38,6 +38,7 @@ const owned = [
     owners: ['libs/storage', 'libs/ledger/embedded', 'libs/local-services', 'libs/testing'],
     instead: '@sealgate/storage',
   },
+  { name: 'jose', owners: ['libs/identity', 'libs/testing'], instead: '@sealgate/identity' },
   { name: 'ioredis', owners: ['libs/storage', 'libs/rate-limits'], instead: '@sealgate/storage' },
   // The benchmarks compare with the client, the stand-in peer is the other end of it.
   ...['@hyperledger/fabric-gateway', '@hyperledger/fabric-protos', '@grpc/grpc-js'].map((name) => ({

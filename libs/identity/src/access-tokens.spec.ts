@@ -1,0 +1,278 @@
+import { hash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { testClock, testIssuer, type TestIssuer } from '@sealgate/testing';
+import { exportSPKI, generateKeyPair, importJWK, SignJWT, type CryptoKey } from 'jose';
+import { accessTokens, adminPeople, isTokenForm, type AccessTokens } from './index.ts';
+
+const AUDIENCE = 'https://api.example.com';
+const clock = testClock();
+let provider: TestIssuer;
+let other: TestIssuer;
+const open = (more: object = {}, lines: string[] = []): AccessTokens =>
+  accessTokens({
+    issuers: [{ issuer: provider.issuer, audience: [AUDIENCE], ...more }],
+    now: clock.now,
+    log: { info: (event: string) => lines.push(event), warn: (event: string) => lines.push(event) },
+  });
+let tokens: AccessTokens;
+
+beforeAll(async () => {
+  provider = await testIssuer({ audience: AUDIENCE, now: clock.now });
+  other = await testIssuer({ audience: AUDIENCE, now: clock.now });
+  tokens = open();
+});
+afterAll(async () => {
+  await provider.stop();
+  await other.stop();
+});
+afterEach(() => {
+  provider.answerWith(undefined);
+});
+
+const seconds = () => Math.floor(clock.now() / 1000);
+const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const withHeader = (token: string, header: object) => [encoded(header), ...token.split('.').slice(1)].join('.');
+const headerOf = (token: string): Record<string, unknown> =>
+  JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString('utf8'));
+
+describe('access tokens', () => {
+  it.each(['ES256', 'ES384', 'EdDSA', 'PS256', 'RS256'])('are taken with %s, by issuer and subject', async (alg) => {
+    await provider.turnKeys({ alg, keep: true });
+    clock.advance(31_000);
+    const token = await tokens.check(await provider.token({ sub: 'alice', groups: ['ops'] }));
+    expect(token).toMatchObject({ issuer: provider.issuer, subject: 'alice', claims: { groups: ['ops'] } });
+  });
+
+  it.each<[string, object]>([
+    ['the type JWT', { header: { typ: 'JWT' } }],
+    ['the type as a media type, in capitals', { header: { typ: 'application/AT+JWT' } }],
+    ['one audience of several', { claims: { aud: ['https://else.example', AUDIENCE] } }],
+    ['an end 59 seconds ago', { claims: { exp: seconds() - 59, iat: seconds() - 600 } }],
+    ['a beginning in 59 seconds', { claims: { nbf: seconds() + 59 } }],
+    ['a lifetime of exactly a day', { claims: { iat: seconds() - 10, exp: seconds() - 10 + 86_400 } }],
+  ])('are taken with %s', async (_what, { claims = {}, header = {} }: { claims?: object; header?: object }) => {
+    const shift = (claims as { exp?: number; nbf?: number; iat?: number; aud?: unknown }) ?? {};
+    const moved = Object.fromEntries(
+      Object.entries(shift).map(([name, value]) => [name, typeof value === 'number' ? value + drift() : value]),
+    );
+    expect(await tokens.check(await provider.token(moved, header as never))).toBeDefined();
+  });
+
+  // Tables are made when the file is read, the clock goes on.
+  const madeAt = seconds();
+  const drift = () => seconds() - madeAt;
+
+  it.each<[string, () => Promise<string>]>([
+    ['alg none', async () => withHeader(await provider.token(), { alg: 'none', typ: 'at+jwt' })],
+    [
+      'alg none without a signature',
+      async () => `${encoded({ alg: 'none', typ: 'JWT' })}.${encoded({ iss: provider.issuer })}.`,
+    ],
+    [
+      'HS256 with the public key as the secret',
+      async () => {
+        const { kid } = provider.published[0]!;
+        const secret = Buffer.from(await exportSPKI((await importJWK(provider.published[0]!)) as CryptoKey));
+        return new SignJWT({ iss: provider.issuer, sub: 's', aud: AUDIENCE, exp: seconds() + 60 })
+          .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid: kid! })
+          .sign(secret);
+      },
+    ],
+    ['a key of another issuer', () => other.token({ iss: provider.issuer })],
+    ['an issuer that is not configured', () => other.token()],
+    ['an issuer with a slash more', () => provider.token({ iss: `${provider.issuer}/` })],
+    ['a kid that is a path', () => provider.token({}, { kid: '../../../../dev/null' })],
+    ['a key set of its own (jku)', () => provider.token({}, { jku: `${other.issuer}/jwks` })],
+    ['a certificate of its own (x5u)', () => provider.token({}, { x5u: `${other.issuer}/x` })],
+    ['a key of its own (jwk)', () => provider.token({}, { jwk: other.published[0] })],
+    ['an ID token by its audience', () => provider.token({ aud: 'the-client' }, { typ: 'JWT' })],
+    ['an ID token by its type', () => provider.token({}, { typ: 'id_token+jwt' })],
+    ['no type', () => provider.token({}, { typ: undefined })],
+    ['an end 61 seconds ago', () => provider.token({ exp: seconds() - 61, iat: seconds() - 600 })],
+    ['no end', () => provider.token({ exp: undefined })],
+    ['a beginning in 61 seconds', () => provider.token({ nbf: seconds() + 61 })],
+    ['an issue in 61 seconds', () => provider.token({ iat: seconds() + 61, exp: seconds() + 120 })],
+    ['a lifetime of a day and a second', () => provider.token({ exp: seconds() + 86_401 })],
+    ['another audience', () => provider.token({ aud: `${AUDIENCE}/` })],
+    ['no audience', () => provider.token({ aud: undefined })],
+    ['no subject', () => provider.token({ sub: undefined })],
+    ['an empty subject', () => provider.token({ sub: '' })],
+    ['a subject with a line break', () => provider.token({ sub: 'a\nb' })],
+    ['a signature that is gone', async () => (await provider.token()).replace(/[^.]+$/, '')],
+    ['a signature with one bit turned', async () => flipped(await provider.token(), 2)],
+    ['claims with one bit turned', async () => flipped(await provider.token(), 1)],
+    ['a token in a token', () => provider.token({}, { cty: 'JWT' })],
+    ['a critical member that is not known', () => provider.token({}, { crit: ['exp'], exp: 1 }).catch(() => 'a.b.c')],
+    ['claims that are no object', async () => `${encoded(headerOf(await provider.token()))}.${encoded([])}.AAAA`],
+    ['a header that is no JSON', async () => `AAAA.${(await provider.token()).split('.').slice(1).join('.')}`],
+  ])('are refused with %s', async (_what, make) => {
+    expect(await tokens.check(await make())).toBeUndefined();
+  });
+
+  it('are told by their form, without a look at what they say', async () => {
+    const token = await provider.token();
+    expect(isTokenForm(token)).toBe(true);
+    for (const text of [`${token}=`, `${token}.x`, 'a.b', 'svc_abc', `${'a'.repeat(1_048_576)}.b.c`, ` ${token}`])
+      expect(isTokenForm(text)).toBe(false);
+  });
+
+  it('are checked against the audience that is asked for', async () => {
+    const mcp = `${AUDIENCE}/mcp`;
+    expect(await tokens.check(await provider.token(), [mcp])).toBeUndefined();
+    expect(await tokens.check(await provider.token({ aud: mcp }), [mcp])).toBeDefined();
+    expect(await tokens.check(await provider.token({ aud: mcp }))).toBeUndefined();
+  });
+
+  it('go on through a turn of the keys, and a withdrawn key is refused once they were fetched again', async () => {
+    const fresh = open();
+    const before = await provider.token();
+    expect(await fresh.check(before)).toBeDefined();
+    await provider.turnKeys({ keep: true });
+    clock.advance(30_001);
+    const asked = provider.keyRequests;
+    const [first, second] = [await provider.token(), await provider.token()];
+    const both = await Promise.all([fresh.check(first), fresh.check(second)]);
+    expect(both.every((one) => one !== undefined)).toBe(true);
+    expect(provider.keyRequests).toBe(asked + 1);
+    expect(await fresh.check(before)).toBeDefined();
+    await provider.turnKeys();
+    clock.advance(30_001);
+    expect(await fresh.check(await provider.token())).toBeDefined();
+    expect(await fresh.check(before)).toBeUndefined();
+  });
+
+  it('with unknown keys make the provider be asked at most once in 30 seconds', async () => {
+    const fresh = open();
+    expect(await fresh.check(await provider.token())).toBeDefined();
+    clock.advance(30_001);
+    const asked = provider.keyRequests;
+    for (let number = 0; number < 20; number += 1)
+      expect(await fresh.check(await provider.token({}, { kid: `unknown-${number}` }))).toBeUndefined();
+    expect(provider.keyRequests).toBe(asked + 1);
+  });
+
+  it('are not delayed by a provider that is away while their key is known', async () => {
+    const fresh = open();
+    const token = await provider.token();
+    expect(await fresh.check(token)).toBeDefined();
+    provider.answerWith(() => undefined); // It takes the request and says nothing.
+    clock.advance(590_000);
+    const later = await provider.token();
+    clock.advance(20_000);
+    const start = performance.now();
+    expect(await fresh.check(later)).toBeDefined();
+    expect(performance.now() - start).toBeLessThan(500);
+  });
+
+  it.each<[string, (response: ServerResponse, url: string) => void]>([
+    ['is slow', () => undefined],
+    ['redirects', (response) => void response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
+    ['answers HTML', (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html></html>')],
+    ['answers 500', (response) => void response.writeHead(500).end('{}')],
+    ['answers a list', (response) => void response.end('[]')],
+    ['answers a megabyte', (response) => void response.end(`{"a":"${'x'.repeat(1_048_576)}"}`)],
+    [
+      'is another issuer',
+      (response) => void response.end(JSON.stringify({ issuer: 'https://x.example', jwks_uri: 'https://x.example/' })),
+    ],
+    [
+      'has its keys over http',
+      (response) => void response.end(JSON.stringify({ issuer: provider.issuer, jwks_uri: 'http://x.example/' })),
+    ],
+    [
+      'has 10,000 keys',
+      (response, url) =>
+        void response.end(
+          url === '/jwks'
+            ? JSON.stringify({ keys: Array.from({ length: 10_000 }, () => ({ kty: 'EC' })) })
+            : JSON.stringify({ issuer: provider.issuer, jwks_uri: `${provider.issuer}/jwks` }),
+        ),
+    ],
+  ])(
+    'cannot be judged where no key was ever seen because the provider %s, and can once it mends',
+    async (_what, answer) => {
+      provider.answerWith(answer);
+      const lines: string[] = [];
+      const fresh = open({}, lines);
+      const token = await provider.token();
+      await expect(fresh.check(token)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+      // Nobody waits again for some seconds.
+      const start = performance.now();
+      await expect(fresh.check(token)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+      expect(performance.now() - start).toBeLessThan(500);
+      provider.answerWith(undefined);
+      clock.advance(5001);
+      expect(await fresh.check(await provider.token())).toBeDefined();
+      expect(lines).toEqual(['oidc_keys_unseen', 'oidc_keys_seen']);
+    },
+  );
+
+  it('take keys from where they are configured, without discovery', async () => {
+    provider.answerWith((response, url) => {
+      response.writeHead(url === '/jwks' ? 200 : 500).end(JSON.stringify({ keys: provider.published }));
+    });
+    expect(await open({ jwksUri: `${provider.issuer}/jwks` }).check(await provider.token())).toBeDefined();
+  });
+
+  it('never believe a symmetric key that was published', async () => {
+    const published = [...provider.published];
+    const { privateKey } = await generateKeyPair('ES256');
+    provider.publish([{ kty: 'oct', k: hash('sha256', 'x', 'base64url'), kid: 'sym', alg: 'HS256' }, ...published]);
+    const fresh = open();
+    const forged = await new SignJWT({ iss: provider.issuer, sub: 's', aud: AUDIENCE, exp: seconds() + 60 })
+      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: 'sym' })
+      .sign(privateKey);
+    expect(await fresh.check(forged)).toBeUndefined();
+    expect(await fresh.check(await provider.token())).toBeDefined();
+    provider.publish(published);
+  });
+});
+
+describe('people on an admin listener', () => {
+  const rules = [
+    { claim: 'groups', value: 'operators', role: 'operator' },
+    { claim: '/realm_access/roles', value: 'look', role: 'viewer' },
+  ] as const;
+  const find = async (claims: object, given: Parameters<typeof adminPeople>[1] = rules) =>
+    adminPeople(tokens, given)!(await provider.token({ sub: 'eve', ...claims }));
+
+  it('have the role that most of their claims give', async () => {
+    const actor = `oidc:${provider.issuer}#eve`;
+    expect(await find({ groups: ['a', 'operators'] })).toEqual({ actor, role: 'operator' });
+    expect(await find({ groups: 'operators' })).toEqual({ actor, role: 'operator' });
+    expect(await find({ realm_access: { roles: ['look'] } })).toEqual({ actor, role: 'viewer' });
+    expect(await find({ groups: ['operators'], realm_access: { roles: ['look'] } })).toEqual({
+      actor,
+      role: 'operator',
+    });
+  });
+
+  it.each<[string, object]>([
+    ['no claim', {}],
+    ['another value', { groups: ['operator'] }],
+    ['a value that holds it', { groups: 'operators,else' }],
+    ['an object', { groups: { operators: true } }],
+    ['nothing where the pointer leads', { realm_access: null }],
+  ])('are nobody with %s', async (_what, claims) => {
+    expect(await find(claims)).toBeUndefined();
+  });
+
+  it('are nobody where no rule is', () => {
+    expect(adminPeople(tokens, [])).toBeUndefined();
+  });
+
+  it('are nobody by the claims of another issuer, by no token and by one that does not hold', async () => {
+    expect(await find({ groups: 'operators' }, [{ ...rules[0], issuer: other.issuer }])).toBeUndefined();
+    expect(await adminPeople(tokens, rules)!('a-static-token')).toBeUndefined();
+    expect(await find({ groups: 'operators', exp: 1 })).toBeUndefined();
+  });
+});
+
+function flipped(token: string, part: number): string {
+  const parts = token.split('.');
+  const bytes = Buffer.from(parts[part]!, 'base64url');
+  bytes[5]! ^= 1;
+  parts[part] = bytes.toString('base64url');
+  return parts.join('.');
+}

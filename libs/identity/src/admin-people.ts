@@ -1,0 +1,46 @@
+import type { AccessTokens } from './access-tokens.ts';
+import { isTokenForm } from './access-tokens.ts';
+import type { AdminRole, AdminRule } from './identity-config.ts';
+
+/** Somebody who signed in, as an admin listener knows them. */
+export interface AdminPerson {
+  /** `oidc:` and issuer and subject, joined by `#`: who the audit events name. */
+  readonly actor: string;
+  readonly role: AdminRole;
+}
+
+/**
+ * Who may use an admin listener by an access token: undefined for what is no token, does not hold, or has no role.
+ * Of several roles the one that may do more holds. Without rules nobody signs in, and there is no such function.
+ */
+export function adminPeople(
+  tokens: AccessTokens,
+  rules: readonly AdminRule[],
+): ((presented: string) => Promise<AdminPerson | undefined>) | undefined {
+  if (rules.length === 0) return undefined;
+  return async (presented: string): Promise<AdminPerson | undefined> => {
+    const token = isTokenForm(presented) ? await tokens.check(presented) : undefined;
+    if (token === undefined) return undefined;
+    const { issuer, subject, claims } = token;
+    const roles = rules
+      .filter((rule) => (rule.issuer ?? issuer) === issuer && holds(claimAt(claims, rule.claim), rule.value))
+      .map(({ role }) => role);
+    if (roles.length === 0) return undefined;
+    return { actor: `oidc:${issuer}#${subject}`, role: roles.includes('operator') ? 'operator' : 'viewer' };
+  };
+}
+
+function claimAt(claims: Readonly<Record<string, unknown>>, claim: string): unknown {
+  if (!claim.startsWith('/')) return ownMember(claims, claim);
+  const steps = claim
+    .slice(1)
+    .split('/')
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return steps.reduce<unknown>((value, step) => ownMember(value, step), claims);
+}
+
+const ownMember = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+
+const holds = (claim: unknown, value: string): boolean =>
+  claim === value || (Array.isArray(claim) && claim.includes(value));

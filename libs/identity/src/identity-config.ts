@@ -1,0 +1,97 @@
+import { isIP } from 'node:net';
+
+/** An OpenID Connect provider whose access tokens are taken. */
+export interface OidcIssuer {
+  /** Exactly what `iss` of its tokens says. */
+  readonly issuer: string;
+  /** What the provider calls this service: `aud` of a token must hold one of them. */
+  readonly audience: readonly string[];
+  /** Where its keys are; found by discovery (OpenID Connect Discovery 1.0, section 4) unless given. */
+  readonly jwksUri?: string;
+}
+
+/** `operator` may do all that an admin listener does, `viewer` reads. */
+export type AdminRole = 'operator' | 'viewer';
+
+/** Who has which role on the admin listener. */
+export interface AdminRule {
+  /** Of this issuer only; of any configured one unless given. */
+  readonly issuer?: string;
+  /** The name of a claim, or an RFC 6901 pointer into the claims where it begins with `/`. */
+  readonly claim: string;
+  /** What the claim is, or holds where it is a list. */
+  readonly value: string;
+  readonly role: AdminRole;
+}
+
+const MOST_ENTRIES = 20;
+
+/** Reads OIDC_ISSUERS. @throws Error saying what the text must be, without repeating it. */
+export function parseIssuers(text: string): readonly OidcIssuer[] {
+  const issuers = entriesOf(text).map((entry): OidcIssuer => {
+    requireMembers(entry, ['issuer', 'audience', 'jwksUri']);
+    const { issuer, audience, jwksUri } = entry;
+    requireUrl(issuer, 'issuer');
+    if (
+      !Array.isArray(audience) ||
+      audience.length === 0 ||
+      audience.length > MOST_ENTRIES ||
+      !audience.every(isShortText)
+    )
+      throw new Error(`audience must be a list of 1 to ${MOST_ENTRIES} texts`);
+    if (jwksUri !== undefined) requireUrl(jwksUri, 'jwksUri');
+    return { issuer, audience, ...(jwksUri === undefined ? {} : { jwksUri }) };
+  });
+  if (new Set(issuers.map(({ issuer }) => issuer)).size < issuers.length) throw new Error('must name each issuer once');
+  return issuers;
+}
+
+/** Reads ADMIN_OIDC. @throws Error saying what the text must be, without repeating it. */
+export function parseAdminRules(text: string): readonly AdminRule[] {
+  return entriesOf(text).map((entry): AdminRule => {
+    requireMembers(entry, ['issuer', 'claim', 'value', 'role']);
+    const { issuer, claim, value, role } = entry;
+    if (issuer !== undefined) requireUrl(issuer, 'issuer');
+    if (!isShortText(claim) || !isShortText(value)) throw new Error('claim and value must be texts');
+    if (role !== 'operator' && role !== 'viewer') throw new Error('role must be operator or viewer');
+    return { claim, value, role, ...(issuer === undefined ? {} : { issuer }) };
+  });
+}
+
+function entriesOf(text: string): Record<string, unknown>[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    throw new Error('must be JSON');
+  }
+  const isEntry = (entry: unknown) => typeof entry === 'object' && entry !== null && !Array.isArray(entry);
+  if (!Array.isArray(parsed) || parsed.length === 0 || parsed.length > MOST_ENTRIES || !parsed.every(isEntry))
+    throw new Error(`must be a list of 1 to ${MOST_ENTRIES} objects`);
+  return parsed as Record<string, unknown>[];
+}
+
+function requireMembers(entry: Record<string, unknown>, known: readonly string[]): void {
+  const unknown = Object.keys(entry).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new Error(`each entry must have no members but ${known.join(', ')}`);
+}
+
+const isShortText = (value: unknown): value is string =>
+  typeof value === 'string' && value.length > 0 && value.length <= 500;
+
+function requireUrl(value: unknown, member: string): asserts value is string {
+  if (!isShortText(value) || !isSafeUrl(value))
+    throw new Error(`${member} must be a URL that begins with https://, or on loopback with http://, without a user`);
+}
+
+/** Keys that come over a line that anybody can change would let anybody in. */
+export function isSafeUrl(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || url.username !== '' || url.password !== '' || url.hash !== '') return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
+}
+
+function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
