@@ -1,9 +1,9 @@
-import type { HashedSecrets } from '@sealgate/auth';
 import {
   adminApp,
   adminSecretRoutes,
   createApp,
   type AdminSecretPorts,
+  type AdminSignIn,
   type App,
   type AppOptions,
 } from '@sealgate/http';
@@ -61,14 +61,17 @@ export type AdminAppPorts = AdminKeysPorts &
   AdminRecordsPorts &
   AdminSecretPorts;
 
-export interface AdminAccess {
-  readonly tokens: HashedSecrets;
+export interface AdminAccess extends AdminSignIn {
   /** Counts failures per client address, apart from the public listener's. */
   readonly addresses: AddressLimiter;
 }
 
 /** The admin listener. */
-export function administration({ isReachable, ...base }: AppBase, access: AdminAccess, ports: AdminAppPorts): App {
+export function administration(
+  { isReachable, ...base }: AppBase,
+  { addresses, ...signIn }: AdminAccess,
+  ports: AdminAppPorts,
+): App {
   const routes = [
     ...adminKeyRoutes(ports),
     ...adminVenueRoutes(ports),
@@ -79,8 +82,8 @@ export function administration({ isReachable, ...base }: AppBase, access: AdminA
   ];
   return adminApp({
     ...base,
-    tokens: access.tokens,
-    failedAuthentication: (request) => refuseAddress(access.addresses, request, false),
+    ...signIn,
+    failedAuthentication: (request) => refuseAddress(addresses, request, false),
     routes: telling503(routes, { isReachable }),
   });
 }

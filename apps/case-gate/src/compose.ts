@@ -2,6 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { auditChange } from '@sealgate/audit';
 import { jwksOf } from '@sealgate/envelope';
 import type { App } from '@sealgate/http';
+import { accessTokens, adminPeople } from '@sealgate/identity';
 import { InFlight } from '@sealgate/idempotency';
 import { httpMetrics } from '@sealgate/observability';
 import { cursorCodec } from '@sealgate/paging';
@@ -105,12 +106,13 @@ function publicUrlOf({ publicUrl, host, port, tlsCertFile }: GateConfig): string
 }
 
 function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
-  const { config, now } = basics;
+  const { config, now, log } = basics;
   const { sql, macs, versions, keys, audit, eligibility, inTransaction, inSql } = parts;
   const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
   const wholeMs = () => Math.floor(now());
   const access = {
     tokens: config.adminTokenHashes,
+    findPerson: adminPeople(accessTokens({ issuers: config.oidcIssuers, now, log }), config.adminOidc),
     addresses: addressLimiter({ limits: parts.shared.limits, listener: 'gate-admin', now }),
   };
   const recordChange = auditChange(audit, sql);

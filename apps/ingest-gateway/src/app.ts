@@ -1,4 +1,3 @@
-import type { HashedSecrets } from '@sealgate/auth';
 import {
   adminApp,
   adminLedgerRoutes,
@@ -6,6 +5,7 @@ import {
   createApp,
   type AdminLedgerPorts,
   type AdminSecretPorts,
+  type AdminSignIn,
   type App,
   type AppOptions,
 } from '@sealgate/http';
@@ -42,8 +42,7 @@ export type AdminPorts = AdminNetworksPorts &
     readonly ledger: AdminLedgerPorts['ledger'] | undefined;
   };
 
-export interface AdminAccess {
-  readonly tokens: HashedSecrets;
+export interface AdminAccess extends AdminSignIn {
   /** Counts failures per client address, apart from the public listener's. */
   readonly addresses: AddressLimiter;
   /** Whether the database answers now; bounded in time. */
@@ -51,7 +50,11 @@ export interface AdminAccess {
 }
 
 /** The admin listener. */
-export function administration(base: AppBase, { tokens, addresses, isReachable }: AdminAccess, ports: AdminPorts): App {
+export function administration(
+  base: AppBase,
+  { addresses, isReachable, ...signIn }: AdminAccess,
+  ports: AdminPorts,
+): App {
   const { ledger } = ports;
   const routes = [
     ...adminNetworkRoutes(ports),
@@ -62,7 +65,7 @@ export function administration(base: AppBase, { tokens, addresses, isReachable }
   ];
   return adminApp({
     ...base,
-    tokens,
+    ...signIn,
     failedAuthentication: (request) => refuseAddress(addresses, request, false),
     routes: telling503(routes, { isReachable }),
   });

@@ -3,6 +3,7 @@ import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
 import { auditChange, auditTrail, startSecretWatch, type SecretUse } from '@sealgate/audit';
 import { randomPool } from '@sealgate/auth';
 import { opsApp, type App } from '@sealgate/http';
+import { accessTokens, adminPeople } from '@sealgate/identity';
 import { InFlight } from '@sealgate/idempotency';
 import { missingRights } from '@sealgate/ledger-embedded';
 import { createLog, httpMetrics, logMetrics, Metrics } from '@sealgate/observability';
@@ -164,10 +165,14 @@ function publicAppOf(
   });
 }
 
-function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, ledger, keys, secretWatch }: Parts): App {
+function adminAppOf(
+  { config, now, newId, log, appBase }: Basics,
+  { sql, shared, ledger, keys, secretWatch }: Parts,
+): App {
   const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
   const access = {
     tokens: config.adminTokenHashes,
+    findPerson: adminPeople(accessTokens({ issuers: config.oidcIssuers, now, log }), config.adminOidc),
     addresses: addressLimiter({ limits: shared.limits, listener: 'ingest-admin', now }),
     isReachable: () => isReachable(sql, 500),
   };

@@ -1,4 +1,3 @@
-import type { HashedSecrets } from '@sealgate/auth';
 import {
   adminApp,
   adminLedgerRoutes,
@@ -6,6 +5,7 @@ import {
   createApp,
   type AdminLedgerPorts,
   type AdminSecretPorts,
+  type AdminSignIn,
   type App,
   type AppOptions,
   type Route,
@@ -54,8 +54,7 @@ export function publicApp(base: AppBase, guard: PeerGuardPorts, ports: PublicPor
   return createApp({ ...base, head: true, compress: true, guard: peerGuard(guard), routes: publicRoutes(ports) });
 }
 
-export interface AdminAccess {
-  readonly tokens: HashedSecrets;
+export interface AdminAccess extends AdminSignIn {
   /** Counts failures per client address, apart from the public listener's. */
   readonly addresses: AddressLimiter;
 }
@@ -63,12 +62,12 @@ export interface AdminAccess {
 /** The admin listener. `ledger` undefined: the ledger is another's to administer, and its paths are not here. */
 export function administration(
   base: AppBase,
-  { tokens, addresses }: AdminAccess,
+  { addresses, ...signIn }: AdminAccess,
   { ledger, ...ports }: AdminSecretPorts & { readonly ledger: AdminLedgerPorts | undefined },
 ): App {
   return adminApp({
     ...base,
-    tokens,
+    ...signIn,
     failedAuthentication: (request) => refuseAddress(addresses, request, false),
     routes: [...(ledger === undefined ? [] : adminLedgerRoutes(ledger)), ...telling503(adminSecretRoutes(ports))],
   });

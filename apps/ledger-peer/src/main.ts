@@ -2,6 +2,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promi
 import { auditChange, auditTrail, startSecretWatch, type SecretUse } from '@sealgate/audit';
 import { randomPool, timeOrderedIds } from '@sealgate/auth';
 import { BodyTurns, opsApp, type App } from '@sealgate/http';
+import { accessTokens, adminPeople } from '@sealgate/identity';
 import { InFlight } from '@sealgate/idempotency';
 import { missingRights } from '@sealgate/ledger-embedded';
 import type { LedgerHealth } from '@sealgate/ledger-port';
@@ -191,10 +192,11 @@ function publicAppOf(
 /** An id of 256 code points, escaped and in base64, with room to spare. */
 const CURSOR_MAX_BYTES = 4096;
 
-function adminAppOf({ config, now, newId, appBase }: Basics, { sql, shared, ledger, secretWatch }: Parts): App {
+function adminAppOf({ config, now, newId, log, appBase }: Basics, { sql, shared, ledger, secretWatch }: Parts): App {
   const audit = auditChange(auditTrail({ schema: SCHEMA, now, newId }), sql);
   const access = {
     tokens: config.adminTokenHashes,
+    findPerson: adminPeople(accessTokens({ issuers: config.oidcIssuers, now, log }), config.adminOidc),
     addresses: addressLimiter({ limits: shared.limits, listener: 'peer-admin', now }),
   };
   const administered = ledger.administration;

@@ -5,6 +5,7 @@ import { isScraper, parseMetricsAllow } from './metrics-access.ts';
 const request = (socketAddress: string, headers: Record<string, string> = {}): AuthRequest => ({
   socketAddress,
   clientAddress: '10.9.9.9',
+  path: '/',
   header: (name) => (headers[name] === undefined ? [] : [headers[name]]),
 });
 

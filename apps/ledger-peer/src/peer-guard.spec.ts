@@ -18,6 +18,7 @@ function guardWith(keys: string, rate = { ratePerSecond: 1, burst: 2 }) {
 const request = (presented: string | undefined, clientAddress = '192.0.2.1'): AuthRequest => ({
   socketAddress: clientAddress,
   clientAddress,
+  path: '/',
   header: (name) => (name === 'x-api-key' && presented !== undefined ? [presented] : []),
 });
 

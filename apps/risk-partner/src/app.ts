@@ -1,9 +1,9 @@
-import type { HashedSecrets } from '@sealgate/auth';
 import {
   adminApp,
   adminSecretRoutes,
   createApp,
   type AdminSecretPorts,
+  type AdminSignIn,
   type App,
   type AppOptions,
 } from '@sealgate/http';
@@ -13,6 +13,7 @@ import type { RiskCaller } from './domain/caller.ts';
 import { publicRoutes, type PublicPorts } from './public-routes.ts';
 import { riskGuard, type RiskGuardPorts } from './risk-guard.ts';
 import { adminFrameworkRoutes, type AdminFrameworksPorts } from './routes/admin-frameworks.ts';
+import { adminIdentityRoutes, type AdminIdentityPorts } from './routes/admin-identities.ts';
 import { adminOrgRoutes, type AdminOrgsPorts } from './routes/admin-orgs.ts';
 import { adminPeopleRoutes, type AdminPeoplePorts } from './routes/admin-people.ts';
 
@@ -35,14 +36,17 @@ export function publicApp(base: AppBase, guardPorts: RiskGuardPorts, ports: Publ
 /** The tool protocol by itself, for a port of its own. */
 export function mcpApp(base: AppBase, guardPorts: RiskGuardPorts, ports: PublicPorts): App {
   const guard = riskGuard(guardPorts);
-  const routes = publicRoutes(ports, guard).filter(({ path }) => path === '/mcp');
+  const routes = publicRoutes(ports, guard).filter(({ tags }) => tags?.includes('tools') === true);
   return createApp({ ...base, head: true, compress: true, guard, routes });
 }
 
-export type AdminPorts = AdminOrgsPorts & AdminPeoplePorts & AdminFrameworksPorts & AdminSecretPorts;
+export type AdminPorts = AdminOrgsPorts &
+  AdminPeoplePorts &
+  AdminIdentityPorts &
+  AdminFrameworksPorts &
+  AdminSecretPorts;
 
-export interface AdminAccess {
-  readonly tokens: HashedSecrets;
+export interface AdminAccess extends AdminSignIn {
   /** Counts failures per client address, apart from the public listener's. */
   readonly addresses: AddressLimiter;
   /** Whether the database answers now; bounded in time. */
@@ -50,16 +54,21 @@ export interface AdminAccess {
 }
 
 /** The admin listener. */
-export function administration(base: AppBase, { tokens, addresses, isReachable }: AdminAccess, ports: AdminPorts): App {
+export function administration(
+  base: AppBase,
+  { addresses, isReachable, ...signIn }: AdminAccess,
+  ports: AdminPorts,
+): App {
   const routes = [
     ...adminOrgRoutes(ports),
     ...adminPeopleRoutes(ports),
+    ...adminIdentityRoutes(ports),
     ...adminFrameworkRoutes(ports),
     ...adminSecretRoutes(ports),
   ];
   return adminApp({
     ...base,
-    tokens,
+    ...signIn,
     failedAuthentication: (request) => refuseAddress(addresses, request, false),
     routes: telling503(routes, { isReachable }),
   });

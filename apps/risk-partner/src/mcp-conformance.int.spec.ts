@@ -46,7 +46,7 @@ afterAll(() => {
 });
 
 const CALLER: RiskCaller = {
-  keyId: 'key_1',
+  credential: { kind: 'key', id: 'key_1' },
   orgId: 'org_1',
   personId: 'per_1',
   roles: ['viewer'],

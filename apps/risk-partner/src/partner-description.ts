@@ -1,6 +1,6 @@
 import { openApi, type OpenApiDocument } from '@sealgate/http';
 import { partnerRoutes, type PartnerRoutePorts } from './routes/partner.ts';
-import { whoamiRoutes } from './routes/whoami.ts';
+import { whoamiRoutes, type WhoamiPorts } from './routes/whoami.ts';
 
 const VERSION = '1.0.0';
 
@@ -13,7 +13,7 @@ export function partnerDescription(publicUrl?: string): OpenApiDocument {
     version: VERSION,
     description:
       'Metadata of risks, controls and evidence, read-only and signed. Every list is an envelope whose evidence_hash and Evidence-Signature can be checked offline. Answers of more than 1,024 bytes are compressed where Accept-Encoding asks for br or gzip; both are over the uncompressed bytes.',
-    routes: [...collections, whoamiRoutes().whoami],
+    routes: [...collections, whoamiRoutes({} as WhoamiPorts).whoami],
     securityScheme: 'Bearer',
     publicUrl,
   });

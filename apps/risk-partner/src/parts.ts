@@ -2,6 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
 import { auditTrail, startSecretWatch, type SecretUse } from '@sealgate/audit';
 import type { App } from '@sealgate/http';
+import { accessTokens, adminPeople } from '@sealgate/identity';
 import { missingRights } from '@sealgate/ledger-embedded';
 import type { Log, Metrics, RequestLog } from '@sealgate/observability';
 import { cursorCodec } from '@sealgate/paging';
@@ -14,6 +15,7 @@ import { anchorStore, waitingAnchors } from './data/anchor-store.ts';
 import { auditEvents } from './data/audit-events.ts';
 import { callersStore } from './data/callers-store.ts';
 import { frameworksStore } from './data/frameworks-store.ts';
+import { identitiesStore, organizationsOf, signInStore } from './data/identities-store.ts';
 import { orgsStore, peopleStore } from './data/orgs-store.ts';
 import { partnerPorts } from './data/partner-ports.ts';
 import { resourceReads } from './data/resource-reads.ts';
@@ -28,6 +30,7 @@ import { openLedger } from './open-ledger.ts';
 import type { PublicPorts } from './public-routes.ts';
 import { migrations, SCHEMA } from './risk-migrations.ts';
 import type { NoGrants } from './routes/keys.ts';
+import { MCP_PATH } from './routes/mcp.ts';
 
 const ANCHOR_EVERY_MS = 500;
 const RETAIN_EVERY_MS = 3_600_000;
@@ -113,11 +116,12 @@ export async function openParts(basics: Basics, own: Own) {
     onFailure: (error) => log.debug('signing_keys_unseen', { reason: String(error) }),
   });
   own('published keys', () => publishing.stop());
+  const tokens = accessTokens({ issuers: config.oidcIssuers, now, log });
   const accepted = { ADMIN_TOKEN_HASHES: config.adminTokenHashes };
   const secretsOf = { secrets: config.serverSecrets, accepted, uses: SECRET_USES };
   const watched = { sql, schema: SCHEMA, ...secretsOf, process: newId('proc_'), now, log, metrics };
   const secretWatch = startSecretWatch({ ...watched, own });
-  return { ...parts, anchoring, signers, readKeys, secretWatch };
+  return { ...parts, anchoring, signers, readKeys, secretWatch, tokens };
 }
 
 export type Parts = Awaited<ReturnType<typeof openParts>>;
@@ -208,6 +212,10 @@ export function publicPortsOf({ config, now, newId, log, metrics }: Basics, part
     recordDeed: recordDeedIn(sql, writeDeed(audit)),
     now,
     publicUrl: config.publicUrl,
+    organizationsOf: organizationsOf(sql),
+    mcpSignIn: parts.tokens.isConfigured
+      ? { resource: mcpResourceOf(config), issuers: parts.tokens.issuers }
+      : undefined,
     allowedHosts: config.mcpAllowedHosts,
     allowedOrigins: config.mcpAllowedOrigins,
     onBug: (error, requestId) =>
@@ -215,10 +223,23 @@ export function publicPortsOf({ config, now, newId, log, metrics }: Basics, part
   };
 }
 
-export function guardPortsOf({ config, now }: Basics, { sql, shared, lastUsed }: Parts) {
+/** What clients address the tools by, and tokens for them are for; see `riskFaults`. */
+const mcpResourceOf = ({ publicUrl = '' }: RiskConfig): string => `${publicUrl}${MCP_PATH}`;
+
+export function guardPortsOf({ config, now, newId }: Basics, { sql, shared, lastUsed, audit, tokens }: Parts) {
   const callers = callersStore({ sql, now, deadlineMs: 1000 });
   return {
     findCaller: (keyHash: Buffer) => callers.find(keyHash),
+    people: tokens.isConfigured
+      ? {
+          tokens,
+          store: signInStore({
+            ...{ sql, now, recordDeed: recordDeedIn(sql, writeDeed(audit)), deadlineMs: 1000 },
+            newRequestId: () => newId('req_'),
+          }),
+          mcpAudience: mcpResourceOf(config),
+        }
+      : undefined,
     touchKey: (keyId: string) => lastUsed.touch(keyId),
     limits: shared.limits,
     addresses: addressLimiter({ limits: shared.limits, listener: 'risk', now }),
@@ -231,7 +252,7 @@ const transactionOptions = { maxWait: 4000, timeout: 4000 };
 
 export async function adminAppOf(
   { config, now, newId, appBase }: Basics,
-  { sql, shared, audit, keys, cursors, secretWatch }: Parts,
+  { sql, shared, audit, keys, cursors, secretWatch, tokens }: Parts,
 ): Promise<App> {
   const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }), transactionOptions });
   // The first query compiles Prisma's own engine, which takes a slow machine longer than a transaction may wait to begin.
@@ -239,12 +260,14 @@ export async function adminAppOf(
   const write = writeDeed(audit);
   const access = {
     tokens: config.adminTokenHashes,
+    findPerson: adminPeople(tokens, config.adminOidc),
     addresses: addressLimiter({ limits: shared.limits, listener: 'risk-admin', now }),
     isReachable: () => isReachable(sql, 500),
   };
   return administration(appBase, access, {
     orgs: orgsStore(prisma, write),
     people: peopleStore(prisma, write),
+    identities: identitiesStore(sql, recordDeedIn(sql, write)),
     frameworks: frameworksStore(prisma, { now, write }),
     keys,
     cursors,

@@ -10,13 +10,14 @@ import { mcpServer, type McpServerOptions } from './mcp/mcp-server.ts';
 import { mcpRoutes, type McpPorts } from './routes/mcp.ts';
 import { partnerRoutes, type PartnerRoutePorts, type PartnerRouteTable } from './routes/partner.ts';
 import { publishedRoutes, type PublishedPorts } from './routes/published.ts';
-import { whoamiRoutes } from './routes/whoami.ts';
+import { whoamiRoutes, type WhoamiPorts } from './routes/whoami.ts';
 
 export type PublicPorts = PartnerRoutePorts &
   DashboardPorts &
   KeysPorts &
   Parameters<typeof auditRoutes>[0] &
   Omit<PublishedPorts, 'describe'> &
+  WhoamiPorts &
   Omit<McpPorts, 'serverFor'> & {
     /** Told of what no caller of a tool can mend. */
     readonly onBug: (error: unknown, requestId: string) => void;
@@ -29,7 +30,7 @@ export function publicRoutes(ports: PublicPorts, guard: Pick<Guard<RiskCaller>, 
   const partner: PartnerRouteTable = new Map(
     [...partnerRoutes(ports)].map(([name, { list, item }]) => [name, { list: tell(list), item: tell(item) }]),
   );
-  const { whoami, dashboard } = whoamiRoutes();
+  const { whoami, dashboard } = whoamiRoutes(ports);
   const tools = partnerTools({ partner, whoami, guard, readKeys: ports.readKeys });
   const serverFor: McpPorts['serverFor'] = (call) => {
     const onBug: McpServerOptions['onBug'] = (error) => ports.onBug(error, call.requestId);

@@ -1,12 +1,18 @@
 import { bearerToken, keyHashOf } from '@sealgate/auth';
+import { isTokenForm, type AccessTokens } from '@sealgate/identity';
 import { AppError } from '@sealgate/errors';
 import type { Admission, AuthRequest, Guard } from '@sealgate/http';
 import { rateLimitHeaders, refuseAddress, type AddressLimiter, type LimitStore } from '@sealgate/rate-limits';
 import type { RiskCaller } from './domain/caller.ts';
+import { signIn, type SignInPorts } from './domain/identities.ts';
 import { mayDo } from './domain/permissions.ts';
+import { MCP_PATH } from './routes/mcp.ts';
 
 export interface RiskGuardPorts {
   readonly findCaller: (keyHash: Buffer) => Promise<RiskCaller | undefined>;
+  /** Absent: nobody signs in, and keys are all there is. */
+  readonly people?:
+    { readonly tokens: AccessTokens; readonly store: SignInPorts; readonly mcpAudience: string } | undefined;
   /** Told the id of a key each time it is used. */
   readonly touchKey: (keyId: string) => void;
   readonly limits: LimitStore;
@@ -14,31 +20,62 @@ export interface RiskGuardPorts {
   readonly keyLimits: { readonly ratePerSecond: number; readonly burst: number };
 }
 
-/** How surface A knows its callers: `Authorization: Bearer svc_...`, one bucket for each key, one table of permissions. */
+/**
+ * How surface A knows its callers: `Authorization: Bearer`, then a key (`svc_...`) or an access token of a configured
+ * issuer; one bucket for each key and each person who signed in; one table of permissions.
+ */
 export function riskGuard(ports: RiskGuardPorts): Guard<RiskCaller> {
   const policy = { name: 'key', ...ports.keyLimits } as const;
   return {
     challenge: 'Bearer',
     async authenticate(request: AuthRequest): Promise<RiskCaller> {
-      const keyHash = presentedHash(request);
-      const caller = keyHash === undefined ? undefined : await ports.findCaller(keyHash);
+      const presented = presentedBy(request);
+      const keyHash = keyHashOf('svc_', presented);
+      const caller =
+        keyHash === undefined ? await findPerson(ports, request, presented) : await ports.findCaller(keyHash);
       if (caller === undefined) throw new AppError('UNAUTHENTICATED', 'No live key was presented.');
-      ports.touchKey(caller.keyId);
+      if (keyHash !== undefined) ports.touchKey(caller.credential.id);
       return caller;
     },
     permits: ({ roles }, permission) => mayDo(roles, permission),
-    async charge({ keyId }, cost): Promise<Admission> {
-      const state = await ports.limits.charge([{ bucket: `key:${keyId}`, policy }], cost);
+    async charge({ credential, personId }, cost): Promise<Admission> {
+      const bucket = credential.kind === 'key' ? `key:${credential.id}` : `person:${personId}`;
+      const state = await ports.limits.charge([{ bucket, policy }], cost);
       return { admitted: state.admitted, headers: rateLimitHeaders(state), retryAfterSeconds: state.retryAfterSeconds };
     },
-    failedAuthentication: (request) => refuseAddress(ports.addresses, request, presentedHash(request) === undefined),
-    describe: ({ keyId, orgId }) => ({ keyId, orgId }),
+    failedAuthentication: (request) =>
+      refuseAddress(ports.addresses, request, isMalformed(ports, presentedBy(request))),
+    describe: ({ credential, orgId }) => (credential.kind === 'key' ? { keyId: credential.id, orgId } : { orgId }),
   };
 }
 
-/** Undefined without I/O: the header is missing, there twice, or holds no key of this surface by its form. */
-function presentedHash(request: AuthRequest): Buffer | undefined {
+/** Empty where the header is missing, there twice, or of another scheme. */
+function presentedBy(request: AuthRequest): string {
   const headers = request.header('authorization');
-  const token = headers.length === 1 ? bearerToken(headers[0]!) : undefined;
-  return token === undefined ? undefined : keyHashOf('svc_', token);
+  return (headers.length === 1 ? bearerToken(headers[0]!) : undefined) ?? '';
+}
+
+/** Refused without I/O: neither a key of this surface nor a token, by its form. */
+const isMalformed = ({ people }: RiskGuardPorts, presented: string): boolean =>
+  keyHashOf('svc_', presented) === undefined && !(people !== undefined && isTokenForm(presented));
+
+/** @throws AppError INVALID_HEADER, UNAVAILABLE */
+async function findPerson(
+  { people }: RiskGuardPorts,
+  request: AuthRequest,
+  presented: string,
+): Promise<RiskCaller | undefined> {
+  if (people === undefined || !isTokenForm(presented)) return undefined;
+  const audience = request.path === MCP_PATH ? [people.mcpAudience] : undefined;
+  const token = await people.tokens.check(presented, audience);
+  return token === undefined ? undefined : signIn(people.store, token, organizationOf(request));
+}
+
+/** @throws AppError INVALID_HEADER where it is there twice. */
+function organizationOf(request: AuthRequest): string | undefined {
+  const [organization, ...more] = request.header('x-organization');
+  if (more.length === 0) return organization;
+  throw new AppError('INVALID_HEADER', 'X-Organization is there more than once.', {
+    faults: [{ in: 'header', pointer: '/X-Organization', detail: 'must be there once' }],
+  });
 }

@@ -41,7 +41,7 @@ const ledger: LossAdministration = {
     return Promise.resolve(true);
   },
 };
-const caller: AdminCaller = { actor: 'admin:01234567', bucket: 'b' } as AdminCaller;
+const caller: AdminCaller = { actor: 'admin:01234567', role: 'operator' };
 const app = createApp<AdminCaller>({
   routes: lossRoutes(ledger, async (_context, change) => void audited.push(change)),
   guard: {

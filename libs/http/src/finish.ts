@@ -170,7 +170,10 @@ function headersOf(exchange: Exchange, error: AppError): Readonly<Record<string,
   const headers: Record<string, string> = { ...error.headers };
   if (error.retryAfterSeconds !== undefined) headers['Retry-After'] = String(error.retryAfterSeconds);
   if (error.code === 'UNAUTHENTICATED') {
-    headers['WWW-Authenticate'] = `${exchange.services.guard?.challenge ?? 'Bearer'} realm="sealgate"`;
+    const metadata = exchange.mounted?.route.resourceMetadata;
+    headers['WWW-Authenticate'] =
+      `${exchange.services.guard?.challenge ?? 'Bearer'} realm="sealgate"` +
+      (metadata === undefined ? '' : `, resource_metadata="${metadata}"`);
   }
   return headers;
 }

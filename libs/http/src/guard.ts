@@ -9,6 +9,8 @@ export interface AuthRequest {
   readonly socketAddress: string;
   /** The client, after the trusted proxies have been skipped. */
   readonly clientAddress: string;
+  /** The path as it came, without the query. */
+  readonly path: string;
   /** Present where the route reads its body before authentication; see `lookAhead` of a route. */
   readonly ahead?: LookedAhead | undefined;
 }

@@ -43,6 +43,7 @@ export {
   adminRoute,
   type AdminAppOptions,
   type AdminCaller,
+  type AdminSignIn,
 } from './admin-app.ts';
 export { DeclaredLoss } from './admin-ledger-loss.ts';
 export {

@@ -19,6 +19,10 @@ export class RequestView implements AuthRequest {
     return this.#request.socket.remoteAddress ?? '';
   }
 
+  get path(): string {
+    return this.#request.path;
+  }
+
   get clientAddress(): string {
     return clientAddressOf(this.#request) ?? this.socketAddress;
   }

@@ -121,6 +121,8 @@ export interface RouteDefinition<
   precheck?(request: { readonly caller: CallerOf<Caller, Access>; readonly params: PathParams<Path> }): void;
   /** Every answer on the path echoes X-Request-Id as it came, whatever it holds, up to 1 KiB; logs go by one of ours then. */
   readonly echoesRequestId?: true;
+  /** Where clients find out who issues tokens for this path; a 401 names it (RFC 9728, section 5.1). */
+  readonly resourceMetadata?: string;
   /** Decorates every refusal on the path, whatever the method: returns the document to send. */
   problem?(problem: Problem, error: AppError): Problem;
   /** The members that `problem` adds, for the description: an object with a name. */

@@ -1,4 +1,5 @@
 import { ServerSecrets, tokenHashes } from '@sealgate/auth';
+import { parseAdminRules, parseIssuers, type AdminRule, type OidcIssuer } from '@sealgate/identity';
 import { LOG_LEVELS } from '@sealgate/observability';
 import { booleanField, choiceField, customField, integerField, textField } from './config-field.ts';
 import { isLoopback } from './listener.ts';
@@ -27,6 +28,21 @@ export const listenerFields = {
     isSecret: true,
     fallback: { value: tokenHashes(() => ''), shown: 'none' },
     parse: (text) => tokenHashes(() => listText(text)),
+  }),
+  oidcIssuers: customField({
+    name: 'OIDC_ISSUERS',
+    description: 'OpenID Connect providers whose access tokens are taken, with what they call this service.',
+    form: 'a JSON list of `{"issuer", "audience": [...], "jwksUri"?}`; URLs are https, or http on loopback',
+    fallback: { value: [], shown: 'none' },
+    parse: parseIssuers,
+  }),
+  adminOidc: customField({
+    name: 'ADMIN_OIDC',
+    description:
+      'Which claim of an access token gives which role on the admin listener: operators may do all, viewers read.',
+    form: 'a JSON list of `{"claim", "value", "role": "operator" or "viewer", "issuer"?}`; a claim is a name or a JSON pointer',
+    fallback: { value: [], shown: 'none' },
+    parse: parseAdminRules,
   }),
   tlsCertFile: textField({
     name: 'TLS_CERT_FILE',
@@ -244,10 +260,18 @@ export const ledgerFields = {
 export function listenerFaults(config: {
   readonly tlsCertFile: string | undefined;
   readonly tlsKeyFile: string | undefined;
+  readonly oidcIssuers: readonly OidcIssuer[];
+  readonly adminOidc: readonly AdminRule[];
 }): string[] {
-  const { tlsCertFile, tlsKeyFile } = config;
-  if ((tlsCertFile === undefined) === (tlsKeyFile === undefined)) return [];
-  return ['TLS_CERT_FILE, TLS_KEY_FILE: must be set together'];
+  const { tlsCertFile, tlsKeyFile, oidcIssuers, adminOidc } = config;
+  const isUnknown = ({ issuer }: AdminRule) =>
+    issuer === undefined ? oidcIssuers.length === 0 : !oidcIssuers.some((known) => known.issuer === issuer);
+  return [
+    ...((tlsCertFile === undefined) === (tlsKeyFile === undefined)
+      ? []
+      : ['TLS_CERT_FILE, TLS_KEY_FILE: must be set together']),
+    ...(adminOidc.some(isUnknown) ? ['ADMIN_OIDC: must name issuers that OIDC_ISSUERS holds'] : []),
+  ];
 }
 
 /** Faults of the ledger variables that only show when they are seen together; for `check` of `loadConfig`. */

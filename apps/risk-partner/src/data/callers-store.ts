@@ -1,11 +1,10 @@
 import { callersByHash, liveKeyCondition, type CallersByHash } from '@sealgate/api-keys';
 import type { Sql } from '@sealgate/storage';
-import { effectiveScope, type RiskCaller } from '../domain/caller.ts';
+import { effectiveScope, type Credential, type RiskCaller } from '../domain/caller.ts';
 import { ROLES } from '../domain/permissions.ts';
 
-interface CallerRow {
-  key_hash: Buffer;
-  id: string;
+/** What a caller is made of, besides how they came in. */
+export interface CallerColumns {
   person_id: string;
   org_id: string;
   roles: string[];
@@ -14,7 +13,14 @@ interface CallerRow {
   can_read_sensitive: boolean;
 }
 
-const text = `SELECT k.key_hash, k.id, p.person_id, p.org_id, p.roles, p.departments, p.unrestricted, p.can_read_sensitive
+export const CALLER_COLUMNS = 'p.person_id, p.org_id, p.roles, p.departments, p.unrestricted, p.can_read_sensitive';
+
+interface CallerRow extends CallerColumns {
+  key_hash: Buffer;
+  id: string;
+}
+
+const text = `SELECT k.key_hash, k.id, ${CALLER_COLUMNS}
     FROM risk.api_keys k JOIN risk.people p ON p.person_id = k.owner_id AND p.removed_at IS NULL
    WHERE k.key_hash = ANY ($1) AND ${liveKeyCondition('k', '$2')}`;
 
@@ -27,15 +33,19 @@ export function callersStore(options: {
   readonly now: () => number;
   readonly deadlineMs: number;
 }): CallersByHash<RiskCaller> {
-  return callersByHash({ ...options, statement: { name: 'risk callers', text }, callerOf });
+  return callersByHash({
+    ...options,
+    statement: { name: 'risk callers', text },
+    callerOf: (row: CallerRow) => callerOf(row, { kind: 'key', id: row.id }),
+  });
 }
 
-function callerOf(row: CallerRow): RiskCaller {
+export function callerOf(row: CallerColumns, credential: Credential): RiskCaller {
   // A role that this version does not know grants nothing.
   const roles = ROLES.filter((role) => row.roles.includes(role));
   const { unrestricted, departments, can_read_sensitive: canReadSensitive } = row;
   return {
-    keyId: row.id,
+    credential,
     orgId: row.org_id,
     personId: row.person_id,
     roles,

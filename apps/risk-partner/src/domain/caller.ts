@@ -7,9 +7,15 @@ export interface Scope {
   readonly canReadSensitive: boolean;
 }
 
-/** Who asks: a live key, the person it belongs to, and what holds for that person now. */
+/** How somebody came in: by which key, or as which identity by an access token. */
+export interface Credential {
+  readonly kind: 'key' | 'token';
+  readonly id: string;
+}
+
+/** Who asks: a live key or an identity, the person it belongs to, and what holds for that person now. */
 export interface RiskCaller {
-  readonly keyId: string;
+  readonly credential: Credential;
   readonly orgId: string;
   readonly personId: string;
   readonly roles: readonly Role[];

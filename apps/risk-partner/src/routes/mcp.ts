@@ -1,12 +1,24 @@
 import { AppError } from '@sealgate/errors';
-import { routeFor, type AuthRequest, type Route, type ToolCall } from '@sealgate/http';
+import { named, routeFor, type AuthRequest, type Route, type ToolCall } from '@sealgate/http';
+import { Type } from '@sinclair/typebox';
 import type { RiskCaller } from '../domain/caller.ts';
 import { answerMessage, type ServerForMessage } from '../mcp/mcp-endpoint.ts';
 import { BODY_MAX_BYTES } from './dashboard.ts';
 
 const route = routeFor<RiskCaller>();
 
+export const MCP_PATH = '/mcp';
+
+/** Where access tokens for the tools come from (RFC 9728). */
+export interface McpSignIn {
+  /** What tokens must have as their audience (RFC 8707): the address of `/mcp`, as clients reach it. */
+  readonly resource: string;
+  readonly issuers: readonly string[];
+}
+
 export interface McpPorts {
+  /** Absent: keys alone are taken, and there is no metadata. */
+  readonly mcpSignIn?: McpSignIn | undefined;
   /** The server that answers one call's message. */
   readonly serverFor: (call: ToolCall<RiskCaller>) => ServerForMessage;
   /** Host names without port, and origins, both in lower case. */
@@ -15,11 +27,12 @@ export interface McpPorts {
 }
 
 /** The tool protocol: streamable HTTP without sessions. Each POST is authenticated, charged and answered by itself. */
-export function mcpRoutes({ serverFor, allowedHosts, allowedOrigins }: McpPorts): Route<RiskCaller>[] {
+export function mcpRoutes({ serverFor, allowedHosts, allowedOrigins, mcpSignIn }: McpPorts): Route<RiskCaller>[] {
   const admit = (request: AuthRequest) => requireKnownOrigin(request, { allowedHosts, allowedOrigins });
   const mcp = route({
     method: 'post',
-    path: '/mcp',
+    path: MCP_PATH,
+    ...(mcpSignIn === undefined ? {} : { resourceMetadata: metadataUrl(mcpSignIn) }),
     operationId: 'mcp',
     summary: 'The tool protocol (MCP, streamable HTTP)',
     description:
@@ -47,14 +60,73 @@ export function mcpRoutes({ serverFor, allowedHosts, allowedOrigins }: McpPorts)
       return answerMessage({ message: body, header: (name) => context.header(name), server });
     },
   });
-  return allowedOrigins.length === 0 ? [mcp] : [mcp, preflight(admit)];
+  return [
+    mcp,
+    ...(allowedOrigins.length === 0 ? [] : [preflight(admit)]),
+    ...(mcpSignIn === undefined ? [] : metadataRoutes(mcpSignIn)),
+  ];
+}
+
+const METADATA_PATH = '/.well-known/oauth-protected-resource';
+
+/** The path goes behind the well-known one (RFC 9728, section 3.1). */
+function metadataUrl({ resource }: McpSignIn): string {
+  const { origin, pathname } = new URL(resource);
+  return `${origin}${METADATA_PATH}${pathname}`;
+}
+
+const Metadata = named(
+  'ProtectedResourceMetadata',
+  Type.Object({
+    resource: Type.String(),
+    authorization_servers: Type.Array(Type.String()),
+    scopes_supported: Type.Array(Type.String()),
+    bearer_methods_supported: Type.Array(Type.String()),
+    resource_name: Type.String(),
+  }),
+);
+
+/** Open to everybody, pages of other origins included: it says where to sign in. */
+function metadataRoutes({ resource, issuers }: McpSignIn): Route<RiskCaller>[] {
+  const body = {
+    resource,
+    authorization_servers: [...issuers],
+    // What somebody may do is decided by their roles here; these let an invitation by e-mail find them.
+    scopes_supported: ['openid', 'email'],
+    bearer_methods_supported: ['header'],
+    resource_name: 'Sealgate risk tools',
+  };
+  const paths = [
+    [METADATA_PATH, 'mcp_sign_in'],
+    [`${METADATA_PATH}${MCP_PATH}`, 'mcp_sign_in_of_path'],
+  ] as const;
+  return paths.map(([path, operationId]) =>
+    route({
+      method: 'get',
+      path,
+      operationId,
+      summary: 'Who issues access tokens for the tools (RFC 9728)',
+      tags: ['tools'],
+      permit: 'open',
+      charge: 'none',
+      idempotency: 'none',
+      query: 'ignored',
+      responses: { 200: { description: 'The metadata.', schema: Metadata } },
+      errors: [],
+      handler: () => ({
+        status: 200,
+        headers: { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=300' },
+        body,
+      }),
+    }),
+  );
 }
 
 /** What a browser asks before a page of another origin may call; there is no other path that answers it. */
 function preflight(admit: NonNullable<Route<RiskCaller>['admit']>): Route<RiskCaller> {
   return route({
     method: 'options',
-    path: '/mcp',
+    path: MCP_PATH,
     operationId: 'mcp_preflight',
     summary: 'Whether a page of this origin may use the tool protocol',
     tags: ['tools'],

@@ -18,35 +18,61 @@ const Whoami = named(
   }),
 );
 
+/** What a dashboard needs besides: how somebody came in, and where else they could be. */
+const DashboardWhoami = named(
+  'DashboardWhoami',
+  Type.Object({
+    ...Whoami.properties,
+    via: Type.String({ description: 'By what somebody came in: `key` or `token`.' }),
+    organizations: Type.Array(named('NamedOrganization', Type.Object({ id: Text, name: Text })), {
+      description: 'Where X-Organization may lead: all of an identity, the one of a key.',
+    }),
+  }),
+);
+
+export interface WhoamiPorts {
+  /** The organisations of whoever came in like this, by name. */
+  readonly organizationsOf: (caller: RiskCaller) => Promise<{ readonly id: string; readonly name: string }[]>;
+}
+
 /** Who the key belongs to and what that person may do: the one answer for whoever has no role yet. */
-export function whoamiRoutes(): { readonly whoami: Route<RiskCaller>; readonly dashboard: Route<RiskCaller> } {
-  const routeAt = (path: '/api/v1/whoami' | '/api/whoami', operationId: string, precheck = allowAll) =>
-    route({
-      precheck,
-      method: 'get',
-      path,
-      permit: 'authenticated',
-      charge: 1,
-      idempotency: 'none',
-      operationId,
+export function whoamiRoutes({ organizationsOf }: WhoamiPorts): {
+  readonly whoami: Route<RiskCaller>;
+  readonly dashboard: Route<RiskCaller>;
+} {
+  const base = { method: 'get', permit: 'authenticated', charge: 1, idempotency: 'none' } as const;
+  return {
+    whoami: route({
+      ...base,
+      path: '/api/v1/whoami',
+      operationId: 'whoami',
       summary: 'Who this key belongs to, and what it may do now',
       responses: { 200: { description: 'The person.', schema: Whoami } },
-      errors: precheck === allowAll ? [] : ['FORBIDDEN'],
-      handler({ caller: { orgId, personId, roles, scope } }) {
-        return { status: 200, body: { orgId, personId, roles, permissions: permissionsOf(roles), scope } };
+      errors: [],
+      handler: ({ caller }) => ({ status: 200, body: personOf(caller) }),
+    }),
+    dashboard: route({
+      ...base,
+      path: '/api/whoami',
+      operationId: 'dashboard_whoami',
+      summary: 'Who came in, by what, and what they may do now',
+      responses: { 200: { description: 'The person.', schema: DashboardWhoami } },
+      errors: ['FORBIDDEN'],
+      precheck: refusePartners,
+      async handler({ caller }) {
+        const organizations = await organizationsOf(caller);
+        return { status: 200, body: { ...personOf(caller), via: caller.credential.kind, organizations } };
       },
-    });
-  return {
-    whoami: routeAt('/api/v1/whoami', 'whoami'),
-    dashboard: routeAt('/api/whoami', 'dashboard_whoami', refusePartners),
+    }),
   };
 }
 
-type Precheck = (request: { readonly caller: RiskCaller }) => void;
-
-const allowAll: Precheck = () => undefined;
+const personOf = ({ orgId, personId, roles, scope }: RiskCaller) => ({
+  ...{ orgId, personId, roles: [...roles], permissions: permissionsOf(roles) },
+  scope: { ...scope, departments: [...scope.departments] },
+});
 
 /** What reads for a partner has no business outside `/api/v1`. */
-const refusePartners: Precheck = ({ caller }) => {
+function refusePartners({ caller }: { readonly caller: RiskCaller }): void {
   if (isPartner(caller.roles)) throw new AppError('FORBIDDEN', 'This key may not do that.');
-};
+}

@@ -36,6 +36,8 @@ export interface TestInstallation {
   readonly api: HttpCaller;
   /** Calls the admin listener; paths begin after `/admin/v1`. */
   admin(method: string, path: string, body?: unknown): Promise<Answer>;
+  /** The same with another token. */
+  adminAs(token: string, method: string, path: string, body?: unknown): Promise<Answer>;
   newOrg(name?: string): Promise<string>;
   newPerson(orgId: string, roles: readonly string[], more?: object): Promise<TestPerson>;
   newFramework(orgId: string, requirements: readonly string[]): Promise<string>;
@@ -92,8 +94,9 @@ export async function testInstallation(
   const adminServer = await serve(await adminAppOf(basics, parts));
   const api = httpCaller(urlOf(publicServer));
   const adminApi = httpCaller(urlOf(adminServer));
-  const admin: TestInstallation['admin'] = (method, path, body) =>
-    adminApi.send(method, `/admin/v1${path}`, { key: adminToken, ...(body === undefined ? {} : { body }) });
+  const adminAs: TestInstallation['adminAs'] = (key, method, path, body) =>
+    adminApi.send(method, `/admin/v1${path}`, { key, ...(body === undefined ? {} : { body }) });
+  const admin: TestInstallation['admin'] = (...asked) => adminAs(adminToken, ...asked);
   return {
     url: urlOf(publicServer),
     sql: parts.sql,
@@ -107,6 +110,7 @@ export async function testInstallation(
     },
     api,
     admin,
+    adminAs,
     ...makers(admin),
     async stop() {
       for (const server of [publicServer, adminServer]) {

@@ -1,0 +1,144 @@
+import { isUniqueViolation, tellingOutages, type Sql } from '@sealgate/storage';
+import type { Identity, IdentityStore, SignInPorts } from '../domain/identities.ts';
+import type { RiskCaller } from '../domain/caller.ts';
+import type { RecordDeed } from '../record-deed.ts';
+import { callerOf, CALLER_COLUMNS, type CallerColumns } from './callers-store.ts';
+
+interface IdentityRow {
+  identity_id: string;
+  issuer: string | null;
+  subject: string | null;
+  email: string | null;
+  created_at: Date;
+  expires_at: Date | null;
+}
+
+const COLUMNS = 'identity_id, issuer, subject, email, created_at, expires_at';
+
+/** Identities and invitations in PostgreSQL. An identity of somebody who was removed is nobody's. */
+export function identitiesStore(database: Sql, recordDeed: RecordDeed): IdentityStore {
+  return {
+    insert: ({ orgId, personId }, { id, issuer, subject, email, createdAt, expiresAt }, deed) =>
+      recordDeed(orgId, async (sql, record) => {
+        await sql.query({ text: FREE, values: [issuer, subject, orgId, createdAt] });
+        const values = [id, issuer, subject, email, createdAt, expiresAt, orgId, personId];
+        const isNew = (await sql.query({ text: INSERT, values })).length > 0;
+        if (isNew) await record(deed);
+        return isNew;
+      }),
+    async list(personId, { limit, after }) {
+      const rows = await database.query<IdentityRow>({
+        text: `SELECT ${COLUMNS} FROM risk.identities WHERE person_id = $1 AND identity_id > $2 AND removed_at IS NULL
+                ORDER BY identity_id LIMIT $3`,
+        values: [personId, after, limit],
+      });
+      return rows.map(identityOf);
+    },
+    remove: ({ orgId, personId }, { id, at }, deed) =>
+      recordDeed(orgId, async (sql, record) => {
+        const [row] = await sql.query<{ was_removed: boolean }>({ text: REMOVE, values: [personId, id, at] });
+        if (row === undefined) return 'missing';
+        if (row.was_removed) return 'before';
+        await record(deed);
+        return 'removed';
+      }),
+  };
+}
+
+/** Who was removed is nobody, so that somebody else can be that identity. */
+const FREE = `UPDATE risk.identities i SET removed_at = $4 FROM risk.people p
+   WHERE i.issuer = $1 AND i.subject = $2 AND i.org_id = $3 AND i.removed_at IS NULL
+     AND p.person_id = i.person_id AND p.removed_at IS NOT NULL`;
+
+const INSERT = `INSERT INTO risk.identities (${COLUMNS}, org_id, person_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+   ON CONFLICT (issuer, subject, org_id) WHERE removed_at IS NULL DO NOTHING RETURNING 1`;
+
+const REMOVE = `WITH found AS (
+    SELECT identity_id, removed_at FROM risk.identities WHERE person_id = $1 AND identity_id = $2 FOR UPDATE),
+  ended AS (
+    UPDATE risk.identities SET removed_at = $3
+     WHERE identity_id = (SELECT identity_id FROM found WHERE removed_at IS NULL))
+  SELECT removed_at IS NOT NULL AS was_removed FROM found`;
+
+function identityOf(row: IdentityRow): Identity {
+  const { identity_id: id, issuer, subject, email, created_at: createdAt, expires_at: expiresAt } = row;
+  return { id, issuer, subject, email, createdAt, expiresAt };
+}
+
+const FIND = `SELECT i.identity_id AS id, i.issuer IS NULL AS waits, ${CALLER_COLUMNS}
+    FROM risk.identities i JOIN risk.people p ON p.person_id = i.person_id AND p.removed_at IS NULL
+   WHERE i.removed_at IS NULL AND i.issuer = $1 AND i.subject = $2
+  UNION ALL
+  SELECT i.identity_id, true, ${CALLER_COLUMNS}
+    FROM risk.identities i JOIN risk.people p ON p.person_id = i.person_id AND p.removed_at IS NULL
+   WHERE i.removed_at IS NULL AND i.issuer IS NULL AND i.email = $3 AND i.expires_at > $4`;
+
+const ACCEPT = `UPDATE risk.identities SET issuer = $2, subject = $3, expires_at = NULL
+   WHERE identity_id = $1 AND issuer IS NULL AND removed_at IS NULL AND expires_at > $4 RETURNING org_id, person_id`;
+
+/** Links, people, roles and scope are looked up on every request: a removal or a change of roles acts at once. */
+export function signInStore(options: {
+  readonly sql: Sql;
+  readonly recordDeed: RecordDeed;
+  readonly now: () => number;
+  readonly newRequestId: () => string;
+  readonly deadlineMs: number;
+}): SignInPorts {
+  const { sql, recordDeed, now, newRequestId, deadlineMs } = options;
+  const detail = 'The store of people cannot be reached.';
+  return {
+    async find({ issuer, subject }, verifiedEmail) {
+      const values = [issuer, subject, verifiedEmail ?? null, new Date(now())];
+      const rows = await tellingOutages(
+        () =>
+          sql.query<CallerColumns & { id: string; waits: boolean }>(
+            { name: 'risk people by identity', text: FIND, values },
+            { deadlineMs },
+          ),
+        { detail },
+      );
+      return {
+        callers: rows.filter(({ waits }) => !waits).map((row) => callerOf(row, { kind: 'token', id: row.id })),
+        invitations: rows.filter(({ waits }) => waits).map(({ id }) => id),
+      };
+    },
+    async accept({ issuer, subject }, invitations) {
+      for (const id of invitations) await tellingOutages(() => acceptOne(id, { issuer, subject }), { detail });
+    },
+  };
+
+  /** Somebody who is in the organisation already stays who they are there; the invitation goes on waiting. */
+  async function acceptOne(id: string, { issuer, subject }: { issuer: string; subject: string }): Promise<void> {
+    const [waiting] = await sql.query<{ org_id: string; person_id: string }>({
+      text: 'SELECT org_id, person_id FROM risk.identities WHERE identity_id = $1',
+      values: [id],
+    });
+    if (waiting === undefined) return;
+    try {
+      await recordDeed(waiting.org_id, async (transaction, record) => {
+        const accepted = await transaction.query({ text: ACCEPT, values: [id, issuer, subject, new Date(now())] });
+        if (accepted.length === 0) return;
+        const deed = { action: 'identity.accept', resource: 'identity', resourceId: id, requestId: newRequestId() };
+        await record({ ...deed, actorId: waiting.person_id });
+      });
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+    }
+  }
+}
+
+/** By name. A key is of one organisation, an identity of all in which it is somebody. */
+export function organizationsOf(database: Sql) {
+  return ({ credential, orgId }: RiskCaller): Promise<{ id: string; name: string }[]> =>
+    database.query({
+      text: `SELECT o.org_id AS id, o.name FROM risk.orgs o WHERE o.org_id = $1
+             UNION
+             SELECT o.org_id, o.name FROM risk.identities mine
+               JOIN risk.identities i ON i.issuer = mine.issuer AND i.subject = mine.subject AND i.removed_at IS NULL
+               JOIN risk.people p ON p.person_id = i.person_id AND p.removed_at IS NULL
+               JOIN risk.orgs o ON o.org_id = i.org_id
+              WHERE mine.identity_id = $2
+             ORDER BY name, id`,
+      values: [orgId, credential.kind === 'token' ? credential.id : ''],
+    });
+}

@@ -1,0 +1,249 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectProblem, testIssuer, type TestIssuer } from '@sealgate/testing';
+import type { Answer } from './testing/http-caller.ts';
+import { testInstallation, type TestInstallation } from './testing/test-installation.ts';
+
+const PUBLIC_URL = 'https://risk.example.com';
+const AUDIENCE = 'https://risk.example.com';
+let provider: TestIssuer;
+let risk: TestInstallation;
+let acme: string;
+let globex: string;
+
+beforeAll(async () => {
+  provider = await testIssuer({ audience: AUDIENCE, now: () => Date.now() + (risk?.skewMs ?? 0) });
+  risk = await testInstallation({
+    PUBLIC_URL,
+    OIDC_ISSUERS: JSON.stringify([{ issuer: provider.issuer, audience: [AUDIENCE] }]),
+    ADMIN_OIDC: JSON.stringify([
+      { claim: 'groups', value: 'operators', role: 'operator' },
+      { claim: 'groups', value: 'lookers', role: 'viewer' },
+    ]),
+  });
+  acme = await risk.newOrg('Acme');
+  globex = await risk.newOrg('Globex');
+}, 120_000);
+afterAll(async () => {
+  await risk.stop();
+  await provider.stop();
+});
+afterEach(() => {
+  risk.skewMs = 0;
+});
+
+const expectRefused = (
+  answer: Answer,
+  ...expected: Parameters<typeof expectProblem> extends [unknown, ...infer Rest] ? Rest : never
+) => expectProblem({ ...answer, body: answer.json }, ...expected);
+
+let people = 0;
+const newPerson = async (orgId: string, roles: readonly string[]) =>
+  (await risk.newPerson(orgId, roles, { name: `Person ${(people += 1)}` })).id;
+const identities = (orgId: string, personId: string) => `/orgs/${orgId}/people/${personId}/identities`;
+const link = async (orgId: string, personId: string, subject: string): Promise<string> => {
+  const answer = await risk.admin('POST', identities(orgId, personId), { issuer: provider.issuer, subject });
+  expect(answer.status).toBe(201);
+  return (answer.json as { id: string }).id;
+};
+const invite = async (orgId: string, personId: string, email: string) =>
+  (await risk.admin('POST', identities(orgId, personId), { email })).json as { id: string; expiresAt: string };
+const whoami = async (token: string, headers: Record<string, string> = {}) =>
+  risk.api.send('GET', '/api/whoami', { key: token, headers });
+
+describe('somebody who signs in', () => {
+  it('is the person that the identity was linked to, with their roles and rows, and may mint keys', async () => {
+    const person = await newPerson(acme, ['risk_manager']);
+    await link(acme, person, 'alice');
+    const token = await provider.token({ sub: 'alice', roles: ['owner'] });
+    const answer = await whoami(token);
+    expect(answer.status).toBe(200);
+    expect(answer.json).toMatchObject({
+      ...{ orgId: acme, personId: person, roles: ['risk_manager'], via: 'token' },
+      organizations: [{ id: acme, name: 'Acme' }],
+    });
+    const minted = await risk.api.send('POST', '/api/api-keys', { key: token, body: { label: 'made signed in' } });
+    expect(minted.status).toBe(201);
+    const byKey = await whoami((minted.json as { rawKey: string }).rawKey);
+    expect(byKey.json).toMatchObject({ personId: person, via: 'key', organizations: [{ id: acme, name: 'Acme' }] });
+    const narrow = await risk.api.send('GET', '/api/v1/whoami', { key: token });
+    expect(Object.keys(narrow.json as object)).toEqual(['orgId', 'personId', 'roles', 'permissions', 'scope']);
+  });
+
+  it('is refused from the next request on once link, role or membership are gone', async () => {
+    const person = await newPerson(acme, ['auditor']);
+    const id = await link(acme, person, 'bob');
+    const token = await provider.token({ sub: 'bob' });
+    await risk.admin('PUT', `/orgs/${acme}/people/${person}/roles`, { roles: ['viewer'] });
+    expect((await whoami(token)).json).toMatchObject({ roles: ['viewer'] });
+    expect((await risk.admin('DELETE', `${identities(acme, person)}/${id}`)).status).toBe(204);
+    expectRefused(await whoami(token), 'UNAUTHENTICATED');
+    expect((await risk.admin('DELETE', `${identities(acme, person)}/${id}`)).status).toBe(204);
+    expect((await risk.admin('DELETE', `${identities(acme, person)}/idn_none`)).status).toBe(404);
+    await link(acme, person, 'bob');
+    expect((await whoami(token)).status).toBe(200);
+    await risk.admin('DELETE', `/orgs/${acme}/people/${person}`);
+    expectRefused(await whoami(token), 'UNAUTHENTICATED');
+    // Somebody else can be that identity now.
+    await link(acme, await newPerson(acme, ['viewer']), 'bob');
+    expect((await whoami(token)).status).toBe(200);
+  });
+
+  it('names the organisation where there are several', async () => {
+    const [here, there] = [await newPerson(acme, ['viewer']), await newPerson(globex, ['owner'])];
+    await link(acme, here, 'carol');
+    await link(globex, there, 'carol');
+    const token = await provider.token({ sub: 'carol' });
+    expectRefused(await whoami(token), 'INVALID_HEADER', { errors: [{ in: 'header', pointer: '/X-Organization' }] });
+    expect((await whoami(token, { 'x-organization': globex })).json).toMatchObject({
+      ...{ personId: there, orgId: globex },
+      organizations: [
+        { id: acme, name: 'Acme' },
+        { id: globex, name: 'Globex' },
+      ],
+    });
+    expect((await whoami(token, { 'x-organization': acme })).json).toMatchObject({ personId: here });
+    expectRefused(await whoami(token, { 'x-organization': 'org_of_others' }), 'UNAUTHENTICATED');
+  });
+
+  it('is nobody without a link', async () => {
+    expectRefused(await whoami(await provider.token({ sub: 'nobody' })), 'UNAUTHENTICATED');
+    expectRefused(
+      await whoami(await provider.token({ sub: 'alice', aud: 'https://gateway.example.com' })),
+      'UNAUTHENTICATED',
+    );
+  });
+
+  it('cannot be two people of an organisation', async () => {
+    const [first, second] = [await newPerson(acme, ['viewer']), await newPerson(acme, ['viewer'])];
+    await link(acme, first, 'dave');
+    for (const person of [first, second]) {
+      const again = await risk.admin('POST', identities(acme, person), { issuer: provider.issuer, subject: 'dave' });
+      expectRefused(again, 'ALREADY_EXISTS');
+    }
+  });
+});
+
+describe('an invitation by e-mail', () => {
+  it('becomes the identity of the first token with that verified address, once', async () => {
+    const person = await newPerson(acme, ['viewer']);
+    const { id } = await invite(acme, person, 'Erin@Example.com');
+    for (const claims of [{ email: 'erin@example.com' }, { email: 'erin@example.com', email_verified: 'true' }])
+      expectRefused(await whoami(await provider.token({ sub: 'erin', ...claims })), 'UNAUTHENTICATED');
+    const verified = { email: 'erin@EXAMPLE.com', email_verified: true };
+    const both = await Promise.all(
+      ['erin', 'mallory'].map(async (sub) => (await whoami(await provider.token({ sub, ...verified }))).status),
+    );
+    expect(both.sort()).toEqual([200, 401]);
+    const { items } = (await risk.admin('GET', identities(acme, person))).json as { items: object[] };
+    expect(items).toMatchObject([{ id, issuer: provider.issuer, email: 'erin@example.com', expiresAt: null }]);
+  });
+
+  it('waits fourteen days', async () => {
+    const person = await newPerson(acme, ['viewer']);
+    await invite(acme, person, 'late@example.com');
+    risk.skewMs = 14 * 86_400_000 + 1000;
+    const claims = { sub: 'late', email: 'late@example.com', email_verified: true };
+    expectRefused(await whoami(await provider.token(claims)), 'UNAUTHENTICATED');
+    risk.skewMs = 14 * 86_400_000 - 60_000;
+    expect((await whoami(await provider.token(claims))).status).toBe(200);
+  });
+
+  it('makes nobody a second person of an organisation', async () => {
+    const [first, second] = [await newPerson(acme, ['viewer']), await newPerson(acme, ['owner'])];
+    await link(acme, first, 'frank');
+    await invite(acme, second, 'frank@example.com');
+    const token = await provider.token({ sub: 'frank', email: 'frank@example.com', email_verified: true });
+    expect((await whoami(token)).json).toMatchObject({ personId: first });
+  });
+
+  it.each([
+    [{}],
+    [{ issuer: 'https://x.example' }],
+    [{ issuer: 'https://x.example', subject: 's', email: 'a@b.example' }],
+    [{ email: 'no address' }],
+    [{ email: 'a@b.example', role: 'owner' }],
+  ])('or an identity is not made of %j', async (body) => {
+    const person = await newPerson(acme, ['viewer']);
+    expectRefused(await risk.admin('POST', identities(acme, person), body), 'INVALID_REQUEST');
+  });
+
+  it('is listed by pages, for people of that organisation alone', async () => {
+    const person = await newPerson(acme, ['viewer']);
+    for (const name of ['a', 'b', 'c']) await invite(acme, person, `${name}@list.example`);
+    const first = (await risk.admin('GET', `${identities(acme, person)}?limit=2`)).json as {
+      items: { email: string }[];
+      nextCursor: string;
+    };
+    expect(first.items.map(({ email }) => email)).toEqual(['a@list.example', 'b@list.example']);
+    const next = await risk.admin('GET', `${identities(acme, person)}?limit=2&cursor=${first.nextCursor}`);
+    expect(next.json).toMatchObject({ items: [{ email: 'c@list.example' }], nextCursor: null });
+    for (const method of ['GET', 'POST'])
+      expectRefused(
+        await risk.admin(method, identities(globex, person), method === 'GET' ? undefined : { email: 'x@y.example' }),
+        'NOT_FOUND',
+      );
+  });
+});
+
+describe('the tools', () => {
+  const call = (token: string | undefined) =>
+    risk.api.send('POST', '/mcp', {
+      ...(token === undefined ? {} : { key: token }),
+      headers: { accept: 'application/json, text/event-stream' },
+      body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'whoami', arguments: {} } },
+    });
+
+  it('take tokens for their own address alone, and say where to get one', async () => {
+    const person = await newPerson(acme, ['viewer']);
+    await link(acme, person, 'grace');
+    const taken = await call(await provider.token({ sub: 'grace', aud: `${PUBLIC_URL}/mcp` }));
+    expect(taken.status).toBe(200);
+    expect(taken.text).toContain(person);
+    const refused = await call(await provider.token({ sub: 'grace' }));
+    expectRefused(refused, 'UNAUTHENTICATED');
+    expect(refused.headers['www-authenticate']).toBe(
+      `Bearer realm="sealgate", resource_metadata="${PUBLIC_URL}/.well-known/oauth-protected-resource/mcp"`,
+    );
+    expect((await whoami('none')).headers['www-authenticate']).toBe('Bearer realm="sealgate"');
+    expectRefused(await whoami(await provider.token({ sub: 'grace', aud: `${PUBLIC_URL}/mcp` })), 'UNAUTHENTICATED');
+  });
+
+  it.each(['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/mcp'])(
+    'have metadata at %s for everybody',
+    async (path) => {
+      const answer = await risk.api.send('GET', path);
+      expect(answer.status).toBe(200);
+      expect(answer.json).toEqual({
+        resource: `${PUBLIC_URL}/mcp`,
+        authorization_servers: [provider.issuer],
+        scopes_supported: ['openid', 'email'],
+        bearer_methods_supported: ['header'],
+        resource_name: 'Sealgate risk tools',
+      });
+    },
+  );
+});
+
+describe('the admin listener', () => {
+  const ask = (token: string, method: string, path: string, body?: unknown) => risk.adminAs(token, method, path, body);
+
+  it('lets operators do everything and viewers read, and names them in the audit', async () => {
+    const operator = await provider.token({ sub: 'olga', groups: ['operators'] });
+    const viewer = await provider.token({ sub: 'vera', groups: ['lookers'] });
+    expect((await ask(viewer, 'GET', '/orgs')).status).toBe(200);
+    expectRefused(await ask(viewer, 'POST', '/orgs', { name: 'By a viewer' }), 'FORBIDDEN');
+    expectRefused(await ask(viewer, 'DELETE', `/orgs/${acme}/people/per_none`), 'FORBIDDEN');
+    const made = await ask(operator, 'POST', '/orgs', { name: 'By an operator' });
+    expect(made.status).toBe(201);
+    const [row] = await risk.sql.query<{ actor: string }>({
+      text: 'SELECT actor FROM risk.audit_events WHERE resource_id = $1',
+      values: [(made.json as { id: string }).id],
+    });
+    expect(row?.actor).toBe(`oidc:${provider.issuer}#olga`);
+  });
+
+  it('refuses whoever has no role there', async () => {
+    for (const claims of [{}, { groups: ['else'] }, { groups: ['operators'], aud: 'https://else.example' }])
+      expectRefused(await ask(await provider.token({ sub: 'x', ...claims }), 'GET', '/orgs'), 'UNAUTHENTICATED');
+  });
+});
