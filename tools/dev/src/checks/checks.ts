@@ -1,5 +1,6 @@
 import { findRedisServer } from '@sealgate/local-services';
 import { bundleSurface } from '../../bundle.ts';
+import { generateClientTypes } from '../generate-client-types.ts';
 import { generateClients } from '../generate-clients.ts';
 import { messageOf } from '../start/user-error.ts';
 import { appsWith, programs } from '../workspace.ts';
@@ -41,6 +42,16 @@ async function lint(): Promise<CommandResult> {
   return { ...result, ok: result.ok && !result.said.includes('The rule will be skipped') };
 }
 
+/** Of the databases, and of the surfaces' own APIs. */
+async function generate(): Promise<CommandResult> {
+  try {
+    await generateClientTypes();
+  } catch (error) {
+    return { ok: false, said: messageOf(error) };
+  }
+  return generateClients();
+}
+
 async function bundles(): Promise<CommandResult> {
   try {
     for (const name of appsWith('src/main.ts')) await bundleSurface(name);
@@ -71,7 +82,7 @@ async function fabric(): Promise<Tally> {
 
 /** In the order they run: what the later ones need comes first, then the quick ones. */
 export const checks: readonly Check[] = [
-  quiet('generate', () => generateClients()),
+  quiet('generate', generate),
   quiet('format', () => program([programs.prettier, '--check', '.', '--log-level=warn'])),
   quiet('lint', lint),
   quiet('types', () => program([programs.tsc, '-p', 'tsconfig.json', '--noEmit'])),

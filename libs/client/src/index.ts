@@ -1,0 +1,13 @@
+export {
+  caseGate,
+  caseGateAdmin,
+  ingestGateway,
+  ingestGatewayAdmin,
+  ledgerPeer,
+  ledgerPeerAdmin,
+  riskPartner,
+  riskPartnerAdmin,
+  type ClientOptions,
+  type Schemas,
+} from './clients.ts';
+export type { Problem, ProblemFault } from './problem.ts';
