@@ -83,8 +83,13 @@ export default tseslint.config(
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   tseslint.configs.recommended,
   {
-    files: ['**/*.ts'],
-    languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
+    files: ['**/*.{ts,tsx}'],
+    languageOptions: {
+      parserOptions: {
+        project: ['./tsconfig.json', './apps/console/web/tsconfig.json'],
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
     plugins: { '@nx': nx },
     rules: {
       '@nx/enforce-module-boundaries': boundaries([]),
@@ -117,12 +122,12 @@ export default tseslint.config(
     },
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     ignores: [...testFiles, 'apps/*/src/routes/*.ts'],
     rules: { 'max-lines-per-function': ['error', { max: 80, skipComments: true, skipBlankLines: true }] },
   },
   {
-    files: ['{apps,libs}/**/*.ts'],
+    files: ['{apps,libs}/**/*.{ts,tsx}'],
     ignores: readsTheProcess,
     rules: {
       'no-restricted-globals': [

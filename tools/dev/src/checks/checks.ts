@@ -52,6 +52,13 @@ async function generate(): Promise<CommandResult> {
   return generateClients();
 }
 
+/** The pages of the console run in browsers: they are judged with the types of those, apart from all that runs in Node. */
+async function types(): Promise<CommandResult> {
+  const node = await program([programs.tsc, '-p', 'tsconfig.json', '--noEmit']);
+  const pages = await program([programs.tsc, '-p', 'apps/console/web/tsconfig.json', '--noEmit']);
+  return { ok: node.ok && pages.ok, said: node.said + pages.said };
+}
+
 async function bundles(): Promise<CommandResult> {
   try {
     for (const name of appsWith('src/main.ts')) await bundleSurface(name);
@@ -85,7 +92,7 @@ export const checks: readonly Check[] = [
   quiet('generate', generate),
   quiet('format', () => program([programs.prettier, '--check', '.', '--log-level=warn'])),
   quiet('lint', lint),
-  quiet('types', () => program([programs.tsc, '-p', 'tsconfig.json', '--noEmit'])),
+  quiet('types', types),
   quiet('bundles', bundles),
   { name: 'redis', run: redis },
   { name: 'unit', run: () => runJest({ project: 'unit', workers: 2, timeoutMs: 10 * minuteMs, retryFailed: true }) },

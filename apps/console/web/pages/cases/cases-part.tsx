@@ -1,0 +1,9 @@
+import type { ReactNode } from 'react';
+import { ListEmpty } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+
+export const CasesPart = (): ReactNode => (
+  <Page title="Cases">
+    <ListEmpty title="This part is not built yet" />
+  </Page>
+);

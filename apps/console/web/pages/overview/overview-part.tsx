@@ -1,0 +1,9 @@
+import type { ReactNode } from 'react';
+import { ListEmpty } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+
+export const OverviewPart = (): ReactNode => (
+  <Page title="Overview">
+    <ListEmpty title="This part is not built yet" />
+  </Page>
+);

@@ -1,0 +1,171 @@
+import { useEffect, useRef, type ReactNode } from 'react';
+import { Button, Group, LoadingOverlay, Paper, Table, Text } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useLocation, useNavigate, useSearchParams } from 'react-router';
+import { Icon } from './icons.tsx';
+import { ListError, ListLoading } from './list-states.tsx';
+import classes from './cursor-table.module.css';
+
+/** One page of a list as every surface answers it. */
+export interface ListPage<Row> {
+  readonly items: readonly Row[];
+  readonly nextCursor?: string | null | undefined;
+}
+
+export interface Column<Row> {
+  readonly title: string;
+  readonly cell: (row: Row) => ReactNode;
+  readonly align?: 'left' | 'right';
+  /** As a CSS width; columns without one share what is left. */
+  readonly width?: string;
+}
+
+interface CursorTableProps<Row> {
+  /** What the table holds, for those who do not see it. */
+  readonly label: string;
+  /** Everything the answer depends on but the cursor: the filters too. */
+  readonly queryKey: readonly unknown[];
+  readonly load: (cursor: string | undefined, signal: AbortSignal) => Promise<ListPage<Row>>;
+  readonly rowKey: (row: Row) => string;
+  readonly columns: readonly Column<Row>[];
+  /** Shown where the list has no row at all. */
+  readonly empty: ReactNode;
+  /** Another name of the `cursor` parameter, for a page with two lists. */
+  readonly cursorName?: string;
+  /** Reads the shown page again this often. */
+  readonly refetchMs?: number;
+}
+
+/** A list that is read page by page; which page stands in the address bar. On narrow screens each row is a card. */
+export function CursorTable<Row>(props: CursorTableProps<Row>): ReactNode {
+  const { cursorName = 'cursor', queryKey, load, refetchMs } = props;
+  const [search] = useSearchParams();
+  const cursor = search.get(cursorName) ?? undefined;
+  const page = useQuery({
+    queryKey: [...queryKey, { cursor }],
+    queryFn: ({ signal }) => load(cursor, signal),
+    placeholderData: keepPreviousData,
+    ...(refetchMs === undefined ? {} : { refetchInterval: refetchMs }),
+  });
+  if (page.isError && page.data === undefined) {
+    return <ListError error={page.error} onRetry={() => void page.refetch()} />;
+  }
+  if (page.data === undefined)
+    return (
+      <Paper p="md">
+        <ListLoading />
+      </Paper>
+    );
+  return (
+    <Paper p={0} pos="relative" className={classes['frame'] ?? ''}>
+      <LoadingOverlay visible={page.isPlaceholderData} zIndex={1} overlayProps={{ backgroundOpacity: 0.35 }} />
+      {page.isError && <ListError error={page.error} onRetry={() => void page.refetch()} />}
+      {page.data.items.length === 0 && cursor === undefined ? props.empty : <Rows {...props} rows={page.data.items} />}
+      <Pager cursorName={cursorName} cursor={cursor} nextCursor={page.data.nextCursor ?? undefined} />
+    </Paper>
+  );
+}
+
+/** A list that is whole by nature (the roles, the channels of a network), in the same clothes. */
+export function PlainTable<Row>(
+  props: Pick<CursorTableProps<Row>, 'label' | 'columns' | 'rowKey' | 'empty'> & { readonly rows: readonly Row[] },
+): ReactNode {
+  return (
+    <Paper p={0} className={classes['frame'] ?? ''}>
+      {props.rows.length === 0 ? props.empty : <Rows {...props} />}
+    </Paper>
+  );
+}
+
+function Rows<Row>({
+  label,
+  columns,
+  rowKey,
+  rows,
+}: Pick<CursorTableProps<Row>, 'label' | 'columns' | 'rowKey'> & { readonly rows: readonly Row[] }): ReactNode {
+  return (
+    <Table className={classes['table'] ?? ''} verticalSpacing="sm" horizontalSpacing="md" aria-label={label}>
+      <Table.Thead>
+        <Table.Tr>
+          {columns.map(({ title, align = 'left', width }) => (
+            <Table.Th key={title} ta={align} w={width}>
+              {title}
+            </Table.Th>
+          ))}
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {rows.map((row) => (
+          <Table.Tr key={rowKey(row)}>
+            {columns.map(({ title, cell, align = 'left' }) => (
+              <Table.Td key={title} data-title={title} ta={align} className="wrap">
+                {cell(row)}
+              </Table.Td>
+            ))}
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}
+
+interface PagerProps {
+  readonly cursorName: string;
+  readonly cursor: string | undefined;
+  readonly nextCursor: string | undefined;
+}
+
+function Pager({ cursorName, cursor, nextCursor }: PagerProps): ReactNode {
+  const [, setSearch] = useSearchParams();
+  const navigate = useNavigate();
+  const location = useLocation();
+  const top = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (cursor !== undefined) top.current?.parentElement?.scrollIntoView({ block: 'start' });
+  }, [cursor]);
+  if (cursor === undefined && nextCursor === undefined) return null;
+  const turnTo = (value: string | undefined): void =>
+    setSearch(
+      (before) => {
+        const next = new URLSearchParams(before);
+        if (value === undefined) next.delete(cursorName);
+        else next.set(cursorName, value);
+        return next;
+      },
+      { state: { turnedBy: cursorName } },
+    );
+  const cameByNext = (location.state as { turnedBy?: string } | null)?.turnedBy === cursorName;
+  return (
+    <Group justify="space-between" px="md" py="sm" className={classes['pager'] ?? ''} ref={top}>
+      <Text size="sm" c="dimmed">
+        {cursor === undefined ? 'First page' : 'A later page'}
+      </Text>
+      <Group gap="xs">
+        {cursor !== undefined && (
+          <Button size="xs" variant="default" onClick={() => turnTo(undefined)}>
+            First page
+          </Button>
+        )}
+        {cursor !== undefined && cameByNext && (
+          <Button
+            size="xs"
+            variant="default"
+            leftSection={<Icon name="back" size={14} />}
+            onClick={() => void navigate(-1)}
+          >
+            Back
+          </Button>
+        )}
+        <Button
+          size="xs"
+          variant="default"
+          rightSection={<Icon name="next" size={14} />}
+          disabled={nextCursor === undefined}
+          onClick={() => turnTo(nextCursor)}
+        >
+          Next
+        </Button>
+      </Group>
+    </Group>
+  );
+}

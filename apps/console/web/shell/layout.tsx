@@ -1,0 +1,165 @@
+import { Suspense, useEffect, useRef, useState, type ReactNode } from 'react';
+import {
+  ActionIcon,
+  AppShell,
+  Burger,
+  Button,
+  Group,
+  Loader,
+  Menu,
+  NavLink,
+  Stack,
+  Text,
+  Tooltip,
+  useComputedColorScheme,
+  useMantineColorScheme,
+} from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { Link, Outlet, useLocation, useNavigation } from 'react-router';
+import { sendJson } from './console-fetch.ts';
+import { Icon } from './icons.tsx';
+import { partsOf, parts } from './parts.ts';
+import { ProblemView } from './problem-view.tsx';
+import { SignedOut, signInAddress } from './signed-out.tsx';
+import { useSession, useSignedOut, type Session } from './session.ts';
+import classes from './layout.module.css';
+
+/** Head, menu and the open page. The page stays as it is when the session ends, so that nothing typed is lost. */
+export function Layout(): ReactNode {
+  const [menuOpen, menu] = useDisclosure(false);
+  const session = useSession();
+  const signedOut = useSignedOut();
+  const [wasSignedIn, setWasSignedIn] = useState(false);
+  if (!wasSignedIn && session.data?.person != null) setWasSignedIn(true);
+  const { pathname } = useLocation();
+  const main = useRef<HTMLElement>(null);
+  const first = useRef(true);
+  useEffect(() => {
+    menu.close();
+    // Those who read by ear or move by keyboard begin at the page that was opened, not at the link they left.
+    if (!first.current) main.current?.focus({ preventScroll: true });
+    first.current = false;
+  }, [pathname]);
+  const open = parts.find(({ path }) => pathname.startsWith(`/${path}`))?.open ?? false;
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !menuOpen } }}
+      padding={{ base: 'md', sm: 'xl' }}
+    >
+      <a href="#main" className={classes['skip']}>
+        Skip to the page
+      </a>
+      <AppShell.Header className={classes['head'] ?? ''}>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group gap="sm" wrap="nowrap">
+            <Burger opened={menuOpen} onClick={menu.toggle} hiddenFrom="sm" size="sm" aria-label="Menu" />
+            <Link to="/overview" className={classes['brand']}>
+              <img src="/favicon.svg" alt="" width={26} height={26} />
+              Sealgate
+            </Link>
+          </Group>
+          <Group gap="xs" wrap="nowrap">
+            <SchemeButton />
+            {session.data !== undefined && <Who session={session.data} />}
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar className={classes['navbar'] ?? ''} p="sm" aria-label="Parts of the console">
+        {partsOf(session.data).map(({ path, title, icon }) => (
+          <NavLink
+            key={path}
+            component={Link}
+            to={`/${path}`}
+            label={title}
+            leftSection={<Icon name={icon} />}
+            active={pathname === `/${path}` || pathname.startsWith(`/${path}/`)}
+            className={classes['link'] ?? ''}
+          />
+        ))}
+      </AppShell.Navbar>
+      <AppShell.Main id="main" tabIndex={-1} ref={main} className={classes['main'] ?? ''}>
+        <Stack gap="md">
+          {session.isError && <ProblemView error={session.error} onRetry={() => void session.refetch()} />}
+          {!open && signedOut && <SignedOut under={wasSignedIn} />}
+          {(open || wasSignedIn) && <OpenPage />}
+        </Stack>
+      </AppShell.Main>
+    </AppShell>
+  );
+}
+
+function OpenPage(): ReactNode {
+  const { state } = useNavigation();
+  return (
+    <Suspense fallback={<Loader aria-label="Loading" />}>
+      <div className={state === 'loading' ? (classes['leaving'] ?? '') : ''}>
+        <Outlet />
+      </div>
+    </Suspense>
+  );
+}
+
+function SchemeButton(): ReactNode {
+  const { setColorScheme } = useMantineColorScheme();
+  const scheme = useComputedColorScheme('light');
+  const other = scheme === 'dark' ? 'light' : 'dark';
+  return (
+    <Tooltip label={`Use ${other} colours`}>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        size="lg"
+        aria-label={`Use ${other} colours`}
+        onClick={() => setColorScheme(other)}
+      >
+        <Icon name={other === 'dark' ? 'moon' : 'sun'} />
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+function Who({ session }: { session: Session }): ReactNode {
+  const { pathname, search } = useLocation();
+  const { person } = session;
+  if (person === null) {
+    return (
+      <Button component="a" href={signInAddress(`${pathname}${search}`)} size="xs">
+        Sign in
+      </Button>
+    );
+  }
+  const name = person.name ?? person.email ?? person.subject;
+  return (
+    <Menu position="bottom-end" width={260}>
+      <Menu.Target>
+        <Button variant="subtle" color="gray" size="sm" px="xs" leftSection={<Icon name="person" />} maw={200}>
+          {name}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Stack gap={2} px="sm" py="xs">
+          <Text size="sm" fw={600} className="wrap">
+            {name}
+          </Text>
+          {person.email !== undefined && (
+            <Text size="sm" className="wrap">
+              {person.email}
+            </Text>
+          )}
+          <Text size="xs" c="dimmed" className="wrap">
+            Signed in by {person.issuer}
+          </Text>
+        </Stack>
+        <Menu.Divider />
+        <Menu.Item onClick={() => void signOut()}>Sign out</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+/** Ends the session here, then at the provider where it has a page for it. */
+async function signOut(): Promise<void> {
+  const { endSessionUrl } = await sendJson<{ endSessionUrl?: string }>('/sign-out', {});
+  globalThis.location.assign(endSessionUrl ?? '/');
+}

@@ -1,0 +1,56 @@
+import type { ReactNode } from 'react';
+import { Center, Skeleton, Stack, Text, ThemeIcon, VisuallyHidden } from '@mantine/core';
+import { Icon, type IconName } from './icons.tsx';
+import { ProblemView } from './problem-view.tsx';
+import { asProblem } from './problem.ts';
+
+/** Rows that hold the place of a list which is on its way. */
+export const ListLoading = ({ rows = 6 }: { rows?: number }): ReactNode => (
+  <Stack gap="sm" py="sm" role="status">
+    <VisuallyHidden>Loading</VisuallyHidden>
+    {Array.from({ length: rows }, (_, row) => (
+      <Skeleton key={row} height={18} width={`${96 - ((row * 13) % 34)}%`} />
+    ))}
+  </Stack>
+);
+
+interface EmptyProps {
+  readonly title: string;
+  readonly icon?: IconName;
+  /** What fills the list, or which filter to drop. */
+  readonly children?: ReactNode;
+  readonly action?: ReactNode;
+}
+
+/** A list without rows: says what would be here and how it comes to be. */
+export const ListEmpty = ({ title, icon = 'empty', children, action }: EmptyProps): ReactNode => (
+  <Center py={48} px="md">
+    <Stack align="center" gap="xs" maw={460}>
+      <ThemeIcon size={48} radius="xl" variant="light" color="gray">
+        <Icon name={icon} size={24} />
+      </ThemeIcon>
+      <Text fw={600} ta="center">
+        {title}
+      </Text>
+      {children !== undefined && (
+        <Text size="sm" c="dimmed" ta="center" component="div">
+          {children}
+        </Text>
+      )}
+      {action}
+    </Stack>
+  </Center>
+);
+
+/** A list that the service refuses to this person (403), or could not give. */
+export function ListError({ error, onRetry }: { error: unknown; onRetry?: () => void }): ReactNode {
+  if (asProblem(error).status !== 403) return <ProblemView error={error} onRetry={onRetry} />;
+  return (
+    <Stack gap="xs">
+      <ListEmpty title="Not for your role" icon="person">
+        The service refused to show this to you.
+      </ListEmpty>
+      <ProblemView error={error} />
+    </Stack>
+  );
+}

@@ -1,0 +1,47 @@
+import { useEffect, type ReactNode } from 'react';
+import { Anchor, Breadcrumbs, Group, Stack, Text, Title } from '@mantine/core';
+import { Link } from 'react-router';
+
+interface PageProps {
+  readonly title: string;
+  /** One sentence about what is on the page. */
+  readonly intro?: ReactNode;
+  /** The pages above this one, outermost first. */
+  readonly above?: readonly { readonly title: string; readonly to: string }[];
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** The frame of every page: names it in the browser's tab, and says where it stands. */
+export function Page({ title, intro, above = [], actions, children }: PageProps): ReactNode {
+  useEffect(() => {
+    document.title = `${title} · Sealgate`;
+  }, [title]);
+  return (
+    <Stack gap="lg" maw={1280} mx="auto" w="100%">
+      <Group justify="space-between" align="flex-start" gap="md">
+        <Stack gap={4} miw={0} flex="1 1 18rem">
+          {above.length > 0 && (
+            <Breadcrumbs separatorMargin={6} fz="sm">
+              {above.map((page) => (
+                <Anchor key={page.to} component={Link} to={page.to} size="sm">
+                  {page.title}
+                </Anchor>
+              ))}
+            </Breadcrumbs>
+          )}
+          <Title order={1} className="wrap">
+            {title}
+          </Title>
+          {intro !== undefined && (
+            <Text c="dimmed" size="sm" maw={760} component="div">
+              {intro}
+            </Text>
+          )}
+        </Stack>
+        {actions !== undefined && <Group gap="xs">{actions}</Group>}
+      </Group>
+      {children}
+    </Stack>
+  );
+}

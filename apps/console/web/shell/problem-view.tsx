@@ -1,0 +1,91 @@
+import { useEffect, useState, type ReactNode } from 'react';
+import { Alert, Button, Group, List, Stack, Text } from '@mantine/core';
+import { CodeText } from './code-text.tsx';
+import { asProblem, type ProblemError } from './problem.ts';
+
+/** What to do about it, where the status alone tells; the title and detail come from the service. */
+const advice: Readonly<Record<number, string>> = {
+  401: 'You are not signed in, or the service does not accept your sign-in. Sign in again; nothing on this page is lost.',
+  403: 'Your role does not allow this. Whoever runs the service can change that.',
+  412: 'Somebody changed this meanwhile. Load it anew, compare, and save again.',
+  429: 'Too many requests. Wait for the countdown, then try again.',
+  502: 'The console reached no answer of the service. It may be starting or away.',
+  503: 'The service cannot answer now. It usually heals by itself; try again shortly.',
+  504: 'The service took too long. If this was a change, look whether it was made before you send it again.',
+};
+
+function useSecondsUntil(timeMs: number | undefined): number {
+  const [left, setLeft] = useState(() => secondsUntil(timeMs));
+  useEffect(() => {
+    setLeft(secondsUntil(timeMs));
+    if (timeMs === undefined) return undefined;
+    const timer = setInterval(() => setLeft(secondsUntil(timeMs)), 500);
+    return () => clearInterval(timer);
+  }, [timeMs]);
+  return left;
+}
+
+const secondsUntil = (timeMs: number | undefined): number =>
+  timeMs === undefined ? 0 : Math.max(0, Math.ceil((timeMs - Date.now()) / 1_000));
+
+interface ProblemProps {
+  readonly error: unknown;
+  /** Offered as "Try again", and held back while the service asks to wait. */
+  readonly onRetry?: (() => void) | undefined;
+  /** Another way out beside it: "Load it anew" of a 412. */
+  readonly children?: ReactNode;
+}
+
+/** A problem with all that helps: title, detail, faults by member, what to do, code and request id with copy. */
+export function ProblemView({ error, onRetry, children }: ProblemProps): ReactNode {
+  const problem = asProblem(error);
+  const left = useSecondsUntil(problem.retryAtMs);
+  const { title, detail, errors = [], status } = problem.problem;
+  return (
+    <Alert role="alert" color={status === 429 || status === 503 ? 'yellow' : 'red'} variant="light" title={title}>
+      <Stack gap="xs">
+        {detail !== undefined && (
+          <Text size="sm" className="wrap">
+            {detail}
+          </Text>
+        )}
+        {errors.length > 0 && (
+          <List size="sm">
+            {errors.slice(0, 20).map((fault) => (
+              <List.Item key={`${fault.in} ${fault.pointer ?? ''} ${fault.detail}`} className="wrap">
+                <code>{fault.pointer || fault.in}</code>: {fault.detail}
+              </List.Item>
+            ))}
+          </List>
+        )}
+        {advice[status] !== undefined && <Text size="sm">{advice[status]}</Text>}
+        <ProblemFacts problem={problem} />
+        {(onRetry !== undefined || children !== undefined) && (
+          <Group gap="xs">
+            {onRetry !== undefined && (
+              <Button size="xs" variant="default" onClick={onRetry} disabled={left > 0}>
+                {left > 0 ? `Try again in ${left} s` : 'Try again'}
+              </Button>
+            )}
+            {children}
+          </Group>
+        )}
+      </Stack>
+    </Alert>
+  );
+}
+
+function ProblemFacts({ problem }: { problem: ProblemError }): ReactNode {
+  return (
+    <Group gap="md" wrap="wrap">
+      <Text size="sm" component="span">
+        Code <CodeText value={problem.problem.code} label="the code" />
+      </Text>
+      {problem.requestId !== undefined && (
+        <Text size="sm" component="span">
+          Request <CodeText value={problem.requestId} label="the request id" />
+        </Text>
+      )}
+    </Group>
+  );
+}

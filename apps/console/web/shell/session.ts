@@ -1,0 +1,68 @@
+import { useEffect, useRef, useState } from 'react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { SIGNED_OUT, getJson } from './console-fetch.ts';
+
+export type SurfaceId = 'risk-partner' | 'case-gate' | 'ledger-peer' | 'ingest-gateway';
+
+export interface Session {
+  readonly person: {
+    readonly subject: string;
+    readonly issuer: string;
+    readonly name?: string;
+    readonly email?: string;
+  } | null;
+  readonly surfaces: readonly { readonly id: SurfaceId; readonly api: boolean; readonly admin: boolean }[];
+  readonly expiresAt?: string;
+}
+
+/** Who is signed in and which surfaces the console is configured with. Read anew whenever the page is shown again. */
+export const useSession = () =>
+  useQuery({
+    queryKey: ['session'],
+    queryFn: () => getJson<Session>('/session'),
+    staleTime: 60_000,
+    refetchOnWindowFocus: 'always',
+  });
+
+export type Role = 'operator' | 'viewer';
+
+/**
+ * What the person may do by the admin listener of a surface: undefined while that is not known, and where the surface
+ * is not configured or refuses. It only decides what is offered; the surface decides what is done.
+ */
+export function useAdminRole(surface: SurfaceId): Role | undefined {
+  const session = useSession();
+  const admin = session.data?.surfaces.some(({ id, admin }) => id === surface && admin) ?? false;
+  const { data } = useQuery({
+    queryKey: ['whoami', surface, session.data?.person?.subject],
+    queryFn: () => getJson<{ role: Role }>(`/admin/${surface}/admin/v1/whoami`),
+    enabled: admin && session.data?.person != null,
+    staleTime: 60_000,
+  });
+  return data?.role;
+}
+
+/** True from the moment an answer says that the session has ended until the session, read anew, has a person. */
+export function useSignedOut(): boolean {
+  const session = useSession();
+  const queries = useQueryClient();
+  const [endedAtMs, setEndedAtMs] = useState(0);
+  useEffect(() => {
+    const onSignedOut = (): void => {
+      setEndedAtMs(Date.now());
+      void queries.invalidateQueries({ queryKey: ['session'] });
+    };
+    globalThis.addEventListener(SIGNED_OUT, onSignedOut);
+    return () => globalThis.removeEventListener(SIGNED_OUT, onSignedOut);
+  }, [queries]);
+  const signedOut = session.data !== undefined && (session.data.person === null || endedAtMs > session.dataUpdatedAt);
+  const before = useRef(signedOut);
+  useEffect(() => {
+    // What was refused while nobody was signed in is asked for again.
+    if (before.current && !signedOut) {
+      void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
+    }
+    before.current = signedOut;
+  }, [signedOut, queries]);
+  return signedOut;
+}

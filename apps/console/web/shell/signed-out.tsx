@@ -1,0 +1,44 @@
+import type { ReactNode } from 'react';
+import { Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { useLocation } from 'react-router';
+import { useSession } from './session.ts';
+
+export const signInAddress = (returnTo: string): string => `/sign-in?returnTo=${encodeURIComponent(returnTo)}`;
+
+/**
+ * Nobody is signed in. Before the first sign-in it is the page; when a session ended under a page with things typed into
+ * it, it stands above that page, and a sign-in in a second tab brings it back to life.
+ */
+export function SignedOut({ under }: { under: boolean }): ReactNode {
+  const { pathname, search } = useLocation();
+  const session = useSession();
+  const address = signInAddress(`${pathname}${search}`);
+  return (
+    <Paper p="lg" maw={640} mx={under ? 0 : 'auto'} mt={under ? 0 : 48} role="alert" w="100%">
+      <Stack gap="sm">
+        <Title order={under ? 2 : 1}>{under ? 'You are signed out' : 'Sign in to Sealgate'}</Title>
+        <Text size="sm">
+          {under
+            ? 'The session has ended. What you typed is still here: sign in in a second tab, then come back and go on.'
+            : 'The console shows and does what your role allows. You sign in at your organisation’s identity provider.'}
+        </Text>
+        <Group gap="sm">
+          {under ? (
+            <>
+              <Button component="a" href={signInAddress('/overview')} target="_blank" rel="noopener">
+                Sign in in a second tab
+              </Button>
+              <Button variant="default" onClick={() => void session.refetch()} loading={session.isFetching}>
+                I have signed in
+              </Button>
+            </>
+          ) : (
+            <Button component="a" href={address}>
+              Sign in
+            </Button>
+          )}
+        </Group>
+      </Stack>
+    </Paper>
+  );
+}

@@ -1,0 +1,8 @@
+import { caseGateAdmin, ingestGatewayAdmin, ledgerPeerAdmin, riskPartner } from '@sealgate/client';
+import { consoleFetch } from './console-fetch.ts';
+
+// Each by the console's server, which adds the token of whoever is signed in; no key is ever held here.
+export const riskApi = riskPartner({ baseUrl: '/api/risk-partner', fetch: consoleFetch });
+export const caseAdmin = caseGateAdmin({ baseUrl: '/admin/case-gate', fetch: consoleFetch });
+export const ledgerAdmin = ledgerPeerAdmin({ baseUrl: '/admin/ledger-peer', fetch: consoleFetch });
+export const ingestAdmin = ingestGatewayAdmin({ baseUrl: '/admin/ingest-gateway', fetch: consoleFetch });
