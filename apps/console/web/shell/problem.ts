@@ -27,7 +27,9 @@ const text = (value: unknown): string | undefined => (typeof value === 'string' 
 export function problemFrom(response: Response, body: unknown, nowMs: number): ProblemError {
   const members = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
   const detail = text(members['detail']);
-  const errors = Array.isArray(members['errors']) ? (members['errors'] as NonNullable<SentProblem['errors']>) : undefined;
+  const errors = Array.isArray(members['errors'])
+    ? (members['errors'] as NonNullable<SentProblem['errors']>)
+    : undefined;
   const problem: Problem = {
     title: text(members['title']) ?? `The service answered ${response.status}`,
     status: response.status,
