@@ -64,6 +64,7 @@ describe('the audit names what is wrong with an archive', () => {
     ['archived.transactions', byte('transactions'), 'r4'],
     ['archived.salt', row('salt = set_byte(salt, 3, get_byte(salt, 3) # 1)'), 'r0'],
     ['archived.contents', byte('contents'), 'r4'],
+    ['archived.last_at_ms', row('last_at_ms = last_at_ms + 1'), 'r511'],
     ['archives.upto', () => of.edit(`UPDATE ledger.archives SET upto = upto - 256 WHERE channel_id = ${OURS}`), null],
     [
       'archives.channel_id',

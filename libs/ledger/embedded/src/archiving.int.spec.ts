@@ -263,8 +263,7 @@ describe('the version before', () => {
     return new Map((await test.sql.query<{ name: string; text: string }>({ text })).map((row) => [row.name, row.text]));
   };
   const archive = stepsOf('0014_archive');
-  const compact = stepsOf('0015_compact');
-  const byDay = stepsOf('0016_claims_by_day');
+  const later = ['0015_compact', '0016_claims_by_day', '0018_archived_times'].map(stepsOf);
 
   it('is not gone back to while records are archived', async () => {
     await of.ledger.archiveRecords({ channel: of.channel, before: 256 });
@@ -276,8 +275,7 @@ describe('the version before', () => {
     for (const table of ['archived', 'archives']) await test.sql.query({ text: `DELETE FROM ledger.${table}` });
     const now = await definitions();
     // They stand on this one.
-    await runStep(test, byDay.down);
-    await runStep(test, compact.down);
+    for (const { down } of later.toReversed()) await runStep(test, down);
     const after = await definitions();
     const replaced = await test.sql.query<{ definition: string }>({
       text: 'SELECT definition FROM ledger.migrations_0014_replaced',
@@ -293,8 +291,7 @@ describe('the version before', () => {
     });
     await runStep(test, archive.up);
     expect(await definitions()).toEqual(after);
-    await runStep(test, compact.up);
-    await runStep(test, byDay.up);
+    for (const { up } of later) await runStep(test, up);
     expect(await definitions()).toEqual(now);
   });
 });

@@ -15,6 +15,7 @@ interface ArchivedRow {
   salt: Buffer;
   contents: Buffer;
   erased: string[];
+  last_at_ms: string | null;
 }
 
 const STRETCHES_AT_ONCE = 4;
@@ -31,7 +32,7 @@ export async function* archivedLeaves(
   const { sql, deadlineMs } = options;
   const untilText = 'SELECT ledger.archived_until_v1($1) AS until';
   const [reaches] = await readLedger<{ until: string }>(sql, { text: untilText, values: [channel] }, deadlineMs);
-  const text = 'SELECT * FROM ledger.audit_archived_v1($1, $2, $3)';
+  const text = 'SELECT * FROM ledger.audit_archived_v2($1, $2, $3)';
   let at = 0;
   for (;;) {
     const values = [channel, at, STRETCHES_AT_ONCE];
@@ -95,6 +96,9 @@ function problemOf(
     return 'the database has another id or type of it than the file';
   if (hashAt(row.transactions).toString('hex') !== record.transactionId)
     return 'the database has another transaction of it than the file';
+  const isLast = Number(row.until_index) === record.index + 1;
+  if (isLast && row.last_at_ms !== null && Number(row.last_at_ms) !== Date.parse(record.at))
+    return 'the database has another time of it than the file';
   const content = isErased ? ERASED : archivedContent(row.salt, record);
   return hashAt(row.contents).equals(content) ? undefined : 'what create-once compares is not of its content';
 }

@@ -201,30 +201,37 @@ interface LogPair extends Pair {
 }
 
 /** What is lost of the log that the channel goes on in, as the database has it; nothing, or one. */
-async function lossesOf(
-  options: CompareOptions,
-  { log, epoch, ours, current, stored }: LogPair,
-): Promise<LostEntries[]> {
+async function lossesOf(options: CompareOptions, pair: LogPair): Promise<LostEntries[]> {
+  const { log, epoch, ours, current, stored } = pair;
   if (ours === undefined) return [];
   if (current === undefined) return [wholeLoss(epoch, ours)];
   if (await continues(options, log, { old: ours.checkpoint, current: current.checkpoint })) return [];
   const known = stored.find((entries) => entries.epoch === epoch);
   const isKnown = known?.checkpoint === ours.note && known.surviving === current.note;
-  const agreed = isKnown ? current.note : await agreedNote(options, log, current.checkpoint);
-  const surviving = agreed ?? (await stillAgreed(options, log, { known, current: current.checkpoint }));
+  const surviving = isKnown ? current.note : await survivingNote(options, pair, current.checkpoint);
   const whole = wholeLoss(epoch, ours);
   return [surviving === undefined ? whole : { ...whole, lostFrom: sizeOf(surviving), surviving }];
 }
 
-/** What was found before, where its file is not there any more. */
-async function stillAgreed(
+/**
+ * The newest checkpoint outside the database that `current` continues: among those that are kept, what was found before (its
+ * file may be gone since), and that of the archive. An epoch that began within the archive would have entries in no table.
+ */
+async function survivingNote(
   options: CompareOptions,
-  log: string,
-  { known, current }: { readonly known: LostEntries | undefined; readonly current: Checkpoint },
+  { channel, log, epoch, stored }: LogPair,
+  current: Checkpoint,
 ): Promise<string | undefined> {
-  const note = known?.surviving ?? undefined;
-  if (note === undefined || options.verifier.verify(note) === undefined) return undefined;
-  return (await continues(options, log, { old: parseCheckpoint(note), current })) ? note : undefined;
+  let newest = await agreedNote(options, log, current);
+  const known = stored.find((entries) => entries.epoch === epoch)?.surviving ?? undefined;
+  // An archive is of the log that a channel begins with.
+  for (const note of [known, epoch === 0 ? await options.saved.archived(channel) : undefined]) {
+    if (note === undefined || sizeOf(note) <= (newest === undefined ? 0 : sizeOf(newest))) continue;
+    const isOurs =
+      options.verifier.verify(note) !== undefined && parseCheckpoint(note).origin === `${options.origin}/${log}`;
+    if (isOurs && (await continues(options, log, { old: parseCheckpoint(note), current }))) newest = note;
+  }
+  return newest;
 }
 
 /** Whether `current` is the log of `old`, or one that goes on from it. @throws LedgerCorruptError for a missing tile. */

@@ -200,7 +200,7 @@ function verifiersOf({ ledgerIntegrator, ledgerSigningKey, ledgerVerifierKeys }:
 
 /** Undefined where this process does not integrate. */
 function openIntegrator({ config, sql, now, log, metrics }: Omit<OpenLedgerOptions, 'own' | 'onResult'>) {
-  const { ledgerIntegrator, ledgerSigningKey, ledgerOrigin: origin, checkpointDir } = config;
+  const { ledgerIntegrator, ledgerSigningKey, ledgerOrigin: origin, checkpointDir, ledgerArchiveDir } = config;
   if (!ledgerIntegrator || ledgerSigningKey === undefined || checkpointDir === undefined) return undefined;
   const signer = signerOf(ledgerSigningKey);
   if (signer.name !== origin)
@@ -219,7 +219,11 @@ function openIntegrator({ config, sql, now, log, metrics }: Omit<OpenLedgerOptio
     everyMs: EVERY_MS,
     compareEveryMs: COMPARE_EVERY_MS,
     now,
-    saved: savedCheckpoints(checkpointDir, now),
+    saved: savedCheckpoints(
+      checkpointDir,
+      now,
+      ledgerArchiveDir === undefined ? undefined : new ArchiveFiles(ledgerArchiveDir),
+    ),
     onSigned: () => signed.inc(),
     onHalted: (channel, problem) => log.error('ledger_halted', { channel, problem }),
     onResumed: (channel) => log.warn('ledger_resumed', { channel }),

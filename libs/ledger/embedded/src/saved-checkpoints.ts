@@ -2,6 +2,7 @@ import { mkdir, open, readdir, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseLogName } from '@sealgate/envelope';
 import { parseChannel } from '@sealgate/ledger-port';
+import { ArchiveFileError, type ArchiveFiles } from './archive-files.ts';
 
 /**
  * Checkpoints kept outside the database, because a database that was rolled back as a whole can be told from a young
@@ -17,6 +18,8 @@ export interface SavedCheckpoints {
   newest(log: string): Promise<string | undefined>;
   /** All that are kept for the log, the newest first, read as they are asked for. */
   notes(log: string): AsyncIterable<string>;
+  /** The checkpoint of the channel's archive, which is kept outside the database as well; undefined where none can be read. */
+  archived(channel: string): Promise<string | undefined>;
   /** Resolves when the note is on disk. */
   save(log: string, note: string): Promise<void>;
 }
@@ -24,7 +27,7 @@ export interface SavedCheckpoints {
 /** Files are read from their end, so much at once: a line is a few hundred bytes. */
 const BLOCK_BYTES = 65_536;
 
-export function savedCheckpoints(directory: string, now: () => number): SavedCheckpoints {
+export function savedCheckpoints(directory: string, now: () => number, archive?: ArchiveFiles): SavedCheckpoints {
   async function* notes(log: string) {
     const folder = join(directory, log);
     const files = (await listFolder(folder)).filter((name) => name.endsWith('.ndjson'));
@@ -42,6 +45,14 @@ export function savedCheckpoints(directory: string, now: () => number): SavedChe
       return undefined;
     },
     notes,
+    async archived(channel) {
+      try {
+        return await archive?.checkpoint(channel);
+      } catch (error) {
+        if (error instanceof ArchiveFileError) return undefined;
+        throw error;
+      }
+    },
     async save(log, note) {
       const savedAt = new Date(now()).toISOString();
       const file = await openToAppend(join(directory, log, `${savedAt.slice(0, 10)}.ndjson`));

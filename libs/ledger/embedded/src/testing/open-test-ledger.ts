@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { generateNoteKey, noteSigner, noteVerifier, type NoteSigner } from '@sealgate/merkle';
 import { migrate, openDatabase, type Database } from '@sealgate/storage';
 import { throwawayPostgres, type OwnPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import type { ArchiveFiles } from '../archive-files.ts';
 import { embeddedLedger, type EmbeddedLedger, type EmbeddedLedgerOptions } from '../embedded-ledger.ts';
 import { Integrator } from '../integrator.ts';
 import { ledgerMigrations } from '../ledger-migrations.ts';
@@ -26,6 +27,7 @@ export interface TestLedger {
   reopen(
     more?: Partial<EmbeddedLedgerOptions>,
     checkpointFolder?: string,
+    archive?: ArchiveFiles,
   ): { ledger: EmbeddedLedger; integrator: Integrator };
   close(): Promise<void>;
 }
@@ -45,7 +47,7 @@ export async function openTestLedger(server?: OwnPostgres): Promise<TestLedger> 
   const key = generateNoteKey(ORIGIN);
   const verifier = noteVerifier(key.verifierKey);
   const signer = noteSigner(key.privateKey);
-  const reopen = (more: Partial<EmbeddedLedgerOptions> = {}, checkpointFolder = folder) => {
+  const reopen = (more: Partial<EmbeddedLedgerOptions> = {}, checkpointFolder = folder, archive?: ArchiveFiles) => {
     const integrator = new Integrator({
       sql,
       signer,
@@ -53,7 +55,7 @@ export async function openTestLedger(server?: OwnPostgres): Promise<TestLedger> 
       origin: ORIGIN,
       leavesAtOnce: 65_536,
       deadlineMs: 10_000,
-      saved: savedCheckpoints(checkpointFolder, Date.now),
+      saved: savedCheckpoints(checkpointFolder, Date.now, archive),
       everyMs: 20,
       compareEveryMs: COMPARE_EVERY_MS,
       now: Date.now,

@@ -1,0 +1,103 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { copyDatabase, until } from '@sealgate/testing';
+import { receiptLeaf } from '@sealgate/envelope';
+import { ArchiveFiles } from './archive-files.ts';
+import type { EmbeddedLedger } from './embedded-ledger.ts';
+import { E1, LOST, lostChannel, type LostChannel } from './testing/lost-channel.ts';
+import { archiverOf } from './testing/open-test-archive.ts';
+import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
+
+let test: TestLedger;
+let at: LostChannel;
+let folder: string;
+let ledger: EmbeddedLedger;
+beforeEach(async () => {
+  test = await openTestLedger();
+  at = lostChannel(test);
+  folder = mkdtempSync(join(tmpdir(), 'sealgate-archive-'));
+  ledger = archiverOf(test, new ArchiveFiles(folder), () => undefined).ledger;
+}, 120_000);
+afterEach(async () => {
+  await test.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const idsFrom = (from: number, count: number) => Array.from({ length: count }, (_, n) => `r${from + n}`);
+const writtenAt = async (id: string) => (await ledger.prove(LOST, id))!.receipt.at;
+const keptAt = async () => {
+  const text = 'SELECT kept_at_ms FROM ledger.epochs_v1($1)';
+  const rows = await test.sql.query<{ kept_at_ms: string }>({ text, values: [[LOST]] });
+  return rows.map(({ kept_at_ms: atMs }) => new Date(Number(atMs)).toISOString());
+};
+
+/** 512 records, all signed for and archived: the last that is kept once `later` are lost. */
+async function loseWhatCameAfterTheArchive(later: readonly string[]): Promise<void> {
+  await at.write(...idsFrom(0, 300));
+  await at.write(...idsFrom(300, 212));
+  await at.sign();
+  expect(await ledger.archiveRecords({ channel: LOST, before: 512 })).toMatchObject({ archived: 512 });
+  const older = await copyDatabase(test.url);
+  await at.write(...later);
+  await at.sign();
+  await older();
+  await test.integrator.compare(LOST);
+}
+
+it('the last record that is kept has its time also where it lies in a file', async () => {
+  await loseWhatCameAfterTheArchive(['lost']);
+  const last = await writtenAt('r511');
+  expect(await ledger.loss(LOST)).toMatchObject({ status: 'lost', lost: [{ lostFrom: 512 }], sharedAt: last });
+  await at.recover();
+  expect(await keptAt()).toEqual([last]);
+  await at.write('again');
+  await at.sign(E1);
+  expect(await ledger.audit(LOST)).toMatchObject({ ok: true, size: 513 });
+}, 60_000);
+
+it('what was archived before the database kept times has the loss begin earlier, and never later', async () => {
+  await loseWhatCameAfterTheArchive(['lost']);
+  await test.sql.query({ text: 'UPDATE ledger.archived SET last_at_ms = NULL' });
+  expect(await ledger.loss(LOST)).toMatchObject({ status: 'lost', sharedAt: null });
+  await at.recover();
+  expect(await keptAt()).toEqual([new Date(0).toISOString()]);
+  expect(await ledger.audit(LOST)).toMatchObject({ ok: true, size: 512 });
+}, 60_000);
+
+it('begins where the archive ends, also where no kept checkpoint is as old: it is under a checkpoint of its own', async () => {
+  const elsewhere = test.reopen({}, join(folder, 'elsewhere')).integrator;
+  await at.write(...idsFrom(0, 600));
+  await elsewhere.catchUp(LOST, 1000);
+  const files = new ArchiveFiles(folder);
+  const signing = archiverOf({ ...test, integrator: elsewhere }, files, () => undefined);
+  expect(await signing.ledger.archiveRecords({ channel: LOST, before: 512 })).toMatchObject({ archived: 512 });
+  const last = await writtenAt('r511');
+  const older = await copyDatabase(test.url);
+  await at.write('lost');
+  await at.sign();
+  await older();
+  const { integrator } = test.reopen({}, test.checkpointFolder, files);
+  try {
+    await integrator.compare(LOST);
+    expect(await ledger.loss(LOST)).toMatchObject({ status: 'lost', lost: [{ lostFrom: 512 }], sharedAt: last });
+    // Another one, which cannot read the archive, goes by what was found.
+    await test.integrator.compare(LOST);
+    expect(await ledger.loss(LOST)).toMatchObject({ lost: [{ lostFrom: 512 }] });
+    expect(await at.declare()).toBe(true);
+    await at.letTimePass();
+    await integrator.start();
+    await until(async () => (await ledger.loss(LOST)).status === 'whole');
+    await test.ledger.epochs.read();
+    expect(await keptAt()).toEqual([last]);
+    expect(await at.write('again')).toMatchObject({ records: [{ index: 89, epoch: 1 }] });
+    await integrator.catchUp(E1, 1000);
+    expect(await ledger.audit(LOST)).toMatchObject({ ok: true, size: 601 });
+    const { receipt, proof } = (await ledger.prove(LOST, 'r300'))!;
+    expect(proof).toMatchObject({ index: 300, treeSize: 512 });
+    at.expectProved(proof, receiptLeaf(receipt));
+  } finally {
+    await integrator.stop();
+  }
+}, 60_000);
