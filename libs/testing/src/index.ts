@@ -8,6 +8,7 @@ export type { TestClock } from './test-clock.ts';
 export { testIds } from './test-ids.ts';
 export { testIssuer } from './test-issuer.ts';
 export type { TestIssuer, TestIssuerOptions } from './test-issuer.ts';
+export { pickPerson } from './pick-person.ts';
 export { postgresPair } from './postgres-pair.ts';
 export type { PostgresPair } from './postgres-pair.ts';
 export { scansOf } from './table-scans.ts';

@@ -8,6 +8,8 @@ export interface DataFolder {
   readonly path: string;
   readonly lockFile: string;
   readonly secretsFile: string;
+  /** What the development provider remembers: refresh tokens, registered clients. */
+  readonly providerFile: string;
   /** The key that the log's checkpoints are checked with: for everybody, and there while nothing runs. */
   readonly verifierKeyFile: string;
   /** Which processes run, so that what a killed start left can be ended. */
@@ -33,6 +35,7 @@ export function dataFolder(path: string): DataFolder {
     path,
     lockFile: join(path, 'lock.json'),
     secretsFile: join(path, 'secrets.json'),
+    providerFile: join(path, 'provider.json'),
     verifierKeyFile: join(path, 'log.vkey'),
     runFile: join(path, 'run.json'),
     devFile: join(path, 'dev.json'),
@@ -83,6 +86,7 @@ export function forgetData(data: DataFolder): void {
   removeCluster(data.postgres);
   const made = [
     data.secretsFile,
+    data.providerFile,
     data.verifierKeyFile,
     data.runFile,
     data.devFile,

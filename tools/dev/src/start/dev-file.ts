@@ -1,6 +1,7 @@
+import type { DemoIdentity } from '../provider/demo-people.ts';
 import { ledgerOrigin, type Secrets } from './secrets.ts';
-import type { RunningSurface } from './start-surfaces.ts';
-import type { Stores } from './start-stores.ts';
+import type { SignIn } from './sign-in.ts';
+import type { Ground, RunningSurface } from './start-surfaces.ts';
 import type { DemoData } from './surface.ts';
 
 /** What scripts and tools read while everything runs: addresses without trailing slashes, and the keys. */
@@ -11,8 +12,13 @@ export interface DevFile {
   readonly redisUrl: string | null;
   readonly surfaces: Readonly<Record<string, DevSurface>>;
   readonly ledger: { readonly driver: string; readonly origin: string; readonly verifierKey: string };
-  readonly demo: DemoData;
+  /** Absent where nobody signs in. `audience` is what scripts ask tokens for. */
+  readonly oidc?: { readonly issuer: string; readonly clientId: string; readonly audience: string };
+  readonly demo: DemoData & { readonly people?: readonly DevPerson[] };
 }
+
+/** Whom the development provider signs in: one for each role of surface A, and an operator. */
+type DevPerson = Pick<DemoIdentity, 'role' | 'subject' | 'email'>;
 
 interface DevSurface {
   readonly url: string;
@@ -24,16 +30,22 @@ interface DevSurface {
 
 export function devFile(
   running: readonly RunningSurface[],
-  { stores, secrets }: { stores: Stores; secrets: Secrets },
+  { stores, signIn, secrets }: Ground & { readonly secrets: Secrets },
 ): DevFile {
+  const demo = mergeDemo(running.map((surface) => surface.demo));
   return {
     adminToken: secrets.adminToken,
     databaseUrl: stores.database.ownerUrl,
     redisUrl: stores.redisUrl ?? null,
     surfaces: Object.fromEntries(running.map((surface) => [surface.name, entryOf(surface)])),
     ledger: { driver: 'embedded', origin: ledgerOrigin, verifierKey: secrets.ledger.verifierKey },
-    demo: mergeDemo(running.map(({ demo }) => demo)),
+    ...(signIn === undefined ? { demo } : signInOf(signIn, demo)),
   };
+}
+
+function signInOf({ issuer, clientId, audience, people }: SignIn, demo: DemoData): Pick<DevFile, 'oidc' | 'demo'> {
+  const named = people.map(({ role, subject, email }) => ({ role, subject, email }));
+  return { oidc: { issuer, clientId, audience }, demo: { ...demo, people: named } };
 }
 
 /** MCP is served by the public listener, so its address is the same; the path is the client's to add. */

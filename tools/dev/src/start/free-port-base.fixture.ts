@@ -1,6 +1,6 @@
 import { isPortFree } from '@sealgate/local-services';
 
-const offsets = [1, 2, 3, 4, 51, 52, 53, 54, 90, 91, 101, 102, 103, 104];
+const offsets = [1, 2, 3, 4, 5, 51, 52, 53, 54, 55, 80, 90, 91, 101, 102, 103, 104];
 
 /** A base for the ports of a start, below the range that the system gives out by itself, so that nobody takes one. */
 export async function freePortBase(): Promise<number> {

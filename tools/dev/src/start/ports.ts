@@ -12,6 +12,10 @@ export function portsOf(base: number, number: number): SurfacePorts {
   return { public: base + number, ops: base + 50 + number, admin: base + 100 + number };
 }
 
+/** Of the development provider, at which people of the demo sign in. */
+export const providerPort = (base: number): number => base + 80;
+/** Of the console, which stands behind the surfaces. */
+export const CONSOLE_NUMBER = 5;
 export const postgresPort = (base: number): number => base + 90;
 export const redisPort = (base: number): number => base + 91;
 

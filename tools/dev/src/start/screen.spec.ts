@@ -10,6 +10,7 @@ const screen: Screen = {
       adminUrl: 'http://127.0.0.1:4204',
     },
   ],
+  signIn: 'http://127.0.0.1:4180',
   postgres: '127.0.0.1:4190, data in /data/postgres',
   redis: undefined,
   keys: { ingest: 'the-key' },
@@ -26,6 +27,7 @@ describe('the screen', () => {
 Sealgate is ready. Ctrl-C stops it.
 
   ingest-gateway  http://127.0.0.1:4104  ops http://127.0.0.1:4154  admin http://127.0.0.1:4204
+  Sign-in     http://127.0.0.1:4180 (development only: pick who you are)
   PostgreSQL  127.0.0.1:4190, data in /data/postgres
   Redis       none: limits hold per process
 
@@ -40,6 +42,10 @@ Copy a line:
 More of them, for each surface: /data/examples.txt
 Data, keys and logs lie in /data (addresses and keys for scripts: dev.json).
 `);
+  });
+
+  it('names no place to sign in where there is none', () => {
+    expect(renderScreen({ ...screen, signIn: undefined })).not.toContain('Sign-in');
   });
 
   it('says how a detached one ends', () => {

@@ -11,6 +11,8 @@ export interface ScreenSurface {
 
 export interface Screen {
   readonly surfaces: readonly ScreenSurface[];
+  /** Where people sign in; undefined where nobody does. */
+  readonly signIn: string | undefined;
   /** Without its password. */
   readonly postgres: string;
   readonly redis: string | undefined;
@@ -35,6 +37,7 @@ export function renderScreen(screen: Screen): string {
       screen.surfaces.map(({ name, url, opsUrl, adminUrl }) => [name, url, `ops ${opsUrl}`, `admin ${adminUrl}`]),
     ),
     ...table([
+      ...(screen.signIn === undefined ? [] : [['Sign-in', `${screen.signIn} (development only: pick who you are)`]]),
       ['PostgreSQL', screen.postgres],
       ['Redis', screen.redis ?? 'none: limits hold per process'],
     ]),

@@ -72,7 +72,18 @@ describe('npm start', () => {
         origin: 'localhost/sealgate',
         verifierKey: expect.stringMatching(/^localhost\/sealgate\+/),
       },
-      demo: { keys: { 'key-1': 'secret', 'key-4': 'secret' } },
+      oidc: { issuer: `http://127.0.0.1:${portBase + 80}`, clientId: 'sealgate-cli', audience: 'urn:sealgate:demo' },
+      demo: {
+        keys: { 'key-1': 'secret', 'key-4': 'secret' },
+        people: [
+          { role: 'operator', subject: 'demo-operator', email: 'demo-operator@example.com' },
+          ...['owner', 'admin', 'risk_manager', 'auditor', 'contributor', 'viewer', 'partner_read'].map((role) => ({
+            role,
+            subject: expect.any(String),
+            email: expect.stringMatching(/^demo-.+@example\.com$/),
+          })),
+        ],
+      },
     });
     expect(running.screen).toContain(`http://127.0.0.1:${portBase + 4}`);
     expect(said).toContain('Starting PostgreSQL');
@@ -83,7 +94,7 @@ describe('npm start', () => {
 
     await running.stop();
     for (const { pid } of Object.values(dev.surfaces)) expect(isAlive(pid)).toBe(false);
-    expect(await isPortFree(portBase + 90)).toBe(true);
+    for (const port of [80, 90]) expect(await isPortFree(portBase + port)).toBe(true);
     expect(existsSync(join(data, 'dev.json'))).toBe(false);
     expect(existsSync(join(data, 'lock.json'))).toBe(false);
     expect(readFileSync(join(data, 'log.vkey'), 'utf8')).toBe(`${dev.ledger.verifierKey}\n`);
@@ -108,6 +119,15 @@ describe('npm start', () => {
   it('starts only what is asked for, at the ports that it always has, the integrator among those', async () => {
     await start({}, { surfaces: ['stub-4'] });
     expect(readDev().surfaces).toEqual({ 'stub-4': surfaceAt(portBase, 4) });
+  }, 60_000);
+
+  it('leaves the development provider out in production', async () => {
+    const running = await start({ env: { NODE_ENV: 'production' } });
+    expect(said).toContain('NODE_ENV is production: the development provider stays off, and nobody can sign in.');
+    expect(running.screen).not.toContain('Sign-in');
+    expect(readDev()).not.toHaveProperty('oidc');
+    expect(readDev().demo).not.toHaveProperty('people');
+    expect(await isPortFree(portBase + 80)).toBe(true);
   }, 60_000);
 
   it('says so when a surface dies, and lets the rest run', async () => {

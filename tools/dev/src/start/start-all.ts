@@ -5,15 +5,16 @@ import { dataFolder, forgetData, prepareDataFolder, type DataFolder } from './da
 import { devFile } from './dev-file.ts';
 import { writeJsonFile, writePrivateFile } from './json-file.ts';
 import { takeLock } from './lock.ts';
-import { checkPorts, portsOf, postgresPort, redisPort, type NeededPort } from './ports.ts';
+import { checkPorts, portsOf, postgresPort, providerPort, redisPort, type NeededPort } from './ports.ts';
 import { releaseStack } from './release-stack.ts';
 import { endOrphans, writeRunFile, type RunningProcess } from './run-file.ts';
 import { linesOf, renderScreen, shortest } from './screen.ts';
 import { openSecrets } from './secrets.ts';
+import { hasSignIn, startSignIn } from './sign-in.ts';
 import type { StartContext, Watched } from './start-context.ts';
 import type { StartOptions } from './start-options.ts';
-import { startStores, storesToStart, type Stores } from './start-stores.ts';
-import { runSurface, type RunningSurface } from './start-surfaces.ts';
+import { startStores, storesToStart } from './start-stores.ts';
+import { runSurface, type Ground, type RunningSurface } from './start-surfaces.ts';
 import type { Example, Surface } from './surface.ts';
 import { Interrupted, UserError } from './user-error.ts';
 
@@ -127,6 +128,7 @@ function neededPorts(surfaces: readonly Surface[], request: Pick<StartRequest, '
     ...surfaces.flatMap(({ name, number }) =>
       Object.entries(portsOf(portBase, number)).map(([listener, port]) => ({ port, purpose: `${name} (${listener})` })),
     ),
+    ...(hasSignIn(request.env) ? [{ port: providerPort(portBase), purpose: 'the development provider' }] : []),
     ...(stores.postgres ? [{ port: postgresPort(portBase), purpose: 'PostgreSQL' }] : []),
     ...(stores.redis ? [{ port: redisPort(portBase), purpose: 'Redis' }] : []),
   ];
@@ -138,18 +140,18 @@ function stopWhenAsked(signal: AbortSignal): void {
 
 async function run(context: StartContext, detached: boolean): Promise<string> {
   stopWhenAsked(context.signal);
-  const stores = await startStores(context);
+  const ground: Ground = { stores: await startStores(context), signIn: await startSignIn(context) };
   const running: RunningSurface[] = [];
   for (const surface of context.surfaces) {
     stopWhenAsked(context.signal);
-    running.push(await runSurface(context, surface, stores));
+    running.push(await runSurface(context, surface, ground));
   }
   stopWhenAsked(context.signal);
   const { data, secrets } = context;
-  const dev = devFile(running, { stores, secrets });
+  const dev = devFile(running, { ...ground, secrets });
   writeJsonFile(data.devFile, dev);
   context.stack.own('dev.json', () => rmSync(data.devFile, { force: true }));
-  return screenOf(context, running, { stores, keys: dev.demo.keys, detached });
+  return screenOf(context, running, { ...ground, keys: dev.demo.keys, detached });
 }
 
 /** One screen has room for one surface's lines: a record that goes in, is proved, and is checked offline. */
@@ -175,13 +177,19 @@ function examplesOf(
 function screenOf(
   { data, secrets }: StartContext,
   running: readonly RunningSurface[],
-  { stores, keys, detached }: { stores: Stores; keys: Readonly<Record<string, string>>; detached: boolean },
+  {
+    stores,
+    signIn,
+    keys,
+    detached,
+  }: Ground & { readonly keys: Readonly<Record<string, string>>; readonly detached: boolean },
 ): string {
   const examples = running.map((each) => ({ name: each.name, lines: examplesOf({ data, secrets }, each) }));
   const all = examples.flatMap(({ name, lines }) => [`# ${name}`, '', ...linesOf(lines), '']);
   writePrivateFile(data.examplesFile, all.join('\n'));
   return renderScreen({
     surfaces: running,
+    signIn: signIn?.issuer,
     postgres: stores.postgresPlace,
     redis: stores.redisPlace,
     keys,

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { portsOf } from './ports.ts';
+import { audienceOf, type SignIn } from './sign-in.ts';
 import type { StartContext } from './start-context.ts';
 import type { Stores } from './start-stores.ts';
 import type { DemoData, Surface } from './surface.ts';
@@ -18,8 +19,18 @@ export interface RunningSurface {
   readonly surface: Surface;
 }
 
+/** What all surfaces stand on. */
+export interface Ground {
+  readonly stores: Stores;
+  readonly signIn: SignIn | undefined;
+}
+
 /** Migrates, starts and fills one surface, and waits until it is ready. */
-export async function runSurface(context: StartContext, surface: Surface, stores: Stores): Promise<RunningSurface> {
+export async function runSurface(
+  context: StartContext,
+  surface: Surface,
+  { stores, signIn }: Ground,
+): Promise<RunningSurface> {
   const { options, data, secrets, tell } = context;
   const ports = portsOf(options.portBase, surface.number);
   const urlOf = (port: number): string => `http://127.0.0.1:${port}`;
@@ -33,6 +44,8 @@ export async function runSurface(context: StartContext, surface: Surface, stores
     checkpoints: data.checkpoints,
     archive: data.archive,
     integrates: context.surfaces.find(({ canIntegrate }) => canIntegrate) === surface,
+    signIn,
+    audience: audienceOf(surface, options.portBase),
   });
   await migrateSurface({ name: surface.name, program: programs.migrate, env }, stores);
   tell(`Starting ${surface.name}`);
@@ -48,7 +61,7 @@ export async function runSurface(context: StartContext, surface: Surface, stores
   await waitUntilReady(running, urlOf(ports.ops), context.signal);
   context.watch(running);
   const adminUrl = urlOf(ports.admin);
-  const demo = await surface.demo({ url: urlOf(ports.public), adminUrl, secrets });
+  const demo = await surface.demo({ url: urlOf(ports.public), adminUrl, secrets, signIn });
   const { name, mcp } = surface;
   return { name, mcp, url: urlOf(ports.public), opsUrl: urlOf(ports.ops), adminUrl, pid: running.pid, demo, surface };
 }

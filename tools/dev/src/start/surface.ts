@@ -1,5 +1,6 @@
 import type { SurfacePorts } from './ports.ts';
 import type { Secrets } from './secrets.ts';
+import type { SignIn } from './sign-in.ts';
 
 /** What a surface is told to make its environment from. */
 export interface SurfaceContext {
@@ -14,6 +15,10 @@ export interface SurfaceContext {
   readonly archive: string;
   /** Whether this surface is the one that builds and signs the ledger's tree. */
   readonly integrates: boolean;
+  /** Where people sign in; undefined where nobody does. */
+  readonly signIn: SignIn | undefined;
+  /** What access tokens for this surface may be for, tools aside. */
+  readonly audience: readonly string[];
 }
 
 /** Members of `demo` in dev.json; each surface gives its own. */
@@ -34,6 +39,7 @@ export interface DemoContext {
   /** The admin listener, without a trailing slash. */
   readonly adminUrl: string;
   readonly secrets: Secrets;
+  readonly signIn: SignIn | undefined;
 }
 
 /** Lines to copy, each with what it shows. */
@@ -59,7 +65,7 @@ export interface Surface {
   readonly name: string;
   /** 1 to 4 in the order A, B, C, D: where its ports lie. */
   readonly number: number;
-  /** Serves MCP on the public listener. */
+  /** Serves MCP on the public listener, which then takes access tokens as well. */
   readonly mcp: boolean;
   /** Builds the ledger's tree when it is the first such surface among those that run. */
   readonly canIntegrate: boolean;

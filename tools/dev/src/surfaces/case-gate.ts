@@ -4,7 +4,7 @@ import { adminCommand, quoted } from '../start/commands.ts';
 import type { Secrets } from '../start/secrets.ts';
 import type { DemoContext, DemoData, Example, ExampleContext, Surface, SurfaceContext } from '../start/surface.ts';
 import { bundled } from './bundled.ts';
-import { commonEnv } from './common-env.ts';
+import { commonEnv, publicUrlEnv } from './common-env.ts';
 import { demoKey } from './demo-key.ts';
 
 const environment = 'live';
@@ -47,6 +47,7 @@ export const caseGate: Surface = {
 function env(context: SurfaceContext): Record<string, string> {
   return {
     ...commonEnv('case-gate', context),
+    ...publicUrlEnv(context),
     DOCUMENT_SIGNING_KEY: signingKey(context.secrets),
     LEDGER_NETWORK: 'demo',
     LEDGER_CHANNEL: 'demo.cases',

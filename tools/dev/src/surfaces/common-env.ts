@@ -1,3 +1,4 @@
+import { ADMIN_GROUPS } from '../provider/demo-people.ts';
 import { ledgerOrigin, tokenHash } from '../start/secrets.ts';
 import type { SurfaceContext } from '../start/surface.ts';
 
@@ -7,12 +8,27 @@ export const operatorEnv = ({ operatorUrl, archive }: SurfaceContext): Record<st
   ...(operatorUrl === undefined ? {} : { ADMIN_DATABASE_URL: operatorUrl }),
 });
 
+/** Whose access tokens are taken, and what their groups give on the admin listener. */
+const signInEnv = ({ signIn, audience }: SurfaceContext): Record<string, string> =>
+  signIn === undefined
+    ? {}
+    : {
+        OIDC_ISSUERS: JSON.stringify([{ issuer: signIn.issuer, audience }]),
+        ADMIN_OIDC: JSON.stringify(
+          Object.entries(ADMIN_GROUPS).map(([role, value]) => ({ claim: 'groups', value, role })),
+        ),
+      };
+
+/** Of the surfaces that say in their documents where they are. */
+export const publicUrlEnv = ({ ports }: SurfaceContext): Record<string, string> => ({
+  PUBLIC_URL: `http://127.0.0.1:${ports.public}`,
+});
+
 /** The variables that every surface has; where it has others, they stand beside these. */
-export function commonEnv(
-  name: string,
-  { ports, secrets, databaseUrl, redisUrl, checkpoints, integrates }: SurfaceContext,
-): Record<string, string> {
+export function commonEnv(name: string, context: SurfaceContext): Record<string, string> {
+  const { ports, secrets, databaseUrl, redisUrl, checkpoints, integrates } = context;
   return {
+    ...signInEnv(context),
     HOST: '127.0.0.1',
     PORT: String(ports.public),
     OPS_HOST: '127.0.0.1',

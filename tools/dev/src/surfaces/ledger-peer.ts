@@ -4,7 +4,7 @@ import { tokenHash } from '../start/secrets.ts';
 import type { DemoContext, DemoData, Example, ExampleContext, Surface, SurfaceContext } from '../start/surface.ts';
 import { workspaceRoot } from '../workspace.ts';
 import { bundled } from './bundled.ts';
-import { commonEnv, operatorEnv } from './common-env.ts';
+import { commonEnv, operatorEnv, publicUrlEnv } from './common-env.ts';
 
 const networkId = 'demo';
 const channel = `${networkId}.main`;
@@ -26,6 +26,7 @@ export const ledgerPeer: Surface = {
 function env(context: SurfaceContext): Record<string, string> {
   return {
     ...commonEnv('ledger-peer', context),
+    ...publicUrlEnv(context),
     ...operatorEnv(context),
     API_KEY_HASHES: tokenHash(context.secrets.secret(peerKeyName)),
     MAPPING_FILE: join(workspaceRoot, 'apps/ledger-peer/demo/mapping.json'),

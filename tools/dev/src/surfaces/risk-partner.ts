@@ -2,9 +2,9 @@ import { adminClient, textOf } from '../start/admin-client.ts';
 import { adminCommand, quoted } from '../start/commands.ts';
 import type { DemoContext, DemoData, Example, ExampleContext, Surface } from '../start/surface.ts';
 import { bundled } from './bundled.ts';
-import { commonEnv } from './common-env.ts';
+import { commonEnv, publicUrlEnv } from './common-env.ts';
 import { fillOrganisation } from './risk-demo/fill-organisation.ts';
-import { demoPeople, type DemoPerson } from './risk-demo/people.ts';
+import { demoPeople, linkIdentities, type DemoPerson } from './risk-demo/people.ts';
 
 /** Surface A. */
 export const riskPartner: Surface = {
@@ -12,7 +12,7 @@ export const riskPartner: Surface = {
   number: 1,
   mcp: true,
   canIntegrate: true,
-  env: (context) => commonEnv('risk-partner', context),
+  env: (context) => ({ ...commonEnv('risk-partner', context), ...publicUrlEnv(context) }),
   demo,
   examples,
 };
@@ -23,16 +23,18 @@ const orgName = 'demo.riskOrgId';
  * One organisation that looks like one, with a person and a key for each role. It is remembered once it is whole: where a
  * start was cut short, the next one makes another.
  */
-async function demo({ adminUrl, url, secrets }: DemoContext): Promise<DemoData> {
+async function demo({ adminUrl, url, secrets, signIn }: DemoContext): Promise<DemoData> {
   const admin = adminClient(adminUrl, secrets.adminToken);
   const known = secrets.recall(orgName);
   const found = known === undefined ? undefined : await admin.get(`/orgs/${known}`);
   if (known !== undefined && found?.status === 200) {
     const people = await demoPeople({ admin, secrets, orgId: known });
+    await linkIdentities({ admin, orgId: known, people }, signIn);
     return { orgId: known, keys: keysOf(people) };
   }
   const orgId = textOf(await admin.post('/orgs', { name: 'Nordlicht Logistik (demo)' }), 'id');
   const people = await demoPeople({ admin, secrets, orgId });
+  await linkIdentities({ admin, orgId, people }, signIn);
   await fillOrganisation({ url, admin, orgId, people });
   secrets.remember(orgName, orgId);
   return { orgId, keys: keysOf(people) };

@@ -1,5 +1,6 @@
 import { textOf, type AdminClient } from '../../start/admin-client.ts';
 import type { Secrets } from '../../start/secrets.ts';
+import type { SignIn } from '../../start/sign-in.ts';
 
 export interface DemoPerson {
   readonly role: string;
@@ -52,4 +53,24 @@ async function newPerson({ admin, secrets, orgId }: Demo, person: (typeof PEOPLE
   for (const [what, value] of Object.entries({ person: id, key, keyId: textOf(minted, 'id') }))
     secrets.remember(named(role, what), value);
   return { role, id, key };
+}
+
+interface LinkedPeople {
+  readonly admin: AdminClient;
+  readonly orgId: string;
+  readonly people: readonly DemoPerson[];
+}
+
+/** Says who of the provider's people is whom here, where it is not known yet: by role. */
+export async function linkIdentities(
+  { admin, orgId, people }: LinkedPeople,
+  signIn: SignIn | undefined,
+): Promise<void> {
+  const { issuer, people: identities } = signIn ?? { issuer: '', people: [] };
+  for (const { role, id } of people) {
+    const subject = identities.find((identity) => identity.role === role)?.subject;
+    if (subject === undefined) continue;
+    const made = await admin.post(`/orgs/${orgId}/people/${id}/identities`, { issuer, subject });
+    if (made.body['code'] !== 'ALREADY_EXISTS') textOf(made, 'id');
+  }
 }

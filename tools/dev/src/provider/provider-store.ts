@@ -1,0 +1,94 @@
+import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider';
+import { readJsonFile, writeJsonFile } from '../start/json-file.ts';
+import { messageOf } from '../start/user-error.ts';
+
+interface Kept {
+  readonly payload: AdapterPayload;
+  /** Milliseconds since the epoch; null: for ever. */
+  readonly expiresAtMs: number | null;
+}
+
+export interface ProviderStoreOptions {
+  /** Where it is kept, so that refresh tokens and registered clients survive a restart. */
+  readonly file: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Told where the file cannot be written; what is in memory stays good. */
+  readonly tell: (line: string) => void;
+  /** What was written first goes first once there is more. */
+  readonly maxEntries?: number;
+}
+
+/** What the provider remembers: sessions, grants, refresh tokens, registered clients. Everything expires but clients. */
+export function providerStore({ file, now, tell, maxEntries = 2000 }: ProviderStoreOptions): AdapterFactory {
+  const entries = new Map<string, Kept>(readKept(file));
+  let writing: NodeJS.Immediate | undefined;
+  const save = (): void => {
+    writing ??= setImmediate(() => {
+      writing = undefined;
+      try {
+        writeJsonFile(file, { entries: [...entries] });
+      } catch (error) {
+        tell(`The development provider forgets who signed in once it stops: ${messageOf(error)}`);
+      }
+    });
+  };
+  const live = (key: string): AdapterPayload | undefined => {
+    const kept = entries.get(key);
+    return kept === undefined || (kept.expiresAtMs !== null && kept.expiresAtMs <= now()) ? undefined : kept.payload;
+  };
+  const forget = (isForgotten: (kept: Kept) => boolean): void => {
+    for (const [key, kept] of entries) if (isForgotten(kept)) entries.delete(key);
+  };
+  const makeRoom = (): void => {
+    if (entries.size <= maxEntries) return;
+    forget(({ expiresAtMs }) => expiresAtMs !== null && expiresAtMs <= now());
+    for (const key of entries.keys()) if (entries.size > maxEntries) entries.delete(key);
+  };
+  return (model): Adapter => {
+    const keyOf = (id: string): string => `${model}:${id}`;
+    const findBy = (member: 'uid' | 'userCode', value: string): AdapterPayload | undefined => {
+      const [key] =
+        [...entries].find(([name, { payload }]) => name.startsWith(keyOf('')) && payload[member] === value) ?? [];
+      return key === undefined ? undefined : live(key);
+    };
+    return {
+      async upsert(id, payload, expiresInSeconds) {
+        entries.delete(keyOf(id)); // So that it stands last, as the newest.
+        const expiresAtMs = expiresInSeconds === undefined ? null : now() + expiresInSeconds * 1000;
+        entries.set(keyOf(id), { payload, expiresAtMs });
+        makeRoom();
+        save();
+      },
+      async find(id) {
+        return live(keyOf(id));
+      },
+      async findByUid(uid) {
+        return findBy('uid', uid);
+      },
+      async findByUserCode(userCode) {
+        return findBy('userCode', userCode);
+      },
+      async consume(id) {
+        const kept = entries.get(keyOf(id));
+        if (kept === undefined) return;
+        entries.set(keyOf(id), { ...kept, payload: { ...kept.payload, consumed: Math.floor(now() / 1000) } });
+        save();
+      },
+      async destroy(id) {
+        entries.delete(keyOf(id));
+        save();
+      },
+      async revokeByGrantId(grantId) {
+        forget(({ payload }) => payload.grantId === grantId);
+        save();
+      },
+    };
+  };
+}
+
+/** What lies there is our own; a file of another form is forgotten, because everybody can sign in again. */
+function readKept(file: string): [string, Kept][] {
+  const entries = readJsonFile(file)?.['entries'];
+  return Array.isArray(entries) ? (entries as [string, Kept][]) : [];
+}

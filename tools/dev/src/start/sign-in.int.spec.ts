@@ -1,0 +1,146 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { removeCluster } from '@sealgate/local-services';
+import { pickPerson, until } from '@sealgate/testing';
+import * as client from 'openid-client';
+import { workspaceRoot } from '../workspace.ts';
+import type { DevFile } from './dev-file.ts';
+import { freePortBase } from './free-port-base.fixture.ts';
+
+const bootstrap = join(workspaceRoot, 'tools/dev/bootstrap.mjs');
+const callback = 'http://127.0.0.1:5555/callback';
+
+/** People of the demo at every door that takes tokens, on all that npm start runs. */
+describe('people of the demo', () => {
+  let folder: string;
+  let data: string;
+  let portBase: number;
+  let dev: DevFile;
+  let config: client.Configuration;
+
+  const start = (portBase: number): string => {
+    const started = call('start', '--detach', '--no-redis', '--port-base', String(portBase));
+    expect({ status: started.status, stderr: started.stderr }).toEqual({ status: 0, stderr: '' });
+    dev = JSON.parse(readFileSync(join(data, 'dev.json'), 'utf8'));
+    return started.stdout;
+  };
+  const call = (command: string, ...parameters: string[]) =>
+    spawnSync(process.execPath, [bootstrap, command, '--data', data, ...parameters], {
+      ...{ encoding: 'utf8', timeout: 180_000, env: { PATH: process.env['PATH'], HOME: tmpdir() } },
+    });
+
+  /** An access token for that audience, or for the one that `dev.json` names. */
+  const tokenOf = async (role: string, resource = dev.oidc!.audience): Promise<string> => {
+    const verifier = client.randomPKCECodeVerifier();
+    const url = client.buildAuthorizationUrl(config, {
+      ...{ redirect_uri: callback, scope: 'openid email', resource, code_challenge_method: 'S256' },
+      code_challenge: await client.calculatePKCECodeChallenge(verifier),
+    });
+    const { subject = '' } = dev.demo.people!.find((person) => person.role === role) ?? {};
+    const returned = await pickPerson(url, subject);
+    const tokens = await client.authorizationCodeGrant(config, returned, { pkceCodeVerifier: verifier });
+    return tokens.access_token;
+  };
+  const ask = async (url: string, token: string, init: RequestInit = {}) => {
+    const headers = { authorization: `Bearer ${token}`, ...init.headers };
+    const response = await fetch(url, { ...init, headers });
+    return { status: response.status, text: await response.text() };
+  };
+  const post = (url: string, token: string, body: object) =>
+    ask(url, token, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify(body),
+    });
+  const surface = (name: string) => dev.surfaces[name]!;
+  const risk = (path: string): string => `${surface('risk-partner').url}${path}`;
+  const readable = [
+    ['risk-partner', '/orgs'],
+    ['case-gate', '/venues'],
+    ['ledger-peer', '/ledger/channels'],
+    ['ingest-gateway', '/networks'],
+  ] as const;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'sealgate-sign-in-'));
+    chmodSync(folder, 0o755);
+    data = join(folder, 'data');
+    portBase = await freePortBase();
+    expect(start(portBase)).toContain(`Sign-in     http://127.0.0.1:${portBase + 80}`);
+    config = await client.discovery(new URL(dev.oidc!.issuer), dev.oidc!.clientId, undefined, client.None(), {
+      execute: [client.allowInsecureRequests],
+    });
+  }, 180_000);
+  afterAll(() => {
+    call('stop');
+    if (existsSync(join(data, 'postgres'))) removeCluster(join(data, 'postgres'));
+    rmSync(folder, { recursive: true, force: true });
+  }, 120_000);
+
+  it.each(['owner', 'admin', 'risk_manager', 'auditor', 'contributor', 'viewer', 'partner_read'])(
+    'have the role %s of surface A, and no other',
+    async (role) => {
+      const whoami = await ask(risk('/api/v1/whoami'), await tokenOf(role));
+      expect(JSON.parse(whoami.text)).toMatchObject({ orgId: dev.demo.orgId, roles: [role] });
+    },
+  );
+
+  it('read the dashboard and the partner API, as far as their role goes', async () => {
+    const viewer = await tokenOf('viewer', surface('risk-partner').url);
+    expect((await ask(risk('/api/risks'), viewer)).status).toBe(200);
+    expect((await ask(risk('/api/v1/risks'), viewer)).status).toBe(200);
+    expect((await post(risk('/api/risks'), viewer, {})).status).toBe(403);
+    const partner = await tokenOf('partner_read');
+    expect((await ask(risk('/api/v1/risks'), partner)).status).toBe(200);
+    expect((await ask(risk('/api/risks'), partner)).status).toBe(403);
+  });
+
+  it('use the tools with a token for their address, and with no other', async () => {
+    const whoami = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'whoami', arguments: {} } };
+    const answer = await post(risk('/mcp'), await tokenOf('auditor', risk('/mcp')), whoami);
+    expect(answer.status).toBe(200);
+    expect(answer.text).toContain('auditor');
+    for (const audience of [dev.oidc!.audience, surface('risk-partner').url])
+      expect((await post(risk('/mcp'), await tokenOf('auditor', audience), whoami)).status).toBe(401);
+  });
+
+  it('may do everything on each admin listener as operator, and read as viewer', async () => {
+    const [operator, viewer] = [await tokenOf('operator'), await tokenOf('viewer')];
+    for (const [name, path] of readable) {
+      const url = `${surface(name).adminUrl}/admin/v1${path}`;
+      expect([name, (await ask(url, operator)).status, (await ask(url, viewer)).status]).toEqual([name, 200, 200]);
+    }
+    const networks = `${surface('ingest-gateway').adminUrl}/admin/v1/networks`;
+    expect((await post(networks, viewer, { networkId: 'by-a-viewer' })).status).toBe(403);
+    expect((await post(networks, operator, { networkId: 'by-an-operator' })).status).toBe(201);
+    for (const role of ['owner', 'admin', 'auditor'])
+      expect((await ask(networks, await tokenOf(role))).status).toBe(401);
+  });
+
+  it('are refused with a token for another listener', async () => {
+    for (const [name, path] of readable) {
+      const token = await tokenOf('operator', surface(name).adminUrl);
+      for (const [other] of readable) {
+        const { status } = await ask(`${surface(other).adminUrl}/admin/v1${pathOf(other)}`, token);
+        expect([name, path, other, status]).toEqual([name, path, other, other === name ? 200 : 401]);
+      }
+    }
+    const ofGateway = await tokenOf('owner', surface('ingest-gateway').adminUrl);
+    expect((await ask(risk('/api/whoami'), ofGateway)).status).toBe(401);
+    expect((await ask(risk('/api/whoami'), await tokenOf('operator'))).status).toBe(401);
+  });
+
+  it('are the same people after a restart, with the tokens of before', async () => {
+    const token = await tokenOf('viewer');
+    const before = await ask(risk('/api/whoami'), token);
+    expect(JSON.parse(before.text)).toMatchObject({ roles: ['viewer'], via: 'token' });
+    expect(call('stop').status).toBe(0);
+    start(portBase);
+    await until(async () => (await ask(risk('/api/whoami'), token).catch(() => undefined))?.text === before.text);
+  }, 120_000);
+
+  const pathOf = (name: string): string => readable.find(([each]) => each === name)![1];
+});
