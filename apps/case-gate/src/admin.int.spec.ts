@@ -174,3 +174,20 @@ describe('an operator', () => {
     expectProblem(await site.admin('GET', '/subjects/subj_never/history'), 'NOT_FOUND');
   });
 });
+
+describe('the listener', () => {
+  it('tells who asks, and what waits', async () => {
+    expect((await site.admin('GET', '/whoami')).body).toMatchObject({ role: 'operator', via: 'static' });
+    const { sql } = site;
+    const entry = `INSERT INTO gate.outbox (record_id, record_type, data, next_attempt_at)
+                   VALUES ('far', 't', '{}', now() + interval '1 hour')`;
+    await sql.query({ text: entry });
+    const { items } = (await site.admin('GET', '/waiting')).body;
+    expect(items).toMatchObject([
+      { what: 'outbox', oldestAt: null },
+      { what: 'proofs', count: expect.any(Number) },
+    ]);
+    expect(items[0].count).toBeGreaterThanOrEqual(1);
+    await sql.query({ text: `DELETE FROM gate.outbox WHERE record_id = 'far'` });
+  });
+});

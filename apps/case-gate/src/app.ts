@@ -1,8 +1,8 @@
 import {
   adminApp,
-  adminSecretRoutes,
+  adminStateRoutes,
   createApp,
-  type AdminSecretPorts,
+  type AdminStatePorts,
   type AdminSignIn,
   type App,
   type AppOptions,
@@ -59,7 +59,7 @@ export type AdminAppPorts = AdminKeysPorts &
   AdminPoliciesPorts &
   AdminSubjectsPorts &
   AdminRecordsPorts &
-  AdminSecretPorts;
+  AdminStatePorts;
 
 export interface AdminAccess extends AdminSignIn {
   /** Counts failures per client address, apart from the public listener's. */
@@ -78,7 +78,7 @@ export function administration(
     ...adminPolicyRoutes(ports),
     ...adminSubjectRoutes(ports),
     ...adminRecordRoutes(ports),
-    ...adminSecretRoutes(ports),
+    ...adminStateRoutes(ports),
   ];
   return adminApp({
     ...base,

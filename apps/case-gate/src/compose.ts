@@ -18,6 +18,7 @@ import { canLookUp } from './data/gate-readiness.ts';
 import { environmentOfKey, mintSignedKey, revokeSignedKey } from './data/keys-store.ts';
 import { insertPolicy, lockPolicy, policiesStore, savePolicy } from './data/policies-store.ts';
 import { insertVenue, lockVenue, saveVenue, venuesStore } from './data/venues-store.ts';
+import { waitingWork } from './data/waiting-work.ts';
 import { SCHEMA } from './gate-migrations.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
 import { openParts, startTimer, type Basics, type Parts } from './open-parts.ts';
@@ -154,6 +155,7 @@ function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
     decisions: decisionsStore(prisma),
     listAudit: (page) => audit.list(sql, page),
     secretReport: () => parts.secretWatch.report(),
+    waiting: () => waitingWork(sql),
   });
 }
 

@@ -1,4 +1,4 @@
-import { adminSecretRoutes, openApi, type OpenApiDocument } from '@sealgate/http';
+import { adminStateRoutes, openApi, type OpenApiDocument } from '@sealgate/http';
 import { telling503 } from '@sealgate/storage';
 import { adminKeyRoutes } from './routes/admin-keys.ts';
 import { adminPolicyRoutes } from './routes/admin-policies.ts';
@@ -51,7 +51,7 @@ export function adminDescription(): OpenApiDocument {
       ...adminPolicyRoutes(noPorts()),
       ...adminSubjectRoutes(noPorts()),
       ...adminRecordRoutes(noPorts()),
-      ...adminSecretRoutes(noPorts()),
+      ...adminStateRoutes(noPorts()),
     ]),
     securityScheme: 'Bearer',
   });

@@ -31,10 +31,45 @@ describe('The ledger, seen by its operator', () => {
   it('lists channels with how many records they hold', async () => {
     expectWritten(await from.post({ assets: [1, 2, 3] }));
     const rows = await listAll(setup.admin, '/ledger/channels', 2);
-    expect(rows).toContainEqual({ channel, size: 3 });
-    expect(rows).toContainEqual({ channel: `${networkId}.other`, size: 0 });
+    expect(rows).toContainEqual(expect.objectContaining({ channel, size: 3 }));
+    const nothing = { size: 0, signed: 0, signedUntil: null, unsignedSince: null };
+    expect(rows).toContainEqual({ channel: `${networkId}.other`, ...nothing });
     const names = rows.map((row) => String(row['channel']));
     expect(names).toEqual(names.toSorted());
+  });
+
+  it('shows how far a channel is signed for, its records newest first, and the key it is signed with', async () => {
+    const ids = ['one', 'two', 'three'];
+    for (const id of ids) expectWritten(await from.post({ id, type: 't', data: { n: 1 }, owner: 'o' }));
+    await until(async () => (await setup.admin.ask('GET', path('')))['signed'] === 3, { timeoutMs: 1_500 });
+    const rows = await listAll(setup.admin, path('/records'), 2);
+    expect(rows.map((row) => [row['id'], row['position'], row['owner']])).toEqual([
+      ['three', 2, 'o'],
+      ['two', 1, 'o'],
+      ['one', 0, 'o'],
+    ]);
+    const record = await setup.admin.ask('GET', path('/records/three'));
+    expect(await setup.admin.ask('GET', path(''))).toEqual({
+      channel,
+      size: 3,
+      signed: 3,
+      signedUntil: record['at'],
+      unsignedSince: null,
+    });
+    const { logs } = (await setup.admin.ask('GET', path('/logs'))) as { logs: Members[] };
+    expect(logs).toEqual([
+      {
+        epoch: 0,
+        origin: `${ledgerOrigin}/${channel}`,
+        checkpoint: (await setup.admin.get(path('/checkpoint'))).text,
+        declaration: null,
+      },
+    ]);
+    const { keys } = (await setup.admin.ask('GET', '/ledger/keys')) as { keys: Members[] };
+    expect(keys.map((key) => key['verifierKey'])).toContain(setup.verifierKey);
+    expect(await setup.admin.ask('GET', '/whoami')).toMatchObject({ role: 'operator', via: 'static' });
+    const { items } = (await setup.admin.ask('GET', '/waiting')) as { items: Members[] };
+    expect(items).toMatchObject([{ what: 'unsigned_records', count: 0, oldestAt: null }]);
   });
 
   it('signs a checkpoint within a second, and a sender can hold its receipt against it', async () => {

@@ -1,10 +1,10 @@
 import {
   adminApp,
   adminLedgerRoutes,
-  adminSecretRoutes,
+  adminStateRoutes,
   createApp,
   type AdminLedgerPorts,
-  type AdminSecretPorts,
+  type AdminStatePorts,
   type AdminSignIn,
   type App,
   type AppOptions,
@@ -36,7 +36,7 @@ export function publicApp(base: AppBase, guard: IngestGuardPorts, ports: IngestP
 export type AdminPorts = AdminNetworksPorts &
   AdminKeysPorts &
   AdminEventsPorts &
-  AdminSecretPorts &
+  AdminStatePorts &
   Pick<AdminLedgerPorts, 'cursors' | 'auditChange' | 'now' | 'newId'> & {
     /** Undefined where the ledger is not ours to administer: its paths are then not there. */
     readonly ledger: AdminLedgerPorts['ledger'] | undefined;
@@ -61,7 +61,7 @@ export function administration(
     ...adminKeyRoutes(ports),
     ...adminEventRoutes(ports),
     ...(ledger === undefined ? [] : adminLedgerRoutes({ ...ports, ledger })),
-    ...adminSecretRoutes(ports),
+    ...adminStateRoutes(ports),
   ];
   return adminApp({
     ...base,

@@ -193,6 +193,7 @@ function adminAppOf(
     defaultLimits: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },
     maxBatchRecords: config.maxBatchRecords,
     secretReport: () => secretWatch.report(),
+    waiting: async () => [await ledger.waiting()],
   });
 }
 

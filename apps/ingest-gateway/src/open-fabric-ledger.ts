@@ -5,6 +5,7 @@ import {
   fabricObserver,
   openFabric,
   readConnectionFile,
+  unsettledTransactions,
   type FabricClient,
   type FabricConnection,
   type FabricLedger,
@@ -57,6 +58,7 @@ export function openFabricLedger({ config, sql, now, log, metrics, own, onSettle
     holdsChannel: (channel) => Promise.resolve(channels.find(channel) !== undefined),
     openChannel: (network, channel) => ledger.openChannel(network, channel),
     health: () => ledger.health(),
+    waiting: () => unsettledTransactions(sql, SCHEMA),
     administration: undefined,
   };
 }

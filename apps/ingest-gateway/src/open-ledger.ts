@@ -4,7 +4,7 @@ import {
   type AppendFunctions,
   type OpenLedgerOptions as OpenEmbeddedOptions,
 } from '@sealgate/ledger-embedded';
-import type { LedgerAdministration } from '@sealgate/http';
+import type { LedgerAdministration, WaitingItem } from '@sealgate/http';
 import type { LedgerAppender, LedgerHealth, UnitResult } from '@sealgate/ledger-port';
 import { openedOrStartError } from '@sealgate/service-host';
 import type { GatewayConfig } from './config.ts';
@@ -24,6 +24,8 @@ export interface OpenedLedger extends LedgerAppender {
   holdsChannel(channel: string): Promise<boolean>;
   openChannel(network: string, channel: string): Promise<void>;
   health(): Promise<LedgerHealth>;
+  /** What is written and not yet done with. Rejects with LedgerUnavailableError, or as its database does. */
+  waiting(): Promise<WaitingItem>;
   /** For the admin listener; undefined where the ledger is not ours to administer. */
   readonly administration: LedgerAdministration | undefined;
 }
@@ -68,6 +70,7 @@ async function openEmbedded({ onSettled, ...options }: OpenLedgerOptions): Promi
     holdsChannel: (channel) => ledger.mayAppend(channel),
     openChannel: (network, channel) => ledger.openChannel(network, channel),
     health: () => ledger.health(),
+    waiting: () => ledger.administration.exploration.unsigned(),
     administration: ledger.administration,
   };
 }

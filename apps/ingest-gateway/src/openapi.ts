@@ -1,4 +1,4 @@
-import { adminLedgerRoutes, adminSecretRoutes, openApi, type OpenApiDocument } from '@sealgate/http';
+import { adminLedgerRoutes, adminStateRoutes, openApi, type OpenApiDocument } from '@sealgate/http';
 import { telling503 } from '@sealgate/storage';
 import { adminEventRoutes } from './routes/admin-events.ts';
 import { adminKeyRoutes } from './routes/admin-keys.ts';
@@ -32,7 +32,7 @@ export function adminDescription(): OpenApiDocument {
       ...adminKeyRoutes(noPorts()),
       ...adminEventRoutes(noPorts()),
       ...adminLedgerRoutes(noPorts()),
-      ...adminSecretRoutes(noPorts()),
+      ...adminStateRoutes(noPorts()),
     ]),
     securityScheme: 'Bearer',
   });

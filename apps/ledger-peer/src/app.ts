@@ -1,10 +1,10 @@
 import {
   adminApp,
   adminLedgerRoutes,
-  adminSecretRoutes,
+  adminStateRoutes,
   createApp,
   type AdminLedgerPorts,
-  type AdminSecretPorts,
+  type AdminStatePorts,
   type AdminSignIn,
   type App,
   type AppOptions,
@@ -63,12 +63,12 @@ export interface AdminAccess extends AdminSignIn {
 export function administration(
   base: AppBase,
   { addresses, ...signIn }: AdminAccess,
-  { ledger, ...ports }: AdminSecretPorts & { readonly ledger: AdminLedgerPorts | undefined },
+  { ledger, ...ports }: AdminStatePorts & { readonly ledger: AdminLedgerPorts | undefined },
 ): App {
   return adminApp({
     ...base,
     ...signIn,
     failedAuthentication: (request) => refuseAddress(addresses, request, false),
-    routes: [...(ledger === undefined ? [] : adminLedgerRoutes(ledger)), ...telling503(adminSecretRoutes(ports))],
+    routes: [...(ledger === undefined ? [] : adminLedgerRoutes(ledger)), ...telling503(adminStateRoutes(ports))],
   });
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { DatabaseUnavailableError, removalStatement } from '@sealgate/storage';
 import { scansOf, until } from '@sealgate/testing';
 import { oldJobs } from './data/job-retention.ts';
+import { waitingJobs } from './data/waiting-jobs.ts';
 import { removeOldJobs, testPeer, writeOf } from './testing/open-test-peer.ts';
 import { peerSuite } from './testing/peer-suite.ts';
 import { refusedFor, scriptedLedger, type Script } from './testing/scripted-ledger.ts';
@@ -47,6 +48,24 @@ describe('a write whose outcome is unknown', () => {
     const given = await answer(writeOf(['a'], { key: 'k' }));
     await until(async () => (await jobs.find(given.jobId, 'family'))?.status === 'done');
     expect(await answer(writeOf(['a'], { key: 'k' }))).toEqual({ ...given, replayed: true });
+  });
+
+  it('counts as waiting until it is known', async () => {
+    let isKnown = false;
+    const { answer, jobs } = peerWith({
+      write: () => ({ outcome: 'unknown', transactionId: 'tx' }),
+      settle: () =>
+        isKnown
+          ? { outcome: 'committed', transactions: [{ transactionId: 'tx', blockNumber: 9, assetIds: ['a'] }] }
+          : { outcome: 'unknown', transactionId: 'tx' },
+    });
+    const { sql } = suite.database;
+    expect(await waitingJobs(sql)).toMatchObject({ what: 'jobs', count: 0, oldestAt: undefined });
+    const { jobId } = await answer(writeOf(['a']));
+    expect(await waitingJobs(sql)).toMatchObject({ count: 1, oldestAt: expect.any(Date) });
+    isKnown = true;
+    await until(async () => (await jobs.find(jobId, 'family'))?.status === 'done');
+    expect(await waitingJobs(sql)).toMatchObject({ count: 0 });
   });
 
   it('stays running while it is unknown, and is never called failed', async () => {

@@ -13,6 +13,7 @@ import { cachedCheck, main, runService, type Composition, type HostChecks, type 
 import { databaseCheck, openDatabase, tellingOutages } from '@sealgate/storage';
 import { administration, publicApp, type AppBase } from './app.ts';
 import { readConfig, type PeerConfig } from './config.ts';
+import { waitingJobs } from './data/waiting-jobs.ts';
 import { KEEP_CLAIMS_MS } from './data/job-retention.ts';
 import { answerSync } from './domain/answer-sync.ts';
 import { logKeys } from './log-keys.ts';
@@ -200,8 +201,11 @@ function adminAppOf({ config, now, newId, log, appBase }: Basics, { sql, shared,
     addresses: addressLimiter({ limits: shared.limits, listener: 'peer-admin', now }),
   };
   const administered = ledger.administration;
-  const secretReport = () => secretWatch.report();
-  if (administered === undefined) return administration(appBase, access, { ledger: undefined, secretReport });
+  const state = {
+    secretReport: () => secretWatch.report(),
+    waiting: () => Promise.all([waitingJobs(sql), ledger.waiting()]),
+  };
+  if (administered === undefined) return administration(appBase, access, { ledger: undefined, ...state });
   const administering = {
     ledger: administered,
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('peer admin cursors'), now }),
@@ -209,7 +213,7 @@ function adminAppOf({ config, now, newId, log, appBase }: Basics, { sql, shared,
     now,
     newId,
   };
-  return administration(appBase, access, { ledger: administering, secretReport });
+  return administration(appBase, access, { ledger: administering, ...state });
 }
 
 main(NAME, async () => {

@@ -4,6 +4,7 @@ import {
   fabricObserver,
   openFabric,
   readConnectionFile,
+  unsettledTransactions,
   type FabricConnection,
 } from '@sealgate/ledger-fabric';
 import { StartError } from '@sealgate/service-host';
@@ -45,6 +46,7 @@ export function openFabricLedger({
     administration: undefined,
     credentials: () => Promise.resolve(client.credentials()),
     health: () => client.health(probes),
+    waiting: () => unsettledTransactions(sql, SCHEMA),
   };
 }
 

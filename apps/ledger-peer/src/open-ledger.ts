@@ -1,3 +1,4 @@
+import type { WaitingItem } from '@sealgate/http';
 import { LedgerNotOpenedError, openEmbeddedLedger, type EmbeddedLedger } from '@sealgate/ledger-embedded';
 import { LedgerForbiddenError, type LedgerHealth } from '@sealgate/ledger-port';
 import { openedOrStartError, StartError } from '@sealgate/service-host';
@@ -17,6 +18,8 @@ export interface OpenedLedger {
   credentials(): Promise<Credentials>;
   /** Asks the ledger; ends within a second. */
   health(): Promise<LedgerHealth>;
+  /** What is written and not yet done with. Rejects with LedgerUnavailableError, or as its database does. */
+  waiting(): Promise<WaitingItem>;
 }
 
 const SETTLE_WITHIN_MS = 1000;
@@ -65,6 +68,7 @@ async function openEmbedded({
       return { ok: problem === undefined, problems: problem === undefined ? [] : [problem] };
     },
     health: () => ledger.health(),
+    waiting: () => ledger.administration.exploration.unsigned(),
   };
 }
 

@@ -1,4 +1,4 @@
-import { adminLedgerRoutes, adminSecretRoutes, BodyTurns, openApi, type OpenApiDocument } from '@sealgate/http';
+import { adminLedgerRoutes, adminStateRoutes, BodyTurns, openApi, type OpenApiDocument } from '@sealgate/http';
 import { telling503 } from '@sealgate/storage';
 import { publicRoutes, type PublicPorts } from './app.ts';
 
@@ -39,7 +39,7 @@ export function adminDescription(): OpenApiDocument {
     title: 'Sealgate ledger peer, administration',
     version: VERSION,
     description: 'The ledger: read, prove, audit, erase. Every change is an audit event.',
-    routes: [...adminLedgerRoutes(noPorts()), ...telling503(adminSecretRoutes(noPorts()))],
+    routes: [...adminLedgerRoutes(noPorts()), ...telling503(adminStateRoutes(noPorts()))],
     securityScheme: 'Bearer',
   });
 }

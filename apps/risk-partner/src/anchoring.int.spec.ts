@@ -108,6 +108,11 @@ describe('a fingerprint on its way into the ledger', () => {
       new Error('a bug'),
       'existing',
     ]);
+    const shown = (await there.admin('GET', '/waiting')).json as { items: { what: string; count: number }[] };
+    expect(shown.items).toMatchObject([
+      { what: 'anchors', count: 1, oldestAt: expect.any(String) },
+      { what: 'proofs' },
+    ]);
     const waiting = await waitingAnchors(there.sql, Date.parse(String(evidence['updatedAt'])) + 5000);
     expect(waiting).toEqual({ count: 1, oldestSeconds: 5 });
     for (let attempt = 0; attempt < 3; attempt += 1) {

@@ -1,8 +1,8 @@
 import {
   adminApp,
-  adminSecretRoutes,
+  adminStateRoutes,
   createApp,
-  type AdminSecretPorts,
+  type AdminStatePorts,
   type AdminSignIn,
   type App,
   type AppOptions,
@@ -44,7 +44,7 @@ export type AdminPorts = AdminOrgsPorts &
   AdminPeoplePorts &
   AdminIdentityPorts &
   AdminFrameworksPorts &
-  AdminSecretPorts;
+  AdminStatePorts;
 
 export interface AdminAccess extends AdminSignIn {
   /** Counts failures per client address, apart from the public listener's. */
@@ -64,7 +64,7 @@ export function administration(
     ...adminPeopleRoutes(ports),
     ...adminIdentityRoutes(ports),
     ...adminFrameworkRoutes(ports),
-    ...adminSecretRoutes(ports),
+    ...adminStateRoutes(ports),
   ];
   return adminApp({
     ...base,

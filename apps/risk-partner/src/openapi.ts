@@ -1,4 +1,4 @@
-import { adminSecretRoutes, openApi, type OpenApiDocument } from '@sealgate/http';
+import { adminStateRoutes, openApi, type OpenApiDocument } from '@sealgate/http';
 import { telling503 } from '@sealgate/storage';
 import { publicRoutes, type PublicPorts } from './public-routes.ts';
 import { adminFrameworkRoutes } from './routes/admin-frameworks.ts';
@@ -40,7 +40,7 @@ export function adminDescription(): OpenApiDocument {
       ...adminPeopleRoutes(noPorts()),
       ...adminIdentityRoutes(noPorts()),
       ...adminFrameworkRoutes(noPorts()),
-      ...adminSecretRoutes(noPorts()),
+      ...adminStateRoutes(noPorts()),
     ]),
     securityScheme: 'Bearer',
   });

@@ -23,6 +23,7 @@ import { resourceWrites } from './data/resource-writes.ts';
 import { signingKeys } from './data/signing-keys.ts';
 import { removeOldSnapshots } from './data/snapshot-retention.ts';
 import { recordDeedIn, writeDeed } from './data/write-deed.ts';
+import { waitingWork } from './data/waiting-work.ts';
 import { anchorDue } from './domain/anchor-evidence.ts';
 import { envelopeSigners } from './envelope-signers.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
@@ -275,5 +276,6 @@ export async function adminAppOf(
     newId,
     now,
     secretReport: () => secretWatch.report(),
+    waiting: () => waitingWork(sql),
   });
 }

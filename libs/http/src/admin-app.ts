@@ -21,6 +21,8 @@ export interface AdminCaller {
   readonly actor: string;
   /** An `operator` may do everything, a `viewer` reads. */
   readonly role: 'operator' | 'viewer';
+  /** Of somebody who signed in; undefined behind a static token. */
+  readonly identity?: { readonly issuer: string; readonly subject: string };
 }
 
 const CHANGE = 'admin:change';

@@ -9,8 +9,6 @@ const Text = Type.String();
 const Time = instantText();
 const OrNull = <Schema extends typeof Text>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
-export const ChannelRow = named('Channel', Type.Object({ channel: Text, size: Type.Integer() }));
-
 export const RecordRow = named(
   'LedgerRecord',
   Type.Object({

@@ -2,13 +2,13 @@ import { AppError } from '@sealgate/errors';
 import type { ArchiveOrder, ArchiveProgress, AuditReport, LedgerReader, StoredRecord } from '@sealgate/ledger-port';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
-import { ADMIN_BODY_MAX_BYTES, ADMIN_LIST_RANGE, adminRoute, type AdminCaller } from './admin-app.ts';
+import { ADMIN_BODY_MAX_BYTES, adminRoute, type AdminCaller } from './admin-app.ts';
 import { archiveRoute } from './admin-archive.ts';
+import { explorerRoutes, type LedgerExplorer } from './admin-ledger-explorer.ts';
 import { asked, lossRoutes, type LossAdministration } from './admin-ledger-loss.ts';
-import { Audit, AuditRunRow, ChannelRow, ProvedRecord, RecordRow } from './admin-ledger-schemas.ts';
+import { Audit, AuditRunRow, ProvedRecord, RecordRow } from './admin-ledger-schemas.ts';
 import { auditRunRow, AuditRuns } from './audit-runs.ts';
-import { closedObject, lineOfText, listOf, listQuery } from './parameters.ts';
-import { readPage } from './read-page.ts';
+import { closedObject, lineOfText } from './parameters.ts';
 import type { Route } from './route.ts';
 
 /** An id in a path: one that no id can be is a row that is not there. */
@@ -16,6 +16,7 @@ const IdText = lineOfText({ min: 1, max: 1024 });
 
 /** What an operator may do with a ledger: read, prove, audit, erase, archive, declare a loss. Nothing here writes a record. */
 export interface LedgerAdministration extends LedgerReader, LossAdministration {
+  readonly exploration: LedgerExplorer;
   /** Writes down who erased and why with the erasure, in the ledger's own tables. */
   erase(channel: string, id: string, reason: string, by: { actor: string; requestId: string }): Promise<boolean>;
   /** For a few seconds; undefined where there is no such channel. Rejects with ArchiveRefusedError. */
@@ -47,6 +48,7 @@ const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as
 /** The ledger on the admin listener of any surface that holds one: read, prove, audit, erase, archive, declare a loss. */
 export function adminLedgerRoutes(ports: AdminLedgerPorts): Route<AdminCaller>[] {
   return [
+    ...explorerRoutes(ports),
     ...readingRoutes(ports),
     ...actingRoutes(ports),
     ...auditRoutes(ports),
@@ -94,22 +96,7 @@ function auditRoutes({ ledger, now, newId }: AdminLedgerPorts): Route<AdminCalle
   return [begin, find];
 }
 
-function readingRoutes({ ledger, cursors }: AdminLedgerPorts): Route<AdminCaller>[] {
-  const channels = adminRoute({
-    ...base,
-    method: 'get',
-    path: '/admin/v1/ledger/channels',
-    operationId: 'listChannels',
-    summary: 'List the channels of the ledger by name',
-    query: listQuery(ADMIN_LIST_RANGE, {}),
-    responses: { 200: { description: 'A page.', schema: listOf(ChannelRow) } },
-    errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'LEDGER_UNAVAILABLE'],
-    async handler({ query }) {
-      const page = readPage(query, cursors, ['channels']);
-      const rows = (await asked(ledger.channels())).filter(({ channel }) => channel > String(page.after ?? ''));
-      return { status: 200, body: page.answer(rows, { item: (row) => row, position: ({ channel }) => channel }) };
-    },
-  });
+function readingRoutes({ ledger }: AdminLedgerPorts): Route<AdminCaller>[] {
   const checkpoint = adminRoute({
     ...base,
     method: 'get',
@@ -151,7 +138,7 @@ function readingRoutes({ ledger, cursors }: AdminLedgerPorts): Route<AdminCaller
       return { status: 200, body: found(await asked(ledger.prove(params.channel, params.recordId))) };
     },
   });
-  return [channels, checkpoint, record, proof];
+  return [checkpoint, record, proof];
 }
 
 function actingRoutes({ ledger, auditChange }: AdminLedgerPorts): Route<AdminCaller>[] {

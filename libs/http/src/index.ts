@@ -52,7 +52,7 @@ export {
   type AuditErasure,
   type LedgerAdministration,
 } from './admin-ledger.ts';
-export { adminSecretRoutes, type AdminSecretPorts } from './admin-secrets.ts';
+export { adminStateRoutes, type AdminStatePorts, type WaitingItem } from './admin-state.ts';
 export { publicDocument, weakTag } from './entity-tag.ts';
 export { BodyTurns, type BodyTurnsOptions } from './body-turns.ts';
 export { readPage, type Page } from './read-page.ts';

@@ -239,12 +239,14 @@ describe('people on an admin listener', () => {
 
   it('have the role that most of their claims give', async () => {
     const actor = `oidc:${provider.issuer}#eve`;
-    expect(await find({ groups: ['a', 'operators'] })).toEqual({ actor, role: 'operator' });
-    expect(await find({ groups: 'operators' })).toEqual({ actor, role: 'operator' });
-    expect(await find({ realm_access: { roles: ['look'] } })).toEqual({ actor, role: 'viewer' });
+    const identity = { issuer: provider.issuer, subject: 'eve' };
+    expect(await find({ groups: ['a', 'operators'] })).toEqual({ actor, role: 'operator', identity });
+    expect(await find({ groups: 'operators' })).toEqual({ actor, role: 'operator', identity });
+    expect(await find({ realm_access: { roles: ['look'] } })).toEqual({ actor, role: 'viewer', identity });
     expect(await find({ groups: ['operators'], realm_access: { roles: ['look'] } })).toEqual({
       actor,
       role: 'operator',
+      identity,
     });
   });
 

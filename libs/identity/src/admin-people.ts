@@ -7,6 +7,7 @@ export interface AdminPerson {
   /** `oidc:` and issuer and subject, joined by `#`: who the audit events name. */
   readonly actor: string;
   readonly role: AdminRole;
+  readonly identity: { readonly issuer: string; readonly subject: string };
 }
 
 /**
@@ -26,7 +27,8 @@ export function adminPeople(
       .filter((rule) => (rule.issuer ?? issuer) === issuer && holds(claimAt(claims, rule.claim), rule.value))
       .map(({ role }) => role);
     if (roles.length === 0) return undefined;
-    return { actor: `oidc:${issuer}#${subject}`, role: roles.includes('operator') ? 'operator' : 'viewer' };
+    const role = roles.includes('operator') ? 'operator' : 'viewer';
+    return { actor: `oidc:${issuer}#${subject}`, role, identity: { issuer, subject } };
   };
 }
 

@@ -1,10 +1,4 @@
-import {
-  type ArchiveOrder,
-  type ArchiveProgress,
-  type AuditReport,
-  type Ledger,
-  type LedgerHealth,
-} from '@sealgate/ledger-port';
+import { type ArchiveOrder, type ArchiveProgress, type AuditReport, type Ledger } from '@sealgate/ledger-port';
 import { tileWidth, type NoteVerifier, type TileId } from '@sealgate/merkle';
 import type { Database } from '@sealgate/storage';
 import { appendGroup, MetDuplicates, type OnResult } from './append-group.ts';
@@ -17,9 +11,10 @@ import { checkedCheckpoints } from './checked-checkpoint.ts';
 import { readLedger } from './database-problem.ts';
 import { declareLoss, readLoss, type LossDeclaration, type LossState } from './declare-loss.ts';
 import { Epochs } from './epochs.ts';
-import { readHalts } from './halts.ts';
+import { ledgerExploration, type LedgerExploration } from './explore-ledger.ts';
 import type { Integrator } from './integrator.ts';
 import { conflictIn } from './known-ids.ts';
+import { healthOf } from './ledger-health.ts';
 import { prepareUnit } from './prepared-unit.ts';
 import {
   findCheckpoint,
@@ -47,6 +42,8 @@ export interface EmbeddedLedgerOptions {
   readonly integrator?: Integrator;
   /** Checks stored checkpoints where this process knows the public key. */
   readonly verifier?: NoteVerifier;
+  /** The public keys of checkpoints as they are published, in the form of C2SP verifier keys. */
+  readonly verifierKeys?: readonly string[];
   /** Where archived records lie; absent where this process has no archive. */
   readonly archive?: ArchiveFiles;
   /** In the process that writes the archive. */
@@ -70,6 +67,7 @@ export interface Eraser {
 
 /** The port, and what only a log in our own database can do. */
 export interface EmbeddedLedger extends Ledger {
+  readonly exploration: LedgerExploration;
   openChannel(network: string, channel: string): Promise<void>;
   channels(): Promise<readonly ChannelState[]>;
   audit(channel: string, signal?: AbortSignal, onWalked?: (records: number) => void): Promise<AuditReport>;
@@ -144,6 +142,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     ...(integrator === undefined ? {} : { catchUp: (log: string, size: number) => integrator.catchUp(log, size) }),
   };
   return {
+    exploration: ledgerExploration({ ...prove, origin, verifierKeys: options.verifierKeys ?? [] }),
     get depth() {
       return queue.depth;
     },
@@ -266,31 +265,4 @@ async function findTile(options: ProveOptions, log: string, tile: TileId): Promi
   if (tileWidth(tile.level, tile.index, size) < tile.width) return undefined;
   const [hashes] = await tileReader(options.sql, log, options.deadlineMs)([tile]);
   return hashes;
-}
-
-async function healthOf(sql: Database, integrator: Integrator | undefined): Promise<LedgerHealth> {
-  try {
-    const halts = await readHalts(sql, 1000);
-    if (integrator === undefined) {
-      // What was written can be read and proved: the surface can serve, and says which of its channels are not whole.
-      return { ok: true, problem: halts.length === 0 ? null : problemOf(halts.map(({ problem }) => problem)) };
-    }
-    const problems = new Map([...integrator.halted]);
-    for (const { channel, problem } of halts) if (!problems.has(channel)) problems.set(channel, problem);
-    // Records of other channels are signed for: only where there is no other it is all in doubt.
-    return {
-      ok: problems.size === 0 || problems.size < integrator.channelCount,
-      problem: problems.size === 0 ? null : problemOf([...problems.values()]),
-    };
-  } catch {
-    return { ok: false, problem: 'the database of the ledger does not answer' };
-  }
-}
-
-const MAX_TOLD = 5;
-
-/** Each channel that is halted, by name; of very many the first. */
-function problemOf(problems: readonly string[]): string {
-  const more = problems.length > MAX_TOLD ? [`And ${problems.length - MAX_TOLD} more.`] : [];
-  return [...problems.slice(0, MAX_TOLD), ...more].join(' ');
 }

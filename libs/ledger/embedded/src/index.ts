@@ -5,6 +5,16 @@ export type { ChannelState, EmbeddedLedger, EmbeddedLedgerOptions, Eraser } from
 export type { AppendQueueLimits } from './append-queue.ts';
 export type { LossDeclaration, LossState } from './declare-loss.ts';
 export type { Epochs, Place } from './epochs.ts';
+export type {
+  ChannelLog,
+  ChannelOverview,
+  ChannelsWanted,
+  LedgerExploration,
+  ListedRecord,
+  PublishedKey,
+  RecordsWanted,
+  UnsignedRecords,
+} from './explore-ledger.ts';
 export { Integrator } from './integrator.ts';
 export type { IntegratorOptions } from './integrator.ts';
 export { conflictIn, heldIn } from './known-ids.ts';

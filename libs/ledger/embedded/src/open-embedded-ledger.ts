@@ -71,6 +71,7 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
   const verifier = anyOf(verifiersOf(config));
   const reading = {
     origin: config.ledgerOrigin,
+    verifierKeys: verifierKeysOf(config),
     now,
     ...(verifier === undefined ? {} : { verifier }),
     ...(integrator === undefined ? {} : { integrator }),
@@ -187,9 +188,13 @@ function countStored(metrics: Metrics, onResult: OnResult | undefined): OnResult
 }
 
 /** What checkpoints are checked with: the keys of this process where it signs, and those it was told. */
-function verifiersOf({ ledgerIntegrator, ledgerSigningKey, ledgerVerifierKeys }: OpenLedgerOptions['config']) {
+function verifierKeysOf({ ledgerIntegrator, ledgerSigningKey, ledgerVerifierKeys }: OpenLedgerOptions['config']) {
   const own = ledgerIntegrator && ledgerSigningKey !== undefined ? signerOf(ledgerSigningKey).verifierKeys : [];
-  return [...new Set([...own, ...ledgerVerifierKeys])].map((key): NoteVerifier => {
+  return [...new Set([...own, ...ledgerVerifierKeys])];
+}
+
+function verifiersOf(config: OpenLedgerOptions['config']) {
+  return verifierKeysOf(config).map((key): NoteVerifier => {
     try {
       return noteVerifier(key);
     } catch (cause) {

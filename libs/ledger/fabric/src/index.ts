@@ -36,3 +36,4 @@ export type { NewClaim } from './journal-entry.ts';
 export { signLowS } from './native-signer.ts';
 export { openFabric } from './open-fabric.ts';
 export type { FabricOptions, JournalOptions } from './open-fabric.ts';
+export { unsettledTransactions, type UnsettledTransactions } from './unsettled-transactions.ts';

@@ -1,0 +1,231 @@
+import { AppError } from '@sealgate/errors';
+import type { CursorCodec } from '@sealgate/paging';
+import { Type, type Static } from '@sinclair/typebox';
+import { ADMIN_LIST_RANGE, adminRoute, type AdminCaller } from './admin-app.ts';
+import { asked, DeclaredLoss } from './admin-ledger-loss.ts';
+import { named } from './named-schema.ts';
+import { instantText, lineOfText, listOf, listQuery } from './parameters.ts';
+import { readPage } from './read-page.ts';
+import type { Route } from './route.ts';
+
+const Text = Type.String();
+const OrNull = <Schema extends typeof Text>(schema: Schema) => Type.Union([schema, Type.Null()]);
+const Time = instantText();
+const Channel = lineOfText({ min: 1, max: 1024 });
+
+const ChannelRow = named(
+  'Channel',
+  Type.Object({
+    channel: Text,
+    size: Type.Integer({ description: 'Records.' }),
+    signed: Type.Integer({ description: 'How many of them the newest checkpoint covers, from the first on.' }),
+    signedUntil: Type.Union([Time, Type.Null()], {
+      description:
+        'When the newest record that is signed for was written; null where none is, or its time cannot be read.',
+    }),
+    unsignedSince: Type.Union([Time, Type.Null()], {
+      description:
+        'When the oldest record that waits for a checkpoint was written; null where none waits, or likewise.',
+    }),
+  }),
+);
+
+const ListedRecord = named(
+  'ListedRecord',
+  Type.Object({
+    id: Text,
+    type: Text,
+    owner: OrNull(Text),
+    transactionId: Text,
+    position: Type.Integer({ description: 'Its number in the channel, from 0 without a gap.' }),
+    index: Type.Integer({ description: 'Its leaf in the log of its epoch.' }),
+    epoch: Type.Optional(Type.Integer()),
+    at: Type.Union([Time, Type.Null()]),
+    erased: Type.Boolean(),
+    archived: Type.Boolean({ description: 'Owner and time lie in a file with the content, and are null here.' }),
+  }),
+);
+
+const LogRow = named(
+  'LedgerLog',
+  Type.Object({
+    epoch: Type.Integer(),
+    origin: Type.String({ description: 'Of its checkpoints.' }),
+    checkpoint: Type.Union([Text, Type.Null()], {
+      description: 'The newest signed note (C2SP tlog-checkpoint); of a log that ended, the one it ended with.',
+    }),
+    declaration: Type.Union([DeclaredLoss, Type.Null()]),
+  }),
+);
+
+const Logs = named('LedgerLogs', Type.Object({ channel: Text, logs: Type.Array(LogRow) }));
+
+const Keys = named(
+  'LedgerKeys',
+  Type.Object({
+    origin: Type.String({
+      description: 'With a slash and the name of a channel behind it: the origin of checkpoints.',
+    }),
+    keys: Type.Array(
+      named(
+        'LedgerKey',
+        Type.Object({
+          verifierKey: Type.String({ description: 'As verifiers pin it (C2SP signed-note).' }),
+          name: Text,
+          keyId: Type.String({ description: 'Eight hex digits.' }),
+        }),
+      ),
+    ),
+  }),
+);
+
+type Overview = Omit<Static<typeof ChannelRow>, 'signedUntil' | 'unsignedSince'> & {
+  readonly signedUntil: string | undefined;
+  readonly unsignedSince: string | undefined;
+};
+
+type Listed = Omit<Static<typeof ListedRecord>, 'owner' | 'at' | 'epoch'> & {
+  readonly owner: string | null | undefined;
+  readonly at: string | undefined;
+  readonly epoch?: number;
+};
+
+/** What lies in a ledger, without contents: see `LedgerExploration` of the embedded ledger. */
+export interface LedgerExplorer {
+  overview(
+    wanted: { readonly after: string; readonly limit: number } | { readonly channel: string },
+  ): Promise<readonly Overview[]>;
+  list(page: {
+    readonly channel: string;
+    readonly below: number | undefined;
+    readonly limit: number;
+  }): Promise<readonly Listed[] | undefined>;
+  logs(channel: string): Promise<
+    readonly {
+      readonly epoch: number;
+      readonly origin: string;
+      readonly checkpoint: string | undefined;
+      readonly declaration: object | null;
+    }[]
+  >;
+  readonly keys: {
+    readonly origin: string;
+    readonly keys: readonly { readonly verifierKey: string; readonly name: string; readonly keyId: string }[];
+  };
+}
+
+export interface ExplorerPorts {
+  readonly ledger: { readonly exploration: LedgerExplorer };
+  readonly cursors: CursorCodec;
+}
+
+const base = { method: 'get', charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
+const params = Type.Object({ channel: Channel });
+
+/** The channels, their records and logs, and the keys that checkpoints are checked with: to look around in a ledger. */
+export function explorerRoutes(ports: ExplorerPorts): Route<AdminCaller>[] {
+  return [...channelRoutes(ports), recordsRoute(ports), ...logRoutes(ports)];
+}
+
+function channelRoutes({ ledger, cursors }: ExplorerPorts): Route<AdminCaller>[] {
+  const list = adminRoute({
+    ...base,
+    path: '/admin/v1/ledger/channels',
+    operationId: 'listChannels',
+    summary: 'List the channels of the ledger by name, and how far each is signed for',
+    query: listQuery(ADMIN_LIST_RANGE, {}),
+    responses: { 200: { description: 'A page.', schema: listOf(ChannelRow) } },
+    errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'LEDGER_UNAVAILABLE'],
+    async handler({ query }) {
+      const page = readPage(query, cursors, ['channels']);
+      const wanted = { after: String(page.after ?? ''), limit: page.limit + 1 };
+      const rows = await asked(ledger.exploration.overview(wanted));
+      return { status: 200, body: page.answer(rows, { item: channelRowOf, position: ({ channel }) => channel }) };
+    },
+  });
+  const get = adminRoute({
+    ...base,
+    path: '/admin/v1/ledger/channels/:channel',
+    operationId: 'getChannel',
+    summary: 'How many records a channel has, and how far it is signed for',
+    params,
+    responses: { 200: { description: 'The channel.', schema: ChannelRow } },
+    errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    async handler({ params: { channel } }) {
+      const [row] = await asked(ledger.exploration.overview({ channel }));
+      if (row === undefined) throw noChannel();
+      return { status: 200, body: channelRowOf(row) };
+    },
+  });
+  return [list, get];
+}
+
+const channelRowOf = ({ channel, size, signed, signedUntil, unsignedSince }: Overview): Static<typeof ChannelRow> => ({
+  channel,
+  size,
+  signed,
+  signedUntil: signedUntil ?? null,
+  unsignedSince: unsignedSince ?? null,
+});
+
+const Position = Type.String({ pattern: '^(0|[1-9][0-9]{0,14})$' });
+
+function recordsRoute({ ledger, cursors }: ExplorerPorts): Route<AdminCaller> {
+  return adminRoute({
+    ...base,
+    path: '/admin/v1/ledger/channels/:channel/records',
+    operationId: 'listRecords',
+    summary: 'List the records of a channel, newest first, without their contents',
+    params,
+    query: listQuery(ADMIN_LIST_RANGE, {
+      below: Type.Optional({ ...Position, description: 'A position: the list begins with the record before it.' }),
+    }),
+    responses: { 200: { description: 'A page.', schema: listOf(ListedRecord) } },
+    errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    async handler({ params: { channel }, query }) {
+      const page = readPage(query, cursors, ['records', channel, query.below ?? '']);
+      const begin = page.after ?? query.below;
+      const below = begin === undefined ? undefined : Number(begin);
+      const rows = await asked(ledger.exploration.list({ channel, below, limit: page.limit + 1 }));
+      if (rows === undefined) throw noChannel();
+      return { status: 200, body: page.answer(rows, { item: listedRowOf, position: ({ position }) => position }) };
+    },
+  });
+}
+
+function listedRowOf({ id, type, owner, transactionId, position, ...rest }: Listed): Static<typeof ListedRecord> {
+  const { index, epoch, at, erased, archived } = rest;
+  const place = epoch === undefined ? { index } : { index, epoch };
+  return { id, type, owner: owner ?? null, transactionId, position, ...place, at: at ?? null, erased, archived };
+}
+
+function logRoutes({ ledger }: ExplorerPorts): Route<AdminCaller>[] {
+  const logs = adminRoute({
+    ...base,
+    path: '/admin/v1/ledger/channels/:channel/logs',
+    operationId: 'listLogs',
+    summary:
+      'The logs of a channel with their newest checkpoints, oldest first: after a declared loss it goes on in another',
+    params,
+    responses: { 200: { description: 'The logs.', schema: Logs } },
+    errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    async handler({ params: { channel } }) {
+      const found = await asked(ledger.exploration.logs(channel));
+      if (found.length === 0) throw noChannel();
+      const rows = found.map(({ checkpoint, ...log }) => ({ ...log, checkpoint: checkpoint ?? null }));
+      return { status: 200, body: { channel, logs: rows } };
+    },
+  });
+  const keys = adminRoute({
+    ...base,
+    path: '/admin/v1/ledger/keys',
+    operationId: 'getLedgerKeys',
+    summary: 'The published keys that checkpoints are checked with, as this process knows them',
+    responses: { 200: { description: 'The keys.', schema: Keys } },
+    errors: [],
+    handler: () => Promise.resolve({ status: 200, body: ledger.exploration.keys }),
+  });
+  return [logs, keys];
+}
+
+const noChannel = (): AppError => new AppError('NOT_FOUND', 'There is no such channel.');

@@ -1,0 +1,58 @@
+import { describe, expect, it } from '@jest/globals';
+import { LedgerUnavailableError } from '@sealgate/ledger-port';
+import { expectProblem } from '@sealgate/testing';
+import request from 'supertest';
+import { ADMIN, adminSurface, IDENTITY, OPERATOR, VIEWER } from '../test/admin-surface.ts';
+import { adminStateRoutes, type WaitingItem } from './admin-state.ts';
+
+const NOTHING = { processes: [], secrets: [], accepted: [] };
+const surfaceOf = (waiting: () => Promise<WaitingItem[]>) => {
+  const { app } = adminSurface(adminStateRoutes({ secretReport: () => Promise.resolve(NOTHING), waiting }));
+  return (path: string, token: string) => request(app).get(`/admin/v1${path}`).set('Authorization', `Bearer ${token}`);
+};
+const get = surfaceOf(() =>
+  Promise.resolve([
+    { what: 'outbox', description: 'Records on their way', count: 2, oldestAt: new Date('2030-01-02T03:04:05.678Z') },
+    { what: 'jobs', description: 'Jobs', count: 0, oldestAt: undefined },
+  ]),
+);
+
+describe('an admin listener', () => {
+  it('tells who asks: a static token, an operator who signed in, a viewer', async () => {
+    expect((await get('/whoami', ADMIN)).body).toEqual({
+      actor: expect.stringMatching(/^admin:[0-9a-f]{8}$/),
+      role: 'operator',
+      via: 'static',
+    });
+    for (const [token, role] of [
+      [OPERATOR, 'operator'],
+      [VIEWER, 'viewer'],
+    ] as const) {
+      const { issuer, subject } = IDENTITY;
+      expect((await get('/whoami', token)).body).toEqual({
+        actor: `oidc:${issuer}#${subject}`,
+        role,
+        via: 'token',
+        issuer,
+        subject,
+      });
+    }
+    expectProblem(await get('/whoami', 'x'.repeat(32)), 'UNAUTHENTICATED');
+  });
+
+  it('tells what waits, and that it cannot when the ledger is away', async () => {
+    expect((await get('/waiting', VIEWER)).body).toEqual({
+      items: [
+        { what: 'outbox', description: 'Records on their way', count: 2, oldestAt: '2030-01-02T03:04:05.678Z' },
+        { what: 'jobs', description: 'Jobs', count: 0, oldestAt: null },
+      ],
+    });
+    expectProblem(await get('/waiting', 'x'.repeat(32)), 'UNAUTHENTICATED');
+    const away = surfaceOf(() => Promise.reject(new LedgerUnavailableError('away')));
+    expectProblem(await away('/waiting', VIEWER), 'LEDGER_UNAVAILABLE');
+  });
+
+  it('tells a viewer of its secrets by their ids too', async () => {
+    expect((await get('/secrets', VIEWER)).body).toEqual(NOTHING);
+  });
+});

@@ -1,0 +1,151 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { parseCheckpoint } from '@sealgate/merkle';
+import { E1, LOST, lostChannel } from './testing/lost-channel.ts';
+import { openTestArchive } from './testing/open-test-archive.ts';
+import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
+
+describe('what lies in a ledger', () => {
+  let test: TestLedger;
+  beforeAll(async () => {
+    test = await openTestLedger();
+  });
+  afterAll(() => test.close());
+
+  let channels = 0;
+  const newChannel = () => `acme.x${String((channels += 1)).padStart(3, '0')}`;
+  const write = (channel: string, ...ids: string[]) =>
+    test.ledger.append({
+      network: 'acme',
+      channel,
+      note: '{}',
+      records: ids.map((id) => ({ id, type: 'asset', owner: 'me', data: '{"n":1}', extra: null })),
+    });
+  const explore = () => test.ledger.exploration;
+  const timeOf = async (channel: string, id: string) => (await test.ledger.read(channel, id))!.at;
+
+  it('says of a channel how far it is signed for, and since when something waits', async () => {
+    const channel = newChannel();
+    await test.ledger.openChannel('acme', channel);
+    const empty = { channel, size: 0, signed: 0, signedUntil: undefined, unsignedSince: undefined };
+    expect(await explore().overview({ channel })).toEqual([empty]);
+    await write(channel, 'a', 'b');
+    await test.integrator.catchUp(channel, 2);
+    const [a, b] = [await timeOf(channel, 'a'), await timeOf(channel, 'b')];
+    const signed = { channel, size: 2, signed: 2, signedUntil: b, unsignedSince: undefined };
+    expect(await explore().overview({ channel })).toEqual([signed]);
+    expect(a).toBe(b);
+    await write(channel, 'c');
+    await write(channel, 'd');
+    const c = await timeOf(channel, 'c');
+    expect(await explore().overview({ channel })).toEqual([{ ...signed, size: 4, unsignedSince: c }]);
+    expect(await explore().unsigned()).toMatchObject({ what: 'unsigned_records', count: 2, oldestAt: new Date(c) });
+    expect(await explore().overview({ channel: 'acme.never' })).toEqual([]);
+  });
+
+  it('lists channels by name, from behind one', async () => {
+    const [one, two, three] = [newChannel(), newChannel(), newChannel()];
+    for (const channel of [three, one, two]) await test.ledger.openChannel('acme', channel);
+    const names = async (after: string, limit: number) =>
+      (await explore().overview({ after, limit })).map(({ channel }) => channel);
+    expect(await names(one, 2)).toEqual([two, three]);
+    expect(await names(one, 1)).toEqual([two]);
+    expect(await names(three, 9)).toEqual([]);
+  });
+
+  it('lists records newest first, from below a position, and nothing of their contents', async () => {
+    const channel = newChannel();
+    await write(channel, 'a', 'b', 'c');
+    await write(channel, 'd');
+    await test.ledger.erase(channel, 'b', 'asked for');
+    const page = await explore().list({ channel, below: undefined, limit: 3 });
+    expect(page!.map(({ id, position, erased }) => [id, position, erased])).toEqual([
+      ['d', 3, false],
+      ['c', 2, false],
+      ['b', 1, true],
+    ]);
+    const { transactionId, at, index } = (await test.ledger.read(channel, 'd'))!;
+    expect(page![0]).toEqual({
+      id: 'd',
+      type: 'asset',
+      owner: 'me',
+      position: 3,
+      index,
+      transactionId,
+      at,
+      erased: false,
+      archived: false,
+    });
+    const below = async (position: number) =>
+      (await explore().list({ channel, below: position, limit: 3 }))!.map(({ id }) => id);
+    expect(await below(1)).toEqual(['a']);
+    expect(await below(0)).toEqual([]);
+    expect(await below(1_000)).toEqual(['d', 'c', 'b']);
+    expect(await explore().list({ channel: 'acme.never', below: undefined, limit: 3 })).toBeUndefined();
+  });
+
+  it('lists archived records without what lies in the files, and gives no time of theirs', async () => {
+    const of = await openTestArchive(test);
+    try {
+      await of.ledger.archiveRecords({ channel: of.channel, before: 512 });
+      const page = await test.ledger.exploration.list({ channel: of.channel, below: 513, limit: 2 });
+      expect(page).toMatchObject([
+        { id: 'r512', archived: false, owner: 'me' },
+        { id: 'r511', archived: true, owner: undefined, at: undefined },
+      ]);
+      const erased = await test.ledger.exploration.list({ channel: of.channel, below: 10, limit: 1 });
+      expect(erased).toMatchObject([{ id: 'r9', archived: true, erased: true }]);
+    } finally {
+      of.close();
+    }
+  });
+
+  it('tells the logs of a channel, one that has no checkpoint yet too, and the published keys', async () => {
+    const channel = newChannel();
+    await write(channel, 'a');
+    const log = { epoch: 0, origin: `${ORIGIN}/${channel}`, declaration: null };
+    expect(await explore().logs(channel)).toEqual([{ ...log, checkpoint: undefined }]);
+    await test.integrator.catchUp(channel, 1);
+    expect(await explore().logs(channel)).toEqual([{ ...log, checkpoint: await test.ledger.checkpoint(channel) }]);
+    expect(await explore().logs('acme.never')).toEqual([]);
+    const { verifierKey } = test;
+    const [name, keyId] = verifierKey.split('+');
+    const { ledger } = test.reopen({ verifierKeys: [verifierKey] });
+    expect(ledger.exploration.keys).toEqual({ origin: ORIGIN, keys: [{ verifierKey, name, keyId }] });
+  });
+});
+
+describe('what lies in a channel that lost records', () => {
+  let test: TestLedger;
+  beforeEach(async () => {
+    test = await openTestLedger();
+  }, 120_000);
+  afterEach(() => test.close());
+
+  it('is told in records of the channel, and each log shows its own checkpoint', async () => {
+    const at = lostChannel(test);
+    await at.loseRecords();
+    await at.recover();
+    await at.write('e', 'f');
+    const { exploration } = test.ledger;
+    const [overview] = await exploration.overview({ channel: LOST });
+    // a and b survived; c and d, for which the first log was signed, did not.
+    expect(overview).toMatchObject({ size: 4 });
+    await at.sign(E1);
+    expect(await exploration.overview({ channel: LOST })).toMatchObject([
+      { size: 4, signed: 4, unsignedSince: undefined },
+    ]);
+    const page = await exploration.list({ channel: LOST, below: undefined, limit: 10 });
+    expect(page!.map(({ id, position, index, epoch }) => [id, position, index, epoch])).toEqual([
+      ['f', 3, 2, 1],
+      ['e', 2, 1, 1],
+      ['b', 1, 1, undefined],
+      ['a', 0, 0, undefined],
+    ]);
+    const logs = await exploration.logs(LOST);
+    expect(logs.map(({ epoch, checkpoint }) => [epoch, parseCheckpoint(checkpoint!).size])).toEqual([
+      [0, 4],
+      [1, 3],
+    ]);
+    expect(logs[1]!.declaration).toMatchObject({ epoch: 1, channel: LOST });
+  }, 60_000);
+});

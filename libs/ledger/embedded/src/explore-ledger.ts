@@ -1,0 +1,244 @@
+import { logName, type Declaration } from '@sealgate/envelope';
+import { parseVerifierKey } from '@sealgate/merkle';
+import type { Sql } from '@sealgate/storage';
+import { readLedger } from './database-problem.ts';
+import type { Epochs } from './epochs.ts';
+import { findCheckpoint, type ProveOptions } from './prove-record.ts';
+
+/** A channel as somebody who looks for what waits wants it. */
+export interface ChannelOverview {
+  readonly channel: string;
+  /** Records. */
+  readonly size: number;
+  /** Of these, from the first on: those that the newest checkpoint covers, or ended logs. */
+  readonly signed: number;
+  /** Time of the newest record that is signed for; undefined where there is none, or it cannot be read here. */
+  readonly signedUntil: string | undefined;
+  /** Time of the oldest record that is not signed for; likewise. */
+  readonly unsignedSince: string | undefined;
+}
+
+/** A record without its content. */
+export interface ListedRecord {
+  readonly id: string;
+  readonly type: string;
+  readonly transactionId: string;
+  /** Its number in the channel, from 0 without a gap. */
+  readonly position: number;
+  /** The leaf of a log; `epoch` is absent in the log that a channel begins with. */
+  readonly index: number;
+  readonly epoch?: number;
+  readonly erased: boolean;
+  /** Its content lies in a file of the archive; with it owner and time, which are undefined here. */
+  readonly archived: boolean;
+  readonly owner: string | null | undefined;
+  readonly at: string | undefined;
+}
+
+/** One of the logs of a channel. */
+export interface ChannelLog {
+  readonly epoch: number;
+  readonly origin: string;
+  /** The newest signed note; of a log that ended, the one it ended with. */
+  readonly checkpoint: string | undefined;
+  readonly declaration: Declaration | null;
+}
+
+/** What lies in a ledger, for people who look around. Everything rejects with LedgerUnavailableError and LedgerForbiddenError. */
+export interface LedgerExploration {
+  /** Channels behind a name, or the one of a name, by name. */
+  overview(wanted: ChannelsWanted): Promise<ChannelOverview[]>;
+  /** Newest first, from below a position; undefined where there is no such channel. */
+  list(page: RecordsWanted): Promise<ListedRecord[] | undefined>;
+  /** Oldest first; none where there is no such channel. */
+  logs(channel: string): Promise<ChannelLog[]>;
+  /** Records of all channels that are not signed for, and since when the oldest of them is there. */
+  unsigned(): Promise<UnsignedRecords>;
+  /** What checkpoints are checked with: of this process where it signs, and those that it was told. */
+  readonly keys: { readonly origin: string; readonly keys: readonly PublishedKey[] };
+}
+
+/** As one item of what waits in a surface. */
+export interface UnsignedRecords {
+  readonly what: 'unsigned_records';
+  readonly description: string;
+  readonly count: number;
+  readonly oldestAt: Date | undefined;
+}
+
+export interface PublishedKey {
+  /** As others pin it: `<name>+<id>+<base64>` (C2SP signed-note). */
+  readonly verifierKey: string;
+  readonly name: string;
+  readonly keyId: string;
+}
+
+export type ChannelsWanted = { readonly after: string; readonly limit: number } | { readonly channel: string };
+
+export interface RecordsWanted {
+  readonly channel: string;
+  readonly below: number | undefined;
+  readonly limit: number;
+}
+
+type Ports = Pick<ProveOptions, 'sql' | 'epochs' | 'deadlineMs' | 'checked'> & {
+  readonly origin: string;
+  readonly verifierKeys: readonly string[];
+};
+
+export function ledgerExploration(ports: Ports): LedgerExploration {
+  return {
+    overview: (wanted) => readOverview(ports, wanted),
+    list: (page) => listRecords(ports, page),
+    logs: (channel) => readLogs(ports, channel),
+    unsigned: () => readUnsigned(ports),
+    keys: { origin: ports.origin, keys: ports.verifierKeys.map(publishedKey) },
+  };
+}
+
+function publishedKey(verifierKey: string): PublishedKey {
+  const { name, keyHash } = parseVerifierKey(verifierKey);
+  return { verifierKey, name, keyId: keyHash };
+}
+
+interface OverviewRow {
+  channel: string;
+  size: string;
+  integrated: string;
+}
+
+const CHANNELS = `SELECT c.channel, c.size, l.integrated FROM ledger.channels_v1() c JOIN ledger.logs_v1() l USING (channel)`;
+
+const CHANNELS_ASKED = 100;
+
+async function readUnsigned({ sql, epochs, deadlineMs }: Ports): Promise<UnsignedRecords> {
+  const text = `${CHANNELS} WHERE l.size > l.integrated`;
+  const rows = await readLedger<OverviewRow>(sql, { text }, deadlineMs);
+  await epochs.fresh();
+  const waiting = rows.map(({ channel, size, integrated }) => {
+    const signed = signedOf(epochs, channel, Number(integrated));
+    return { channel, signed, count: Number(size) - signed };
+  });
+  const asked = waiting.slice(0, CHANNELS_ASKED);
+  const times = await readTimes(sql, asked, deadlineMs);
+  const since = asked.flatMap(({ channel, signed }) => times.get(`${signed} ${channel}`) ?? []);
+  const [oldest] = since.sort();
+  return {
+    what: 'unsigned_records',
+    description: 'Records that no checkpoint covers yet',
+    count: waiting.reduce((sum, { count }) => sum + count, 0),
+    oldestAt: oldest === undefined ? undefined : new Date(oldest),
+  };
+}
+
+async function readOverview({ sql, epochs, deadlineMs }: Ports, wanted: ChannelsWanted): Promise<ChannelOverview[]> {
+  const statement =
+    'channel' in wanted
+      ? { text: `${CHANNELS} WHERE c.channel = $1`, values: [wanted.channel] }
+      : {
+          text: `${CHANNELS} WHERE c.channel COLLATE "C" > $1 ORDER BY c.channel COLLATE "C" LIMIT $2`,
+          values: [wanted.after, wanted.limit],
+        };
+  const rows = await readLedger<OverviewRow>(sql, statement, deadlineMs);
+  await epochs.fresh();
+  const channels = rows.map(({ channel, size, integrated }) => ({
+    channel,
+    size: Number(size),
+    signed: signedOf(epochs, channel, Number(integrated)),
+  }));
+  const times = await readTimes(sql, channels, deadlineMs);
+  return channels.map((one) => ({
+    ...one,
+    signedUntil: times.get(`${one.signed - 1} ${one.channel}`),
+    unsignedSince: times.get(`${one.signed} ${one.channel}`),
+  }));
+}
+
+/** What the database counts in entries of the log that the channel goes on in, in records of the channel. */
+function signedOf(epochs: Epochs, channel: string, integrated: number): number {
+  const newest = epochs.of(channel).at(-1);
+  return newest === undefined ? integrated : newest.firstIndex + Math.max(0, integrated - 1);
+}
+
+/** When the last record that is signed for and the first that is not were written, where this role may read them. */
+async function readTimes(
+  sql: Sql,
+  channels: readonly { readonly channel: string; readonly signed: number }[],
+  deadlineMs: number,
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await readLedger<{ channel: string; idx: string; at_ms: string }>(
+    sql,
+    {
+      text: `SELECT r.channel, r.idx, r.at_ms
+               FROM (SELECT * FROM unnest($1::text[], $2::bigint[]) w (channel, signed)
+                      WHERE 'read' = ANY (ledger.rights_v1(w.channel)) OFFSET 0) w
+                    CROSS JOIN LATERAL ledger.receipts_v1(w.channel, ARRAY[w.signed - 1, w.signed]) i
+                    CROSS JOIN LATERAL ledger.record_v2(w.channel, i.id) r
+              WHERE r.at_ms IS NOT NULL`,
+      values: [channels.map(({ channel }) => channel), channels.map(({ signed }) => signed)],
+    },
+    deadlineMs,
+  );
+  return new Map(rows.map(({ channel, idx, at_ms: at }) => [`${idx} ${channel}`, timeOf(at)]));
+}
+
+const timeOf = (atMs: string): string => new Date(Number(atMs)).toISOString();
+
+interface ListedRow {
+  id: string;
+  type: string;
+  owner: string | null;
+  transaction_id: Buffer;
+  idx: string;
+  at_ms: string | null;
+  erased: boolean;
+  archived: boolean;
+}
+
+async function listRecords(
+  { sql, epochs, deadlineMs }: Ports,
+  { channel, below, limit }: RecordsWanted,
+): Promise<ListedRecord[] | undefined> {
+  const sizes = { text: 'SELECT size FROM ledger.channels_v1() WHERE channel = $1', values: [channel] };
+  const [known] = await readLedger<{ size: string }>(sql, sizes, deadlineMs);
+  if (known === undefined) return undefined;
+  // The records of a channel are numbered without a gap, so that a page is a stretch of numbers.
+  const end = Math.min(Number(known.size), below ?? Number.MAX_SAFE_INTEGER);
+  const from = Math.max(0, end - limit);
+  const statement = {
+    text: `SELECT r.id, r.type, r.owner, r.transaction_id, r.idx, r.at_ms, r.erased, r.archived_from IS NOT NULL AS archived
+             FROM ledger.receipts_v1($1, $2) i CROSS JOIN LATERAL ledger.record_v2($1, i.id) r ORDER BY r.idx DESC`,
+    values: [channel, Array.from({ length: end - from }, (_, at) => String(from + at))],
+  };
+  const rows = await readLedger<ListedRow>(sql, statement, deadlineMs);
+  await epochs.fresh();
+  return rows.map((row) => ({
+    id: row.id,
+    type: row.type,
+    transactionId: row.transaction_id.toString('hex'),
+    position: Number(row.idx),
+    ...epochs.place(channel, Number(row.idx)),
+    erased: row.erased,
+    archived: row.archived,
+    owner: row.archived ? undefined : row.owner,
+    at: row.at_ms === null ? undefined : timeOf(row.at_ms),
+  }));
+}
+
+async function readLogs(ports: Ports, channel: string): Promise<ChannelLog[]> {
+  const { sql, epochs, deadlineMs, origin } = ports;
+  const statement = { text: 'SELECT 1 AS one FROM ledger.channels_v1() WHERE channel = $1', values: [channel] };
+  if ((await readLedger(sql, statement, deadlineMs)).length === 0) return [];
+  await epochs.fresh();
+  const first = { epoch: 0, origin: `${origin}/${channel}`, declaration: null };
+  const later = epochs
+    .of(channel)
+    .map(({ epoch, declaration }) => ({ epoch, origin: declaration.origin, declaration }));
+  return Promise.all(
+    [first, ...later].map(async (one) => {
+      const log = logName(channel, one.epoch);
+      const checkpoint = epochs.lastCheckpoint(log) ?? (await findCheckpoint(ports, log))?.note;
+      return { ...one, checkpoint };
+    }),
+  );
+}
