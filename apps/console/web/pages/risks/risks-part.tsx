@@ -1,9 +1,82 @@
 import type { ReactNode } from 'react';
-import { ListEmpty } from '../../shell/list-states.tsx';
-import { Page } from '../../shell/page.tsx';
+import { Group, Stack } from '@mantine/core';
+import { Navigate, Outlet, Route, Routes } from 'react-router';
+import { NoSuchPage } from '../../shell/routes.tsx';
+import { PartTabs } from '../part-tabs.tsx';
+import { AuditPage } from './audit-page.tsx';
+import { CoveragePage } from './coverage-page.tsx';
+import { EvidenceBoard } from './evidence-board.tsx';
+import { HeatMapPage } from './heat-map-page.tsx';
+import { KeysPage } from './keys-page.tsx';
+import { ChooseOrganization, InOrganization, OrganizationSwitch, useOrganization } from './organization.tsx';
+import { PeoplePage } from './people-page.tsx';
+import { AssetsPage, ControlsPage, EvidenceListPage, PoliciesPage, RegisterPage } from './record-lists.tsx';
+import { NewRecordPage, RecordPage } from './record-page.tsx';
+import type { Kind } from './risk-api.ts';
 
+/** The organisation's risks and all that belongs to them; each page names its organisation in its address. */
 export const RisksPart = (): ReactNode => (
-  <Page title="Risks">
-    <ListEmpty title="This part is not built yet" />
-  </Page>
+  <Routes>
+    <Route index element={<ChooseOrganization />} />
+    <Route
+      path=":org"
+      element={
+        <InOrganization>
+          <Frame />
+        </InOrganization>
+      }
+    >
+      <Route index element={<Navigate to="register" replace />} />
+      <Route path="register" element={<RegisterPage />} />
+      {records('risks', 'register')}
+      <Route path="heat-map" element={<HeatMapPage />} />
+      <Route path="controls" element={<ControlsPage />} />
+      {records('controls', 'controls')}
+      <Route path="evidence" element={<EvidenceBoard />} />
+      <Route path="evidence/list" element={<EvidenceListPage />} />
+      {records('evidence', 'evidence')}
+      <Route path="coverage" element={<CoveragePage />} />
+      <Route path="assets" element={<AssetsPage />} />
+      {records('assets', 'assets')}
+      <Route path="policies" element={<PoliciesPage />} />
+      {records('policies', 'policies')}
+      <Route path="keys" element={<KeysPage />} />
+      <Route path="people" element={<PeoplePage />} />
+      <Route path="audit" element={<AuditPage />} />
+      <Route path="*" element={<NoSuchPage />} />
+    </Route>
+  </Routes>
 );
+
+/** The pages of one record of a collection. */
+const records = (kind: Kind, path: string): ReactNode => [
+  <Route key="new" path={`${path}/new`} element={<NewRecordPage kind={kind} />} />,
+  <Route key="one" path={`${path}/:id`} element={<RecordPage kind={kind} />} />,
+];
+
+const PAGES: readonly { readonly path: string; readonly title: string; readonly needs: readonly string[] }[] = [
+  { path: 'register', title: 'Register', needs: ['risk:read'] },
+  { path: 'heat-map', title: 'Heat map', needs: ['risk:read'] },
+  { path: 'controls', title: 'Controls', needs: ['control:read'] },
+  { path: 'evidence', title: 'Evidence', needs: ['evidence:read'] },
+  { path: 'coverage', title: 'Coverage', needs: ['coverage:read'] },
+  { path: 'assets', title: 'Assets', needs: ['asset:read'] },
+  { path: 'policies', title: 'Policies', needs: ['policy:read', 'policyMetadata:read'] },
+  { path: 'keys', title: 'My keys', needs: ['apiKey:read'] },
+  { path: 'people', title: 'People', needs: [] },
+  { path: 'audit', title: 'Audit', needs: ['audit:read'] },
+];
+
+function Frame(): ReactNode {
+  const { may, to } = useOrganization();
+  const offered = PAGES.filter(({ needs }) => needs.length === 0 || needs.some(may));
+  return (
+    <Stack gap="lg">
+      <Group justify="space-between" align="flex-end" gap="sm">
+        <PartTabs label="Pages of Risks" tabs={offered.map(({ path, title }) => ({ to: to(path), title }))} />
+        <OrganizationSwitch />
+      </Group>
+      <Outlet />
+    </Stack>
+  );
+}

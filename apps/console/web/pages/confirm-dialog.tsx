@@ -1,0 +1,83 @@
+import { useState, type ReactNode } from 'react';
+import { Button, Group, Modal, Stack, TextInput, Textarea } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { ProblemView } from '../shell/problem-view.tsx';
+
+interface ConfirmProps {
+  readonly title: string;
+  readonly children?: ReactNode;
+  readonly action: string;
+  readonly tone?: 'danger';
+  /** A reason is asked for, of at most so many characters. */
+  readonly reasonMax?: number;
+  /** Has to be typed before the action is offered. */
+  readonly typed?: string;
+  readonly run: (reason: string) => Promise<unknown>;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+/** Asks before something is done; a refusal is shown in it, and what was typed stays. */
+export function ConfirmDialog({
+  title,
+  children,
+  action,
+  tone,
+  reasonMax,
+  typed,
+  run,
+  onDone,
+  onClose,
+}: ConfirmProps): ReactNode {
+  const [reason, setReason] = useState('');
+  const [word, setWord] = useState('');
+  const doing = useMutation({ mutationFn: () => run(reason.trim()), onSuccess: onDone });
+  const isReady = (reasonMax === undefined || reason.trim() !== '') && (typed === undefined || word.trim() === typed);
+  return (
+    <Modal opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': 'Close' }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isReady) doing.mutate();
+        }}
+      >
+        <Stack gap="sm">
+          {children}
+          {reasonMax !== undefined && (
+            <Textarea
+              label="Reason"
+              required
+              autosize
+              minRows={2}
+              maxLength={reasonMax}
+              value={reason}
+              onChange={(event) => setReason(event.currentTarget.value.replaceAll(/[\n\r\t]/g, ' '))}
+            />
+          )}
+          {typed !== undefined && (
+            <TextInput
+              label={`Type ${typed} to confirm`}
+              value={word}
+              autoComplete="off"
+              onChange={(event) => setWord(event.currentTarget.value)}
+            />
+          )}
+          {doing.isError && <ProblemView error={doing.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button
+              type="submit"
+              disabled={!isReady}
+              loading={doing.isPending}
+              {...(tone === 'danger' && { color: 'red' })}
+            >
+              {action}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,47 @@
+import type { ReactNode } from 'react';
+import { Alert, Button, Code, Group, Modal, Stack, Text } from '@mantine/core';
+import { CodeText } from '../shell/code-text.tsx';
+import { CopyButton } from '../shell/copy-button.tsx';
+
+interface KeyShownProps {
+  readonly label: string;
+  readonly rawKey: string;
+  /** A line that uses the key, for a shell that has it in `$KEY`. */
+  readonly curl: string;
+  readonly onClose: () => void;
+}
+
+/** The one time a key is shown. It stays open until it is closed by its button, so no stray click loses the key. */
+export const KeyShown = ({ label, rawKey, curl, onClose }: KeyShownProps): ReactNode => (
+  <Modal
+    opened
+    onClose={onClose}
+    title={`Key “${label}”`}
+    size="lg"
+    closeOnClickOutside={false}
+    closeOnEscape={false}
+    withCloseButton={false}
+  >
+    <Stack gap="sm">
+      <Alert color="yellow" variant="light" title="This key is shown once">
+        Copy it now: it is stored as a hash and nobody can show it again.
+      </Alert>
+      <Text size="sm" fw={600}>
+        Key
+      </Text>
+      <CodeText value={rawKey} label="the key" />
+      <Group justify="space-between">
+        <Text size="sm" fw={600}>
+          Try it
+        </Text>
+        <CopyButton value={curl} label="Copy the line" />
+      </Group>
+      <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+        {curl}
+      </Code>
+      <Group justify="flex-end">
+        <Button onClick={onClose}>I have copied it</Button>
+      </Group>
+    </Stack>
+  </Modal>
+);

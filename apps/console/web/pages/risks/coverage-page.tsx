@@ -1,0 +1,281 @@
+import { useMemo, type ReactNode } from 'react';
+import { Anchor, Group, List, Paper, Select, SimpleGrid, Stack, Text, UnstyledButton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { Time } from '../../shell/time.tsx';
+import { useUrlFilters } from '../../shell/use-url-filters.ts';
+import { useOrganization } from './organization.tsx';
+import { Section } from './record-page.tsx';
+import { Status } from './record-values.tsx';
+import { readJson, type RiskClient, type RiskSchemas } from './risk-api.ts';
+import classes from './risks.module.css';
+import { inWords, WORDS } from './words.ts';
+
+type Coverage = RiskSchemas['Coverage'];
+type CoverageState = Coverage['state'];
+
+/** A framework has at most this many requirements. */
+const REQUIREMENTS_MAX = 2000;
+
+interface Framework {
+  readonly requirements: readonly { readonly id: string; readonly title: string }[];
+}
+
+/** Which requirements of a framework are met, and where the gaps are. */
+export function CoveragePage(): ReactNode {
+  const { id: orgId, client } = useOrganization();
+  const [chosen, choose] = useUrlFilters(['framework', 'state', 'requirement']);
+  const frameworks = useQuery({
+    queryKey: ['risks', orgId, 'frameworks'],
+    queryFn: () => dataOf(client.GET('/api/v1/frameworks', { params: { query: { limit: 200 } } })),
+  });
+  const items = frameworks.data?.items ?? [];
+  const framework = items.find(({ id }) => id === chosen.framework) ?? items[0];
+  return (
+    <Page
+      title="Coverage"
+      intro="A requirement is covered by an implemented control with valid evidence. Only evidence that you may see counts."
+    >
+      {frameworks.isError && <ListError error={frameworks.error} onRetry={() => void frameworks.refetch()} />}
+      {frameworks.isPending && <ListLoading />}
+      {frameworks.data !== undefined && framework === undefined && (
+        <ListEmpty title="No framework yet">An operator adds frameworks by the admin API.</ListEmpty>
+      )}
+      {framework !== undefined && (
+        <>
+          <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
+            <Select
+              {...{ label: 'Framework', allowDeselect: false, value: framework.id, w: 280 }}
+              data={items.map(({ id, name, version }) => ({ value: id, label: `${name ?? id} ${version ?? ''}` }))}
+              onChange={(id) => choose({ framework: id, requirement: null })}
+            />
+            <Select
+              {...{ label: 'State', clearable: true, placeholder: 'All', value: chosen.state ?? null, w: 170 }}
+              data={Object.entries(WORDS.coverageState).map(([value, label]) => ({ value, label }))}
+              onChange={(state) => choose({ state, requirement: null })}
+              clearButtonProps={{ 'aria-label': 'Clear State' }}
+            />
+          </Group>
+          <Matrix
+            key={framework.id}
+            {...{ frameworkId: framework.id, chosen }}
+            onChoose={(requirement) => choose({ requirement })}
+          />
+        </>
+      )}
+    </Page>
+  );
+}
+
+async function coverageOf(client: RiskClient, framework: string): Promise<Coverage[]> {
+  const rows: Coverage[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = { framework, limit: 200, ...(cursor !== undefined && { cursor }) };
+    const page = await dataOf(client.GET('/api/v1/coverage', { params: { query } }));
+    rows.push(...page.items);
+    cursor = page.pagination.nextCursor ?? undefined;
+  } while (cursor !== undefined && rows.length < REQUIREMENTS_MAX);
+  return rows;
+}
+
+interface MatrixProps {
+  readonly frameworkId: string;
+  readonly chosen: { readonly state?: string; readonly requirement?: string };
+  readonly onChoose: (requirement: string | null) => void;
+}
+
+function Matrix({ frameworkId, chosen, onChoose }: MatrixProps): ReactNode {
+  const { id: orgId, client } = useOrganization();
+  const coverage = useQuery({
+    queryKey: ['risks', orgId, 'coverage', frameworkId],
+    queryFn: () => coverageOf(client, frameworkId),
+  });
+  const framework = useQuery({
+    queryKey: ['risks', orgId, 'framework', frameworkId],
+    queryFn: () => readJson<Framework>(orgId, `/api/frameworks/${encodeURIComponent(frameworkId)}`),
+  });
+  const ordered = useMemo(() => inOrder(coverage.data ?? [], framework.data), [coverage.data, framework.data]);
+  if (coverage.isError) return <ListError error={coverage.error} onRetry={() => void coverage.refetch()} />;
+  if (coverage.data === undefined) return <ListLoading />;
+  const titleOf = (requirementId: string) => framework.data?.requirements.find(({ id }) => id === requirementId)?.title;
+  const shown = ordered.filter(({ state }) => chosen.state === undefined || state === chosen.state);
+  const open = ordered.find(({ requirementId }) => requirementId === chosen.requirement);
+  return (
+    <>
+      <Counts rows={ordered} />
+      {open !== undefined && <Requirement row={open} title={titleOf(open.requirementId)} />}
+      {shown.length === 0 && <ListEmpty title="No requirement in this state" />}
+      {groupsOf(shown).map(([group, rows]) => (
+        <Section key={group} title={group}>
+          <ul className={classes['tiles']}>
+            {rows.map(({ requirementId, state }) => (
+              <li key={requirementId}>
+                <UnstyledButton
+                  {...{
+                    className: classes['tile'],
+                    'data-state': state,
+                    title: titleOf(requirementId),
+                    'aria-pressed': requirementId === chosen.requirement,
+                  }}
+                  onClick={() => onChoose(requirementId === chosen.requirement ? null : requirementId)}
+                >
+                  <strong>{requirementId}</strong>
+                  <span>{inWords(state, 'coverageState')}</span>
+                </UnstyledButton>
+              </li>
+            ))}
+          </ul>
+        </Section>
+      ))}
+      <Gaps rows={ordered.filter(({ state }) => state === 'gap' || state === 'partial')} titleOf={titleOf} />
+    </>
+  );
+}
+
+/** In the order of the framework; without it, by id as people count. */
+function inOrder(rows: readonly Coverage[], framework: Framework | undefined): Coverage[] {
+  const places = new Map(framework?.requirements.map(({ id }, place) => [id, place]));
+  const compare = new Intl.Collator('en', { numeric: true }).compare;
+  return rows.toSorted(
+    (one, other) =>
+      (places.get(one.requirementId) ?? Infinity) - (places.get(other.requirementId) ?? Infinity) ||
+      compare(one.requirementId, other.requirementId),
+  );
+}
+
+/** Requirements by what stands before the last dot or hyphen of their id, where that makes groups. */
+function groupsOf(rows: readonly Coverage[]): [string, Coverage[]][] {
+  const groups = Object.entries(
+    Object.groupBy(rows, ({ requirementId }) => /^(.+)[.-][^.-]+$/.exec(requirementId)?.[1] ?? 'Requirements'),
+  );
+  return groups.length <= rows.length / 2 || groups.length === 1
+    ? groups.map(([name, some]) => [name, some ?? []])
+    : [['Requirements', [...rows]]];
+}
+
+function Counts({ rows }: { readonly rows: readonly Coverage[] }): ReactNode {
+  const counted = rows.filter(({ state }) => state !== 'not_applicable');
+  const share =
+    counted.length === 0
+      ? 0
+      : Math.floor((100 * counted.filter(({ state }) => state === 'covered').length) / counted.length);
+  return (
+    <SimpleGrid cols={{ base: 2, sm: 5 }}>
+      <Figure label="Covered, of what applies" value={`${share} %`} />
+      {(Object.keys(WORDS.coverageState) as CoverageState[]).map((state) => (
+        <Figure
+          key={state}
+          label={inWords(state, 'coverageState')}
+          value={String(rows.filter((row) => row.state === state).length)}
+        />
+      ))}
+    </SimpleGrid>
+  );
+}
+
+const Figure = ({ label, value }: { readonly label: string; readonly value: string }): ReactNode => (
+  <Paper p="sm">
+    <Text size="sm" c="dimmed">
+      {label}
+    </Text>
+    <Text fw={700} fz={24}>
+      {value}
+    </Text>
+  </Paper>
+);
+
+/** What lacks, in words. */
+const lackOf = ({ controlIds, evidenceIds }: Coverage): string =>
+  controlIds.length === 0
+    ? 'No control names it.'
+    : evidenceIds.length === 0
+      ? 'Its controls have no valid evidence.'
+      : 'Some of its controls are not implemented, or lack valid evidence.';
+
+function Requirement({ row, title }: { readonly row: Coverage; readonly title: string | undefined }): ReactNode {
+  const { to } = useOrganization();
+  const links = (page: string, ids: readonly string[]) =>
+    ids.length === 0 ? (
+      <Text size="sm">None</Text>
+    ) : (
+      ids.map((id) => (
+        <Anchor key={id} component={Link} to={to(`${page}/${encodeURIComponent(id)}`)} size="sm">
+          {id}
+        </Anchor>
+      ))
+    );
+  return (
+    <Paper aria-live="polite" component="section" aria-label={`Requirement ${row.requirementId}`}>
+      <Stack gap="xs">
+        <Group gap="sm">
+          <Text fw={700}>{row.requirementId}</Text>
+          <Status name="coverage" value={row.state} />
+        </Group>
+        {title !== undefined && (
+          <Text size="sm" className="wrap">
+            {title}
+          </Text>
+        )}
+        {(row.state === 'gap' || row.state === 'partial') && <Text size="sm">{lackOf(row)}</Text>}
+        <SimpleGrid cols={{ base: 1, sm: 3 }}>
+          <div>
+            <Text size="sm" c="dimmed">
+              Controls
+            </Text>
+            <Group gap={8}>{links('controls', row.controlIds)}</Group>
+          </div>
+          <div>
+            <Text size="sm" c="dimmed">
+              Evidence
+            </Text>
+            <Group gap={8}>{links('evidence', row.evidenceIds)}</Group>
+          </div>
+          <div>
+            <Text size="sm" c="dimmed">
+              Freshest evidence
+            </Text>
+            {row.freshestEvidenceAt === null ? (
+              <Text size="sm">None</Text>
+            ) : (
+              <Time value={row.freshestEvidenceAt} form="day" />
+            )}
+          </div>
+        </SimpleGrid>
+      </Stack>
+    </Paper>
+  );
+}
+
+function Gaps({
+  rows,
+  titleOf,
+}: {
+  readonly rows: readonly Coverage[];
+  readonly titleOf: (id: string) => string | undefined;
+}): ReactNode {
+  if (rows.length === 0) return null;
+  return (
+    <Section title={`What lacks (${rows.length})`}>
+      <Paper>
+        <List size="sm" spacing={6} listStyleType="none">
+          {rows.slice(0, 200).map((row) => (
+            <List.Item key={row.requirementId}>
+              <Group gap={8}>
+                <strong>{row.requirementId}</strong>
+                <Status name="coverage" value={row.state} />
+                <span className="wrap">{titleOf(row.requirementId)}</span>
+                <Text component="span" size="sm" c="dimmed">
+                  {lackOf(row)}
+                </Text>
+              </Group>
+            </List.Item>
+          ))}
+        </List>
+      </Paper>
+    </Section>
+  );
+}

@@ -1,0 +1,155 @@
+import { useState, type ReactNode } from 'react';
+import { Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import { ListError, ListLoading } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { Time } from '../../shell/time.tsx';
+import { actorOf, BOARD, type Evidence, type EvidenceState } from './evidence-rules.ts';
+import { useOrganization, usePersonName } from './organization.tsx';
+import { Status } from './record-values.tsx';
+import { listRecords, readJson } from './risk-api.ts';
+import classes from './risks.module.css';
+import { inWords } from './words.ts';
+
+/** Cards that a column begins with, and how many each press of its button adds. */
+const CARDS = '10';
+
+interface Board {
+  readonly states: readonly { readonly state: EvidenceState; readonly count: number }[];
+}
+
+/** Evidence by its state, and who has to act; states in which nobody has to are folded away. */
+export function EvidenceBoard(): ReactNode {
+  const { id: orgId, may, to } = useOrganization();
+  const [isWhole, setWhole] = useState(false);
+  const board = useQuery({
+    queryKey: ['risks', orgId, 'evidence', 'board'],
+    queryFn: () => readJson<Board>(orgId, '/api/evidence-board'),
+  });
+  const countOf = (state: EvidenceState) => board.data?.states.find((each) => each.state === state)?.count ?? 0;
+  const shown = BOARD.filter(({ acts }) => isWhole || acts !== 'Nobody');
+  return (
+    <Page
+      title="Evidence"
+      intro="Each column says who has to act. Open a card to act."
+      actions={
+        <>
+          <Button component={Link} to={to('evidence/list')} variant="default">
+            As a list
+          </Button>
+          {may('evidence:create') && (
+            <Button component={Link} to={to('evidence/new')}>
+              New evidence
+            </Button>
+          )}
+        </>
+      }
+    >
+      {board.isError && <ListError error={board.error} onRetry={() => void board.refetch()} />}
+      {board.isPending && <ListLoading />}
+      {board.data !== undefined && (
+        <>
+          <div className={classes['board']}>
+            {shown.map((column) => (
+              <BoardColumn key={column.state} {...{ ...column, count: countOf(column.state) }} />
+            ))}
+          </div>
+          <Button
+            variant="default"
+            onClick={() => setWhole(!isWhole)}
+            style={{ alignSelf: 'flex-start' }}
+            aria-expanded={isWhole}
+          >
+            {isWhole ? 'Only what somebody has to act on' : 'Also approved, superseded, revoked and not applicable'}
+          </Button>
+        </>
+      )}
+    </Page>
+  );
+}
+
+function BoardColumn({
+  state,
+  acts,
+  does,
+  count,
+}: {
+  readonly state: EvidenceState;
+  readonly acts: string;
+  readonly does: string;
+  readonly count: number;
+}): ReactNode {
+  const { id: orgId, client } = useOrganization();
+  const found = useInfiniteQuery({
+    queryKey: ['risks', orgId, 'evidence', 'column', state],
+    queryFn: ({ pageParam }) => listRecords(client, 'evidence', { state, limit: CARDS, cursor: pageParam }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    enabled: count > 0,
+  });
+  const cards = found.data?.pages.flatMap(({ items }) => items) ?? [];
+  return (
+    <Paper
+      component="section"
+      p="sm"
+      bg="var(--console-canvas)"
+      aria-label={`${inWords(state, 'evidenceState')}: ${count}`}
+    >
+      <Stack gap="xs">
+        <Group justify="space-between" gap={6}>
+          <Title order={2} size="h3">
+            <Status name="state" value={state} />
+          </Title>
+          <Text size="sm" fw={600}>
+            {count}
+          </Text>
+        </Group>
+        <Text size="xs" c="dimmed">{`${acts} ${does}.`}</Text>
+        {found.isError && <ListError error={found.error} onRetry={() => void found.refetch()} />}
+        {count > 0 && found.isPending && <ListLoading rows={2} />}
+        {count === 0 && <Text size="sm">Nothing here.</Text>}
+        {cards.map((evidence) => (
+          <EvidenceCard key={evidence.id} evidence={evidence} />
+        ))}
+        {found.hasNextPage && (
+          <Button
+            size="xs"
+            variant="default"
+            loading={found.isFetchingNextPage}
+            onClick={() => void found.fetchNextPage()}
+          >
+            More
+          </Button>
+        )}
+      </Stack>
+    </Paper>
+  );
+}
+
+function EvidenceCard({ evidence }: { readonly evidence: Evidence }): ReactNode {
+  const { me, to } = useOrganization();
+  const nameOf = usePersonName();
+  const actor = actorOf(evidence);
+  return (
+    <Link to={to(`evidence/${encodeURIComponent(evidence.id)}`)} className={classes['card'] ?? ''}>
+      <Text size="sm" fw={600} className="wrap" lineClamp={3}>
+        {evidence.title}
+      </Text>
+      <Text size="xs" c="dimmed" component="div">
+        {inWords(evidence.kind, 'evidenceKind')}
+        {evidence.validUntil !== null && (
+          <>
+            {' · valid until '}
+            <Time value={evidence.validUntil} form="day" />
+          </>
+        )}
+      </Text>
+      {actor !== undefined && (
+        <Text size="xs" mt={4} fw={actor === me.personId ? 700 : 400} truncate>
+          {actor === me.personId ? 'You have to act' : `Waits for ${nameOf(actor)}`}
+        </Text>
+      )}
+    </Link>
+  );
+}

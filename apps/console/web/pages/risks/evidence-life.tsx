@@ -1,0 +1,155 @@
+import { useState, type ReactNode } from 'react';
+import { Button, Group, Modal, Paper, Stack, Text, TextInput, Textarea } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from 'react-router';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { actorOf, BOARD, stepsOf, type Evidence, type Step } from './evidence-rules.ts';
+import { useOrganization, usePersonName } from './organization.tsx';
+import { Status } from './record-values.tsx';
+
+/** Where evidence stands, who has to act, and what this person can do about it. */
+export function EvidenceLife({ evidence }: { readonly evidence: Evidence }): ReactNode {
+  const { me, may } = useOrganization();
+  const [step, setStep] = useState<Step>();
+  const nameOf = usePersonName();
+  const steps = may('evidence:update') ? stepsOf(evidence, me.personId) : [];
+  const { acts, does } = BOARD.find(({ state }) => state === evidence.state)!;
+  const actor = actorOf(evidence);
+  return (
+    <Paper>
+      <Group justify="space-between" gap="sm">
+        <Stack gap={4}>
+          <Status name="state" value={evidence.state} />
+          <Text size="sm">
+            {`${acts} ${does}`}
+            {actor !== undefined && (
+              <>: {actor === me.personId ? <strong>you</strong> : <span className="wrap">{nameOf(actor)}</span>}</>
+            )}
+            {evidence.state === 'in_review' &&
+              evidence.collectedBy === me.personId &&
+              '. You collected it, so somebody else reviews it'}
+            .
+          </Text>
+        </Stack>
+        <Group gap="xs">
+          {steps.map((each) => (
+            <Button key={each.to} variant={each.asks === 'reason' ? 'default' : 'filled'} onClick={() => setStep(each)}>
+              {each.label}
+            </Button>
+          ))}
+        </Group>
+      </Group>
+      {step !== undefined && <StepDialog {...{ evidence, step }} onClose={() => setStep(undefined)} />}
+    </Paper>
+  );
+}
+
+interface StepProps {
+  readonly evidence: Evidence;
+  readonly step: Step;
+  readonly onClose: () => void;
+}
+
+interface Typed {
+  readonly reason: string;
+  readonly sha256: string;
+}
+
+/** Takes the step; a new version of approved evidence is a record of its own, which is then opened. */
+function useStep({ evidence, step, onClose }: StepProps) {
+  const { client, to } = useOrganization();
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: ({ reason, sha256 }: Typed) =>
+      dataOf(
+        client.POST('/api/evidence/{id}/transitions', {
+          params: { path: { id: evidence.id } },
+          body: { to: step.to, ...(reason !== '' && { reason }), ...(sha256 !== '' && { sha256 }) },
+        }),
+      ),
+    onSuccess: async ({ id }) => {
+      await queries.invalidateQueries({ queryKey: ['risks'] });
+      onClose();
+      if (id !== evidence.id) await navigate(to(`evidence/${encodeURIComponent(id)}`));
+    },
+  });
+}
+
+function StepDialog(props: StepProps): ReactNode {
+  const { evidence, step, onClose } = props;
+  const [reason, setReason] = useState('');
+  const [sha256, setSha256] = useState('');
+  const move = useStep(props);
+  const needsHash = step.asks === 'fingerprint' && evidence.kind !== 'link';
+  const isReady = (step.asks !== 'reason' || reason.trim() !== '') && (!needsHash || /^[0-9a-f]{64}$/.test(sha256));
+  return (
+    <Modal opened onClose={onClose} title={step.label} closeButtonProps={{ 'aria-label': 'Close' }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isReady) move.mutate({ reason: reason.trim(), sha256 });
+        }}
+      >
+        <Stack gap="sm">
+          <Text size="sm" className="wrap">
+            {evidence.title}
+          </Text>
+          {step.asks === 'fingerprint' ? (
+            <>
+              <FingerprintOfFile onFound={setSha256} />
+              <TextInput
+                {...{ label: 'SHA-256 of the content', description: '64 hexadecimal digits.', required: needsHash }}
+                {...{ value: sha256, maxLength: 64 }}
+                onChange={(event) => setSha256(event.currentTarget.value.trim().toLowerCase())}
+              />
+            </>
+          ) : (
+            <Textarea
+              {...{ label: 'Reason', required: step.asks === 'reason', maxLength: 2000, autosize: true, minRows: 2 }}
+              value={reason}
+              onChange={(event) => setReason(event.currentTarget.value)}
+            />
+          )}
+          {move.isError && <ProblemView error={move.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button
+              {...{ type: 'submit', disabled: !isReady, loading: move.isPending }}
+              {...(step.to === 'revoked' && { color: 'red' })}
+            >
+              {step.label}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+/** Most bytes of a file that is hashed here: it is read whole. */
+const FILE_MAX_BYTES = 256 * 1024 * 1024;
+
+/** Hashes a file in the browser: the file itself is sent nowhere. */
+function FingerprintOfFile({ onFound }: { readonly onFound: (sha256: string) => void }): ReactNode {
+  const [fault, setFault] = useState<string>();
+  const read = async (file: File) => {
+    if (file.size > FILE_MAX_BYTES)
+      return setFault('This file is larger than 256 MiB: hash it elsewhere and enter the digits.');
+    setFault(undefined);
+    const digest = await crypto.subtle.digest('SHA-256', await file.arrayBuffer());
+    onFound(Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join(''));
+  };
+  return (
+    <TextInput
+      {...{ type: 'file', label: 'File', description: 'It is hashed in this browser and sent nowhere.', error: fault }}
+      onChange={({ currentTarget: { files } }) => {
+        const file = files?.[0];
+        if (file !== undefined) read(file).catch(() => setFault('The browser could not read this file.'));
+      }}
+    />
+  );
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from '@jest/globals';
+import { actorOf, BOARD, stepsOf, type Evidence, type EvidenceState } from './evidence-rules.ts';
+import { WORDS } from './words.ts';
+
+const steps = (state: EvidenceState, personId = 'per_other') =>
+  stepsOf({ state, collectedBy: 'per_collector' }, personId).map(({ to }) => to);
+
+describe('the board of evidence', () => {
+  it('has a column for each state', () => {
+    expect(BOARD.map(({ state }) => state).toSorted()).toEqual(Object.keys(WORDS.evidenceState).toSorted());
+  });
+
+  it('names who is waited for', () => {
+    const actor = (state: EvidenceState) => actorOf({ state, ownerId: 'owner', collectedBy: 'collector' } as Evidence);
+    expect(actor('requested')).toBe('owner');
+    expect(actor('collected')).toBe('collector');
+    expect(actor('in_review')).toBeUndefined();
+    expect(actor('expiring')).toBe('owner');
+    expect(actor('approved')).toBeUndefined();
+  });
+});
+
+describe('the steps that are offered', () => {
+  it.each<[EvidenceState, readonly EvidenceState[]]>([
+    ['requested', ['collected', 'not_applicable']],
+    ['collected', ['in_review', 'revoked']],
+    ['in_review', ['approved', 'rejected', 'revoked']],
+    ['rejected', ['collected', 'revoked']],
+    ['approved', ['collected', 'revoked']],
+    ['expiring', ['collected', 'revoked']],
+    ['expired', ['collected', 'revoked']],
+    ['superseded', []],
+    ['revoked', []],
+    ['not_applicable', []],
+  ])('from %s are %j', (state, expected) => expect(steps(state)).toEqual(expected));
+
+  it('leave the review to somebody who did not collect it', () => {
+    expect(steps('in_review', 'per_collector')).toEqual(['revoked']);
+  });
+});

@@ -1,0 +1,223 @@
+import type { ReactNode } from 'react';
+import { Anchor, Button, Group, List, Paper, SegmentedControl, SimpleGrid, Text, UnstyledButton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { useUrlFilters } from '../../shell/use-url-filters.ts';
+import { useOrganization } from './organization.tsx';
+import { Section } from './record-page.tsx';
+import { Score, Status } from './record-values.tsx';
+import { readJson, sift } from './risk-api.ts';
+import classes from './risks.module.css';
+import { inWords, levelOf } from './words.ts';
+
+interface Cell {
+  readonly likelihood: number;
+  readonly impact: number;
+  readonly count: number;
+}
+type Rated = 'inherent' | 'current' | 'residual';
+type HeatMap = { readonly total: number } & Readonly<Record<Rated, readonly Cell[]>>;
+
+const RATED: readonly { readonly value: Rated; readonly label: string; readonly means: string }[] = [
+  { value: 'inherent', label: 'Inherent', means: 'as if nothing were done' },
+  { value: 'current', label: 'Current', means: 'with what is done now' },
+  { value: 'residual', label: 'Residual', means: 'once all that is planned is done' },
+];
+const DEGREES = [1, 2, 3, 4, 5];
+const CELL_FORM = /^([1-5])x([1-5])$/;
+
+/** Most risks that are looked through for those of a cell. */
+const SIFTED_ROWS = 2000;
+
+/** How many risks have which likelihood and impact; a cell lists its risks. */
+export function HeatMapPage(): ReactNode {
+  const { id: orgId } = useOrganization();
+  const [chosen, choose] = useUrlFilters(['of', 'cell']);
+  const of = RATED.find(({ value }) => value === chosen.of) ?? RATED[1]!;
+  const found = useQuery({
+    queryKey: ['risks', orgId, 'heat-map'],
+    queryFn: () => readJson<HeatMap>(orgId, '/api/heat-map'),
+  });
+  const [, likelihood, impact] = CELL_FORM.exec(chosen.cell ?? '') ?? [];
+  return (
+    <Page
+      title="Heat map"
+      intro="Risks by likelihood and impact. Closed and archived risks are left out, and those you may not see."
+    >
+      <Group gap="sm">
+        <SegmentedControl
+          {...{
+            'aria-label': 'Which rating',
+            value: of.value,
+            data: RATED.map(({ value, label }) => ({ value, label })),
+          }}
+          onChange={(value) => choose({ of: value, cell: null })}
+        />
+        <Text size="sm" c="dimmed">{`${of.label}: ${of.means}.`}</Text>
+      </Group>
+      {found.isError && <ListError error={found.error} onRetry={() => void found.refetch()} />}
+      {found.isPending && <ListLoading />}
+      {found.data !== undefined && (
+        <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
+          <Paper>
+            <Grid
+              {...{ cells: found.data[of.value], of: of.label, chosen: chosen.cell }}
+              onChoose={(cell) => choose({ cell: cell === chosen.cell ? null : cell })}
+            />
+            <InText cells={found.data[of.value]} total={found.data.total} />
+          </Paper>
+          {likelihood !== undefined && impact !== undefined && (
+            <CellRisks {...{ of: of.value, likelihood: Number(likelihood), impact: Number(impact) }} />
+          )}
+        </SimpleGrid>
+      )}
+    </Page>
+  );
+}
+
+function Grid({
+  cells,
+  of,
+  chosen,
+  onChoose,
+}: {
+  readonly cells: readonly Cell[];
+  readonly of: string;
+  readonly chosen: string | undefined;
+  readonly onChoose: (cell: string) => void;
+}): ReactNode {
+  const countOf = (likelihood: number, impact: number) =>
+    cells.find((cell) => cell.likelihood === likelihood && cell.impact === impact)?.count ?? 0;
+  return (
+    <table className={classes['map']}>
+      <caption className="visually-hidden">{`${of} ratings: likelihood down, impact across. Each cell is a button that lists its risks.`}</caption>
+      <colgroup>
+        <col />
+      </colgroup>
+      <tbody>
+        {DEGREES.toReversed().map((likelihood) => (
+          <tr key={likelihood}>
+            <th scope="row">
+              <span className="visually-hidden">Likelihood </span>
+              {likelihood}
+            </th>
+            {DEGREES.map((impact) => {
+              const count = countOf(likelihood, impact);
+              const level = levelOf(likelihood * impact);
+              const cell = `${likelihood}x${impact}`;
+              return (
+                <td key={impact}>
+                  <UnstyledButton
+                    {...{
+                      className: classes['cell'],
+                      'data-level': level,
+                      'data-count': count,
+                      'aria-pressed': chosen === cell,
+                    }}
+                    aria-label={`Likelihood ${likelihood}, impact ${impact}, ${level}: ${count === 1 ? '1 risk' : `${count} risks`}`}
+                    onClick={() => onChoose(cell)}
+                  >
+                    {count === 0 ? '·' : count}
+                  </UnstyledButton>
+                </td>
+              );
+            })}
+          </tr>
+        ))}
+      </tbody>
+      <tfoot>
+        <tr>
+          <td />
+          {DEGREES.map((impact) => (
+            <th key={impact} scope="col">
+              <span className="visually-hidden">Impact </span>
+              {impact}
+            </th>
+          ))}
+        </tr>
+        <tr aria-hidden>
+          <td />
+          <td colSpan={5}>
+            <Text size="xs" c="dimmed" ta="center">
+              Impact across, likelihood upwards
+            </Text>
+          </td>
+        </tr>
+      </tfoot>
+    </table>
+  );
+}
+
+/** The same in a sentence for each level. */
+function InText({ cells, total }: { readonly cells: readonly Cell[]; readonly total: number }): ReactNode {
+  const rated = cells.reduce((sum, { count }) => sum + count, 0);
+  const counts = (['critical', 'high', 'medium', 'low'] as const).map((level) => ({
+    level,
+    count: cells
+      .filter(({ likelihood, impact }) => levelOf(likelihood * impact) === level)
+      .reduce((sum, { count }) => sum + count, 0),
+  }));
+  return (
+    <Text size="sm" mt="sm">
+      {counts.map(({ level, count }) => `${inWords(level, 'level')} ${count}`).join(' · ')} ·{' '}
+      {rated === total ? `${total} risks` : `${rated} of ${total} risks have this rating`}
+    </Text>
+  );
+}
+
+function CellRisks({
+  of,
+  likelihood,
+  impact,
+}: {
+  readonly of: Rated;
+  readonly likelihood: number;
+  readonly impact: number;
+}): ReactNode {
+  const { id: orgId, client, to } = useOrganization();
+  const found = useQuery({
+    queryKey: ['risks', orgId, 'heat-map', of, likelihood, impact],
+    queryFn: () =>
+      sift(client, 'risks', {
+        most: SIFTED_ROWS,
+        fits: (risk) =>
+          risk[of]?.likelihood === likelihood &&
+          risk[of].impact === impact &&
+          !['closed', 'archived'].includes(risk.status),
+      }),
+  });
+  return (
+    <Section title={`Likelihood ${likelihood}, impact ${impact}`}>
+      {found.isPending && <ListLoading rows={3} />}
+      {found.isError && <ListError error={found.error} onRetry={() => void found.refetch()} />}
+      {found.data !== undefined && (
+        <Paper aria-live="polite">
+          {found.data.rows.length === 0 && <ListEmpty title="No risk here" />}
+          <List spacing={6} size="sm" listStyleType="none">
+            {found.data.rows.slice(0, 100).map(({ id, title, status, [of]: rating }) => (
+              <List.Item key={id}>
+                <Group gap={8}>
+                  {rating !== null && <Score score={rating.score} />}
+                  <Anchor component={Link} to={to(`register/${encodeURIComponent(id)}`)} size="sm" className="wrap">
+                    {title}
+                  </Anchor>
+                  <Status name="status" value={status} />
+                </Group>
+              </List.Item>
+            ))}
+          </List>
+          {(!found.data.isWhole || found.data.rows.length > 100) && (
+            <Text size="sm" c="dimmed" mt="sm">
+              Not all are shown here.{' '}
+              <Button component={Link} to={to('register')} variant="subtle" size="compact-sm">
+                Open the register
+              </Button>
+            </Text>
+          )}
+        </Paper>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,171 @@
+import { useState, type ReactNode } from 'react';
+import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { riskPartnerAdmin, type Schemas } from '@sealgate/client';
+import { consoleFetch, dataOf } from '../../shell/console-fetch.ts';
+import { CursorTable, type ListPage } from '../../shell/cursor-table.tsx';
+import { ListEmpty } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { problemFrom } from '../../shell/problem.ts';
+import { useAdminRole } from '../../shell/session.ts';
+import { ConfirmDialog } from '../confirm-dialog.tsx';
+import { useOrganization } from './organization.tsx';
+import { PersonDialog } from './person-dialog.tsx';
+import { cursorOf } from './risk-api.ts';
+import { inWords } from './words.ts';
+
+export type Person = Omit<Schemas['riskPartnerAdmin']['Person'], 'orgId' | 'createdAt'>;
+
+/** The admin listener: only for operators and their viewers. */
+export const riskAdmin = riskPartnerAdmin({ baseUrl: '/admin/risk-partner', fetch: consoleFetch });
+
+type Open = { readonly what: 'add' } | { readonly what: 'change' | 'remove'; readonly person: Person };
+
+/** Who is in the organisation and what they may do. Roles are given by operators, on the admin listener. */
+export function PeoplePage(): ReactNode {
+  const { id: orgId, may } = useOrganization();
+  const adminRole = useAdminRole('risk-partner');
+  const isOperator = adminRole === 'operator';
+  const queries = useQueryClient();
+  const [open, setOpen] = useState<Open>();
+  const close = () => setOpen(undefined);
+  const done = () => {
+    close();
+    void queries.invalidateQueries({ queryKey: ['risks'] });
+  };
+  const isListed = adminRole !== undefined || may('member:read');
+  return (
+    <Page
+      title="People"
+      intro="Roles decide what somebody may do, their scope which rows they see."
+      actions={isOperator && <Button onClick={() => setOpen({ what: 'add' })}>Add somebody</Button>}
+    >
+      <Myself />
+      {isListed && <PeopleTable onOpen={setOpen} />}
+      {(open?.what === 'add' || open?.what === 'change') && (
+        <PersonDialog
+          {...{ orgId, person: open.what === 'change' ? open.person : undefined, onDone: done, onClose: close }}
+        />
+      )}
+      {open?.what === 'remove' && (
+        <ConfirmDialog
+          {...{ title: 'Remove this person?', action: 'Remove', tone: 'danger', onDone: done, onClose: close }}
+          run={() =>
+            dataOf(
+              riskAdmin.DELETE('/admin/v1/orgs/{orgId}/people/{personId}', {
+                params: { path: { orgId, personId: open.person.id } },
+              }),
+            )
+          }
+        >
+          <Text size="sm" className="wrap">
+            {open.person.name} is refused from the next request on, by sign-in and by key.
+          </Text>
+        </ConfirmDialog>
+      )}
+    </Page>
+  );
+}
+
+function PeopleTable({ onOpen }: { readonly onOpen: (open: Open) => void }): ReactNode {
+  const { id: orgId } = useOrganization();
+  const adminRole = useAdminRole('risk-partner');
+  const isOperator = adminRole === 'operator';
+  return (
+    <CursorTable
+      label="People"
+      queryKey={['risks', orgId, 'people', adminRole ?? null]}
+      load={(cursor) => (adminRole === undefined ? peopleOfOrganization(orgId, cursor) : peopleOfAdmin(orgId, cursor))}
+      rowKey={({ id }) => id}
+      columns={[
+        {
+          title: 'Name',
+          cell: ({ name, kind }) => (
+            <>
+              <Text fw={600} size="sm" component="span">
+                {name}
+              </Text>
+              {kind === 'machine' && (
+                <Badge ml={8} color="gray">
+                  Machine
+                </Badge>
+              )}
+            </>
+          ),
+        },
+        { title: 'Roles', cell: ({ roles }) => roles.map((role) => inWords(role, 'role')).join(', ') || 'None' },
+        { title: 'Sees', cell: ({ scope }) => scopeInWords(scope) },
+        { title: 'Id', cell: ({ id }) => <code>{id}</code> },
+        ...(isOperator
+          ? [
+              {
+                title: 'Actions',
+                width: '12rem',
+                cell: (person: Person) => (
+                  <Group gap={6}>
+                    <Button size="compact-sm" variant="default" onClick={() => onOpen({ what: 'change', person })}>
+                      Change
+                    </Button>
+                    <Button size="compact-sm" variant="default" onClick={() => onOpen({ what: 'remove', person })}>
+                      Remove
+                    </Button>
+                  </Group>
+                ),
+              },
+            ]
+          : []),
+      ]}
+      empty={<ListEmpty title="Nobody is here" icon="person" />}
+    />
+  );
+}
+
+async function peopleOfAdmin(orgId: string, cursor: string | undefined): Promise<ListPage<Person>> {
+  return dataOf(
+    riskAdmin.GET('/admin/v1/orgs/{orgId}/people', {
+      params: { path: { orgId }, query: { limit: 50, ...(cursor !== undefined && { cursor }) } },
+    }),
+  );
+}
+
+async function peopleOfOrganization(orgId: string, cursor: string | undefined): Promise<ListPage<Person>> {
+  const query = new URLSearchParams({ limit: '50', ...(cursor !== undefined && { cursor }) });
+  const response = await consoleFetch(`/api/risk-partner/api/people?${query}`, {
+    headers: { 'X-Organization': orgId },
+  });
+  const body: unknown = await response.json().catch(() => undefined);
+  if (!response.ok) throw problemFrom(response, body, Date.now());
+  return { items: body as Person[], nextCursor: cursorOf(response) };
+}
+
+const scopeInWords = ({ unrestricted, departments, canReadSensitive }: Person['scope']): string =>
+  [
+    unrestricted ? 'All rows' : ['own rows', ...departments].join(', '),
+    ...(canReadSensitive ? ['sensitive rows'] : []),
+  ].join(' · ');
+
+/** What the person who looks may do: the answer to "why is this not offered to me". */
+function Myself(): ReactNode {
+  const { me } = useOrganization();
+  return (
+    <Paper component="section" aria-label="You">
+      <Stack gap={6}>
+        <Title order={2}>You</Title>
+        <Text size="sm">
+          <code>{me.personId}</code>
+        </Text>
+        <Text size="sm">
+          {me.roles.length === 0
+            ? 'You have no role here yet: whoever runs the service gives one.'
+            : `${me.roles.map((role) => inWords(role, 'role')).join(', ')}. You see: ${scopeInWords(me.scope).toLowerCase()}.`}
+        </Text>
+        <details>
+          <summary>What you may do ({me.permissions.length})</summary>
+          <Text size="sm" c="dimmed" className="wrap">
+            {me.permissions.join(', ') || 'Nothing'}
+          </Text>
+        </details>
+      </Stack>
+    </Paper>
+  );
+}

@@ -1,0 +1,142 @@
+import { useState, type ReactNode } from 'react';
+import { Button, Checkbox, Group, Modal, MultiSelect, Select, Stack, TagsInput, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { riskAdmin, type Person } from './people-page.tsx';
+import { WORDS } from './words.ts';
+
+interface PersonDialogProps {
+  readonly orgId: string;
+  /** Undefined: somebody new. */
+  readonly person: Person | undefined;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+interface PersonDraft {
+  readonly name: string;
+  readonly kind: Person['kind'];
+  readonly roles: Person['roles'];
+  readonly scope: Person['scope'];
+  /** Invited by it; empty: nobody is. */
+  readonly email: string;
+}
+
+const NOBODY: PersonDraft = {
+  ...{ name: '', kind: 'human', roles: [], email: '' },
+  scope: { unrestricted: false, canReadSensitive: false, departments: [] },
+};
+
+const ROLES = Object.entries(WORDS.role).map(([value, label]) => ({ value, label }));
+const KINDS = [
+  { value: 'human', label: 'Person' },
+  { value: 'machine', label: 'Machine' },
+];
+
+/** Each step is kept: where the invitation is refused, the person who was made stays, and a second try only invites. */
+function useSaved({ orgId, person, onDone }: PersonDialogProps) {
+  const [made, setMade] = useState<string>();
+  return useMutation({
+    async mutationFn({ email, name, ...draft }: PersonDraft) {
+      const add = async () => {
+        const body = { ...draft, name: name.trim() };
+        return (await dataOf(riskAdmin.POST('/admin/v1/orgs/{orgId}/people', { params: { path: { orgId } }, body })))
+          .id;
+      };
+      const personId = person?.id ?? made ?? (await add());
+      setMade(personId);
+      const params = { path: { orgId, personId } };
+      if (person !== undefined) {
+        const { roles, scope } = draft;
+        await dataOf(riskAdmin.PUT('/admin/v1/orgs/{orgId}/people/{personId}/roles', { params, body: { roles } }));
+        await dataOf(riskAdmin.PUT('/admin/v1/orgs/{orgId}/people/{personId}/scope', { params, body: scope }));
+      }
+      const body = { email: email.trim() };
+      if (body.email !== '')
+        await dataOf(riskAdmin.POST('/admin/v1/orgs/{orgId}/people/{personId}/identities', { params, body }));
+    },
+    onSuccess: onDone,
+  });
+}
+
+/** Adds a person, or changes roles and scope of one. An address invites: the first sign-in with it becomes the person. */
+export function PersonDialog(props: PersonDialogProps): ReactNode {
+  const { person, onClose } = props;
+  const [draft, setDraft] = useState<PersonDraft>({ ...NOBODY, ...person });
+  const save = useSaved(props);
+  const title = person === undefined ? 'Add somebody' : person.name;
+  return (
+    <Modal opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': 'Close' }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (draft.name.trim() !== '') save.mutate(draft);
+        }}
+      >
+        <Stack gap="sm">
+          <PersonFields
+            {...{ draft, isNew: person === undefined }}
+            onChange={(change) => setDraft({ ...draft, ...change })}
+          />
+          {save.isError && <ProblemView error={save.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={save.isPending}>
+              {person === undefined ? 'Add' : 'Save'}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+interface FieldsProps {
+  readonly draft: PersonDraft;
+  readonly isNew: boolean;
+  readonly onChange: (change: Partial<PersonDraft>) => void;
+}
+
+function PersonFields({ draft, isNew, onChange }: FieldsProps): ReactNode {
+  const { name, kind, roles, scope, email } = draft;
+  return (
+    <>
+      {isNew && (
+        <>
+          <TextInput
+            {...{ label: 'Name', required: true, maxLength: 200, value: name, 'data-autofocus': true }}
+            onChange={(event) => onChange({ name: event.currentTarget.value })}
+          />
+          <Select
+            {...{ label: 'Kind', allowDeselect: false, data: KINDS, value: kind }}
+            onChange={(value) => onChange({ kind: value === 'machine' ? 'machine' : 'human' })}
+          />
+        </>
+      )}
+      <MultiSelect
+        {...{ label: 'Roles', data: ROLES, value: [...roles] }}
+        onChange={(value) => onChange({ roles: value as Person['roles'] })}
+      />
+      <Checkbox
+        {...{ label: 'Sees all rows', checked: scope.unrestricted }}
+        onChange={(event) => onChange({ scope: { ...scope, unrestricted: event.currentTarget.checked } })}
+      />
+      <TagsInput
+        {...{ label: 'Departments', description: 'Whose rows are seen besides their own.', value: scope.departments }}
+        onChange={(departments) => onChange({ scope: { ...scope, departments } })}
+      />
+      <Checkbox
+        {...{ label: 'Sees sensitive rows', checked: scope.canReadSensitive }}
+        onChange={(event) => onChange({ scope: { ...scope, canReadSensitive: event.currentTarget.checked } })}
+      />
+      <TextInput
+        {...{ label: 'Invite by e-mail', type: 'email', maxLength: 254, value: email }}
+        description="The first sign-in with this address, verified, becomes this person; within 14 days."
+        onChange={(event) => onChange({ email: event.currentTarget.value })}
+      />
+    </>
+  );
+}

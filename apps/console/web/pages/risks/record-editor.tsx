@@ -1,0 +1,272 @@
+import { useState, type ReactNode } from 'react';
+import { Button, Group, Paper, Radio, Stack, Text, Title } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { asProblem, type ProblemError } from '../../shell/problem.ts';
+import { useOrganization } from './organization.tsx';
+import {
+  bodyOf,
+  differencesOf,
+  draftOf,
+  fieldsOf,
+  mergedOf,
+  missingOf,
+  type Difference,
+  type Field,
+} from './record-fields.ts';
+import { halvesOf, RecordFields } from './record-form.tsx';
+import { Value } from './record-values.tsx';
+import {
+  changeRecord,
+  createRecord,
+  readRecord,
+  type Draft,
+  type Kind,
+  type Versioned,
+  type Views,
+} from './risk-api.ts';
+import classes from './risks.module.css';
+
+/** Faults that the service names by a pointer, for the fields that the form has. */
+const faultsOf = (problem: ProblemError | undefined): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    (problem?.problem.errors ?? []).map(({ pointer, detail }) => [(pointer ?? '').split('/')[1] ?? '', detail]),
+  );
+
+/** What is typed, and what keeps it from being sent. */
+function useDraft(fields: readonly Field[], start: Draft) {
+  const [draft, setDraft] = useState(start);
+  const [faults, setFaults] = useState<Readonly<Record<string, string>>>({});
+  const check = (): boolean => {
+    const found = { ...missingOf(fields, draft), ...halvesOf(fields, draft) };
+    setFaults(found);
+    return Object.keys(found).length === 0;
+  };
+  const change = (name: string, value: unknown) => setDraft((before) => ({ ...before, [name]: value }));
+  return { draft, setDraft, faults, check, change };
+}
+
+export function RecordCreator<K extends Kind>({
+  kind,
+  onDone,
+  onLeave,
+}: {
+  readonly kind: K;
+  readonly onDone: (record: Views[K]) => void;
+  readonly onLeave: () => void;
+}): ReactNode {
+  const { client } = useOrganization();
+  const fields = fieldsOf(kind, 'new');
+  const { draft, faults, check, change } = useDraft(fields, draftOf(fields, {}));
+  const create = useMutation({
+    mutationFn: () => createRecord(client, kind, bodyOf(fields, draft, undefined)),
+    onSuccess: onDone,
+  });
+  const problem = create.error === null ? undefined : asProblem(create.error);
+  return (
+    <Paper
+      component="form"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (check()) create.mutate();
+      }}
+    >
+      <Stack gap="md">
+        <RecordFields {...{ fields, draft, onChange: change, faults: { ...faultsOf(problem), ...faults } }} />
+        {problem !== undefined && <ProblemView error={problem} />}
+        <Group>
+          <Button type="submit" loading={create.isPending}>
+            Create
+          </Button>
+          <Button variant="default" onClick={onLeave}>
+            Cancel
+          </Button>
+        </Group>
+      </Stack>
+    </Paper>
+  );
+}
+
+interface EditorProps<K extends Kind> {
+  readonly kind: K;
+  readonly opened: Versioned<K>;
+  readonly onDone: (saved: Versioned<K>) => void;
+  readonly onLeave: () => void;
+}
+
+/**
+ * Changes a record. Where somebody else saved first (412), both versions stand side by side; what was typed stays until
+ * somebody has chosen, and is then sent against the newer version.
+ */
+export function RecordEditor<K extends Kind>({ kind, opened, onDone, onLeave }: EditorProps<K>): ReactNode {
+  const { client } = useOrganization();
+  const fields = fieldsOf(kind, 'change');
+  const [base, setBase] = useState(opened);
+  const [newer, setNewer] = useState<Versioned<K>>();
+  const before = draftOf(fields, base.record);
+  const { draft, setDraft, faults, check, change } = useDraft(fields, before);
+  const changes = bodyOf(fields, draft, before);
+  const id = opened.record.id;
+  const save = useMutation({
+    mutationFn: () => changeRecord(client, kind, { id, etag: base.etag, changes }),
+    onSuccess: onDone,
+    onError: (error) => {
+      if (asProblem(error).status === 412) compare.mutate();
+    },
+  });
+  const compare = useMutation({ mutationFn: () => readRecord(client, kind, id), onSuccess: setNewer });
+  const problem = save.error === null ? undefined : asProblem(save.error);
+  if (newer !== undefined) {
+    const theirs = draftOf(fields, newer.record);
+    const goOn = (merged: Draft) => {
+      setBase(newer);
+      setDraft(merged);
+      setNewer(undefined);
+      save.reset();
+    };
+    return (
+      <Conflict
+        differences={differencesOf(fields, { before, mine: draft, theirs })}
+        onChosen={(taken) => goOn(mergedOf(theirs, differencesOf(fields, { before, mine: draft, theirs }), taken))}
+      />
+    );
+  }
+  return (
+    <Paper
+      component="form"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (check()) save.mutate();
+      }}
+    >
+      <Stack gap="md">
+        <RecordFields {...{ fields, draft, onChange: change, faults: { ...faultsOf(problem), ...faults } }} />
+        {problem !== undefined && (
+          <ProblemView error={compare.error ?? problem}>
+            {problem.status === 412 && (
+              <Button size="xs" variant="default" onClick={() => compare.mutate()}>
+                Compare the versions
+              </Button>
+            )}
+          </ProblemView>
+        )}
+        <Group>
+          <Button
+            type="submit"
+            loading={save.isPending || compare.isPending}
+            disabled={Object.keys(changes).length === 0}
+          >
+            Save
+          </Button>
+          <Button variant="default" onClick={onLeave}>
+            Cancel
+          </Button>
+          {Object.keys(changes).length === 0 && (
+            <Text size="sm" c="dimmed">
+              Nothing is changed yet.
+            </Text>
+          )}
+        </Group>
+      </Stack>
+    </Paper>
+  );
+}
+
+/** The way out of a 412: for each member that differs, mine or theirs. What only one of us changed is chosen already. */
+function Conflict({
+  differences,
+  onChosen,
+}: {
+  readonly differences: readonly Difference[];
+  readonly onChosen: (taken: ReadonlySet<string>) => void;
+}): ReactNode {
+  const [choices, setChoices] = useState<Readonly<Record<string, 'mine' | 'theirs'>>>(() =>
+    Object.fromEntries(
+      differences
+        .filter(({ clashes }) => !clashes)
+        .map((each) => [each.field.name, changedByMe(each) ? 'mine' : 'theirs']),
+    ),
+  );
+  const open = differences.filter(({ field }) => choices[field.name] === undefined);
+  const taken = new Set(
+    differences.filter(({ field }) => choices[field.name] === 'mine').map(({ field }) => field.name),
+  );
+  return (
+    <Paper role="region" aria-label="Two versions">
+      <Stack gap="md">
+        <div>
+          <Title order={2}>Somebody saved this while you were typing</Title>
+          <Text size="sm" c="dimmed">
+            {differences.length === 0
+              ? 'They saved the same as you: there is nothing to choose.'
+              : 'Nothing you typed is lost. Choose what counts, member by member, then look at it once more and save.'}
+          </Text>
+        </div>
+        {differences.map((difference) => (
+          <OneDifference
+            key={difference.field.name}
+            {...{ difference, choice: choices[difference.field.name] }}
+            onChoose={(choice) => setChoices({ ...choices, [difference.field.name]: choice })}
+          />
+        ))}
+        <Group>
+          <Button onClick={() => onChosen(taken)} disabled={open.length > 0}>
+            Go on with this
+          </Button>
+          {open.length > 0 && (
+            <Text
+              size="sm"
+              c="dimmed"
+            >{`${open.length} left to choose: ${open.map(({ field }) => field.label).join(', ')}`}</Text>
+          )}
+        </Group>
+      </Stack>
+    </Paper>
+  );
+}
+
+const changedByMe = ({ mine, before }: Difference): boolean => JSON.stringify(mine) !== JSON.stringify(before);
+
+function OneDifference({
+  difference,
+  choice,
+  onChoose,
+}: {
+  readonly difference: Difference;
+  readonly choice: 'mine' | 'theirs' | undefined;
+  readonly onChoose: (choice: 'mine' | 'theirs') => void;
+}): ReactNode {
+  const { field, mine, theirs, clashes } = difference;
+  const side = (which: 'mine' | 'theirs', title: string, value: unknown) => (
+    <div className={classes['version']}>
+      <Radio
+        name={`choose-${field.name}`}
+        value={which}
+        checked={choice === which}
+        onChange={() => onChoose(which)}
+        label={title}
+        mb={6}
+      />
+      <Value field={field} value={value} />
+    </div>
+  );
+  return (
+    <div role="radiogroup" aria-label={field.label}>
+      <Text fw={600} size="sm" mb={4}>
+        {field.label}
+        {clashes && (
+          <Text component="span" c="var(--console-bad)" size="sm">
+            {' '}
+            — both of you changed this
+          </Text>
+        )}
+      </Text>
+      <div className={classes['compare']}>
+        {side('mine', 'Yours', mine)}
+        {side('theirs', 'Theirs, as it is saved now', theirs)}
+      </div>
+    </div>
+  );
+}

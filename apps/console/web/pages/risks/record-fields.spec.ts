@@ -1,0 +1,86 @@
+import { describe, expect, it } from '@jest/globals';
+import { bodyOf, differencesOf, draftOf, fieldsOf, mergedOf, missingOf } from './record-fields.ts';
+
+const fields = fieldsOf('risks', 'change');
+const risk = {
+  title: 'Fire',
+  category: 'security',
+  description: null,
+  inherent: { likelihood: 2, impact: 5, score: 10, level: 'high' },
+  current: { likelihood: 1, impact: 5, score: 5, level: 'medium' },
+  residual: null,
+  status: 'accepted',
+  acceptance: { expiresAt: '2026-06-01T00:00:00.000Z', acceptedBy: 'per_1' },
+  sensitive: false,
+  controlIds: ['ctl_1'],
+  ownerId: 'per_1',
+};
+const before = draftOf(fields, risk);
+
+describe('the body of a change', () => {
+  it('holds what was changed and nothing else', () => {
+    expect(bodyOf(fields, before, before)).toEqual({});
+    expect(bodyOf(fields, { ...before, title: 'Flood', controlIds: [] }, before)).toEqual({
+      title: 'Flood',
+      controlIds: [],
+    });
+  });
+
+  it('has no score and no level, which the service computes', () => {
+    const draft = { ...before, residual: { likelihood: 1, impact: 2 } };
+    expect(bodyOf(fields, draft, before)).toEqual({ residual: { likelihood: 1, impact: 2 } });
+    expect(before['inherent']).toEqual({ likelihood: 2, impact: 5 });
+  });
+
+  it('takes a rating with its members in another order for the same', () => {
+    expect(bodyOf(fields, { ...before, inherent: { impact: 5, likelihood: 2 } }, before)).toEqual({});
+  });
+
+  it('sends null for what was emptied, and leaves out what cannot be empty', () => {
+    expect(bodyOf(fields, { ...before, ownerId: null, description: null }, { ...before, description: 'x' })).toEqual({
+      description: null,
+    });
+  });
+
+  it('wraps the end of an acceptance', () => {
+    const draft = { ...before, acceptance: '2027-01-01T00:00:00.000Z' };
+    expect(bodyOf(fields, draft, before)).toEqual({ acceptance: { expiresAt: '2027-01-01T00:00:00.000Z' } });
+  });
+});
+
+describe('the body of a new record', () => {
+  it('leaves out what was not filled in', () => {
+    const made = fieldsOf('risks', 'new');
+    const draft = { ...draftOf(made, {}), title: 'Fire', category: 'x', inherent: { likelihood: 1, impact: 1 } };
+    expect(bodyOf(made, draft, undefined)).toEqual({
+      title: 'Fire',
+      category: 'x',
+      inherent: { likelihood: 1, impact: 1 },
+    });
+    expect(Object.keys(missingOf(made, draftOf(made, {})))).toEqual(['title', 'category', 'inherent']);
+  });
+});
+
+describe('two versions', () => {
+  const mine = { ...before, title: 'Mine', description: 'mine' };
+  const theirs = { ...before, title: 'Theirs', category: 'theirs' };
+  const differences = differencesOf(fields, { before, mine, theirs });
+
+  it('differ in what either changed, and clash in what both did', () => {
+    expect(differences.map(({ field, clashes }) => [field.name, clashes])).toEqual([
+      ['title', true],
+      ['category', false],
+      ['description', false],
+    ]);
+  });
+
+  it('become theirs with the members that are taken from mine', () => {
+    const merged = mergedOf(theirs, differences, new Set(['title', 'description']));
+    expect(merged).toEqual({ ...before, title: 'Mine', category: 'theirs', description: 'mine' });
+    expect(bodyOf(fields, merged, theirs)).toEqual({ title: 'Mine', description: 'mine' });
+  });
+
+  it('have no difference where both changed to the same', () => {
+    expect(differencesOf(fields, { before, mine, theirs: mine })).toEqual([]);
+  });
+});

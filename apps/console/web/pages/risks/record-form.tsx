@@ -1,0 +1,258 @@
+import type { ReactNode } from 'react';
+import {
+  Checkbox,
+  Fieldset,
+  Group,
+  NumberInput,
+  Select,
+  SimpleGrid,
+  TagsInput,
+  Text,
+  TextInput,
+  Textarea,
+} from '@mantine/core';
+import type { Field } from './record-fields.ts';
+import type { Draft } from './risk-api.ts';
+import { inWords, levelOf, WORDS } from './words.ts';
+
+interface FormProps {
+  readonly fields: readonly Field[];
+  readonly draft: Draft;
+  /** Faults by the name of their field. */
+  readonly faults: Readonly<Record<string, string>>;
+  readonly onChange: (name: string, value: unknown) => void;
+}
+
+/** The fields of a record. Holds nothing itself, so what was typed outlives every refusal. */
+export const RecordFields = ({ fields, draft, faults, onChange }: FormProps): ReactNode => (
+  <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" verticalSpacing="md">
+    {fields.map((field) => (
+      <div key={field.name} style={WIDE.has(field.kind) ? { gridColumn: '1 / -1' } : undefined}>
+        <FieldInput
+          {...{ field, value: draft[field.name], fault: faults[field.name] }}
+          onChange={(value) => onChange(field.name, value)}
+        />
+      </div>
+    ))}
+  </SimpleGrid>
+);
+
+const WIDE: ReadonlySet<Field['kind']> = new Set(['text', 'ids', 'requirements', 'period']);
+
+interface InputProps {
+  readonly field: Field;
+  readonly value: unknown;
+  readonly fault: string | undefined;
+  readonly onChange: (value: unknown) => void;
+}
+
+const GROUP_OF: Readonly<Record<string, keyof typeof WORDS>> = {
+  treatment: 'treatment',
+  reviewStatus: 'reviewStatus',
+  testResult: 'testResult',
+  criticality: 'level',
+  kind: 'evidenceKind',
+  state: 'evidenceState',
+  coverage: 'coverageState',
+};
+
+/** What a choice is called; statuses differ by collection, and their words are unique enough to look in each. */
+export function choiceInWords(name: string, value: string): string {
+  const groups =
+    name === 'status'
+      ? (['riskStatus', 'controlStatus', 'assetStatus', 'policyStatus'] as const)
+      : ([GROUP_OF[name] ?? 'level'] as const);
+  const group = groups.find((each) => Object.hasOwn(WORDS[each], value));
+  return inWords(value, group ?? 'level');
+}
+
+const FieldInput = (props: InputProps): ReactNode => INPUTS[props.field.kind](props);
+
+/** What every input is given. */
+const common = ({ field: { name, label, hint, required = false }, fault }: InputProps) => ({
+  ...{ label, description: hint, error: fault, required, name },
+});
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** The input of each kind of field. */
+const INPUTS: Readonly<Record<Field['kind'], (props: InputProps) => ReactNode>> = {
+  line: (props) => (
+    <TextInput
+      {...common(props)}
+      value={textOf(props.value)}
+      maxLength={props.field.max}
+      onChange={(event) => props.onChange(event.currentTarget.value || null)}
+    />
+  ),
+  text: (props) => (
+    <Textarea
+      {...{ ...common(props), autosize: true, minRows: 3, maxRows: 18 }}
+      value={textOf(props.value)}
+      maxLength={props.field.max}
+      onChange={(event) => props.onChange(event.currentTarget.value || null)}
+    />
+  ),
+  number: (props) => (
+    <NumberInput
+      {...{ ...common(props), min: 0, allowDecimal: false }}
+      value={typeof props.value === 'number' ? props.value : ''}
+      onChange={(next) => props.onChange(typeof next === 'number' ? next : null)}
+    />
+  ),
+  choice: (props) => (
+    <Select
+      {...common(props)}
+      clearable={props.field.required !== true}
+      value={textOf(props.value) || null}
+      data={(props.field.choices ?? []).map((value) => ({ value, label: choiceInWords(props.field.name, value) }))}
+      onChange={props.onChange}
+      clearButtonProps={{ 'aria-label': `Clear ${props.field.label}` }}
+    />
+  ),
+  flag: (props) => (
+    <Checkbox
+      {...{
+        label: props.field.label,
+        description: props.field.hint,
+        name: props.field.name,
+        error: props.fault,
+        mt: 28,
+      }}
+      checked={props.value === true}
+      onChange={(event) => props.onChange(event.currentTarget.checked)}
+    />
+  ),
+  time: (props) => <TimeInput {...common(props)} value={props.value} onChange={props.onChange} />,
+  ids: (props) => (
+    <TagsInput {...common(props)} splitChars={[',', ' ']} value={idsOf(props.value)} onChange={props.onChange} />
+  ),
+  requirements: (props) => (
+    <TagsInput
+      {...common(props)}
+      value={requirementTexts(props.value)}
+      onChange={(texts) => props.onChange(requirementsOf(texts))}
+    />
+  ),
+  rating: (props) => <RatingInput {...props} />,
+  period: (props) => <PeriodInput {...props} />,
+};
+
+const idsOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+
+interface Requirement {
+  readonly frameworkId: string;
+  readonly requirementId: string;
+}
+
+const requirementTexts = (value: unknown): string[] =>
+  (Array.isArray(value) ? (value as Requirement[]) : []).map(
+    ({ frameworkId, requirementId }) => `${frameworkId}/${requirementId}`,
+  );
+
+const requirementsOf = (texts: readonly string[]): Requirement[] =>
+  texts.flatMap((text) => {
+    const at = text.indexOf('/');
+    return at > 0 && at < text.length - 1
+      ? [{ frameworkId: text.slice(0, at), requirementId: text.slice(at + 1) }]
+      : [];
+  });
+
+/** Minutes in the reader's zone, as the browser's own input has them; undefined where the text is no time. */
+export function localMinutes(iso: unknown): string {
+  const date = new Date(typeof iso === 'string' ? iso : Number.NaN);
+  if (Number.isNaN(date.getTime())) return '';
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+interface TimeProps {
+  readonly label: string;
+  readonly name: string;
+  readonly value: unknown;
+  readonly onChange: (value: unknown) => void;
+  readonly description?: string | undefined;
+  readonly error?: string | undefined;
+}
+
+const TimeInput = ({ value, onChange, ...rest }: TimeProps): ReactNode => (
+  <TextInput
+    {...rest}
+    type="datetime-local"
+    value={localMinutes(value)}
+    onChange={(event) => {
+      const date = new Date(event.currentTarget.value);
+      onChange(Number.isNaN(date.getTime()) ? null : date.toISOString());
+    }}
+  />
+);
+
+function PeriodInput({ field, value, fault, onChange }: InputProps): ReactNode {
+  const { from = null, to = null } = (value ?? {}) as { from?: string | null; to?: string | null };
+  const set = (next: { from: unknown; to: unknown }) => onChange(next.from === null && next.to === null ? null : next);
+  return (
+    <Fieldset legend={field.label}>
+      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+        <TimeInput
+          label="From"
+          name={`${field.name}-from`}
+          value={from}
+          error={fault}
+          onChange={(next) => set({ from: next, to })}
+        />
+        <TimeInput label="To" name={`${field.name}-to`} value={to} onChange={(next) => set({ from, to: next })} />
+      </SimpleGrid>
+    </Fieldset>
+  );
+}
+
+const DEGREES = ['1', '2', '3', '4', '5'].map((degree) => ({ value: degree, label: degree }));
+
+/** Likelihood and impact; half a rating is kept as it is typed, and is no rating yet. */
+function RatingInput({ field, value, fault, onChange }: InputProps): ReactNode {
+  const { likelihood, impact } = (value ?? {}) as { likelihood?: number; impact?: number };
+  const set = (name: 'likelihood' | 'impact', text: string | null) => {
+    const next = { likelihood, impact, [name]: text === null ? undefined : Number(text) };
+    onChange(next.likelihood === undefined && next.impact === undefined ? null : next);
+  };
+  const score = likelihood !== undefined && impact !== undefined ? likelihood * impact : undefined;
+  return (
+    <Fieldset legend={field.required === true ? `${field.label} *` : field.label}>
+      <Group grow align="flex-start">
+        <Select
+          label="Likelihood"
+          data={DEGREES}
+          clearable
+          value={likelihood === undefined ? null : String(likelihood)}
+          error={fault}
+          onChange={(text) => set('likelihood', text)}
+        />
+        <Select
+          label="Impact"
+          data={DEGREES}
+          clearable
+          value={impact === undefined ? null : String(impact)}
+          onChange={(text) => set('impact', text)}
+        />
+      </Group>
+      <Text size="sm" c="dimmed" mt={6}>
+        {score === undefined
+          ? 'From 1 to 5 each.'
+          : `Score ${score}: ${inWords(levelOf(score), 'level').toLowerCase()}`}
+      </Text>
+    </Fieldset>
+  );
+}
+
+/** Members that are half filled in, by name. */
+export function halvesOf(fields: readonly Field[], draft: Draft): Readonly<Record<string, string>> {
+  const faults: Record<string, string> = {};
+  for (const { name, kind } of fields) {
+    const value = draft[name] as Readonly<Record<string, unknown>> | null | undefined;
+    if (value == null) continue;
+    if (kind === 'rating' && (value['likelihood'] === undefined || value['impact'] === undefined))
+      faults[name] = 'Choose both, or neither.';
+    if (kind === 'period' && (value['from'] == null || value['to'] == null))
+      faults[name] = 'Give both times, or neither.';
+  }
+  return faults;
+}

@@ -1,0 +1,235 @@
+import { useState, type ReactNode } from 'react';
+import { Alert, Button, Group, Modal, Paper, Stack, Text, Title } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useParams } from 'react-router';
+import { CodeText } from '../../shell/code-text.tsx';
+import { ListLoading } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { Time } from '../../shell/time.tsx';
+import { EvidenceLife } from './evidence-life.tsx';
+import { useOrganization } from './organization.tsx';
+import { RecordCreator, RecordEditor } from './record-editor.tsx';
+import { FIELDS, type Field } from './record-fields.ts';
+import { Value } from './record-values.tsx';
+import { readRecord, removeRecord, type Draft, type Kind, type RiskSchemas, type Versioned } from './risk-api.ts';
+import classes from './risks.module.css';
+
+/** What each collection is called, where its list is, and whose permissions it takes. */
+export const KINDS: Readonly<
+  Record<Kind, { readonly one: string; readonly list: string; readonly page: string; readonly resource: string }>
+> = {
+  risks: { one: 'risk', list: 'Register', page: 'register', resource: 'risk' },
+  evidence: { one: 'evidence', list: 'Evidence', page: 'evidence', resource: 'evidence' },
+  controls: { one: 'control', list: 'Controls', page: 'controls', resource: 'control' },
+  assets: { one: 'asset', list: 'Assets', page: 'assets', resource: 'asset' },
+  policies: { one: 'policy', list: 'Policies', page: 'policies', resource: 'policy' },
+};
+
+export function NewRecordPage({ kind }: { readonly kind: Kind }): ReactNode {
+  const { to } = useOrganization();
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const { one, list, page } = KINDS[kind];
+  return (
+    <Page title={`New ${one}`} above={[{ title: list, to: to(page) }]}>
+      <RecordCreator
+        kind={kind}
+        onLeave={() => void navigate(to(page))}
+        onDone={({ id }) => {
+          void queries.invalidateQueries({ queryKey: ['risks'] });
+          void navigate(to(`${page}/${encodeURIComponent(id)}`), { replace: true });
+        }}
+      />
+    </Page>
+  );
+}
+
+/** One record: read, changed, removed. */
+export function RecordPage({ kind }: { readonly kind: Kind }): ReactNode {
+  const { id: orgId, client, to } = useOrganization();
+  const { id = '' } = useParams<{ id: string }>();
+  const { list, page } = KINDS[kind];
+  const key = ['risks', orgId, kind, id];
+  const found = useQuery({ queryKey: key, queryFn: () => readRecord(client, kind, id) });
+  if (found.data !== undefined) return <Found key={id} {...{ kind, found: found.data, queryKey: key }} />;
+  return (
+    <Page title={list} above={[{ title: list, to: to(page) }]}>
+      {found.isError ? <ProblemView error={found.error} onRetry={() => void found.refetch()} /> : <ListLoading />}
+    </Page>
+  );
+}
+
+interface FoundProps {
+  readonly kind: Kind;
+  readonly found: Versioned<Kind>;
+  readonly queryKey: readonly unknown[];
+}
+
+function Found({ kind, found, queryKey }: FoundProps): ReactNode {
+  const { may, to } = useOrganization();
+  const queries = useQueryClient();
+  const [opened, setOpened] = useState<Versioned<Kind>>();
+  const { list, page, resource } = KINDS[kind];
+  const record = found.record as unknown as Draft;
+  const title = String(record['title'] ?? record['name']);
+  const actions = opened === undefined && (
+    <>
+      {may(`${resource}:update`) && <Button onClick={() => setOpened(found)}>Edit</Button>}
+      {may(`${resource}:delete`) && <Removal {...{ kind, found, title }} />}
+    </>
+  );
+  return (
+    <Page
+      title={title}
+      above={[{ title: list, to: to(page) }]}
+      actions={actions}
+      intro={<CodeText value={found.record.id} label="the id" />}
+    >
+      {opened === undefined ? (
+        <>
+          {kind === 'risks' && <AcceptanceNote risk={found.record as RiskSchemas['RiskView']} />}
+          {kind === 'evidence' && <EvidenceLife evidence={found.record as RiskSchemas['EvidenceView']} />}
+          <Facts kind={kind} record={record} />
+        </>
+      ) : (
+        <RecordEditor
+          {...{ kind, opened, onLeave: () => setOpened(undefined) }}
+          onDone={(saved) => {
+            queries.setQueryData(queryKey, saved);
+            setOpened(undefined);
+            void queries.invalidateQueries({ queryKey: ['risks'] });
+          }}
+        />
+      )}
+    </Page>
+  );
+}
+
+function AcceptanceNote({ risk }: { readonly risk: RiskSchemas['RiskView'] }): ReactNode {
+  const { acceptance } = risk;
+  if (acceptance === null) return null;
+  return (
+    <Alert
+      color={acceptance.stale ? 'yellow' : 'gray'}
+      variant="light"
+      title={acceptance.stale ? 'The acceptance no longer holds' : 'Accepted'}
+    >
+      By <span className="wrap">{acceptance.acceptedBy}</span>, <Time value={acceptance.acceptedAt} form="day" />, until{' '}
+      <Time value={acceptance.expiresAt} form="day" />.{' '}
+      {acceptance.stale && 'It has ended, or the residual rating changed since: somebody has to accept the risk again.'}
+    </Alert>
+  );
+}
+
+const SHOWN_BESIDES: Readonly<Record<string, readonly Field[]>> = {
+  evidence: [
+    { name: 'kind', label: 'Kind', kind: 'choice' },
+    { name: 'sha256', label: 'SHA-256', kind: 'line' },
+    { name: 'version', label: 'Version', kind: 'number' },
+    { name: 'previousId', label: 'Takes the place of', kind: 'line' },
+    { name: 'collectedBy', label: 'Collected by', kind: 'line' },
+    { name: 'receivedAt', label: 'Received', kind: 'time' },
+    { name: 'reviewedBy', label: 'Reviewed by', kind: 'line' },
+    { name: 'reviewedAt', label: 'Reviewed', kind: 'time' },
+    { name: 'reviewReason', label: 'Reason of the review', kind: 'text' },
+    { name: 'ledgerRecordId', label: 'Ledger record', kind: 'line' },
+  ],
+  policies: [
+    { name: 'version', label: 'Version', kind: 'number' },
+    { name: 'bodySha256', label: 'SHA-256 of the text', kind: 'line' },
+  ],
+  risks: [
+    { name: 'identifiedAt', label: 'Identified', kind: 'time' },
+    { name: 'version', label: 'Version', kind: 'number' },
+  ],
+};
+
+const TIMES: readonly Field[] = [
+  { name: 'createdAt', label: 'Created', kind: 'time' },
+  { name: 'updatedAt', label: 'Changed', kind: 'time' },
+];
+
+function Facts({ kind, record }: { readonly kind: Kind; readonly record: Draft }): ReactNode {
+  const fields = FIELDS[kind].filter(({ name }) => !['title', 'name', 'acceptance'].includes(name));
+  const besides = (SHOWN_BESIDES[kind] ?? []).filter(
+    ({ name }) => !fields.some((field) => field.name === name && field.only === undefined),
+  );
+  const shown = [...fields.filter(({ only }) => only === undefined), ...besides, ...TIMES].filter(
+    ({ name }) => record[name] !== undefined,
+  );
+  return (
+    <Paper>
+      <dl className={classes['facts']}>
+        {shown.map((field) => (
+          <div key={field.name} style={{ display: 'contents' }}>
+            <dt>{field.label}</dt>
+            <dd>
+              <Value field={field} value={record[field.name]} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Paper>
+  );
+}
+
+function Removal({
+  kind,
+  found,
+  title,
+}: {
+  readonly kind: Kind;
+  readonly found: Versioned<Kind>;
+  readonly title: string;
+}): ReactNode {
+  const { client, to } = useOrganization();
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const [asked, setAsked] = useState(false);
+  const { one, page } = KINDS[kind];
+  const remove = useMutation({
+    mutationFn: () => removeRecord(client, kind, { id: found.record.id, etag: found.etag }),
+    onSuccess: async () => {
+      await navigate(to(page));
+      await queries.invalidateQueries({ queryKey: ['risks'] });
+    },
+  });
+  return (
+    <>
+      <Button variant="default" onClick={() => setAsked(true)}>
+        Delete
+      </Button>
+      <Modal
+        opened={asked}
+        onClose={() => setAsked(false)}
+        title={`Delete this ${one}?`}
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        <Stack gap="sm">
+          <Text size="sm" className="wrap">
+            {title}
+          </Text>
+          <Text size="sm">It is gone from every list. The audit keeps who deleted it.</Text>
+          {remove.isError && <ProblemView error={remove.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={() => setAsked(false)}>
+              Keep it
+            </Button>
+            <Button color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
+              Delete
+            </Button>
+          </Group>
+        </Stack>
+      </Modal>
+    </>
+  );
+}
+
+/** A heading of a section within a page. */
+export const Section = ({ title, children }: { readonly title: string; readonly children: ReactNode }): ReactNode => (
+  <Stack gap="sm" component="section" aria-label={title}>
+    <Title order={2}>{title}</Title>
+    {children}
+  </Stack>
+);

@@ -1,0 +1,132 @@
+import type { ReactNode } from 'react';
+import { Anchor, Group, Text } from '@mantine/core';
+import { Link } from 'react-router';
+import { CodeText } from '../../shell/code-text.tsx';
+import { StateBadge, type Tone } from '../../shell/state-badge.tsx';
+import { Time } from '../../shell/time.tsx';
+import { useOrganization, usePersonName } from './organization.tsx';
+import type { Field } from './record-fields.ts';
+import { choiceInWords } from './record-form.tsx';
+import type { RiskSchemas } from './risk-api.ts';
+import classes from './risks.module.css';
+import { inWords, levelOf } from './words.ts';
+
+const TONES: Readonly<Record<string, Tone>> = {
+  ...{ approved: 'good', implemented: 'good', active: 'good', passed: 'good', covered: 'good', closed: 'good' },
+  ...{ rejected: 'bad', expired: 'bad', failed: 'bad', gap: 'bad', revoked: 'bad' },
+  ...{
+    in_review: 'wait',
+    expiring: 'wait',
+    requested: 'wait',
+    partial: 'wait',
+    inconclusive: 'wait',
+    in_treatment: 'wait',
+  },
+};
+
+/** How a value of any status is toned. */
+export const toneOf = (value: string): Tone => TONES[value] ?? 'plain';
+
+/** A status in words, shape and colour. */
+export const Status = ({ name, value }: { readonly name: string; readonly value: string }): ReactNode => (
+  <StateBadge tone={toneOf(value)}>{choiceInWords(name, value)}</StateBadge>
+);
+
+/** A score with its level: the word says what the colour does. */
+export const Score = ({ score }: { readonly score: number }): ReactNode => (
+  <span className={classes['score']} data-level={levelOf(score)}>
+    {score} <span>{inWords(levelOf(score), 'level')}</span>
+  </span>
+);
+
+/** Page of each linked collection. */
+const PAGE_OF: Readonly<Record<string, string>> = {
+  assetIds: 'assets',
+  controlIds: 'controls',
+  evidenceIds: 'evidence',
+};
+
+/** Links to other records by their ids. */
+function Links({ name, ids }: { readonly name: string; readonly ids: readonly string[] }): ReactNode {
+  const { to } = useOrganization();
+  return (
+    <Group gap={8}>
+      {ids.map((id) => (
+        <Anchor
+          key={id}
+          component={Link}
+          to={to(`${PAGE_OF[name] ?? name}/${encodeURIComponent(id)}`)}
+          size="sm"
+          className="wrap"
+        >
+          {id}
+        </Anchor>
+      ))}
+    </Group>
+  );
+}
+
+const NONE = (
+  <Text component="span" c="dimmed" size="sm">
+    None
+  </Text>
+);
+
+/** How a value of each kind is read; kinds that are not named are texts. */
+const READ: Readonly<Partial<Record<Field['kind'], (value: unknown, name: string) => ReactNode>>> = {
+  choice: (value, name) => <Status name={name} value={String(value)} />,
+  flag: (value) => (value === true ? 'Yes' : 'No'),
+  time: (value) => <Time value={String(value)} />,
+  ids: (value, name) => <Links name={name} ids={value as string[]} />,
+  requirements: (value) =>
+    (value as RiskSchemas['RequirementRef'][])
+      .map(({ frameworkId, requirementId }) => `${requirementId} (${frameworkId})`)
+      .join(', '),
+  rating(value) {
+    const { likelihood, impact } = value as RiskSchemas['Estimate'];
+    return (
+      <Group gap={8}>
+        <Score score={likelihood * impact} />
+        <Text size="sm" c="dimmed" component="span">{`likelihood ${likelihood}, impact ${impact}`}</Text>
+      </Group>
+    );
+  },
+  period(value) {
+    const { from, to } = value as RiskSchemas['Period'];
+    return (
+      <>
+        {from && <Time value={from} />} to {to && <Time value={to} />}
+      </>
+    );
+  },
+};
+
+const asText = (text: string): ReactNode =>
+  /^[0-9a-f]{64}$/.test(text) ? (
+    <CodeText value={text} label="the hash" short={16} />
+  ) : (
+    <span className={`wrap ${classes['typed'] ?? ''}`}>{text}</span>
+  );
+
+/** Members that name a person by id. */
+const PEOPLE: ReadonlySet<string> = new Set(['ownerId', 'collectedBy', 'reviewedBy']);
+
+function PersonName({ id }: { readonly id: string }): ReactNode {
+  return <span className="wrap">{usePersonName()(id)}</span>;
+}
+
+const isNothing = (value: unknown): boolean =>
+  value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
+
+/** The value of a member as it is read: also what a comparison of two versions shows. */
+export function Value({
+  field,
+  value,
+}: {
+  readonly field: Pick<Field, 'name' | 'kind'>;
+  readonly value: unknown;
+}): ReactNode {
+  if (isNothing(value)) return NONE;
+  if (PEOPLE.has(field.name)) return <PersonName id={String(value)} />;
+  return READ[field.kind]?.(value, field.name) ?? asText(String(value));
+}

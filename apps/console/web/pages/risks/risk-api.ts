@@ -1,0 +1,121 @@
+import { riskPartner, type Schemas } from '@sealgate/client';
+import { consoleFetch, dataOf, getJson } from '../../shell/console-fetch.ts';
+import { problemFrom } from '../../shell/problem.ts';
+
+export type RiskSchemas = Schemas['riskPartner'];
+
+/** What the dashboard's records look like, by the collection that holds them. */
+export interface Views {
+  readonly risks: RiskSchemas['RiskView'];
+  readonly evidence: RiskSchemas['EvidenceView'];
+  readonly controls: RiskSchemas['ControlView'];
+  readonly assets: RiskSchemas['AssetView'];
+  readonly policies: RiskSchemas['PolicyView'];
+}
+export type Kind = keyof Views;
+
+/** A record as a form has it: members by name. */
+export type Draft = Readonly<Record<string, unknown>>;
+
+export type RiskClient = ReturnType<typeof riskClient>;
+
+/** The public listener of the risk partner, in one organisation; undefined: wherever the person is alone. */
+export const riskClient = (orgId: string | undefined) =>
+  riskPartner({
+    baseUrl: '/api/risk-partner',
+    fetch: consoleFetch,
+    ...(orgId !== undefined && { headers: { 'X-Organization': orgId } }),
+  });
+
+export interface Found<Item> {
+  readonly items: readonly Item[];
+  readonly nextCursor: string | null;
+}
+
+/** The five collections have the same routes, so one path stands for all; the caller's type says which. */
+const collection = (kind: Kind) => `/api/${kind}` as '/api/risks';
+const member = (kind: Kind) => `/api/${kind}/{id}` as '/api/risks/{id}';
+
+/** One page; filters that are not set are left out. Throws ProblemError. */
+export async function listRecords<K extends Kind>(
+  client: RiskClient,
+  kind: K,
+  query: Readonly<Record<string, string | undefined>>,
+): Promise<Found<Views[K]>> {
+  const set = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined && value !== ''));
+  const { data, error, response } = await client.GET(collection(kind), { params: { query: set } });
+  if (data === undefined) throw problemFrom(response, error, Date.now());
+  return { items: data as unknown as Views[K][], nextCursor: cursorOf(response) };
+}
+
+/** The cursor of `Link: <...?cursor=...>; rel="next"`. */
+export function cursorOf(response: Response): string | null {
+  const next = /<([^>]*)>;\s*rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
+  return next === undefined ? null : new URL(next, 'http://console').searchParams.get('cursor');
+}
+
+/** A record, and what If-Match takes for it. */
+export interface Versioned<K extends Kind> {
+  readonly record: Views[K];
+  readonly etag: string;
+}
+
+const versioned = <K extends Kind>(data: unknown, response: Response): Versioned<K> => ({
+  record: data as Views[K],
+  etag: response.headers.get('ETag') ?? '',
+});
+
+export async function readRecord<K extends Kind>(client: RiskClient, kind: K, id: string): Promise<Versioned<K>> {
+  const { data, error, response } = await client.GET(member(kind), { params: { path: { id } } });
+  if (data === undefined) throw problemFrom(response, error, Date.now());
+  return versioned<K>(data, response);
+}
+
+export async function createRecord<K extends Kind>(client: RiskClient, kind: K, draft: Draft): Promise<Views[K]> {
+  const body = draft as unknown as RiskSchemas['NewRisk'];
+  return (await dataOf(client.POST(collection(kind), { body }))) as unknown as Views[K];
+}
+
+/** Sends what was changed of the version that was read. Throws ProblemError, 412 where there is a newer one. */
+export async function changeRecord<K extends Kind>(
+  client: RiskClient,
+  kind: K,
+  { id, etag, changes }: { readonly id: string; readonly etag: string; readonly changes: Draft },
+): Promise<Versioned<K>> {
+  const { data, error, response } = await client.PATCH(member(kind), {
+    params: { path: { id }, header: { 'If-Match': etag } },
+    body: changes,
+  });
+  if (data === undefined) throw problemFrom(response, error, Date.now());
+  return versioned<K>(data, response);
+}
+
+export async function removeRecord(
+  client: RiskClient,
+  kind: Kind,
+  { id, etag }: { readonly id: string; readonly etag: string },
+): Promise<void> {
+  await dataOf(client.DELETE(member(kind), { params: { path: { id }, header: { 'If-Match': etag } } }));
+}
+
+/** A path of the risk partner, in an organisation, whose answer is JSON. Throws ProblemError. */
+export const readJson = <T>(orgId: string, path: string): Promise<T> =>
+  getJson<T>(`/api/risk-partner${path}`, { headers: { 'X-Organization': orgId } });
+
+/** Every row of a list that fits, of at most `most` rows that are read. */
+export async function sift<K extends Kind>(
+  client: RiskClient,
+  kind: K,
+  { fits, most }: { readonly fits: (row: Views[K]) => boolean; readonly most: number },
+): Promise<{ readonly rows: readonly Views[K][]; readonly isWhole: boolean }> {
+  const rows: Views[K][] = [];
+  let cursor: string | undefined;
+  for (let read = 0; read < most;) {
+    const page = await listRecords(client, kind, { limit: '200', cursor });
+    read += page.items.length;
+    rows.push(...page.items.filter(fits));
+    if (page.nextCursor === null) return { rows, isWhole: true };
+    cursor = page.nextCursor;
+  }
+  return { rows, isWhole: false };
+}
