@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { removeCluster } from '@sealgate/local-services';
+import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
 import { pickPerson, until } from '@sealgate/testing';
 import * as client from 'openid-client';
 import { workspaceRoot } from '../workspace.ts';
 import type { DevFile } from './dev-file.ts';
 import { freePortBase } from './free-port-base.fixture.ts';
+import { oauthMemory } from './oauth-memory.fixture.ts';
 
 const bootstrap = join(workspaceRoot, 'tools/dev/bootstrap.mjs');
 const callback = 'http://127.0.0.1:5555/callback';
@@ -105,6 +107,29 @@ describe('people of the demo', () => {
     expect(answer.text).toContain('auditor');
     for (const audience of [dev.oidc!.audience, surface('risk-partner').url])
       expect((await post(risk('/mcp'), await tokenOf('auditor', audience), whoami)).status).toBe(401);
+  });
+
+  it('are signed in by a client of the tools that was told nothing but the address', async () => {
+    const memory = oauthMemory((url) => pickPerson(url, 'demo-contributor'));
+    const connect = async () => {
+      const transport = new StreamableHTTPClientTransport(new URL(risk('/mcp')), { authProvider: memory.provider });
+      const tools = new Client({ name: 'a tool client', version: '1.0.0' });
+      return { tools, transport, connected: tools.connect(transport) };
+    };
+    const first = await connect();
+    await expect(first.connected).rejects.toThrow(UnauthorizedError);
+    await first.transport.finishAuth(new URL(await memory.returned()).searchParams);
+    const { tools, connected } = await connect();
+    await connected;
+    const whoami = async () => (await tools.callTool({ name: 'whoami', arguments: {} })).structuredContent;
+    expect(await whoami()).toMatchObject({ orgId: dev.demo.orgId, roles: ['contributor'] });
+    expect(memory.asked()?.get('resource')).toBe(risk('/mcp'));
+
+    // A token that has ended is refreshed without a person.
+    memory.spoilAccessToken();
+    expect(await whoami()).toMatchObject({ roles: ['contributor'] });
+    expect(memory.timesAsked()).toBe(1);
+    await tools.close();
   });
 
   it('may do everything on each admin listener as operator, and read as viewer', async () => {
