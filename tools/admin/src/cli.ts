@@ -52,14 +52,27 @@ interface Mounting {
 }
 
 function mountGroup(program: Command, group: Group, mounting: Mounting): void {
-  const command = program.command(group.name).description(group.summary);
+  const command = groupCommand(program, group.name, group.summary);
+  const within = new Map(
+    Object.entries(group.within ?? {}).map(([name, summary]) => [name, groupCommand(command, name, summary)]),
+  );
+  for (const spec of group.commands) {
+    const [first = '', ...rest] = spec.usage.split(' ');
+    const inner = within.get(first);
+    mountCommand(inner ?? command, { group, spec, usage: inner === undefined ? spec.usage : rest.join(' ') }, mounting);
+  }
+}
+
+function groupCommand(parent: Command, name: string, summary: string): Command {
+  const command = parent.command(name).description(summary);
   // Taken here too, wherever somebody writes them, but told where commands and the whole are told.
   for (const option of globalOptions()) command.addOption(option.hideHelp());
-  for (const spec of group.commands) mountCommand(command, { group, spec }, mounting);
+  return command;
 }
 
 function mountCommand(parent: Command, which: Which, { context, exit }: Mounting): void {
-  const { usage, summary, details, examples, options = [] } = which.spec;
+  const { usage } = which;
+  const { summary, details, examples, options = [] } = which.spec;
   const command = parent
     .command(usage)
     .summary(summary)
@@ -73,6 +86,8 @@ function mountCommand(parent: Command, which: Which, { context, exit }: Mounting
 interface Which {
   readonly group: Group;
   readonly spec: CommandSpec;
+  /** Its own name and arguments. */
+  readonly usage: string;
 }
 
 async function runCommand(command: Command, { group, spec }: Which, context: CliContext): Promise<ExitCode> {

@@ -4,7 +4,7 @@ import type { Session } from './session.ts';
 
 /** A command is data: it is mounted, documented and tested by what goes through the table of groups. */
 export interface CommandSpec<Options extends object = object> {
-  /** Its name and arguments, as in `get <networkId>`. */
+  /** Its name and arguments, as in `get <networkId>`, after the name of a group within the group where it is in one. */
   readonly usage: string;
   /** One sentence without a full stop, for lists of commands. */
   readonly summary: string;
@@ -25,6 +25,8 @@ export interface Group {
   readonly summary: string;
   /** The surfaces whose admin API has these paths; of those that run the first is asked. */
   readonly surfaces: readonly string[];
+  /** The groups within it, each with its summary. */
+  readonly within?: Readonly<Record<string, string>>;
   readonly commands: readonly CommandSpec[];
 }
 

@@ -78,8 +78,10 @@ export const GROUPS: readonly Group[] = [
   },
   {
     name: 'people',
-    summary: 'People and machines of an organisation: roles, the rows they see, and their svc_ keys.',
+    summary:
+      'People and machines of an organisation: roles, the rows they see, their svc_ keys, and whom they sign in as.',
     surfaces: ['risk-partner'],
+    within: { identities: 'Whom somebody signs in as at an identity provider.' },
     commands: peopleCommands,
   },
   {

@@ -9,6 +9,7 @@ import { printable } from '../printable.ts';
 import { rowFields } from '../row-fields.ts';
 import type { Column } from '../row-table.ts';
 import { UsageError } from '../usage-error.ts';
+import { identityCommands } from './identities.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'PERSON', member: 'id' },
@@ -204,4 +205,14 @@ This is the only time that it is shown: put it where you keep secrets now. Nobod
 ${rowFields(row)}`;
 }
 
-export const peopleCommands: readonly CommandSpec[] = [list, get, add, roles, scope, remove, mint, keys];
+export const peopleCommands: readonly CommandSpec[] = [
+  list,
+  get,
+  add,
+  roles,
+  scope,
+  remove,
+  mint,
+  keys,
+  ...identityCommands,
+];

@@ -172,3 +172,64 @@ describe('frameworks', () => {
     },
   );
 });
+
+describe('people identities', () => {
+  const path = '/admin/v1/orgs/org_01/people/per_01/identities';
+  const LINKED = {
+    ...{ id: 'idn_01', issuer: 'https://login.example.com', subject: 'ada', email: null },
+    ...{ createdAt: '2030-01-02T03:04:05.678Z', expiresAt: null },
+  };
+
+  it.each<[string, string, object]>([
+    [
+      'people identities link org_01 per_01 --issuer https://login.example.com --subject ada',
+      'Linked.',
+      { method: 'POST', path, body: { issuer: 'https://login.example.com', subject: 'ada' } },
+    ],
+    [
+      'people identities invite org_01 per_01 --email ada@example.com',
+      'Invited.',
+      { method: 'POST', path, body: { email: 'ada@example.com' } },
+    ],
+  ])('%s', async (line, said, wanted) => {
+    api.answer(() => ({ status: 201, body: LINKED }));
+    const { code, out } = await run(line);
+    expect({ code, sent: sent() }).toEqual({ code: 0, sent: wanted });
+    expect(out).toMatch(new RegExp(`^${said}\n\n.*idn_01`, 's'));
+  });
+
+  it('people identities list', async () => {
+    api.answer(() => ({ status: 200, body: { items: [LINKED], nextCursor: null } }));
+    expect((await run('people identities list org_01 per_01')).out).toMatch(
+      /IDENTITY +ISSUER +SUBJECT +INVITED.*\nidn_01 +https:\/\/login\.example\.com +ada/,
+    );
+    api.answer(() => ({ status: 200, body: { items: [], nextCursor: null } }));
+    expect((await run('people identities list org_01 per_01')).out).toContain('They cannot sign in');
+  });
+
+  it('people identities unlink', async () => {
+    api.answer(() => ({ status: 204 }));
+    const { code, out } = await run('people identities unlink org_01 per_01 idn_01');
+    expect({ code, out, sent: sent() }).toEqual({
+      code: 0,
+      out: 'idn_01 is gone: its tokens are refused from the next request on.\n',
+      sent: { method: 'DELETE', path: `${path}/idn_01` },
+    });
+  });
+
+  it('want to know who, and tell of themselves', async () => {
+    for (const line of ['link org_01 per_01 --subject ada', 'invite org_01 per_01', 'unlink org_01 per_01', 'show'])
+      expect((await run(`people identities ${line}`)).code).toBe(2);
+    expect(api.seen).toEqual([]);
+    expect((await run('people --help')).out).toMatch(/identities +Whom somebody signs in as at an identity provider/);
+    expect((await run('people identities link --help')).out).toContain(
+      'sealgate people identities link [options] <orgId>',
+    );
+  });
+
+  it('say why an identity is refused', async () => {
+    api.answer(() => ({ status: 409, body: { code: 'ALREADY_EXISTS', detail: 'It is somebody else.' } }));
+    const { code, err } = await run('people identities invite org_01 per_01 --email ada@example.com');
+    expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('ALREADY_EXISTS') });
+  });
+});
