@@ -3,7 +3,8 @@ import { AppError } from '@sealgate/errors';
 import type { Policy } from './case-record.ts';
 import { notNow } from './case-states.ts';
 import { isAuthentic } from './eligibility-record.ts';
-import { ruleFaults, type PolicyRules } from './policy-rules.ts';
+import type { PolicyRules } from './policy-rules.ts';
+import { ruleFaults } from './rule-faults.ts';
 import { versionOfRow, type VersionedRecord } from './versioned-record.ts';
 
 export type PolicyStatus = Policy['status'];

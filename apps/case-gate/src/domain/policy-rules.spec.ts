@@ -4,8 +4,10 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { JsonValue } from '@sealgate/json';
 import { LogicEngine } from 'json-logic-engine';
-import { changedPolicy, rulesText } from './manage-policies.ts';
-import { evaluateRules, ruleFaults, type CaseFacts, type PolicyRules } from './policy-rules.ts';
+import { rulesText } from './manage-policies.ts';
+import type { CaseFacts } from './policy-operators.ts';
+import { evaluateRules, type PolicyRules } from './policy-rules.ts';
+import { ruleFaults } from './rule-faults.ts';
 
 const facts: CaseFacts = {
   case_type: 'onboarding',
@@ -47,7 +49,7 @@ describe('the rules of a policy', () => {
     // A default is the author's own word.
     [{ '<': [{ var: ['metadata.unknown', 1] }, 5] }, true],
     [{ in: [v('attachment_count'), [1, 2]] }, true],
-    [{ in: ['oar', v('case_type')] }, true],
+    [{ in: ['hall', { var: ['venue_ids'] }] }, true],
     [{ '!': [{ missing_some: [1, ['metadata.risk', 'metadata.unknown']] }] }, true],
     // What is no `true` approves nobody.
     [v('metadata.risk'), false],
@@ -87,6 +89,35 @@ describe('the rules of a policy', () => {
     // Nor by passing over the rule that asked for it.
     const passed = { ...approveWhen(when), default: { decision: 'approve' as const, reason_codes: [] } };
     expect(evaluateRules(passed, facts)).toEqual({ decision: 'refer', reason_codes: ['ATTRIBUTE_MISSING'] });
+  });
+
+  describe('of before, which look for a fact in a text,', () => {
+    const country = (value: string): CaseFacts => ({ ...facts, metadata: { country: value } });
+    const inText: JsonValue = { in: [v('metadata.country'), 'DE,FR,IT'] };
+    const refer = { decision: 'refer', reason_codes: ['ATTRIBUTE_MISSING'] };
+
+    it.each(['', 'DE', 'DE,F', ',', 'XX'])('approve nobody by it, country "%s"', (value) => {
+      const otherwise = (decision: 'approve' | 'decline') => ({ decision, reason_codes: ['DEFAULT'] });
+      for (const when of [inText, { '!': [inText] }, { and: [true, { or: [inText, true] }] }] as JsonValue[]) {
+        expect(evaluateRules({ ...approveWhen(when), default: otherwise('decline') }, country(value))).toEqual(
+          otherwise('decline'),
+        );
+        expect(evaluateRules({ ...approveWhen(when), default: otherwise('approve') }, country(value))).toEqual(refer);
+      }
+    });
+
+    it.each([
+      ['', refer],
+      ['DE', refer],
+      ['DE,F', refer],
+      ['XX', { decision: 'decline', reason_codes: ['HELD'] }],
+    ])('go on declining, and approve nobody who passed such a rule, country "%s"', (value, ruling) => {
+      expect(evaluateRules(declineWhen({ '!': [inText] }), country(value))).toEqual(ruling);
+    });
+
+    it('decide as ever where the text was not looked into', () => {
+      expect(evaluateRules(approveWhen({ or: [true, inText] }), country('')).decision).toBe('approve');
+    });
   });
 
   it('know no operator but those that the README names', () => {
@@ -130,6 +161,14 @@ describe('the rules of a policy', () => {
     ['looking for a text in a text', { in: ['a', 'abc'] }, '/rules/0/when'],
     ['looking in an empty list', { in: [v('metadata.risk'), []] }, '/rules/0/when'],
     ['looking in an empty text', { in: [v('metadata.risk'), ''] }, '/rules/0/when'],
+    ['looking for a fact in a text', { in: [v('metadata.risk'), 'low,medium'] }, '/rules/0/when'],
+    ['looking in a fact that is a text', { '!': [{ in: ['oar', v('case_type')] }] }, '/rules/0/when/!/0'],
+    ['looking in a list that may be a text', { in: ['hall', { var: ['venue_ids', 'hall'] }] }, '/rules/0/when'],
+    ['looking in the text of a list', { some: [v('venue_ids'), { in: ['h', v('')] }] }, '/rules/0/when/some/1'],
+    ['looking in what an operation gives', { in: ['h', { if: [true, 'hall', 'x'] }] }, '/rules/0/when'],
+    ['conditions without the list', { and: { '==': [v('case_type'), 'onboarding'] } }, '/rules/0/when'],
+    ['alternatives without the list', { '!': [{ or: true }] }, '/rules/0/when/!/0'],
+    ['a choice without the list', { if: true }, '/rules/0/when'],
     ['nothing that may be missing', { '!': [{ missing: [[]] }] }, '/rules/0/when/!/0'],
     ['an unknown fact that may be missing', { missing: ['clock'] }, '/rules/0/when'],
     ['no facts of which some may be missing', { missing_some: [1, []] }, '/rules/0/when'],
@@ -230,35 +269,3 @@ describe('the rules of a policy', () => {
 function nested(levels: number): JsonValue {
   return levels === 0 ? true : { and: [nested(levels - 1)] };
 }
-
-describe('a policy version', () => {
-  const draft = { status: 'draft' as const, rules: null };
-  it('goes from draft to active to retired, and no other way', () => {
-    expect(changedPolicy(draft, { status: 'active' }).status).toBe('active');
-    expect(changedPolicy({ ...draft, status: 'active' }, { status: 'retired' }).status).toBe('retired');
-    for (const [from, to] of [
-      ['draft', 'retired'],
-      ['active', 'draft'],
-      ['retired', 'active'],
-      ['retired', 'draft'],
-    ] as const) {
-      expect(() => changedPolicy({ ...draft, status: from }, { status: to })).toThrow(
-        expect.objectContaining({ code: 'INVALID_STATE_TRANSITION', members: { current_status: from } }),
-      );
-    }
-  });
-
-  it('may be told again what it is, and keeps its rules once it has left draft', () => {
-    expect(changedPolicy({ ...draft, status: 'retired' }, { status: 'retired' })).toEqual({
-      ...draft,
-      status: 'retired',
-    });
-    const rules = approveWhen(true);
-    expect(changedPolicy(draft, { rules }).rules).toBe(JSON.stringify(rules));
-    for (const status of ['active', 'retired'] as const) {
-      expect(() => changedPolicy({ status, rules: null }, { rules })).toThrow(
-        expect.objectContaining({ code: 'IN_USE' }),
-      );
-    }
-  });
-});

@@ -1,0 +1,35 @@
+import { describe, expect, it } from '@jest/globals';
+import { changedPolicy } from './manage-policies.ts';
+import type { PolicyRules } from './policy-rules.ts';
+
+describe('a policy version', () => {
+  const draft = { status: 'draft' as const, rules: null };
+  it('goes from draft to active to retired, and no other way', () => {
+    expect(changedPolicy(draft, { status: 'active' }).status).toBe('active');
+    expect(changedPolicy({ ...draft, status: 'active' }, { status: 'retired' }).status).toBe('retired');
+    for (const [from, to] of [
+      ['draft', 'retired'],
+      ['active', 'draft'],
+      ['retired', 'active'],
+      ['retired', 'draft'],
+    ] as const) {
+      expect(() => changedPolicy({ ...draft, status: from }, { status: to })).toThrow(
+        expect.objectContaining({ code: 'INVALID_STATE_TRANSITION', members: { current_status: from } }),
+      );
+    }
+  });
+
+  it('may be told again what it is, and keeps its rules once it has left draft', () => {
+    expect(changedPolicy({ ...draft, status: 'retired' }, { status: 'retired' })).toEqual({
+      ...draft,
+      status: 'retired',
+    });
+    const rules: PolicyRules = { rules: [], default: { decision: 'refer', reason_codes: [] } };
+    expect(changedPolicy(draft, { rules }).rules).toBe(JSON.stringify(rules));
+    for (const status of ['active', 'retired'] as const) {
+      expect(() => changedPolicy({ status, rules: null }, { rules })).toThrow(
+        expect.objectContaining({ code: 'IN_USE' }),
+      );
+    }
+  });
+});

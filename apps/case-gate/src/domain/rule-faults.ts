@@ -1,0 +1,129 @@
+import type { JsonValue } from '@sealgate/json';
+import { lacksList, namesOf, OPERATORS, partsOf, type Operator } from './policy-operators.ts';
+import type { PolicyRules } from './policy-rules.ts';
+
+/** One place that is wrong in the rules, as an RFC 6901 pointer below them. */
+export interface RuleFault {
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+const FACTS: ReadonlySet<string> = new Set([
+  'case_type',
+  'venue_ids',
+  'metadata',
+  'attachment_count',
+  'attachment_kinds',
+  'attachment_labels',
+]);
+const LISTS: ReadonlySet<string> = new Set(['venue_ids', 'attachment_kinds', 'attachment_labels']);
+const MOST_LEVELS = 16;
+const MOST_NODES = 2000;
+
+/** Everything in the conditions that could not be evaluated as it is meant. The shape around them was checked before. */
+export function ruleFaults({ rules }: PolicyRules): RuleFault[] {
+  const faults: RuleFault[] = [];
+  let nodes = 0;
+  const visit = (
+    logic: JsonValue,
+    pointer: string,
+    { depth, isWithin }: { depth: number; isWithin: boolean },
+  ): void => {
+    nodes += 1;
+    const fault = (detail: string): void => void faults.push({ pointer, detail });
+    if (nodes === MOST_NODES + 1) return fault(`The rules have more than ${MOST_NODES} parts.`);
+    if (nodes > MOST_NODES) return undefined;
+    if (depth > MOST_LEVELS) return fault(`A condition is nested more than ${MOST_LEVELS} deep.`);
+    if (Array.isArray(logic)) {
+      logic.forEach((item, index) => visit(item, `${pointer}/${index}`, { depth: depth + 1, isWithin }));
+      return undefined;
+    }
+    if (logic === null) return fault('Nothing among the facts is null.');
+    if (typeof logic !== 'object') return undefined;
+    const [operator, ...others] = Object.keys(logic);
+    if (operator === undefined || others.length > 0) return fault('An operation is an object with one member.');
+    const known = OPERATORS.get(operator);
+    if (known === undefined) return fault('There is no such operator.');
+    const place = `${pointer}/${operator.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const given = logic[operator]!;
+    if (operator === 'var') return visitVariable(given, place, isWithin);
+    if (lacksList(known, given)) return fault('The operator takes a list.');
+    const parts = partsOf(given);
+    const misuse = misuseOf(operator, known, parts);
+    if (misuse !== undefined) return fault(misuse);
+    parts.forEach((part, index) => {
+      const inner = isWithin || (known.kind === 'iteration' && index === 1);
+      visit(part, Array.isArray(given) ? `${place}/${index}` : place, { depth: depth + 1, isWithin: inner });
+    });
+    return undefined;
+  };
+  const visitVariable = (given: JsonValue, pointer: string, isWithin: boolean): void => {
+    const [path, ...rest] = partsOf(given);
+    const isPlain = typeof path === 'string' && rest.length <= 1 && rest.every((value) => typeof value !== 'object');
+    if (!isPlain) return void faults.push({ pointer, detail: 'var takes a name, and a default that is no operation.' });
+    const isKnown = isWithin ? path === '' : isFactName(path);
+    if (!isKnown) faults.push({ pointer, detail: 'There is no such fact.' });
+  };
+  rules.forEach(({ when }, index) => {
+    const pointer = `/rules/${index}/when`;
+    if (isCondition(when)) visit(when, pointer, { depth: 1, isWithin: false });
+    else faults.push({ pointer, detail: NO_CONDITION });
+  });
+  return faults;
+}
+
+/** What is wrong with the values that an operator is given, before any of them is looked into. */
+function misuseOf(name: string, { arity, kind }: Operator, parts: readonly JsonValue[]): string | undefined {
+  const [fewest, most] = arity;
+  if (parts.length < fewest || parts.length > most) return 'The operator takes another number of values.';
+  if (kind === 'iteration' && !isList(parts[0])) return 'What is gone through is a list among the facts.';
+  if (kind === 'comparison' && !parts.some(isOperation)) return 'At least one of the values is a fact.';
+  if (name === 'in' && !isPlace(parts[1])) return NO_PLACE;
+  if (!conditionsOf(kind, parts).every(isCondition)) return NO_CONDITION;
+  return namesFacts(name, parts) ? undefined : NO_FACT_NAMES;
+}
+
+/** What something can be in. A text is no list of what it spells: the empty text is in every one, and a part of a name, too. */
+function isPlace(value: JsonValue | undefined): boolean {
+  return Array.isArray(value) ? value.length > 0 : isList(value);
+}
+
+/** What may be missing has to be something that there can be. */
+function namesFacts(operator: string, parts: readonly JsonValue[]): boolean {
+  if (operator === 'missing') return parts.every(isFactName);
+  return operator !== 'missing_some' || (typeof parts[0] === 'number' && isFactNames(parts[1]));
+}
+
+const NO_PLACE = 'in takes a list with something in it, or a list among the facts, and no text.';
+const NO_CONDITION = 'A condition is true, false, or an operation.';
+const NO_FACT_NAMES = 'What may be missing is given as names of facts.';
+
+/** A text, a number or a list where a condition is meant is a slip of the pen, and would hold or not whatever the case. */
+function isCondition(value: JsonValue): boolean {
+  return typeof value === 'boolean' || isOperation(value);
+}
+
+function isOperation(value: JsonValue): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Those of the values that decide something by being true or not. */
+function conditionsOf(kind: Operator['kind'], parts: readonly JsonValue[]): readonly JsonValue[] {
+  if (kind === 'iteration') return parts.slice(1);
+  if (kind === 'choice') return parts.filter((_, index) => index % 2 === 0 && index + 1 < parts.length);
+  return kind === 'truth' || kind === 'connective' ? parts : [];
+}
+
+function isFactName(value: JsonValue): boolean {
+  return typeof value === 'string' && FACTS.has(namesOf(value)[0]!);
+}
+
+function isFactNames(value: JsonValue | undefined): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every(isFactName);
+}
+
+function isList(value: JsonValue | undefined): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const [path, ...others] = partsOf(value['var'] ?? null);
+  return typeof path === 'string' && LISTS.has(path) && others.length === 0;
+}
