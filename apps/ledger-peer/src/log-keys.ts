@@ -1,4 +1,4 @@
-import { jwksOf, publicJwkOf, type Jwks } from '@sealgate/envelope';
+import { jwkOfPoint, jwksOf, type Jwks } from '@sealgate/envelope';
 import { noteSigner, parseVerifierKey } from '@sealgate/merkle';
 import { StartError } from '@sealgate/service-host';
 
@@ -13,7 +13,9 @@ export function logKeys(config: {
   const own = config.ledgerSigningKey === undefined ? [] : noteSigner(config.ledgerSigningKey).verifierKeys;
   try {
     return jwksOf(
-      [...new Set([...own, ...config.ledgerVerifierKeys])].map((key) => publicJwkOf(parseVerifierKey(key).publicKey)),
+      [...new Set([...own, ...config.ledgerVerifierKeys])].map((key) =>
+        jwkOfPoint(parseVerifierKey(key).point.toString('base64url')),
+      ),
     );
   } catch (cause) {
     throw new StartError('LEDGER_VERIFIER_KEYS holds what is no C2SP verifier key.', { cause });

@@ -1,4 +1,4 @@
-import { canonical } from '@sealgate/json';
+import { canonical, type Bytes } from '@sealgate/json';
 import { leafHash } from '@sealgate/merkle';
 
 export const DECLARATION_TYPE = 'sealgate.declaration.v1';
@@ -54,6 +54,6 @@ export function declarationText(declaration: Declaration): string {
 }
 
 /** The RFC 6962 leaf hash of a declaration: SHA-256(0x00 ‖ JCS(declaration)). */
-export function declarationLeaf(declaration: Declaration): Buffer {
+export function declarationLeaf(declaration: Declaration): Bytes {
   return leafHash(declarationText(declaration));
 }

@@ -1,9 +1,9 @@
 import { createPrivateKey, sign } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { documentSigner, generateDocumentKey, signingInput } from './document-signer.ts';
+import { documentSigner, generateDocumentKey } from './document-signer.ts';
 import { jwksOf } from './public-jwk.ts';
-import { verifyDetached } from './verify-detached.ts';
+import { signingInput, verifyDetached } from './verify-detached.ts';
 
 // The key of RFC 8037, appendix A: its private half `d` in the fixed PKCS #8 wrapping of Ed25519.
 const RFC8037_PEM =

@@ -1,6 +1,6 @@
-import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto';
-import { publicJwkOf } from './public-jwk.ts';
-import type { PublicJwk } from './public-jwk.ts';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
+import { jwkOfPoint, type PublicJwk } from './public-jwk.ts';
+import { signingInput } from './verify-detached.ts';
 
 export interface DocumentSigner {
   readonly kid: string;
@@ -30,10 +30,13 @@ export function generateDocumentKey(): string {
   return generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
 }
 
-/** What a JWS signs: the encoded header, a dot, and the encoded payload (RFC 7515, section 5.1). */
-export function signingInput(encodedHeader: string, payload: Uint8Array): Buffer {
-  const view = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
-  return Buffer.from(`${encodedHeader}.${view.toString('base64url')}`, 'latin1');
+/** The public half of an Ed25519 key. Throws when the key is of another kind. */
+export function publicJwkOf(key: KeyObject): PublicJwk {
+  const publicKey = key.type === 'private' ? createPublicKey(key) : key;
+  if (publicKey.asymmetricKeyType !== 'ed25519') throw new Error('A document key is an Ed25519 key.');
+  const { x } = publicKey.export({ format: 'jwk' });
+  if (x === undefined) throw new Error('The Ed25519 key exports no public point.');
+  return jwkOfPoint(x);
 }
 
 function readPrivateKey(pem: string) {

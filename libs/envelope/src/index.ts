@@ -1,18 +1,3 @@
-export { SALT_BYTES, dataHashOf, receiptLeaf } from './receipt.ts';
-export type { Receipt, ReceiptLeafMembers, RecordProof } from './receipt.ts';
-export { DECLARATION_TYPE, declarationLeaf, declarationText, logName, parseLogName } from './declaration.ts';
-export type { Declaration, LostEntries } from './declaration.ts';
-export { documentSigner, generateDocumentKey } from './document-signer.ts';
+export * from './verifying.ts';
+export { documentSigner, generateDocumentKey, publicJwkOf } from './document-signer.ts';
 export type { DocumentSigner } from './document-signer.ts';
-export { verifyDetached } from './verify-detached.ts';
-export type { DetachedVerdict } from './verify-detached.ts';
-export { jwksOf, publicJwkOf } from './public-jwk.ts';
-export type { Jwks, PublicJwk } from './public-jwk.ts';
-export {
-  hashedBytesOf,
-  hasTrueHash,
-  isPartnerEnvelope,
-  PARTNER_CONTRACT,
-  sealPartnerEnvelope,
-} from './partner-envelope.ts';
-export type { PartnerEnvelope, PartnerEnvelopeParts, SealedEnvelope } from './partner-envelope.ts';

@@ -1,4 +1,4 @@
-import { canonical, canonicalHash, sha256, type JsonValue } from '@sealgate/json';
+import { Bytes, canonical, canonicalHash, sha256, type JsonValue } from '@sealgate/json';
 
 /** The value of `contractVersion` in every partner envelope. */
 export const PARTNER_CONTRACT = 'svc.partner.v1';
@@ -22,9 +22,9 @@ export interface PartnerEnvelopeParts {
 
 export interface SealedEnvelope {
   /** The envelope as it is sent: the UTF-8 of canonical JSON with `evidence_hash`. */
-  readonly bytes: Buffer;
+  readonly bytes: Bytes;
   /** The bytes that were hashed, and that are to be signed: the canonical envelope without `evidence_hash`. */
-  readonly hashedBytes: Buffer;
+  readonly hashedBytes: Bytes;
   /** 64 lower hex digits. */
   readonly evidenceHash: string;
 }
@@ -42,16 +42,16 @@ export function sealPartnerEnvelope({ orgId, generatedAt, snapshotId, content }:
     ...(snapshotId === undefined ? [] : [`"snapshotId":${canonical(snapshotId)}`]),
     '"verified_no_npi":true}',
   ].join(',');
-  const hashedBytes = Buffer.from(HEAD + members);
+  const hashedBytes = Bytes.from(HEAD + members);
   const evidenceHash = sha256(hashedBytes).toString('hex');
   // The members are encoded once: what is sent shares their bytes with what was hashed.
-  const start = Buffer.from(`${HEAD}"evidence_hash":"${evidenceHash}",`);
-  return { bytes: Buffer.concat([start, hashedBytes.subarray(HEAD.length)]), hashedBytes, evidenceHash };
+  const start = Bytes.from(`${HEAD}"evidence_hash":"${evidenceHash}",`);
+  return { bytes: Bytes.concat([start, hashedBytes.subarray(HEAD.length)]), hashedBytes, evidenceHash };
 }
 
 /** The bytes that the hash and the signature of an envelope are over: its canonical form without `evidence_hash`. */
-export function hashedBytesOf(envelope: PartnerEnvelope): Buffer {
-  return Buffer.from(canonical(withoutHash(envelope)));
+export function hashedBytesOf(envelope: PartnerEnvelope): Bytes {
+  return Bytes.from(canonical(withoutHash(envelope)));
 }
 
 /** Whether `evidence_hash` is the hash of the rest. It says that nothing was changed since, not who made it. */

@@ -1,5 +1,4 @@
-import { createPublicKey, hash } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { sha256Text } from '@sealgate/json';
 
 /** One Ed25519 public key as RFC 8037 spells it, named by its RFC 7638 thumbprint. */
 export interface PublicJwk {
@@ -17,12 +16,8 @@ export interface Jwks {
   readonly keys: readonly PublicJwk[];
 }
 
-/** The public half of an Ed25519 key. Throws when the key is of another kind. */
-export function publicJwkOf(key: KeyObject): PublicJwk {
-  const publicKey = key.type === 'private' ? createPublicKey(key) : key;
-  if (publicKey.asymmetricKeyType !== 'ed25519') throw new Error('A document key is an Ed25519 key.');
-  const { x } = publicKey.export({ format: 'jwk' });
-  if (x === undefined) throw new Error('The Ed25519 key exports no public point.');
+/** The key with this public point, base64url. */
+export function jwkOfPoint(x: string): PublicJwk {
   return { kty: 'OKP', crv: 'Ed25519', x, kid: thumbprint(x), alg: 'EdDSA', use: 'sig' };
 }
 
@@ -42,5 +37,5 @@ export function jwksOf(keys: readonly PublicJwk[]): Jwks {
 
 /** RFC 7638, with the members RFC 8037 asks for: the name follows from the key, so it cannot be given to another. */
 function thumbprint(x: string): string {
-  return hash('sha256', `{"crv":"Ed25519","kty":"OKP","x":"${x}"}`, 'base64url');
+  return sha256Text(`{"crv":"Ed25519","kty":"OKP","x":"${x}"}`, 'base64url');
 }

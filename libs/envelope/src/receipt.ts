@@ -1,5 +1,4 @@
-import { hash } from 'node:crypto';
-import { canonical } from '@sealgate/json';
+import { Bytes, canonical, sha256Text } from '@sealgate/json';
 import type { JsonValue } from '@sealgate/json';
 import { leafHash } from '@sealgate/merkle';
 import type { Declaration } from './declaration.ts';
@@ -56,7 +55,7 @@ export type ReceiptLeafMembers = Omit<Receipt, 'salt' | 'extra' | 'index' | 'epo
  * Content is in it only through `dataHash`, so erasing salt and content leaves the leaf, and every proof, as it was.
  * Throws AppError INVALID_JSON when a text has no canonical form.
  */
-export function receiptLeaf(receipt: ReceiptLeafMembers): Buffer {
+export function receiptLeaf(receipt: ReceiptLeafMembers): Bytes {
   const { network, channel, id, type, owner, dataHash, transactionId, at } = receipt;
   return leafHash(canonical({ v: 1, network, channel, id, type, owner, dataHash, transactionId, at }));
 }
@@ -67,6 +66,6 @@ export function receiptLeaf(receipt: ReceiptLeafMembers): Buffer {
  */
 export function dataHashOf(salt: Uint8Array, data: JsonValue, extra: JsonValue | null): string {
   if (salt.length !== SALT_BYTES) throw new Error(`A salt is ${SALT_BYTES} bytes long, not ${salt.length}.`);
-  const content = Buffer.from(canonical({ data, extra }));
-  return hash('sha256', Buffer.concat([salt, content]), 'hex');
+  const content = Bytes.from(canonical({ data, extra }));
+  return sha256Text(Bytes.concat([salt, content]), 'hex');
 }

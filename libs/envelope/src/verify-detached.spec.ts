@@ -1,10 +1,10 @@
 import { createPrivateKey, sign } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { documentSigner, generateDocumentKey, signingInput } from './document-signer.ts';
+import { documentSigner, generateDocumentKey } from './document-signer.ts';
 import { jwksOf } from './public-jwk.ts';
 import type { PublicJwk } from './public-jwk.ts';
-import { verifyDetached } from './verify-detached.ts';
+import { signingInput, verifyDetached } from './verify-detached.ts';
 
 const pem = generateDocumentKey();
 const signer = documentSigner(pem);

@@ -1,8 +1,7 @@
-import { createPublicKey, verify } from 'node:crypto';
 import { AppError } from '@sealgate/errors';
-import { parseStrict } from '@sealgate/json';
+import { Bytes, parseStrict } from '@sealgate/json';
 import type { JsonValue } from '@sealgate/json';
-import { signingInput } from './document-signer.ts';
+import { ed25519Key } from '@sealgate/merkle';
 import type { Jwks, PublicJwk } from './public-jwk.ts';
 
 export type DetachedVerdict =
@@ -26,15 +25,17 @@ export function verifyDetached(bytes: Uint8Array, jws: string, jwks: Jwks): Deta
   const [key] = pinned;
   if (key === undefined) return { ok: false, problem: `No pinned key is named ${header.kid}.` };
   if (pinned.length > 1) return { ok: false, problem: `More than one pinned key is named ${header.kid}.` };
-  if (!isEd25519(key)) return { ok: false, problem: `The pinned key ${header.kid} is not an Ed25519 signing key.` };
-  // Only the members that make the key are handed on, so nothing else a set says about it can matter.
-  const publicKey = createPublicKey({ key: { kty: key.kty, crv: key.crv, x: key.x }, format: 'jwk' });
-  const isSigned = verify(null, signingInput(parts.header, bytes), publicKey, parts.signature);
+  const point = pointOf(key);
+  if (point === undefined) {
+    return { ok: false, problem: `The pinned key ${header.kid} is not an Ed25519 signing key.` };
+  }
+  // Only the point makes the key, so nothing else a set says about it can matter.
+  const isSigned = ed25519Key(point).verify(signingInput(parts.header, bytes), parts.signature);
   if (isSigned) return { ok: true, kid: header.kid };
   return { ok: false, problem: `The signature by ${header.kid} is not over these bytes.` };
 }
 
-function splitDetached(jws: string): { header: string; signature: Buffer } | { problem: string } {
+function splitDetached(jws: string): { header: string; signature: Bytes } | { problem: string } {
   if (jws.length > MAX_JWS_CHARACTERS) return { problem: 'The signature is too long to be one of ours.' };
   const [header, payload, encoded, ...rest] = jws.split('.');
   if (header === undefined || payload === undefined || encoded === undefined || rest.length > 0) {
@@ -73,14 +74,22 @@ function parsedHeader(encoded: string): { [member: string]: JsonValue } | undefi
   }
 }
 
-function isEd25519(key: PublicJwk): boolean {
+/** The 32 bytes of a key; undefined for one of another kind. */
+function pointOf(key: PublicJwk): Bytes | undefined {
   // The set comes from a file or the network, so its type is a wish until it has been looked at.
-  const isOurs = key.kty === 'OKP' && key.crv === 'Ed25519' && typeof key.x === 'string';
-  return isOurs && decodeBase64Url(key.x)?.length === ED25519_KEY_BYTES;
+  if (key.kty !== 'OKP' || key.crv !== 'Ed25519' || typeof key.x !== 'string') return undefined;
+  const point = decodeBase64Url(key.x);
+  return point?.length === ED25519_KEY_BYTES ? point : undefined;
+}
+
+/** What a JWS signs: the encoded header, a dot, and the encoded payload (RFC 7515, section 5.1). */
+export function signingInput(encodedHeader: string, payload: Uint8Array): Bytes {
+  const view = Bytes.from(payload.buffer, payload.byteOffset, payload.byteLength);
+  return Bytes.from(`${encodedHeader}.${view.toString('base64url')}`, 'latin1');
 }
 
 /** Decodes base64url strictly: no padding, no other alphabet, one spelling per value. */
-function decodeBase64Url(text: string): Buffer | undefined {
-  const bytes = Buffer.from(text, 'base64url');
+function decodeBase64Url(text: string): Bytes | undefined {
+  const bytes = Bytes.from(text, 'base64url');
   return bytes.toString('base64url') === text ? bytes : undefined;
 }

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import { CATALOGUE } from './catalogue.ts';
 import type { ErrorCode } from './error-code.ts';
 
@@ -38,7 +37,7 @@ const STANDARD_MEMBERS: ReadonlySet<string> = new Set([
 /**
  * A failure that was foreseen, and the only one a caller is told about; everything else that is thrown is a bug and is
  * answered as INTERNAL. The detail is sent to the caller as it is: no SQL, path of a file, key or body belongs in it.
- * @throws AssertionError when a member would replace a standard one, or `retryAfterSeconds` is not finite.
+ * @throws TypeError when a member would replace a standard one, or `retryAfterSeconds` is not finite.
  */
 export class AppError extends Error {
   override readonly name = 'AppError';
@@ -58,13 +57,13 @@ export class AppError extends Error {
     this.members = options.members ?? {};
     this.headers = options.headers ?? {};
     for (const member of Object.keys(this.members)) {
-      assert(!STANDARD_MEMBERS.has(member), 'A standard member of a problem cannot be replaced.');
+      if (STANDARD_MEMBERS.has(member)) throw new TypeError('A standard member of a problem cannot be replaced.');
     }
   }
 }
 
 function wholeRetryAfterSeconds(status: number, given: number | undefined): number | undefined {
   if (given === undefined) return status === 429 || status === 503 ? 1 : undefined;
-  assert(Number.isFinite(given), 'retryAfterSeconds must be finite.');
+  if (!Number.isFinite(given)) throw new TypeError('retryAfterSeconds must be finite.');
   return Math.max(1, Math.ceil(given));
 }

@@ -1,3 +1,4 @@
+import { Bytes } from '#platform';
 import type { JsonValue } from './json-value.ts';
 
 const INITIAL_BYTES = 64 * 1024;
@@ -15,7 +16,7 @@ const BYTES_PER_UNIT = 3;
  * members sorted or not, where joining strings takes twice as long and has to be flattened afterwards.
  */
 export class CanonicalWriter {
-  #bytes = Buffer.allocUnsafe(INITIAL_BYTES);
+  #bytes: Bytes = Bytes.allocUnsafe(INITIAL_BYTES);
   #length = 0;
 
   /**
@@ -23,11 +24,11 @@ export class CanonicalWriter {
    * @throws TypeError for what JSON cannot say: a number that is not finite, half of a surrogate pair, undefined,
    * anything but arrays and plain objects.
    */
-  write<T>(value: JsonValue, read: (bytes: Buffer) => T): T {
+  write<T>(value: JsonValue, read: (bytes: Bytes) => T): T {
     this.#length = 0;
     this.#value(value);
     const result = read(this.#bytes.subarray(0, this.#length));
-    if (this.#bytes.length > MOST_KEPT_BYTES) this.#bytes = Buffer.allocUnsafe(INITIAL_BYTES);
+    if (this.#bytes.length > MOST_KEPT_BYTES) this.#bytes = Bytes.allocUnsafe(INITIAL_BYTES);
     return result;
   }
 
@@ -110,7 +111,7 @@ export class CanonicalWriter {
   #reserve(count: number): void {
     const needed = this.#length + count;
     if (needed <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafe(Math.max(needed, this.#bytes.length * 2));
+    const larger = Bytes.allocUnsafe(Math.max(needed, this.#bytes.length * 2));
     this.#bytes.copy(larger, 0, 0, this.#length);
     this.#bytes = larger;
   }

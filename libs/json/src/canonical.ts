@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { sha256Text, type Bytes } from '#platform';
 import { CanonicalWriter } from './canonical-writer.ts';
 import type { JsonValue } from './json-value.ts';
 
@@ -20,10 +20,10 @@ export function canonicalHash(value: JsonValue): string {
   return writer.write(value, hashOf);
 }
 
-function textOf(bytes: Buffer): string {
+function textOf(bytes: Bytes): string {
   return bytes.toString('utf8');
 }
 
-function hashOf(bytes: Buffer): string {
-  return hash('sha256', bytes, 'hex');
+function hashOf(bytes: Bytes): string {
+  return sha256Text(bytes, 'hex');
 }

@@ -1,3 +1,4 @@
+import type { Bytes } from '#platform';
 import type { ErrorCode } from '@sealgate/errors';
 import { MAX_DEPTH } from './json-value.ts';
 import { MemberNames } from './member-names.ts';
@@ -19,7 +20,7 @@ export interface StrictFault {
  * Finds the first fault of UTF-8 bytes, in the order in which they are written; undefined when they are strict JSON. It
  * builds nothing of what it reads and goes no deeper than MAX_DEPTH. Time is linear.
  */
-export function firstFault(bytes: Buffer): StrictFault | undefined {
+export function firstFault(bytes: Bytes): StrictFault | undefined {
   return new Walk(bytes).document();
 }
 
@@ -35,7 +36,7 @@ const SIMPLE_ESCAPES = '"\\/bfnrt';
  * Characters are written as numbers, because an imported constant would be loaded anew for every byte.
  */
 class Walk implements NameSource {
-  readonly #bytes: Buffer;
+  readonly #bytes: Bytes;
   readonly #length: number;
   /** The bytes as one character each, from which names and numbers are cut at next to no cost. */
   readonly #cut: string;
@@ -45,7 +46,7 @@ class Walk implements NameSource {
   #unescapedAt = STOP;
   #unescaped = '';
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Bytes) {
     this.#bytes = bytes;
     this.#length = bytes.length;
     this.#cut = bytes.toString('latin1');

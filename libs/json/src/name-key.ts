@@ -1,3 +1,5 @@
+import { Bytes } from '#platform';
+
 /**
  * Member names are compared by their keys: the UTF-8 of what a name means, one character per byte. Of a name without
  * escapes that is the very bytes of the body, so that it costs nothing to make.
@@ -7,9 +9,9 @@
 export function unescapedKey(quoted: string): string {
   const key = String(JSON.parse(quoted));
   // What means ASCII is made of ASCII, so nothing was lost by reading bytes as characters.
-  if (Buffer.byteLength(key) === key.length) return key;
-  const name = String(JSON.parse(Buffer.from(quoted, 'latin1').toString('utf8')));
-  return Buffer.from(name).toString('latin1');
+  if (Bytes.byteLength(key) === key.length) return key;
+  const name = String(JSON.parse(Bytes.from(quoted, 'latin1').toString('utf8')));
+  return Bytes.from(name).toString('latin1');
 }
 
 /** FNV-1a begins with this number and multiplies by 0x01000193 after each byte. */

@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import { Bytes, isUtf8 } from '#platform';
 import { AppError } from '@sealgate/errors';
 import { firstFault, type StrictFault } from './first-fault.ts';
 import type { JsonValue } from './json-value.ts';
@@ -27,8 +27,8 @@ export async function parseStrictInTurns(bytes: Uint8Array, nextTurn: () => Prom
 }
 
 /** The body, when nothing is wrong with it. */
-function soundBody(bytes: Uint8Array): Buffer {
-  const body = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+function soundBody(bytes: Uint8Array): Bytes {
+  const body = Bytes.isBuffer(bytes) ? bytes : Bytes.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (body.length === 0) throw refusal('INVALID_JSON', '', 'The body is empty.');
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
     throw refusal('INVALID_JSON', '', 'The body begins with a byte order mark.');
@@ -41,7 +41,7 @@ function soundBody(bytes: Uint8Array): Buffer {
   return body;
 }
 
-function parseSound(body: Buffer): JsonValue {
+function parseSound(body: Bytes): JsonValue {
   // Strict JSON is JSON, and JSON.parse without a reviver returns nothing but JSON values.
   return JSON.parse(body.toString('utf8')) as JsonValue;
 }

@@ -1,3 +1,5 @@
+import type { Bytes } from '#platform';
+
 /** A longer pointer would carry the body back to its sender; the nearest value around that can be named shorter is. */
 const MAX_POINTER_LENGTH = 2048;
 
@@ -15,7 +17,7 @@ const NO_NAME = -1;
  * The RFC 6901 pointer to the value, or to the member whose name, begins at this offset. The bytes before it must be JSON
  * as far as they go. Time is linear.
  */
-export function pointerAt(bytes: Buffer, offset: number): string {
+export function pointerAt(bytes: Bytes, offset: number): string {
   const levels: Level[] = [];
   let at = 0;
   while (at < offset) at = step(bytes, at, levels);
@@ -29,7 +31,7 @@ export function pointerAt(bytes: Buffer, offset: number): string {
   return pointer;
 }
 
-function step(bytes: Buffer, at: number, levels: Level[]): number {
+function step(bytes: Bytes, at: number, levels: Level[]): number {
   const level = levels.at(-1);
   switch (bytes[at]) {
     case 0x7b /* { */:
@@ -54,7 +56,7 @@ function step(bytes: Buffer, at: number, levels: Level[]): number {
   return at + 1;
 }
 
-function stepOverString(bytes: Buffer, open: number, level: Level | undefined): number {
+function stepOverString(bytes: Bytes, open: number, level: Level | undefined): number {
   let at = open + 1;
   while (at < bytes.length && bytes[at] !== 0x22 /* " */) at += bytes[at] === 0x5c /* \ */ ? 2 : 1;
   const end = at + 1;
@@ -65,7 +67,7 @@ function stepOverString(bytes: Buffer, open: number, level: Level | undefined): 
   return end;
 }
 
-function tokenOf(bytes: Buffer, level: Level): string {
+function tokenOf(bytes: Bytes, level: Level): string {
   if (level.index !== IN_OBJECT) return String(level.index);
   const name = String(JSON.parse(bytes.toString('utf8', level.nameStart, level.nameEnd)));
   // A name may be at fault for half of a surrogate pair, which no answer can carry.

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { checkpointText, parseCheckpoint } from './checkpoint.ts';
-import { generateNoteKey } from './note-key.ts';
-import { noteSigner } from './note.ts';
+import { generateNoteKey, noteSigner } from './note-signer.ts';
 import { EMPTY_ROOT } from './tree-hash.ts';
 
 // The example of C2SP tlog-checkpoint.

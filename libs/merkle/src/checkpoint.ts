@@ -1,3 +1,4 @@
+import type { Bytes } from '@sealgate/json';
 import { decodeBase64, isKeyName } from './note-key.ts';
 import { EMPTY_ROOT, HASH_BYTES } from './tree-hash.ts';
 
@@ -6,7 +7,7 @@ export interface Checkpoint {
   readonly origin: string;
   /** How many leaves it covers. */
   readonly size: number;
-  readonly root: Buffer;
+  readonly root: Bytes;
 }
 
 /** The text of a C2SP tlog-checkpoint, ready to be signed as a note. Throws when a member cannot stand in one. */
@@ -41,7 +42,7 @@ export function parseCheckpoint(noteOrText: string): Checkpoint {
   return { origin, size, root };
 }
 
-function checkRoot(size: number, root: Buffer): void {
+function checkRoot(size: number, root: Bytes): void {
   if (root.length !== HASH_BYTES)
     throw new Error(`The root of a checkpoint is ${HASH_BYTES} bytes long, not ${root.length}.`);
   if (size === 0 && !root.equals(EMPTY_ROOT)) throw new Error('An empty log has the root of the empty tree.');

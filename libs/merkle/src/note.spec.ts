@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { generateNoteKey, parseSignerKey, parseVerifierKey } from './note-key.ts';
-import { anyOf, noteSigner, noteVerifier, parseNote } from './note.ts';
+import { parseVerifierKey } from './note-key.ts';
+import { generateNoteKey, noteSigner, parseSignerKey } from './note-signer.ts';
+import { anyOf, noteVerifier, parseNote } from './note.ts';
 
 // The example in the documentation of Go's golang.org/x/mod/sumdb/note, the reference implementation of the format.
 const GO_SIGNING_KEY = 'PRIVATE+KEY+PeterNeumann+c74f20a3+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz';

@@ -1,21 +1,11 @@
-import { sign, verify } from 'node:crypto';
-import { decodeBase64, isKeyName, parseSignerKey, parseVerifierKey, type SignerKey } from './note-key.ts';
+import { Bytes } from '@sealgate/json';
+import { decodeBase64, isKeyName, parseVerifierKey } from './note-key.ts';
 
 /** The longest note that is read, in characters. */
 const MAX_NOTE_CHARACTERS = 1_000_000;
 /** C2SP asks that at least 16 signatures be accepted; the limit bounds the work that a stranger's note can cause. */
 const MAX_SIGNATURES = 100;
 const KEY_ID_BYTES = 4;
-
-export interface NoteSigner {
-  readonly name: string;
-  /** The whole signed note over `text`. Throws when the text does not end in a newline or holds control characters. */
-  sign(text: string): string;
-  /** The C2SP verifier key that others pin: of several signing keys that of the first. */
-  readonly verifierKey: string;
-  /** One for each signing key, in their order. */
-  readonly verifierKeys: readonly string[];
-}
 
 export interface NoteVerifier {
   readonly name: string;
@@ -33,39 +23,13 @@ export interface NoteVerifier {
 export interface NoteSignature {
   readonly name: string;
   readonly keyHash: string;
-  readonly signature: Buffer;
+  readonly signature: Bytes;
 }
 
 export interface ParsedNote {
   /** Everything above the blank line, with its last newline: what was signed. */
   readonly text: string;
   readonly signatures: readonly NoteSignature[];
-}
-
-/**
- * A signer from a `PRIVATE+KEY+<name>+<hash>+<base64>` key, or from several of one name, separated by commas: each of them
- * signs, so whoever trusts any of them takes the note. Throws an Error without any part of a key.
- */
-export function noteSigner(privateKeys: string): NoteSigner {
-  const keys = privateKeys.split(/,\s*(?=PRIVATE\+KEY\+)/).map((key) => parseSignerKey(key.trim()));
-  const [{ name, verifierKey }] = keys as [SignerKey];
-  if (keys.some((key) => key.name !== name)) throw new Error('Keys that sign together have one name.');
-  const verifierKeys = keys.map((key) => key.verifierKey);
-  if (new Set(verifierKeys).size < keys.length) throw new Error('A key signs once.');
-  return {
-    name,
-    verifierKey,
-    verifierKeys,
-    sign(text) {
-      checkText(text);
-      return `${text}\n${keys.map((key) => signatureLine(text, key)).join('')}`;
-    },
-  };
-}
-
-function signatureLine(text: string, { name, keyHash, privateKey }: SignerKey): string {
-  const signature = sign(null, Buffer.from(text), privateKey);
-  return `— ${name} ${Buffer.concat([Buffer.from(keyHash, 'hex'), signature]).toString('base64')}\n`;
 }
 
 /** A verifier that trusts exactly one `<name>+<hash>+<base64>` key. Throws an Error that says what is wrong with it. */
@@ -78,9 +42,9 @@ export function noteVerifier(verifierKey: string): NoteVerifier {
       const parsed = parsedOrUndefined(note);
       if (parsed === undefined) return undefined;
       const ours = parsed.signatures.filter(({ name, keyHash }) => name === key.name && keyHash === key.keyHash);
-      const signed = Buffer.from(parsed.text);
+      const signed = Bytes.from(parsed.text);
       // Every signature that claims to be ours must fit: one bad one spoils the note (C2SP signed-note, "Signatures").
-      const isSigned = ours.length > 0 && ours.every(({ signature }) => verify(null, signed, key.publicKey, signature));
+      const isSigned = ours.length > 0 && ours.every(({ signature }) => key.publicKey.verify(signed, signature));
       return isSigned ? { text: parsed.text } : undefined;
     },
     get keys() {
@@ -120,7 +84,7 @@ export function parseNote(note: string): ParsedNote {
   const blank = note.lastIndexOf('\n\n');
   if (blank < 0) throw new Error('A note has a blank line between its text and its signatures.');
   const text = note.slice(0, blank + 1);
-  checkText(text);
+  checkNoteText(text);
   const block = note.slice(blank + 2);
   if (!block.endsWith('\n')) throw new Error('The signatures of a note end in a newline.');
   const lines = block.slice(0, -1).split('\n');
@@ -150,7 +114,8 @@ function parseSignature(line: string): NoteSignature {
   };
 }
 
-function checkText(text: string): void {
+/** Throws an Error when a text cannot be that of a note. */
+export function checkNoteText(text: string): void {
   if (!text.endsWith('\n')) throw new Error('The text of a note ends in a newline.');
   // eslint-disable-next-line no-control-regex -- control characters are what is being refused
   if (/[\u0000-\u0009\u000b-\u001f]/.test(text)) throw new Error('A note holds no control character but the newline.');

@@ -1,3 +1,4 @@
+import type { Bytes } from '@sealgate/json';
 import { HASH_BYTES, nodeHash, perfectRoot } from './tree-hash.ts';
 import { TILE_WIDTH, tilePath, tileWidth } from './tile.ts';
 import type { TileId } from './tile.ts';
@@ -6,7 +7,7 @@ import type { TileId } from './tile.ts';
  * Reads tiles: one buffer per tile asked for, in the same order. It is called once per proof, with every tile the proof needs.
  * A buffer may hold more hashes than the width asked for (the same tile, grown since), never fewer.
  */
-export type ReadTiles = (wanted: readonly TileId[]) => Promise<readonly Buffer[]>;
+export type ReadTiles = (wanted: readonly TileId[]) => Promise<readonly Bytes[]>;
 
 /** The leaves [start, start + count): a node of the tree, perhaps with an incomplete right edge. */
 interface Subtree {
@@ -26,7 +27,7 @@ interface Piece {
  * Reads at most two tiles per level. Throws when the tree has no such leaf or a tile is too short; what the tiles hold is
  * not checked, so a path is only worth what `verifyInclusion` says of it.
  */
-export async function inclusionPath(index: number, size: number, read: ReadTiles): Promise<Buffer[]> {
+export async function inclusionPath(index: number, size: number, read: ReadTiles): Promise<Bytes[]> {
   assertCount(size);
   if (!Number.isSafeInteger(index) || index < 0 || index >= size) {
     throw new Error(`A tree of ${size} leaves has no leaf ${index}.`);
@@ -46,7 +47,7 @@ export async function inclusionPath(index: number, size: number, read: ReadTiles
  * The consistency path between the trees of the first `oldSize` and `newSize` leaves (RFC 6962, section 2.1.2).
  * Empty, without reading, for equal sizes and for an old size of 0. Throws as `inclusionPath` does.
  */
-export async function consistencyPath(oldSize: number, newSize: number, read: ReadTiles): Promise<Buffer[]> {
+export async function consistencyPath(oldSize: number, newSize: number, read: ReadTiles): Promise<Bytes[]> {
   assertCount(oldSize);
   assertCount(newSize);
   if (oldSize > newSize) throw new Error(`A tree of ${newSize} leaves cannot hold one of ${oldSize}.`);
@@ -64,12 +65,12 @@ export async function consistencyPath(oldSize: number, newSize: number, read: Re
   return readSubtrees(downwards.reverse(), newSize, read);
 }
 
-async function readSubtrees(subtrees: readonly Subtree[], size: number, read: ReadTiles): Promise<Buffer[]> {
+async function readSubtrees(subtrees: readonly Subtree[], size: number, read: ReadTiles): Promise<Bytes[]> {
   const rows = subtrees.map((subtree) => piecesOf(subtree, size));
   const wanted = new Map(rows.flat().map(({ tile }) => [tilePath(tile), tile]));
   const buffers = wanted.size === 0 ? [] : await read([...wanted.values()]);
   const tiles = new Map([...wanted].map(([path, tile], position) => [path, checkedTile(tile, buffers[position])]));
-  const hashOf = ({ tile, from, count }: Piece): Buffer => {
+  const hashOf = ({ tile, from, count }: Piece): Bytes => {
     const hashes = tiles.get(tilePath(tile));
     if (hashes === undefined) throw new Error('A piece lies in a tile that was not asked for.');
     return perfectRoot(hashes, from, count);
@@ -102,7 +103,7 @@ function pieceOf(start: number, leaves: number, size: number): Piece {
   return { tile: { level, index, width: tileWidth(level, index, size) }, from: first % TILE_WIDTH, count };
 }
 
-function checkedTile(tile: TileId, hashes: Buffer | undefined): Buffer {
+function checkedTile(tile: TileId, hashes: Bytes | undefined): Bytes {
   if (hashes === undefined || hashes.length < tile.width * HASH_BYTES) {
     const found = hashes === undefined ? 'was not read' : `has ${hashes.length} bytes`;
     throw new Error(`${tilePath(tile)} ${found}, and needs ${tile.width * HASH_BYTES}.`);

@@ -1,9 +1,10 @@
+import { Bytes } from '@sealgate/json';
 import { EMPTY_ROOT, HASH_BYTES, nodeHash, perfectRoot } from './tree-hash.ts';
 import { TILE_WIDTH, tileWidth } from './tile.ts';
 import type { Tile } from './tile.ts';
 
 interface EdgeLevel {
-  readonly hashes: Buffer;
+  readonly hashes: Bytes;
   width: number;
 }
 
@@ -60,7 +61,7 @@ export class TileTree {
     for (let level = 0; incoming.length > 0; level += 1) {
       const filled = this.#fillLevel(level, incoming);
       completed.push(...filled);
-      incoming = Buffer.concat(filled.map((tile) => perfectRoot(tile.hashes, 0, TILE_WIDTH)));
+      incoming = Bytes.concat(filled.map((tile) => perfectRoot(tile.hashes, 0, TILE_WIDTH)));
     }
     this.#size = newSize;
     return completed;
@@ -71,13 +72,13 @@ export class TileTree {
     return this.#levels.flatMap(({ hashes, width }, level) => {
       if (width === 0) return [];
       const index = Math.floor(this.#size / TILE_WIDTH ** (level + 1));
-      return [{ level, index, width, hashes: Buffer.from(hashes.subarray(0, width * HASH_BYTES)) }];
+      return [{ level, index, width, hashes: Bytes.from(hashes.subarray(0, width * HASH_BYTES)) }];
     });
   }
 
   /** The RFC 6962 root over all leaves. Costs at most 255 hashes per level. */
-  root(): Buffer {
-    let root: Buffer | undefined;
+  root(): Bytes {
+    let root: Bytes | undefined;
     for (const { hashes, width } of this.#levels) {
       // The open tile is a row of perfect subtrees, one per set bit of its width, the smallest at the right.
       let end = width;
@@ -88,12 +89,12 @@ export class TileTree {
         root = root === undefined ? subtree : nodeHash(subtree, root);
       }
     }
-    return Buffer.from(root ?? EMPTY_ROOT);
+    return Bytes.from(root ?? EMPTY_ROOT);
   }
 
   /** Puts hashes at the edge of one level and hands back copies of the tiles this filled. */
   #fillLevel(level: number, incoming: Uint8Array): Tile[] {
-    const open = (this.#levels[level] ??= { hashes: Buffer.alloc(TILE_WIDTH * HASH_BYTES), width: 0 });
+    const open = (this.#levels[level] ??= { hashes: Bytes.alloc(TILE_WIDTH * HASH_BYTES), width: 0 });
     const filled: Tile[] = [];
     let index = Math.floor(this.#size / TILE_WIDTH ** (level + 1));
     for (let offset = 0; offset < incoming.length;) {
@@ -103,7 +104,7 @@ export class TileTree {
       open.width += taken.length / HASH_BYTES;
       offset += taken.length;
       if (open.width < TILE_WIDTH) continue;
-      filled.push({ level, index, width: TILE_WIDTH, hashes: Buffer.from(open.hashes) });
+      filled.push({ level, index, width: TILE_WIDTH, hashes: Bytes.from(open.hashes) });
       open.width = 0;
       index += 1;
     }
@@ -114,7 +115,7 @@ export class TileTree {
 function edgeLevel(level: number, size: number, tile: Tile | undefined): EdgeLevel {
   const index = Math.floor(size / TILE_WIDTH ** (level + 1));
   const width = tileWidth(level, index, size);
-  const hashes = Buffer.alloc(TILE_WIDTH * HASH_BYTES);
+  const hashes = Bytes.alloc(TILE_WIDTH * HASH_BYTES);
   if (width === 0 && tile === undefined) return { hashes, width };
   const found = tile === undefined ? 'none' : `index ${tile.index}, width ${tile.width}, ${tile.hashes.length} bytes`;
   const expected = width === 0 ? 'none' : `index ${index}, width ${width}, ${width * HASH_BYTES} bytes`;

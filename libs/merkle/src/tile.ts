@@ -1,3 +1,5 @@
+import type { Bytes } from '@sealgate/json';
+
 /** Hashes in a full tile (C2SP tlog-tiles: tiles have height 8). */
 export const TILE_WIDTH = 256;
 
@@ -15,7 +17,7 @@ export interface TileId {
 
 export interface Tile extends TileId {
   /** `width` hashes of 32 bytes, one after another. */
-  readonly hashes: Buffer;
+  readonly hashes: Bytes;
 }
 
 /**

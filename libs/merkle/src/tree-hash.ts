@@ -1,5 +1,4 @@
-import { hash } from 'node:crypto';
-import { sha256 } from '@sealgate/json';
+import { Bytes, sha256, sha256Text } from '@sealgate/json';
 
 /** Bytes in one hash of the tree: SHA-256. */
 export const HASH_BYTES = 32;
@@ -8,16 +7,16 @@ const LEAF_PREFIX = 0x00;
 const NODE_PREFIX = 0x01;
 
 // One scratch block serves every inner node: the call is synchronous and copies what it reads, so nothing can interleave.
-const nodeBlock = Buffer.alloc(1 + 2 * HASH_BYTES);
+const nodeBlock = Bytes.alloc(1 + 2 * HASH_BYTES);
 nodeBlock[0] = NODE_PREFIX;
 
 /** The root of a tree without leaves: SHA-256 of nothing (RFC 6962, section 2.1). */
-export const EMPTY_ROOT: Buffer = sha256('');
+export const EMPTY_ROOT: Bytes = sha256('');
 
 /** The RFC 6962 hash of one leaf, SHA-256(0x00 ‖ data). A string is hashed as its UTF-8. */
-export function leafHash(data: string | Uint8Array): Buffer {
-  const length = typeof data === 'string' ? Buffer.byteLength(data) : data.length;
-  const block = Buffer.allocUnsafe(1 + length);
+export function leafHash(data: string | Uint8Array): Bytes {
+  const length = typeof data === 'string' ? Bytes.byteLength(data) : data.length;
+  const block = Bytes.allocUnsafe(1 + length);
   block[0] = LEAF_PREFIX;
   if (typeof data === 'string') block.write(data, 1);
   else block.set(data, 1);
@@ -28,7 +27,7 @@ export function leafHash(data: string | Uint8Array): Buffer {
  * The RFC 6962 hash of an inner node, SHA-256(0x01 ‖ left ‖ right).
  * Throws when either side is not one hash long, since a shorter one would leave bytes of an earlier call in the block.
  */
-export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
+export function nodeHash(left: Uint8Array, right: Uint8Array): Bytes {
   if (left.length !== HASH_BYTES || right.length !== HASH_BYTES) {
     throw new Error(`An inner node joins two hashes of ${HASH_BYTES} bytes, not ${left.length} and ${right.length}.`);
   }
@@ -39,7 +38,7 @@ export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
 
 const MOST_PAIRS = 128;
 /** Inner nodes side by side, each as it is hashed; they are made once because a view costs as much as half a hash. */
-const nodes = Array.from({ length: MOST_PAIRS }, () => Buffer.from(nodeBlock));
+const nodes = Array.from({ length: MOST_PAIRS }, () => Bytes.from(nodeBlock));
 /** Where the hash of node `index` of a row goes in the node above. */
 const sideOf = (index: number): number => 1 + (index & 1) * HASH_BYTES;
 
@@ -48,17 +47,17 @@ const sideOf = (index: number): number => 1 + (index & 1) * HASH_BYTES;
  * `count` is a power of two of at most 256, so the subtree is perfect; this is the inner loop of everything that reads
  * tiles.
  */
-export function perfectRoot(hashes: Uint8Array, from: number, count: number): Buffer {
+export function perfectRoot(hashes: Uint8Array, from: number, count: number): Bytes {
   if ((from + count) * HASH_BYTES > hashes.length)
     throw new Error('A perfect subtree reaches past the hashes it was given.');
-  const row = Buffer.from(hashes.buffer, hashes.byteOffset + from * HASH_BYTES, count * HASH_BYTES);
-  if (count === 1) return Buffer.from(row);
+  const row = Bytes.from(hashes.buffer, hashes.byteOffset + from * HASH_BYTES, count * HASH_BYTES);
+  if (count === 1) return Bytes.from(row);
   for (let pair = 0; pair < count / 2; pair += 1)
     row.copy(nodes[pair]!, 1, pair * 2 * HASH_BYTES, (pair + 1) * 2 * HASH_BYTES);
   for (let width = count / 2; width > 1; width /= 2) {
     // Node `index` is hashed before anything is written into the node that holds it.
     for (let index = 0; index < width; index += 1) {
-      nodes[index >> 1]!.write(hash('sha256', nodes[index]!, 'binary'), sideOf(index), 'latin1');
+      nodes[index >> 1]!.write(sha256Text(nodes[index]!, 'binary'), sideOf(index), 'latin1');
     }
   }
   return sha256(nodes[0]!);

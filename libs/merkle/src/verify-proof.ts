@@ -1,3 +1,4 @@
+import { Bytes } from '@sealgate/json';
 import { EMPTY_ROOT, HASH_BYTES, nodeHash } from './tree-hash.ts';
 
 export interface InclusionProof {
@@ -19,11 +20,11 @@ export interface ConsistencyProof {
  * The root that an inclusion proof leads to, or undefined when the proof cannot be one: no such leaf in a tree of that size,
  * a path too long or too short, a hash of the wrong length. Never throws. RFC 9162, section 2.1.3.2.
  */
-export function rootFromInclusion({ leafHash, index, size, path }: InclusionProof): Buffer | undefined {
+export function rootFromInclusion({ leafHash, index, size, path }: InclusionProof): Bytes | undefined {
   if (!isCount(index) || !isCount(size) || index >= size || !areHashes([leafHash, ...path])) return undefined;
   let position = index;
   let last = size - 1;
-  let root: Buffer = Buffer.from(leafHash);
+  let root: Bytes = Bytes.from(leafHash);
   for (const sibling of path) {
     if (last === 0) return undefined;
     if (isOdd(position) || position === last) {
@@ -50,11 +51,11 @@ export function verifyInclusion(proof: InclusionProof & { readonly root: Uint8Ar
  */
 export function rootsFromConsistency(
   proof: ConsistencyProof,
-): { oldRoot: Buffer; newRoot: Buffer | undefined } | undefined {
+): { oldRoot: Bytes; newRoot: Bytes | undefined } | undefined {
   const { oldSize, newSize, path, oldRoot } = proof;
   if (!isCount(oldSize) || !isCount(newSize) || oldSize > newSize || !areHashes([oldRoot, ...path])) return undefined;
   if (oldSize === newSize) {
-    const root = Buffer.from(oldSize === 0 ? EMPTY_ROOT : oldRoot);
+    const root = Bytes.from(oldSize === 0 ? EMPTY_ROOT : oldRoot);
     return path.length === 0 ? { oldRoot: root, newRoot: root } : undefined;
   }
   // The empty tree is the start of every tree, so nothing is learned of the new root.
@@ -62,17 +63,12 @@ export function rootsFromConsistency(
   return path.length === 0 ? undefined : climb(proof);
 }
 
-function climb({
-  oldSize,
-  newSize,
-  path,
-  oldRoot,
-}: ConsistencyProof): { oldRoot: Buffer; newRoot: Buffer } | undefined {
+function climb({ oldSize, newSize, path, oldRoot }: ConsistencyProof): { oldRoot: Bytes; newRoot: Bytes } | undefined {
   let [position, last] = [oldSize - 1, newSize - 1];
   while (isOdd(position)) [position, last] = [half(position), half(last)];
   const [first, ...rest] = position === 0 ? [oldRoot, ...path] : path;
   if (first === undefined) return undefined;
-  let oldHash: Buffer = Buffer.from(first);
+  let oldHash: Bytes = Bytes.from(first);
   let newHash = oldHash;
   for (const sibling of rest) {
     if (last === 0) return undefined;

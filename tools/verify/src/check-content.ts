@@ -1,7 +1,7 @@
 import { dataHashOf } from '@sealgate/envelope';
 import type { Receipt } from '@sealgate/envelope';
 import { canonical } from '@sealgate/json';
-import type { JsonValue } from '@sealgate/json';
+import type { Bytes, JsonValue } from '@sealgate/json';
 import type { ReceiptFile, StatedContent } from './receipt-file.ts';
 import type { Reporter } from './report.ts';
 import { hashBytes, isObject } from './shape.ts';
@@ -33,7 +33,7 @@ export function checkContent(
 
 function checkOne(
   report: Reporter,
-  { receipt, salt }: { receipt: Receipt; salt: Buffer },
+  { receipt, salt }: { receipt: Receipt; salt: Bytes },
   content: StatedContent,
 ): void {
   const found = dataHashOf(salt, content.data, receipt.extra);
@@ -51,7 +51,7 @@ function checkOne(
 }
 
 /** Whether a whole saved record was given where its data was asked for. The hash decides, so nothing is guessed. */
-function isWhole(value: JsonValue, { receipt, salt }: { receipt: Receipt; salt: Buffer }): boolean {
+function isWhole(value: JsonValue, { receipt, salt }: { receipt: Receipt; salt: Bytes }): boolean {
   const data = isObject(value) ? value['data'] : undefined;
   return data !== undefined && dataHashOf(salt, data, receipt.extra) === receipt.dataHash;
 }

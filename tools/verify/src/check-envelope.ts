@@ -1,7 +1,7 @@
 import { hashedBytesOf, isPartnerEnvelope, verifyDetached } from '@sealgate/envelope';
 import type { Jwks, PartnerEnvelope } from '@sealgate/envelope';
 import { sha256 } from '@sealgate/json';
-import type { JsonValue } from '@sealgate/json';
+import type { Bytes, JsonValue } from '@sealgate/json';
 import { verifyInclusion } from '@sealgate/merkle';
 import type { NoteVerifier } from '@sealgate/merkle';
 import { startReport } from './report.ts';
@@ -62,7 +62,7 @@ function checkSignature(
     bytes,
     signature,
     isUnchanged,
-  }: Pick<EnvelopeInput, 'name' | 'signature'> & { readonly bytes: Buffer; readonly isUnchanged: boolean },
+  }: Pick<EnvelopeInput, 'name' | 'signature'> & { readonly bytes: Bytes; readonly isUnchanged: boolean },
 ): void {
   if (signature === undefined) {
     const detail = isUnchanged

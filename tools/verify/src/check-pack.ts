@@ -1,6 +1,6 @@
 import { verifyDetached } from '@sealgate/envelope';
 import type { Jwks } from '@sealgate/envelope';
-import { canonical, canonicalHash, sha256 } from '@sealgate/json';
+import { Bytes, canonical, canonicalHash, sha256 } from '@sealgate/json';
 import type { JsonValue } from '@sealgate/json';
 import type { NoteVerifier } from '@sealgate/merkle';
 import { reportReceipt } from './check-receipt.ts';
@@ -33,7 +33,7 @@ export function checkPack({ file, jwks, verifier }: PackInput): Report {
 }
 
 function checkSigned(report: Reporter, file: PackFile, jwks: Jwks | undefined): void {
-  const bytes = Buffer.from(canonical({ ...file.signed }));
+  const bytes = Bytes.from(canonical({ ...file.signed }));
   const isUnchanged = report.equal('pack hash', {
     ok: 'The pack has the hash that it names.',
     failed: 'The pack was changed since it was hashed.',

@@ -1,7 +1,7 @@
 import { logName, receiptLeaf } from '@sealgate/envelope';
 import type { Receipt } from '@sealgate/envelope';
 import { canonical } from '@sealgate/json';
-import type { JsonValue } from '@sealgate/json';
+import type { Bytes, JsonValue } from '@sealgate/json';
 import { rootFromInclusion } from '@sealgate/merkle';
 import type { Checkpoint, NoteVerifier } from '@sealgate/merkle';
 import { checkContent } from './check-content.ts';
@@ -143,7 +143,7 @@ function checkInclusion(report: Reporter, { name, proof }: ReceiptFile, checkpoi
   });
 }
 
-function rootOf({ leafHash, index, treeSize, inclusionPath }: ReceiptFile['proof']): Buffer | undefined {
+function rootOf({ leafHash, index, treeSize, inclusionPath }: ReceiptFile['proof']): Bytes | undefined {
   const leaf = hashBytes(leafHash);
   const path = inclusionPath.map(hashBytes).filter((hash) => hash !== undefined);
   if (leaf === undefined || path.length !== inclusionPath.length) return undefined;

@@ -1,5 +1,6 @@
 import type { JsonValue } from '@sealgate/json';
-import { openFile, parseJson } from './read-file.ts';
+import { parseJson } from './parse-json.ts';
+import { openFile } from './read-file.ts';
 import { UnreadableError } from './unreadable-error.ts';
 
 /** The longest line: above the largest body any surface takes. */

@@ -1,7 +1,8 @@
-import { anyOf, noteVerifier } from '@sealgate/merkle';
 import type { NoteVerifier } from '@sealgate/merkle';
 import { findDemoFile } from './find-demo-file.ts';
-import { parseJson, pathIn, readBytes, readText } from './read-file.ts';
+import { jointVerifier, verifierFrom } from './given-keys.ts';
+import { parseJson } from './parse-json.ts';
+import { pathIn, readBytes, readText } from './read-file.ts';
 import { objectAt, rootObject, stringAt } from './shape.ts';
 import { UnreadableError } from './unreadable-error.ts';
 
@@ -43,10 +44,7 @@ async function givenKeys(given: readonly string[], directory: string): Promise<P
       : [(await readText(pathIn(directory, key))).trim().split(/\s*\n\s*/), key];
     verifiers.push(...lines.map((line) => verifierFrom(line, where)));
   }
-  const verifier = anyOf(verifiers);
-  if (verifier === undefined) throw new UnreadableError('--key is empty.');
-  if (verifier.keys.some(({ name }) => name !== verifier.name))
-    throw new UnreadableError('The keys are not of one log: their names differ.');
+  const verifier = jointVerifier(verifiers, '--key');
   return { verifier, source: given.map((key) => (looksLikeKey(key) ? '--key' : key)).join(', ') };
 }
 
@@ -61,13 +59,4 @@ const demo = (name: string): string => `${name}, the demo on this machine: no in
 /** A verifier key has two plus signs at its very places; a file name does not. */
 function looksLikeKey(text: string): boolean {
   return /^[^+]+\+[0-9a-f]{8}\+/.test(text);
-}
-
-function verifierFrom(text: string, where: string): NoteVerifier {
-  try {
-    return noteVerifier(text);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UnreadableError(`${where} holds no verifier key: ${why}`);
-  }
 }

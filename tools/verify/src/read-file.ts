@@ -1,8 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { AppError } from '@sealgate/errors';
-import { parseStrict } from '@sealgate/json';
 import type { JsonValue } from '@sealgate/json';
+import { parseJson } from './parse-json.ts';
 import { UnreadableError } from './unreadable-error.ts';
 
 /** The largest file that is read whole: far above every proof, answer, pack or key set. */
@@ -52,19 +51,6 @@ export async function readText(path: string): Promise<string> {
 /** Reads a file of strict JSON. Throws UnreadableError with the place of the fault. */
 export async function readJson(path: string): Promise<NamedJson> {
   return { name: path, value: parseJson(await readBytes(path), path) };
-}
-
-/** Parses strict JSON; a lax parser could read other content than the one that was hashed. Throws UnreadableError. */
-export function parseJson(bytes: Uint8Array, name: string): JsonValue {
-  try {
-    return parseStrict(bytes);
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    const pointer = error.faults[0]?.pointer ?? '';
-    throw new UnreadableError(
-      `${name} is not JSON as the ledger takes it: ${error.message} (${error.code} at #${pointer})`,
-    );
-  }
 }
 
 /** The chunks of a file. Every fault of the file system becomes an UnreadableError, with it as the cause. */

@@ -1,3 +1,4 @@
+import { Bytes } from '@sealgate/json';
 import type { JsonValue } from '@sealgate/json';
 import { UnreadableError } from './unreadable-error.ts';
 
@@ -66,8 +67,8 @@ export function valueAt(place: Place, member: string): JsonValue {
 }
 
 /** The bytes of a lower-hex hash, or undefined when the text is not one: a failed check, not an unreadable file. */
-export function hashBytes(hex: string): Buffer | undefined {
-  return /^[0-9a-f]{64}$/.test(hex) ? Buffer.from(hex, 'hex') : undefined;
+export function hashBytes(hex: string): Bytes | undefined {
+  return /^[0-9a-f]{64}$/.test(hex) ? Bytes.from(hex, 'hex') : undefined;
 }
 
 function wrongShape(place: Place, member: string, wanted: string): UnreadableError {

@@ -96,6 +96,7 @@ export const checks: readonly Check[] = [
   quiet('bundles', bundles),
   { name: 'redis', run: redis },
   { name: 'unit', run: () => runJest({ project: 'unit', workers: 2, timeoutMs: 10 * minuteMs, retryFailed: true }) },
+  { name: 'browser', run: () => runJest({ project: 'browser', workers: 2, timeoutMs: 10 * minuteMs }) },
   {
     name: 'integration',
     run: () => runJest({ project: 'integration', workers: 1, timeoutMs: 25 * minuteMs, retryFailed: true }),

@@ -1,0 +1,17 @@
+// All that is needed to check what was signed, in Node and in browsers.
+export { SALT_BYTES, dataHashOf, receiptLeaf } from './receipt.ts';
+export type { Receipt, ReceiptLeafMembers, RecordProof } from './receipt.ts';
+export { DECLARATION_TYPE, declarationLeaf, declarationText, logName, parseLogName } from './declaration.ts';
+export type { Declaration, LostEntries } from './declaration.ts';
+export { verifyDetached } from './verify-detached.ts';
+export type { DetachedVerdict } from './verify-detached.ts';
+export { jwkOfPoint, jwksOf } from './public-jwk.ts';
+export type { Jwks, PublicJwk } from './public-jwk.ts';
+export {
+  hashedBytesOf,
+  hasTrueHash,
+  isPartnerEnvelope,
+  PARTNER_CONTRACT,
+  sealPartnerEnvelope,
+} from './partner-envelope.ts';
+export type { PartnerEnvelope, PartnerEnvelopeParts, SealedEnvelope } from './partner-envelope.ts';

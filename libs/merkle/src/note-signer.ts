@@ -1,0 +1,83 @@
+import { createPrivateKey, createPublicKey, randomBytes, sign, type KeyObject } from 'node:crypto';
+import { SPKI_PREFIX } from './ed25519-node.ts';
+import { checkIdentity, encodeKey, keyBytes, keyHashOf, verifierKeyText } from './note-key.ts';
+import { checkNoteText } from './note.ts';
+
+/** The fixed DER before a raw Ed25519 seed (RFC 8410): node:crypto takes no bare one. */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+const SEED_BYTES = 32;
+
+export interface NoteSigner {
+  readonly name: string;
+  /** The whole signed note over `text`. Throws when the text does not end in a newline or holds control characters. */
+  sign(text: string): string;
+  /** The C2SP verifier key that others pin: of several signing keys that of the first. */
+  readonly verifierKey: string;
+  /** One for each signing key, in their order. */
+  readonly verifierKeys: readonly string[];
+}
+
+export interface SignerKey {
+  readonly name: string;
+  readonly keyHash: string;
+  readonly privateKey: KeyObject;
+  /** The same key as others pin it: `<name>+<hash>+<base64>`. */
+  readonly verifierKey: string;
+}
+
+/**
+ * A signer from a `PRIVATE+KEY+<name>+<hash>+<base64>` key, or from several of one name, separated by commas: each of them
+ * signs, so whoever trusts any of them takes the note. Throws an Error without any part of a key.
+ */
+export function noteSigner(privateKeys: string): NoteSigner {
+  const keys = privateKeys.split(/,\s*(?=PRIVATE\+KEY\+)/).map((key) => parseSignerKey(key.trim()));
+  const [{ name, verifierKey }] = keys as [SignerKey];
+  if (keys.some((key) => key.name !== name)) throw new Error('Keys that sign together have one name.');
+  const verifierKeys = keys.map((key) => key.verifierKey);
+  if (new Set(verifierKeys).size < keys.length) throw new Error('A key signs once.');
+  return {
+    name,
+    verifierKey,
+    verifierKeys,
+    sign(text) {
+      checkNoteText(text);
+      return `${text}\n${keys.map((key) => signatureLine(text, key)).join('')}`;
+    },
+  };
+}
+
+function signatureLine(text: string, { name, keyHash, privateKey }: SignerKey): string {
+  const signature = sign(null, Buffer.from(text), privateKey);
+  return `— ${name} ${Buffer.concat([Buffer.from(keyHash, 'hex'), signature]).toString('base64')}\n`;
+}
+
+/** Reads `PRIVATE+KEY+<name>+<hash>+<base64 of 0x01 and the seed>`. Throws an Error that never holds any part of the key. */
+export function parseSignerKey(text: string): SignerKey {
+  const match = /^PRIVATE\+KEY\+([^+]*)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/u.exec(text);
+  if (match === null) throw new Error('A signing key reads PRIVATE+KEY+<name>+<8 hex digits>+<base64>.');
+  const [, name = '', keyHash = '', encoded = ''] = match;
+  const privateKey = privateKeyOf(keyBytes(encoded, 'signing key'));
+  const point = pointOf(privateKey);
+  checkIdentity({ name, keyHash, point });
+  return { name, keyHash, privateKey, verifierKey: verifierKeyText(name, point) };
+}
+
+/** A new key pair under `name`, both halves as text. Throws when the name cannot stand in a signature line. */
+export function generateNoteKey(name: string): { privateKey: string; verifierKey: string } {
+  const seed = randomBytes(SEED_BYTES);
+  const point = pointOf(privateKeyOf(seed));
+  const keyHash = keyHashOf(name, point);
+  checkIdentity({ name, keyHash, point });
+  return {
+    privateKey: `PRIVATE+KEY+${name}+${keyHash}+${encodeKey(seed)}`,
+    verifierKey: verifierKeyText(name, point),
+  };
+}
+
+function privateKeyOf(seed: Uint8Array): KeyObject {
+  return createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' });
+}
+
+function pointOf(privateKey: KeyObject): Buffer {
+  return createPublicKey(privateKey).export({ format: 'der', type: 'spki' }).subarray(SPKI_PREFIX.length);
+}

@@ -1,0 +1,16 @@
+// All that is needed to check a log, in Node and in browsers.
+export { EMPTY_ROOT, HASH_BYTES, leafHash, nodeHash } from './tree-hash.ts';
+export { TILE_WIDTH, parseTilePath, tilePath, tileWidth } from './tile.ts';
+export type { Tile, TileId } from './tile.ts';
+export { TileTree } from './tile-tree.ts';
+export { consistencyPath, inclusionPath } from './proof-paths.ts';
+export type { ReadTiles } from './proof-paths.ts';
+export { rootFromInclusion, rootsFromConsistency, verifyConsistency, verifyInclusion } from './verify-proof.ts';
+export type { ConsistencyProof, InclusionProof } from './verify-proof.ts';
+export { parseVerifierKey } from './note-key.ts';
+export type { VerifierKey } from './note-key.ts';
+export { anyOf, noteVerifier, parseNote } from './note.ts';
+export type { NoteSignature, NoteVerifier, ParsedNote } from './note.ts';
+export { checkpointText, parseCheckpoint } from './checkpoint.ts';
+export type { Checkpoint } from './checkpoint.ts';
+export { ed25519Key, settleSignatures } from '#ed25519';
