@@ -12,6 +12,7 @@ import {
 import { refuseAddress, type AddressLimiter } from '@sealgate/rate-limits';
 import { telling503 } from '@sealgate/storage';
 import type { IngestCaller } from './domain/caller.ts';
+import type { EventTail } from './domain/event-tail.ts';
 import { ingestGuard, type IngestGuardPorts } from './ingest-guard.ts';
 import { adminEventRoutes, type AdminEventsPorts } from './routes/admin-events.ts';
 import { adminKeyRoutes, type AdminKeysPorts } from './routes/admin-keys.ts';
@@ -55,7 +56,7 @@ export function administration(
   { addresses, isReachable, ...signIn }: AdminAccess,
   ports: AdminPorts,
 ): App {
-  const { ledger } = ports;
+  const { ledger, tail } = ports;
   const routes = [
     ...adminNetworkRoutes(ports),
     ...adminKeyRoutes(ports),
@@ -63,10 +64,19 @@ export function administration(
     ...(ledger === undefined ? [] : adminLedgerRoutes({ ...ports, ledger })),
     ...adminStateRoutes(ports),
   ];
-  return adminApp({
+  const app = adminApp({
     ...base,
     ...signIn,
     failedAuthentication: (request) => refuseAddress(addresses, request, false),
     routes: telling503(routes, { isReachable }),
   });
+  return Object.assign(app, { drain: endingTails(app, tail) });
+}
+
+/** An answer that goes on must not hold up whoever waits for the last one to end. */
+function endingTails({ drain }: App, tail: EventTail): () => void {
+  return () => {
+    drain();
+    tail.close();
+  };
 }

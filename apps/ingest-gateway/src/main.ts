@@ -6,11 +6,11 @@ import { opsApp, type App } from '@sealgate/http';
 import { accessTokens, adminPeople } from '@sealgate/identity';
 import { InFlight } from '@sealgate/idempotency';
 import { missingRights } from '@sealgate/ledger-embedded';
-import { createLog, httpMetrics, logMetrics, Metrics } from '@sealgate/observability';
+import { createLog, httpMetrics, logMetrics, Metrics, type Log } from '@sealgate/observability';
 import { cursorCodec } from '@sealgate/paging';
 import { addressLimiter, memoryLimits, openSharedLimits } from '@sealgate/rate-limits';
 import { cachedCheck, main, runService, type Composition, type Own, type ServiceHealth } from '@sealgate/service-host';
-import { databaseCheck, isReachable, openDatabase, retain } from '@sealgate/storage';
+import { backgroundLoop, databaseCheck, isReachable, openDatabase, reasonOf, retain } from '@sealgate/storage';
 import { administration, publicApp, type AppBase } from './app.ts';
 import { readConfig, type GatewayConfig } from './config.ts';
 import { callersStore } from './data/callers-store.ts';
@@ -21,6 +21,7 @@ import { pingEvents } from './data/ping-events.ts';
 import { readingPlaces } from './data/reading-places.ts';
 import { answerWrite } from './domain/answer-write.ts';
 import type { IngestCaller } from './domain/caller.ts';
+import { EventTail } from './domain/event-tail.ts';
 import type { KeyGrants } from './domain/key-grants.ts';
 import { readSubmission } from './domain/read-submission.ts';
 import { timeOrderedIds } from './domain/record-ids.ts';
@@ -170,6 +171,8 @@ function adminAppOf(
   { sql, shared, ledger, keys, secretWatch }: Parts,
 ): App {
   const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
+  const events = eventsStore(prisma, sql);
+  const tail = new EventTail({ events, now, mostListeners: MOST_TAILS, begin: everySecond(log) });
   const access = {
     tokens: config.adminTokenHashes,
     findPerson: adminPeople(accessTokens({ issuers: config.oidcIssuers, now, log }), config.adminOidc),
@@ -183,7 +186,9 @@ function adminAppOf(
     holdNetwork,
     countLiveKeys: (networkId, transaction) => keys.countLive(networkId, transaction),
     keys,
-    events: eventsStore(prisma, sql),
+    events,
+    tail,
+    startTimer,
     ledger: ledger.administration,
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('ingest cursors'), now }),
     inTransaction: (work) => sql.transaction(work),
@@ -196,6 +201,18 @@ function adminAppOf(
     waiting: async () => [await ledger.waiting()],
   });
 }
+
+/** People who watch events as they are written, in one process. */
+const MOST_TAILS = 20;
+const LOOK_EVERY_MS = 1000;
+
+const everySecond =
+  (log: Log) =>
+  (work: () => Promise<void>): (() => void) => {
+    const onFailure = (error: unknown) => log.warn('event_tail_failed', { reason: reasonOf(error) });
+    const loop = backgroundLoop({ work, pauseMs: LOOK_EVERY_MS, onFailure });
+    return () => void loop.stop();
+  };
 
 main(NAME, async () => {
   const basics = openBasics(readConfig(process.env));

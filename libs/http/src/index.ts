@@ -53,6 +53,7 @@ export {
   type LedgerAdministration,
 } from './admin-ledger.ts';
 export { adminStateRoutes, type AdminStatePorts, type WaitingItem } from './admin-state.ts';
+export { eventStream, type EventStream, type EventStreamOptions, type StreamMessage } from './event-stream.ts';
 export { publicDocument, weakTag } from './entity-tag.ts';
 export { BodyTurns, type BodyTurnsOptions } from './body-turns.ts';
 export { readPage, type Page } from './read-page.ts';

@@ -1,6 +1,8 @@
 import type { Sql } from '@sealgate/storage';
 import type { EventFilter, EventStore, IngestEvent } from '../domain/read-events.ts';
+import { digitsOf, DIGITS, firstDigits } from '../domain/event-ids.ts';
 import type { Event as EventRow, Prisma, PrismaClient } from '../generated/prisma/client.ts';
+import { requestEvents } from './request-events.ts';
 
 /** Where one transaction of an event lies in the ledger, as `ingest.append_v2` wrote it down. */
 interface EventUnit {
@@ -43,33 +45,60 @@ type Told = Omit<IngestEvent, 'records' | 'transactionIds'> & {
  */
 export function eventsStore(prisma: PrismaClient, ledger: Sql): EventStore {
   return {
-    async list(filter, { limit, before }) {
-      const [rows, writes] = await Promise.all([
-        prisma.event.findMany({
-          where: { ...conditionOf(filter), ...(before === undefined ? {} : { eventId: { lt: before } }) },
-          orderBy: { eventId: 'desc' },
-          take: limit,
-        }),
-        listWrites(ledger, filter, { limit, ...(before === undefined ? {} : { before }) }),
-      ]);
-      const newest = [...rows.map(ofEvent), ...writes.map(ofWrite)].sort((a, b) => (a.eventId < b.eventId ? 1 : -1));
-      return Promise.all(newest.slice(0, limit).map((told) => eventOf(ledger, told)));
+    list: async (filter, page) => eventsOf(ledger, await newestOf({ prisma, ledger }, filter, page)),
+    async recent(from, limit, isKnown) {
+      const seen = await newestOf({ prisma, ledger }, { from }, { limit });
+      return {
+        seen,
+        unknown: await eventsOf(
+          ledger,
+          seen.filter((told) => !isKnown(told)),
+        ),
+      };
     },
+    ofRequest: (requestId, from) => requestEvents(ledger, requestId, from),
     async find(eventId) {
       const row = await prisma.event.findUnique({ where: { eventId } });
-      if (row !== null) return eventOf(ledger, ofEvent(row));
+      if (row !== null) return (await eventsOf(ledger, [ofEvent(row)]))[0];
       const id = digitsOf(eventId);
       if (id === undefined) return undefined;
       const text = `SELECT e.* FROM ingest.networks n, ingest.write_events e WHERE e.network_id = n.network_id AND e.id = $1`;
       const [write] = await ledger.query<WriteRow>({ text, values: [id] });
-      return write === undefined ? undefined : eventOf(ledger, ofWrite(write));
+      return write === undefined ? undefined : (await eventsOf(ledger, [ofWrite(write)]))[0];
     },
   };
 }
 
-function conditionOf({ networkId, type, status, from, to }: EventFilter): Prisma.EventWhereInput {
+interface Page {
+  readonly limit: number;
+  readonly before?: string;
+}
+
+/** Of both tables together, newest first. */
+async function newestOf(
+  { prisma, ledger }: { readonly prisma: PrismaClient; readonly ledger: Sql },
+  filter: EventFilter,
+  { limit, before }: Page,
+): Promise<Told[]> {
+  const [rows, writes] = await Promise.all([
+    prisma.event.findMany({
+      where: { AND: [conditionOf(filter), before === undefined ? {} : { eventId: { lt: before } }] },
+      orderBy: { eventId: 'desc' },
+      take: limit,
+    }),
+    listWrites(ledger, filter, { limit, ...(before === undefined ? {} : { before }) }),
+  ]);
+  const newest = [...rows.map(ofEvent), ...writes.map(ofWrite)].sort((a, b) => (a.eventId < b.eventId ? 1 : -1));
+  return newest.slice(0, limit);
+}
+
+function conditionOf({ networkId, type, status, from, to, ...more }: EventFilter): Prisma.EventWhereInput {
+  const { kind, channel, eventIds } = more;
   return {
     ...(networkId === undefined ? {} : { networkId }),
+    ...(kind === undefined ? {} : { kind }),
+    ...(channel === undefined ? {} : { OR: inChannel(channel) }),
+    ...(eventIds === undefined ? {} : { eventId: { in: [...eventIds] } }),
     ...(type === undefined ? {} : { types: { array_contains: [type] } }),
     ...(status === undefined ? {} : { status }),
     ...(from === undefined && to === undefined
@@ -78,33 +107,43 @@ function conditionOf({ networkId, type, status, from, to }: EventFilter): Prisma
   };
 }
 
+/** The first channel of an event is a column, further ones are told beside it; on Fabric each record tells its own. */
+const inChannel = (channel: string): Prisma.EventWhereInput[] => [
+  { channel },
+  { more: { array_contains: [{ channel }] } },
+  { records: { array_contains: [{ channel }] } },
+];
+
 /** The newest of each network, found by the index: one that is quiet is not searched for among those that are not. */
-async function listWrites(
-  sql: Sql,
-  { networkId, type, status, from, to }: EventFilter,
-  { limit, before }: { readonly limit: number; readonly before?: string },
-): Promise<WriteRow[]> {
-  if (status !== undefined && status !== 'committed') return [];
-  const ends = [before === undefined ? undefined : digitsOf(before), to === undefined ? undefined : firstDigits(to)];
-  const end = ends.filter((digits) => digits !== undefined).sort()[0] ?? 'f'.repeat(DIGITS);
+async function listWrites(sql: Sql, filter: EventFilter, { limit, before }: Page): Promise<WriteRow[]> {
+  const { type, channel, from = new Date(0) } = filter;
+  if (!mayBeWrite(filter)) return [];
+  // The name of a channel begins with that of its network.
+  const networkId = filter.networkId ?? channel?.split('.')[0];
+  const ids = filter.eventIds?.map(digitsOf).filter((digits) => digits !== undefined);
   return sql.query<WriteRow>({
     text: `SELECT e.* FROM ingest.networks n CROSS JOIN LATERAL (
              SELECT * FROM ingest.write_events w
               WHERE w.network_id = n.network_id AND w.id >= $2 AND w.id < $3 AND ($4::text IS NULL OR w.types ? $4)
+                AND ($6::text IS NULL OR w.channel = $6) ${ids === undefined ? '' : 'AND w.id = ANY ($7::uuid[])'}
               ORDER BY w.id DESC LIMIT $5) e
             WHERE $1::text IS NULL OR n.network_id = $1 ORDER BY e.id DESC LIMIT $5`,
-    values: [networkId ?? null, firstDigits(from ?? new Date(0)), end, type ?? null, limit],
+    values: [
+      ...[networkId ?? null, firstDigits(from), endOf(filter.to, before), type ?? null, limit, channel ?? null],
+      ...(ids === undefined ? [] : [ids]),
+    ],
   });
 }
 
-const DIGITS = 32;
-const TIME_DIGITS = 12;
+/** The table of writes holds nothing but committed ones. */
+const mayBeWrite = ({ status = 'committed', kind = 'write' }: EventFilter): boolean =>
+  status === 'committed' && kind === 'write';
 
-/** The 32 digits of an event id that we made; a uuid may be written so. */
-const digitsOf = (eventId: string): string | undefined => /^evt_([0-9a-f]{32})$/.exec(eventId)?.[1];
-
-/** The least that an id of this moment can have: ids begin with their time. */
-const firstDigits = (at: Date): string => at.getTime().toString(16).padStart(TIME_DIGITS, '0').padEnd(DIGITS, '0');
+/** The digits that a page ends before. */
+function endOf(to: Date | undefined, before: string | undefined): string {
+  const ends = [before === undefined ? undefined : digitsOf(before), to === undefined ? undefined : firstDigits(to)];
+  return ends.filter((digits) => digits !== undefined).sort()[0] ?? 'f'.repeat(DIGITS);
+}
 
 function ofEvent(row: EventRow): Told {
   const { eventId, networkId, keyId, requestId, strippedFields, at } = row;
@@ -141,9 +180,25 @@ function ofWrite(row: WriteRow): Told {
   };
 }
 
-async function eventOf(ledger: Sql, { units, records: own, ...told }: Told): Promise<IngestEvent> {
-  const records = own ?? (await Promise.all(units.map((unit) => recordsOf(ledger, unit)))).flat();
-  return { ...told, records, transactionIds: [...new Set(records.map(({ transactionId }) => transactionId))] };
+/** With the ids of their records, of which the ledger is asked once for each channel. */
+async function eventsOf(ledger: Sql, all: readonly Told[]): Promise<IngestEvent[]> {
+  const units = all.flatMap((told) => (told.records === null ? told.units : []));
+  const receipts = new Map(
+    await Promise.all(
+      [...Map.groupBy(units, ({ channel }) => channel)].map(
+        async ([channel, of]) => [channel, await receiptsOf(ledger, channel, of)] as const,
+      ),
+    ),
+  );
+  const recordsOf = (unit: EventUnit): IngestEvent['records'] =>
+    placesOf(unit).flatMap((place) => {
+      const row = receipts.get(unit.channel)?.get(place);
+      return row === undefined ? [] : [{ id: row.id, channel: unit.channel, transactionId: row.transaction_id }];
+    });
+  return all.map(({ units: of, records: own, ...told }) => {
+    const records = own ?? of.flatMap(recordsOf);
+    return { ...told, records, transactionIds: [...new Set(records.map(({ transactionId }) => transactionId))] };
+  });
 }
 
 function unitsOf({ channel, firstIndex, recordCount, indexes, more }: EventRow): EventUnit[] {
@@ -155,15 +210,17 @@ function unitsOf({ channel, firstIndex, recordCount, indexes, more }: EventRow):
   ];
 }
 
-async function recordsOf(ledger: Sql, { channel, first, count, indexes }: EventUnit): Promise<IngestEvent['records']> {
-  const places = (indexes ?? Array.from({ length: count }, (_, position) => (first ?? 0) + position)).map(String);
+const placesOf = ({ first, count, indexes }: EventUnit): string[] =>
+  (indexes ?? Array.from({ length: count }, (_, position) => (first ?? 0) + position)).map(String);
+
+async function receiptsOf(
+  ledger: Sql,
+  channel: string,
+  units: readonly EventUnit[],
+): Promise<ReadonlyMap<string, ReceiptRow>> {
   const rows = await ledger.query<ReceiptRow>({
     text: 'SELECT idx, id, transaction_id FROM ledger.receipts_v1($1, $2)',
-    values: [channel, places],
+    values: [channel, [...new Set(units.flatMap(placesOf))]],
   });
-  const byPlace = new Map(rows.map((row) => [row.idx, row]));
-  return places.flatMap((place) => {
-    const row = byPlace.get(place);
-    return row === undefined ? [] : [{ id: row.id, channel, transactionId: row.transaction_id }];
-  });
+  return new Map(rows.map((row) => [row.idx, row]));
 }

@@ -3,7 +3,9 @@ import {
   ADMIN_LIST_RANGE,
   adminRoute,
   enumOf,
+  eventStream,
   instantText,
+  lineOfText,
   listOf,
   listQuery,
   named,
@@ -14,15 +16,18 @@ import {
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import type { EventFilter, EventStore, IngestEvent } from '../domain/read-events.ts';
+import type { EventTail } from '../domain/event-tail.ts';
 import { AssetType, IdText, Text, Time } from '../admin-schemas.ts';
 
 const Status = enumOf('EventStatus', ['committed', 'rejected', 'unknown']);
+
+const Kind = enumOf('EventKind', ['write', 'ping']);
 
 const EventRow = named(
   'IngestEvent',
   Type.Object({
     eventId: Text,
-    kind: enumOf('EventKind', ['write', 'ping']),
+    kind: Kind,
     networkId: Text,
     keyId: Text,
     status: Status,
@@ -35,22 +40,56 @@ const EventRow = named(
   }),
 );
 
-const Query = listQuery(ADMIN_LIST_RANGE, {
+const filters = {
   networkId: Type.Optional(IdText),
   type: Type.Optional(AssetType),
   status: Type.Optional(Status),
+  kind: Type.Optional(Kind),
+  channel: Type.Optional({ ...IdText, description: 'By its full name, as `acme.main`.' }),
+};
+
+const Query = listQuery(ADMIN_LIST_RANGE, {
+  ...filters,
   from: Type.Optional(instantText()),
   to: Type.Optional(instantText()),
+  requestId: Type.Optional({
+    ...lineOfText({ min: 1, max: 128 }),
+    description:
+      'What X-Request-Id of the answer said, in the last 24 hours. Of an id that we made, the events of the two minutes after it.',
+  }),
 });
+
+const TailQuery = Type.Object(
+  {
+    ...filters,
+    lastEventId: Type.Optional(
+      Type.String({
+        pattern: '^evt_[0-9a-f]{32}$',
+        description: 'As Last-Event-ID, for a client that cannot send it.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const REQUESTS_WITHIN_MS = 86_400_000;
+const HEARTBEAT_MS = 10_000;
+const MOST_WAITING_BYTES = 1_048_576;
+/** Whoever watches for longer comes back, and is asked again who they are. */
+const TAIL_FOR_MS = 600_000;
 
 export interface AdminEventsPorts {
   readonly events: EventStore;
+  readonly tail: EventTail;
   readonly cursors: CursorCodec;
+  readonly now: () => number;
+  readonly startTimer: (done: () => void, ms: number) => () => void;
 }
 
 const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
 
-export function adminEventRoutes({ events, cursors }: AdminEventsPorts): Route<AdminCaller>[] {
+export function adminEventRoutes(ports: AdminEventsPorts): Route<AdminCaller>[] {
+  const { events, cursors } = ports;
   const list = adminRoute({
     ...base,
     method: 'get',
@@ -61,10 +100,20 @@ export function adminEventRoutes({ events, cursors }: AdminEventsPorts): Route<A
     responses: { 200: { description: 'A page.', schema: listOf(EventRow) } },
     errors: ['INVALID_LIMIT', 'INVALID_CURSOR'],
     async handler({ query }) {
-      const { networkId = '', type = '', status = '', from = '', to = '' } = query;
-      const page = readPage(query, cursors, ['events', networkId, type, status, from, to]);
+      const {
+        networkId = '',
+        type = '',
+        status = '',
+        from = '',
+        to = '',
+        kind = '',
+        channel = '',
+        requestId = '',
+      } = query;
+      const page = readPage(query, cursors, ['events', networkId, type, status, from, to, kind, channel, requestId]);
       const before = page.after === undefined ? {} : { before: String(page.after) };
-      const rows = await events.list(filterOf(query), { limit: page.limit + 1, ...before });
+      const filter = { ...filterOf(query), ...(await requestOf(ports, query)) };
+      const rows = await events.list(filter, { limit: page.limit + 1, ...before });
       return { status: 200, body: page.answer(rows, { item: rowOf, position: ({ eventId }) => eventId }) };
     },
   });
@@ -83,11 +132,74 @@ export function adminEventRoutes({ events, cursors }: AdminEventsPorts): Route<A
       return { status: 200, body: rowOf(event) };
     },
   });
-  return [list, get];
+  return [list, tailRoute(ports), get];
 }
 
-function filterOf({ networkId, type, status, from, to }: Static<typeof Query>): EventFilter {
+/** The events of the request that is asked for. */
+async function requestOf(
+  { events, now }: AdminEventsPorts,
+  { requestId }: Static<typeof Query>,
+): Promise<{ eventIds?: string[] }> {
+  if (requestId === undefined) return {};
+  return { eventIds: await events.ofRequest(requestId, new Date(now() - REQUESTS_WITHIN_MS)) };
+}
+
+function tailRoute({ tail, startTimer }: AdminEventsPorts): Route<AdminCaller> {
+  return adminRoute({
+    ...base,
+    method: 'get',
+    path: '/admin/v1/events/tail',
+    operationId: 'tailEvents',
+    summary: 'Events as they are written, as server-sent events',
+    description:
+      'Messages: `event` (an event; again when its status changes), `gap` (some were left out: read the list) and `end`, ' +
+      'with the reason, after ten minutes or when the process stops: come back. A comment every ten seconds.',
+    query: TailQuery,
+    requestHeaders: { 'Last-Event-ID': 'The id of the last message that was seen: what came behind it is sent first.' },
+    raw: true,
+    responses: {
+      200: { description: 'Until either side ends it.', contentType: 'text/event-stream', schema: Type.String() },
+    },
+    errors: ['OVERLOADED'],
+    handler(context) {
+      const { lastEventId, ...filter } = context.query;
+      const after = context.header('last-event-id') ?? lastEventId;
+      let isBehind = false;
+      const tell = (event: string, data: object, id?: string) => {
+        // Whoever was too slow for some is told so as soon as they take messages again.
+        if (isBehind) isBehind = !stream.send({ event: 'gap', data: { reason: 'the client was too slow' } });
+        if (!isBehind) isBehind = !stream.send({ event, data, ...(id === undefined ? {} : { id }) });
+      };
+      const leave = tail.listen(
+        {
+          filter: filter,
+          onEvent: (event) => tell('event', rowOf(event), event.eventId),
+          onGap: (reason) => tell('gap', { reason }),
+          onEnd: (reason) => stream.end({ event: 'end', data: { reason } }),
+        },
+        after,
+      );
+      const stopTimer = startTimer(
+        () => stream.end({ event: 'end', data: { reason: 'ten minutes are over' } }),
+        TAIL_FOR_MS,
+      );
+      const stream = eventStream(context.response, {
+        startTimer,
+        heartbeatMs: HEARTBEAT_MS,
+        mostWaitingBytes: MOST_WAITING_BYTES,
+        onEnd() {
+          stopTimer();
+          leave();
+        },
+      });
+    },
+  });
+}
+
+function filterOf({ networkId, type, status, from, to, kind, channel }: Static<typeof Query>): EventFilter {
   return {
+    ...(kind === undefined ? {} : { kind }),
+    ...(channel === undefined ? {} : { channel }),
     ...(networkId === undefined ? {} : { networkId }),
     ...(type === undefined ? {} : { type }),
     ...(status === undefined ? {} : { status }),

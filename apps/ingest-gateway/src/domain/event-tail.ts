@@ -1,0 +1,127 @@
+import { AppError } from '@sealgate/errors';
+import { digitsOf, timeOfDigits } from './event-ids.ts';
+import type { EventFilter, EventStore, IngestEvent, SeenEvent } from './read-events.ts';
+
+export type TailFilter = Pick<EventFilter, 'networkId' | 'type' | 'status' | 'kind' | 'channel'>;
+
+/** Somebody who watches. Nothing here may throw. */
+export interface TailListener {
+  readonly filter: TailFilter;
+  /** Events come in the order in which they were seen; one whose status has changed comes again. */
+  onEvent(event: IngestEvent): void;
+  /** Some were left out. */
+  onGap(reason: string): void;
+  onEnd(reason: string): void;
+}
+
+export interface EventTailPorts {
+  readonly events: Pick<EventStore, 'list' | 'recent'>;
+  readonly now: () => number;
+  /** Runs `work` at once and then again and again, a second after it has ended, until what it returns is called. */
+  readonly begin: (work: () => Promise<void>) => () => void;
+  readonly mostListeners: number;
+}
+
+/** A late event is one of a request whose outcome was unknown for up to two minutes; its id has the time of the request. */
+const LOOK_BACK_MS = 150_000;
+/** Of one look, and of what is told again after a break. */
+const MOST_EVENTS = 500;
+const RESUME_WITHIN_MS = 900_000;
+/** What was written out of order around the last event that was seen comes again. */
+const OVERLAP_MS = 5000;
+const RETRY_AFTER_SECONDS = 30;
+
+/** Events as they are written, for everybody who watches: the store is asked once a second, however many they are. */
+export class EventTail {
+  readonly #ports: EventTailPorts;
+  readonly #listeners = new Map<TailListener, { readonly sinceMs: number }>();
+  /** What was read before, by id; undefined before the first look. */
+  #seen: ReadonlyMap<string, SeenEvent> | undefined;
+  #stop: (() => void) | undefined;
+
+  constructor(ports: EventTailPorts) {
+    this.#ports = ports;
+  }
+
+  get size(): number {
+    return this.#listeners.size;
+  }
+
+  /**
+   * From now on; after an event, with what came behind it.
+   * @throws AppError OVERLOADED when too many watch already.
+   */
+  listen(listener: TailListener, after: string | undefined): () => void {
+    if (this.#listeners.size >= this.#ports.mostListeners) {
+      throw new AppError('OVERLOADED', `${this.#ports.mostListeners} people watch already.`, {
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      });
+    }
+    this.#listeners.set(listener, { sinceMs: this.#ports.now() });
+    // Not before the caller holds what this returns.
+    if (after !== undefined) queueMicrotask(() => void this.#resume(listener, after));
+    this.#stop ??= this.#ports.begin(() => this.#look());
+    return () => this.#leave(listener);
+  }
+
+  /** Ends all of them: the process stops. */
+  close(): void {
+    for (const listener of [...this.#listeners.keys()]) {
+      this.#leave(listener);
+      listener.onEnd('the process stops');
+    }
+  }
+
+  #leave(listener: TailListener): void {
+    this.#listeners.delete(listener);
+    if (this.#listeners.size > 0) return;
+    this.#stop?.();
+    this.#stop = undefined;
+    this.#seen = undefined;
+  }
+
+  async #look(): Promise<void> {
+    const before = this.#seen;
+    const isKnown = ({ eventId, status }: SeenEvent) => before?.get(eventId)?.status === status;
+    const from = new Date(this.#ports.now() - LOOK_BACK_MS);
+    const { seen, unknown } = await this.#ports.events.recent(from, MOST_EVENTS, isKnown);
+    if (this.#listeners.size === 0) return;
+    const hasGap = before !== undefined && seen.length === MOST_EVENTS && unknown.length === MOST_EVENTS;
+    this.#seen = new Map(seen.map(({ eventId, status, at }) => [eventId, { eventId, status, at }]));
+    for (const [listener, { sinceMs }] of this.#listeners) {
+      if (hasGap) listener.onGap('more events than can be shown at once');
+      const fresh = before === undefined ? unknown.filter(({ at }) => at.getTime() >= sinceMs) : unknown;
+      for (const event of fresh.toReversed()) if (fits(event, listener.filter)) listener.onEvent(event);
+    }
+  }
+
+  async #resume(listener: TailListener, after: string): Promise<void> {
+    const digits = digitsOf(after);
+    const afterMs = digits === undefined ? 0 : timeOfDigits(digits).getTime();
+    const nowMs = this.#ports.now();
+    if (afterMs < nowMs - RESUME_WITHIN_MS || afterMs > nowMs + OVERLAP_MS) {
+      return listener.onGap('the last event that was seen is too long ago');
+    }
+    const filter = { ...listener.filter, from: new Date(afterMs - OVERLAP_MS) };
+    try {
+      const missed = await this.#ports.events.list(filter, { limit: MOST_EVENTS + 1 });
+      if (!this.#listeners.has(listener)) return undefined;
+      if (missed.length > MOST_EVENTS) listener.onGap('more events than can be shown at once');
+      for (const event of missed.slice(0, MOST_EVENTS).toReversed()) listener.onEvent(event);
+    } catch {
+      // Whoever watches goes on from now, and is told; an outage shows in readiness.
+      listener.onGap('the events in between cannot be read now');
+    }
+    return undefined;
+  }
+}
+
+function fits(event: IngestEvent, { networkId, type, status, kind, channel }: TailFilter): boolean {
+  return (
+    (networkId === undefined || event.networkId === networkId) &&
+    (type === undefined || event.types.includes(type)) &&
+    (status === undefined || event.status === status) &&
+    (kind === undefined || event.kind === kind) &&
+    (channel === undefined || event.records.some((record) => record.channel === channel))
+  );
+}

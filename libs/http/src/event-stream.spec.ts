@@ -1,0 +1,88 @@
+import { createServer, get, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { until } from '@sealgate/testing';
+import { eventStream, type EventStream } from './event-stream.ts';
+
+let close = (): void => undefined;
+afterEach(() => close());
+
+/** A stream to a client, with timers that run when the test says so. */
+async function begin({ mostWaitingBytes = 1_000_000, httpAllowHalfOpen = false } = {}) {
+  const timers = new Set<() => void>();
+  const ended: string[] = [];
+  let stream: EventStream | undefined;
+  const server = createServer((_request, response) => {
+    stream = eventStream(response, {
+      startTimer(done) {
+        timers.add(done);
+        return () => timers.delete(done);
+      },
+      heartbeatMs: 10_000,
+      mostWaitingBytes,
+      onEnd: () => ended.push('end'),
+    });
+  });
+  // As the host of a service has it.
+  Object.assign(server, { httpAllowHalfOpen });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  const { port } = server.address() as AddressInfo;
+  const response = await new Promise<IncomingMessage>((resolve) => get({ port, host: '127.0.0.1' }, resolve));
+  let text = '';
+  const read = () => response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  const beat = () => {
+    for (const done of [...timers]) {
+      timers.delete(done);
+      done();
+    }
+  };
+  return { stream: stream!, response, read, text: () => text, timers, beat, ended };
+}
+
+describe('a stream of server-sent events', () => {
+  it('sends messages with ids, one line of data each, and a comment now and then', async () => {
+    const { stream, response, read, text, beat } = await begin();
+    read();
+    expect(response.headers).toMatchObject({ 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
+    expect(stream.send({ event: 'event', id: 'e1', data: { a: 'line\nbreak' } })).toBe(true);
+    expect(stream.send({ event: 'gap', data: {} })).toBe(true);
+    beat();
+    beat();
+    const sent = ': begin\n\nid: e1\nevent: event\ndata: {"a":"line\\nbreak"}\n\nevent: gap\ndata: {}\n\n';
+    await until(() => Promise.resolve(text() === `${sent}: alive\n\n: alive\n\n`));
+  });
+
+  it('ends with a last message, tells so once, and sends nothing behind it', async () => {
+    const { stream, response, read, text, timers, ended } = await begin();
+    read();
+    const closed = new Promise((resolve) => response.once('end', resolve));
+    stream.end({ event: 'end', data: { reason: 'r' } });
+    stream.end();
+    expect(stream.send({ event: 'event', data: {} })).toBe(false);
+    await closed;
+    expect(text()).toBe(': begin\n\nevent: end\ndata: {"reason":"r"}\n\n');
+    expect([ended, timers.size]).toEqual([['end'], 0]);
+  });
+
+  it.each([true, false])('ends when the client goes away, where it may be half open: %s', async (httpAllowHalfOpen) => {
+    const { response, timers, ended } = await begin({ httpAllowHalfOpen });
+    response.destroy();
+    await until(() => Promise.resolve(ended.length === 1));
+    expect(timers.size).toBe(0);
+  });
+
+  it('keeps no more than so much for a client that is slow, and goes on once it reads', async () => {
+    const { stream, read } = await begin({ mostWaitingBytes: 1000 });
+    const data = { text: 'x'.repeat(100_000) };
+    let sent = 0;
+    while (stream.send({ event: 'event', data })) sent += 1;
+    // What the sockets hold comes on top.
+    expect(sent).toBeLessThan(200);
+    read();
+    await until(() => Promise.resolve(stream.send({ event: 'gap', data: {} })));
+  });
+});
