@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { receiptLeaf, type Receipt, type RecordProof } from '@sealgate/envelope';
+import { receiptLeaf } from '@sealgate/envelope';
 import { parseChannel } from '@sealgate/ledger-port';
-import { inclusionPath, parseCheckpoint, tilePath, verifyInclusion, type Tile, type TileId } from '@sealgate/merkle';
+import { tilePath, type Tile, type TileId } from '@sealgate/merkle';
 import { ArchiveFileError, checkedRecord, type ArchivedRecord } from './archived-record.ts';
 
 export { ArchiveFileError, archivedLine, type ArchivedRecord } from './archived-record.ts';
@@ -161,6 +161,27 @@ export class ArchiveFiles {
     }
   }
 
+  /** The channels that have a folder. */
+  async channels(): Promise<readonly string[]> {
+    return (await listFolder(this.#directory)).filter((name) => parseChannel(name) !== undefined);
+  }
+
+  /** What lies behind the first `archived` records: whole files in their order, and whether there is any, or a draft. */
+  async remains(channel: string, archived: number): Promise<{ some: boolean; stretches: readonly ArchivedStretch[] }> {
+    const names = (await listFolder(join(this.#folder(channel), 'records'))).sort();
+    const stretches = names.flatMap((name) => {
+      const [, from, until] = STRETCH_NAME.exec(name) ?? [];
+      return Number(until ?? 0) > archived ? [{ from: Number(from), until: Number(until) }] : [];
+    });
+    return { some: stretches.length > 0 || names.some((name) => name.endsWith(DRAFT)), stretches };
+  }
+
+  async removeDrafts(channel: string): Promise<void> {
+    const folder = join(this.#folder(channel), 'records');
+    const drafts = (await listFolder(folder)).filter((name) => name.endsWith(DRAFT));
+    for (const name of drafts) await rm(join(folder, name), { force: true });
+  }
+
   #path(channel: string, { from, until }: ArchivedStretch): string {
     return join(this.#folder(channel), 'records', `${nameOf(from)}-${nameOf(until)}.ndjson`);
   }
@@ -178,34 +199,6 @@ export class ArchiveFiles {
       throw new ArchiveFileError(`${path} cannot be read (${codeOf(cause)})`, { cause });
     }
   }
-}
-
-/**
- * The receipt of a record and its proof against the checkpoint of the archive, by the files alone. Who signed that is not
- * looked at. @throws ArchiveFileError where the files do not belong together
- */
-export async function proveArchived(
-  files: ArchiveFiles,
-  { data: _, ...receipt }: ArchivedRecord,
-): Promise<{ receipt: Receipt; proof: RecordProof }> {
-  const { channel, index } = receipt;
-  const checkpoint = await files.checkpoint(channel);
-  const { size, root } = parseCheckpoint(checkpoint);
-  const leafHash = receiptLeaf(receipt);
-  const readTiles = (tiles: readonly TileId[]) => Promise.all(tiles.map((tile) => files.tile(channel, tile)));
-  const path = index < size ? await inclusionPath(index, size, readTiles) : [];
-  if (!verifyInclusion({ leafHash, index, size, path, root }))
-    throw new ArchiveFileError(`record ${index} is not one that the checkpoint of the archive is over`, { index });
-  const inclusion = path.map((hash) => hash.toString('hex'));
-  const proof = {
-    channel,
-    index,
-    leafHash: leafHash.toString('hex'),
-    treeSize: size,
-    inclusionPath: inclusion,
-    checkpoint,
-  };
-  return { receipt, proof };
 }
 
 async function readBack(path: string, { channel, from }: { channel: string; from: number }) {

@@ -266,9 +266,10 @@ describe('an erasure after archiving', () => {
     rmSync(path);
     await of.ledger.erase(of.channel, 'r5', 'asked for');
     expect(String(of.problems[0])).toContain('ENOENT');
-    expect(await of.count('unwritten_erasures')).toBe(1);
+    expect([await of.count('unwritten_erasures'), of.archiver.unwritten]).toEqual([1, 1]);
     writeFileSync(path, whole);
     await of.archiver.writeErasures();
+    expect(of.archiver.unwritten).toBe(0);
     expect(of.text()).not.toContain('"data":{"n":5},');
     expect(await of.count('unwritten_erasures')).toBe(0);
   });

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { receiptLeaf } from '@sealgate/envelope';
 import { ArchiveRefusedError, type ArchiveOrder, type ArchiveProgress } from '@sealgate/ledger-port';
 import {
   checkpointText,
@@ -12,27 +11,23 @@ import {
   type Checkpoint,
   type NoteSigner,
 } from '@sealgate/merkle';
-import { DatabaseUnavailableError, int8Array, type Database, type Sql } from '@sealgate/storage';
-import type { ArchiveFiles, Draft } from './archive-files.ts';
-import { archivedLine, ArchiveFileError, recordOfRow, withoutContent, type ContentRow } from './archived-record.ts';
+import { DatabaseUnavailableError, int8Array, type Sql } from '@sealgate/storage';
+import { archivedLine, ArchiveFileError, recordOfRow, type ContentRow } from './archived-record.ts';
 import type { CheckedCheckpoint } from './checked-checkpoint.ts';
 import { readLedger } from './database-problem.ts';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 import { findCheckpoint } from './prove-record.ts';
 import { tileReader } from './tile-store.ts';
+import { lockArchive, writeErasures, type ErasureOptions } from './write-erasures.ts';
 
-export interface ArchiverOptions {
-  /** Of the role that may read and erase in the channels. */
-  readonly sql: Database;
-  readonly files: ArchiveFiles;
+/** `sql` is of a role that may read and erase in the channels. */
+export interface ArchiverOptions extends ErasureOptions {
   readonly origin: string;
   readonly signer: NoteSigner;
   readonly checked: CheckedCheckpoint;
   /** Holds a channel against what is kept of it outside the database, and halts it where it does not continue that. */
   readonly compare: (channel: string) => Promise<void>;
   readonly now: () => number;
-  /** An erasure that cannot be written to its file now. It is tried again. */
-  readonly onError: (error: unknown) => void;
 }
 
 const READ_WITHIN_MS = 10_000;
@@ -55,12 +50,6 @@ interface StateRow {
   refused: string | null;
 }
 
-interface LockRow {
-  archived: string;
-  until_index: string | null;
-  erased: string[];
-}
-
 /**
  * Moves records from the database into files, a stretch at a time: written, synced, read back, found to be what was signed
  * for, and only then removed from the table, in one transaction. After a crash at any point the table or the files hold every
@@ -68,6 +57,7 @@ interface LockRow {
  */
 export class Archiver {
   readonly #options: ArchiverOptions;
+  #unwritten = 0;
 
   constructor(options: ArchiverOptions) {
     this.#options = options;
@@ -102,18 +92,19 @@ export class Archiver {
     return { channel, size: Number(state.size), archived, until };
   }
 
+  /** Files and channels that the last look could not take an erasure out of. */
+  get unwritten(): number {
+    return this.#unwritten;
+  }
+
   /** Takes what was erased out of the files that hold it still. What cannot be written is told, and tried next time. */
   async writeErasures(): Promise<void> {
-    const { sql, onError } = this.#options;
-    const rows = await readLedger<{ channel: string; first_index: string | null }>(
-      sql,
-      { text: 'SELECT channel, first_index FROM ledger.unwritten_erasures_v1()' },
-      READ_WITHIN_MS,
-    );
-    for (const { channel, first_index: from } of rows) {
-      if (from === null) continue;
-      await this.#eraseIn(channel, Number(from)).catch(onError);
-    }
+    this.#unwritten = await writeErasures(this.#options);
+  }
+
+  /** Of one channel, beside that. */
+  async writeErasuresOf(channel: string): Promise<void> {
+    this.#unwritten = Math.max(this.#unwritten, await writeErasures(this.#options, channel));
   }
 
   /** Returns how far the archive reaches then. */
@@ -182,24 +173,6 @@ export class Archiver {
       );
     return signer.sign(checkpointText({ origin: `${origin}/${channel}`, size, root }));
   }
-
-  async #eraseIn(channel: string, from: number): Promise<void> {
-    const { sql: database, files } = this.#options;
-    await database.transaction(
-      async (sql) => {
-        const lock = await lockArchive(sql, channel, from);
-        if (lock?.until_index == null) return;
-        const stretch = { from, until: Number(lock.until_index) };
-        const leaves: Buffer[] = [];
-        const draft = await files.draft(channel, from, withoutErased(files, { channel, stretch }, lock.erased, leaves));
-        assertSame(channel, draft, Buffer.concat(leaves));
-        await draft.keep(stretch);
-        const values = [channel, int8Array(lock.erased.map(Number))];
-        await sql.query({ text: 'SELECT ledger.erasures_written_v1($1, $2)', values });
-      },
-      { deadlineMs: STRETCH_WITHIN_MS },
-    );
-  }
 }
 
 /** Between two answers to whoever archives. */
@@ -212,19 +185,6 @@ export async function archiveStep(archiver: Archiver | undefined, order: Archive
   throw new ArchiveRefusedError(`This process does not write the archive: ${writer}.`);
 }
 
-async function* withoutErased(
-  files: ArchiveFiles,
-  { channel, stretch }: { channel: string; stretch: { from: number; until: number } },
-  erased: readonly string[],
-  leaves: Buffer[],
-): AsyncGenerator<string> {
-  const gone = new Set(erased.map(Number));
-  for await (const record of files.records(channel, stretch)) {
-    leaves.push(receiptLeaf(record));
-    yield archivedLine(gone.has(record.index) ? withoutContent(record) : record);
-  }
-}
-
 /** What keeps an order from the files, or is found in them or in the log, is refused in a sentence. */
 async function refusable<Result>(from: number, work: () => Promise<Result>): Promise<Result> {
   try {
@@ -234,16 +194,6 @@ async function refusable<Result>(from: number, work: () => Promise<Result>): Pro
     const reason = (error as Error).message.replace(/\.$/, '');
     throw new ArchiveRefusedError(`Nothing was removed from record ${from} on. ${reason}.`, { cause: error });
   }
-}
-
-function assertSame(channel: string, draft: Draft, leaves: Buffer): void {
-  if (!draft.leaves.equals(leaves))
-    throw new ArchiveFileError(`a file of ${channel} was not read back as it was written`);
-}
-
-async function lockArchive(sql: Sql, channel: string, from: number): Promise<LockRow | undefined> {
-  const statement = { text: 'SELECT * FROM ledger.archive_lock_v1($1, $2)', values: [channel, from] };
-  return (await readLedger<LockRow>(sql, statement, READ_WITHIN_MS))[0];
 }
 
 /** Ends at the first whole tile that fills a file. @throws LedgerCorruptError for a record that is not there */

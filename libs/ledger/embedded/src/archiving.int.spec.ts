@@ -1,18 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Tile } from '@sealgate/merkle';
 import { ArchiveFiles, type ArchivedStretch } from './archive-files.ts';
-import {
-  archiverOf,
-  IN_ORDER,
-  openTestArchive,
-  OURS,
-  record,
-  SIZE,
-  type TestArchive,
-} from './testing/open-test-archive.ts';
+import { IN_ORDER, openTestArchive, OURS, record, SIZE, type TestArchive } from './testing/open-test-archive.ts';
 import { runStep, stepsOf } from './testing/version-before.ts';
 import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
 
@@ -85,6 +76,30 @@ describe('a crash while archiving', () => {
       expect(await of.ledger.audit(of.channel)).toEqual(IN_ORDER);
     },
   );
+
+  it.each([
+    ['a draft', 'the draft'],
+    ['a whole file', 'the checkpoint'],
+  ])('leaves no content behind in %s that is erased before the order goes on', async (_, point) => {
+    const files = new Breaking(of.folder);
+    const broken = of.open(files);
+    await broken.ledger.archiveRecords({ channel: of.channel, before: 256 });
+    files.at = point;
+    await expect(broken.ledger.archiveRecords({ channel: of.channel, before: 512 })).rejects.toThrow('crash');
+    const copies = () => of.files().map((name) => of.text(name));
+    expect(copies().join('')).toContain('"data":{"n":300},');
+    const [whole] = copies();
+    await of.without.erase(of.channel, 'r300', 'asked for');
+    // Another process, after that crash: by itself, and for an erasure of its own.
+    const later = of.open();
+    await later.archiver.writeErasures();
+    expect(copies().join('')).not.toContain('"data":{"n":300},');
+    await later.ledger.erase(of.channel, 'r301', 'asked for');
+    expect(copies().join('')).not.toContain('"data":{"n":301},');
+    expect([copies()[0], of.problems, later.archiver.unwritten]).toEqual([whole, [], 0]);
+    expect(await of.ledger.archiveRecords({ channel: of.channel, before: 512 })).toMatchObject({ archived: 512 });
+    expect(await of.ledger.audit(of.channel)).toEqual(IN_ORDER);
+  });
 
   it('whose attempt reached further leaves no file that overlaps', async () => {
     const files = new Breaking(of.folder);
@@ -207,55 +222,6 @@ describe('archiving is refused', () => {
   });
 });
 
-describe('space', () => {
-  let own: TestLedger;
-  beforeAll(async () => {
-    own = await openTestLedger();
-  });
-  afterAll(() => own.close());
-
-  const bytes = async () => {
-    const text = `SELECT pg_total_relation_size('ledger.records_0')::int AS bytes`;
-    return (await own.sql.query<{ bytes: number }>({ text }))[0]!.bytes;
-  };
-  /** Content that does not compress. */
-  const fill = async (of: string, from: number, records: number) => {
-    const text = () => `{"text":"${randomBytes(500).toString('hex')}"}`;
-    const made = Array.from({ length: records }, (_, n) => record(from + n, { data: text() }));
-    await own.ledger.append({ network: 'acme', channel: of, note: '', records: made });
-  };
-
-  it('comes back: to the table by VACUUM, to the disk as one partition is written anew; no write waits for a dump', async () => {
-    const channel = 'acme.space';
-    await fill('acme.other', 0, 20);
-    for (let from = 0; from < 4000; from += 1000) await fill(channel, from, 1000);
-    await fill('acme.other', 20, 20);
-    await own.ledger.prove(channel, 'r3999');
-    const full = await bytes();
-    const { archiver } = archiverOf(own, new ArchiveFiles(of.folder), (error) => of.problems.push(error));
-    // A reader of an hour holds up neither the archive nor those who write.
-    await own.sql.transaction(async (dump) => {
-      await dump.query({ text: 'LOCK TABLE ledger.records, ledger.compact_ids, ledger.channels IN ACCESS SHARE MODE' });
-      expect(await archiver.archive({ channel, before: 4000 }, 60_000)).toMatchObject({ archived: 3840 });
-      await fill('acme.other', 40, 20);
-    });
-    const kept = `SELECT pg_total_relation_size('ledger.archived')::int AS bytes`;
-    const [archivedTable] = await own.sql.query<{ bytes: number }>({ text: kept });
-    expect(archivedTable!.bytes).toBeLessThan(3840 * 140);
-    await own.sql.query({ text: 'VACUUM ledger.records_0' });
-    const vacuumed = await bytes();
-    // As much again finds its place in what was left.
-    for (let from = 0; from < 3000; from += 1000) await fill('acme.later', from, 1000);
-    expect(await bytes()).toBeLessThan(vacuumed * 1.1);
-    await own.sql.query({
-      text: `DELETE FROM ledger.records WHERE channel_id = (SELECT channel_id FROM ledger.channels WHERE channel = 'acme.later')`,
-    });
-    await own.sql.query({ text: 'VACUUM FULL ledger.records_0' });
-    expect(await bytes()).toBeLessThan(full / 10);
-    expect(await own.ledger.read('acme.other', 'r59')).toMatchObject({ index: 59 });
-  });
-});
-
 describe('the version before', () => {
   const definitions = async (): Promise<Map<string, string>> => {
     const text = `SELECT oid::regprocedure::text AS name, pg_get_functiondef(oid) AS text FROM pg_proc
@@ -263,7 +229,7 @@ describe('the version before', () => {
     return new Map((await test.sql.query<{ name: string; text: string }>({ text })).map((row) => [row.name, row.text]));
   };
   const archive = stepsOf('0014_archive');
-  const later = ['0015_compact', '0016_claims_by_day', '0018_archived_times'].map(stepsOf);
+  const later = ['0015_compact', '0016_claims_by_day', '0018_archived_times', '0019_erased_rows'].map(stepsOf);
 
   it('is not gone back to while records are archived', async () => {
     await of.ledger.archiveRecords({ channel: of.channel, before: 256 });

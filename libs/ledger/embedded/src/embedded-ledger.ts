@@ -249,7 +249,7 @@ async function erase(
   };
   const [row] = await readLedger<{ found: boolean }>(sql, statement, READ_WITHIN_MS);
   // Where the files cannot be written now, they are within a minute.
-  await archiver?.writeErasures().catch(() => undefined);
+  await archiver?.writeErasuresOf(channel).catch(() => undefined);
   return row?.found === true;
 }
 

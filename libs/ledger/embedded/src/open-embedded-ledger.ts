@@ -106,7 +106,7 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
 
 /** The archive has one writer: who signs checkpoints. Undefined in every other process. */
 function openArchiver(
-  { config, now, log, own }: OpenLedgerOptions,
+  { config, now, log, metrics, own }: OpenLedgerOptions,
   { integrator, archive, verifier, sql, origin }: ArchiverParts,
 ): Archiver | undefined {
   if (integrator === undefined || archive === undefined || config.ledgerSigningKey === undefined) return undefined;
@@ -120,6 +120,13 @@ function openArchiver(
     compare: (channel) => integrator.compare(channel),
     now,
     onError: tell,
+  });
+  const help = 'Files of the archive, and channels, that hold what was erased and could not be written anew.';
+  metrics.gauge({
+    name: 'ledger_unwritten_erasures',
+    help,
+    labels: {},
+    collect: (gauge) => gauge.set({}, archiver.unwritten),
   });
   const loop = backgroundLoop({
     work: () => archiver.writeErasures(),

@@ -1,9 +1,5 @@
-import {
-  ArchiveFileError,
-  ArchiveFiles,
-  proveArchived,
-  type ArchivedRecord,
-} from '@sealgate/ledger-embedded/archive-files';
+import { ArchiveFileError, ArchiveFiles, type ArchivedRecord } from '@sealgate/ledger-embedded/archive-files';
+import { proveArchived } from '@sealgate/ledger-embedded/prove-archived';
 import { Option } from 'commander';
 import { apiPath } from '../api-path.ts';
 import { integerOption, yesOption, type CommandSpec } from '../command-spec.ts';
