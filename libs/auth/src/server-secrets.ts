@@ -1,5 +1,6 @@
-import { createSecretKey, hkdfSync } from 'node:crypto';
+import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { KeyedHasher } from './keyed-hasher.ts';
+import { SecretBox } from './secret-box.ts';
 
 interface Secret {
   readonly id: string;
@@ -52,13 +53,20 @@ export class ServerSecrets {
    * that was stored under a purpose depends on its name, which must therefore never change.
    */
   derive(purpose: string): KeyedHasher {
+    return new KeyedHasher(this.#keysFor(purpose));
+  }
+
+  /** The box for texts of one purpose, whose keys are derived likewise. No purpose serves both. */
+  sealing(purpose: string): SecretBox {
+    return new SecretBox(this.#keysFor(`sealing/${purpose}`));
+  }
+
+  #keysFor(purpose: string): { readonly id: string; readonly key: KeyObject }[] {
     const info = `sealgate/${purpose}`;
-    return new KeyedHasher(
-      this.#secrets.map(({ id, value }) => ({
-        id,
-        key: createSecretKey(new Uint8Array(hkdfSync('sha256', value, '', info, DERIVED_KEY_BYTES))),
-      })),
-    );
+    return this.#secrets.map(({ id, value }) => ({
+      id,
+      key: createSecretKey(new Uint8Array(hkdfSync('sha256', value, '', info, DERIVED_KEY_BYTES))),
+    }));
   }
 }
 
