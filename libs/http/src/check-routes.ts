@@ -58,9 +58,16 @@ function bodyFaults(route: AnyRoute): (string | undefined)[] {
     faultWhen(body !== undefined && !isBounded, 'bodyMaxBytes is missing'),
     faultWhen(body !== undefined && WITHOUT_BODY.has(route.method), 'bodies of GET, DELETE and OPTIONS are not read'),
     faultWhen(body === undefined && route.bodyOptional !== undefined, 'bodyOptional needs a body'),
+    faultWhen(
+      (body === 'bytes') !== (route.mediaTypes !== undefined),
+      'mediaTypes is for a body of bytes, and needed there',
+    ),
     faultWhen(body === undefined && route.lookAhead !== undefined, 'lookAhead needs a body'),
     faultWhen(body === undefined && route.inspect !== undefined, 'inspect needs a body'),
-    faultWhen(body === 'json-bytes' && needsParsed(route), 'bodyOptional, lookAhead and inspect need a parsed body'),
+    faultWhen(
+      (body === 'json-bytes' || body === 'bytes') && needsParsed(route),
+      'bodyOptional, lookAhead and inspect need a parsed body',
+    ),
   ];
 }
 

@@ -169,7 +169,8 @@ function renderProblem(exchange: Exchange, error: AppError): string {
 function headersOf(exchange: Exchange, error: AppError): Readonly<Record<string, string>> | undefined {
   const headers: Record<string, string> = { ...error.headers };
   if (error.retryAfterSeconds !== undefined) headers['Retry-After'] = String(error.retryAfterSeconds);
-  if (error.code === 'UNAUTHENTICATED') {
+  // A route whose callers show who they are by other means than the guard's says so itself.
+  if (error.code === 'UNAUTHENTICATED' && headers['WWW-Authenticate'] === undefined) {
     const metadata = exchange.mounted?.route.resourceMetadata;
     headers['WWW-Authenticate'] =
       `${exchange.services.guard?.challenge ?? 'Bearer'} realm="sealgate"` +

@@ -18,13 +18,19 @@ const JSON_OR_SUFFIX = /^(?:application\/json|[^/]+\/[^/]+\+json)$/i;
  */
 export function isJsonMediaType(contentType: string, orSuffix = false): boolean {
   if (contentType === 'application/json') return true;
-  if (contentType.length > MAX_LENGTH) return false;
+  const type = utf8MediaType(contentType);
+  return type !== undefined && (orSuffix ? JSON_OR_SUFFIX : JSON_TYPE).test(type);
+}
+
+/** The type and subtype of a Content-Type, in lower case; undefined where it is none, or names a charset that is not UTF-8. */
+export function utf8MediaType(contentType: string): string | undefined {
+  if (contentType.length > MAX_LENGTH) return undefined;
   const match = MEDIA_TYPE.exec(contentType);
-  if (match === null || !(orSuffix ? JSON_OR_SUFFIX : JSON_TYPE).test(match[1] ?? '')) return false;
+  if (match === null) return undefined;
   for (const [, name, value] of (match[2] ?? '').matchAll(EACH_PARAMETER)) {
-    if (name?.toLowerCase() === 'charset' && !isUtf8(value ?? '')) return false;
+    if (name?.toLowerCase() === 'charset' && !isUtf8(value ?? '')) return undefined;
   }
-  return true;
+  return (match[1] ?? '').toLowerCase();
 }
 
 function isUtf8(charset: string): boolean {

@@ -142,12 +142,16 @@ function requestBodyOf(route: AnyRoute, components: Components): JsonObject {
   const schema =
     described ??
     (typeof route.body === 'object' ? components.body(route.body, `${pascalCase(route.operationId)}Request`) : {});
-  const size = `At most ${route.bodyMaxBytes} bytes, counted after Content-Encoding was undone.`;
+  const counted =
+    route.body === 'bytes'
+      ? 'as they come: no Content-Encoding is undone'
+      : 'counted after Content-Encoding was undone';
+  const size = `At most ${route.bodyMaxBytes} bytes, ${counted}.`;
   return {
     requestBody: {
       description: route.jsonSuffix === true ? `${size} Any media type that ends in \`+json\` is taken as well.` : size,
       required: route.bodyOptional !== true,
-      content: { 'application/json': { schema } },
+      content: Object.fromEntries((route.mediaTypes ?? ['application/json']).map((type) => [type, { schema }])),
     },
   };
 }

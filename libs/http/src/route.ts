@@ -34,9 +34,10 @@ export type Permit = string;
 
 /**
  * What a body is taken as: JSON of this schema; `strict-json`, any JSON value, whose shape is the handler's business; or
- * `json-bytes`, a body that says it is JSON, is not empty and fits, and that the handler parses itself, from `rawBody`.
+ * `json-bytes`, a body that says it is JSON, is not empty and fits, and that the handler parses itself, from `rawBody`; or
+ * `bytes`, a body that fits, as it came: Content-Type and Content-Encoding are the handler's business.
  */
-export type BodyKind = TSchema | 'strict-json' | 'json-bytes';
+export type BodyKind = TSchema | 'strict-json' | 'json-bytes' | 'bytes';
 
 type CallerOf<Caller, Access extends Permit> = Access extends 'open' ? undefined : Caller;
 type QueryOf<Query> = Query extends TSchema ? Query['static'] : Readonly<Record<string, never>>;
@@ -89,6 +90,8 @@ export interface RouteDefinition<
   readonly bodyTimeoutMs?: number;
   /** Media types that end in `+json` are taken too: what a webhook sends names its format. */
   readonly jsonSuffix?: true;
+  /** What `openapi.json` lists for a body that is `bytes`. */
+  readonly mediaTypes?: readonly string[];
   /** What `openapi.json` says of a body of which `body` says less: its forms, each with a name. */
   readonly bodyForms?: readonly TSchema[];
   /** Answered where the body is not sent as `application/json`. Absent: UNSUPPORTED_MEDIA_TYPE. */

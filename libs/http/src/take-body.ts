@@ -11,7 +11,7 @@ import type { AnyRoute } from './route.ts';
 
 /**
  * Reads the body of a route that has one: media type (415), size (413), strict JSON (400), in that order. A handler that
- * takes `json-bytes` is given them unparsed.
+ * takes `json-bytes` is given them unparsed, one that takes `bytes` whatever has come.
  * @returns undefined when it was there already, so that most requests need not wait for it.
  */
 export function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<void> | undefined {
@@ -24,9 +24,10 @@ export function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<voi
   if (route.bodyOptional === true && !isJson(exchange, route) && request.headers['transfer-encoding'] !== undefined) {
     return takeNothing(exchange, mounted);
   }
-  requireJson(exchange, route);
+  const isRaw = route.body === 'bytes';
+  if (!isRaw) requireJson(exchange, route);
   const maxBytes = route.bodyMaxBytesOf?.(exchange.caller) ?? route.bodyMaxBytes ?? 0;
-  const encoding = request.headers['content-encoding'];
+  const encoding = isRaw ? undefined : request.headers['content-encoding'];
   const limits = { namedMaxBytes: maxBytes, timeoutMs: route.bodyTimeoutMs };
   if (encoding !== undefined) {
     const coding = contentCodingOf(encoding);
@@ -70,7 +71,8 @@ const LARGE_BODY_BYTES = 16_384;
 function parseBody(exchange: Exchange, mounted: MountedRoute, bytes: Buffer): Promise<void> | undefined {
   exchange.rawBody = bytes;
   exchange.record.bytesIn = bytes.length;
-  if (bytes.length > 0 && mounted.route.body === 'json-bytes') return undefined;
+  const { body } = mounted.route;
+  if (body === 'bytes' || (bytes.length > 0 && body === 'json-bytes')) return undefined;
   if (bytes.length > LARGE_BODY_BYTES) return parseLarge(exchange, mounted, bytes);
   if (bytes.length > 0) {
     exchange.body = parseStrict(bytes);

@@ -94,6 +94,6 @@ function expectHeaders(
 ): void {
   if (status === 429 || status === 503) expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
   if (retryAfterSeconds !== undefined) expect(headers['retry-after']).toBe(String(retryAfterSeconds));
-  if (status === 401) expect(headers['www-authenticate']).toMatch(/^(Bearer|ApiKey) realm="sealgate"/);
+  if (status === 401) expect(headers['www-authenticate']).toMatch(/^(Bearer|ApiKey|Signature) realm="sealgate"/);
   if (status === 405) expect(headers['allow']).toMatch(/^[A-Z]+(, [A-Z]+)*$/);
 }
