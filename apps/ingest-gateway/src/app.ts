@@ -17,6 +17,8 @@ import { ingestGuard, type IngestGuardPorts } from './ingest-guard.ts';
 import { adminEventRoutes, type AdminEventsPorts } from './routes/admin-events.ts';
 import { adminKeyRoutes, type AdminKeysPorts } from './routes/admin-keys.ts';
 import { adminNetworkRoutes, type AdminNetworksPorts } from './routes/admin-networks.ts';
+import { adminSourceRoutes, type AdminSourcesPorts } from './routes/admin-sources.ts';
+import { hookRoutes, type HooksPorts } from './routes/hooks.ts';
 import { ingestRoutes, type IngestPorts } from './routes/ingest.ts';
 
 /** What both listeners share. */
@@ -29,14 +31,18 @@ export type AppBase = Pick<
  * The public listener. Each request, in this order: path, method, key (by `ingest-guard.ts`), network (`precheck` of
  * `routes/ingest.ts`), media type, size (the library), JSON, shape, permission, types, channels (its handler),
  * Idempotency-Key, limits, idempotency (`domain/answer-write.ts`), the write (`domain/write-records.ts`).
+ * A delivery to a source: path, method, source (the guard), size (the library), signature, media type, JSON, what the source
+ * may write, limits, the write (`domain/take-delivery.ts`).
  */
-export function publicApp(base: AppBase, guard: IngestGuardPorts, ports: IngestPorts): App {
-  return createApp({ ...base, head: false, guard: ingestGuard(guard), routes: ingestRoutes(ports) });
+export function publicApp(base: AppBase, guard: IngestGuardPorts, ports: IngestPorts & HooksPorts): App {
+  const routes = [...ingestRoutes(ports), ...hookRoutes(ports)];
+  return createApp({ ...base, head: false, guard: ingestGuard(guard), routes });
 }
 
 export type AdminPorts = AdminNetworksPorts &
   AdminKeysPorts &
   AdminEventsPorts &
+  AdminSourcesPorts &
   AdminStatePorts &
   Pick<AdminLedgerPorts, 'cursors' | 'auditChange' | 'now' | 'newId'> & {
     /** Undefined where the ledger is not ours to administer: its paths are then not there. */
@@ -61,6 +67,7 @@ export function administration(
     ...adminNetworkRoutes(ports),
     ...adminKeyRoutes(ports),
     ...adminEventRoutes(ports),
+    ...adminSourceRoutes(ports),
     ...(ledger === undefined ? [] : adminLedgerRoutes({ ...ports, ledger })),
     ...adminStateRoutes(ports),
   ];

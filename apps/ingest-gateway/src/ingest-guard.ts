@@ -12,9 +12,12 @@ import {
 } from '@sealgate/rate-limits';
 import type { IngestCaller } from './domain/caller.ts';
 import { mayUse, type Limits } from './domain/key-grants.ts';
+import { isSourceId } from './domain/source.ts';
 
 export interface IngestGuardPorts {
   readonly findCaller: (keyHash: Buffer) => Promise<IngestCaller | undefined>;
+  /** The source that takes deliveries under this id. */
+  readonly findSource: (sourceId: string) => Promise<IngestCaller | undefined>;
   /** Told the id of a key each time it is used. */
   readonly touchKey: (keyId: string) => void;
   readonly limits: LimitStore;
@@ -31,12 +34,16 @@ const REFUSAL_POLICY: Policy = { name: 'key', ratePerSecond: 50, burst: 50 };
 /** Keys whose last limits are remembered, for the headers of answers that were never charged. */
 const MOST_REMEMBERED = 10_000;
 
-/** How surface D knows its callers: `X-Api-Key` with an ingest key, two buckets, one for its network and one of its own. */
+/**
+ * How surface D knows its callers: `X-Api-Key` with an ingest key, two buckets, one for its network and one of its own. Below
+ * `/hooks` the path says which source a delivery is for, which has buckets alike; `domain/take-delivery.ts` looks at its signature.
+ */
 export function ingestGuard(ports: IngestGuardPorts): Guard<IngestCaller> {
   const lastStates = new Map<string, { state: LimitState; untilMs: number }>();
   return {
     challenge: 'ApiKey',
     async authenticate(request: AuthRequest): Promise<IngestCaller> {
+      if (request.path.startsWith(HOOKS)) return sourceAt(ports, request.path.slice(HOOKS.length));
       const keyHash = presentedHash(request);
       const caller = keyHash === undefined ? undefined : await ports.findCaller(keyHash);
       if (caller === undefined) throw new AppError('UNAUTHENTICATED', 'No live ingest key was presented.');
@@ -49,7 +56,9 @@ export function ingestGuard(ports: IngestGuardPorts): Guard<IngestCaller> {
       remember(lastStates, caller.keyId, { state, untilMs: ports.now() + state.resetSeconds * 1000 });
       return { admitted: state.admitted, headers: rateLimitHeaders(state), retryAfterSeconds: state.retryAfterSeconds };
     },
-    lastLimits(caller): RateLimitHeaders {
+    lastLimits(caller): RateLimitHeaders | undefined {
+      // Whoever is refused here has not shown to be the sender.
+      if (caller.source !== undefined) return undefined;
       const full = fullState(caller, ports.defaultLimits);
       const last = lastStates.get(caller.keyId);
       // A state of other limits than the caller has now, or of a moment that is over, says nothing any more.
@@ -62,11 +71,35 @@ export function ingestGuard(ports: IngestGuardPorts): Guard<IngestCaller> {
       if (state.admitted) return error;
       const headers = { ...rateLimitHeaders(state) };
       const options = { retryAfterSeconds: state.retryAfterSeconds, headers };
-      return new AppError('RATE_LIMITED', 'Too many requests of this key were refused.', options);
+      const whose = caller.source === undefined ? 'requests of this key' : 'deliveries to this source';
+      return new AppError('RATE_LIMITED', `Too many ${whose} were refused.`, options);
     },
     failedAuthentication: (request) => refuseAddress(ports.addresses, request, presentedHash(request) === undefined),
     describe: ({ keyId, networkId }) => ({ keyId, networkId }),
   };
+}
+
+const HOOKS = '/hooks/';
+
+/** One 404 for a source that is unknown, deleted or disabled, and for what no id can be. */
+async function sourceAt({ findSource }: IngestGuardPorts, sourceId: string): Promise<IngestCaller> {
+  const caller = isSourceId(sourceId) ? await findSource(sourceId) : undefined;
+  if (caller === undefined) throw new AppError('NOT_FOUND', 'There is nothing at this path.');
+  return caller;
+}
+
+/** Charges a source for a delivery that came by another door than its path. Rejects with RATE_LIMITED. */
+export const chargeSource =
+  (guard: Pick<Guard<IngestCaller>, 'charge'>) =>
+  async (caller: IngestCaller): Promise<void> => {
+    const { admitted, retryAfterSeconds } = await guard.charge(caller, 1);
+    if (!admitted)
+      throw new AppError('RATE_LIMITED', 'The rate limit of this source is used up.', { retryAfterSeconds });
+  };
+
+/** Whether this source has had so many refusals that the next is one as well, without a look at its signature. */
+export function isFlooded(refusals: LocalLimits, { keyId }: IngestCaller): boolean {
+  return refusals.decide([{ bucket: keyId, policy: REFUSAL_POLICY }], 0).remaining < 1;
 }
 
 /** Undefined without I/O: the header is missing, there twice, or no ingest key by its form. */

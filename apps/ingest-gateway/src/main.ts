@@ -19,17 +19,21 @@ import { eventsStore } from './data/events-store.ts';
 import { holdNetwork, networksStore } from './data/networks-store.ts';
 import { pingEvents } from './data/ping-events.ts';
 import { readingPlaces } from './data/reading-places.ts';
+import { countLiveSources, sealedSecrets } from './data/sources-store.ts';
 import { answerWrite } from './domain/answer-write.ts';
 import type { IngestCaller } from './domain/caller.ts';
 import { EventTail } from './domain/event-tail.ts';
 import type { KeyGrants } from './domain/key-grants.ts';
-import { readSubmission } from './domain/read-submission.ts';
+import { readBody } from './domain/read-submission.ts';
 import { timeOrderedIds } from './domain/record-ids.ts';
+import { testDelivery } from './domain/test-delivery.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
+import { chargeSource, ingestGuard, isFlooded, type IngestGuardPorts } from './ingest-guard.ts';
 import { ingestMetrics } from './ingest-metrics.ts';
 import { migrations } from './ingest-migrations.ts';
 import { openLedger } from './open-ledger.ts';
 import { openReading } from './open-reading.ts';
+import { openSources } from './open-sources.ts';
 import { SCHEMA } from './schema.ts';
 
 const NAME = 'ingest-gateway';
@@ -42,6 +46,7 @@ const READINESS = {
 const DAY_MS = 86_400_000;
 /** What is checked with a server secret after it was made. Claims lie in the ledger, where this role cannot count them. */
 const secretUses = ({ claimRetentionDays }: GatewayConfig): readonly SecretUse[] => [
+  sealedSecrets,
   { what: 'claims on Idempotency-Keys', keptMs: claimRetentionDays * DAY_MS },
   { what: 'cursors of lists', keptMs: DAY_MS },
 ];
@@ -122,19 +127,22 @@ async function openParts({ config, now, newId, log, metrics, counters }: Basics,
     metrics,
   };
   const secretWatch = startSecretWatch({ ...watched, own });
-  return { sql, database, shared, ledger, reading, keys, lastUsed, pings, secretWatch };
+  const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
+  const read = readingPlaces({ readHere: readBody, readApart: reading.read, now });
+  const events = eventsStore(prisma, sql);
+  const stores = { sql, ledger, events, read, secretWatch };
+  const sources = openSources({ ...stores, config, counters, newId, now, startTimer, log, metrics, own });
+  return { sql, database, shared, ledger, read, events, prisma, keys, lastUsed, pings, secretWatch, sources };
 }
 
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
-function publicAppOf(
-  { config, now, freshIds, newId, counters, appBase }: Basics,
-  { sql, shared, ledger, reading, lastUsed, pings }: Parts,
-): App {
-  const { maxBatchRecords, bodyMaxBytes, serverSecrets } = config;
+/** Who may use the public listener, and how much. */
+function guardOf({ config, now }: Basics, { sql, shared, lastUsed, sources }: Parts): IngestGuardPorts {
   const callers = callersStore({ sql, now, deadlineMs: 1000 });
-  const guard = {
+  return {
     findCaller: (keyHash: Buffer) => callers.find(keyHash),
+    findSource: (sourceId: string) => sources.find(sourceId),
     touchKey: (keyId: string) => lastUsed.touch(keyId),
     limits: shared.limits,
     refusals: memoryLimits({ now }),
@@ -142,6 +150,14 @@ function publicAppOf(
     defaultLimits: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },
     now,
   };
+}
+
+function publicAppOf(
+  { config, now, freshIds, newId, counters, appBase }: Basics,
+  { ledger, read, pings, sources }: Parts,
+  guard: IngestGuardPorts,
+): App {
+  const { maxBatchRecords, bodyMaxBytes, serverSecrets } = config;
   const recordPing = ({ networkId, keyId }: IngestCaller, requestId: string) => {
     const eventId = newId('evt_');
     pings.add({ eventId, networkId, keyId, requestId, atMs: Math.floor(now()) });
@@ -161,17 +177,20 @@ function publicAppOf(
     recordPing,
     maxBatchRecords,
     bodyMaxBytes,
-    read: readingPlaces({ readHere: readSubmission, readApart: reading.read, now }),
+    read,
     onRefusal: counters.refused,
+    takeDelivery: sources.takeDelivery,
+    isFlooded: (caller) => isFlooded(guard.refusals, caller),
+    onFlooded: sources.onFlooded,
   });
 }
 
 function adminAppOf(
   { config, now, newId, log, appBase }: Basics,
-  { sql, shared, ledger, keys, secretWatch }: Parts,
+  { sql, shared, ledger, keys, secretWatch, prisma, events, sources }: Parts,
+  guard: IngestGuardPorts,
 ): App {
-  const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
-  const events = eventsStore(prisma, sql);
+  const networks = networksStore(prisma);
   const tail = new EventTail({ events, now, mostListeners: MOST_TAILS, begin: everySecond(log) });
   const access = {
     tokens: config.adminTokenHashes,
@@ -180,15 +199,31 @@ function adminAppOf(
     isReachable: () => isReachable(sql, 500),
   };
   return administration(appBase, access, {
-    networks: networksStore(prisma),
+    networks,
     holdsChannel: (channel) => ledger.holdsChannel(channel),
     openChannel: (network, channel) => ledger.openChannel(network, channel),
     holdNetwork,
     countLiveKeys: (networkId, transaction) => keys.countLive(networkId, transaction),
+    countSources: (networkId, transaction) => countLiveSources(transaction, networkId),
     keys,
     events,
     tail,
     startTimer,
+    sources: sources.store,
+    channelsOf: async (networkId) => (await networks.find(networkId))?.channels,
+    seal: sources.seal,
+    deliveries: sources.deliveries,
+    testDelivery: (about) =>
+      testDelivery(
+        {
+          findSource: sources.find,
+          takeDelivery: sources.takeDelivery,
+          charge: chargeSource(ingestGuard(guard)),
+          newId,
+          now,
+        },
+        about,
+      ),
     ledger: ledger.administration,
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('ingest cursors'), now }),
     inTransaction: (work) => sql.transaction(work),
@@ -238,7 +273,9 @@ main(NAME, async () => {
       // Who decides limits is known here, and told as it is now.
       return health.ok ? { ok: true, body: { ...health.body, limits: parts.shared.limits.state } } : health;
     };
-    return { publicApp: publicAppOf(basics, parts), adminApp: adminAppOf(basics, parts), ready };
+    const guard = guardOf(basics, parts);
+    const [publicApp_, adminApp] = [publicAppOf(basics, parts, guard), adminAppOf(basics, parts, guard)];
+    return { publicApp: publicApp_, adminApp, ready };
   };
   const ops = { metrics, checkTimeoutMs: 1500, log, now, newRequestId };
   await runService({ name: NAME, config, log, compose, opsApp: (checks) => opsApp({ ...ops, ...checks }) });

@@ -3,6 +3,8 @@ import { telling503 } from '@sealgate/storage';
 import { adminEventRoutes } from './routes/admin-events.ts';
 import { adminKeyRoutes } from './routes/admin-keys.ts';
 import { adminNetworkRoutes } from './routes/admin-networks.ts';
+import { adminSourceRoutes } from './routes/admin-sources.ts';
+import { hookRoutes, type HooksPorts } from './routes/hooks.ts';
 import { ingestRoutes, type IngestPorts } from './routes/ingest.ts';
 
 const VERSION = '1.0.0';
@@ -16,7 +18,10 @@ export function publicDescription(): OpenApiDocument {
     title: 'Sealgate ingest gateway',
     version: VERSION,
     description: 'Any JSON becomes a ledger record, exactly once.',
-    routes: ingestRoutes(noPorts<IngestPorts>({ bodyMaxBytes: 1_048_576, maxBatchRecords: 100 })),
+    routes: [
+      ...ingestRoutes(noPorts<IngestPorts>({ bodyMaxBytes: 1_048_576, maxBatchRecords: 100 })),
+      ...hookRoutes(noPorts<HooksPorts>({ bodyMaxBytes: 1_048_576 })),
+    ],
     securityScheme: 'ApiKey',
   });
 }
@@ -26,11 +31,12 @@ export function adminDescription(): OpenApiDocument {
   return openApi({
     title: 'Sealgate ingest gateway, administration',
     version: VERSION,
-    description: 'Networks, keys, events and the ledger. Every change is an audit event.',
+    description: 'Networks, keys, sources, events and the ledger. Every change is an audit event.',
     routes: telling503([
       ...adminNetworkRoutes(noPorts()),
       ...adminKeyRoutes(noPorts()),
       ...adminEventRoutes(noPorts()),
+      ...adminSourceRoutes(noPorts()),
       ...adminLedgerRoutes(noPorts()),
       ...adminStateRoutes(noPorts()),
     ]),

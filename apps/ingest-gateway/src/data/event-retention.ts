@@ -31,7 +31,13 @@ export interface Retained {
   readonly claimDays: number | undefined;
 }
 
-/** The steps that remove old events, those of writes, and claims, by name. */
+/** Counts of deliveries older than `days`. */
+export function oldDeliveryCounts(days: number, nowMs: number): Removal {
+  const values = [timeDigits(days, nowMs)];
+  return { table: 'ingest.delivery_counts', condition: 'position < $1', orderBy: 'position', values };
+}
+
+/** The steps that remove old events, those of writes, counts of deliveries, and claims, by name. */
 export function ingestRemovals(
   sql: Sql,
   { eventDays, claimDays }: Retained,
@@ -42,7 +48,8 @@ export function ingestRemovals(
     const [row] = await sql.query<{ gone: number }>(removeOldWrites(eventDays, now(), atMost));
     return row?.gone ?? 0;
   };
-  return { events, writes, ...(claimDays === undefined ? {} : { claims: claimRemoval(sql, claimDays) }) };
+  const deliveries = removalStep(sql, () => oldDeliveryCounts(eventDays, now()));
+  return { events, writes, deliveries, ...(claimDays === undefined ? {} : { claims: claimRemoval(sql, claimDays) }) };
 }
 
 /** By the clock of the database. What a claim wrote stays, and its ids stay taken: the same request writes nothing again. */

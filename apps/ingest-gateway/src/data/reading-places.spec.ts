@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
+import type { ReadApart } from '../domain/read-submission.ts';
 import { readingPlaces } from './reading-places.ts';
 
 const rules = { record: 'envelope', maxBatchRecords: 100 } as const;
@@ -15,10 +16,10 @@ function places(takesMs: number) {
       trail.push('here');
       return read;
     },
-    readApart: async () => {
+    readApart: (async () => {
       trail.push('apart');
       return read;
-    },
+    }) as ReadApart,
     now: () => nowMs,
   });
   const send = (bytes: number, sender = 'one', first = ' ') => void place(Buffer.alloc(bytes, first), rules, sender);
@@ -79,10 +80,10 @@ describe('a body is read', () => {
         nowMs += 20;
         throw new AppError('INVALID_JSON', 'No.');
       },
-      readApart: async () => {
+      readApart: (async () => {
         apart += 1;
         return read;
-      },
+      }) as ReadApart,
       now: () => nowMs,
     });
     expect(() => place(Buffer.alloc(9), rules, 'other')).toThrow('No.');

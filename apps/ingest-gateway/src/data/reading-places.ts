@@ -1,5 +1,5 @@
 import { opensTooDeep } from '@sealgate/json';
-import type { ReadApart, ReadBody, readSubmission } from '../domain/read-submission.ts';
+import type { AnyReading, AnyRules, ReadApart, ReadBody } from '../domain/read-submission.ts';
 
 /** Read here whoever sent it. */
 const SMALL_BYTES = 4096;
@@ -23,7 +23,7 @@ interface Account {
 }
 
 export interface ReadingPlacesOptions {
-  readonly readHere: typeof readSubmission;
+  readonly readHere: (bytes: Buffer, rules: AnyRules) => AnyReading;
   readonly readApart: ReadApart;
   /** Milliseconds, with a fraction. */
   readonly now: () => number;
@@ -41,7 +41,7 @@ export function readingPlaces({ readHere, readApart, now }: ReadingPlacesOptions
   const latest = { sender: '', atMs: Number.NEGATIVE_INFINITY };
   /** When somebody else than the latest sender was heard last. */
   let otherAtMs = Number.NEGATIVE_INFINITY;
-  return (bytes, rules, sender) => {
+  const read = (bytes: Buffer, rules: AnyRules, sender: string): AnyReading | Promise<AnyReading> => {
     const startedMs = now();
     if (latest.sender !== sender) otherAtMs = latest.atMs;
     latest.sender = sender;
@@ -62,6 +62,8 @@ export function readingPlaces({ readHere, readApart, now }: ReadingPlacesOptions
       charge(account ?? opened(accounts, sender), endedMs - startedMs - bytes.length / BYTES_PER_MS, endedMs);
     }
   };
+  // What is read is of the kind that the rules are of.
+  return read as ReadBody;
 }
 
 function charge(account: Account, excessMs: number, nowMs: number): void {

@@ -1,6 +1,6 @@
 import { Worker, type ResourceLimits } from 'node:worker_threads';
 import { AppError } from '@sealgate/errors';
-import type { CanonicalSubmission, ReadApart, ReadingRules } from '../domain/read-submission.ts';
+import type { AnyReading, AnyRules, ReadApart } from '../domain/read-submission.ts';
 import type { ReadingAnswer, ReadingRequest } from './reading-messages.ts';
 import { TurnQueue, type TurnBounds } from './turn-queue.ts';
 
@@ -29,9 +29,9 @@ export interface ReadingThreadOptions {
 
 interface Job {
   readonly bytes: Buffer;
-  readonly rules: ReadingRules;
+  readonly rules: AnyRules;
   readonly sender: string;
-  readonly resolve: (submission: CanonicalSubmission) => void;
+  readonly resolve: (submission: AnyReading) => void;
   readonly reject: (reason: unknown) => void;
   stopTimer: () => void;
 }
@@ -61,14 +61,15 @@ export class ReadingThread {
     return this.#waiting.size + (this.#running === undefined ? 0 : 1);
   }
 
-  readonly read: ReadApart = (bytes, rules, sender) =>
-    new Promise((resolve, reject) => {
+  // What comes back is of the kind that the rules are of.
+  readonly read = ((bytes, rules, sender) =>
+    new Promise<AnyReading>((resolve, reject) => {
       const job: Job = { bytes, rules, sender, resolve, reject, stopTimer: nothing };
       if (this.#closed) return reject(stopping());
       if (!this.#waiting.add(sender, bytes.length, job)) return reject(overloaded());
       job.stopTimer = this.#options.startTimer(() => this.#waitedTooLong(job), this.#options.limits.waitMs);
       this.#next();
-    });
+    })) as ReadApart;
 
   /** Refuses whatever waits, and ends the thread. */
   async close(): Promise<void> {

@@ -1,6 +1,10 @@
 import type { KeyGrants, Limits } from './key-grants.ts';
+import type { LiveSource } from './source.ts';
 
-/** Who sends: a live ingest key and the network it is scoped to. */
+/**
+ * Who sends: a live ingest key and the network it is scoped to. Or a source, whose id then stands in the place of key and
+ * family: it is only known whose delivery it claims to be, until its signature was looked at.
+ */
 export interface IngestCaller {
   readonly keyId: string;
   /** Old and new key of a rotation are one family: replays survive it. */
@@ -9,4 +13,6 @@ export interface IngestCaller {
   readonly channels: readonly string[];
   readonly grants: KeyGrants;
   readonly networkLimits: Limits | undefined;
+  /** Present: a source, which may deliver and nothing else. */
+  readonly source?: LiveSource;
 }

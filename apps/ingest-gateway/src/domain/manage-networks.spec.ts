@@ -23,6 +23,7 @@ function portsOf(known: Record<string, Network> = {}) {
     holdsChannel: async (channel) => channel === 'acme.main',
     openChannel: async (_network, channel) => void done.push(`open ${channel}`),
     countLiveKeys: async () => 0,
+    countSources: async () => 0,
     now: () => 0,
   };
   return { ports, done };

@@ -41,7 +41,7 @@ export interface NetworkStore {
   /** By id, behind `after` ('' from the first). */
   list(page: { limit: number; after: string }): Promise<Network[]>;
   update(networkId: string, change: NetworkChange, also: Also): Promise<Network | undefined>;
-  /** `isInUse` is asked while nobody can mint a key; a network in use is left as it is. */
+  /** `isInUse` is asked while nobody can mint a key or make a source; a network in use is left as it is. */
   delete(networkId: string, at: Date, steps: DeletionSteps): Promise<'deleted' | 'already' | 'missing' | 'in use'>;
 }
 
@@ -56,6 +56,7 @@ export interface NetworkPorts {
   /** Makes the head of a channel in the ledger; again: nothing happens. */
   openChannel(network: string, channel: string): Promise<void>;
   countLiveKeys(networkId: string, transaction: Transaction): Promise<number>;
+  countSources(networkId: string, transaction: Transaction): Promise<number>;
   readonly now: () => number;
 }
 
@@ -94,12 +95,14 @@ export async function findNetwork(networks: NetworkStore, networkId: string): Pr
 
 /**
  * Its records stay in the ledger. Again: nothing happens.
- * @throws AppError NOT_FOUND when it was never made, IN_USE while it has live keys.
+ * @throws AppError NOT_FOUND when it was never made, IN_USE while it has live keys or sources.
  */
 export async function deleteNetwork(ports: NetworkPorts, networkId: string, also: Also): Promise<void> {
-  const isInUse = async (transaction: Transaction) => (await ports.countLiveKeys(networkId, transaction)) > 0;
+  const isInUse = async (transaction: Transaction) =>
+    (await ports.countLiveKeys(networkId, transaction)) > 0 || (await ports.countSources(networkId, transaction)) > 0;
   const outcome = await ports.networks.delete(networkId, new Date(ports.now()), { isInUse, also });
-  if (outcome === 'in use') throw new AppError('IN_USE', 'The network has live keys; revoke them first.');
+  if (outcome === 'in use')
+    throw new AppError('IN_USE', 'The network has live keys or sources; revoke and delete them first.');
   if (outcome === 'missing') throw noNetwork();
 }
 

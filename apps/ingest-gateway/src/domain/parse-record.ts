@@ -22,10 +22,11 @@ export const RECORD_LIMITS = {
   maxChannels: 8,
 } as const;
 
-const DEFAULT_TYPE = 'unknown';
+export const DEFAULT_TYPE = 'unknown';
 const RESERVED_NAMES = ['id', 'type', 'owner', 'data', 'targetChannels'];
 const RESERVED: ReadonlySet<string> = new Set(RESERVED_NAMES);
-const DOT_SEGMENTS: ReadonlySet<string> = new Set(['.', '..']);
+/** What no path can name. */
+export const DOT_SEGMENTS: ReadonlySet<string> = new Set(['.', '..']);
 // eslint-disable-next-line no-control-regex -- the control characters are what is refused
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
@@ -79,7 +80,7 @@ function readText(
 }
 
 /** 1 to `maxCodePoints` code points, none of U+0000-001F and U+007F. */
-function isText(text: string, maxCodePoints: number): boolean {
+export function isText(text: string, maxCodePoints: number): boolean {
   if (text.length === 0 || text.length > maxCodePoints * 2 || CONTROL.test(text)) return false;
   return text.length <= maxCodePoints || [...text].length <= maxCodePoints;
 }

@@ -1,6 +1,7 @@
 import { canonical, parseStrict, type JsonValue } from '@sealgate/json';
 import type { RecordRules } from './key-grants.ts';
 import { parseSubmission } from './parse-submission.ts';
+import { readDelivery, type CanonicalDelivery, type DeliveryRules } from './read-delivery.ts';
 import { stripSensitive } from './sensitive-names.ts';
 
 /** A record as it will be written: stripped, its content canonical JSON. Id and channels are given later where none came. */
@@ -30,6 +31,11 @@ export interface ReadingRules extends RecordRules {
   readonly maxBatchRecords: number;
 }
 
+/** The same for a delivery to a source. */
+export interface DeliveryReading {
+  readonly delivery: DeliveryRules;
+}
+
 /**
  * Makes of a body all that the rest of a request needs: texts and numbers, and nothing of the parsed value. It is the one
  * step whose time and garbage depend on what is in the body and not only on its size, so it can be made on another thread.
@@ -52,20 +58,34 @@ export function readSubmission(bytes: Uint8Array, rules: ReadingRules): Canonica
   return { kind: 'write', records, strippedFields };
 }
 
+export type AnyRules = ReadingRules | DeliveryReading;
+export type AnyReading = CanonicalSubmission | CanonicalDelivery;
+/** What is read by these rules. */
+export type ReadingBy<Rules extends AnyRules> = Rules extends DeliveryReading ? CanonicalDelivery : CanonicalSubmission;
+
+/** Reads a body as its rules say. Throws as `readSubmission` and `readDelivery` do. */
+export function readBody(bytes: Uint8Array, rules: AnyRules): AnyReading {
+  return 'delivery' in rules ? readDelivery(bytes, rules.delivery) : readSubmission(bytes, rules);
+}
+
 /**
- * `readSubmission` off the main thread. `sender` is whose body it is: senders take turns.
+ * `readBody` off the main thread. `sender` is whose body it is: senders take turns.
  *
- * Rejects as `readSubmission` throws; with OVERLOADED where too much waits or it takes too long; with UNAVAILABLE when the
+ * Rejects as `readBody` throws; with OVERLOADED where too much waits or it takes too long; with UNAVAILABLE when the
  * process stops. It cannot hang.
  */
-export type ReadApart = (bytes: Buffer, rules: ReadingRules, sender: string) => Promise<CanonicalSubmission>;
-
-/** `readSubmission`, here or apart, as the body and its sender make it wise. Fails as both do. */
-export type ReadBody = (
+export type ReadApart = <Rules extends AnyRules>(
   bytes: Buffer,
-  rules: ReadingRules,
+  rules: Rules,
   sender: string,
-) => CanonicalSubmission | Promise<CanonicalSubmission>;
+) => Promise<ReadingBy<Rules>>;
+
+/** `readBody`, here or apart, as the body and its sender make it wise. Fails as both do. */
+export type ReadBody = <Rules extends AnyRules>(
+  bytes: Buffer,
+  rules: Rules,
+  sender: string,
+) => ReadingBy<Rules> | Promise<ReadingBy<Rules>>;
 
 function canonicalExtra(extra: { [member: string]: JsonValue }): string | null {
   return Object.keys(extra).length === 0 ? null : canonical(extra);

@@ -22,6 +22,11 @@ function renderReceipt({ id, transactionId, channel, index, epoch, leafHash, exi
   return `{"id":${JSON.stringify(id)},"transactionId":"${transactionId}","channel":"${channel}"${place}${existing ? ',"existing":true' : ''}}`;
 }
 
+/** The answer of a delivery: what its sender may want to look up. */
+export function renderDelivery({ eventId, records }: Pick<WriteOutcome, 'eventId' | 'records'>): string {
+  return `{"eventId":"${eventId}","records":[${records.map(renderReceipt).join(',')}]}`;
+}
+
 /** The answer of a ping. */
 export function renderPing(eventId: string): string {
   return `{"ping":true,"transactionIds":[],"summary":{"total":0,"succeeded":0,"failed":0},"eventId":"${eventId}"}`;

@@ -148,7 +148,7 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
     method: 'delete',
     path: '/admin/v1/networks/:networkId',
     operationId: 'deleteNetwork',
-    summary: 'Delete a network without live keys; its records stay, its id is never given again',
+    summary: 'Delete a network without live keys and sources; its records stay, its id is never given again',
     params,
     responses: { 204: { description: 'Gone, now or before.' } },
     errors: ['NOT_FOUND', 'IN_USE'],

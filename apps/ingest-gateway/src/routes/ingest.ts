@@ -8,25 +8,9 @@ import type { ReadBody } from '../domain/read-submission.ts';
 import type { AnswerWrite } from '../domain/answer-write.ts';
 import { renderPing } from '../domain/render-answer.ts';
 import { bodyForms } from './body-forms.ts';
+import { RecordReceipt } from './record-receipt.ts';
 
 const route = routeFor<IngestCaller>();
-
-const Receipt = named(
-  'RecordReceipt',
-  Type.Object({
-    id: Type.String(),
-    transactionId: Type.String(),
-    channel: Type.String({ description: 'The full name, `<networkId>.<name>`.' }),
-    index: Type.Optional(Type.Integer({ minimum: 0, description: 'The place in its log. Absent on Fabric.' })),
-    epoch: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Of which log: present once the channel has declared a loss.' }),
-    ),
-    leafHash: Type.Optional(
-      Type.String({ pattern: '^[0-9a-f]{64}$', description: 'RFC 6962 leaf hash. Absent on Fabric.' }),
-    ),
-    existing: Type.Optional(Type.Literal(true, { description: 'The record was there before, with this content.' })),
-  }),
-);
 
 const Summary = named(
   'WriteSummary',
@@ -39,7 +23,9 @@ const Written = named(
     transactionIds: Type.Array(Type.String(), { description: 'Distinct, in the order of the records.' }),
     summary: Summary,
     eventId: Type.String(),
-    records: Type.Array(Receipt, { description: 'One for each record and channel, in record order, then by channel.' }),
+    records: Type.Array(RecordReceipt, {
+      description: 'One for each record and channel, in record order, then by channel.',
+    }),
     strippedFields: Type.Integer({
       minimum: 0,
       description: 'How many sensitive members were removed before the write.',

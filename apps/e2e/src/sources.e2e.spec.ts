@@ -1,0 +1,209 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectProblem, until } from '@sealgate/testing';
+import { ledgerSize } from './harness/admin-lists.ts';
+import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
+import type { HttpAnswer } from './harness/http-exchange.ts';
+import { judgeLog } from './harness/verifier.ts';
+import {
+  deliveredBy,
+  deliveriesOf,
+  githubSignature,
+  githubSource,
+  newSecret,
+  newSource,
+  sendGithub,
+} from './harness/webhook-sender.ts';
+
+let setup: ContractSetup;
+beforeAll(async () => {
+  setup = await contractSetup({ gateways: 2 });
+}, setupTimeoutMs);
+afterAll(() => setup.stop());
+
+const newGithub = (members: Record<string, unknown> = {}) => githubSource(setup, members);
+
+const statusesOf = (answers: readonly HttpAnswer[]) => answers.map(({ status }) => status);
+
+describe('a delivery of GitHub, signed by its library', () => {
+  it('is one record with a proof, however often and wherever it is sent', async () => {
+    const { networkId, source, send, channel } = await newGithub();
+    const body = JSON.stringify({ id: 7, action: 'opened', data: null, password: 'geheim' });
+    const delivery = { body, deliveryId: '72d3162e-cc78-11e3-81ab-4c9367dc0958', event: 'pull_request' };
+    const first = await send(delivery);
+    const { records } = deliveredBy(first);
+    for (const gateway of [0, 1]) {
+      const again = await send(delivery, gateway);
+      expect(deliveredBy(again, true)).toEqual(first.body);
+      expect(again.text).toBe(first.text);
+    }
+    expect(await ledgerSize(setup.admin, channel)).toBe(1);
+    const { admin, folder, verifierKey } = setup;
+    const judged = await judgeLog({ admin, channel, folder, verifierKey, answers: [first.text], savedFolders: [] });
+    expect(judged).toBe(1);
+    const kept = await admin.ask('GET', `/ledger/channels/${channel}/records/${records[0]!.id}`);
+    expect(kept).toMatchObject({
+      type: 'pull_request',
+      owner: null,
+      data: { id: 7, action: 'opened', data: null },
+      extra: {
+        source: source.sourceId,
+        scheme: 'github',
+        deliveryId: delivery.deliveryId,
+        keyId: 'k1',
+        vouchedBy: 'shared-secret',
+        bodySha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+        receivedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      },
+    });
+    expect(records[0]!.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8/);
+    const { items } = await admin.ask('GET', `/events?networkId=${networkId}`);
+    expect(items).toMatchObject([
+      { kind: 'write', status: 'committed', keyId: source.sourceId, types: ['pull_request'] },
+    ]);
+  });
+
+  it('is refused with one body for every fault of its signature, and writes nothing', async () => {
+    const { send, secret, channel } = await newGithub();
+    const refused = await Promise.all([
+      send({ secret: newSecret() }),
+      send({ headers: { 'X-Hub-Signature-256': '' } }),
+      send({ headers: { 'X-Hub-Signature-256': githubSignature(secret, '{ }') } }),
+      send({ headers: { 'X-Hub-Signature-256': [githubSignature(secret, '{}'), githubSignature(secret, '{}')] } }),
+      // A media type or a body that would be refused as well is not looked at.
+      send({ secret: newSecret(), body: '{', headers: { 'Content-Type': 'image/png' } }),
+    ]);
+    for (const answer of refused) expectProblem(answer, 'UNAUTHENTICATED');
+    const bodies = refused.map(({ body }) => ({ ...(body as object), instance: '' }));
+    expect(new Set(bodies.map((body) => JSON.stringify(body))).size).toBe(1);
+    expect(await ledgerSize(setup.admin, channel)).toBe(0);
+  });
+
+  it('that is signed is still held to media type, JSON, types and channels', async () => {
+    const { send } = await newGithub({ allowedTypes: ['push'], idFrom: '/n' });
+    expectProblem(await send({ headers: { 'Content-Type': 'image/png' } }), 'UNSUPPORTED_MEDIA_TYPE');
+    expectProblem(await send({ headers: { 'Content-Encoding': 'gzip' } }), 'UNSUPPORTED_MEDIA_TYPE');
+    expectProblem(await send({ body: '{"a":1,"a":2}' }), 'DUPLICATE_MEMBER');
+    expectProblem(await send({ body: '{}' }), 'INVALID_REQUEST');
+    expectProblem(await send({ body: '{"n":1}', event: 'star' }), 'ASSET_TYPE_NOT_ALLOWED');
+    expectProblem(await send({ body: '{"n":1}', headers: { 'X-GitHub-Delivery': [] } }), 'INVALID_REQUEST');
+    const { records } = deliveredBy(await send({ body: '{"n":1}' }));
+    expect(records).toMatchObject([{ id: '1' }]);
+  });
+
+  it('may be a form, a large body, and of several channels', async () => {
+    const { send, networkId } = await newGithub({ channels: ['main', 'other'], typeFrom: '/payload/kind' });
+    const body = `payload=${encodeURIComponent(JSON.stringify({ kind: 'form', long: 'x'.repeat(200_000) }))}`;
+    const form = await send({ body, headers: { 'Content-Type': 'application/x-www-form-urlencoded' } });
+    const { records } = deliveredBy(form);
+    expect(records.map((record) => record.channel)).toEqual([`${networkId}.main`, `${networkId}.other`]);
+    expect(await setup.admin.ask('GET', `/ledger/channels/${networkId}.other/records/${records[0]!.id}`)).toMatchObject(
+      {
+        type: 'form',
+        data: { payload: { kind: 'form' } },
+      },
+    );
+    expectProblem(await send({ body: 'x'.repeat(1_048_577) }), 'PAYLOAD_TOO_LARGE');
+  });
+
+  it('with the id of another one is 200, writes nothing and is told of', async () => {
+    const { send, source, networkId, channel } = await newGithub();
+    const deliveryId = 'one-id';
+    await send({ body: '{"n":1}', deliveryId });
+    for (const gateway of [0, 1]) {
+      expect(deliveredBy(await send({ body: '{"n":2}', deliveryId }, gateway)).records).toEqual([]);
+    }
+    expect(await ledgerSize(setup.admin, channel)).toBe(1);
+    const { items } = await setup.admin.ask('GET', `/events?networkId=${networkId}&status=rejected`);
+    expect(items).toHaveLength(2);
+    expect(await deliveriesOf(setup.admin, source)).toMatchObject([
+      { outcome: 'conflict' },
+      { outcome: 'conflict' },
+      { outcome: 'written' },
+    ]);
+    const { text } = await setup.gateway.ops.send({ path: '/metrics' });
+    expect(text).toMatch(/sealgate_ingest_delivery_conflicts_total\{[^}]*\} [1-9]/);
+    expect(text).toMatch(/sealgate_ingest_deliveries_total\{[^}]*scheme="github"[^}]*outcome="conflict"[^}]*\} [1-9]/);
+  });
+
+  it('whose record id is taken by other content is 200 and told of as well', async () => {
+    const { send, source, channel } = await newGithub({ idFrom: '/n' });
+    await send({ body: '{"n":1}' });
+    expect(deliveredBy(await send({ body: '{"n":1,"more":true}' })).records).toEqual([]);
+    expect(await ledgerSize(setup.admin, channel)).toBe(1);
+    expect(await deliveriesOf(setup.admin, source)).toMatchObject([{ outcome: 'conflict' }, { outcome: 'written' }]);
+  });
+});
+
+describe('a source', () => {
+  it('is one 404 where it is unknown, disabled, deleted or malformed, from the next delivery on', async () => {
+    const { send, source } = await newGithub();
+    deliveredBy(await send({}));
+    await setup.admin.ask('PATCH', source.adminPath, { enabled: false });
+    const answers = [await send({}), await send({}, 1)];
+    await setup.admin.ask('PATCH', source.adminPath, { enabled: true });
+    deliveredBy(await send({}, 1));
+    await setup.admin.ask('DELETE', source.adminPath);
+    await setup.admin.ask('DELETE', source.adminPath);
+    const http = setup.gateway.public;
+    answers.push(await send({}), await send({}, 1));
+    for (const path of [`/hooks/src_${'A'.repeat(22)}`, '/hooks/x', `${source.path}x`]) {
+      answers.push(await sendGithub(http, path, { secret: newSecret() }));
+    }
+    for (const answer of answers) expectProblem(answer, 'NOT_FOUND');
+    expect(new Set(answers.map(({ text }) => JSON.parse(text).detail as string)).size).toBe(1);
+    expect((await http.send({ path: source.path })).headers['allow']).toBe('POST');
+    expectProblem(await setup.admin.get(source.adminPath), 'NOT_FOUND');
+  });
+
+  it('exchanges its secret without a delivery lost, and knows the old one no more once it was taken away', async () => {
+    const { send, source, secret } = await newGithub();
+    const next = newSecret();
+    const patch = (secrets: object[]) => setup.admin.ask('PATCH', source.adminPath, { secrets });
+    const outcomes: Promise<HttpAnswer>[] = [];
+    for (let n = 0; n < 40; n += 1) {
+      if (n === 10) await patch([{ id: 'k1' }, { id: 'k2', value: next }]);
+      outcomes.push(send({ secret: n < 20 ? secret : next, body: `{"n":${n}}` }, n % 2));
+      if (n === 30) {
+        await Promise.all(outcomes);
+        await patch([{ id: 'k2' }]);
+      }
+    }
+    expect(new Set(statusesOf(await Promise.all(outcomes)))).toEqual(new Set([200]));
+    for (const gateway of [0, 1]) expectProblem(await send({ secret }, gateway), 'UNAUTHENTICATED');
+  });
+
+  it('tells its secrets to nobody: not to the admin API, the database, the log or the metrics', async () => {
+    const { source, secret, networkId, send } = await newGithub();
+    await send({});
+    await send({ secret: `wrong-${secret}` });
+    const answers = [
+      await setup.admin.get(source.adminPath),
+      await setup.admin.get(`/networks/${networkId}/sources`),
+      await setup.admin.get(`${source.adminPath}/deliveries`),
+      await setup.admin.send('PATCH', source.adminPath, {
+        secrets: [
+          { id: 'k1', value: secret },
+          { id: 'k1', value: secret },
+        ],
+      }),
+      await setup.gateway.ops.send({ path: '/metrics' }),
+    ];
+    for (const { text } of answers) expect(text).not.toContain(secret);
+    expect(answers[0]!.body).toMatchObject({ secrets: [{ id: 'k1', isPublic: false }] });
+    for (const gateway of setup.gateways) expect(gateway.logText()).not.toContain(secret);
+  });
+
+  it('that is flooded with bad signatures is refused without a look, and nobody else is', async () => {
+    const one = await newGithub();
+    const other = await newSource(setup.admin, one.networkId, { secret: one.secret });
+    const flood = await Promise.all(Array.from({ length: 120 }, () => one.send({ secret: newSecret() })));
+    const limited = flood.filter(({ status }) => status === 429);
+    expect(limited.length).toBeGreaterThan(20);
+    for (const answer of limited) expectProblem(answer, 'RATE_LIMITED');
+    expect(new Set(statusesOf(flood))).toEqual(new Set([401, 429]));
+    const through = await sendGithub(setup.gateway.public, other.path, { secret: one.secret });
+    deliveredBy(through);
+    // A source's own quota is untouched, too.
+    await until(async () => (await one.send({})).status === 200, { timeoutMs: 5000 });
+  });
+});

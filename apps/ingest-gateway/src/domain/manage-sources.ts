@@ -1,0 +1,230 @@
+import { randomBytes } from 'node:crypto';
+import { AppError, type Fault } from '@sealgate/errors';
+import type { Also } from './manage-networks.ts';
+import { SCHEMES } from './schemes/schemes.ts';
+import type { SchemeName, SourceSettings } from './source.ts';
+
+/** A secret as it is kept. */
+export interface KeptSecret {
+  /** The operator's name for it. */
+  readonly id: string;
+  readonly sealed: string;
+  readonly createdAt: string;
+  readonly isPublic: boolean;
+}
+
+/** A source as its operator sees it; `secrets` are sealed. */
+export interface Source {
+  readonly sourceId: string;
+  readonly networkId: string;
+  readonly name: string;
+  readonly scheme: SchemeName;
+  readonly settings: SourceSettings;
+  readonly secrets: readonly KeptSecret[];
+  readonly enabled: boolean;
+  readonly createdAt: Date;
+  readonly changedAt: Date;
+}
+
+/** A secret as it is sent; without a value, one that is there already. */
+export interface GivenSecret {
+  readonly id: string;
+  readonly value?: string;
+}
+
+export interface NewSource {
+  readonly networkId: string;
+  readonly name: string;
+  readonly scheme: SchemeName;
+  readonly settings: SourceSettings;
+  readonly secrets: readonly GivenSecret[];
+  readonly enabled: boolean;
+}
+
+export interface SourceChange {
+  readonly name?: string;
+  /** Null: as the scheme says. */
+  readonly settings: { readonly [Name in keyof SourceSettings]?: SourceSettings[Name] | null };
+  readonly secrets?: readonly GivenSecret[];
+  readonly enabled?: boolean;
+}
+
+export interface SourceStore {
+  /** `limit reached` where the network has MAX_SOURCES; `missing` where it is not there. */
+  insert(source: Source, also: Also): Promise<'made' | 'missing' | 'limit reached'>;
+  find(networkId: string, sourceId: string): Promise<Source | undefined>;
+  /** Newest first, behind `after`. */
+  list(networkId: string, page: { limit: number; after?: string }): Promise<Source[]>;
+  /** `change` is given the row as it is, while nobody else changes it; undefined where there is none. */
+  update(
+    networkId: string,
+    sourceId: string,
+    steps: { change: (source: Source) => Source; also: Also },
+  ): Promise<Source | undefined>;
+  delete(
+    networkId: string,
+    sourceId: string,
+    steps: { at: Date; also: Also },
+  ): Promise<'deleted' | 'already' | 'missing'>;
+}
+
+export const MAX_SOURCES = 200;
+
+export interface ManageSourcesPorts {
+  readonly sources: SourceStore;
+  /** Names of the channels of a network; undefined where there is no such network. */
+  readonly channelsOf: (networkId: string) => Promise<readonly string[] | undefined>;
+  /** Seals a secret for the source with this id. */
+  readonly seal: (value: string, sourceId: string) => string;
+  readonly now: () => number;
+}
+
+/** @throws AppError INVALID_REQUEST with every fault, NOT_FOUND, UNKNOWN_CHANNEL, LIMIT_REACHED: nothing was made. */
+export async function createSource(
+  ports: ManageSourcesPorts,
+  { secrets, ...given }: NewSource,
+  also: (sourceId: string) => Also,
+): Promise<Source> {
+  const at = new Date(Math.floor(ports.now()));
+  const sourceId = `src_${randomBytes(16).toString('base64url')}`;
+  const kept = keepSecrets(ports, given.scheme, { sourceId, secrets, before: [], at });
+  checkSettings(given.scheme, given.settings);
+  await checkChannelNames(ports, given.networkId, given.settings);
+  const source: Source = { sourceId, ...given, secrets: kept, createdAt: at, changedAt: at };
+  const outcome = await ports.sources.insert(source, also(sourceId));
+  if (outcome === 'missing') throw noNetwork();
+  if (outcome === 'limit reached')
+    throw new AppError('LIMIT_REACHED', `There are ${MAX_SOURCES} sources; delete one first.`);
+  return source;
+}
+
+/** @throws AppError INVALID_REQUEST with every fault, NOT_FOUND, UNKNOWN_CHANNEL: nothing was changed. */
+export async function changeSource(
+  ports: ManageSourcesPorts,
+  { networkId, sourceId }: { readonly networkId: string; readonly sourceId: string },
+  { change, also }: { readonly change: SourceChange; readonly also: Also },
+): Promise<Source> {
+  const channels = change.settings.channels ?? undefined;
+  await checkChannelNames(ports, networkId, channels === undefined ? {} : { channels });
+  const changed = await ports.sources.update(networkId, sourceId, {
+    also,
+    change(source) {
+      const at = new Date(Math.floor(ports.now()));
+      const settings = settingsAfter(source.settings, change.settings);
+      checkSettings(source.scheme, settings);
+      const { secrets } = change;
+      const kept =
+        secrets === undefined
+          ? source.secrets
+          : keepSecrets(ports, source.scheme, { sourceId, secrets, before: source.secrets, at });
+      const { name = source.name, enabled = source.enabled } = change;
+      return { ...source, name, enabled, settings, secrets: kept, changedAt: at };
+    },
+  });
+  if (changed === undefined) throw noSource();
+  return changed;
+}
+
+/** @throws AppError NOT_FOUND. */
+export async function findSource(
+  { sources }: Pick<ManageSourcesPorts, 'sources'>,
+  networkId: string,
+  sourceId: string,
+): Promise<Source> {
+  const source = await sources.find(networkId, sourceId);
+  if (source === undefined) throw noSource();
+  return source;
+}
+
+/** Its secrets are gone then. Again: nothing happens. @throws AppError NOT_FOUND when it was never made. */
+export async function deleteSource(
+  { sources, now }: ManageSourcesPorts,
+  { networkId, sourceId }: { readonly networkId: string; readonly sourceId: string },
+  also: Also,
+): Promise<void> {
+  const outcome = await sources.delete(networkId, sourceId, { at: new Date(Math.floor(now())), also });
+  if (outcome === 'missing') throw noSource();
+}
+
+interface Keeping {
+  readonly sourceId: string;
+  readonly secrets: readonly GivenSecret[];
+  readonly before: readonly KeptSecret[];
+  readonly at: Date;
+}
+
+function keepSecrets(
+  { seal }: Pick<ManageSourcesPorts, 'seal'>,
+  scheme: SchemeName,
+  { sourceId, secrets, before, at }: Keeping,
+): KeptSecret[] {
+  const faults: Fault[] = [];
+  const fault = (position: number, detail: string) =>
+    faults.push({ in: 'body', pointer: `/secrets/${position}`, detail });
+  const kept = secrets.flatMap(({ id, value }, position): KeptSecret[] => {
+    if (secrets.findIndex((one) => one.id === id) < position) fault(position, 'The id stands in this list already.');
+    if (value === undefined) {
+      const known = before.find((one) => one.id === id);
+      if (known === undefined) fault(position, 'The source has no secret of this id, so it needs a value.');
+      return known === undefined ? [] : [known];
+    }
+    const { readKey, secretForm } = SCHEMES[scheme];
+    const key = readKey(value);
+    if (key === undefined) {
+      fault(position, `A secret of this scheme is ${secretForm}.`);
+      return [];
+    }
+    const sealed = seal(value, sourceId);
+    return [{ id, sealed, createdAt: at.toISOString(), isPublic: key.type === 'public' }];
+  });
+  if (faults.length > 0) throw invalid(faults);
+  return kept;
+}
+
+function settingsAfter(before: SourceSettings, change: SourceChange['settings']): SourceSettings {
+  const all = { ...before, ...change };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null && value !== undefined));
+}
+
+/** Headers that hold credentials: what they say would be written to the ledger. */
+const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
+
+function checkSettings(
+  scheme: SchemeName,
+  { signature, token, type, typeFrom, idFrom, ownerFrom }: SourceSettings,
+): void {
+  const faults: Fault[] = [];
+  const fault = (pointer: string, detail: string) => faults.push({ in: 'body', pointer, detail });
+  if ((scheme === 'hmac') !== (signature !== undefined))
+    fault('/signature', 'signature is needed for the scheme hmac, and for no other.');
+  if ((scheme === 'token') !== (token !== undefined))
+    fault('/token', 'token is needed for the scheme token, and for no other.');
+  for (const [name, place] of Object.entries({ typeFrom, idFrom, ownerFrom })) {
+    const header = place?.startsWith('header:') === true ? place.slice('header:'.length) : '';
+    if (CREDENTIALS.has(header) || header === token?.header)
+      fault(`/${name}`, 'The header holds a credential, which belongs into no record.');
+  }
+  if (type !== undefined && typeFrom !== undefined) fault('/typeFrom', 'type and typeFrom exclude each other.');
+  const usesTimestamp = signature?.signedBefore.includes('{timestamp}') === true;
+  if (signature !== undefined && usesTimestamp !== (signature.timestampHeader !== undefined))
+    fault('/signature/timestampHeader', 'timestampHeader is needed where the timestamp is signed, and only there.');
+  if (faults.length > 0) throw invalid(faults);
+}
+
+async function checkChannelNames(
+  { channelsOf }: ManageSourcesPorts,
+  networkId: string,
+  { channels = [] }: SourceSettings,
+): Promise<void> {
+  const known = await channelsOf(networkId);
+  if (known === undefined) throw noNetwork();
+  if (!channels.every((name) => known.includes(name)))
+    throw new AppError('UNKNOWN_CHANNEL', 'The network does not have every channel that is named.');
+}
+
+function invalid(faults: readonly Fault[]): AppError {
+  return new AppError('INVALID_REQUEST', 'The source is not one that could take deliveries.', { faults });
+}
+
+const noNetwork = () => new AppError('NOT_FOUND', 'There is no such network.');
+const noSource = () => new AppError('NOT_FOUND', 'There is no such source.');

@@ -1,0 +1,63 @@
+import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import type { SchemeName } from '../source.ts';
+import { SCHEMES } from './schemes.ts';
+
+const NOW_S = 1_780_000_000;
+const BODY = '{"type":"thing.made","id":"evt_1"}';
+const standardSecret = `whsec_${randomBytes(24).toString('base64')}`;
+const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+const whpk = `whpk_${Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url').toString('base64')}`;
+const v1a = sign(null, Buffer.from(`msg_1.${NOW_S}.${BODY}`), privateKey).toString('base64');
+
+function verify(scheme: SchemeName, secret: string, headers: Record<string, string>) {
+  const delivery = { header: (name: string) => headers[name], body: Buffer.from(BODY) };
+  return SCHEMES[scheme].verify(delivery, [{ id: 'k1', key: SCHEMES[scheme].readKey(secret)! }], {});
+}
+
+describe('several signatures', () => {
+  const secret = 'a-secret-of-somebody';
+  const stripeOf = (value: string) => verify('stripe', secret, { 'stripe-signature': value });
+  const good = createHmac('sha256', secret).update(`${NOW_S}.${BODY}`).digest('hex');
+  const bad = 'a'.repeat(64);
+
+  it('hold where one of them does', () => {
+    expect(stripeOf(`t=${NOW_S},v1=${bad},v1=${good},v0=${bad}`)).toEqual({ keyId: 'k1', timestamp: NOW_S });
+    const headers = {
+      'webhook-id': 'msg_1',
+      'webhook-timestamp': String(NOW_S),
+      'webhook-signature': `v1,${bad} v1a,${v1a} v2,${bad}`,
+    };
+    expect(verify('standard-webhooks', whpk, headers)).toMatchObject({ keyId: 'k1' });
+    // A shared secret vouches for nothing that is said to be of a public key, and the other way round.
+    expect(verify('standard-webhooks', standardSecret, headers)).toBeUndefined();
+  });
+
+  it.each([
+    ['no version that is known', `t=${NOW_S},v0=${good}`],
+    ['two timestamps', `t=${NOW_S},t=${NOW_S},v1=${good}`],
+    ['no timestamp', `v1=${good}`],
+    ['a timestamp in another form', `t=0${NOW_S},v1=${good}`],
+    ['more of them than any sender sends', `t=${NOW_S}${`,v1=${bad}`.repeat(10)},v1=${good}`],
+    ['blanks', `t=${NOW_S}, v1=${good}`],
+  ])('do not hold with %s', (_what, value) => {
+    expect(stripeOf(value)).toBeUndefined();
+  });
+});
+
+describe('a secret', () => {
+  it.each<[SchemeName, string]>([
+    ['github', 'short'],
+    ['github', 'x'.repeat(513)],
+    ['github', 'with a line break\nin between'],
+    ['github', 'with ä, which is no ASCII'],
+    ['standard-webhooks', 'plain-text-of-a-secret'],
+    ['standard-webhooks', `whsec_${randomBytes(23).toString('base64')}`],
+    ['standard-webhooks', `whsec_${randomBytes(65).toString('base64')}`],
+    ['standard-webhooks', 'whsec_not base64 at all, and long enough'],
+    ['standard-webhooks', `whpk_${randomBytes(31).toString('base64')}`],
+    ['standard-webhooks', 'whpk_'],
+  ])('of %s is not %s', (scheme, value) => {
+    expect(SCHEMES[scheme].readKey(value)).toBeUndefined();
+  });
+});

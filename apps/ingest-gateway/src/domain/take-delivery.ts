@@ -1,0 +1,252 @@
+import { AppError } from '@sealgate/errors';
+import { claimOf, type Claim, type InFlight } from '@sealgate/idempotency';
+import type { KeyedHasher } from '@sealgate/auth';
+import { canonical, sha256, type JsonValue } from '@sealgate/json';
+import type { LedgerAppender } from '@sealgate/ledger-port';
+import type { IngestCaller } from './caller.ts';
+import { checkChannels } from './check-channels.ts';
+import { refusedType } from './key-grants.ts';
+import type { CanonicalDelivery, DeliveryRules, Told } from './read-delivery.ts';
+import type { ReadBody } from './read-submission.ts';
+import { derivedIds } from './record-ids.ts';
+import { renderDelivery } from './render-answer.ts';
+import type { RawDelivery, Scheme, Vouched } from './schemes/scheme.ts';
+import { SCHEMES } from './schemes/schemes.ts';
+import { DEFAULT_TOLERANCE_SECONDS, pathOfSource, type LiveSource } from './source.ts';
+import { writeRecords } from './write-records.ts';
+
+/** A caller that is a source. */
+export type SourceCaller = IngestCaller & { readonly source: LiveSource };
+
+export interface DeliveryRequest {
+  readonly caller: SourceCaller;
+  readonly requestId: string;
+  readonly delivery: RawDelivery;
+  /** How its media type says that the body is to be read; undefined for one that is not taken. */
+  readonly form: DeliveryRules['form'] | undefined;
+  /** Takes the cost of a record from the limits; rejects with RATE_LIMITED. */
+  charge(): Promise<void>;
+}
+
+/**
+ * What became of a delivery.
+ * - written: now
+ * - replayed: it was here before; the answer is the first one's
+ * - conflict: its id was here with other bytes, or the record's id with other content; nothing was written
+ * - answered: it was a question of the sender's
+ */
+export interface DeliveryAnswer {
+  readonly outcome: 'written' | 'replayed' | 'conflict' | 'answered';
+  readonly body: string;
+  readonly eventId?: string;
+}
+
+export type TakeDelivery = (request: DeliveryRequest) => Promise<DeliveryAnswer>;
+
+/** The event of a delivery that was refused for what is there. */
+export interface RejectedDelivery {
+  readonly eventId: string;
+  readonly networkId: string;
+  readonly sourceId: string;
+  readonly requestId: string;
+  readonly types: readonly string[];
+  readonly strippedFields: number;
+}
+
+export interface TakeDeliveryPorts {
+  readonly ledger: LedgerAppender;
+  readonly inFlight: InFlight<DeliveryAnswer>;
+  /** Makes fingerprints. */
+  readonly fingerprints: KeyedHasher;
+  /** Makes the seeds of record ids. */
+  readonly recordIds: KeyedHasher;
+  readonly read: ReadBody;
+  readonly newEventId: () => string;
+  /** Writes the event unless it is there. Rejects as the database does. */
+  readonly recordRejected: (event: RejectedDelivery) => Promise<void>;
+  /** Told whether the signature of a delivery holds. */
+  readonly onVouched: (source: LiveSource, holds: boolean) => void;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/**
+ * Takes one delivery: signature, media type, body, what the source may write, limits, and then the ledger. The claim is
+ * (source, delivery id), a row in the transaction of the record: whatever was lost meanwhile, it is written once. The sender
+ * of what cannot be written because of what is there is told 200, since nothing that it could send again would help.
+ *
+ * @throws AppError UNAUTHENTICATED, UNSUPPORTED_MEDIA_TYPE, the codes of `readDelivery`, ASSET_TYPE_NOT_ALLOWED, UNKNOWN_CHANNEL,
+ * RATE_LIMITED, UNAVAILABLE, and those of `writeRecords` that are about an outage.
+ */
+export function takeDelivery(ports: TakeDeliveryPorts): TakeDelivery {
+  return async (request) => {
+    const { caller, delivery, form } = request;
+    const { source } = caller;
+    const scheme = SCHEMES[source.scheme];
+    const vouched = vouchedFor(source, delivery, ports.now());
+    ports.onVouched(source, vouched !== undefined);
+    if (vouched === undefined) throw unvouched(source);
+    if (form === undefined || delivery.header('content-encoding') !== undefined) {
+      throw new AppError(
+        'UNSUPPORTED_MEDIA_TYPE',
+        'The body is JSON, a form or text in UTF-8, without Content-Encoding.',
+      );
+    }
+    const rules = rulesOf(source, scheme, { delivery, vouched, form });
+    const read = await ports.read(delivery.body, { delivery: rules }, caller.networkId);
+    if (read.challenge !== undefined) {
+      await request.charge();
+      return { outcome: 'answered', body: JSON.stringify({ challenge: read.challenge }) };
+    }
+    // Where a sender names no delivery, the same bytes are the same delivery.
+    const deliveryId = read.deliveryId ?? `sha256:${sha256(delivery.body).toString('hex')}`;
+    if (refusedType(caller.grants, [read.type]) !== undefined)
+      throw new AppError('ASSET_TYPE_NOT_ALLOWED', 'The source does not take deliveries of this type.');
+    const targetChannels = source.settings.channels;
+    const extra = extraOf(source, { vouched, deliveryId, body: delivery.body, nowMs: ports.now() });
+    const record = { ...recordOf(read), extra, targetChannels };
+    checkChannels([record], caller.channels);
+    await request.charge();
+    return once(ports, request, { record, deliveryId, strippedFields: read.strippedFields });
+  };
+}
+
+/** Undefined where the signature does not hold, or is of another time. */
+function vouchedFor(source: LiveSource, delivery: RawDelivery, nowMs: number): Vouched | undefined {
+  const vouched = SCHEMES[source.scheme].verify(delivery, source.keys, source.settings);
+  if (vouched?.timestamp === undefined) return vouched;
+  const { toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = source.settings;
+  return Math.abs(nowMs / 1000 - vouched.timestamp) <= toleranceSeconds ? vouched : undefined;
+}
+
+function unvouched({ hasAllKeys }: LiveSource): AppError {
+  // What one of the secrets might have said is not known.
+  if (!hasAllKeys) return new AppError('UNAVAILABLE', 'A secret of the source cannot be read here.');
+  return new AppError('UNAUTHENTICATED', 'The delivery is not signed as its source asks.', {
+    headers: { 'WWW-Authenticate': 'Signature realm="sealgate"' },
+  });
+}
+
+interface Received {
+  readonly delivery: RawDelivery;
+  readonly vouched: Vouched;
+  readonly form: DeliveryRules['form'];
+}
+
+function rulesOf({ settings }: LiveSource, scheme: Scheme, { delivery, vouched, form }: Received): DeliveryRules {
+  const told = (place: string | undefined): Told => toldBy(place, delivery);
+  const id = told(settings.idFrom);
+  const { deliveryIdFrom } = scheme;
+  const deliveryId =
+    vouched.deliveryId === undefined ? told(deliveryIdFrom ?? settings.idFrom) : { text: vouched.deliveryId };
+  if (deliveryId === null && deliveryIdFrom !== undefined) throw missing(deliveryIdFrom);
+  if (id === null && settings.idFrom !== undefined) throw missing(settings.idFrom);
+  return {
+    form,
+    id,
+    deliveryId,
+    type: settings.type === undefined ? told(settings.typeFrom ?? scheme.typeFrom) : { text: settings.type },
+    owner: told(settings.ownerFrom),
+    answersChallenge: scheme.answersChallenge === true,
+  };
+}
+
+const HEADER = 'header:';
+
+/** Null for nowhere, and for a header that did not come. */
+function toldBy(place: string | undefined, { header }: RawDelivery): Told {
+  if (place === undefined) return null;
+  if (!place.startsWith(HEADER)) return { pointer: place };
+  const text = header(place.slice(HEADER.length));
+  return text === undefined ? null : { text };
+}
+
+function missing(place: string): AppError {
+  const name = place.slice(HEADER.length);
+  const detail = 'The header is needed.';
+  return new AppError('INVALID_REQUEST', 'The delivery is not as its source says.', {
+    faults: [{ in: 'header', pointer: `/${name}`, detail }],
+  });
+}
+
+const recordOf = ({ id, type, owner, data }: CanonicalDelivery) => ({ id, type, owner, data });
+
+/** What stands beside the data, for a reader who wants to know who vouched for it, and by which means. */
+function extraOf(
+  { sourceId, scheme, keys }: LiveSource,
+  about: { readonly vouched: Vouched; readonly deliveryId: string; readonly body: Buffer; readonly nowMs: number },
+): string {
+  const { keyId, timestamp, evidence } = about.vouched;
+  const isPublic = keys.some(({ id, key }) => id === keyId && key.type === 'public');
+  const extra: Record<string, JsonValue> = {
+    source: sourceId,
+    scheme,
+    deliveryId: about.deliveryId,
+    receivedAt: new Date(about.nowMs).toISOString(),
+    bodySha256: sha256(about.body).toString('hex'),
+    keyId,
+    vouchedBy: isPublic ? 'public-key' : 'shared-secret',
+    ...(timestamp === undefined ? {} : { timestamp }),
+    ...evidence,
+  };
+  return canonical(extra);
+}
+
+interface NewDelivery {
+  readonly record: Parameters<typeof writeRecords>[1]['records'][number];
+  readonly deliveryId: string;
+  readonly strippedFields: number;
+}
+
+async function once(
+  ports: TakeDeliveryPorts,
+  request: DeliveryRequest,
+  delivery: NewDelivery,
+): Promise<DeliveryAnswer> {
+  const { caller } = request;
+  const { sourceId } = caller.source;
+  const scope = [caller.networkId, sourceId];
+  const { deliveryId: key } = delivery;
+  const body = request.delivery.body;
+  const claim = claimOf({ hasher: ports.fingerprints, scope, key, method: 'POST', path: pathOfSource(sourceId), body });
+  const name = claim.claim.toString('latin1');
+  const work = () => write(ports, request, { ...delivery, claim, scope });
+  const { value, joined } = await ports.inFlight.run(name, claim.fingerprint, work);
+  return joined && value.outcome === 'written' ? { ...value, outcome: 'replayed' } : value;
+}
+
+async function write(
+  ports: TakeDeliveryPorts,
+  { caller, requestId }: DeliveryRequest,
+  {
+    record,
+    deliveryId,
+    strippedFields,
+    claim,
+    scope,
+  }: NewDelivery & { readonly claim: Claim; readonly scope: string[] },
+): Promise<DeliveryAnswer> {
+  const { networkId, channels } = caller;
+  const { sourceId } = caller.source;
+  const eventId = ports.newEventId();
+  const seeds = () => ports.recordIds.hashAll(...scope, deliveryId).map(({ digest }) => digest);
+  try {
+    const outcome = await writeRecords(ports.ledger, {
+      ...{ networkId, channels, keyId: sourceId, requestId, eventId, strippedFields, claim },
+      records: [record],
+      ids: derivedIds(ports.recordIds.hash(...scope, deliveryId).digest),
+      otherIds: () => seeds().map(derivedIds),
+    });
+    const kind = outcome.replayed ? 'replayed' : 'written';
+    return { outcome: kind, body: renderDelivery(outcome), eventId: outcome.eventId };
+  } catch (error) {
+    if (!isConflict(error)) throw error;
+    const types = [record.type];
+    await ports.recordRejected({ eventId, networkId, sourceId, requestId, types, strippedFields });
+    return { outcome: 'conflict', body: renderDelivery({ eventId, records: [] }), eventId };
+  }
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof AppError && (error.code === 'IDEMPOTENCY_KEY_REUSED' || error.code === 'RECORD_CONFLICT');
+}

@@ -1,0 +1,94 @@
+import { AppError } from '@sealgate/errors';
+import type { JsonValue } from '@sealgate/json';
+import { SCHEMES } from './schemes/schemes.ts';
+import type { DeliveryAnswer, SourceCaller, TakeDelivery } from './take-delivery.ts';
+
+export interface TestDeliveryPorts {
+  readonly findSource: (sourceId: string) => Promise<SourceCaller | undefined>;
+  readonly takeDelivery: TakeDelivery;
+  /** Takes the cost of a record from the limits of the source; rejects with RATE_LIMITED. */
+  readonly charge: (caller: SourceCaller) => Promise<void>;
+  readonly newId: (prefix: string) => string;
+  readonly now: () => number;
+}
+
+/** What the sender would have been told. */
+export type TestOutcome =
+  | { readonly status: 200; readonly code: null; readonly answer: DeliveryAnswer }
+  | { readonly status: number; readonly code: string; readonly answer: null };
+
+const TYPE = 'sealgate.test';
+
+/**
+ * Signs a sample as the sender of a source would, and takes it as any other delivery: what it writes is a record that stays.
+ *
+ * @throws AppError INVALID_STATE_TRANSITION where the source has public keys alone, which sign nothing.
+ */
+export async function testDelivery(
+  ports: TestDeliveryPorts,
+  { sourceId, requestId }: { readonly sourceId: string; readonly requestId: string },
+): Promise<TestOutcome> {
+  const caller = await ports.findSource(sourceId);
+  if (caller === undefined) return { status: 404, code: 'NOT_FOUND', answer: null };
+  const deliveryId = ports.newId('test_');
+  const { headers, body } = sampleOf(caller, { deliveryId, timestamp: Math.floor(ports.now() / 1000) });
+  try {
+    const answer = await ports.takeDelivery({
+      caller,
+      requestId,
+      delivery: { header: (name) => headers[name], body },
+      form: 'json',
+      charge: () => ports.charge(caller),
+    });
+    return { status: 200, code: null, answer };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { status: error.status, code: error.code, answer: null };
+  }
+}
+
+type Members = { [member: string]: JsonValue };
+
+function sampleOf({ source }: SourceCaller, about: { readonly deliveryId: string; readonly timestamp: number }) {
+  const { settings } = source;
+  const scheme = SCHEMES[source.scheme];
+  const { deliveryId } = about;
+  const headers: Record<string, string> = {};
+  const sample: Members = { test: true };
+  const put = (place: string | undefined, value: string) => {
+    if (place?.startsWith('header:') === true) headers[place.slice('header:'.length)] = value;
+    else if (place !== undefined) putAt(sample, place, value);
+  };
+  put(
+    settings.type === undefined ? (settings.typeFrom ?? scheme.typeFrom) : undefined,
+    settings.allowedTypes?.[0] ?? TYPE,
+  );
+  put(settings.ownerFrom, TYPE);
+  put(scheme.deliveryIdFrom, deliveryId);
+  put(settings.idFrom, deliveryId);
+  const body = Buffer.from(JSON.stringify(sample));
+  const key = source.keys.find((one) => one.key.type === 'secret');
+  const signed = key === undefined ? undefined : scheme.sign({ key, body, ...about }, settings);
+  if (signed === undefined) {
+    const detail = 'The source has no secret that could sign: a public key only checks.';
+    throw new AppError('INVALID_STATE_TRANSITION', detail);
+  }
+  return { headers: { ...headers, ...signed }, body };
+}
+
+/** Makes the objects on the way; what is there of another kind gives way. */
+function putAt(members: Members, pointer: string, value: string): void {
+  const names = pointer
+    .split('/')
+    .slice(1)
+    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const last = names.pop() ?? '';
+  let at = members;
+  for (const name of names) {
+    const next = Object.hasOwn(at, name) ? at[name] : undefined;
+    const inner: Members = next !== null && typeof next === 'object' && !Array.isArray(next) ? next : {};
+    at[name] = inner;
+    at = inner;
+  }
+  at[last] = value;
+}

@@ -1,0 +1,106 @@
+import type { SecretWatch } from '@sealgate/audit';
+import type { SecretBox } from '@sealgate/auth';
+import { InFlight } from '@sealgate/idempotency';
+import type { LedgerAppender } from '@sealgate/ledger-port';
+import type { Log, Metrics } from '@sealgate/observability';
+import type { Own } from '@sealgate/service-host';
+import { backgroundLoop, type Database } from '@sealgate/storage';
+import type { GatewayConfig } from './config.ts';
+import { deliveriesStore } from './data/deliveries-store.ts';
+import { deliveryCounts } from './data/delivery-counts.ts';
+import { liveSources } from './data/live-sources.ts';
+import { sealAgain, sourcesStore } from './data/sources-store.ts';
+import type { EventStore } from './domain/read-events.ts';
+import type { ReadBody } from './domain/read-submission.ts';
+import { takeDelivery, type SourceCaller } from './domain/take-delivery.ts';
+import { FailingSources, watchedDeliveries, type DeliveryReport } from './domain/watched-deliveries.ts';
+import type { IngestMetrics } from './ingest-metrics.ts';
+
+export interface OpenSourcesOptions {
+  readonly config: GatewayConfig;
+  readonly sql: Database;
+  readonly ledger: LedgerAppender;
+  readonly events: EventStore;
+  readonly read: ReadBody;
+  readonly secretWatch: SecretWatch;
+  readonly counters: IngestMetrics;
+  readonly newId: (prefix: string) => string;
+  readonly now: () => number;
+  readonly startTimer: (done: () => void, ms: number) => () => void;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly own: Own;
+}
+
+/** A sender that repeats itself at once is answered when the first is: it would take a refusal for a failure. */
+const IN_FLIGHT_WAIT_MS = 5000;
+const SEAL_AGAIN_EVERY_MS = 60_000;
+
+/** All that takes deliveries to sources, and what is kept of them. */
+export function openSources(options: OpenSourcesOptions) {
+  const { config, sql, now, log, counters, newId, own } = options;
+  const { serverSecrets } = config;
+  const box: SecretBox = serverSecrets.sealing('source secrets');
+  const live = liveSources({
+    sql,
+    box,
+    deadlineMs: 1000,
+    onSealed: (sourceId, reason) => log.error('source_secret_sealed', { sourceId, reason }),
+  });
+  const counts = deliveryCounts(sql, (error) => log.warn('delivery_counts_failed', { reason: String(error) }));
+  own('delivery counts', () => counts.close());
+  const deliveries = deliveriesStore(sql, { events: options.events, now });
+  const failing = new FailingSources({
+    now,
+    onFailing: ({ sourceId, scheme }) => log.warn('source_signature_failed', { sourceId, scheme }),
+  });
+  options.metrics.gauge({
+    name: 'sealgate_ingest_failing_sources',
+    help: 'Sources whose signatures have all failed lately, as far as this process has seen.',
+    labels: {},
+    collect: (gauge) => gauge.set({}, failing.count()),
+  });
+  const onEnd = ({ source, requestId, end, code }: DeliveryReport): void => {
+    counters.delivered(source.scheme, end);
+    const outcome = end === 'replayed' ? 'replayed' : code === undefined ? undefined : 'refused';
+    if (outcome !== undefined) counts.add({ sourceId: source.sourceId, outcome, code, requestId, atMs: now() });
+  };
+  const take = takeDelivery({
+    ledger: options.ledger,
+    inFlight: new InFlight({ startTimer: options.startTimer, waitMs: IN_FLIGHT_WAIT_MS }),
+    fingerprints: serverSecrets.derive('ingest fingerprints'),
+    recordIds: serverSecrets.derive('ingest record ids'),
+    read: options.read,
+    newEventId: () => newId('evt_'),
+    recordRejected: (event) => deliveries.recordRejected(event),
+    onVouched: (source, holds) => failing.vouched(source, holds),
+    now,
+  });
+  own('source secrets', sealingAgain(options, box));
+  return {
+    find: live.find,
+    takeDelivery: watchedDeliveries(take, onEnd),
+    onFlooded: ({ source }: SourceCaller) => {
+      onEnd({ source, requestId: '', end: 'flooded', code: 'RATE_LIMITED' });
+    },
+    deliveries,
+    store: sourcesStore(sql),
+    seal: (value: string, sourceId: string) => box.seal(value, sourceId),
+  };
+}
+
+export type OpenedSources = ReturnType<typeof openSources>;
+
+/** Once every process makes with one server secret, what an earlier one sealed is sealed again. Gives what stops it. */
+function sealingAgain({ sql, secretWatch, log }: OpenSourcesOptions, box: SecretBox): () => Promise<void> {
+  const loop = backgroundLoop({
+    pauseMs: SEAL_AGAIN_EVERY_MS,
+    onFailure: (error) => log.debug('source_secrets_unsealed', { reason: String(error) }),
+    async work() {
+      if (!(await secretWatch.isSettled())) return;
+      const sources = await sealAgain(sql, box);
+      if (sources > 0) log.info('source_secrets_sealed_again', { sources });
+    },
+  });
+  return () => loop.stop();
+}

@@ -1,0 +1,237 @@
+import {
+  type AuditErasure,
+  ADMIN_BODY_MAX_BYTES,
+  ADMIN_LIST_RANGE,
+  adminRoute,
+  closedObject,
+  enumOf,
+  listOf,
+  listQuery,
+  named,
+  readPage,
+  type AdminCaller,
+  type Route,
+} from '@sealgate/http';
+import type { AuditChange } from '@sealgate/audit';
+import type { CursorCodec } from '@sealgate/paging';
+import { Type, type Static } from '@sinclair/typebox';
+import { IdText, OrNull, Text, Time } from '../admin-schemas.ts';
+import type { DeliveriesStore, ListedDelivery } from '../data/deliveries-store.ts';
+import { findNetwork, type Also, type NetworkStore } from '../domain/manage-networks.ts';
+import {
+  changeSource,
+  createSource,
+  deleteSource,
+  findSource,
+  type ManageSourcesPorts,
+  type Source,
+} from '../domain/manage-sources.ts';
+import type { TestOutcome } from '../domain/test-delivery.ts';
+import { RecordReceipt } from './record-receipt.ts';
+import {
+  NewSourceBody,
+  newSettingsOf,
+  secretsOf,
+  settingsOf,
+  SourceChangeBody,
+  SourceRow,
+  sourceRowOf,
+} from './source-schemas.ts';
+
+const DeliveryRow = named(
+  'SourceDelivery',
+  Type.Object({
+    at: Time,
+    outcome: enumOf('DeliveryOutcome', ['written', 'conflict', 'unknown', 'replayed', 'refused'], {
+      description: '`conflict`: answered 200, wrote nothing. `unknown`: being settled.',
+    }),
+    code: OrNull(Type.String({ description: 'Of the refusal.' })),
+    deliveries: Type.Integer({ description: 'Replays and refusals are counted for each minute.' }),
+    requestId: Type.String({ description: 'Of the last of them.' }),
+    eventId: OrNull(Text),
+    types: Type.Array(Text),
+    records: Type.Array(named('EventRecord', Type.Object({ id: Text, channel: Text, transactionId: Text }))),
+  }),
+);
+
+const TestAnswer = named(
+  'TestDeliveryAnswer',
+  Type.Object({
+    status: Type.Integer({ description: 'What the sender would have been answered.' }),
+    code: OrNull(Type.String({ description: 'Of the refusal.' })),
+    outcome: OrNull(enumOf('TestDeliveryOutcome', ['written', 'replayed', 'conflict', 'answered'])),
+    eventId: OrNull(Text),
+    records: Type.Array(RecordReceipt),
+  }),
+);
+
+export interface AdminSourcesPorts extends ManageSourcesPorts {
+  readonly networks: NetworkStore;
+  readonly deliveries: Pick<DeliveriesStore, 'list'>;
+  readonly testDelivery: (about: { readonly sourceId: string; readonly requestId: string }) => Promise<TestOutcome>;
+  readonly cursors: CursorCodec;
+  readonly auditChange: AuditChange & AuditErasure;
+}
+
+const PATH = '/admin/v1/networks/:networkId/sources';
+const params = Type.Object({ networkId: IdText });
+const oneParams = Type.Object({ networkId: IdText, sourceId: IdText });
+const base = { charge: 'none', idempotency: 'none', permit: 'authenticated', tags: ['sources'] } as const;
+
+export function adminSourceRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
+  return [...changingRoutes(ports), ...readingRoutes(ports)];
+}
+
+function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
+  const alsoRecord =
+    (context: Parameters<AuditChange>[0], action: string, resourceId: string): Also =>
+    (transaction) =>
+      ports.auditChange(context, { action, resource: 'source', resourceId }, transaction);
+  const create = adminRoute({
+    ...base,
+    method: 'post',
+    path: PATH,
+    operationId: 'createSource',
+    summary: 'Make a source, which takes the webhooks of a sender as the sender signs them',
+    params,
+    body: NewSourceBody,
+    bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
+    responses: { 201: { description: 'The source, without its secrets.', schema: SourceRow } },
+    errors: ['NOT_FOUND', 'UNKNOWN_CHANNEL', 'LIMIT_REACHED'],
+    async handler(context) {
+      const { name, scheme, secrets, enabled = true } = context.body;
+      const given = { name, scheme, enabled, secrets: secretsOf(secrets), settings: newSettingsOf(context.body) };
+      const source = await createSource(ports, { networkId: context.params.networkId, ...given }, (sourceId) =>
+        alsoRecord(context, 'source.create', sourceId),
+      );
+      return { status: 201, body: sourceRowOf(source) };
+    },
+  });
+  const patch = adminRoute({
+    ...base,
+    method: 'patch',
+    path: `${PATH}/:sourceId`,
+    operationId: 'changeSource',
+    summary: 'Change a source; settings that are null are as the scheme says. Secrets are exchanged by two changes',
+    params: oneParams,
+    body: SourceChangeBody,
+    bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
+    responses: { 200: { description: 'The source, without its secrets.', schema: SourceRow } },
+    errors: ['NOT_FOUND', 'UNKNOWN_CHANNEL'],
+    async handler(context) {
+      const { name, secrets, enabled } = context.body;
+      const change = {
+        settings: settingsOf(context.body),
+        ...(name === undefined ? {} : { name }),
+        ...(secrets === undefined ? {} : { secrets: secretsOf(secrets) }),
+        ...(enabled === undefined ? {} : { enabled }),
+      };
+      const also = alsoRecord(context, 'source.change', context.params.sourceId);
+      return { status: 200, body: sourceRowOf(await changeSource(ports, context.params, { change, also })) };
+    },
+  });
+  const remove = adminRoute({
+    ...base,
+    method: 'delete',
+    path: `${PATH}/:sourceId`,
+    operationId: 'deleteSource',
+    summary: 'Delete a source and its secrets; its records stay, and its deliveries are 404 from the next on',
+    params: oneParams,
+    responses: { 204: { description: 'Gone, now or before.' } },
+    errors: ['NOT_FOUND'],
+    async handler(context) {
+      await deleteSource(ports, context.params, alsoRecord(context, 'source.delete', context.params.sourceId));
+      return { status: 204 };
+    },
+  });
+  const test = adminRoute({
+    ...base,
+    method: 'post',
+    path: `${PATH}/:sourceId/test`,
+    operationId: 'testSource',
+    summary:
+      'Sign a sample as the sender would and take it as any other delivery; what it writes is a record that stays',
+    params: oneParams,
+    body: closedObject({}),
+    bodyOptional: true,
+    bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
+    responses: { 200: { description: 'What the sender would have been told.', schema: TestAnswer } },
+    errors: ['NOT_FOUND', 'INVALID_STATE_TRANSITION'],
+    async handler(context) {
+      const { networkId, sourceId } = context.params;
+      await findSource(ports, networkId, sourceId);
+      const outcome = await ports.testDelivery({ sourceId, requestId: context.requestId });
+      const change = { action: 'source.test', resource: 'source', resourceId: sourceId };
+      await ports.auditChange(context, { ...change, detail: { status: String(outcome.status) } });
+      return { status: 200, body: testRow(outcome) };
+    },
+  });
+  return [create, patch, remove, test];
+}
+
+function readingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
+  const list = adminRoute({
+    ...base,
+    method: 'get',
+    path: PATH,
+    operationId: 'listSources',
+    summary: 'List sources, newest first',
+    params,
+    query: listQuery(ADMIN_LIST_RANGE, {}),
+    responses: { 200: { description: 'A page.', schema: listOf(SourceRow) } },
+    errors: ['NOT_FOUND', 'INVALID_LIMIT', 'INVALID_CURSOR'],
+    async handler({ params: { networkId }, query }) {
+      await findNetwork(ports.networks, networkId);
+      const page = readPage(query, ports.cursors, ['sources', networkId]);
+      const after = page.after === undefined ? {} : { after: String(page.after) };
+      const rows = await ports.sources.list(networkId, { limit: page.limit + 1, ...after });
+      const position = ({ sourceId }: Source) => sourceId;
+      return { status: 200, body: page.answer(rows, { item: sourceRowOf, position }) };
+    },
+  });
+  const get = adminRoute({
+    ...base,
+    method: 'get',
+    path: `${PATH}/:sourceId`,
+    operationId: 'getSource',
+    summary: 'Read a source',
+    params: oneParams,
+    responses: { 200: { description: 'The source, without its secrets.', schema: SourceRow } },
+    errors: ['NOT_FOUND'],
+    async handler({ params: { networkId, sourceId } }) {
+      return { status: 200, body: sourceRowOf(await findSource(ports, networkId, sourceId)) };
+    },
+  });
+  const deliveries = adminRoute({
+    ...base,
+    method: 'get',
+    path: `${PATH}/:sourceId/deliveries`,
+    operationId: 'listSourceDeliveries',
+    summary: 'What became of the last deliveries to a source, newest first',
+    params: oneParams,
+    query: listQuery(ADMIN_LIST_RANGE, {}),
+    responses: { 200: { description: 'A page.', schema: listOf(DeliveryRow) } },
+    errors: ['NOT_FOUND', 'INVALID_LIMIT', 'INVALID_CURSOR'],
+    async handler({ params: { networkId, sourceId }, query }) {
+      await findSource(ports, networkId, sourceId);
+      const page = readPage(query, ports.cursors, ['deliveries', sourceId]);
+      const before = page.after === undefined ? {} : { before: String(page.after) };
+      const rows = await ports.deliveries.list(sourceId, { limit: page.limit + 1, ...before });
+      const position = (row: ListedDelivery) => row.position;
+      return { status: 200, body: page.answer(rows, { item: deliveryRow, position }) };
+    },
+  });
+  return [list, get, deliveries];
+}
+
+function deliveryRow({ position: _, ...row }: ListedDelivery): Static<typeof DeliveryRow> {
+  return { ...row, at: row.at.toISOString(), types: [...row.types], records: [...row.records] };
+}
+
+function testRow({ status, code, answer }: TestOutcome): Static<typeof TestAnswer> {
+  const { records = [] } = (answer === null ? {} : JSON.parse(answer.body)) as Pick<
+    Static<typeof TestAnswer>,
+    'records'
+  >;
+  return { status, code, outcome: answer?.outcome ?? null, eventId: answer?.eventId ?? null, records };
+}

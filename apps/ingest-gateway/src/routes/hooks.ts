@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { AppError, type ErrorCode } from '@sealgate/errors';
+import { named, routeFor, utf8MediaType, type Route } from '@sealgate/http';
+import { Type } from '@sinclair/typebox';
+import type { IngestCaller } from '../domain/caller.ts';
+import type { BodyForm } from '../domain/read-delivery.ts';
+import type { SourceCaller, TakeDelivery } from '../domain/take-delivery.ts';
+import { RecordReceipt } from './record-receipt.ts';
+
+const route = routeFor<IngestCaller>();
+
+const Delivered = named(
+  'DeliveryAnswer',
+  Type.Object({
+    eventId: Type.String(),
+    records: Type.Array(RecordReceipt, {
+      description: 'One for each channel. Empty: the id was there with other content, and nothing was written.',
+    }),
+  }),
+);
+
+const Challenge = named(
+  'DeliveryChallenge',
+  Type.Object({ challenge: Type.String({ description: 'What a sender of the scheme slack asked to hear.' }) }),
+);
+
+export interface HooksPorts {
+  readonly takeDelivery: TakeDelivery;
+  readonly bodyMaxBytes: number;
+  /** Whether so many deliveries to this source were refused that the next is, unread. */
+  readonly isFlooded: (caller: SourceCaller) => boolean;
+  /** Told of each delivery that was refused unread. */
+  readonly onFlooded: (caller: SourceCaller) => void;
+  /** Told the code of every refusal on the path. */
+  readonly onRefusal: (code: ErrorCode) => void;
+}
+
+/** `POST /hooks/{sourceId}`: a delivery, as its sender signs it. The source is found by the guard. */
+export function hookRoutes(ports: HooksPorts): Route<IngestCaller>[] {
+  const deliver = route({
+    method: 'post',
+    path: '/hooks/:sourceId',
+    operationId: 'deliver',
+    summary: 'Deliver a webhook to a source',
+    description:
+      'For senders that sign what they send and can set no headers of ours. Who sends is shown by the signature that the ' +
+      'scheme of the source asks for; no key is needed. A delivery that was here before, by its id, is answered with the first ' +
+      'answer and `Idempotent-Replayed: true`. See the README of the surface.',
+    tags: ['webhooks'],
+    permit: 'byHandler',
+    charge: 'byHandler',
+    idempotency: 'in-ledger',
+    query: 'ignored',
+    body: 'bytes',
+    mediaTypes: ['application/json', 'application/x-www-form-urlencoded', 'text/plain'],
+    bodyMaxBytes: ports.bodyMaxBytes,
+    responses: {
+      200: {
+        description:
+          'Written, or written before: the record with its receipts. Or the answer to a question of the sender.',
+        schema: Type.Union([Delivered, Challenge]),
+      },
+    },
+    errors: [
+      'INVALID_REQUEST',
+      'ASSET_TYPE_NOT_ALLOWED',
+      'NOT_FOUND',
+      'UNKNOWN_CHANNEL',
+      'IDEMPOTENCY_IN_PROGRESS',
+      'LEDGER_UNAVAILABLE',
+      'OUTCOME_UNKNOWN',
+      'OVERLOADED',
+      'UNAVAILABLE',
+    ],
+    precheck({ caller }) {
+      const source = sourceOf(caller);
+      if (!ports.isFlooded(source)) return;
+      ports.onFlooded(source);
+      throw new AppError('RATE_LIMITED', 'Too many deliveries to this source were refused.');
+    },
+    problem(problem, error) {
+      ports.onRefusal(error.code);
+      return problem;
+    },
+    async handler(context) {
+      const { rawBody, requestId } = context;
+      // The signature is what decides: a source may deliver, and nothing else.
+      context.permit('ingest:write');
+      const answer = await ports.takeDelivery({
+        caller: sourceOf(context.caller),
+        requestId,
+        delivery: { header: (name) => context.header(name), body: rawBody },
+        form: formOf(context.header('content-type')),
+        charge: () => context.charge(1),
+      });
+      context.note({ records: answer.outcome === 'written' ? 1 : 0 });
+      const headers = answer.outcome === 'replayed' ? { headers: { 'Idempotent-Replayed': 'true' } } : {};
+      return { status: 200, body: answer.body, ...headers };
+    },
+  });
+  return [deliver];
+}
+
+function sourceOf(caller: IngestCaller): SourceCaller {
+  const { source } = caller;
+  assert(source !== undefined, 'Below /hooks the guard knows sources alone.');
+  return caller as SourceCaller;
+}
+
+/** How a body of this media type is read; undefined for one that is not taken. */
+export function formOf(contentType: string | undefined): BodyForm | undefined {
+  if (contentType === 'application/json') return 'json';
+  const type = contentType === undefined ? undefined : utf8MediaType(contentType);
+  if (type === undefined) return undefined;
+  if (type === 'application/json' || type.endsWith('+json')) return 'json';
+  if (type === 'application/x-www-form-urlencoded') return 'form';
+  return type.startsWith('text/') ? 'text' : undefined;
+}
