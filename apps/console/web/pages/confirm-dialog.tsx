@@ -71,7 +71,7 @@ export function ConfirmDialog({
               type="submit"
               disabled={!isReady}
               loading={doing.isPending}
-              {...(tone === 'danger' && { color: 'red' })}
+              {...(tone === 'danger' && { color: 'red.9' })}
             >
               {action}
             </Button>

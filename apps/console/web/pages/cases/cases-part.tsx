@@ -1,9 +1,66 @@
 import type { ReactNode } from 'react';
-import { ListEmpty } from '../../shell/list-states.tsx';
-import { Page } from '../../shell/page.tsx';
+import { Group, Stack } from '@mantine/core';
+import { Navigate, Outlet, Route, Routes } from 'react-router';
+import { NoSuchPage } from '../../shell/routes.tsx';
+import { PartTabs } from '../part-tabs.tsx';
+import { CasePage } from './case-page.tsx';
+import { DecisionsPage } from './decisions-page.tsx';
+import { EnvironmentSwitch, InEnvironment, useEnvironment } from './environment.tsx';
+import { GateKeysPage } from './gate-keys-page.tsx';
+import { NewCasePage } from './new-case-page.tsx';
+import { PoliciesPage } from './policies-page.tsx';
+import { PolicyPage } from './policy-page.tsx';
+import { QueuePage } from './queue-page.tsx';
+import { SubjectPage } from './subject-page.tsx';
+import { SubjectsPage } from './subjects-page.tsx';
+import { VenuesPage } from './venues-page.tsx';
 
+/** Cases, who may enter where, and what the gate said; each page names its environment in its address. */
 export const CasesPart = (): ReactNode => (
-  <Page title="Cases">
-    <ListEmpty title="This part is not built yet" />
-  </Page>
+  <Routes>
+    <Route index element={<Navigate to="/cases/live/queue" replace />} />
+    <Route
+      path=":env"
+      element={
+        <InEnvironment>
+          <Frame />
+        </InEnvironment>
+      }
+    >
+      <Route index element={<Navigate to="queue" replace />} />
+      <Route path="queue" element={<QueuePage />} />
+      <Route path="queue/new" element={<NewCasePage />} />
+      <Route path="queue/:id" element={<CasePage />} />
+      <Route path="subjects" element={<SubjectsPage />} />
+      <Route path="subjects/:ref" element={<SubjectPage />} />
+      <Route path="venues" element={<VenuesPage />} />
+      <Route path="policies" element={<PoliciesPage />} />
+      <Route path="policies/:version" element={<PolicyPage />} />
+      <Route path="decisions" element={<DecisionsPage />} />
+      <Route path="gate-keys" element={<GateKeysPage />} />
+      <Route path="*" element={<NoSuchPage />} />
+    </Route>
+  </Routes>
 );
+
+const PAGES = [
+  { path: 'queue', title: 'Queue' },
+  { path: 'subjects', title: 'Subjects' },
+  { path: 'venues', title: 'Venues' },
+  { path: 'policies', title: 'Policies' },
+  { path: 'decisions', title: 'Gate decisions' },
+  { path: 'gate-keys', title: 'Gate keys' },
+];
+
+function Frame(): ReactNode {
+  const { to } = useEnvironment();
+  return (
+    <Stack gap="lg">
+      <Group justify="space-between" align="flex-end" gap="sm">
+        <PartTabs label="Pages of Cases" tabs={PAGES.map(({ path, title }) => ({ to: to(path), title }))} />
+        <EnvironmentSwitch />
+      </Group>
+      <Outlet />
+    </Stack>
+  );
+}

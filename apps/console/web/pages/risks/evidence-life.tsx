@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from 'react-router';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { ProblemView } from '../../shell/problem-view.tsx';
+import { FingerprintOfFile } from '../fingerprint-of-file.tsx';
 import { actorOf, BOARD, stepsOf, type Evidence, type Step } from './evidence-rules.ts';
 import { useOrganization, usePersonName } from './organization.tsx';
 import { Status } from './record-values.tsx';
@@ -98,7 +99,7 @@ function StepDialog(props: StepProps): ReactNode {
           </Text>
           {step.asks === 'fingerprint' ? (
             <>
-              <FingerprintOfFile onFound={setSha256} />
+              <FingerprintOfFile onFound={(found) => setSha256(found)} />
               <TextInput
                 {...{ label: 'SHA-256 of the content', description: '64 hexadecimal digits.', required: needsHash }}
                 {...{ value: sha256, maxLength: 64 }}
@@ -119,7 +120,7 @@ function StepDialog(props: StepProps): ReactNode {
             </Button>
             <Button
               {...{ type: 'submit', disabled: !isReady, loading: move.isPending }}
-              {...(step.to === 'revoked' && { color: 'red' })}
+              {...(step.to === 'revoked' && { color: 'red.9' })}
             >
               {step.label}
             </Button>
@@ -127,29 +128,5 @@ function StepDialog(props: StepProps): ReactNode {
         </Stack>
       </form>
     </Modal>
-  );
-}
-
-/** Most bytes of a file that is hashed here: it is read whole. */
-const FILE_MAX_BYTES = 256 * 1024 * 1024;
-
-/** Hashes a file in the browser: the file itself is sent nowhere. */
-function FingerprintOfFile({ onFound }: { readonly onFound: (sha256: string) => void }): ReactNode {
-  const [fault, setFault] = useState<string>();
-  const read = async (file: File) => {
-    if (file.size > FILE_MAX_BYTES)
-      return setFault('This file is larger than 256 MiB: hash it elsewhere and enter the digits.');
-    setFault(undefined);
-    const digest = await crypto.subtle.digest('SHA-256', await file.arrayBuffer());
-    onFound(Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join(''));
-  };
-  return (
-    <TextInput
-      {...{ type: 'file', label: 'File', description: 'It is hashed in this browser and sent nowhere.', error: fault }}
-      onChange={({ currentTarget: { files } }) => {
-        const file = files?.[0];
-        if (file !== undefined) read(file).catch(() => setFault('The browser could not read this file.'));
-      }}
-    />
   );
 }

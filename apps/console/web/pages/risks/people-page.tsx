@@ -81,7 +81,7 @@ function PeopleTable({ onOpen }: { readonly onOpen: (open: Open) => void }): Rea
         {
           title: 'Name',
           cell: ({ name, kind }) => (
-            <>
+            <div>
               <Text fw={600} size="sm" component="span">
                 {name}
               </Text>
@@ -90,7 +90,7 @@ function PeopleTable({ onOpen }: { readonly onOpen: (open: Open) => void }): Rea
                   Machine
                 </Badge>
               )}
-            </>
+            </div>
           ),
         },
         { title: 'Roles', cell: ({ roles }) => roles.map((role) => inWords(role, 'role')).join(', ') || 'None' },

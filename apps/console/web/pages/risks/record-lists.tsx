@@ -1,11 +1,12 @@
 import type { ReactNode } from 'react';
-import { Anchor, Button, Group, Select, TextInput } from '@mantine/core';
+import { Anchor, Button, Group, Select } from '@mantine/core';
 import { Link } from 'react-router';
 import { CursorTable, type Column } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
+import { TextFilter } from '../text-filter.tsx';
 import { useOrganization, usePersonName } from './organization.tsx';
 import { choiceInWords } from './record-form.tsx';
 import { KINDS } from './record-page.tsx';
@@ -82,11 +83,7 @@ export function FilterBar({
     <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
       {filters.map(({ name, label, choices }) =>
         choices === undefined ? (
-          <TextFilter
-            key={`${name} ${chosen[name] ?? ''}`}
-            {...{ label, value: chosen[name] ?? '' }}
-            onSet={(value) => onChoose({ [name]: value })}
-          />
+          <TextFilter {...{ key: name, label, value: chosen[name] }} onSet={(value) => onChoose({ [name]: value })} />
         ) : (
           <Select
             {...{ label, clearable: true, placeholder: 'All', w: 170 }}
@@ -106,23 +103,6 @@ export function FilterBar({
     </Group>
   );
 }
-
-/** A text is a filter once it is entered or left, not with each letter. */
-const TextFilter = ({
-  label,
-  value,
-  onSet,
-}: {
-  readonly label: string;
-  readonly value: string;
-  readonly onSet: (value: string | null) => void;
-}): ReactNode => (
-  <TextInput
-    {...{ label, defaultValue: value, w: 170, maxLength: 200 }}
-    onBlur={({ currentTarget }) => currentTarget.value.trim() !== value && onSet(currentTarget.value.trim() || null)}
-    onKeyDown={({ key, currentTarget }) => key === 'Enter' && onSet(currentTarget.value.trim() || null)}
-  />
-);
 
 /** The name of a record as a link to it. */
 function Name({
@@ -237,7 +217,7 @@ export const PoliciesPage = (): ReactNode => (
     filters={[{ name: 'status', label: 'Status', choices: Object.keys(WORDS.policyStatus) }]}
     columns={[
       { title: 'Policy', cell: ({ id, title }) => <Name {...{ kind: 'policies', id, name: title }} /> },
-      { title: 'Version', width: '6rem', align: 'right', cell: ({ version }) => version },
+      { title: 'Version', width: '6rem', cell: ({ version }) => version },
       status,
       { title: 'Effective', width: '9rem', cell: ({ effectiveAt }) => day(effectiveAt) },
       { title: 'Next review', width: '9rem', cell: ({ nextReviewAt }) => day(nextReviewAt) },

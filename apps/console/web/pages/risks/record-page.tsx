@@ -216,7 +216,7 @@ function Removal({
             <Button variant="default" onClick={() => setAsked(false)}>
               Keep it
             </Button>
-            <Button color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
+            <Button color="red.9" loading={remove.isPending} onClick={() => remove.mutate()}>
               Delete
             </Button>
           </Group>

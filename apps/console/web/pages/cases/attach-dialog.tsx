@@ -1,0 +1,102 @@
+import { useState, type ReactNode } from 'react';
+import { Button, Group, Modal, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { FingerprintOfFile } from '../fingerprint-of-file.tsx';
+import type { NewAttachment } from './case-api.ts';
+import { useEnvironment } from './environment.tsx';
+
+interface AttachProps {
+  readonly path: string;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+const NOTHING: NewAttachment = { kind: 'vault_ref', ref: '', sha256: '', media_type: '', size_bytes: 0 };
+
+/** An empty label is none. */
+const sent = ({ label = '', ...rest }: NewAttachment): NewAttachment => (label === '' ? rest : { ...rest, label });
+
+/** Attaches one reference. A file that is chosen is hashed here and sent nowhere. */
+export function AttachDialog({ path, onDone, onClose }: AttachProps): ReactNode {
+  const { send } = useEnvironment();
+  const [draft, setDraft] = useState(NOTHING);
+  const attach = useMutation({ mutationFn: () => send(path, { attachments: [sent(draft)] }), onSuccess: onDone });
+  const isReady = draft.ref !== '' && /^[0-9a-f]{64}$/.test(draft.sha256) && draft.media_type !== '';
+  return (
+    <Modal opened onClose={onClose} title="Attach a reference" closeButtonProps={{ 'aria-label': 'Close' }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isReady) attach.mutate();
+        }}
+      >
+        <Stack gap="sm">
+          <Text size="sm">The bytes stay where they are: the case keeps a reference and their hash.</Text>
+          <FingerprintOfFile
+            onFound={(sha256, file) =>
+              setDraft({ ...draft, sha256, size_bytes: file.size, media_type: file.type || draft.media_type })
+            }
+          />
+          <AttachFields {...{ draft, onChange: (change) => setDraft({ ...draft, ...change }) }} />
+          {attach.isError && <ProblemView error={attach.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" disabled={!isReady} loading={attach.isPending}>
+              Attach
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+function AttachFields({
+  draft,
+  onChange,
+}: {
+  readonly draft: NewAttachment;
+  readonly onChange: (change: Partial<NewAttachment>) => void;
+}): ReactNode {
+  return (
+    <>
+      <Select
+        {...{ label: 'Kind', allowDeselect: false, value: draft.kind }}
+        data={[
+          { value: 'vault_ref', label: 'Reference into a vault' },
+          { value: 'upload_handle', label: 'Handle of an upload' },
+        ]}
+        onChange={(kind) => onChange({ kind: kind === 'upload_handle' ? 'upload_handle' : 'vault_ref' })}
+      />
+      <TextInput
+        {...{ label: 'Reference', required: true, maxLength: 512, value: draft.ref }}
+        onChange={(event) => onChange({ ref: event.currentTarget.value })}
+      />
+      <TextInput
+        {...{ label: 'SHA-256', required: true, maxLength: 64, value: draft.sha256 }}
+        onChange={(event) => onChange({ sha256: event.currentTarget.value.trim().toLowerCase() })}
+      />
+      <TextInput
+        {...{
+          label: 'Media type',
+          required: true,
+          maxLength: 255,
+          placeholder: 'application/pdf',
+          value: draft.media_type,
+        }}
+        onChange={(event) => onChange({ media_type: event.currentTarget.value })}
+      />
+      <NumberInput
+        {...{ label: 'Size in bytes', required: true, min: 0, allowDecimal: false, value: draft.size_bytes }}
+        onChange={(size) => onChange({ size_bytes: Number(size) })}
+      />
+      <TextInput
+        {...{ label: 'Label', maxLength: 200, value: draft.label ?? '' }}
+        onChange={(event) => onChange({ label: event.currentTarget.value })}
+      />
+    </>
+  );
+}

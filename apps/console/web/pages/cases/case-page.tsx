@@ -1,0 +1,237 @@
+import { useState, type ReactNode } from 'react';
+import { Anchor, Button, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Link, useParams } from 'react-router';
+import { CodeText } from '../../shell/code-text.tsx';
+import { PlainTable } from '../../shell/cursor-table.tsx';
+import { ListEmpty, ListLoading } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { Time } from '../../shell/time.tsx';
+import { ConfirmDialog } from '../confirm-dialog.tsx';
+import { AttachDialog } from './attach-dialog.tsx';
+import type { CaseDetail } from './case-api.ts';
+import { CasePack } from './case-pack.tsx';
+import { CaseTimeline } from './case-timeline.tsx';
+import { State } from './case-words.tsx';
+import { DecidePanel } from './decide-panel.tsx';
+import { useEnvironment, useRead } from './environment.tsx';
+
+/** One case: what it is about, what was attached, decided and sealed, and what can be done about it now. */
+export function CasePage(): ReactNode {
+  const { id = '' } = useParams<{ id: string }>();
+  const { to } = useEnvironment();
+  const found = useRead<CaseDetail>(`/cases/${encodeURIComponent(id)}`);
+  const above = [{ title: 'Queue', to: to('queue') }];
+  if (found.data === undefined)
+    return (
+      <Page title="Case" above={above}>
+        {found.isError ? <ProblemView error={found.error} onRetry={() => void found.refetch()} /> : <ListLoading />}
+      </Page>
+    );
+  const { case_id, external_ref } = found.data;
+  return (
+    <Page
+      title={external_ref ?? 'Case'}
+      above={above}
+      intro={<CodeText value={case_id} label="the case id" />}
+      actions={<Actions found={found.data} />}
+    >
+      <Facts found={found.data} />
+      <DecidePanel key={case_id} found={found.data} />
+      <Attachments found={found.data} />
+      <Decisions found={found.data} />
+      <CasePack found={found.data} />
+      <CaseTimeline caseId={case_id} />
+    </Page>
+  );
+}
+
+const UNDECIDED = ['received', 'in_review'];
+
+function Actions({ found }: { readonly found: CaseDetail }): ReactNode {
+  const { isOperator, send, reload } = useEnvironment();
+  const [open, setOpen] = useState<'attach' | 'seal' | 'withdraw'>();
+  const close = () => setOpen(undefined);
+  const dialog = {
+    onClose: close,
+    onDone: () => {
+      close();
+      reload();
+    },
+  };
+  const path = `/cases/${encodeURIComponent(found.case_id)}`;
+  if (!isOperator) return null;
+  return (
+    <>
+      {UNDECIDED.includes(found.status) && (
+        <>
+          <Button variant="default" onClick={() => setOpen('attach')}>
+            Attach
+          </Button>
+          <Button variant="default" onClick={() => setOpen('withdraw')}>
+            Withdraw
+          </Button>
+        </>
+      )}
+      {['decided', 'sealing'].includes(found.status) && <Button onClick={() => setOpen('seal')}>Seal</Button>}
+      {open === 'attach' && <AttachDialog {...dialog} path={`${path}/attachments`} />}
+      {open === 'withdraw' && (
+        <ConfirmDialog
+          {...dialog}
+          title="Withdraw this case?"
+          action="Withdraw"
+          tone="danger"
+          run={() => send(`${path}/withdraw`)}
+        >
+          <Text size="sm">It ends without a decision and cannot be taken up again.</Text>
+        </ConfirmDialog>
+      )}
+      {open === 'seal' && (
+        <ConfirmDialog
+          {...dialog}
+          title="Seal this decision?"
+          action="Seal"
+          run={() => send(`${path}/seal`, { policy_version: found.policy_version })}
+        >
+          <Text size="sm">
+            The decision under {found.policy_version} is written to the ledger, once. An approval counts at the gate
+            from then on.
+          </Text>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+function Facts({ found }: { readonly found: CaseDetail }): ReactNode {
+  const { to } = useEnvironment();
+  const metadata = Object.entries(found.metadata);
+  return (
+    <Paper>
+      <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="md">
+        <Fact label="Status">
+          <State value={found.status} />
+        </Fact>
+        <Fact label="Subject">
+          <Anchor component={Link} to={to(`subjects/${found.subject_ref}`)} size="sm" className="wrap">
+            {found.subject_ref}
+          </Anchor>
+        </Fact>
+        <Fact label="Outcome">{found.decision === null ? 'None yet' : <State value={found.decision} />}</Fact>
+        <Fact label="Policy version">{found.policy_version ?? found.requested_policy_version ?? 'None yet'}</Fact>
+        <Fact label="Venues">{found.venue_ids.join(', ') || 'None given'}</Fact>
+        <Fact label="Opened">
+          <Time value={found.created_at} />
+        </Fact>
+        <Fact label={found.decided_at === null ? 'Expires' : 'Decided'}>
+          <Time value={found.decided_at ?? found.expires_at} />
+        </Fact>
+        <Fact label="Sealed">{found.sealed_at === null ? 'Not yet' : <Time value={found.sealed_at} />}</Fact>
+        {found.ledger_record_id !== null && (
+          <Fact label="Ledger record">
+            <CodeText value={found.ledger_record_id} label="the ledger record" short={26} />
+          </Fact>
+        )}
+        {metadata.length > 0 && (
+          <Fact label="Metadata">{metadata.map(([name, value]) => `${name}: ${value}`).join(', ')}</Fact>
+        )}
+      </SimpleGrid>
+    </Paper>
+  );
+}
+
+export const Fact = ({ label, children }: { readonly label: string; readonly children: ReactNode }): ReactNode => (
+  <div>
+    <Text size="sm" c="dimmed">
+      {label}
+    </Text>
+    <Text size="sm" component="div" className="wrap">
+      {children}
+    </Text>
+  </div>
+);
+
+/** A titled part of a page. */
+export const Section = ({ title, children }: { readonly title: string; readonly children: ReactNode }): ReactNode => (
+  <Stack gap="sm" component="section" aria-label={title}>
+    <Title order={2}>{title}</Title>
+    {children}
+  </Stack>
+);
+
+const Attachments = ({ found }: { readonly found: CaseDetail }): ReactNode => (
+  <Section title={`Attachments (${found.attachments.length})`}>
+    <PlainTable
+      label="Attachments"
+      rows={found.attachments}
+      rowKey={({ attachment_id }) => attachment_id}
+      columns={[
+        {
+          title: 'Reference',
+          cell: ({ ref, label }) => (
+            <div>
+              <strong>{label ?? ref}</strong>
+              {label != null && (
+                <Text size="xs" c="dimmed">
+                  {ref}
+                </Text>
+              )}
+            </div>
+          ),
+        },
+        { title: 'Kind', width: '9rem', cell: ({ kind }) => (kind === 'vault_ref' ? 'Vault' : 'Upload') },
+        { title: 'Media type', width: '11rem', cell: ({ media_type }) => media_type },
+        { title: 'Bytes', width: '8rem', cell: ({ size_bytes }) => size_bytes.toLocaleString() },
+        {
+          title: 'SHA-256',
+          width: '13rem',
+          cell: ({ sha256 }) => <CodeText value={sha256} label="the hash" short={12} />,
+        },
+        { title: 'Added', width: '9rem', cell: ({ added_at }) => <Time value={added_at} form="ago" /> },
+      ]}
+      empty={
+        <ListEmpty title="Nothing attached" icon="file">
+          References with hashes are attached; the bytes stay where they are.
+        </ListEmpty>
+      }
+    />
+  </Section>
+);
+
+function Decisions({ found }: { readonly found: CaseDetail }): ReactNode {
+  if (found.decisions.length === 0) return null;
+  const sealOf = (version: string) => found.seals.find(({ policy_version }) => policy_version === version);
+  return (
+    <Section title="Decisions">
+      <PlainTable
+        label="Decisions"
+        rows={found.decisions}
+        rowKey={({ decision_id }) => decision_id}
+        columns={[
+          { title: 'Outcome', width: '9rem', cell: ({ decision }) => <State value={decision} /> },
+          { title: 'Policy version', width: '10rem', cell: ({ policy_version }) => policy_version },
+          { title: 'Reasons', cell: ({ reason_codes }) => reason_codes.join(', ') || '–' },
+          { title: 'Decided', width: '12rem', cell: ({ decided_at }) => <Time value={decided_at} /> },
+          { title: 'By', cell: ({ decided_by }) => decided_by ?? '–' },
+          {
+            title: 'Valid until',
+            width: '9rem',
+            cell: ({ valid_until }) => (valid_until === null ? 'No end' : <Time value={valid_until} form="day" />),
+          },
+          { title: 'Seal', cell: ({ policy_version }) => <SealOf seal={sealOf(policy_version)} /> },
+        ]}
+        empty={null}
+      />
+    </Section>
+  );
+}
+
+function SealOf({ seal }: { readonly seal: CaseDetail['seals'][number] | undefined }): ReactNode {
+  if (seal === undefined) return 'Not sealed';
+  return (
+    <Group gap={6}>
+      <State value={seal.sealed_at === null ? 'sealing' : 'sealed'} />
+      <CodeText value={seal.seal_hash} label="the hash of the seal" short={10} />
+    </Group>
+  );
+}

@@ -1,0 +1,83 @@
+import { useState, type ReactNode } from 'react';
+import { Button, Paper, Text, Timeline } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { CodeText } from '../../shell/code-text.tsx';
+import { ListError, ListLoading } from '../../shell/list-states.tsx';
+import { Time } from '../../shell/time.tsx';
+import type { Page, TimelineEntry } from './case-api.ts';
+import { Section } from './case-page.tsx';
+import { useEnvironment } from './environment.tsx';
+
+/** What happened to a case, oldest first; each entry holds the hash of the one before. */
+export function CaseTimeline({ caseId }: { readonly caseId: string }): ReactNode {
+  const { name, read } = useEnvironment();
+  const found = useInfiniteQuery({
+    queryKey: ['cases', name, caseId, 'timeline'],
+    queryFn: ({ pageParam }) =>
+      read<Page<TimelineEntry>>(`/cases/${encodeURIComponent(caseId)}/timeline`, { limit: '50', cursor: pageParam }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+  });
+  const entries = found.data?.pages.flatMap(({ items }) => items) ?? [];
+  return (
+    <Section title="Timeline">
+      <Paper>
+        {found.isPending && <ListLoading rows={4} />}
+        {found.isError && <ListError error={found.error} onRetry={() => void found.refetch()} />}
+        <Timeline active={entries.length} bulletSize={14} lineWidth={2}>
+          {entries.map((entry) => (
+            <Timeline.Item
+              key={entry.seq}
+              title={
+                <Text fw={600} size="sm">
+                  {inWords(entry.event)}
+                </Text>
+              }
+            >
+              <Text size="sm" c="dimmed" component="div" className="wrap">
+                <Time value={entry.at} /> by {entry.actor}
+              </Text>
+              <Details entry={entry} />
+            </Timeline.Item>
+          ))}
+        </Timeline>
+        {found.hasNextPage && (
+          <Button
+            variant="default"
+            size="xs"
+            loading={found.isFetchingNextPage}
+            onClick={() => void found.fetchNextPage()}
+          >
+            More
+          </Button>
+        )}
+      </Paper>
+    </Section>
+  );
+}
+
+function inWords(event: string): string {
+  const words = event.replaceAll(/[._]/g, ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function Details({ entry }: { readonly entry: TimelineEntry }): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <Text size="xs" component="span">
+          Data and hash
+        </Text>
+      </summary>
+      {isOpen && (
+        <>
+          <Text size="xs" component="pre" className="wrap" style={{ whiteSpace: 'pre-wrap', margin: 0 }}>
+            {JSON.stringify(entry.data, null, 2)}
+          </Text>
+          <CodeText value={entry.hash} label="the hash of the entry" short={24} />
+        </>
+      )}
+    </details>
+  );
+}

@@ -1,0 +1,238 @@
+import { useState, type ReactNode } from 'react';
+import {
+  Button,
+  Code,
+  Group,
+  Paper,
+  SegmentedControl,
+  Select,
+  Stack,
+  Table,
+  TagsInput,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { ListLoading } from '../../shell/list-states.tsx';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import type { CaseDetail, Explanation, Outcome, Page, Policy, Ruling } from './case-api.ts';
+import { Section } from './case-page.tsx';
+import { RuleSays, State } from './case-words.tsx';
+import { conditionInWords } from './condition-in-words.ts';
+import { useEnvironment, useRead } from './environment.tsx';
+
+const DECIDABLE = ['received', 'in_review', 'decided', 'sealed'];
+
+/** Decides a case: first what each rule of a version says of it, then by the rules or by naming an outcome. */
+export function DecidePanel({ found }: { readonly found: CaseDetail }): ReactNode {
+  const policies = useRead<Page<Policy>>('/policies', { limit: '200' });
+  const [chosen, setVersion] = useState(found.requested_policy_version);
+  if (!DECIDABLE.includes(found.status)) return null;
+  const offered = (policies.data?.items ?? []).filter(({ status }) => status !== 'retired');
+  // Who decided under one version decides anew under another; else the newest active one is looked at first.
+  const first = offered.find(
+    ({ status, policy_version }) => status === 'active' && policy_version !== found.policy_version,
+  );
+  const version = chosen ?? first?.policy_version ?? null;
+  const policy = offered.find(({ policy_version }) => policy_version === version);
+  const isDecided = found.decided_at !== null;
+  return (
+    <Section title={isDecided ? 'Decide anew' : 'Decide'}>
+      <Paper>
+        <Stack gap="md">
+          {isDecided && (
+            <Text size="sm">What was decided under a version stays. A new decision takes another version.</Text>
+          )}
+          {policies.isError && <ProblemView error={policies.error} onRetry={() => void policies.refetch()} />}
+          <Select
+            {...{
+              label: 'Policy version',
+              w: 280,
+              value: version,
+              onChange: setVersion,
+              placeholder: 'Choose a version',
+            }}
+            data={offered.map(({ policy_version, status }) => ({
+              value: policy_version,
+              label: status === 'draft' ? `${policy_version} (draft)` : policy_version,
+            }))}
+          />
+          {policy !== undefined && <Version key={policy.policy_version} caseId={found.case_id} policy={policy} />}
+        </Stack>
+      </Paper>
+    </Section>
+  );
+}
+
+/** What a version says of the case, and, where it may decide, the form that decides. */
+function Version({ caseId, policy }: { readonly caseId: string; readonly policy: Policy }): ReactNode {
+  const { isOperator } = useEnvironment();
+  return (
+    <>
+      {policy.rules !== null && <ExplanationView {...{ caseId, policy }} />}
+      {policy.rules === null && <Text size="sm">This version has no rules: name the outcome.</Text>}
+      {policy.status === 'draft' && <Text size="sm">A draft decides nothing: it only shows what it would say.</Text>}
+      {policy.status === 'active' && isOperator && <DecideForm {...{ caseId, policy }} />}
+    </>
+  );
+}
+
+/** What each rule says, the one that decides marked; facts beside it. */
+function ExplanationView({ caseId, policy }: { readonly caseId: string; readonly policy: Policy }): ReactNode {
+  const explained = useRead<Explanation>(`/cases/${encodeURIComponent(caseId)}/explanation`, {
+    policy_version: policy.policy_version,
+  });
+  if (explained.isError) return <ProblemView error={explained.error} onRetry={() => void explained.refetch()} />;
+  if (explained.data === undefined) return <ListLoading rows={3} />;
+  const { rules, default: otherwise, facts, decision, reason_codes, is_uncertain: isUncertain } = explained.data;
+  const written = (policy.rules as { rules?: { when: unknown }[] } | null)?.rules ?? [];
+  return (
+    <Stack gap="xs">
+      <Text size="sm" component="div">
+        The rules say: <State value={decision} /> {reason_codes.join(', ')}
+        {isUncertain && ' — a fact is missing, so an approval becomes a referral.'}
+      </Text>
+      <Table.ScrollContainer minWidth={560} type="native" tabIndex={0} role="group" aria-label="Rules, scroll sideways">
+        <Table aria-label="What each rule says" verticalSpacing="xs">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th w={50}>Rule</Table.Th>
+              <Table.Th>Condition</Table.Th>
+              <Table.Th w={150}>Says</Table.Th>
+              <Table.Th w={260}>Would decide</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {rules.map((rule) => (
+              <RuleRow
+                key={rule.index}
+                name={String(rule.index + 1)}
+                decides={rule.decides}
+                ruling={rule}
+                says={<RuleSays says={rule.says} />}
+              >
+                {conditionInWords(written[rule.index]?.when ?? null)}
+                {rule.missing.length > 0 && <Text size="xs" c="dimmed">{`missing: ${rule.missing.join(', ')}`}</Text>}
+              </RuleRow>
+            ))}
+            <RuleRow name="–" decides={otherwise.decides} ruling={otherwise} says="">
+              Otherwise
+            </RuleRow>
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+      <details>
+        <summary>
+          <Text size="sm" component="span">
+            Facts of the case
+          </Text>
+        </summary>
+        <Code block>{JSON.stringify(facts, null, 2)}</Code>
+      </details>
+    </Stack>
+  );
+}
+
+function RuleRow({
+  name,
+  decides,
+  ruling,
+  says,
+  children,
+}: {
+  readonly name: string;
+  readonly decides: boolean;
+  readonly ruling: Ruling;
+  readonly says: ReactNode;
+  readonly children: ReactNode;
+}): ReactNode {
+  return (
+    <Table.Tr {...(decides && { bg: 'var(--console-good-soft)' })}>
+      <Table.Td>{name}</Table.Td>
+      <Table.Td className="wrap">{children}</Table.Td>
+      <Table.Td>{says}</Table.Td>
+      <Table.Td>
+        <Group gap={6}>
+          <State value={ruling.decision} />
+          <Text size="xs" component="span">
+            {ruling.reason_codes.join(', ')}
+          </Text>
+          {decides && <strong>decides</strong>}
+        </Group>
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+const CODE_FORM = /^[A-Z][A-Z0-9_]{0,63}$/;
+
+function DecideForm({ caseId, policy }: { readonly caseId: string; readonly policy: Policy }): ReactNode {
+  const { send, reload } = useEnvironment();
+  const [how, setHow] = useState(policy.rules === null ? 'name' : 'rules');
+  const [decision, setDecision] = useState<Outcome>('approve');
+  const [codes, setCodes] = useState<string[]>([]);
+  const [until, setUntil] = useState('');
+  const decide = useMutation({
+    mutationFn: () =>
+      send(`/cases/${encodeURIComponent(caseId)}/decide`, {
+        policy_version: policy.policy_version,
+        ...(how === 'name' && { decision }),
+        ...(codes.length > 0 && { reason_codes: codes }),
+        ...(until !== '' && { valid_until: new Date(until).toISOString() }),
+      }),
+    onSuccess: reload,
+  });
+  const badCode = codes.find((code) => !CODE_FORM.test(code));
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (badCode === undefined) decide.mutate();
+      }}
+    >
+      <Stack gap="sm" maw={560}>
+        {policy.rules !== null && (
+          <SegmentedControl
+            {...{ 'aria-label': 'How to decide', value: how, onChange: setHow }}
+            data={[
+              { value: 'rules', label: 'By the rules' },
+              { value: 'name', label: 'Name an outcome' },
+            ]}
+          />
+        )}
+        {how === 'name' && (
+          <Select
+            {...{ label: 'Outcome', allowDeselect: false, value: decision }}
+            data={[
+              { value: 'approve', label: 'Approve' },
+              { value: 'decline', label: 'Decline' },
+              { value: 'refer', label: 'Refer' },
+            ]}
+            onChange={(value) => setDecision(value as Outcome)}
+          />
+        )}
+        <TagsInput
+          {...{
+            label: 'Reason codes',
+            description: 'Capital letters, digits and underscores; each followed by Enter.',
+            maxTags: 20,
+          }}
+          {...{ value: codes, onChange: setCodes, error: badCode !== undefined && `${badCode} is no reason code.` }}
+        />
+        <TextInput
+          {...{
+            label: 'Valid until',
+            type: 'datetime-local',
+            description: 'Left empty: without an end.',
+            value: until,
+          }}
+          onChange={(event) => setUntil(event.currentTarget.value)}
+        />
+        {decide.isError && <ProblemView error={decide.error} />}
+        <Button type="submit" loading={decide.isPending} style={{ alignSelf: 'flex-start' }}>
+          {how === 'rules' ? 'Decide by the rules' : 'Record this outcome'}
+        </Button>
+      </Stack>
+    </form>
+  );
+}

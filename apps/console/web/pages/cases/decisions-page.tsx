@@ -1,0 +1,123 @@
+import type { ReactNode } from 'react';
+import { Anchor, Button, Group, Select, TextInput } from '@mantine/core';
+import { Link } from 'react-router';
+import { CodeText } from '../../shell/code-text.tsx';
+import { CursorTable } from '../../shell/cursor-table.tsx';
+import { ListEmpty } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { Time } from '../../shell/time.tsx';
+import { useUrlFilters } from '../../shell/use-url-filters.ts';
+import { TextFilter } from '../text-filter.tsx';
+import type { LoggedDecision, Page as PageOf } from './case-api.ts';
+import { State } from './case-words.tsx';
+import { useEnvironment } from './environment.tsx';
+
+const TYPED = [
+  { name: 'subject_ref', label: 'Subject' },
+  { name: 'venue_id', label: 'Venue' },
+  { name: 'reason_code', label: 'Reason' },
+] as const;
+
+/** What the gate answered, newest first. Answers are logged within seconds. */
+export function DecisionsPage(): ReactNode {
+  const { name, read, to } = useEnvironment();
+  const [chosen, choose] = useUrlFilters(['subject_ref', 'venue_id', 'reason_code', 'decision', 'from', 'to']);
+  return (
+    <Page
+      title="Gate decisions"
+      intro="Every answer of the gate, newest first; it is listed seconds after it was given."
+    >
+      <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
+        <Select
+          {...{ label: 'Answer', clearable: true, placeholder: 'All', w: 130, value: chosen.decision ?? null }}
+          data={[
+            { value: 'allow', label: 'Allow' },
+            { value: 'deny', label: 'Deny' },
+          ]}
+          onChange={(decision) => choose({ decision })}
+          clearButtonProps={{ 'aria-label': 'Clear Answer' }}
+        />
+        {TYPED.map(({ name: field, label }) => (
+          <TextFilter
+            {...{ key: field, label, width: 190, value: chosen[field] }}
+            onSet={(value) => choose({ [field]: value })}
+          />
+        ))}
+        <TimeFilter label="From" value={chosen.from} onSet={(from) => choose({ from })} />
+        <TimeFilter label="To" value={chosen.to} onSet={(value) => choose({ to: value })} />
+        {Object.keys(chosen).length > 0 && (
+          <Button
+            variant="subtle"
+            onClick={() =>
+              choose({ subject_ref: null, venue_id: null, reason_code: null, decision: null, from: null, to: null })
+            }
+          >
+            Clear filters
+          </Button>
+        )}
+      </Group>
+      <CursorTable
+        label="Gate decisions"
+        queryKey={['cases', name, 'decisions', chosen]}
+        load={(cursor) => read<PageOf<LoggedDecision>>('/decisions', { ...chosen, cursor, limit: '50' })}
+        rowKey={({ decision_id }) => decision_id}
+        columns={[
+          { title: 'When', width: '13rem', cell: ({ evaluated_at }) => <Time value={evaluated_at} /> },
+          { title: 'Answer', width: '7rem', cell: ({ decision }) => <State value={decision} /> },
+          {
+            title: 'Reason',
+            cell: ({ reason_codes, fail_closed }) => `${reason_codes.join(', ')}${fail_closed ? ' (failed shut)' : ''}`,
+          },
+          {
+            title: 'Subject',
+            cell: ({ subject_ref }) =>
+              subject_ref === null ? (
+                '–'
+              ) : (
+                <Anchor component={Link} to={to(`subjects/${encodeURIComponent(subject_ref)}`)} size="sm">
+                  {subject_ref}
+                </Anchor>
+              ),
+          },
+          { title: 'Venue', width: '10rem', cell: ({ venue_id }) => venue_id ?? '–' },
+          {
+            title: 'Decision',
+            width: '12rem',
+            cell: ({ decision_id }) => <CodeText value={decision_id} label="the decision id" short={14} />,
+          },
+        ]}
+        empty={
+          <ListEmpty title="No answer fits" icon="door">
+            The gate logs each of its answers.
+          </ListEmpty>
+        }
+      />
+    </Page>
+  );
+}
+
+/** A moment as a filter: the address holds UTC, the input the reader's zone. */
+function TimeFilter({
+  label,
+  value,
+  onSet,
+}: {
+  readonly label: string;
+  readonly value: string | undefined;
+  readonly onSet: (iso: string | null) => void;
+}): ReactNode {
+  const date = new Date(value ?? Number.NaN);
+  const shown = Number.isNaN(date.getTime())
+    ? ''
+    : new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  return (
+    <TextInput
+      {...{ key: shown, label, type: 'datetime-local', w: 210, defaultValue: shown }}
+      onBlur={({ currentTarget }) => {
+        const typed = new Date(currentTarget.value);
+        const next = Number.isNaN(typed.getTime()) ? null : typed.toISOString();
+        if (currentTarget.value !== shown) onSet(next);
+      }}
+    />
+  );
+}

@@ -1,0 +1,112 @@
+import { useState, type ReactNode } from 'react';
+import { Anchor, Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { Link, useNavigate } from 'react-router';
+import { CursorTable } from '../../shell/cursor-table.tsx';
+import { ListEmpty } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { Time } from '../../shell/time.tsx';
+import type { Page as PageOf, Policy, PolicyRules } from './case-api.ts';
+import { State } from './case-words.tsx';
+import { useEnvironment } from './environment.tsx';
+import { RulesInput, parseRules } from './rules-input.tsx';
+
+/** The versions of the policy. A draft is tried before it is activated; what was active is retired for good. */
+export function PoliciesPage(): ReactNode {
+  const { name, isOperator, read, to } = useEnvironment();
+  const [isNew, setNew] = useState(false);
+  return (
+    <Page
+      title="Policies"
+      intro="Versions that decide cases. A draft can be changed and tried; what was active never changes again."
+      actions={isOperator && <Button onClick={() => setNew(true)}>New draft</Button>}
+    >
+      <CursorTable
+        label="Policy versions"
+        queryKey={['cases', name, 'policies']}
+        load={(cursor) => read<PageOf<Policy>>('/policies', { cursor, limit: '50' })}
+        rowKey={({ policy_version }) => policy_version}
+        columns={[
+          {
+            title: 'Version',
+            cell: ({ policy_version }) => (
+              <Anchor component={Link} to={to(`policies/${encodeURIComponent(policy_version)}`)} fw={600} size="sm">
+                {policy_version}
+              </Anchor>
+            ),
+          },
+          { title: 'State', width: '8rem', cell: ({ status }) => <State value={status} /> },
+          {
+            title: 'Rules',
+            width: '10rem',
+            cell: ({ rules }) => (rules === null ? 'None: by person' : String((rules as PolicyRules).rules.length)),
+          },
+          { title: 'Made', width: '9rem', cell: ({ created_at }) => <Time value={created_at} form="ago" /> },
+          { title: 'Changed', width: '9rem', cell: ({ updated_at }) => <Time value={updated_at} form="ago" /> },
+        ]}
+        empty={<ListEmpty title="No policy yet">Make a draft, try it, activate it.</ListEmpty>}
+      />
+      {isNew && <DraftDialog onClose={() => setNew(false)} />}
+    </Page>
+  );
+}
+
+const EXAMPLE = JSON.stringify(
+  {
+    rules: [
+      { when: { '>=': [{ var: 'attachment_count' }, 2] }, decision: 'approve', reason_codes: ['DOCUMENTS_COMPLETE'] },
+    ],
+    default: { decision: 'refer', reason_codes: ['DOCUMENTS_MISSING'] },
+  },
+  null,
+  2,
+);
+
+function DraftDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
+  const { send, reload, to } = useEnvironment();
+  const navigate = useNavigate();
+  const [version, setVersion] = useState('');
+  const [text, setText] = useState(EXAMPLE);
+  const parsed = parseRules(text);
+  const make = useMutation({
+    mutationFn: () => send('/policies', { policy_version: version.trim(), rules: parsed.rules }),
+    onSuccess: async () => {
+      reload();
+      await navigate(to(`policies/${encodeURIComponent(version.trim())}`));
+    },
+  });
+  return (
+    <Modal opened onClose={onClose} title="New draft" size="xl" closeButtonProps={{ 'aria-label': 'Close' }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (parsed.fault === undefined) make.mutate();
+        }}
+      >
+        <Stack gap="sm">
+          <TextInput
+            {...{
+              label: 'Version',
+              required: true,
+              pattern: '[A-Za-z0-9._\\-]{1,64}',
+              placeholder: '2026-12',
+              value: version,
+            }}
+            onChange={(event) => setVersion(event.currentTarget.value)}
+          />
+          <RulesInput {...{ text, fault: parsed.fault, onChange: setText }} />
+          {make.isError && <ProblemView error={make.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" disabled={parsed.fault !== undefined} loading={make.isPending}>
+              Make the draft
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,164 @@
+import { useState, type ReactNode } from 'react';
+import { Button, Group, Paper, Stack, Table, Text } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useParams } from 'react-router';
+import { ListLoading } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { ConfirmDialog } from '../confirm-dialog.tsx';
+import type { Policy, PolicyRules, Ruling } from './case-api.ts';
+import { Section } from './case-page.tsx';
+import { State } from './case-words.tsx';
+import { conditionInWords } from './condition-in-words.ts';
+import { useEnvironment, useRead } from './environment.tsx';
+import { PolicyTrial } from './policy-trial.tsx';
+import { parseRules, RulesInput } from './rules-input.tsx';
+
+/** One version: its rules, what it would have decided, and the steps of its life. */
+export function PolicyPage(): ReactNode {
+  const { version = '' } = useParams<{ version: string }>();
+  const { isOperator, to } = useEnvironment();
+  const found = useRead<Policy>(`/policies/${encodeURIComponent(version)}`);
+  const policy = found.data;
+  return (
+    <Page
+      title={version}
+      above={[{ title: 'Policies', to: to('policies') }]}
+      {...(policy !== undefined && {
+        intro: <State value={policy.status} />,
+        actions: isOperator && <Steps policy={policy} />,
+      })}
+    >
+      {found.isError && <ProblemView error={found.error} onRetry={() => void found.refetch()} />}
+      {found.isPending && <ListLoading />}
+      {policy !== undefined && (
+        <>
+          <Rules rules={policy.rules as PolicyRules | null} />
+          {isOperator && policy.status === 'draft' && <EditRules key={policy.updated_at} policy={policy} />}
+          {isOperator && policy.rules !== null && (
+            <PolicyTrial key={policy.updated_at} version={policy.policy_version} />
+          )}
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Steps({ policy }: { readonly policy: Policy }): ReactNode {
+  const { send, reload } = useEnvironment();
+  const [to, setTo] = useState<'active' | 'retired'>();
+  const done = () => {
+    setTo(undefined);
+    reload();
+  };
+  return (
+    <>
+      {policy.status === 'draft' && <Button onClick={() => setTo('active')}>Activate</Button>}
+      {policy.status !== 'retired' && (
+        <Button variant="default" onClick={() => setTo('retired')}>
+          Retire
+        </Button>
+      )}
+      {to !== undefined && (
+        <ConfirmDialog
+          {...{
+            title: to === 'active' ? 'Activate this version?' : 'Retire this version?',
+            action: to === 'active' ? 'Activate' : 'Retire',
+            onDone: done,
+            onClose: () => setTo(undefined),
+          }}
+          run={() => send(`/policies/${encodeURIComponent(policy.policy_version)}`, { status: to }, 'PATCH')}
+        >
+          <Text size="sm">
+            {to === 'active'
+              ? 'Cases can be decided under it from now on. Its rules never change again.'
+              : 'No case is decided under it any more. This cannot be undone; what it decided stays.'}
+          </Text>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+function Rules({ rules }: { readonly rules: PolicyRules | null }): ReactNode {
+  if (rules === null)
+    return (
+      <Paper>
+        <Text size="sm">This version has no rules: whoever decides names the outcome.</Text>
+      </Paper>
+    );
+  const ruling = ({ decision, reason_codes }: Ruling) => (
+    <Group gap={6}>
+      <State value={decision} />
+      <Text size="xs" component="span">
+        {reason_codes.join(', ')}
+      </Text>
+    </Group>
+  );
+  return (
+    <Section title="Rules">
+      <Paper p={0}>
+        <Table.ScrollContainer
+          minWidth={520}
+          type="native"
+          tabIndex={0}
+          role="group"
+          aria-label="Rules, scroll sideways"
+        >
+          <Table aria-label="Rules" verticalSpacing="sm" horizontalSpacing="md">
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th w={60}>Rule</Table.Th>
+                <Table.Th>If</Table.Th>
+                <Table.Th w={320}>Then</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {rules.rules.map((rule, index) => (
+                <Table.Tr key={JSON.stringify([index, rule])}>
+                  <Table.Td>{index + 1}</Table.Td>
+                  <Table.Td className="wrap">{conditionInWords(rule.when)}</Table.Td>
+                  <Table.Td>{ruling(rule)}</Table.Td>
+                </Table.Tr>
+              ))}
+              <Table.Tr>
+                <Table.Td>–</Table.Td>
+                <Table.Td>Otherwise</Table.Td>
+                <Table.Td>{ruling(rules.default)}</Table.Td>
+              </Table.Tr>
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      </Paper>
+    </Section>
+  );
+}
+
+function EditRules({ policy }: { readonly policy: Policy }): ReactNode {
+  const { send, reload } = useEnvironment();
+  const before = policy.rules === null ? '' : JSON.stringify(policy.rules, null, 2);
+  const [text, setText] = useState(before);
+  const parsed = parseRules(text);
+  const save = useMutation({
+    mutationFn: () => send(`/policies/${encodeURIComponent(policy.policy_version)}`, { rules: parsed.rules }, 'PATCH'),
+    onSuccess: reload,
+  });
+  return (
+    <Section title="Change the draft">
+      <Paper>
+        <Stack gap="sm">
+          <RulesInput {...{ text, fault: parsed.fault, onChange: setText }} />
+          {save.isError && <ProblemView error={save.error} />}
+          <Button
+            style={{ alignSelf: 'flex-start' }}
+            disabled={parsed.fault !== undefined || text === before}
+            loading={save.isPending}
+            onClick={() => save.mutate()}
+          >
+            Save the draft
+          </Button>
+        </Stack>
+      </Paper>
+    </Section>
+  );
+}

@@ -1,0 +1,112 @@
+import { useState, type ReactNode } from 'react';
+import { Anchor, Button, Checkbox, Group, NumberInput, Paper, Stack, Text } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import { PlainTable } from '../../shell/cursor-table.tsx';
+import { ListEmpty } from '../../shell/list-states.tsx';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { StateBadge } from '../../shell/state-badge.tsx';
+import { Time } from '../../shell/time.tsx';
+import type { Ruling, Trial } from './case-api.ts';
+import { Section } from './case-page.tsx';
+import { State } from './case-words.tsx';
+import { useEnvironment } from './environment.tsx';
+
+/** Tries a version on the cases that were decided last. Nothing is written. */
+export function PolicyTrial({ version }: { readonly version: string }): ReactNode {
+  const { send } = useEnvironment();
+  const [last, setLast] = useState<number | string>(100);
+  const [isWhole, setWhole] = useState(false);
+  const trial = useMutation({
+    mutationFn: () => send<Trial>(`/policies/${encodeURIComponent(version)}/try`, { last_decided: Number(last) }),
+  });
+  const isCount = Number.isInteger(Number(last)) && Number(last) >= 1 && Number(last) <= 500;
+  return (
+    <Section title="Try it on decided cases">
+      <Paper>
+        <Stack gap="md">
+          <Group align="flex-end" gap="sm">
+            <NumberInput
+              {...{
+                label: 'Cases decided last',
+                min: 1,
+                max: 500,
+                allowDecimal: false,
+                w: 170,
+                value: last,
+                onChange: setLast,
+              }}
+            />
+            <Button disabled={!isCount} loading={trial.isPending} onClick={() => trial.mutate()}>
+              Try
+            </Button>
+          </Group>
+          {trial.isError && <ProblemView error={trial.error} onRetry={() => trial.mutate()} />}
+          {trial.data !== undefined && (
+            <>
+              <Text fw={600} aria-live="polite">
+                {trial.data.tried === 0
+                  ? 'No case has been decided yet.'
+                  : `${trial.data.changes} of ${trial.data.tried} would change, ${trial.data.unchanged} stay as they are.`}
+              </Text>
+              {trial.data.unchanged > 0 && (
+                <Checkbox
+                  label="Show those that stay, too"
+                  checked={isWhole}
+                  onChange={(event) => setWhole(event.currentTarget.checked)}
+                />
+              )}
+              <TriedCases rows={trial.data.cases.filter(({ changes }) => isWhole || changes)} />
+            </>
+          )}
+        </Stack>
+      </Paper>
+    </Section>
+  );
+}
+
+function TriedCases({ rows }: { readonly rows: Trial['cases'] }): ReactNode {
+  const { to } = useEnvironment();
+  const ruling = ({ decision, reason_codes }: Ruling) => (
+    <div>
+      <State value={decision} />
+      <Text size="xs" c="dimmed">
+        {reason_codes.join(', ')}
+      </Text>
+    </div>
+  );
+  return (
+    <PlainTable
+      label="Tried cases"
+      rows={rows}
+      rowKey={({ case_id }) => case_id}
+      columns={[
+        {
+          title: 'Case',
+          cell: ({ case_id, subject_ref }) => (
+            <Anchor component={Link} to={to(`queue/${case_id}`)} size="sm">
+              {subject_ref}
+            </Anchor>
+          ),
+        },
+        { title: 'Decided', width: '9rem', cell: ({ decided_at }) => <Time value={decided_at} form="day" /> },
+        { title: 'Under', width: '8rem', cell: ({ policy_version }) => policy_version },
+        { title: 'Was', width: '13rem', cell: ({ was }) => ruling(was) },
+        { title: 'Would be', width: '13rem', cell: ({ would_be }) => ruling(would_be) },
+        {
+          title: 'Rules that hold',
+          width: '9rem',
+          cell: ({ rules }) =>
+            rules.flatMap((says, index) => (says === 'holds' ? [index + 1] : [])).join(', ') || 'None',
+        },
+        {
+          title: 'Result',
+          width: '8rem',
+          cell: ({ changes }) =>
+            changes ? <StateBadge tone="wait">Changes</StateBadge> : <StateBadge tone="plain">Stays</StateBadge>,
+        },
+      ]}
+      empty={<ListEmpty title="Nothing would change" icon="check" />}
+    />
+  );
+}

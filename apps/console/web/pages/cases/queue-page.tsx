@@ -1,0 +1,154 @@
+import type { ReactNode } from 'react';
+import { Anchor, Button, Group, Paper, Select, SimpleGrid, Text } from '@mantine/core';
+import { Link } from 'react-router';
+import { CursorTable, type Column } from '../../shell/cursor-table.tsx';
+import { ListEmpty } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { Time } from '../../shell/time.tsx';
+import { useUrlFilters } from '../../shell/use-url-filters.ts';
+import { TextFilter } from '../text-filter.tsx';
+import type { CaseCounts, ListedCase, Page as PageOf } from './case-api.ts';
+import { State, wordOf } from './case-words.tsx';
+import { useEnvironment, useRead } from './environment.tsx';
+
+const STATUSES = ['received', 'in_review', 'decided', 'sealing', 'sealed', 'withdrawn', 'expired'];
+
+/** Cases by state and age: those that wait longest first. */
+export function QueuePage(): ReactNode {
+  const { name, isOperator, read, to } = useEnvironment();
+  const [chosen, choose] = useUrlFilters(['status', 'subject_ref', 'order']);
+  const order = chosen.order ?? 'oldest';
+  return (
+    <Page
+      title="Queue"
+      intro="Cases of this environment. What is neither decided nor withdrawn expires."
+      actions={
+        isOperator && (
+          <Button component={Link} to={to('queue/new')}>
+            New case
+          </Button>
+        )
+      }
+    >
+      <Counts chosen={chosen.status} onChoose={(status) => choose({ status })} />
+      <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
+        <Select
+          {...{ label: 'Status', clearable: true, placeholder: 'All', w: 170, value: chosen.status ?? null }}
+          data={STATUSES.map((value) => ({ value, label: wordOf(value) }))}
+          onChange={(status) => choose({ status })}
+          clearButtonProps={{ 'aria-label': 'Clear Status' }}
+        />
+        <TextFilter
+          {...{ label: 'Subject', placeholder: 'subj_…', width: 240, value: chosen.subject_ref }}
+          onSet={(subject_ref) => choose({ subject_ref })}
+        />
+        <Select
+          {...{ label: 'Order', allowDeselect: false, w: 170, value: order }}
+          data={[
+            { value: 'oldest', label: 'Oldest first' },
+            { value: 'newest', label: 'Newest first' },
+          ]}
+          onChange={(value) => choose({ order: value })}
+        />
+      </Group>
+      <CursorTable
+        label="Cases"
+        queryKey={['cases', name, 'list', chosen]}
+        load={(cursor) => read<PageOf<ListedCase>>('/cases', { ...chosen, order, cursor, limit: '50' })}
+        rowKey={({ case_id }) => case_id}
+        columns={columnsOf(to)}
+        empty={
+          <ListEmpty
+            title={
+              chosen.status === undefined && chosen.subject_ref === undefined
+                ? 'No case yet'
+                : 'No case fits these filters'
+            }
+          >
+            Cases come in by the API, or are opened here.
+          </ListEmpty>
+        }
+      />
+    </Page>
+  );
+}
+
+const columnsOf = (to: (page: string) => string): readonly Column<ListedCase>[] => [
+  {
+    title: 'Case',
+    cell: ({ case_id, external_ref }) => (
+      <Anchor component={Link} to={to(`queue/${case_id}`)} fw={600} size="sm">
+        {external_ref ?? case_id}
+      </Anchor>
+    ),
+  },
+  {
+    title: 'Subject',
+    cell: ({ subject_ref }) => (
+      <Anchor component={Link} to={to(`subjects/${subject_ref}`)} size="sm">
+        {subject_ref}
+      </Anchor>
+    ),
+  },
+  { title: 'Status', width: '9rem', cell: ({ status }) => <State value={status} /> },
+  {
+    title: 'Outcome',
+    width: '8rem',
+    cell: ({ decision }) => (decision === null ? '–' : <State value={decision} />),
+  },
+  { title: 'Attachments', width: '8rem', cell: ({ attachment_count }) => attachment_count },
+  { title: 'Age', width: '9rem', cell: ({ created_at }) => <Time value={created_at} form="ago" /> },
+  {
+    title: 'Expires',
+    width: '9rem',
+    cell: ({ status, expires_at }) =>
+      ['received', 'in_review'].includes(status) ? <Time value={expires_at} form="day" /> : '–',
+  },
+];
+
+function Counts({
+  chosen,
+  onChoose,
+}: {
+  readonly chosen: string | undefined;
+  readonly onChoose: (status: string | null) => void;
+}): ReactNode {
+  const counts = useRead<CaseCounts>('/case-counts');
+  if (counts.isError) return <ProblemView error={counts.error} onRetry={() => void counts.refetch()} />;
+  return (
+    <SimpleGrid cols={{ base: 2, xs: 3, md: 7 }} spacing="sm">
+      {STATUSES.map((status) => {
+        const found = counts.data?.states.find((state) => state.status === status);
+        return (
+          <Paper
+            {...{ key: status, component: 'button', p: 'sm', ta: 'start', 'aria-pressed': chosen === status }}
+            style={{
+              cursor: 'pointer',
+              display: 'flex',
+              flexDirection: 'column',
+              outline: chosen === status ? '2px solid var(--mantine-color-anchor)' : undefined,
+            }}
+            onClick={() => onChoose(chosen === status ? null : status)}
+          >
+            <Text size="sm" c="dimmed">
+              {wordOf(status)}
+            </Text>
+            <Text fw={700} fz={22}>
+              {found?.count ?? '–'}
+            </Text>
+            <Text size="xs" c="dimmed" component="div">
+              {found?.oldest_at != null ? (
+                <>
+                  oldest <Time value={found.oldest_at} form="ago" />
+                </>
+              ) : (
+                ' '
+              )}
+            </Text>
+          </Paper>
+        );
+      })}
+    </SimpleGrid>
+  );
+}

@@ -1,0 +1,192 @@
+import { useState, type ReactNode } from 'react';
+import { Anchor, Button, Paper, SimpleGrid, Text } from '@mantine/core';
+import type { Schemas } from '@sealgate/client';
+import { Link, useParams } from 'react-router';
+import { CodeText } from '../../shell/code-text.tsx';
+import { CursorTable } from '../../shell/cursor-table.tsx';
+import { ListEmpty, ListLoading } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { Time } from '../../shell/time.tsx';
+import { ConfirmDialog } from '../confirm-dialog.tsx';
+import type { Eligibility, Page as PageOf } from './case-api.ts';
+import { Fact, Section } from './case-page.tsx';
+import { State } from './case-words.tsx';
+import { useEnvironment, useRead } from './environment.tsx';
+
+/** One subject: whether they may enter, why, and every change. */
+export function SubjectPage(): ReactNode {
+  const { ref = '' } = useParams<{ ref: string }>();
+  const { to } = useEnvironment();
+  const found = useRead<Eligibility>(`/subjects/${encodeURIComponent(ref)}`);
+  return (
+    <Page
+      title={ref}
+      above={[{ title: 'Subjects', to: to('subjects') }]}
+      actions={found.data !== undefined && <Actions subject={found.data} />}
+    >
+      {found.isError && <ProblemView error={found.error} onRetry={() => void found.refetch()} />}
+      {found.isPending && <ListLoading />}
+      {found.data !== undefined && (
+        <>
+          <Facts subject={found.data} />
+          <History subjectRef={ref} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+interface Action {
+  readonly path: 'suspend' | 'reinstate' | 'revoke' | 'confirm';
+  readonly title: string;
+  readonly words: string;
+}
+
+const SUSPEND: Action = {
+  path: 'suspend',
+  title: 'Suspend',
+  words: 'The gate denies from now on, until somebody reinstates them.',
+};
+const REINSTATE: Action = {
+  path: 'reinstate',
+  title: 'Reinstate',
+  words: 'The suspension ends; what was decided counts again.',
+};
+const REVOKE: Action = {
+  path: 'revoke',
+  title: 'Revoke',
+  words: 'The gate denies for ever in this environment. This cannot be undone.',
+};
+const CONFIRM: Action = { path: 'confirm', title: 'Confirm', words: 'Their record counts again as it stands.' };
+
+/** What can be done about a subject in each state. */
+const ACTIONS: Readonly<Record<Eligibility['status'], readonly Action[]>> = {
+  ...{
+    eligible: [SUSPEND, REVOKE],
+    ineligible: [SUSPEND, REVOKE],
+    pending: [SUSPEND, REVOKE],
+    expired: [SUSPEND, REVOKE],
+  },
+  ...{ suspended: [REINSTATE, REVOKE], unconfirmed: [CONFIRM, SUSPEND, REVOKE], revoked: [] },
+};
+
+function Actions({ subject }: { readonly subject: Eligibility }): ReactNode {
+  const { isOperator, send, reload } = useEnvironment();
+  const [asked, setAsked] = useState<Action>();
+  if (!isOperator) return null;
+  const isRevoking = asked?.path === 'revoke';
+  return (
+    <>
+      {ACTIONS[subject.status].map((action) => (
+        <Button
+          key={action.path}
+          variant="default"
+          {...(action.path === 'revoke' && { c: 'var(--console-bad)' })}
+          onClick={() => setAsked(action)}
+        >
+          {action.title}
+        </Button>
+      ))}
+      {asked !== undefined && (
+        <ConfirmDialog
+          {...{
+            title: `${asked.title} ${subject.subject_ref}?`,
+            action: asked.title,
+            reasonMax: 500,
+            onClose: () => setAsked(undefined),
+          }}
+          {...(isRevoking && { tone: 'danger', typed: subject.subject_ref })}
+          run={(reason) =>
+            send(`/subjects/${encodeURIComponent(subject.subject_ref)}/${asked.path}`, {
+              reason,
+              ...(asked.path === 'confirm' && { record_version: subject.record_version }),
+            })
+          }
+          onDone={() => {
+            setAsked(undefined);
+            reload();
+          }}
+        >
+          <Text size="sm">{asked.words}</Text>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+function Facts({ subject }: { readonly subject: Eligibility }): ReactNode {
+  const { to } = useEnvironment();
+  const time = (value: string | null) => (value === null ? '–' : <Time value={value} />);
+  return (
+    <Paper>
+      <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="md">
+        <Fact label="Eligibility">
+          <State value={subject.status} />
+        </Fact>
+        <Fact label="Venues">{subject.venue_ids.join(', ') || 'None'}</Fact>
+        <Fact label="Reasons">{subject.reason_codes.join(', ') || '–'}</Fact>
+        <Fact label="Policy version">{subject.policy_version ?? '–'}</Fact>
+        <Fact label="Valid from">{time(subject.valid_from)}</Fact>
+        <Fact label="Valid until">{subject.valid_until === null ? 'No end' : time(subject.valid_until)}</Fact>
+        <Fact label="Case">
+          {subject.case_id === null ? (
+            '–'
+          ) : (
+            <Anchor component={Link} to={to(`queue/${subject.case_id}`)} size="sm" className="wrap">
+              {subject.case_id}
+            </Anchor>
+          )}
+        </Fact>
+        <Fact label="Record version">{subject.record_version}</Fact>
+        {subject.revoked_at !== null && (
+          <Fact label="Revoked">
+            {time(subject.revoked_at)}: {subject.revocation_reason}
+          </Fact>
+        )}
+        {subject.ledger_record_id !== null && (
+          <Fact label="Ledger record">
+            <CodeText value={subject.ledger_record_id} label="the ledger record" short={26} />
+          </Fact>
+        )}
+      </SimpleGrid>
+    </Paper>
+  );
+}
+
+function History({ subjectRef }: { readonly subjectRef: string }): ReactNode {
+  const { name, read } = useEnvironment();
+  return (
+    <Section title="History">
+      <CursorTable
+        label="History"
+        queryKey={['cases', name, 'subjects', subjectRef, 'history']}
+        load={(cursor) =>
+          read<PageOf<Schemas['caseGateAdmin']['SubjectVersion']>>(
+            `/subjects/${encodeURIComponent(subjectRef)}/history`,
+            { cursor, limit: '50' },
+          )
+        }
+        rowKey={({ record_version }) => String(record_version)}
+        columns={[
+          { title: 'Version', width: '6rem', cell: ({ record_version }) => record_version },
+          { title: 'What', cell: ({ event }) => event.replaceAll(/[._]/g, ' ') },
+          { title: 'Who', cell: ({ actor }) => actor },
+          { title: 'When', width: '13rem', cell: ({ changed_at }) => <Time value={changed_at} /> },
+          {
+            title: 'Record',
+            cell: ({ record }) => (
+              <details>
+                <summary>Show</summary>
+                <pre className="wrap" style={{ whiteSpace: 'pre-wrap', fontSize: '0.75rem' }}>
+                  {JSON.stringify(record, null, 2)}
+                </pre>
+              </details>
+            ),
+          },
+        ]}
+        empty={<ListEmpty title="No change yet" />}
+      />
+    </Section>
+  );
+}

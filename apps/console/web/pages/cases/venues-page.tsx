@@ -1,0 +1,121 @@
+import { useState, type ReactNode } from 'react';
+import { Button, Checkbox, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { CursorTable } from '../../shell/cursor-table.tsx';
+import { ListEmpty } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { Time } from '../../shell/time.tsx';
+import type { Page as PageOf, Venue } from './case-api.ts';
+import { State } from './case-words.tsx';
+import { useEnvironment } from './environment.tsx';
+
+/** Where people enter; a closed venue lets nobody in. */
+export function VenuesPage(): ReactNode {
+  const { name, isOperator, read } = useEnvironment();
+  const [open, setOpen] = useState<Venue | 'new'>();
+  return (
+    <Page
+      title="Venues"
+      intro="A closed venue lets nobody in, from the moment its change has answered."
+      actions={isOperator && <Button onClick={() => setOpen('new')}>New venue</Button>}
+    >
+      <CursorTable
+        label="Venues"
+        queryKey={['cases', name, 'venues']}
+        load={(cursor) => read<PageOf<Venue>>('/venues', { cursor, limit: '50' })}
+        rowKey={({ venue_id }) => venue_id}
+        columns={[
+          { title: 'Name', cell: ({ name: venueName }) => <strong>{venueName}</strong> },
+          { title: 'Id', cell: ({ venue_id }) => <code>{venue_id}</code> },
+          { title: 'State', width: '8rem', cell: ({ active }) => <State value={active ? 'open' : 'closed'} /> },
+          { title: 'Changed', width: '9rem', cell: ({ updated_at }) => <Time value={updated_at} form="ago" /> },
+          {
+            title: 'Actions',
+            width: '8rem',
+            cell: (venue) =>
+              isOperator && (
+                <Button size="compact-sm" variant="default" onClick={() => setOpen(venue)}>
+                  Change
+                </Button>
+              ),
+          },
+        ]}
+        empty={<ListEmpty title="No venue yet">An approval names venues, or all of them.</ListEmpty>}
+      />
+      {open !== undefined && (
+        <VenueDialog venue={open === 'new' ? undefined : open} onClose={() => setOpen(undefined)} />
+      )}
+    </Page>
+  );
+}
+
+function VenueDialog({
+  venue,
+  onClose,
+}: {
+  readonly venue: Venue | undefined;
+  readonly onClose: () => void;
+}): ReactNode {
+  const { send, reload } = useEnvironment();
+  const [id, setId] = useState('');
+  const [name, setName] = useState(venue?.name ?? '');
+  const [active, setActive] = useState(venue?.active ?? true);
+  const save = useMutation({
+    mutationFn: () =>
+      venue === undefined
+        ? send('/venues', { venue_id: id.trim(), name, active })
+        : send(`/venues/${venue.venue_id}`, { name, active }, 'PATCH'),
+    onSuccess() {
+      reload();
+      onClose();
+    },
+  });
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={venue === undefined ? 'New venue' : venue.venue_id}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate();
+        }}
+      >
+        <Stack gap="sm">
+          {venue === undefined && (
+            <TextInput
+              {...{
+                label: 'Id',
+                description: 'Letters, digits, hyphens and underscores. It never changes.',
+                required: true,
+                pattern: '[A-Za-z0-9_\\-]{1,64}',
+                value: id,
+              }}
+              onChange={(event) => setId(event.currentTarget.value)}
+            />
+          )}
+          <TextInput
+            {...{ label: 'Name', required: true, maxLength: 200, value: name }}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+          <Checkbox
+            {...{ label: 'Open', checked: active }}
+            onChange={(event) => setActive(event.currentTarget.checked)}
+          />
+          {save.isError && <ProblemView error={save.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={save.isPending}>
+              Save
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
