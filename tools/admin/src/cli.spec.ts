@@ -226,17 +226,20 @@ describe('the help of sealgate', () => {
   );
 
   it('gives examples that begin with the command and are not refused', async () => {
-    for (const { group, usage, examples, isOffline } of commands) {
+    for (const { group, usage, examples, isOffline, readsFirst } of commands) {
       expect(examples).not.toHaveLength(0);
       for (const example of examples) {
         const [program, ...line] = wordsOf(example);
         expect([program, ...line.slice(0, 2)]).toEqual(['sealgate', group, usage.split(' ')[0]]);
-        api.answer(() => ({ body: { items: [], nextCursor: null, status: 'done', report: { ok: true } } }));
+        const ofSource = { secrets: [{ id: 'k1' }], status: 200 };
+        const row = group === 'sources' ? ofSource : { status: 'done', report: { ok: true } };
+        const body = { items: [], nextCursor: null, ...row };
+        api.answer(() => ({ body }));
         const { code, err } = await runLine(line, { env, ask: async () => 'yes' });
         // What is read from a folder is not on this machine.
         const isDone = !line.includes('--dir');
         expect({ example, code, err: err === '' }).toEqual({ example, code: isDone ? 0 : 1, err: isDone });
-        expect(api.seen).toHaveLength(isOffline?.(line.slice(2)) === true ? 0 : 1);
+        expect(api.seen).toHaveLength(isOffline?.(line.slice(2)) === true ? 0 : readsFirst === true ? 2 : 1);
       }
     }
   });

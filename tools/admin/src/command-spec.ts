@@ -13,6 +13,8 @@ export interface CommandSpec<Options extends object = object> {
   /** Whole command lines, shown in its `--help`. */
   readonly examples: readonly string[];
   readonly options?: readonly Option[];
+  /** It sends two requests: it reads what it is going to change. */
+  readonly readsFirst?: true;
   /** Whether it asks nobody when it is given these arguments; absent: it always asks. */
   isOffline?(args: readonly string[]): boolean;
   /** Does it. `args` are the arguments in order: those in angle brackets are there. Gives the exit code if it is not 0. */

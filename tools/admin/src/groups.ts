@@ -10,6 +10,7 @@ import { orgCommands } from './groups/orgs.ts';
 import { peopleCommands } from './groups/people.ts';
 import { policyCommands } from './groups/policies.ts';
 import { secretCommands } from './groups/secrets.ts';
+import { sourceCommands } from './groups/sources.ts';
 import { subjectCommands } from './groups/subjects.ts';
 import { venueCommands } from './groups/venues.ts';
 
@@ -26,6 +27,12 @@ export const GROUPS: readonly Group[] = [
     summary: 'Ingest keys of a network.',
     surfaces: ['ingest-gateway'],
     commands: keyCommands,
+  },
+  {
+    name: 'sources',
+    summary: 'Sources of a network: senders whose webhooks are taken as they sign them.',
+    surfaces: ['ingest-gateway'],
+    commands: sourceCommands,
   },
   {
     name: 'events',

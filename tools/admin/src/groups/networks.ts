@@ -98,7 +98,7 @@ const change: CommandSpec<ChangeOptions> = {
 
 const remove: CommandSpec = {
   usage: 'delete <networkId>',
-  summary: 'Delete a network that has no live keys',
+  summary: 'Delete a network that has no live keys and no sources',
   details: 'Its records stay in the ledger. Its id is never given again.',
   examples: ['sealgate networks delete acme', 'sealgate networks delete acme --yes'],
   options: [yesOption()],

@@ -1,0 +1,152 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { runLine, type Ran } from '../testing/run-line.ts';
+import { problem, standInApi } from '../testing/stand-in-api.ts';
+
+const SOURCE_ID = 'src_AAAAAAAAAAAAAAAAAAAAAA';
+const ROW = {
+  sourceId: SOURCE_ID,
+  networkId: 'acme',
+  name: 'GitHub',
+  scheme: 'github',
+  path: `/hooks/${SOURCE_ID}`,
+  secrets: [{ id: 'k1', createdAt: '2030-01-02T03:04:05.678Z', isPublic: false }],
+  enabled: true,
+  allowedTypes: null,
+  limits: null,
+};
+
+const api = await standInApi();
+const folder = mkdtempSync(join(tmpdir(), 'sealgate-sources-'));
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await api.close();
+});
+beforeEach(() => api.answer(({ method }) => ({ status: method === 'POST' ? 201 : 200, body: ROW })));
+
+const run = (line: string, more = {}): Promise<Ran> => runLine(line, { env: api.env, ...more });
+const bodiesSent = () => api.seen.filter(({ body }) => body !== '').map(({ body }) => JSON.parse(body) as object);
+
+function fileOf(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+describe('sources create', () => {
+  it('makes a secret, shows it once and tells the path', async () => {
+    const { code, out, err } = await run('sources create acme --name GitHub --scheme github');
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    const [body] = bodiesSent();
+    const secret = (body as { secrets: { value: string }[] }).secrets[0]!.value;
+    expect(body).toEqual({ name: 'GitHub', scheme: 'github', secrets: [{ id: 'k1', value: secret }] });
+    expect(secret).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    expect(out).toContain(`\n  ${secret}\n`);
+    expect(out).toContain(`/hooks/${SOURCE_ID}`);
+  });
+
+  it('makes one in the form of Standard Webhooks for that scheme', async () => {
+    await run('sources create acme --name S --scheme standard-webhooks');
+    expect(bodiesSent()).toMatchObject([{ secrets: [{ value: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) }] }]);
+  });
+
+  it('takes the secret of the sender from a file, and shows nothing of it', async () => {
+    const path = fileOf('secret', 'whsec_of_the_sender\n');
+    const { out } = await run(`sources create acme --name S --scheme stripe --secret-id k9 --secret-file ${path}`);
+    expect(bodiesSent()).toMatchObject([{ secrets: [{ id: 'k9', value: 'whsec_of_the_sender' }] }]);
+    expect(out).not.toContain('whsec_of_the_sender');
+  });
+
+  it('sends settings by option and by file', async () => {
+    const settings = fileOf('settings.json', '{"signature":{"header":"x-sig"}}');
+    await run(
+      `sources create acme --name S --scheme hmac --settings ${settings} --channel a --channel b --id-from /n ` +
+        '--type-from header:x-type --owner-from /o --tolerance-seconds 60 --allowed-type t --rate 5 --burst 9',
+    );
+    expect(bodiesSent()).toMatchObject([
+      {
+        signature: { header: 'x-sig' },
+        channels: ['a', 'b'],
+        idFrom: '/n',
+        typeFrom: 'header:x-type',
+        ownerFrom: '/o',
+        toleranceSeconds: 60,
+        allowedTypes: ['t'],
+        limits: { ratePerSecond: 5, burst: 9 },
+      },
+    ]);
+  });
+
+  it.each([
+    ['--name S --scheme github --json', '--json needs --secret-file.'],
+    ['--name S --scheme github --secret-file /nowhere/x', 'cannot be read (ENOENT)'],
+    ['--scheme github', "required option '--name <text>' not specified"],
+  ])('refuses %s', async (options, words) => {
+    const { code, err } = await run(`sources create acme ${options}`);
+    expect(code).toBe(2);
+    expect(err).toContain(words);
+    expect(api.seen).toEqual([]);
+  });
+});
+
+describe('the secrets of a source', () => {
+  it('are exchanged by two changes that name all of them', async () => {
+    await run(`sources add-secret acme ${SOURCE_ID} --secret-id k2`);
+    const value = expect.stringMatching(/^[A-Za-z0-9_-]{43}$/);
+    expect(api.seen.map(({ method }) => method)).toEqual(['GET', 'PATCH']);
+    expect(bodiesSent()).toEqual([{ secrets: [{ id: 'k1' }, { id: 'k2', value }] }]);
+    const both = { ...ROW, secrets: [{ id: 'k1' }, { id: 'k2' }] };
+    api.answer(() => ({ body: both }));
+    expect((await run(`sources remove-secret acme ${SOURCE_ID} k1 --yes`)).code).toBe(0);
+    expect(bodiesSent()).toEqual([{ secrets: [{ id: 'k2' }] }]);
+  });
+
+  it('are not taken away without a word, nor one that is not there', async () => {
+    expect((await run(`sources remove-secret acme ${SOURCE_ID} k1`)).code).toBe(2);
+    expect((await run(`sources remove-secret acme ${SOURCE_ID} k7 --yes`)).err).toContain(
+      'The source has no secret k7.',
+    );
+    expect(bodiesSent()).toEqual([]);
+  });
+});
+
+describe('sources', () => {
+  it('change, get, list and delete ask for their paths', async () => {
+    await run(`sources change acme ${SOURCE_ID} --disable --name 'A b'`);
+    expect(bodiesSent()).toEqual([{ enabled: false, name: 'A b' }]);
+    expect((await run(`sources change acme ${SOURCE_ID}`)).err).toContain('Say what to change.');
+    expect((await run(`sources get acme ${SOURCE_ID}`)).out).toMatch(/^secrets +k1$/m);
+    api.answer(() => ({ body: { items: [ROW], nextCursor: null } }));
+    expect((await run('sources list acme')).out).toMatch(/src_A+ +GitHub +github +k1 /);
+    api.answer(() => ({ status: 204 }));
+    expect((await run(`sources delete acme ${SOURCE_ID} --yes`)).code).toBe(0);
+    expect(api.seen).toMatchObject([{ method: 'DELETE', path: `/admin/v1/networks/acme/sources/${SOURCE_ID}` }]);
+  });
+
+  it('deliveries tells what became of them', async () => {
+    const item = {
+      at: 't',
+      outcome: 'refused',
+      code: 'UNAUTHENTICATED',
+      deliveries: 3,
+      types: [],
+      eventId: null,
+      requestId: 'r',
+    };
+    api.answer(() => ({ body: { items: [item], nextCursor: null } }));
+    expect((await run(`sources deliveries acme ${SOURCE_ID}`)).out).toMatch(/refused +UNAUTHENTICATED +3/);
+  });
+
+  it('test says by its exit code whether the delivery was taken', async () => {
+    api.answer(() => ({ body: { status: 200, code: null } }));
+    expect((await run(`sources test acme ${SOURCE_ID}`)).code).toBe(0);
+    api.answer(() => ({ body: { status: 403, code: 'ASSET_TYPE_NOT_ALLOWED' } }));
+    const refused = await run(`sources test acme ${SOURCE_ID}`);
+    expect(refused.code).toBe(1);
+    expect(refused.out).toContain('ASSET_TYPE_NOT_ALLOWED');
+    api.answer(() => problem(404, 'NOT_FOUND'));
+    expect((await run(`sources test acme ${SOURCE_ID}`)).code).toBe(1);
+  });
+});

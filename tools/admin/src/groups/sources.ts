@@ -1,0 +1,288 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Option } from 'commander';
+import type { JsonValue } from '@sealgate/json';
+import { apiPath } from '../api-path.ts';
+import { cellText, grantText, type Format } from '../cell-text.ts';
+import { integerOption, listOption, yesOption, type CommandSpec } from '../command-spec.ts';
+import { errorCode } from '../error-code.ts';
+import { given } from '../given.ts';
+import { isObject, textOf, type JsonObject } from '../json-object.ts';
+import { limitOptions, limitsOf, limitsText, type LimitOptions } from '../limit-options.ts';
+import { pageOptions, printList, type PageOptions } from '../print-list.ts';
+import { printable } from '../printable.ts';
+import { readJsonFile } from '../read-json-file.ts';
+import { rowFields } from '../row-fields.ts';
+import type { Column } from '../row-table.ts';
+import { UsageError } from '../usage-error.ts';
+
+const secretIds: Format = (value) =>
+  Array.isArray(value) ? value.map((one) => (isObject(one) ? textOf(one['id']) : '')).join(', ') : cellText(value);
+
+const COLUMNS: readonly Column[] = [
+  { title: 'SOURCE', member: 'sourceId' },
+  { title: 'NAME', member: 'name' },
+  { title: 'SCHEME', member: 'scheme' },
+  { title: 'SECRETS', member: 'secrets', format: secretIds },
+  { title: 'ENABLED', member: 'enabled' },
+  { title: 'CREATED', member: 'createdAt' },
+];
+
+const DELIVERY_COLUMNS: readonly Column[] = [
+  { title: 'AT', member: 'at' },
+  { title: 'OUTCOME', member: 'outcome' },
+  { title: 'CODE', member: 'code' },
+  { title: 'DELIVERIES', member: 'deliveries' },
+  { title: 'TYPES', member: 'types' },
+  { title: 'EVENT', member: 'eventId' },
+  { title: 'REQUEST', member: 'requestId' },
+];
+
+const FORMATS: Readonly<Record<string, Format>> = {
+  secrets: secretIds,
+  allowedTypes: grantText,
+  limits: (value) => (value === null ? "the network's" : limitsText(value)),
+};
+
+const sourceText = (row: JsonObject): string => rowFields(row, FORMATS);
+
+const pathOf = (networkId: string, sourceId: string): string => apiPath`/networks/${networkId}/sources/${sourceId}`;
+
+interface SettingOptions extends LimitOptions {
+  readonly channel?: string[];
+  readonly type?: string;
+  readonly typeFrom?: string;
+  readonly idFrom?: string;
+  readonly ownerFrom?: string;
+  readonly toleranceSeconds?: number;
+  readonly allowedType?: string[];
+  readonly settings?: string;
+}
+
+const settingOptions = (): Option[] => [
+  listOption('--channel <name>', "where its records go (default: the network's first)"),
+  new Option('--type <type>', 'the type of every record'),
+  new Option('--type-from <place>', 'where the type is: header:<name> or a JSON pointer'),
+  new Option('--id-from <place>', 'where the id of the record is'),
+  new Option('--owner-from <place>', 'where the owner of the record is'),
+  integerOption('--tolerance-seconds <n>', 'how far a signed timestamp may be from now (default: 300)'),
+  listOption('--allowed-type <type>', 'a type that it may deliver (default: all)'),
+  new Option('--settings <file>', 'further members as JSON: signature of the scheme hmac, token of the scheme token'),
+  ...limitOptions(),
+];
+
+function settingsOf(options: SettingOptions): { [member: string]: JsonValue } {
+  const { channel: channels, type, typeFrom, idFrom, ownerFrom, toleranceSeconds, allowedType: allowedTypes } = options;
+  const further = options.settings === undefined ? {} : readJsonFile(options.settings);
+  if (!isObject(further)) throw new UsageError(`${options.settings ?? ''} holds no JSON object.`);
+  const limits = limitsOf(options);
+  return {
+    ...further,
+    ...given({ channels, type, typeFrom, idFrom, ownerFrom, toleranceSeconds, allowedTypes, limits }),
+  };
+}
+
+interface SecretOptions {
+  readonly secretId?: string;
+  readonly secretFile?: string;
+}
+
+const secretOptions = (id: Option): Option[] => [
+  id,
+  new Option('--secret-file <file>', 'the secret that the sender has given, or its public key; without it one is made'),
+];
+
+/** The value, and whether it was made here and is to be shown. It is read from a file: others can see a command line. */
+function secretFrom({ secretFile }: SecretOptions, scheme: string): { value: string; isNew: boolean } {
+  if (secretFile === undefined) {
+    const bytes = randomBytes(32);
+    return {
+      value: scheme === 'standard-webhooks' ? `whsec_${bytes.toString('base64')}` : bytes.toString('base64url'),
+      isNew: true,
+    };
+  }
+  try {
+    return { value: readFileSync(resolve(secretFile), 'utf8').replace(/\r?\n$/, ''), isNew: false };
+  } catch (error) {
+    throw new UsageError(`${secretFile} cannot be read (${errorCode(error) ?? String(error)}).`, { cause: error });
+  }
+}
+
+const shownOnce = (value: string): string => `
+  ${printable(value)}
+
+This is the only time that the secret is shown: give it to the sender now. Nobody can show it again.
+`;
+
+const list: CommandSpec<PageOptions> = {
+  usage: 'list <networkId>',
+  summary: 'List the sources of a network, newest first',
+  examples: ['sealgate sources list acme'],
+  options: pageOptions(),
+  run: (session, [networkId = ''], options) => {
+    const path = apiPath`/networks/${networkId}/sources`;
+    return printList(session, { path, columns: COLUMNS, none: 'The network has no sources.' }, options);
+  },
+};
+
+const get: CommandSpec = {
+  usage: 'get <networkId> <sourceId>',
+  summary: 'Read a source, without its secrets',
+  examples: ['sealgate sources get acme src_AAAAAAAAAAAAAAAAAAAAAA'],
+  run: async (session, [networkId = '', sourceId = '']) => {
+    session.show(await session.api.json({ method: 'GET', path: pathOf(networkId, sourceId) }), sourceText);
+  },
+};
+
+interface CreateOptions extends SettingOptions, SecretOptions {
+  readonly name: string;
+  readonly scheme: string;
+}
+
+const create: CommandSpec<CreateOptions> = {
+  usage: 'create <networkId>',
+  summary: 'Make a source; a secret that is made for it is shown this once',
+  details:
+    'Give the sender the path, behind the address of the public listener, and the secret. With --secret-file nothing is\n' +
+    'made: the file holds what the sender has given, such as the signing secret of Stripe or Slack. --json shows no secret, so it needs --secret-file.',
+  examples: [
+    "sealgate sources create acme --name 'GitHub of acme' --scheme github",
+    'sealgate sources create acme --name Orders --scheme standard-webhooks --allowed-type order.paid --id-from /data/id',
+  ],
+  options: [
+    new Option('--name <text>', 'a name for people').makeOptionMandatory(),
+    new Option(
+      '--scheme <scheme>',
+      'standard-webhooks, github, stripe, shopify, slack, hmac or token',
+    ).makeOptionMandatory(),
+    ...secretOptions(new Option('--secret-id <id>', 'the name of the secret').default('k1')),
+    ...settingOptions(),
+  ],
+  run: async (session, [networkId = ''], options) => {
+    const { name, scheme, secretId = 'k1' } = options;
+    if (session.json && options.secretFile === undefined) throw new UsageError('--json needs --secret-file.');
+    const { value, isNew } = secretFrom(options, scheme);
+    const body = { name, scheme, secrets: [{ id: secretId, value }], ...settingsOf(options) };
+    const answer = await session.api.json({ method: 'POST', path: apiPath`/networks/${networkId}/sources`, body });
+    const shown = isNew ? shownOnce(value) : '';
+    session.show(answer, (row) => `The source was made.\n${shown}\n${sourceText(row)}`);
+  },
+};
+
+interface ChangeOptions extends SettingOptions {
+  readonly name?: string;
+  readonly enable?: true;
+  readonly disable?: true;
+}
+
+const change: CommandSpec<ChangeOptions> = {
+  usage: 'change <networkId> <sourceId>',
+  summary: 'Change name or settings of a source, or enable or disable it',
+  details: 'A member that is null in the file of --settings goes back to what the scheme says.',
+  examples: [
+    'sealgate sources change acme src_AAAAAAAAAAAAAAAAAAAAAA --disable',
+    'sealgate sources change acme src_AAAAAAAAAAAAAAAAAAAAAA --allowed-type push --allowed-type release',
+  ],
+  options: [
+    new Option('--name <text>', 'a name for people'),
+    new Option('--enable', 'take its deliveries'),
+    new Option('--disable', 'answer its deliveries with 404').conflicts('enable'),
+    ...settingOptions(),
+  ],
+  run: async (session, [networkId = '', sourceId = ''], options) => {
+    const { name, enable, disable } = options;
+    const body = {
+      ...settingsOf(options),
+      ...given({ name, enabled: enable ?? (disable === true ? false : undefined) }),
+    };
+    if (Object.keys(body).length === 0) throw new UsageError('Say what to change.');
+    const answer = await session.api.json({ method: 'PATCH', path: pathOf(networkId, sourceId), body });
+    session.show(answer, (row) => `The source was changed.\n\n${sourceText(row)}`);
+  },
+};
+
+const addSecret: CommandSpec<SecretOptions> = {
+  usage: 'add-secret <networkId> <sourceId>',
+  summary: 'Give a source another secret, beside those it has; one that is made here is shown this once',
+  details:
+    'To exchange a secret: add the new one, give it to the sender, wait until deliveries come with it, then remove the old one.\n' +
+    'Asks for the source first, since a change names all of its secrets.',
+  readsFirst: true,
+  examples: ['sealgate sources add-secret acme src_AAAAAAAAAAAAAAAAAAAAAA --secret-id k2'],
+  options: secretOptions(new Option('--secret-id <id>', 'the name of the secret').makeOptionMandatory()),
+  run: async (session, [networkId = '', sourceId = ''], options) => {
+    if (session.json && options.secretFile === undefined) throw new UsageError('--json needs --secret-file.');
+    const path = pathOf(networkId, sourceId);
+    const { value: source } = await session.api.json({ method: 'GET', path });
+    const { value, isNew } = secretFrom(options, textOf(source['scheme']));
+    const secrets = [...idsOf(source), { id: options.secretId ?? '', value }];
+    const answer = await session.api.json({ method: 'PATCH', path, body: { secrets } });
+    const shown = isNew ? shownOnce(value) : '';
+    session.show(answer, (row) => `The secret was added.\n${shown}\n${sourceText(row)}`);
+  },
+};
+
+const removeSecret: CommandSpec = {
+  usage: 'remove-secret <networkId> <sourceId> <secretId>',
+  summary: 'Take a secret away from a source: what is signed with it is refused from the next delivery on',
+  details: 'Asks for the source first, since a change names all of its secrets.',
+  readsFirst: true,
+  examples: ['sealgate sources remove-secret acme src_AAAAAAAAAAAAAAAAAAAAAA k1 --yes'],
+  options: [yesOption()],
+  run: async (session, [networkId = '', sourceId = '', secretId = '']) => {
+    const path = pathOf(networkId, sourceId);
+    const { value: source } = await session.api.json({ method: 'GET', path });
+    const secrets = idsOf(source);
+    if (!secrets.some(({ id }) => id === secretId)) throw new UsageError(`The source has no secret ${secretId}.`);
+    await session.confirm(`Take the secret ${secretId} away? Deliveries that are signed with it are refused.`);
+    const body = { secrets: secrets.filter(({ id }) => id !== secretId) };
+    const answer = await session.api.json({ method: 'PATCH', path, body });
+    session.show(answer, (row) => `The secret ${secretId} is gone.\n\n${sourceText(row)}`);
+  },
+};
+
+const deliveries: CommandSpec<PageOptions> = {
+  usage: 'deliveries <networkId> <sourceId>',
+  summary: 'List what became of the last deliveries to a source, newest first',
+  examples: ['sealgate sources deliveries acme src_AAAAAAAAAAAAAAAAAAAAAA'],
+  options: pageOptions(),
+  run: (session, [networkId = '', sourceId = ''], options) => {
+    const path = `${pathOf(networkId, sourceId)}/deliveries`;
+    return printList(session, { path, columns: DELIVERY_COLUMNS, none: 'Nothing was delivered lately.' }, options);
+  },
+};
+
+const test: CommandSpec = {
+  usage: 'test <networkId> <sourceId>',
+  summary: 'Have a sample signed and taken as any other delivery; the record that it writes stays',
+  examples: ['sealgate sources test acme src_AAAAAAAAAAAAAAAAAAAAAA'],
+  run: async (session, [networkId = '', sourceId = '']) => {
+    const path = `${pathOf(networkId, sourceId)}/test`;
+    const answer = await session.api.json({ method: 'POST', path, body: {} });
+    session.show(answer, (row) => rowFields(row));
+    return answer.value['status'] === 200 ? undefined : 1;
+  },
+};
+
+const remove: CommandSpec = {
+  usage: 'delete <networkId> <sourceId>',
+  summary: 'Delete a source and its secrets; its records stay',
+  examples: ['sealgate sources delete acme src_AAAAAAAAAAAAAAAAAAAAAA --yes'],
+  options: [yesOption()],
+  run: async (session, [networkId = '', sourceId = '']) => {
+    await session.confirm(`Delete the source ${sourceId}? Its sender is answered with 404 from then on.`);
+    await session.api.nothing({ method: 'DELETE', path: pathOf(networkId, sourceId) });
+    session.say(`The source ${sourceId} is deleted. Its records stay in the ledger.`);
+  },
+};
+
+/** A list of secrets of a change: those that stay need no value. */
+function idsOf(source: JsonObject): { id: string; value?: string }[] {
+  const secrets = source['secrets'];
+  return Array.isArray(secrets) ? secrets.filter(isObject).map((one) => ({ id: textOf(one['id']) })) : [];
+}
+
+export const sourceCommands: readonly CommandSpec[] = [
+  ...[list, get, create, change, addSecret, removeSecret, deliveries, test, remove],
+];
