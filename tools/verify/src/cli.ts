@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { addDeliveryCommand } from './delivery-command.ts';
 import { addEnvelopeCommand } from './envelope-command.ts';
 import { addLogCommands } from './log-commands.ts';
 import { addPackCommand } from './pack-command.ts';
@@ -43,6 +44,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   addSignedCommand(program, host);
   addPackCommand(program, host);
   addEnvelopeCommand(program, host);
+  addDeliveryCommand(program, host);
   try {
     await program.parseAsync([...args], { from: 'user' });
     return exitCode;

@@ -1,0 +1,79 @@
+import { generateKeyPairSync, hash, sign } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { runCli } from './cli.ts';
+
+const BODY = '{"type":"order.paid","größe":1}';
+const TIME = 1_780_000_000;
+const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+const keyText = (key: typeof publicKey) =>
+  `whpk_${Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url').toString('base64')}`;
+const KEY = keyText(publicKey);
+const OTHER = keyText(generateKeyPairSync('ed25519').publicKey);
+
+const folder = mkdtempSync(join(tmpdir(), 'sealgate-delivery-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const signed = `msg_1.${TIME}.${BODY}`;
+const extra = {
+  source: 'src_AAAAAAAAAAAAAAAAAAAAAA',
+  scheme: 'standard-webhooks',
+  deliveryId: 'msg_1',
+  timestamp: TIME,
+  bodySha256: hash('sha256', BODY),
+  keyId: 'k1',
+  vouchedBy: 'public-key',
+  signature: `v1a,${sign(null, Buffer.from(signed), privateKey).toString('base64')}`,
+  signedSha256: hash('sha256', signed),
+};
+
+async function check(record: object, { body = BODY, keys = [KEY] }: { body?: string; keys?: string[] } = {}) {
+  writeFileSync(join(folder, 'record.json'), JSON.stringify(record));
+  writeFileSync(join(folder, 'body'), body);
+  let text = '';
+  const say = (part: string) => void (text += part);
+  const parameters = [
+    'delivery',
+    'record.json',
+    '--body',
+    'body',
+    ...keys.flatMap((key) => ['--sender-key', key]),
+    '--json',
+  ];
+  const code = await runCli(parameters, { out: say, err: say, directory: folder });
+  const { steps = [], error } = JSON.parse(text) as { steps?: { step: string; status: string }[]; error?: string };
+  return { code, failed: steps.filter(({ status }) => status === 'failed').map(({ step }) => step), error };
+}
+
+describe('sealgate-verify delivery', () => {
+  it('finds that the sender signed what the record, or its receipt, was made from', async () => {
+    expect(await check({ extra })).toMatchObject({ code: 0, failed: [] });
+    expect(await check({ receipt: { extra }, proof: {} })).toMatchObject({ code: 0, failed: [] });
+    expect(await check({ extra }, { keys: [OTHER, KEY] })).toMatchObject({ code: 0 });
+    writeFileSync(join(folder, 'key'), `${KEY}\n`);
+    expect(await check({ extra }, { keys: ['key'] })).toMatchObject({ code: 0 });
+  });
+
+  it.each<[string, object, { body?: string; keys?: string[] }, string[]]>([
+    ['other bytes', {}, { body: `${BODY} ` }, ['body', 'signed bytes', 'signature']],
+    ['another key', {}, { keys: [OTHER] }, ['signature']],
+    ['another id', { deliveryId: 'msg_2' }, {}, ['signed bytes', 'signature']],
+    ['another time', { timestamp: TIME + 1 }, {}, ['signed bytes', 'signature']],
+    ['another signature', { signature: `v1a,${Buffer.alloc(64).toString('base64')}` }, {}, ['signature']],
+    ['a signature of another form', { signature: extra.signature.replace('v1a', 'v1') }, {}, ['signature']],
+    ['a shared secret', { vouchedBy: 'shared-secret' }, {}, ['signature']],
+  ])('is not fooled by %s', async (_what, changes, given, failed) => {
+    expect(await check({ extra: { ...extra, ...changes } }, given)).toMatchObject({ code: 1, failed });
+  });
+
+  it.each<[string, object, { keys?: string[] }]>([
+    ['no key', { extra }, { keys: [] }],
+    ['what is no key', { extra }, { keys: ['whpk_AAAA'] }],
+    ['a record of no source', { extra: {} }, {}],
+    ['what is no record', {}, {}],
+  ])('says that it cannot tell from %s', async (_what, record, given) => {
+    expect(await check(record, given)).toMatchObject({ code: 2, error: expect.any(String) });
+  });
+});

@@ -1,0 +1,89 @@
+import { createPublicKey, verify, type KeyObject } from 'node:crypto';
+import { sha256, type JsonValue } from '@sealgate/json';
+import { startReport } from './report.ts';
+import type { Report } from './report.ts';
+import { isObject, numberAt, objectAt, rootObject, stringAt } from './shape.ts';
+import type { Place } from './shape.ts';
+
+/** A public key of a sender that is trusted, and what reports call it. */
+export interface SenderKey {
+  readonly text: string;
+  readonly key: KeyObject;
+}
+
+export interface DeliveryInput {
+  /** The name of the file with the record, or with its receipt, for the report. */
+  readonly name: string;
+  readonly value: JsonValue;
+  /** The delivery as its sender sent it. */
+  readonly body: Uint8Array;
+  readonly keys: readonly SenderKey[];
+}
+
+const PUBLIC_PREFIX = 'whpk_';
+const PUBLIC_BYTES = 32;
+const SIGNATURE_PREFIX = 'v1a,';
+const SIGNATURE_BYTES = 64;
+
+/** `whpk_` and an Ed25519 public key in base64 (Standard Webhooks); undefined for another text. */
+export function senderKey(text: string): SenderKey | undefined {
+  const bytes = text.startsWith(PUBLIC_PREFIX) ? exactBytes(text.slice(PUBLIC_PREFIX.length)) : undefined;
+  if (bytes?.length !== PUBLIC_BYTES) return undefined;
+  const jwk = { kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') };
+  return { text, key: createPublicKey({ key: jwk, format: 'jwk' }) };
+}
+
+/**
+ * Checks that a record was made from this delivery, and that a pinned key of the sender signed it: Standard Webhooks `v1a`.
+ * What a shared secret vouched for, nobody but its two holders can check.
+ */
+export function checkDelivery({ name, value, body, keys }: DeliveryInput): Report {
+  const report = startReport();
+  const extra = extraIn(rootObject(name, value));
+  report.equal('body', {
+    ok: 'These are the bytes that were delivered.',
+    failed: 'These are not the bytes that were delivered.',
+    where: `${extra.where}/bodySha256`,
+    expected: stringAt(extra, 'bodySha256'),
+    found: sha256(body).toString('hex'),
+  });
+  if (stringAt(extra, 'vouchedBy') !== 'public-key') {
+    const detail = 'A shared secret vouched for the delivery: only its sender and the gateway can tell.';
+    report.failed('signature', { detail, where: `${extra.where}/vouchedBy`, expected: 'public-key' });
+    return report.finish('');
+  }
+  const deliveryId = stringAt(extra, 'deliveryId');
+  const signed = Buffer.concat([Buffer.from(`${deliveryId}.${numberAt(extra, 'timestamp')}.`), body]);
+  report.equal('signed bytes', {
+    ok: 'Id, time and bytes are what was signed.',
+    failed: 'Id, time and bytes are not what was signed.',
+    where: `${extra.where}/signedSha256`,
+    expected: stringAt(extra, 'signedSha256'),
+    found: sha256(signed).toString('hex'),
+  });
+  const by = keys.find((one) => isSigned(one, signed, stringAt(extra, 'signature')));
+  if (by === undefined) {
+    const expected = keys.map(({ text }) => text).join(', ');
+    report.failed('signature', { detail: 'No pinned key signed this.', where: `${extra.where}/signature`, expected });
+  } else report.ok('signature', `Signed by the pinned key ${by.text}.`);
+  report.note('That the record is in the ledger is shown by its receipt: sealgate-verify receipt.');
+  const when = new Date(numberAt(extra, 'timestamp') * 1000).toISOString();
+  return report.finish(`The owner of the pinned key sent this as the delivery ${deliveryId}, signed at ${when}.`);
+}
+
+/** A record has it, and a receipt of one has it within. */
+function extraIn(root: Place): Place {
+  const { receipt } = root.object;
+  return objectAt(isObject(receipt) ? objectAt(root, 'receipt') : root, 'extra');
+}
+
+function isSigned({ key }: SenderKey, signed: Uint8Array, text: string): boolean {
+  const signature = text.startsWith(SIGNATURE_PREFIX) ? exactBytes(text.slice(SIGNATURE_PREFIX.length)) : undefined;
+  return signature?.length === SIGNATURE_BYTES && verify(null, signed, key, signature);
+}
+
+/** Base64 with its padding, in the one form that these bytes have. */
+function exactBytes(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.toString('base64') === text ? bytes : undefined;
+}
