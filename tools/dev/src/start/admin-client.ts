@@ -8,6 +8,7 @@ export interface AdminAnswer {
 export interface AdminClient {
   get(path: string): Promise<AdminAnswer>;
   post(path: string, body: unknown): Promise<AdminAnswer>;
+  patch(path: string, body: unknown): Promise<AdminAnswer>;
   delete(path: string): Promise<AdminAnswer>;
 }
 
@@ -15,7 +16,11 @@ const deadlineMs = 15_000;
 
 /** The admin API of a surface that runs. Paths begin after `/admin/v1`. Throws UserError when it gives no answer at all. */
 export function adminClient(adminUrl: string, token: string): AdminClient {
-  const send = async (method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<AdminAnswer> => {
+  const send = async (
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+    path: string,
+    body?: unknown,
+  ): Promise<AdminAnswer> => {
     try {
       const response = await fetch(`${adminUrl}/admin/v1${path}`, {
         method,
@@ -34,6 +39,7 @@ export function adminClient(adminUrl: string, token: string): AdminClient {
   return {
     get: (path) => send('GET', path),
     post: (path, body) => send('POST', path, body),
+    patch: (path, body) => send('PATCH', path, body),
     delete: (path) => send('DELETE', path),
   };
 }

@@ -6,6 +6,7 @@ import type { DemoContext, DemoData, Example, ExampleContext, Surface, SurfaceCo
 import { bundled } from './bundled.ts';
 import { commonEnv, publicUrlEnv } from './common-env.ts';
 import { demoKey } from './demo-key.ts';
+import { fillGate } from './gate-demo/fill-gate.ts';
 
 const environment = 'live';
 const venueId = 'harbour-hall';
@@ -65,7 +66,7 @@ function signingKey(secrets: Secrets): string {
   return made;
 }
 
-async function demo({ adminUrl, secrets }: DemoContext): Promise<DemoData> {
+async function demo({ url, adminUrl, secrets }: DemoContext): Promise<DemoData> {
   const admin = adminClient(adminUrl, secrets.adminToken);
   const have = async (path: string, id: string, made: { path: string; body: object }): Promise<void> => {
     const found = await admin.get(path);
@@ -77,6 +78,7 @@ async function demo({ adminUrl, secrets }: DemoContext): Promise<DemoData> {
   await have(`/policies/${policyVersion}`, 'policy_version', { path: '/policies', body: policy });
   const order = { label: 'Demo', environment, scopes };
   const gate = await demoKey({ admin, secrets }, { name: 'demo.gateKey', path: '/keys', order });
+  await fillGate({ url, admin, secrets, environment, scopes, policyVersion });
   return { environment, venueId, keys: { gate } };
 }
 

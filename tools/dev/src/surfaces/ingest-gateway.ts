@@ -4,6 +4,7 @@ import type { DemoContext, DemoData, Example, ExampleContext, Surface } from '..
 import { bundled } from './bundled.ts';
 import { commonEnv, operatorEnv } from './common-env.ts';
 import { demoKey } from './demo-key.ts';
+import { fillLedger } from './ledger-demo/fill-ledger.ts';
 
 const networkId = 'demo';
 const channel = 'main';
@@ -19,7 +20,7 @@ export const ingestGateway: Surface = {
   examples,
 };
 
-async function demo({ adminUrl, secrets }: DemoContext): Promise<DemoData> {
+async function demo({ url, adminUrl, secrets }: DemoContext): Promise<DemoData> {
   const admin = adminClient(adminUrl, secrets.adminToken);
   const found = await admin.get(`/networks/${networkId}`);
   if (found.status === 404)
@@ -27,7 +28,9 @@ async function demo({ adminUrl, secrets }: DemoContext): Promise<DemoData> {
   else textOf(found, 'networkId');
   const path = `/networks/${networkId}/keys`;
   const ingest = await demoKey({ admin, secrets }, { name: 'demo.ingestKey', path, order: { label: 'Demo' } });
-  return { networkId, channel: `${networkId}.${channel}`, assetTypes: ['asset', 'demo.*'], keys: { ingest } };
+  const fullName = `${networkId}.${channel}`;
+  await fillLedger({ url, key: ingest, admin, secrets, networkId, channel: fullName });
+  return { networkId, channel: fullName, assetTypes: ['asset', 'demo.*'], keys: { ingest } };
 }
 
 const recordId = 'hello-1';

@@ -5,6 +5,8 @@ import type { DemoContext, DemoData, Example, ExampleContext, Surface, SurfaceCo
 import { workspaceRoot } from '../workspace.ts';
 import { bundled } from './bundled.ts';
 import { commonEnv, operatorEnv, publicUrlEnv } from './common-env.ts';
+import { fleetAssets } from './ledger-demo/ledger-records.ts';
+import { expectMade, postPatiently } from './post-patiently.ts';
 
 const networkId = 'demo';
 const channel = `${networkId}.main`;
@@ -19,7 +21,7 @@ export const ledgerPeer: Surface = {
   // A body of 8 MiB may be a list of nothing but `{}`, and there are requests, jobs and reads at once.
   nodeOptions: ['--max-old-space-size=400'],
   env,
-  demo: ({ secrets }) => Promise.resolve(demo(secrets)),
+  demo,
   examples,
 };
 
@@ -33,9 +35,12 @@ function env(context: SurfaceContext): Record<string, string> {
   };
 }
 
-/** There is nothing to make: keys and mapping are settings, and the channel is opened by the peer. */
-function demo(secrets: DemoContext['secrets']): DemoData {
-  return { networkId, channel, assetTypes: ['asset', 'demo.*'], keys: { peer: secrets.secret(peerKeyName) } };
+/** Keys and mapping are settings, and the channel is opened by the peer. What is pushed again is there already. */
+async function demo({ url, secrets }: DemoContext): Promise<DemoData> {
+  const peer = secrets.secret(peerKeyName);
+  const headers = { 'x-api-key': peer, 'idempotency-key': 'demo-fleet' };
+  expectMade(await postPatiently(`${url}/api/assets`, { headers, body: { assets: fleetAssets() } }));
+  return { networkId, channel, assetTypes: ['asset', 'demo.*'], keys: { peer } };
 }
 
 const assetId = 'asset-1';

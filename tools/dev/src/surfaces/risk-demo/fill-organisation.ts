@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { textOf, type AdminClient } from '../../start/admin-client.ts';
+import { inParallel, pick, spread } from '../in-parallel.ts';
 import type { DemoPerson } from './people.ts';
 import { riskApi, type RiskApi } from './risk-api.ts';
 import { assetKinds, departments, frameworks, places, policies, threats } from './words.ts';
@@ -30,32 +31,11 @@ export async function fillOrganisation({ url, admin, orgId, people }: DemoOrgani
   const assets = await makeAssets(apis, { owners, controls });
   const evidence = await makeEvidence(apis, { owners, controls });
   await makeRisks(apis, { owners, controls, assets, evidence });
-  await each(apis, policies, (api, [title, body], index) =>
+  await inParallel(apis, policies, (api, [title, body], index) =>
     api.create('policies', { title, body, status: index % 3 === 0 ? 'draft' : 'approved' }),
   );
   for (const { id } of importers) await admin.delete(`/orgs/${orgId}/people/${id}`);
 }
-
-/** Does it for each item, one importer beside the other. */
-async function each<Item, Result>(
-  apis: readonly RiskApi[],
-  items: readonly Item[],
-  work: (api: RiskApi, item: Item, index: number) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  let next = 0;
-  const worker = async (api: RiskApi): Promise<void> => {
-    for (let index = next++; index < items.length; index = next++)
-      results[index] = await work(api, items[index]!, index);
-  };
-  await Promise.all(apis.map(worker));
-  return results;
-}
-
-const pick = <Item>(items: readonly Item[], index: number): Item => items[index % items.length]!;
-
-/** Numbers that look like chance and are the same each time. */
-const spread = (index: number, below: number): number => (((index + 1) * 2_654_435_761) % 4_294_967_296) % below;
 
 async function makeControls({
   admin,
@@ -74,7 +54,7 @@ async function makeControls({
       if (index % 3 === 0) wanted.push({ title: `${title}: second pair of eyes`, refId: `C-${id}b`, ...ref });
     });
   }
-  return each(apis, wanted, (api, { title, refId, ...ref }, index) =>
+  return inParallel(apis, wanted, (api, { title, refId, ...ref }, index) =>
     api.create('controls', {
       title,
       refId,
@@ -96,7 +76,7 @@ function makeAssets(apis: readonly RiskApi[], { owners, controls }: Made): Promi
   const all = places
     .flatMap((place) => assetKinds.map((kind) => [place, ...kind] as const))
     .filter((_, index) => index % 2 === 0);
-  return each(apis, all, (api, [place, name, type, criticality], index) =>
+  return inParallel(apis, all, (api, [place, name, type, criticality], index) =>
     api.create('assets', {
       refId: `A-${String(index + 1).padStart(3, '0')}`,
       name: `${name}, ${place}`,
@@ -117,7 +97,7 @@ async function makeEvidence(apis: readonly RiskApi[], { owners, controls }: Made
   // For one control in four nobody has collected anything.
   const shown = controls.filter((_, index) => index % 4 !== 1);
   const wanted = shown.flatMap((controlId) => [1, 2, 3].map((quarter) => ({ controlId, quarter })));
-  const ids = await each(apis, wanted, (api, { controlId, quarter }, index) =>
+  const ids = await inParallel(apis, wanted, (api, { controlId, quarter }, index) =>
     api.create('evidence', {
       title: `${pick(['Test report', 'Screenshot of settings', 'Signed statement', 'Log extract'], index)}, quarter ${quarter}`,
       kind: pick(['test_result', 'document', 'attestation', 'log_extract'], index),
@@ -129,18 +109,26 @@ async function makeEvidence(apis: readonly RiskApi[], { owners, controls }: Made
       sensitive: index % 12 === 11,
       controlIds: [controlId],
       effectiveAt: daysAgo(spread(index, 300)),
-      ...(index % 4 === 0 ? {} : { validUntil: daysAhead(10 + spread(index, 400)) }),
+      ...validUntil(index),
     }),
   );
   const reviewed = ids.filter((_, index) => index % 3 !== 2);
-  await each(apis, reviewed, (api, id) => api.transition(id, { to: 'in_review' }));
+  await inParallel(apis, reviewed, (api, id) => api.transition(id, { to: 'in_review' }));
   // Some importers have collected what they would review: the next one does it then.
-  await each(apis, reviewed, (api, id, index) => {
+  await inParallel(apis, reviewed, (api, id, index) => {
     const rejected = index % 13 === 12;
     const verdict = rejected ? { to: 'rejected', reason: 'The period does not match.' } : { to: 'approved' };
     return reviewByAnother([api, ...apis], id, verdict);
   });
   return ids;
+}
+
+/** One in seven ends within the month, some have ended, one in four never does. */
+function validUntil(index: number): { validUntil?: string } {
+  if (index % 4 === 0) return {};
+  if (index % 7 === 3) return { validUntil: daysAhead(2 + spread(index, 26)) };
+  if (index % 13 === 6) return { validUntil: daysAgo(1 + spread(index, 40)) };
+  return { validUntil: daysAhead(40 + spread(index, 400)) };
 }
 
 async function reviewByAnother(apis: readonly RiskApi[], id: string, verdict: { to: string }): Promise<void> {
@@ -159,7 +147,7 @@ async function makeRisks(
   const all = places.flatMap((place) =>
     Object.entries(threats).flatMap(([category, titles]) => titles.map((title) => ({ place, category, title }))),
   );
-  await each(apis, all, (api, { place, category, title }, index) => {
+  await inParallel(apis, all, (api, { place, category, title }, index) => {
     const inherent = { likelihood: 1 + spread(index, 5), impact: 1 + spread(index * 7 + 3, 5) };
     const lower = { likelihood: Math.max(1, inherent.likelihood - 1), impact: Math.max(1, inherent.impact - 1) };
     const status = pick(['identified', 'assessed', 'in_treatment', 'in_treatment', 'accepted', 'closed'], index);

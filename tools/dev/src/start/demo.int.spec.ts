@@ -1,0 +1,214 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { removeCluster } from '@sealgate/local-services';
+import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
+import { pickPerson, until } from '@sealgate/testing';
+import * as client from 'openid-client';
+import { workspaceRoot } from '../workspace.ts';
+import type { DevFile } from './dev-file.ts';
+import { freePortBase } from './free-port-base.fixture.ts';
+import { oauthMemory } from './oauth-memory.fixture.ts';
+
+const bootstrap = join(workspaceRoot, 'tools/dev/bootstrap.mjs');
+const callback = 'http://127.0.0.1:5555/callback';
+
+let folder: string;
+let data: string;
+let portBase: number;
+let dev: DevFile;
+let config: client.Configuration;
+
+const start = (portBase: number): string => {
+  const started = call('start', '--detach', '--no-redis', '--port-base', String(portBase));
+  expect({ status: started.status, stderr: started.stderr }).toEqual({ status: 0, stderr: '' });
+  dev = JSON.parse(readFileSync(join(data, 'dev.json'), 'utf8'));
+  return started.stdout;
+};
+const call = (command: string, ...parameters: string[]) =>
+  spawnSync(process.execPath, [bootstrap, command, '--data', data, ...parameters], {
+    ...{ encoding: 'utf8', timeout: 180_000, env: { PATH: process.env['PATH'], HOME: tmpdir() } },
+  });
+
+/** An access token for that audience, or for the one that `dev.json` names. */
+const tokenOf = async (role: string, resource = dev.oidc!.audience): Promise<string> => {
+  const verifier = client.randomPKCECodeVerifier();
+  const url = client.buildAuthorizationUrl(config, {
+    ...{ redirect_uri: callback, scope: 'openid email', resource, code_challenge_method: 'S256' },
+    code_challenge: await client.calculatePKCECodeChallenge(verifier),
+  });
+  const { subject = '' } = dev.demo.people!.find((person) => person.role === role) ?? {};
+  const returned = await pickPerson(url, subject);
+  const tokens = await client.authorizationCodeGrant(config, returned, { pkceCodeVerifier: verifier });
+  return tokens.access_token;
+};
+const ask = async (url: string, token: string, init: RequestInit = {}) => {
+  const headers = { authorization: `Bearer ${token}`, ...init.headers };
+  const response = await fetch(url, { ...init, headers });
+  return { status: response.status, text: await response.text() };
+};
+const post = (url: string, token: string, body: object) =>
+  ask(url, token, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify(body),
+  });
+const surface = (name: string) => dev.surfaces[name]!;
+const risk = (path: string): string => `${surface('risk-partner').url}${path}`;
+const readable = [
+  ['risk-partner', '/orgs'],
+  ['case-gate', '/venues'],
+  ['ledger-peer', '/ledger/channels'],
+  ['ingest-gateway', '/networks'],
+] as const;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sealgate-sign-in-'));
+  chmodSync(folder, 0o755);
+  data = join(folder, 'data');
+  portBase = await freePortBase();
+  expect(start(portBase)).toContain(`Sign-in     http://127.0.0.1:${portBase + 80}`);
+  config = await client.discovery(new URL(dev.oidc!.issuer), dev.oidc!.clientId, undefined, client.None(), {
+    execute: [client.allowInsecureRequests],
+  });
+}, 180_000);
+afterAll(() => {
+  call('stop');
+  if (existsSync(join(data, 'postgres'))) removeCluster(join(data, 'postgres'));
+  rmSync(folder, { recursive: true, force: true });
+}, 120_000);
+const pathOf = (name: string): string => readable.find(([each]) => each === name)![1];
+
+/** People of the demo at every door that takes tokens, on all that npm start runs. */
+describe('people of the demo', () => {
+  it.each(['owner', 'admin', 'risk_manager', 'auditor', 'contributor', 'viewer', 'partner_read'])(
+    'have the role %s of surface A, and no other',
+    async (role) => {
+      const whoami = await ask(risk('/api/v1/whoami'), await tokenOf(role));
+      expect(JSON.parse(whoami.text)).toMatchObject({ orgId: dev.demo.orgId, roles: [role] });
+    },
+  );
+
+  it('read the dashboard and the partner API, as far as their role goes', async () => {
+    const viewer = await tokenOf('viewer', surface('risk-partner').url);
+    expect((await ask(risk('/api/risks'), viewer)).status).toBe(200);
+    expect((await ask(risk('/api/v1/risks'), viewer)).status).toBe(200);
+    expect((await post(risk('/api/risks'), viewer, {})).status).toBe(403);
+    const partner = await tokenOf('partner_read');
+    expect((await ask(risk('/api/v1/risks'), partner)).status).toBe(200);
+    expect((await ask(risk('/api/risks'), partner)).status).toBe(403);
+  });
+
+  it('use the tools with a token for their address, and with no other', async () => {
+    const whoami = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'whoami', arguments: {} } };
+    const answer = await post(risk('/mcp'), await tokenOf('auditor', risk('/mcp')), whoami);
+    expect(answer.status).toBe(200);
+    expect(answer.text).toContain('auditor');
+    for (const audience of [dev.oidc!.audience, surface('risk-partner').url])
+      expect((await post(risk('/mcp'), await tokenOf('auditor', audience), whoami)).status).toBe(401);
+  });
+
+  it('are signed in by a client of the tools that was told nothing but the address', async () => {
+    const memory = oauthMemory((url) => pickPerson(url, 'demo-contributor'));
+    const connect = async () => {
+      const transport = new StreamableHTTPClientTransport(new URL(risk('/mcp')), { authProvider: memory.provider });
+      const tools = new Client({ name: 'a tool client', version: '1.0.0' });
+      return { tools, transport, connected: tools.connect(transport) };
+    };
+    const first = await connect();
+    await expect(first.connected).rejects.toThrow(UnauthorizedError);
+    await first.transport.finishAuth(new URL(await memory.returned()).searchParams);
+    const { tools, connected } = await connect();
+    await connected;
+    const whoami = async () => (await tools.callTool({ name: 'whoami', arguments: {} })).structuredContent;
+    expect(await whoami()).toMatchObject({ orgId: dev.demo.orgId, roles: ['contributor'] });
+    expect(memory.asked()?.get('resource')).toBe(risk('/mcp'));
+
+    // A token that has ended is refreshed without a person.
+    memory.spoilAccessToken();
+    expect(await whoami()).toMatchObject({ roles: ['contributor'] });
+    expect(memory.timesAsked()).toBe(1);
+    await tools.close();
+  });
+
+  it('may do everything on each admin listener as operator, and read as viewer', async () => {
+    const [operator, viewer] = [await tokenOf('operator'), await tokenOf('viewer')];
+    for (const [name, path] of readable) {
+      const url = `${surface(name).adminUrl}/admin/v1${path}`;
+      expect([name, (await ask(url, operator)).status, (await ask(url, viewer)).status]).toEqual([name, 200, 200]);
+    }
+    const networks = `${surface('ingest-gateway').adminUrl}/admin/v1/networks`;
+    expect((await post(networks, viewer, { networkId: 'by-a-viewer' })).status).toBe(403);
+    expect((await post(networks, operator, { networkId: 'by-an-operator' })).status).toBe(201);
+    for (const role of ['owner', 'admin', 'auditor'])
+      expect((await ask(networks, await tokenOf(role))).status).toBe(401);
+  });
+
+  it('are refused with a token for another listener', async () => {
+    for (const [name, path] of readable) {
+      const token = await tokenOf('operator', surface(name).adminUrl);
+      for (const [other] of readable) {
+        const { status } = await ask(`${surface(other).adminUrl}/admin/v1${pathOf(other)}`, token);
+        expect([name, path, other, status]).toEqual([name, path, other, other === name ? 200 : 401]);
+      }
+    }
+    const ofGateway = await tokenOf('owner', surface('ingest-gateway').adminUrl);
+    expect((await ask(risk('/api/whoami'), ofGateway)).status).toBe(401);
+    expect((await ask(risk('/api/whoami'), await tokenOf('operator'))).status).toBe(401);
+  });
+});
+
+describe('the data of the demo', () => {
+  const list = async (name: string, path: string): Promise<Readonly<Record<string, unknown>>[]> => {
+    const { text } = await ask(`${surface(name).adminUrl}/admin/v1${path}`, dev.adminToken);
+    return JSON.parse(text).items;
+  };
+  const sizes = async () =>
+    (await list('ingest-gateway', '/ledger/channels')).map(({ channel, size }) => [channel, size]);
+
+  it('is records of several types over several days, each of them committed', async () => {
+    const events = await list('ingest-gateway', '/events?limit=200');
+    expect(new Set(events.flatMap(({ types }) => types)).size).toBeGreaterThanOrEqual(6);
+    expect(new Set(events.map(({ status }) => status))).toEqual(new Set(['committed']));
+    const size = new Map((await sizes()) as [string, number][]).get('demo.main')!;
+    expect(size).toBeGreaterThan(300);
+  });
+
+  it('is decisions of the gate for every usual reason', async () => {
+    const reasons = (await list('case-gate', '/decisions?limit=200')).flatMap((row) => row['reason_codes']);
+    const usual = ['ELIGIBLE', 'NO_SEALED_DECISION', 'INELIGIBLE', 'ELIGIBILITY_SUSPENDED', 'ELIGIBILITY_REVOKED'];
+    expect(reasons).toEqual(
+      expect.arrayContaining([...usual, 'VENUE_NOT_PERMITTED', 'VENUE_UNKNOWN', 'SUBJECT_UNKNOWN']),
+    );
+    const policies = await list('case-gate', '/policies');
+    expect(new Set(policies.map(({ status }) => status))).toEqual(new Set(['draft', 'active', 'retired']));
+  });
+
+  it('is evidence that ends soon or has ended, and requirements without any', async () => {
+    const partner = dev.demo.keys['partner_read']!;
+    const read = async (path: string): Promise<{ state: string }[]> =>
+      JSON.parse((await ask(risk(path), partner)).text).items;
+    const evidence = (await read('/api/v1/evidence?limit=200')).map(({ state }) => state);
+    expect(evidence).toEqual(expect.arrayContaining(['approved', 'expiring', 'expired', 'collected', 'rejected']));
+    const coverage = (await read('/api/v1/coverage?limit=200')).map(({ state }) => state);
+    expect(new Set(coverage)).toEqual(new Set(['covered', 'partial', 'gap']));
+  });
+
+  it('leaves the keys of the demo as they are, and no other that works', async () => {
+    const keys = await list('case-gate', '/keys?environment=live');
+    expect(keys.filter(({ revokedAt }) => revokedAt === null).map(({ label }) => label)).toEqual(['Demo']);
+  });
+
+  it('is the same after a restart, and so are its people, with the tokens of before', async () => {
+    const before = await sizes();
+    const token = await tokenOf('viewer');
+    const viewer = await ask(risk('/api/whoami'), token);
+    expect(JSON.parse(viewer.text)).toMatchObject({ roles: ['viewer'], via: 'token' });
+    expect(call('stop').status).toBe(0);
+    start(portBase);
+    await until(async () => (await ask(risk('/api/whoami'), token).catch(() => undefined))?.text === viewer.text);
+    expect(await sizes()).toEqual(before);
+  }, 120_000);
+});
