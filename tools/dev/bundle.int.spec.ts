@@ -13,6 +13,9 @@ import { appsWith, workspaceRoot } from './src/workspace.ts';
 const surfaces = appsWith('src/main.ts');
 const withMigrations = appsWith('src/migrate.ts');
 
+/** What a program without any setting asks for, where that is no database. */
+const NEEDED: Readonly<Record<string, RegExp>> = { 'ledger-chaincode': /CHAINCODE_ID/, console: /OIDC_ISSUER/ };
+
 interface Bill {
   readonly components: readonly {
     readonly name: string;
@@ -44,7 +47,7 @@ describe('the bundle of a surface', () => {
           timeout: 20_000,
         });
         expect({ program, status: ended.status }).toEqual({ program, status: 1 });
-        expect(ended.stdout + ended.stderr).toMatch(withMigrations.includes(name) ? /DATABASE_URL/ : /CHAINCODE_ID/);
+        expect(ended.stdout + ended.stderr).toMatch(NEEDED[name] ?? /DATABASE_URL/);
         expect(ended.stdout + ended.stderr).not.toMatch(notSelfContained);
       }
       // A thread's program finds all it needs too, and says that it is no program to start.

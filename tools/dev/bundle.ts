@@ -1,7 +1,8 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { build, stop, type Metafile, type OutputFile } from 'esbuild';
-import { billOfMaterials, bundledPackages, noticesOf } from './bundled-packages.ts';
+import { buildPages } from './build-pages.ts';
+import { billOfMaterials, bundledPackages, noticesOf, type PackagedOutputs } from './bundled-packages.ts';
 import { workspaceRoot } from './src/workspace.ts';
 
 /** Bundled CommonJS asks for Node's own modules through `require`, which an ES module does not have. */
@@ -14,7 +15,8 @@ const external = ['pg-native', 'pg-cloudflare', 'pkcs11js'];
 /**
  * Makes `apps/<name>/dist`, or another output folder: main.js, migrate.js and the programs of its threads where the app
  * has them, and below `migrations/<set name>` the SQL of every migration set that the bundles hold; beside them what else is
- * in there: LICENSE, THIRD-PARTY-NOTICES.txt and sbom.cdx.json. A surface is deployed by copying that folder. It is made
+ * in there: LICENSE, THIRD-PARTY-NOTICES.txt and sbom.cdx.json; below `web` the pages of an app that has any. A surface is
+ * deployed by copying that folder. It is made
  * beside its place and then exchanged, so that whoever starts the surface meanwhile finds either the old one or the new one.
  * Returns the files and folders that it was made of.
  * Throws Error when the app has no main.ts, the code does not bundle, or two sets share a name.
@@ -30,7 +32,8 @@ export async function bundleSurface(name: string, output?: string): Promise<stri
     const { outputFiles, metafile } = await runEsbuild(app, place);
     mkdirSync(making, { recursive: true });
     for (const { path, contents } of outputFiles) writeFileSync(join(making, basename(path)), contents);
-    writeInventory(name, metafile, making);
+    const pages = await buildPages(app, making);
+    writeInventory(name, [metafile, pages], making);
     const sets = migrationSetsOf(metafile);
     for (const [set, directory] of sets) cpSync(directory, join(making, 'migrations', set), { recursive: true });
     rmSync(place, { recursive: true, force: true });
@@ -39,8 +42,10 @@ export async function bundleSurface(name: string, output?: string): Promise<stri
     return [
       import.meta.filename,
       join(import.meta.dirname, 'bundled-packages.ts'),
+      join(import.meta.dirname, 'build-pages.ts'),
       join(app, 'src'),
       ...inputs,
+      ...pages.inputs,
       ...sets.values(),
       ...[...sets.values()].flatMap(filesIn),
     ];
@@ -49,8 +54,8 @@ export async function bundleSurface(name: string, output?: string): Promise<stri
   }
 }
 
-function writeInventory(name: string, metafile: Metafile, folder: string): void {
-  const packages = bundledPackages(metafile, workspaceRoot);
+function writeInventory(name: string, parts: readonly PackagedOutputs[], folder: string): void {
+  const packages = bundledPackages(parts, workspaceRoot);
   const own = JSON.parse(readFileSync(join(workspaceRoot, 'package.json'), 'utf8')) as {
     version: string;
     license: string;

@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Metafile } from 'esbuild';
 
 /** An npm package of which something is in a bundle. */
 export interface BundledPackage {
@@ -15,13 +14,21 @@ export interface BundledPackage {
 const FOLDER = /^(.*node_modules\/(?:@[^/]+\/)?[^/@][^/]*)\//;
 const TEXT = /^(?:un)?licen[cs]e|^copying|^notice/i;
 
+/** The outputs of a bundler, as esbuild's metafile tells of them: which files are in each, by their paths from the root. */
+export interface PackagedOutputs {
+  readonly outputs: Readonly<
+    Record<string, { readonly inputs: Readonly<Record<string, { readonly bytesInOutput: number }>> }>
+  >;
+}
+
 /**
- * The packages whose code is in the outputs of esbuild, by name and version. Each copy of a package counts by itself, and
+ * The packages whose code is in the outputs of bundlers, by name and version. Each copy of a package counts by itself, and
  * only what was not shaken out.
  * @throws Error where a package does not say its name, version or licence.
  */
-export function bundledPackages({ outputs }: Metafile, root: string): BundledPackage[] {
-  const folders = Object.values(outputs).flatMap(({ inputs }) =>
+export function bundledPackages(parts: readonly PackagedOutputs[], root: string): BundledPackage[] {
+  const all = parts.flatMap(({ outputs }) => Object.values(outputs));
+  const folders = all.flatMap(({ inputs }) =>
     Object.entries(inputs).flatMap(([file, { bytesInOutput }]) => {
       const [, folder] = bytesInOutput > 0 ? (FOLDER.exec(file) ?? []) : [];
       return folder === undefined ? [] : [join(root, folder)];

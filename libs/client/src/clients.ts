@@ -4,6 +4,7 @@ import type {
   paths as CaseGateAdminPaths,
 } from './generated/case-gate-admin.ts';
 import type { components as CaseGateComponents, paths as CaseGatePaths } from './generated/case-gate.ts';
+import type { components as ConsoleComponents, paths as ConsolePaths } from './generated/console.ts';
 import type {
   components as IngestGatewayAdminComponents,
   paths as IngestGatewayAdminPaths,
@@ -31,6 +32,7 @@ export interface Schemas {
   readonly ledgerPeerAdmin: LedgerPeerAdminComponents['schemas'];
   readonly ingestGateway: IngestGatewayComponents['schemas'];
   readonly ingestGatewayAdmin: IngestGatewayAdminComponents['schemas'];
+  readonly consoleServer: ConsoleComponents['schemas'];
 }
 
 export interface ClientOptions {
@@ -79,3 +81,6 @@ export const ingestGateway = (options: ClientOptions): Client<IngestGatewayPaths
 
 /** The admin listener of the ingest gateway. */
 export const ingestGatewayAdmin = (options: ClientOptions): Client<IngestGatewayAdminPaths> => clientOf(options);
+
+/** The few routes of the console's own server. */
+export const consoleServer = (options: ClientOptions): Client<ConsolePaths> => clientOf(options);

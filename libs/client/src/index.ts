@@ -1,6 +1,7 @@
 export {
   caseGate,
   caseGateAdmin,
+  consoleServer,
   ingestGateway,
   ingestGatewayAdmin,
   ledgerPeer,

@@ -58,13 +58,18 @@ export type PathValues = Readonly<Record<string, string>>;
 
 /**
  * The decoded parameters of a request. A segment that is a dot segment in disguise is no name of anything, and an
- * encoded slash in the rest of a path would pass for a separator: both are 404.
+ * encoded slash in the rest of a path would pass for a separator: both are 404. With `withoutRest` the rest of the path is
+ * left out, and looked at by whoever takes it.
  */
-export function pathValuesOf(params: Readonly<Record<string, string | string[]>>): PathValues {
+export function pathValuesOf(
+  params: Readonly<Record<string, string | string[]>>,
+  { withoutRest = false }: { readonly withoutRest?: boolean | undefined } = {},
+): PathValues {
   const values: Record<string, string> = {};
   for (const name in params) {
     const value = params[name] ?? '';
-    values[name] = typeof value === 'string' ? checkedSegment(value) : value.map(checkedRestSegment).join('/');
+    if (typeof value === 'string') values[name] = checkedSegment(value);
+    else if (!withoutRest) values[name] = value.map(checkedRestSegment).join('/');
   }
   return values;
 }

@@ -180,3 +180,33 @@ describe('methods', () => {
     await listening.close();
   });
 });
+
+describe('a route that takes the rest of its path as it was sent', () => {
+  const passedOn = testRoute({
+    ...plain,
+    method: 'get',
+    path: '/on/:surface/*rest',
+    restAsSent: true,
+    handler: ({ params, path }) => ({ status: 200, body: { params, path } }),
+  });
+  const answered = async (target: string) => {
+    const listening = await listen(testSurface([passedOn]).app);
+    try {
+      return await sendRequest(listening.port, [`GET ${target} HTTP/1.1`]);
+    } finally {
+      await listening.close();
+    }
+  };
+
+  it.each(['/on/a/x%2Fy', '/on/a/x//y/', '/on/a/../y', '/on/a/%2e%2e/y'])('is given %s', async (target) => {
+    const { status, body } = await answered(target);
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { params: { surface: 'a' }, path: target },
+    });
+  });
+
+  it.each(['/on/..%2Fa', '/on/%2e%2e/x', '/on/a/%zz', '/on/a'])('checks all before the rest of %s', async (target) => {
+    expect((await answered(target)).status).toBe(404);
+  });
+});

@@ -70,6 +70,11 @@ export interface RouteDefinition<
    * percent-encode the slashes of a parameter. Requests are matched by `path` alone.
    */
   readonly describedAs?: readonly DescribedPath[];
+  /**
+   * The rest of the path is no parameter: whatever it holds, the handler takes it from `path`, as it was sent, and checks it.
+   * For what passes requests on, or answers addresses that only a page understands.
+   */
+  readonly restAsSent?: true;
   readonly permit: Access;
   /** What each call costs, before the route itself is allowed or refused. */
   readonly charge: number | 'none' | 'byHandler';

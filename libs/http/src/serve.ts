@@ -67,7 +67,7 @@ function requireTls(exchange: Exchange, isTrustedProxy: (address: string) => boo
 async function run(exchange: Exchange, mounted: MountedRoute): Promise<void> {
   const { route, cost, permission } = mounted;
   enter(exchange);
-  exchange.params = pathValuesOf(exchange.request.params);
+  exchange.params = pathValuesOf(exchange.request.params, { withoutRest: route.restAsSent });
   const ahead = route.lookAhead === undefined ? undefined : await lookAhead(exchange, mounted);
   if (!mounted.isOpen) await authenticate(exchange);
   if (cost !== undefined) await exchange.takeCharge(cost);

@@ -1,0 +1,40 @@
+import { createApp, type App, type AppOptions, type Route } from '@sealgate/http';
+import type { Cookies } from './domain/cookies.ts';
+import { forwardRoutes, type ForwardPorts } from './routes/forward.ts';
+import { overviewRoutes, type OverviewPorts } from './routes/overview.ts';
+import { pageRoutes, type PagesPorts } from './routes/pages.ts';
+import { sessionRoutes, type SessionPorts } from './routes/session.ts';
+import { signInRoutes, type SignInPorts } from './routes/sign-in.ts';
+import { sessionGuard, type ConsoleCaller } from './session-guard.ts';
+
+export type AppBase = Pick<
+  AppOptions<ConsoleCaller>,
+  'log' | 'metrics' | 'now' | 'newRequestId' | 'trustProxy' | 'tlsTerminatedUpstream'
+>;
+
+export type ConsolePorts = SessionPorts & SignInPorts & ForwardPorts & OverviewPorts & PagesPorts;
+
+/** Every route of the console. */
+export function consoleRoutes(ports: ConsolePorts): Route<ConsoleCaller>[] {
+  return [
+    ...sessionRoutes(ports),
+    ...signInRoutes(ports),
+    ...overviewRoutes(ports),
+    ...forwardRoutes(ports),
+    ...pageRoutes(ports),
+  ];
+}
+
+/**
+ * The one listener of the console. Each request: path, method, session or key (`session-guard.ts`), then in the handler its
+ * origin; what is passed on is refused by the surface.
+ */
+export function consoleApp(base: AppBase, ports: ConsolePorts & { readonly cookies: Cookies }): App {
+  return createApp({
+    ...base,
+    head: true,
+    compress: true,
+    guard: sessionGuard(ports.cookies),
+    routes: consoleRoutes(ports),
+  });
+}

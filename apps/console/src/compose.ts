@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import { cachedCheck, type Composition, type Own, type ServiceHealth } from '@sealgate/service-host';
+import type { ServiceLog } from '@sealgate/observability';
+import { consoleApp, type AppBase } from './app.ts';
+import type { ConsoleConfig } from './config.ts';
+import type { ConsoleMetrics } from './console-metrics.ts';
+import { Forwarder, type PassageOutcome } from './data/forwarder.ts';
+import { openIdProvider } from './data/provider.ts';
+import { reachability } from './data/reachability.ts';
+import { surfaceStates } from './data/surface-states.ts';
+import type { WebFiles } from './data/web-files.ts';
+import { AccessTokens } from './domain/access-tokens.ts';
+import { Cookies } from './domain/cookies.ts';
+import { signInFlow } from './domain/sign-in.ts';
+import { audiencesOf, SURFACE_IDS } from './domain/surfaces.ts';
+
+export interface Basics {
+  readonly config: ConsoleConfig;
+  readonly now: () => number;
+  readonly newId: (prefix: string) => string;
+  readonly log: ServiceLog;
+  readonly counters: ConsoleMetrics;
+  readonly appBase: AppBase;
+  readonly webFiles: WebFiles;
+}
+
+const CHECK_WITHIN_MS = 800;
+const KEEP_CHECK_MS = 5_000;
+const NONCE_BYTES = 18;
+const SECRET_BYTES = 32;
+
+/** What the process is made of, opened. */
+export function compose({ config, now, newId, log, counters, appBase, webFiles }: Basics, own: Own): Composition {
+  const { publicUrl, surfaces, serverSecrets, bodyMaxBytes } = config;
+  const provider = openIdProvider({
+    issuer: config.oidcIssuer,
+    clientId: config.oidcClientId,
+    clientSecret: config.oidcClientSecret,
+    scope: config.oidcScope,
+    ...{ publicUrl, now },
+    onFailure: (call, reason) => {
+      counters.providerFailed(call);
+      log.warn('provider_call_failed', { call, reason });
+    },
+  });
+  const cookies = new Cookies({ seals: serverSecrets.sealing('console cookies'), publicUrl, now });
+  const tokens = new AccessTokens({ endpoint: provider, now });
+  const forwarders = new Map(
+    SURFACE_IDS.map((id) => {
+      const onOutcome = (outcome: PassageOutcome) => counters.passed(id, outcome);
+      const forwarder = new Forwarder({ bodyMaxBytes, onOutcome });
+      own(`connections to ${id}`, () => forwarder.close());
+      return [id, forwarder] as const;
+    }),
+  );
+  const flow = signInFlow({
+    provider,
+    audiences: audiencesOf(surfaces),
+    sessionMaxMs: 1000 * config.sessionMaxSeconds,
+    now,
+    newId: () => newId('ses_'),
+    newSecret: () => randomBytes(SECRET_BYTES).toString('base64url'),
+  });
+  const publicApp = consoleApp(appBase, {
+    ...{ cookies, publicUrl, surfaces, flow },
+    ...webFiles,
+    newNonce: () => randomBytes(NONCE_BYTES).toString('base64'),
+    onOutcome: (outcome) => counters.signedIn(outcome),
+    remember: (session, audience, token) => tokens.remember(session, audience, token),
+    async signOut(session) {
+      tokens.forget(session);
+      const [endSessionUrl] = await Promise.all([provider.endSessionUrl(), provider.revoke(session)]);
+      return endSessionUrl;
+    },
+    forward: ({ surface, ...passage }) => forwarders.get(surface)!.forward(passage),
+    tokenFor: (session, audience) => tokens.tokenFor(session, audience),
+    states: surfaceStates({ surfaces, now }),
+  });
+  const reached = reachability({ provider, surfaces, deadlineMs: CHECK_WITHIN_MS });
+  const ready = cachedCheck<ServiceHealth>({
+    check: reached,
+    otherwise: { ok: false, body: { status: 'unhealthy', reason: 'the checks took too long' } },
+    deadlineMs: CHECK_WITHIN_MS + 100,
+    keepMs: KEEP_CHECK_MS,
+    now,
+  });
+  return { publicApp, ready };
+}

@@ -1,0 +1,234 @@
+import { types } from 'node:util';
+import { AppError } from '@sealgate/errors';
+import { isLoopback } from '@sealgate/service-host';
+import * as oidc from 'openid-client';
+import type { AccessToken, Renewed, TokenEndpoint } from '../domain/access-tokens.ts';
+import type { PendingSignIn, Session } from '../domain/session.ts';
+import type { SignedIn, SignInProvider } from '../domain/sign-in.ts';
+import { boundedText, TooLongError } from './bounded-fetch.ts';
+
+export interface ProviderOptions {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Undefined: a public client. */
+  readonly clientSecret: string | undefined;
+  readonly scope: string;
+  readonly publicUrl: string;
+  readonly now: () => number;
+  /** Told of each call that did not end well, by a reason of a closed set. */
+  readonly onFailure: (call: ProviderCall, reason: string) => void;
+}
+
+export type ProviderCall = 'discovery' | 'code' | 'refresh' | 'revocation';
+
+export interface Provider extends SignInProvider, TokenEndpoint {
+  /** Takes the refresh token back. Never rejects: whoever signs out is signed out. */
+  revoke(session: Session): Promise<void>;
+  /** Where the browser ends its session at the provider; undefined where that is not known. Never rejects. */
+  endSessionUrl(): Promise<string | undefined>;
+  /** Why it cannot be reached; undefined where it can. Never rejects. */
+  problem(): Promise<string | undefined>;
+}
+
+const DEADLINE_SECONDS = 5;
+const ANSWER_MAX_BYTES = 262_144;
+const DISCOVERED_MS = 3_600_000;
+const CLOCK_TOLERANCE_SECONDS = 60;
+/** Calls at a time: strangers can begin sign-ins, and each ends in one. */
+const MOST_CALLS = 64;
+/** Of a token whose lifetime the provider does not say (RFC 6749, section 5.1 lets it). */
+const UNSAID_LIFETIME_SECONDS = 60;
+
+/** The identity provider, found by discovery when it is first needed, and again each hour. */
+export function openIdProvider(options: ProviderOptions): Provider {
+  const { issuer, publicUrl, now, onFailure } = options;
+  const redirectUri = `${publicUrl}/signed-in`;
+  const discovered = discoveries(options);
+  let calls = 0;
+  const call = async <Result>(kind: ProviderCall, work: (config: oidc.Configuration) => Promise<Result>) => {
+    if (calls >= MOST_CALLS) throw new AppError('OVERLOADED', 'Too many calls to the identity provider are under way.');
+    calls += 1;
+    try {
+      return await work(await discovered());
+    } catch (error) {
+      throw refusalOf(error, (reason) => onFailure(kind, reason));
+    } finally {
+      calls -= 1;
+    }
+  };
+  const tokenOf = (answer: oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers): AccessToken => ({
+    token: answer.access_token,
+    endsAtMs: now() + 1000 * (answer.expiresIn() ?? UNSAID_LIFETIME_SECONDS),
+  });
+
+  return {
+    issuer,
+    authorizationUrl: (pending, audiences) =>
+      call('discovery', async (config) => {
+        const asked = new URLSearchParams({
+          redirect_uri: redirectUri,
+          scope: options.scope,
+          state: pending.state,
+          nonce: pending.nonce,
+          code_challenge: await oidc.calculatePKCECodeChallenge(pending.codeVerifier),
+          code_challenge_method: 'S256',
+        });
+        for (const audience of audiences) asked.append('resource', audience);
+        return oidc.buildAuthorizationUrl(config, asked).href;
+      }),
+    exchange: (callback, pending, audience) =>
+      call('code', async (config) => {
+        const answer = await oidc.authorizationCodeGrant(config, callback, checksOf(pending), resourceOf(audience));
+        return { ...personOf(answer.claims()), refreshToken: answer.refresh_token, accessToken: tokenOf(answer) };
+      }),
+    renew: (refreshToken, audience) =>
+      call('refresh', async (config): Promise<Renewed | 'ended'> => {
+        try {
+          const answer = await oidc.refreshTokenGrant(config, refreshToken, resourceOf(audience));
+          return { ...tokenOf(answer), refreshToken: answer.refresh_token };
+        } catch (error) {
+          if (error instanceof oidc.ResponseBodyError && error.error === 'invalid_grant') return 'ended';
+          throw error;
+        }
+      }),
+    revoke: ({ refreshToken }) =>
+      quietly(() =>
+        call('revocation', async (config) => {
+          if (config.serverMetadata().revocation_endpoint !== undefined)
+            await oidc.tokenRevocation(config, refreshToken, { token_type_hint: 'refresh_token' });
+        }),
+      ),
+    endSessionUrl: () =>
+      quietly(() =>
+        call('discovery', async (config) => {
+          if (config.serverMetadata().end_session_endpoint === undefined) return undefined;
+          return oidc.buildEndSessionUrl(config, { post_logout_redirect_uri: `${publicUrl}/` }).href;
+        }),
+      ),
+    async problem() {
+      try {
+        await call('discovery', () => Promise.resolve());
+        return undefined;
+      } catch (error) {
+        if (error instanceof AppError) return error.message;
+        throw error;
+      }
+    },
+  };
+}
+
+/** For signing out: what failed was counted, and whoever signs out is signed out here all the same. */
+async function quietly<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
+}
+
+const checksOf = ({ state, nonce, codeVerifier }: PendingSignIn): oidc.AuthorizationCodeGrantChecks => ({
+  expectedState: state,
+  expectedNonce: nonce,
+  pkceCodeVerifier: codeVerifier,
+  idTokenExpected: true,
+});
+
+const resourceOf = (audience: string | undefined): Record<string, string> =>
+  audience === undefined ? {} : { resource: audience };
+
+const MOST_CHARACTERS = 200;
+
+/** Who it is, for the page to greet: what they may do is told by each surface. */
+function personOf(claims: oidc.IDToken | undefined): Pick<SignedIn, 'subject' | 'name' | 'email'> {
+  if (claims === undefined) throw new Error('A sign-in that expects an ID token has its claims.');
+  const text = (value: unknown) => (typeof value === 'string' ? value.slice(0, MOST_CHARACTERS) : undefined);
+  return { subject: claims.sub, name: text(claims['name']), email: text(claims['email']) };
+}
+
+/** Asked once at a time. What failed is not kept. */
+function discoveries({ issuer, clientId, clientSecret, now }: ProviderOptions): () => Promise<oidc.Configuration> {
+  const isOnLoopback = isLoopback(new URL(issuer).hostname.replace(/^\[(.*)\]$/, '$1'));
+  let kept: { readonly asking: Promise<oidc.Configuration>; readonly untilMs: number } | undefined;
+  const discover = () =>
+    oidc.discovery(
+      new URL(issuer),
+      clientId,
+      { [oidc.clockTolerance]: CLOCK_TOLERANCE_SECONDS },
+      clientSecret === undefined ? oidc.None() : oidc.ClientSecretBasic(clientSecret),
+      {
+        timeout: DEADLINE_SECONDS,
+        [oidc.customFetch]: boundedFetch,
+        ...(isOnLoopback && { execute: [oidc.allowInsecureRequests] }),
+      },
+    );
+  return () => {
+    if (kept !== undefined && now() < kept.untilMs) return kept.asking;
+    const asking = discover();
+    kept = { asking, untilMs: now() + DISCOVERED_MS };
+    asking.catch(() => (kept = undefined));
+    return asking;
+  };
+}
+
+/** Redirects are not followed: what answers must be the provider that was configured. */
+const boundedFetch: oidc.CustomFetch = async (url, { body, ...init }) => {
+  const response = await fetch(url, { ...init, redirect: 'manual', ...(body != null && { body: body as string }) });
+  const text = await boundedText(response, ANSWER_MAX_BYTES);
+  const { status, statusText, headers } = response;
+  return new Response(status === 204 ? null : text, { status, statusText, headers });
+};
+
+/** What openid-client says of an ID token that is not of now. */
+const CLOCK_CODE = 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED';
+const AWAY = 'The identity provider cannot be reached, or does not answer. Nobody can sign in meanwhile; try again.';
+
+/** Every error of openid-client as a refusal; none of them says what the provider said, which may hold what was sent. */
+function refusalOf(error: unknown, tell: (reason: string) => void): unknown {
+  if (error instanceof AppError) return error;
+  const [reason, refusal] = kindOf(error);
+  if (reason === undefined) return error;
+  tell(reason);
+  return refusal;
+}
+
+function kindOf(cause: unknown): readonly [reason: string | undefined, refusal?: AppError] {
+  if (cause instanceof oidc.AuthorizationResponseError)
+    return ['refused', new AppError('FORBIDDEN', 'The identity provider refused the sign-in.', { cause })];
+  if (cause instanceof oidc.ResponseBodyError) return responseRefusal(cause);
+  if (cause instanceof oidc.ClientError) return clientRefusal(cause);
+  const isAway = isFetchFailure(cause) || cause instanceof DOMException || isTooLong(cause);
+  return isAway ? ['away', new AppError('UNAVAILABLE', AWAY, { cause })] : [undefined];
+}
+
+function responseRefusal(cause: oidc.ResponseBodyError): readonly [string, AppError] {
+  const { error } = cause;
+  if (error === 'invalid_grant') {
+    const detail = 'The identity provider does not take this sign-in any more; begin again.';
+    return ['invalid_grant', new AppError('INVALID_REQUEST', detail, { cause })];
+  }
+  const [reason, detail] =
+    error === 'invalid_target'
+      ? ['invalid_target', 'The identity provider gives no tokens for this surface: its audience is not known there.']
+      : error === 'invalid_client' || error === 'unauthorized_client'
+        ? ['invalid_client', 'The identity provider does not know the console, or not by this secret.']
+        : ['other', AWAY];
+  return [reason, new AppError('UNAVAILABLE', detail, { cause })];
+}
+
+function clientRefusal(cause: oidc.ClientError): readonly [string, AppError] {
+  if (cause.code === CLOCK_CODE) {
+    const detail = 'The clocks of the console and of the identity provider do not agree.';
+    return ['clock', new AppError('UNAVAILABLE', detail, { cause })];
+  }
+  if (cause.code === 'OAUTH_TIMEOUT' || isFetchFailure(cause.cause) || isTooLong(cause.cause))
+    return ['away', new AppError('UNAVAILABLE', AWAY, { cause })];
+  const detail = 'What the identity provider answered does not fit what was asked.';
+  return ['unexpected', new AppError('UNAVAILABLE', detail, { cause })];
+}
+
+/** `fetch` fails with a TypeError whose cause is what the network said; a bug is a TypeError without one. */
+const isFetchFailure = (error: unknown): boolean =>
+  types.isNativeError(error) && error.name === 'TypeError' && error.cause !== undefined;
+
+const isTooLong = (cause: unknown): boolean => cause instanceof TooLongError;

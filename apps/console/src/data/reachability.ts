@@ -1,0 +1,56 @@
+import type { Surface } from '../domain/surfaces.ts';
+
+export interface ReachabilityOptions {
+  readonly provider: { problem(): Promise<string | undefined> };
+  readonly surfaces: readonly Surface[];
+  readonly deadlineMs: number;
+}
+
+export interface Reached {
+  readonly ok: boolean;
+  readonly body: {
+    readonly status: 'healthy' | 'degraded' | 'unhealthy';
+    readonly reason?: string;
+    readonly checks: Readonly<Record<string, string>>;
+  };
+}
+
+/**
+ * Whether the provider and the surfaces can be reached, each by its name.
+ *
+ * A console is not ready until it has reached the provider, and one surface, once. What goes away later is told, and the
+ * console stays ready: every replica meets the same outage, and one that is taken away could not even say so to people.
+ */
+export function reachability({ provider, surfaces, deadlineMs }: ReachabilityOptions): () => Promise<Reached> {
+  let wasReady = false;
+  const targets = surfaces.flatMap(({ id, api, admin }) => [
+    ...(api === undefined ? [] : [{ name: `${id} api`, url: api.url }]),
+    ...(admin === undefined ? [] : [{ name: `${id} admin`, url: admin.url }]),
+  ]);
+  return async () => {
+    const late = new Promise<string>((resolve) => setTimeout(resolve, deadlineMs, 'does not answer in time').unref());
+    const [providerProblem, ...problems] = await Promise.all([
+      Promise.race([provider.problem(), late]),
+      ...targets.map(({ url }) => problemOf(url, deadlineMs)),
+    ]);
+    const told = [['provider', providerProblem], ...targets.map(({ name }, index) => [name, problems[index]])] as const;
+    const wrong = told.filter(([, problem]) => problem !== undefined);
+    const canWork = providerProblem === undefined && problems.includes(undefined);
+    wasReady ||= canWork;
+    const status = wrong.length === 0 ? 'healthy' : wasReady ? 'degraded' : 'unhealthy';
+    const reason = wrong.map(([name, problem]) => `${name}: ${problem}`).join('; ');
+    const checks = Object.fromEntries(told.map(([name, problem]) => [name, problem ?? 'reached']));
+    return { ok: wasReady, body: { status, ...(reason !== '' && { reason }), checks } };
+  };
+}
+
+/** Any answer will do: what is asked for needs a credential, and readiness has none. */
+async function problemOf(url: string, deadlineMs: number): Promise<string | undefined> {
+  try {
+    const response = await fetch(url, { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(deadlineMs) });
+    await response.body?.cancel();
+    return undefined;
+  } catch {
+    return 'cannot be reached'; // The network or the deadline: fetch fails for nothing else here.
+  }
+}

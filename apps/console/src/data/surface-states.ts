@@ -1,0 +1,127 @@
+import type { Surface, SurfaceId } from '../domain/surfaces.ts';
+import { boundedText } from './bounded-fetch.ts';
+
+/** How one surface is, as its ops listener tells it. */
+export interface SurfaceState {
+  readonly id: SurfaceId;
+  /** Undefined where it could not be asked. */
+  readonly ready: boolean | undefined;
+  /** What its readiness says besides, as it says it. */
+  readonly checks: Readonly<Record<string, unknown>>;
+  /** Of the time since the overview was last asked for; absent until it was asked twice. */
+  readonly requestsPerSecond?: number;
+  readonly errorsPerSecond?: number;
+  /** What waits and what is halted, by the names of their metrics. */
+  readonly gauges: Readonly<Record<string, number>>;
+}
+
+export interface SurfaceStatesOptions {
+  readonly surfaces: readonly Surface[];
+  readonly now: () => number;
+  readonly deadlineMs?: number;
+  /** How long an answer is given again: however many look, a surface is asked so often and no more. */
+  readonly keepMs?: number;
+}
+
+/** Gauges of the surfaces that mean something to a person; each is summed over its labels. */
+const GAUGES: ReadonlySet<string> = new Set([
+  'gate_waiting_decisions',
+  'ingest_waiting_bodies',
+  'ledger_halted_channels',
+  'ledger_queue_length',
+  'ledger_unsettled_transactions',
+  'ledger_waiting_units',
+  'peer_jobs_running',
+  'risk_anchors_oldest_seconds',
+  'risk_anchors_waiting',
+]);
+
+const ANSWER_MAX_BYTES = 4_194_304;
+/** Rates of a shorter time jump. */
+const RATE_AFTER_MS = 5_000;
+/** Rates of a longer time say nothing of now. */
+const RATE_WITHIN_MS = 600_000;
+
+interface Sample {
+  readonly atMs: number;
+  readonly requests: number;
+  readonly errors: number;
+}
+
+/** Asks the ops listeners of all surfaces that have one configured, at once, each within the deadline. Never rejects. */
+export function surfaceStates({ surfaces, now, deadlineMs = 2_000, keepMs = 2_000 }: SurfaceStatesOptions) {
+  const samples = new Map<SurfaceId, Sample>();
+  let kept: { readonly states: Promise<SurfaceState[]>; readonly untilMs: number } | undefined;
+
+  const stateOf = async ({ id, opsUrl }: Surface): Promise<SurfaceState> => {
+    const ask = (path: string) => asked(`${opsUrl}${path}`, deadlineMs);
+    const [health, metrics] = await Promise.all([ask('/health/ready'), ask('/metrics')]);
+    const checks = health === undefined ? {} : objectOf(health.text);
+    const ready = health === undefined ? undefined : health.status === 200;
+    if (metrics?.status !== 200) return { id, ready, checks, gauges: {} };
+    const { requests, errors, gauges } = readMetrics(metrics.text);
+    return { id, ready, checks, gauges, ...ratesOf(id, { atMs: now(), requests, errors }) };
+  };
+
+  const ratesOf = (id: SurfaceId, sample: Sample) => {
+    const before = samples.get(id);
+    const elapsedMs = before === undefined ? 0 : sample.atMs - before.atMs;
+    const isAnew = before === undefined || elapsedMs > RATE_WITHIN_MS || sample.requests < before.requests;
+    if (isAnew || elapsedMs >= RATE_AFTER_MS) samples.set(id, sample);
+    if (isAnew || elapsedMs < RATE_AFTER_MS) return isAnew ? (rates.delete(id), {}) : (rates.get(id) ?? {});
+    const perSecond = (count: number) => Math.max(0, Math.round((1_000_000 * count) / elapsedMs) / 1000);
+    const made = {
+      requestsPerSecond: perSecond(sample.requests - before.requests),
+      errorsPerSecond: perSecond(sample.errors - before.errors),
+    };
+    rates.set(id, made);
+    return made;
+  };
+  const rates = new Map<SurfaceId, { requestsPerSecond: number; errorsPerSecond: number }>();
+
+  return (): Promise<SurfaceState[]> => {
+    if (kept !== undefined && now() < kept.untilMs) return kept.states;
+    const states = Promise.all(surfaces.filter(({ opsUrl }) => opsUrl !== undefined).map(stateOf));
+    kept = { states, untilMs: now() + keepMs };
+    return states;
+  };
+}
+
+/** Undefined where no answer came in time, or one that is longer than any of ours. */
+async function asked(url: string, deadlineMs: number): Promise<{ status: number; text: string } | undefined> {
+  try {
+    const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(deadlineMs) });
+    return { status: response.status, text: await boundedText(response, ANSWER_MAX_BYTES) };
+  } catch {
+    return undefined; // The network, the deadline or the bound: each means that the state is not known.
+  }
+}
+
+function objectOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+  } catch {
+    return {}; // Something else answers at this address.
+  }
+}
+
+const LINE = /^([a-z_:][a-z0-9_:]*)(?:\{(.*)\})? (\S+)$/i;
+/** Probes and scrapers, and the pages that look here, are not what a surface is for. */
+const UNCOUNTED = /route="(?:none|\/metrics|\/health[^"]*)"/;
+
+/** The Prometheus text format, as far as it is ours. */
+export function readMetrics(text: string): { requests: number; errors: number; gauges: Record<string, number> } {
+  const gauges: Record<string, number> = {};
+  let [requests, errors] = [0, 0];
+  for (const line of text.split('\n')) {
+    const [, name = '', labels = '', number = ''] = LINE.exec(line) ?? [];
+    const value = Number(number);
+    if (!Number.isFinite(value)) continue;
+    if (GAUGES.has(name)) gauges[name] = (gauges[name] ?? 0) + value;
+    if (name !== 'http_requests_total' || UNCOUNTED.test(labels)) continue;
+    requests += value;
+    if (labels.includes('status="5xx"')) errors += value;
+  }
+  return { requests, errors, gauges };
+}

@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { checkOpenApiFile } from '@sealgate/http';
+import { openApiFaults } from '@sealgate/testing';
+import { readConfig } from './config.ts';
+import { publicDescription } from './openapi.ts';
+
+const folder = join(import.meta.dirname, '..');
+// `UPDATE_DOCUMENTS=1 npx jest documents` writes what has changed.
+const write = process.env['UPDATE_DOCUMENTS'] === '1';
+
+describe('the documents of the console say what the code does', () => {
+  it('openapi.json', () => checkOpenApiFile(join(folder, 'openapi.json'), publicDescription(), { write }));
+  it('in a form that code generators and linters take', () => expect(openApiFaults(publicDescription())).toEqual([]));
+});
+
+describe('the configuration', () => {
+  const surface = { id: 'risk-partner', apiUrl: 'https://risks.example.com', apiAudience: 'https://risks.example.com' };
+  const surfacesOf = (...list: object[]) => ({ CONSOLE_SURFACES: JSON.stringify(list) });
+  const env = {
+    PUBLIC_URL: 'https://console.example.com',
+    OIDC_ISSUER: 'https://login.example.com',
+    OIDC_CLIENT_ID: 'console',
+    SERVER_SECRETS: `s1:${'x'.repeat(32)}`,
+    ...surfacesOf(surface),
+  };
+
+  it('needs a provider, an origin, secrets and surfaces, and has a default for the rest', () => {
+    expect(readConfig(env)).toMatchObject({
+      ...{ port: 8080, sessionMaxSeconds: 43_200, oidcScope: 'openid profile email offline_access' },
+      oidcClientSecret: undefined,
+      surfaces: [{ id: 'risk-partner', api: { url: surface.apiUrl, audience: surface.apiAudience }, admin: undefined }],
+    });
+    for (const name of Object.keys(env)) expect(() => readConfig({ ...env, [name]: undefined })).toThrow(name);
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['PUBLIC_URL', { PUBLIC_URL: 'https://console.example.com/console' }],
+    ['PUBLIC_URL', { PUBLIC_URL: 'https://console.example.com/' }],
+    ['PUBLIC_URL', { PUBLIC_URL: 'http://console.example.com' }],
+    ['OIDC_ISSUER', { OIDC_ISSUER: 'http://login.example.com' }],
+    ['OIDC_ISSUER', { OIDC_ISSUER: 'https://login.example.com?a=b' }],
+    ['OIDC_ISSUER', { OIDC_ISSUER: 'login' }],
+    ['OIDC_ISSUERS', { OIDC_ISSUERS: '[]' }],
+    ['TLS_CERT_FILE', { TLS_CERT_FILE: '/x' }],
+    ['must be JSON', { CONSOLE_SURFACES: '[' }],
+    ['must be a JSON list', { CONSOLE_SURFACES: '[]' }],
+    ['/0/id must be one of', surfacesOf({ ...surface, id: 'other' })],
+    ['/0 has a member', surfacesOf({ ...surface, url: 'x' })],
+    ['/0 has neither', surfacesOf({ id: 'case-gate' })],
+    ['names a surface twice', surfacesOf(surface, surface)],
+    ['/0/apiUrl must be', surfacesOf({ ...surface, apiUrl: 'https://a.example.com/' })],
+    ['/0/apiUrl must be', surfacesOf({ ...surface, apiUrl: 'https://a.example.com/a/../b' })],
+    ['/0/apiUrl must be', surfacesOf({ ...surface, apiUrl: 'https://u:p@a.example.com' })],
+    ['/0/apiUrl must be', surfacesOf({ ...surface, apiUrl: 'file:///etc' })],
+    ['/0/apiAudience must be', surfacesOf({ ...surface, apiAudience: 'https://a.example.com#b' })],
+    ['/0/adminAudience needs', surfacesOf({ ...surface, adminAudience: 'https://a.example.com' })],
+  ])('refuses what is wrong with %s', (said, more) => expect(() => readConfig({ ...env, ...more })).toThrow(said));
+
+  it('quotes nothing of what it refuses', () => {
+    const [secret, list] = ['too-short-to-be-a-secret', surfacesOf({ ...surface, apiUrl: 'https://u:hidden@x' })];
+    expect(() => readConfig({ ...env, SERVER_SECRETS: secret, ...list })).toThrow(
+      expect.objectContaining({ message: expect.not.stringMatching(/too-short|hidden/) }),
+    );
+  });
+});

@@ -1,0 +1,274 @@
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Browser } from './testing/browser.ts';
+import { testConsole, type TestConsole } from './testing/test-console.ts';
+
+const RISKS = '/api/risk-partner/api/risks';
+
+let test: TestConsole;
+let browser: Browser;
+beforeEach(async () => {
+  test = await testConsole();
+  browser = new Browser();
+  await browser.follow(`${test.url}/sign-in`);
+});
+afterEach(() => test.stop());
+
+const codeOf = ({ body }: { body: string }) => (JSON.parse(body) as { code: string }).code;
+const cookieOf = () => [...browser.jarOf(test.url)].map((pair) => pair.join('=')).join('; ');
+const headersOf = () => ({ cookie: cookieOf(), origin: test.url, 'x-sealgate-console': '1' });
+
+describe('what is passed on', () => {
+  it('is the request as it was sent, with the token, the request id and nothing that is ours alone', async () => {
+    const answer = await browser.change(test.url, `${RISKS}?limit=5&a=%2F`, {
+      method: 'PATCH',
+      headers: {
+        ...{ 'if-match': '"r1"', 'idempotency-key': 'k', 'x-organization': 'org_1', 'x-request-id': 'mine-1' },
+        ...{ authorization: 'Bearer forged', 'x-forwarded-for': '10.0.0.1', forwarded: 'for=10.0.0.1' },
+        ...{ 'sec-fetch-site': 'same-origin', referer: 'https://x', te: 'trailers', connection: 'x-hop', 'x-hop': '1' },
+      },
+      body: '{"a":1}',
+    });
+    expect(answer.status).toBe(200);
+    const [{ method, url, headers, body } = { headers: {} as never, method: '', url: '', body: '' }] = test.seen;
+    expect([method, url, body]).toEqual(['PATCH', '/api/risks?limit=5&a=%2F', '{"a":1}']);
+    expect(headers).toMatchObject({
+      ...{ 'if-match': '"r1"', 'idempotency-key': 'k', 'x-organization': 'org_1', 'x-request-id': 'mine-1' },
+      ...{ 'x-forwarded-for': '127.0.0.1', 'x-forwarded-proto': 'http', 'content-type': 'application/json' },
+      host: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+      authorization: expect.stringMatching(/^Bearer eyJ/),
+      traceparent: expect.stringMatching(/^00-/),
+    });
+    const kept = ['cookie', 'forwarded', 'origin', 'referer', 'te', 'x-hop', 'x-sealgate-console', 'sec-fetch-site'];
+    expect(Object.keys(headers).filter((name) => kept.includes(name))).toEqual([]);
+    expect(answer.headers['x-request-id']).toBe('mine-1');
+  });
+
+  it('comes back as the surface said it, problems too, without what would act on our origin', async () => {
+    const problem = JSON.stringify({ type: 'urn:sealgate:problem:precondition-failed', title: 't', status: 412 });
+    test.answer = (_, response) => {
+      response.writeHead(412, [
+        ...['Content-Type', 'application/problem+json', 'ETag', '"r2"', 'Link', '<a>; rel=next', 'Link', '<b>; rel=x'],
+        ...['Retry-After', '3', 'RateLimit', '"key";r=1;t=1', 'Set-Cookie', 'a=b', 'Clear-Site-Data', '"cookies"'],
+        ...['Access-Control-Allow-Origin', '*', 'Service-Worker-Allowed', '/', 'X-Request-Id', 'another'],
+        ...['Content-Security-Policy', "script-src 'unsafe-inline'", 'Keep-Alive', 'timeout=9'],
+      ]);
+      response.end(problem);
+    };
+    const { status, headers, body } = await browser.ask(test.url, RISKS, { headers: { 'x-request-id': 'mine' } });
+    expect([status, body]).toEqual([412, problem]);
+    expect(headers).toMatchObject({
+      ...{ 'content-type': 'application/problem+json', etag: '"r2"', link: '<a>; rel=next, <b>; rel=x' },
+      ...{
+        'retry-after': '3',
+        ratelimit: '"key";r=1;t=1',
+        'x-request-id': 'mine',
+        'x-content-type-options': 'nosniff',
+      },
+      'content-security-policy': expect.stringMatching(/^default-src 'none'; .*sandbox$/),
+    });
+    for (const name of ['set-cookie', 'clear-site-data', 'access-control-allow-origin', 'service-worker-allowed'])
+      expect(headers[name]).toBeUndefined();
+  });
+
+  it('answers HEAD, DELETE and 304 without a body', async () => {
+    test.answer = (request, response) => {
+      if (request.method === 'HEAD') response.writeHead(200, { 'content-length': '7' }).end();
+      else response.writeHead(request.method === 'DELETE' ? 204 : 304, { etag: '"x"' }).end();
+    };
+    expect(await browser.ask(test.url, RISKS, { method: 'HEAD' })).toMatchObject({ status: 200, body: '' });
+    expect((await browser.ask(test.url, RISKS)).status).toBe(304);
+    const deleted = await browser.change(test.url, RISKS, {
+      method: 'DELETE',
+      headers: { 'content-length': '14' },
+      body: '{"not":"read"}',
+    });
+    expect(deleted.status).toBe(204);
+    expect(test.seen.at(-1)?.body).toBe('');
+    expect(test.seen.at(-1)?.headers['content-length']).toBeUndefined();
+  });
+
+  it.each([
+    ['/api/risk-partner/a%2Fb/c%20d', '/a%2Fb/c%20d'],
+    ['/api/risk-partner/%C3%BC/x.y', '/%C3%BC/x.y'],
+    ['/api/case-gate/a', '/below/a'],
+  ])('keeps %s as it is', async (path, target) => {
+    expect((await browser.ask(test.url, path)).status).toBe(200);
+    expect(test.seen[0]?.url).toBe(target);
+  });
+
+  it.each([
+    '/api/case-gate/..',
+    '/api/case-gate/../api/risks',
+    '/api/case-gate/x/../../y',
+    '/api/case-gate/%2e%2e/y',
+    '/api/case-gate/.%2E/y',
+    '/api/case-gate/..%2Fy',
+    '/api/case-gate/x%2F..%2Fy',
+    '/api/case-gate/..%5Cy',
+    '/api/case-gate/%252e%252e%252fy',
+    '/api/case-gate/..;/y',
+    '/api/case-gate//y',
+    '/api/case-gate/x//y',
+    '/api/case-gate/x/',
+    '/api/case-gate/./y',
+    '/api/case-gate/%zz',
+    '/api/case-gate/%ff',
+    '/api/case-gate/\\..\\y',
+    '/api/case-gate',
+    '/api/case-gate/',
+    '/api/case%2Dgate/y',
+    '/api/nobody/y',
+    '/admin/case-gate/admin/v1/whoami',
+    '/api/ingest-gateway/demo',
+  ])('never leaves its prefix or its surfaces: %s', async (path) => {
+    expect((await browser.ask(test.url, path)).status).toBe(404);
+    expect(test.seen).toEqual([]);
+  });
+
+  it('streams events as they come, and takes a client that goes away along', async () => {
+    const { promise: gone, resolve } = Promise.withResolvers<void>();
+    test.answer = (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: 1\n\n');
+      response.on('close', resolve);
+    };
+    const outgoing = httpRequest(`${test.url}${RISKS}`, { headers: { cookie: cookieOf() } }).end();
+    const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
+    const [chunk] = (await once(answer, 'data')) as [Buffer];
+    expect(chunk.toString()).toBe('data: 1\n\n');
+    outgoing.destroy();
+    await gone;
+  });
+
+  it('cuts an answer where the surface cuts it, so that half of it is not taken for the whole', async () => {
+    test.answer = (_, response) => {
+      response.writeHead(200, { 'content-length': '100' });
+      response.write('half', () => response.destroy());
+    };
+    await expect(browser.ask(test.url, RISKS)).rejects.toThrow(/aborted|hang up/);
+  });
+});
+
+describe('a key that was typed', () => {
+  const key = `gk_${'k'.repeat(43)}`;
+
+  it('goes to the public listeners in the header of the surface, without a session and before one', async () => {
+    const headers = { 'x-api-key': key };
+    const stranger = new Browser();
+    expect((await stranger.change(test.url, '/api/case-gate/v1/gate/check', { headers, body: '{}' })).status).toBe(200);
+    expect((await browser.change(test.url, RISKS, { headers, body: '{}' })).status).toBe(200);
+    expect(test.seen.map(({ headers: seen }) => [seen.authorization, seen['x-api-key']])).toEqual([
+      [`Bearer ${key}`, undefined],
+      [`Bearer ${key}`, undefined],
+    ]);
+  });
+
+  it('opens nothing else', async () => {
+    const stranger = new Browser();
+    for (const path of ['/admin/risk-partner/admin/v1/orgs', '/overview']) {
+      const answer = await stranger.ask(test.url, path, { headers: { 'x-api-key': key } });
+      expect([answer.status, codeOf(answer)]).toEqual([401, 'UNAUTHENTICATED']);
+    }
+    expect((await stranger.ask(test.url, RISKS, { headers: { 'x-api-key': 'k'.repeat(513) } })).status).toBe(401);
+    expect(test.seen).toEqual([]);
+  });
+});
+
+describe('a page of another origin', () => {
+  it.each<[string, Record<string, string | undefined>]>([
+    ['another origin', { origin: 'https://evil.example' }],
+    ['no origin', { origin: undefined }],
+    ['an opaque origin', { origin: 'null' }],
+    ['our host on another port', { origin: 'http://127.0.0.1:1' }],
+    ['no header of ours', { 'x-sealgate-console': undefined }],
+    ['another value of our header', { 'x-sealgate-console': 'true' }],
+    ['a browser that says cross-site', { 'sec-fetch-site': 'cross-site' }],
+    ['a browser that says same-site', { 'sec-fetch-site': 'same-site' }],
+  ])('changes nothing with %s', async (_, wrong) => {
+    const given: Record<string, string | undefined> = { ...headersOf(), ...wrong };
+    const headers = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      const answer = await new Browser().ask(test.url, RISKS, { method, headers: headers as Record<string, string> });
+      expect([answer.status, codeOf(answer)]).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
+    }
+    expect(test.seen).toEqual([]);
+  });
+
+  it('reads nothing where the browser says what asks, and is told of no other origin', async () => {
+    for (const path of [RISKS, '/session', '/overview']) {
+      const answer = await browser.ask(test.url, path, { headers: { 'sec-fetch-site': 'cross-site' } });
+      expect([answer.status, codeOf(answer)]).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
+      expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+    }
+    const preflight = await browser.ask(test.url, RISKS, { method: 'OPTIONS', headers: { origin: 'https://evil' } });
+    expect(preflight.status).toBe(405);
+    expect((await browser.ask(test.url, RISKS, { headers: { 'sec-fetch-site': 'none' } })).status).toBe(200);
+  });
+});
+
+describe('a surface that is not well', () => {
+  it('is unavailable where it cannot be reached: nothing was changed', async () => {
+    for (const answer of [
+      await browser.ask(test.url, '/api/ledger-peer/health'),
+      await browser.change(test.url, '/api/ledger-peer/api/assets', { body: '{}' }),
+    ]) {
+      expect([answer.status, codeOf(answer)]).toEqual([503, 'UNAVAILABLE']);
+      expect(answer.headers['retry-after']).toBe('1');
+    }
+    expect(test.counted.filter((one) => one.startsWith('ledger'))).toEqual(Array(2).fill('ledger-peer unreachable'));
+  });
+
+  it('leaves the outcome of a change unknown where its connection is lost, and says so', async () => {
+    test.answer = (request) => request.socket.destroy();
+    const answer = await browser.change(test.url, RISKS, { body: '{}' });
+    expect([answer.status, codeOf(answer)]).toEqual([503, 'OUTCOME_UNKNOWN']);
+    expect(test.seen).toHaveLength(1);
+  });
+
+  it('is asked again, once, where a kept connection was closed before a read, and never for a change', async () => {
+    await browser.ask(test.url, RISKS);
+    let closed = 0;
+    test.answer = (request, response) => {
+      closed += 1;
+      if (closed === 1) request.socket.destroy();
+      else response.end('{}');
+    };
+    expect((await browser.ask(test.url, RISKS)).status).toBe(200);
+    expect(closed).toBe(2);
+    closed = 0;
+    expect((await browser.change(test.url, RISKS, { body: '{}' })).status).toBe(503);
+    expect(closed).toBe(1);
+  });
+});
+
+describe('a body', () => {
+  it('of the limit is passed on, and one byte more is refused, announced or not', async () => {
+    const body = 'x'.repeat(65_536);
+    expect((await browser.change(test.url, RISKS, { body })).status).toBe(200);
+    expect(test.seen[0]?.body).toBe(body);
+    const announced = await browser.change(test.url, RISKS, {
+      body: `${body}x`,
+      headers: { 'content-length': '65537' },
+    });
+    expect([announced.status, codeOf(announced)]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    const chunked = await browser.change(test.url, RISKS, {
+      body: `${body}x`,
+      headers: { 'transfer-encoding': 'chunked' },
+    });
+    expect([chunked.status, codeOf(chunked)]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    expect(test.seen).toHaveLength(1);
+  });
+
+  it('that is none is said to be none', async () => {
+    const outgoing = httpRequest(`${test.url}${RISKS}`, { method: 'POST', headers: headersOf() });
+    outgoing.removeHeader('transfer-encoding');
+    outgoing.setHeader('content-length', '0');
+    outgoing.end();
+    const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
+    answer.resume();
+    expect(answer.statusCode).toBe(200);
+    expect(test.seen[0]?.headers).toMatchObject({ 'content-length': '0' });
+  });
+});

@@ -1,0 +1,114 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { AppError } from '@sealgate/errors';
+import { closedObject, routeFor, type Method, type Route } from '@sealgate/http';
+import type { Cookies } from '../domain/cookies.ts';
+import { forwardedPath } from '../domain/forwarded-path.ts';
+import { requireOwnOrigin, type OriginRequest } from '../domain/own-origin.ts';
+import type { Session } from '../domain/session.ts';
+import { keyHeader, type Listener, type Surface, type SurfaceId } from '../domain/surfaces.ts';
+import type { ConsoleCaller } from '../session-guard.ts';
+import { SurfaceName } from './session.ts';
+
+const route = routeFor<ConsoleCaller>();
+
+type Header = readonly [name: string, value: string];
+
+export interface ForwardPorts {
+  readonly cookies: Cookies;
+  readonly surfaces: readonly Surface[];
+  readonly publicUrl: string;
+  /** Ends once the head of the answer is written. @throws AppError before that. */
+  forward(passage: {
+    readonly request: IncomingMessage;
+    readonly response: ServerResponse;
+    readonly surface: SurfaceId;
+    readonly baseUrl: string;
+    readonly target: string;
+    readonly headers: readonly Header[];
+  }): Promise<void>;
+  /** @throws AppError UNAUTHENTICATED, UNAVAILABLE */
+  tokenFor(session: Session, audience: string): Promise<{ readonly token: string; readonly session: Session }>;
+}
+
+/** What a raw handler is given, as far as it is looked at here. */
+interface Forwarded extends OriginRequest {
+  readonly params: { readonly surface: SurfaceId };
+  readonly caller: ConsoleCaller;
+  readonly path: string;
+  readonly requestId: string;
+  readonly traceparent: string;
+  readonly clientAddress: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+type Side = 'api' | 'admin';
+
+const METHODS: readonly Method[] = ['get', 'post', 'put', 'patch', 'delete'];
+const SIDES = {
+  api: { operation: 'Api', summary: 'Passed on to the public listener of the surface' },
+  admin: { operation: 'Admin', summary: 'Passed on to the admin listener of the surface' },
+} as const;
+
+/**
+ * `/api/<surface>/...` and `/admin/<surface>/...`: passed on with the token of whoever is signed in, or with the key that
+ * was typed, and nothing else that says who somebody is. What the surface answers is passed back untouched.
+ */
+export function forwardRoutes(ports: ForwardPorts): Route<ConsoleCaller>[] {
+  const listeners = new Map(ports.surfaces.map((surface) => [surface.id, surface]));
+  const handle = (side: Side) => async (context: Forwarded) => {
+    const { surface } = context.params;
+    requireOwnOrigin(context, ports.publicUrl);
+    const listener = listeners.get(surface)?.[side];
+    if (listener === undefined) throw new AppError('NOT_FOUND', 'This surface is not configured.');
+    const { request, response } = context;
+    const path = forwardedPath(context.path, `/${side}/${surface}`);
+    const { url = '' } = request;
+    const query = url.includes('?') ? url.slice(url.indexOf('?')) : '';
+    const headers = [...(await credentialOf(ports, context, listener)), ...aboutRequest(context, ports.publicUrl)];
+    await ports.forward({ request, response, surface, baseUrl: listener.url, target: path + query, headers });
+  };
+  return (Object.keys(SIDES) as Side[]).flatMap((side) =>
+    METHODS.map((method) =>
+      route({
+        method,
+        path: `/${side}/:surface/*rest`,
+        operationId: `${method}${SIDES[side].operation}`,
+        summary: SIDES[side].summary,
+        permit: 'authenticated',
+        charge: 'none',
+        idempotency: 'none',
+        params: closedObject({ surface: SurfaceName }),
+        restAsSent: true,
+        query: 'ignored',
+        requestHeaders: { 'X-Sealgate-Console': '`1`: needed for every change.' },
+        responses: { 200: { description: 'What the surface answers, whatever its status.' } },
+        errors: ['ORIGIN_NOT_ALLOWED', 'PAYLOAD_TOO_LARGE', 'OVERLOADED', 'OUTCOME_UNKNOWN', 'UNAVAILABLE'],
+        raw: true,
+        handler: (context) => handle(side)(context as Forwarded),
+      }),
+    ),
+  );
+}
+
+/** A key that was typed is meant; else the token of whoever is signed in, where the listener takes one. */
+async function credentialOf(
+  { cookies, tokenFor }: ForwardPorts,
+  { caller: { session, key }, params: { surface }, response }: Forwarded,
+  { audience }: Listener,
+): Promise<Header[]> {
+  if (key !== undefined) return [[...keyHeader(surface, key)]];
+  if (session === undefined || audience === undefined) return [];
+  const { token, session: now } = await tokenFor(session, audience);
+  // The cookie that came holds a refresh token that was exchanged meanwhile.
+  if (now.renewals !== session.renewals) response.appendHeader('Set-Cookie', cookies.keepSession(now));
+  return [['Authorization', `Bearer ${token}`]];
+}
+
+/** Surfaces that trust the console count failures by the client's address, and not by ours. */
+const aboutRequest = ({ requestId, traceparent, clientAddress }: Forwarded, publicUrl: string): Header[] => [
+  ['X-Request-Id', requestId],
+  ['traceparent', traceparent],
+  ['X-Forwarded-For', clientAddress],
+  ['X-Forwarded-Proto', new URL(publicUrl).protocol.slice(0, -1)],
+];

@@ -1,0 +1,95 @@
+import type { ServerResponse } from 'node:http';
+import { AppError } from '@sealgate/errors';
+import { routeFor, weakTag, isKnownTag, type Route } from '@sealgate/http';
+import type { ConsoleCaller } from '../session-guard.ts';
+
+const route = routeFor<ConsoleCaller>();
+
+export interface PagesPorts {
+  readonly index: string;
+  readonly files: ReadonlyMap<
+    string,
+    { readonly bytes: Buffer; readonly contentType: string; readonly isImmutable: boolean }
+  >;
+  readonly newNonce: () => string;
+}
+
+/** Paths below these are never addresses of pages. */
+const NO_PAGES = /^\/(?:api|admin|assets)(?:\/|$)/;
+
+const policyOf = (nonce: string): string =>
+  `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; font-src 'self'; ` +
+  "connect-src 'self'; manifest-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+
+const open = { method: 'get', permit: 'open', charge: 'none', idempotency: 'none', query: 'ignored' } as const;
+
+/** The built pages. Every address that is no file is that of a page, which the pages themselves tell apart. */
+export function pageRoutes({ index, files, newNonce }: PagesPorts): Route<ConsoleCaller>[] {
+  const parts = index.split('__CSP_NONCE__');
+  const sendIndex = (response: ServerResponse): void => {
+    const nonce = newNonce();
+    response.writeHead(200, {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': policyOf(nonce),
+      'Referrer-Policy': 'no-referrer',
+    });
+    response.end(parts.join(nonce));
+  };
+  return [
+    route({
+      ...open,
+      path: '/',
+      operationId: 'firstPage',
+      summary: 'The console',
+      responses: { 200: { description: 'A page.', contentType: 'text/html' } },
+      errors: [],
+      raw: true,
+      handler: ({ response }) => sendIndex(response),
+    }),
+    // A file is compressed once and kept so; a page has a nonce of its own.
+    ...[...files].map(([path, file], number) =>
+      route({
+        ...open,
+        path,
+        operationId: `file${number}`,
+        summary: 'A file of the pages',
+        responses: { 200: { description: 'The file.', contentType: file.contentType } },
+        errors: [],
+        handler: fileHandler(file),
+      }),
+    ),
+    route({
+      ...open,
+      path: '/*page',
+      operationId: 'page',
+      summary: 'A page of the console',
+      restAsSent: true,
+      responses: { 200: { description: 'A page.', contentType: 'text/html' } },
+      errors: ['NOT_FOUND'],
+      raw: true,
+      handler({ path, response }) {
+        if (NO_PAGES.test(path)) throw new AppError('NOT_FOUND', 'There is nothing at this path.');
+        sendIndex(response);
+      },
+    }),
+  ];
+}
+
+function fileHandler({
+  bytes,
+  contentType,
+  isImmutable,
+}: {
+  bytes: Buffer;
+  contentType: string;
+  isImmutable: boolean;
+}) {
+  const headers = {
+    ETag: weakTag(bytes),
+    'Cache-Control': isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+  };
+  return (context: { header(name: string): string | undefined }) =>
+    isKnownTag(context.header('if-none-match'), headers.ETag)
+      ? { status: 304, headers }
+      : { status: 200, body: bytes, contentType, headers };
+}

@@ -1,0 +1,91 @@
+import { closedObject, enumOf, instantText, named, routeFor, type Route } from '@sealgate/http';
+import { Type } from '@sinclair/typebox';
+import { requireOwnOrigin } from '../domain/own-origin.ts';
+import type { Cookies } from '../domain/cookies.ts';
+import type { Session } from '../domain/session.ts';
+import { SURFACE_IDS, type Surface } from '../domain/surfaces.ts';
+import type { ConsoleCaller } from '../session-guard.ts';
+
+const route = routeFor<ConsoleCaller>();
+
+export const SurfaceName = enumOf('SurfaceId', SURFACE_IDS);
+
+const Person = named(
+  'Person',
+  closedObject({
+    issuer: Type.String(),
+    subject: Type.String(),
+    name: Type.Optional(Type.String()),
+    email: Type.Optional(Type.String()),
+  }),
+);
+
+const SessionView = named(
+  'Session',
+  closedObject({
+    person: Type.Union([Person, Type.Null()]),
+    surfaces: Type.Array(closedObject({ id: SurfaceName, api: Type.Boolean(), admin: Type.Boolean() })),
+    expiresAt: Type.Optional(instantText()),
+  }),
+);
+
+const SignedOut = named('SignedOut', closedObject({ endSessionUrl: Type.Optional(Type.String()) }));
+
+export interface SessionPorts {
+  readonly cookies: Cookies;
+  readonly surfaces: readonly Surface[];
+  readonly publicUrl: string;
+  /** Forgets the session here and at the provider; gives where the browser ends its session there. Never rejects. */
+  signOut(session: Session): Promise<string | undefined>;
+}
+
+/** Who is signed in, and the way out. */
+export function sessionRoutes({ cookies, surfaces, publicUrl, signOut }: SessionPorts): Route<ConsoleCaller>[] {
+  return [
+    route({
+      method: 'get',
+      path: '/session',
+      operationId: 'readSession',
+      summary: 'Who is signed in, and which surfaces there are',
+      permit: 'open',
+      charge: 'none',
+      idempotency: 'none',
+      responses: { 200: { description: '`person` is null where nobody is signed in.', schema: SessionView } },
+      errors: ['ORIGIN_NOT_ALLOWED'],
+      handler(context) {
+        requireOwnOrigin(context, publicUrl);
+        const session = cookies.session([context.header('cookie') ?? '']);
+        return { status: 200, body: { ...personOf(session), surfaces: surfaces.map(offerOf) } };
+      },
+    }),
+    route({
+      method: 'post',
+      path: '/sign-out',
+      operationId: 'signOut',
+      summary: 'Sign out, here and at the provider',
+      description: 'The page leads the browser to `endSessionUrl`, where the provider has one. Without a session: {}.',
+      permit: 'open',
+      charge: 'none',
+      idempotency: 'none',
+      requestHeaders: { 'X-Sealgate-Console': '`1`: needed for every change.' },
+      responses: { 200: { description: 'Signed out.', schema: SignedOut } },
+      errors: ['ORIGIN_NOT_ALLOWED'],
+      async handler(context) {
+        requireOwnOrigin(context, publicUrl);
+        const session = cookies.session([context.header('cookie') ?? '']);
+        const endSessionUrl = session === undefined ? undefined : await signOut(session);
+        const headers = { 'Set-Cookie': cookies.forgetSession() };
+        return { status: 200, body: endSessionUrl === undefined ? {} : { endSessionUrl }, headers };
+      },
+    }),
+  ];
+}
+
+function personOf(session: Session | undefined): object {
+  if (session === undefined) return { person: null };
+  const { issuer, subject, name, email, endsAtMs } = session;
+  const person = { issuer, subject, ...(name !== undefined && { name }), ...(email !== undefined && { email }) };
+  return { person, expiresAt: new Date(endsAtMs).toISOString() };
+}
+
+const offerOf = ({ id, api, admin }: Surface) => ({ id, api: api !== undefined, admin: admin !== undefined });

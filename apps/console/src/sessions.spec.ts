@@ -1,0 +1,193 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { AUDIENCES, testConsole, type TestConsole } from './testing/test-console.ts';
+import { Browser } from './testing/browser.ts';
+
+const RISKS = '/api/risk-partner/api/risks';
+const ORGS = '/admin/risk-partner/admin/v1/orgs';
+
+let test: TestConsole;
+let browser: Browser;
+beforeEach(async () => {
+  test = await testConsole();
+  browser = new Browser();
+});
+afterEach(() => test.stop());
+
+const signIn = (returnTo = '/', who = browser) =>
+  who.follow(`${test.url}/sign-in?returnTo=${encodeURIComponent(returnTo)}`);
+const session = async (who = browser) => JSON.parse((await who.ask(test.url, '/session')).body) as { person: unknown };
+const codeOf = ({ body }: { body: string }) => (JSON.parse(body) as { code: string }).code;
+const renewals = () => test.provider.asked.filter((path) => path === '/token').length - 1;
+const claimsOf = (authorization = '') =>
+  JSON.parse(Buffer.from(authorization.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
+
+describe('a session', () => {
+  beforeEach(async () => {
+    await signIn();
+  });
+
+  it('gives each listener a token for it alone, and never one to the page', async () => {
+    expect((await browser.ask(test.url, RISKS)).status).toBe(200);
+    expect((await browser.ask(test.url, ORGS)).status).toBe(200);
+    await browser.ask(test.url, '/api/case-gate/v1/cases');
+    const [api, admin, none] = test.seen;
+    expect(claimsOf(api?.headers.authorization)).toMatchObject({ aud: AUDIENCES.api, sub: 'ada' });
+    expect(claimsOf(admin?.headers.authorization)).toMatchObject({ aud: AUDIENCES.admin, sub: 'ada' });
+    expect(none?.headers.authorization).toBeUndefined();
+    expect(none?.url).toBe('/below/v1/cases');
+  });
+
+  it('exchanges its refresh token once for all who wait, and once for each audience', async () => {
+    const cookieBefore = [...browser.jarOf(test.url)].join();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => browser.ask(test.url, index % 2 === 0 ? RISKS : ORGS)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    // The sign-in brought the token of the first audience along.
+    expect(renewals()).toBe(1);
+    expect([...browser.jarOf(test.url)].join()).not.toBe(cookieBefore);
+  });
+
+  it('fetches a token anew before it ends, and the refresh token that was exchanged goes on', async () => {
+    for (let i = 1; i <= 3; i += 1) {
+      test.clock.advance(571_000);
+      expect((await browser.ask(test.url, RISKS)).status).toBe(200);
+      expect(renewals()).toBe(i);
+    }
+  });
+
+  it('survives that a cookie with the exchanged refresh token never arrived', async () => {
+    const before = new Map(browser.jarOf(test.url));
+    await browser.ask(test.url, ORGS);
+    const old = new Browser();
+    old.cookies.set(test.url, before);
+    test.clock.advance(571_000);
+    const answer = await old.ask(test.url, ORGS);
+    expect(answer.status).toBe(200);
+    expect(answer.headers['set-cookie']).toHaveLength(1);
+    expect((await browser.ask(test.url, RISKS)).status).toBe(200);
+  });
+
+  it('is known to another process, and goes on where that one left off', async () => {
+    const other = await test.another();
+    const there = await browser.ask(other, ORGS, { headers: { cookie: cookieOf(browser, test.url) } });
+    expect(there.status).toBe(200);
+    // The browser has one jar for both: they are one origin to it.
+    for (const [name, value] of browser.jarOf(other)) browser.jarOf(test.url).set(name, value);
+    test.clock.advance(571_000);
+    expect((await browser.ask(test.url, ORGS)).status).toBe(200);
+    expect((await browser.ask(test.url, RISKS)).status).toBe(200);
+  });
+
+  it('ends as unauthenticated where two processes exchanged one refresh token, and no cookie is taken away', async () => {
+    const stale = cookieOf(browser, test.url);
+    await browser.ask(test.url, ORGS);
+    const other = await test.another();
+    const answer = await new Browser().ask(other, ORGS, { headers: { cookie: stale } });
+    expect([answer.status, codeOf(answer)]).toEqual([401, 'UNAUTHENTICATED']);
+    expect(answer.headers['set-cookie']).toBeUndefined();
+    const asked = test.provider.asked.length;
+    await new Browser().ask(other, ORGS, { headers: { cookie: stale } });
+    expect(test.provider.asked.length).toBe(asked);
+  });
+
+  it('ends where the provider no longer knows the person, without a word about why', async () => {
+    test.provider.removed.add('ada');
+    test.clock.advance(571_000);
+    const answer = await browser.ask(test.url, RISKS);
+    expect([answer.status, codeOf(answer)]).toEqual([401, 'UNAUTHENTICATED']);
+    expect(test.seen).toEqual([]);
+  });
+
+  it('says 503 where the provider is away when a token is needed, and goes on where one is known', async () => {
+    expect((await browser.ask(test.url, RISKS)).status).toBe(200);
+    await test.provider.stop();
+    expect((await browser.ask(test.url, RISKS)).status).toBe(200);
+    const answer = await browser.ask(test.url, ORGS);
+    expect([answer.status, codeOf(answer)]).toEqual([503, 'UNAVAILABLE']);
+    expect(answer.body).toContain('The identity provider cannot be reached');
+  });
+
+  it('ends at its time, whatever was renewed', async () => {
+    test.clock.advance(43_200_000);
+    expect(await session()).toMatchObject({ person: null });
+    expect((await browser.ask(test.url, RISKS)).status).toBe(401);
+  });
+
+  it.each<[string, (cookie: string) => string]>([
+    ['changed', (cookie) => `${cookie.slice(0, -3)}AAA`],
+    ['cut', (cookie) => cookie.slice(0, -20)],
+    ['sealed for another place', (cookie) => cookie.replace('sealgate-session', 'sealgate-other')],
+    ['sent twice', (cookie) => `${cookie}; ${cookie}`],
+    ['made up', (cookie) => `${cookie.split('=')[0]}=s1:${'A'.repeat(200)}`],
+    ['empty', (cookie) => `${cookie.split('=')[0]}=`],
+    ['12 KiB long', (cookie) => `${cookie}${'A'.repeat(12_000)}`],
+  ])('is none where its cookie is %s', async (_, change) => {
+    const headers = { cookie: change(cookieOf(browser, test.url)) };
+    const stranger = new Browser();
+    const answer = await stranger.ask(test.url, '/session', { headers });
+    expect(JSON.parse(answer.body)).toMatchObject({ person: null });
+    const refused = await stranger.ask(test.url, RISKS, { headers });
+    expect([refused.status, codeOf(refused)]).toEqual([401, 'UNAUTHENTICATED']);
+    expect(test.seen).toEqual([]);
+  });
+
+  it('takes no cookies of 1 MiB', async () => {
+    const answer = await browser
+      .ask(test.url, '/session', { headers: { cookie: `a=${'A'.repeat(1_048_576)}` } })
+      .catch((error: NodeJS.ErrnoException) => error.code);
+    // Node refuses the head, and may cut the connection before all of it was sent.
+    if (typeof answer === 'string') expect(['ECONNRESET', 'EPIPE']).toContain(answer);
+    else expect(answer).toMatchObject({ status: 431 });
+  });
+});
+
+describe('signing out', () => {
+  it('forgets the session here and takes it back at the provider, for every process', async () => {
+    await signIn();
+    const stolen = cookieOf(browser, test.url);
+    const answer = await browser.change(test.url, '/sign-out');
+    expect(answer.status).toBe(200);
+    const { endSessionUrl } = JSON.parse(answer.body) as { endSessionUrl: string };
+    const url = new URL(endSessionUrl);
+    expect(url.origin).toBe(test.provider.issuer);
+    expect(url.searchParams.get('post_logout_redirect_uri')).toBe(`${test.url}/`);
+    expect(url.searchParams.get('client_id')).toBe('console');
+    expect(await session()).toMatchObject({ person: null });
+    expect(test.provider.asked).toContain('/token/revocation');
+    for (const origin of [test.url, await test.another()])
+      expect((await new Browser().ask(origin, ORGS, { headers: { cookie: stolen } })).status).toBe(401);
+  });
+
+  it('works without a session, and where the provider is away', async () => {
+    expect(await browser.change(test.url, '/sign-out')).toMatchObject({ status: 200, body: '{}' });
+    await signIn();
+    test.provider.instead = (_, response) => (response.writeHead(500).end(), true);
+    expect((await browser.change(test.url, '/sign-out')).status).toBe(200);
+    expect(browser.jarOf(test.url).size).toBe(0);
+  });
+
+  it('cannot be done by another site', async () => {
+    await signIn();
+    for (const headers of [{ origin: 'https://evil.example' }, { 'x-sealgate-console': '0' }, { origin: 'null' }]) {
+      const answer = await browser.change(test.url, '/sign-out', { headers });
+      expect([answer.status, codeOf(answer)]).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
+    }
+    expect(await session()).toMatchObject({ person: { subject: 'ada' } });
+  });
+});
+
+it('logs neither a token, a code, a cookie nor a query', async () => {
+  await signIn('/risks?secret=1');
+  await browser.ask(test.url, `${RISKS}?cursor=secret`);
+  await browser.change(test.url, '/sign-out');
+  const logged = test.logged.join('\n');
+  expect(logged).toContain('/api/{surface}/{rest}');
+  expect(logged).not.toMatch(/secret|eyJ|code=|state=|s1:/);
+});
+
+const cookieOf = (browser: Browser, origin: string): string =>
+  [...browser.jarOf(origin)]
+    .filter(([name]) => name.includes('session'))
+    .map(([name, value]) => `${name}=${value}`)
+    .join('; ');

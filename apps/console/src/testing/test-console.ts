@@ -1,0 +1,136 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { testClock, testIds } from '@sealgate/testing';
+import { compose } from '../compose.ts';
+import { readConfig } from '../config.ts';
+import type { ConsoleMetrics } from '../console-metrics.ts';
+import { CLIENT, testProvider, type TestProvider } from './test-provider.ts';
+
+export interface Seen {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly rawHeaders: readonly string[];
+  readonly body: string;
+}
+
+export interface TestConsole {
+  readonly url: string;
+  readonly provider: TestProvider;
+  /** What the surface was asked. */
+  readonly seen: Seen[];
+  /** What the surface answers; 200 `{}` unless it is set. */
+  answer: (request: IncomingMessage, response: ServerResponse, seen: Seen) => void;
+  readonly surface: Server;
+  readonly counted: string[];
+  readonly logged: string[];
+  readonly clock: ReturnType<typeof testClock>;
+  readonly ready: () => Promise<{ readonly ok: boolean; readonly body?: object }>;
+  /** Another process of the same console: what it does is not known to the first. */
+  another(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export const AUDIENCES = { api: 'https://api.example.com', admin: 'https://admin.example.com' } as const;
+
+const INDEX = '<!doctype html><meta name="csp-nonce" content="__CSP_NONCE__"><div id="root"></div>';
+const FILES = new Map([
+  ['/assets/index-4f3a.js', file('text/javascript; charset=utf-8', `/*${'x'.repeat(5000)}*/`, true)],
+  ['/favicon.svg', file('image/svg+xml', '<svg/>', false)],
+]);
+
+function file(contentType: string, text: string, isImmutable: boolean) {
+  return { bytes: Buffer.from(text), contentType, isImmutable };
+}
+
+async function listening(handle: (request: IncomingMessage, response: ServerResponse) => void) {
+  const server = createServer(handle);
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done));
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+/** A console as it runs, with a real provider and a stand-in surface, on ports of its own. */
+export async function testConsole({ accessTokenSeconds = 600 } = {}): Promise<TestConsole> {
+  const servers: Server[] = [];
+  const releases: (() => unknown)[] = [];
+  const surface = await listening((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
+    request.on('end', () => {
+      const { method = '', url = '', headers, rawHeaders } = request;
+      const seen = { method, url, headers, rawHeaders, body };
+      if (method !== 'HEAD' || url !== '/') test.seen.push(seen);
+      test.answer(request, response, seen);
+    });
+  });
+  let handle: (request: IncomingMessage, response: ServerResponse) => void = () => undefined;
+  const first = await listening((request, response) => handle(request, response));
+  servers.push(surface.server, first.server);
+  const clock = testClock(new Date().toISOString());
+  const counted: string[] = [];
+  const logged: string[] = [];
+  const provider = await testProvider({
+    publicUrl: first.url,
+    audiences: Object.values(AUDIENCES),
+    accessTokenSeconds,
+  });
+  const made = () => composed({ url: first.url, surfaceUrl: surface.url, provider, clock, counted, logged, releases });
+  const { publicApp, ready } = made();
+  handle = publicApp;
+  const test: TestConsole = {
+    ...{ url: first.url, provider, surface: surface.server, counted, logged, clock, seen: [] },
+    answer: (_request, response) => response.setHeader('content-type', 'application/json').end('{}'),
+    ready: async () => ready(),
+    async another() {
+      const { server, url } = await listening(made().publicApp);
+      servers.push(server);
+      return url;
+    },
+    async stop() {
+      for (const release of releases) await release();
+      await provider.stop();
+      for (const server of servers) server.close();
+      for (const server of servers) server.closeAllConnections();
+    },
+  };
+  return test;
+}
+
+interface Parts extends Pick<TestConsole, 'url' | 'provider' | 'clock' | 'counted' | 'logged'> {
+  readonly surfaceUrl: string;
+  readonly releases: (() => unknown)[];
+}
+
+function composed({ url, surfaceUrl, provider, clock, counted, logged, releases }: Parts) {
+  const ids = testIds();
+  const config = readConfig({
+    PUBLIC_URL: url,
+    OIDC_ISSUER: provider.issuer,
+    OIDC_CLIENT_ID: CLIENT.id,
+    OIDC_CLIENT_SECRET: CLIENT.secret,
+    SERVER_SECRETS: `s1:${'x'.repeat(32)}`,
+    BODY_MAX_BYTES: '65536',
+    CONSOLE_SURFACES: JSON.stringify([
+      {
+        id: 'risk-partner',
+        ...{ apiUrl: surfaceUrl, apiAudience: AUDIENCES.api },
+        ...{ adminUrl: surfaceUrl, adminAudience: AUDIENCES.admin, opsUrl: surfaceUrl },
+      },
+      { id: 'case-gate', apiUrl: `${surfaceUrl}/below` },
+      { id: 'ledger-peer', apiUrl: 'http://127.0.0.1:1' },
+    ]),
+  });
+  const counters: ConsoleMetrics = {
+    passed: (surface, outcome) => counted.push(`${surface} ${outcome}`),
+    signedIn: (outcome) => counted.push(`sign-in ${outcome}`),
+    providerFailed: (call) => counted.push(`provider ${call}`),
+  };
+  const write = (event: string, fields?: object) => logged.push(`${event} ${JSON.stringify(fields)}`);
+  const requests = { write: (record: object) => logged.push(JSON.stringify(record)) };
+  const log = { error: write, warn: write, info: write, debug: write, requests } as never;
+  const metrics = { route: () => ({ observe: () => undefined }) };
+  const newRequestId = () => ids('req_');
+  const appBase = { log, metrics, now: clock.now, newRequestId, trustProxy: false, tlsTerminatedUpstream: false };
+  const basics = { config, now: clock.now, newId: ids, log, counters, appBase };
+  return compose({ ...basics, webFiles: { index: INDEX, files: FILES } }, (_name, release) => releases.push(release));
+}
