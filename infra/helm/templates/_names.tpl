@@ -31,6 +31,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ .Values.service.port | default (ternary 443 80 (ne .Values.tls.secretName "")) }}
 {{- end }}
 
+{{/* Of a claim that is there, or of the one that the chart makes. */}}
+{{- define "sealgate.archiveClaim" -}}
+{{ .Values.archive.claimName | default (printf "archive-%s" (include "sealgate.name" .)) }}
+{{- end }}
+
 {{/* The name that a claim template of the StatefulSet would give it, as one did before the claim had a file of its own. */}}
 {{- define "sealgate.checkpointClaim" -}}
 checkpoints-{{ include "sealgate.name" . }}-integrator-0

@@ -108,6 +108,10 @@ securityContext:
   value: /checkpoints
 {{ include "sealgate.secretVariable" (dict "variable" "LEDGER_SIGNING_KEY" "secret" $values.integrator.signingKey) }}
 {{- end }}
+{{- if $values.archive.enabled }}
+- name: LEDGER_ARCHIVE_DIR
+  value: /archive
+{{- end }}
 {{- with $values.verifierKeys.configMap }}
 - name: LEDGER_VERIFIER_KEYS
   valueFrom:
@@ -180,6 +184,12 @@ securityContext:
   mountPath: /etc/sealgate/tls
   readOnly: true
 {{- end }}
+{{- if $values.archive.enabled }}
+- name: archive
+  mountPath: /archive
+  # One process writes it.
+  readOnly: {{ not .integrates }}
+{{- end }}
 {{ include "sealgate.sharedMounts" .root }}
 {{- end }}
 
@@ -238,6 +248,11 @@ securityContext:
   secret:
     secretName: {{ $values.tls.secretName }}
     defaultMode: 0440
+{{- end }}
+{{- if $values.archive.enabled }}
+- name: archive
+  persistentVolumeClaim:
+    claimName: {{ include "sealgate.archiveClaim" .root }}
 {{- end }}
 {{ include "sealgate.sharedVolumes" .root }}
 {{- end }}

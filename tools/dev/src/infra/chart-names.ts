@@ -12,6 +12,7 @@ const NAMED = /^kind: (\w+)\nmetadata:\n\s+name: (\S*?)\{\{ include "sealgate\.(
 const PARTS: Readonly<Record<string, (release: string) => string>> = {
   name: (release) => release,
   checkpointClaim: (release) => `checkpoints-${release}-integrator-0`,
+  archiveClaim: (release) => `archive-${release}`,
 };
 
 /**

@@ -139,6 +139,10 @@ describeWith('helm', (helm) => {
       ['integrator.enabled=true', 'integrator.signingKey.name=key', 'env.LEDGER_DRIVER=fabric'],
     ],
     ['an admin listener that nobody may use', ['secrets.ADMIN_TOKEN_HASHES=null']],
+    ['an archive in two places', ['archive.enabled=true', 'env.LEDGER_ARCHIVE_DIR=/a']],
+    ['an archive over Fabric', ['archive.enabled=true', 'env.LEDGER_DRIVER=fabric']],
+    ['an archive of a surface that reads none', ['surface=case-gate', 'archive.enabled=true']],
+    ['an archive that nobody can write', ['archive.enabled=true', 'archive.accessMode=ReadOnlyMany']],
     ['a surface that there is not', ['surface=wallet']],
   ])('refuses %s', (_what, settings) => {
     const { ok, errors } = templateOf(helm, 'ingest-gateway', settings);

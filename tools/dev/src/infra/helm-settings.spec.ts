@@ -26,6 +26,43 @@ describeWith('helm', (helm) => {
     });
   });
 
+  it('keeps the archive on a claim that outlives the release, which the integrator alone writes', () => {
+    const rendered = render(
+      'ledger-peer',
+      'archive.enabled=true',
+      'archive.size=2Ti',
+      'archive.storageClassName=shared',
+    );
+    const claims = rendered.filter(({ kind }) => kind === 'PersistentVolumeClaim');
+    const claim = claims.find(({ metadata }) => metadata.name === 'archive-shop-ledger-peer');
+    expect(claim?.metadata.annotations).toEqual({ 'helm.sh/resource-policy': 'keep' });
+    expect(claim?.spec).toEqual({
+      accessModes: ['ReadWriteMany'],
+      storageClassName: 'shared',
+      resources: { requests: { storage: '2Ti' } },
+    });
+    for (const [kind, readOnly] of [
+      ['Deployment', true],
+      ['StatefulSet', false],
+    ] as const) {
+      expect(envOf(rendered, kind)).toMatchObject({ LEDGER_ARCHIVE_DIR: '/archive' });
+      const pod = podsOf(rendered).find((found) => found.kind === kind);
+      expect(pod?.spec.containers[0].volumeMounts).toContainEqual({ name: 'archive', mountPath: '/archive', readOnly });
+      expect(pod?.spec['volumes']).toContainEqual({
+        name: 'archive',
+        persistentVolumeClaim: { claimName: 'archive-shop-ledger-peer' },
+      });
+    }
+    expect(envOf(rendered, 'Job')).not.toHaveProperty('LEDGER_ARCHIVE_DIR');
+    const other = render('ingest-gateway', 'archive.enabled=true', 'archive.claimName=archive-shop-ledger-peer');
+    expect(named(other, 'PersistentVolumeClaim')).toEqual([]);
+    expect(podsOf(other).find(({ kind }) => kind === 'Deployment')?.spec['volumes']).toContainEqual({
+      name: 'archive',
+      persistentVolumeClaim: { claimName: 'archive-shop-ledger-peer' },
+    });
+    expect(envOf(render('ledger-peer'), 'StatefulSet')).not.toHaveProperty('LEDGER_ARCHIVE_DIR');
+  });
+
   it.each(surfaces)('tells every pod of %s the keys of the log', (surface) => {
     for (const { kind, spec } of podsOf(render(surface, 'integrator.enabled=true', 'integrator.signingKey.name=key')))
       expect(spec.containers[0].env.map(({ name }) => name).includes('LEDGER_VERIFIER_KEYS')).toBe(kind !== 'Job');
@@ -132,7 +169,9 @@ describeWith('helm', (helm) => {
 
   it.each(surfaces)('names what it makes for %s as the pages for operators do', (surface) => {
     const settings = ['integrator.enabled=true', 'integrator.signingKey.name=key', 'ingress.enabled=true'];
-    const { output } = templateOf(helm, surface, [...settings, 'ingress.hosts={a.example.com}'], surface);
+    const isArchived = surface === 'ledger-peer' || surface === 'ingest-gateway';
+    settings.push('ingress.hosts={a.example.com}', `archive.enabled=${isArchived}`);
+    const { output } = templateOf(helm, surface, settings, surface);
     const rendered = parseYaml(output) as Rendered[];
     for (const [kind, names] of namesOfRelease(surface))
       expect({ kind, names: named(rendered, kind) }).toEqual({
@@ -140,7 +179,7 @@ describeWith('helm', (helm) => {
         names:
           kind === 'HTTPRoute' || kind === 'HorizontalPodAutoscaler' || kind === 'ServiceMonitor'
             ? []
-            : expect.arrayContaining([...names]),
+            : expect.arrayContaining([...names].filter((name) => isArchived || !name.startsWith('archive-'))),
       });
   });
 });

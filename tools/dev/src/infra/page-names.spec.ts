@@ -103,7 +103,7 @@ describe('the pages for operators', () => {
     ).toMatchObject({
       Deployment: ['ledger-peer'],
       Job: ['ledger-peer-migrate'],
-      PersistentVolumeClaim: ['checkpoints-ledger-peer-integrator-0'],
+      PersistentVolumeClaim: ['archive-ledger-peer', 'checkpoints-ledger-peer-integrator-0'],
       Pod: ['ledger-peer-test'],
       Service: ['ledger-peer', 'ledger-peer-ops'],
       StatefulSet: ['ledger-peer-integrator'],
