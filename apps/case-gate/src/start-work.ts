@@ -8,6 +8,7 @@ import type { InCaseTransaction } from './data/case-transaction.ts';
 import { carryOver } from './data/carry-over.ts';
 import type { LedgerVersions } from './data/ledger-versions.ts';
 import type { RecordingTransactions } from './data/ledger-writer.ts';
+import { lossProgress } from './data/loss-progress.ts';
 import type { LossWatch } from './data/loss-watch.ts';
 import { remakeMacs } from './data/remake-macs.ts';
 import { lossReview } from './data/review-losses.ts';
@@ -39,6 +40,7 @@ const VERSIONS_EVERY_MS = 3_600_000;
 const REMAKE_EVERY_MS = 10_000;
 const LOSSES_EVERY_MS = 400;
 const LOSS_REVIEW_EVERY_MS = 1000;
+const LOSS_REVIEW_PAGE_ROWS = 100;
 
 /** What goes on without a request. */
 export function startWork(basics: Basics, parts: WorkParts) {
@@ -92,10 +94,12 @@ function remaking({ config, now, log, counters }: Basics, parts: WorkParts): () 
 }
 
 /** What declared losses of ledger records leave to be done. */
-function reviewing({ now, log, counters }: Basics, parts: WorkParts): () => Promise<void> {
+function reviewing({ now, newId, log, counters }: Basics, parts: WorkParts): () => Promise<void> {
   return lossReview({
     ...parts,
     losses: () => parts.losses.current(),
+    progress: lossProgress(parts.sql, newId('wrk_')),
+    pageRows: LOSS_REVIEW_PAGE_ROWS,
     now: () => Math.floor(now()),
     onRefused: (what: string, error: unknown) => {
       counters.corrupt();

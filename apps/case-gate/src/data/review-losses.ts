@@ -9,6 +9,7 @@ import { venueName } from '../domain/venue-record.ts';
 import { versionIds, versionOfRow } from '../domain/versioned-record.ts';
 import type { InCaseTransaction } from './case-transaction.ts';
 import type { RecordingTransactions } from './ledger-writer.ts';
+import type { LossProgress } from './loss-progress.ts';
 import { isOutboxFull, REMAKE, type RemakeParts } from './remake-macs.ts';
 import type { SeenVersions } from './seen-versions.ts';
 
@@ -19,13 +20,16 @@ export interface ReviewParts extends Pick<RemakeParts, 'macs' | 'versions'> {
   readonly eligibility: EligibilityPorts;
   readonly seen: SeenVersions;
   readonly losses: () => Promise<readonly DeclaredLoss[]>;
+  readonly progress: LossProgress;
+  /** Of a page: how far it has come is kept after each. */
+  readonly pageRows: number;
   readonly now: () => number;
   /** Told of a row that is not what was written: it stays as it is. */
   readonly onRefused: (what: string, error: unknown) => void;
   readonly log: Log;
 }
 
-const ROWS_AT_ONCE = 500;
+const SEEN_AT_ONCE = 500;
 const TRANSACTION_WITHIN_MS = 2000;
 
 /**
@@ -38,8 +42,9 @@ const TRANSACTION_WITHIN_MS = 2000;
  * - a key, venue or policy version whose ledger record is gone gets a next version, otherwise the same;
  * - a seal whose ledger record is gone is written again.
  *
- * It may end anywhere and be run by several processes at once: each step looks again, in a transaction of its own, whether
- * there is still something to do. Returns a function to be called again and again; it does nothing while nothing is new.
+ * It may end anywhere, and goes on behind the last page that was looked through, in whichever process comes next; several
+ * share its parts. Each step looks again, in a transaction of its own, whether there is still something to do. Returns a
+ * function to be called again and again; it does nothing while nothing is new.
  */
 export function lossReview(parts: ReviewParts): () => Promise<void> {
   let seenReviewed = 0;
@@ -55,12 +60,13 @@ export function lossReview(parts: ReviewParts): () => Promise<void> {
     }
     if (epoch <= isReviewed) return;
     if (!(await wasReviewed(parts.sql, epoch))) {
-      const counts = await reviewAll(parts, losses);
-      await parts.sql.query({
-        text: 'INSERT INTO gate.reviewed_losses (epoch, reviewed_at) VALUES ($1, $2) ON CONFLICT DO NOTHING',
-        values: [epoch, new Date(parts.now())],
-      });
-      parts.log.warn('declared_loss_reviewed', { epoch, ...counts });
+      await reviewAll(parts, losses);
+      const counts = await parts.progress.finish(epoch, PARTS, new Date(parts.now()));
+      // Others are at some parts; should they end, this process goes on.
+      if (counts === undefined) return;
+      const seals = counts.get(SEALS) ?? 0;
+      const rows = [...counts.values()].reduce((sum, count) => sum + count, -seals);
+      parts.log.warn('declared_loss_reviewed', { epoch, rows, seals });
     }
     isReviewed = epoch;
   };
@@ -140,6 +146,9 @@ const SOURCES: readonly Source[] = [
   },
 ];
 
+const SEALS = 'seal';
+const PARTS = [...SOURCES.map(({ kind }) => kind), SEALS];
+
 /** What this process has seen later versions of than the tables hold. Returns how many. */
 async function reviewSeen(parts: ReviewParts): Promise<number> {
   const all = parts.seen.all().map(({ name, version }) => ({ name: name.split(' '), version }));
@@ -147,8 +156,8 @@ async function reviewSeen(parts: ReviewParts): Promise<number> {
   let away: unknown;
   for (const source of SOURCES) {
     const seen = all.filter(({ name: [kind] }) => kind === source.kind);
-    for (let first = 0; first < seen.length; first += ROWS_AT_ONCE) {
-      const some = seen.slice(first, first + ROWS_AT_ONCE);
+    for (let first = 0; first < seen.length; first += SEEN_AT_ONCE) {
+      const some = seen.slice(first, first + SEEN_AT_ONCE);
       const places = some.map(({ name: [, one = '', other = ''] }) => [one, other]);
       const values = [places.map(([one]) => one), places.map(([, other]) => other)];
       const rows = await parts.sql.query<Place>({ text: source.at, values });
@@ -167,41 +176,39 @@ async function reviewSeen(parts: ReviewParts): Promise<number> {
   return lost;
 }
 
-interface Counts {
-  readonly rows: number;
-  readonly seals: number;
-}
-
 /** Every row whose version the ledger has lost, every subject that changed since, and every seal that the ledger has lost. */
-async function reviewAll(parts: ReviewParts, losses: readonly DeclaredLoss[]): Promise<Counts> {
+async function reviewAll(parts: ReviewParts, losses: readonly DeclaredLoss[]): Promise<void> {
+  const epoch = newestEpoch(losses);
   const since = new Date(Math.min(...losses.map(({ keptAtMs }) => keptAtMs)));
   // What has been looked at says so; whoever else writes that into a row is not believed for it, and not listed.
-  const isReviewed = `"loss":{"epoch":${newestEpoch(losses)},`;
-  let rows = 0;
+  const isReviewed = `"loss":{"epoch":${epoch},`;
   for (const source of SOURCES) {
     const more = source.kind === 'eligibility' ? [since, isReviewed] : [];
-    await inPages<Place & { due: boolean }>(parts, { text: source.page, more }, async (page) => {
+    const of = { epoch, part: source.kind, text: source.page, more };
+    await inPages<Place & { due: boolean }>(parts, of, async (page) => {
       const named = page.filter(({ version }) => version > 0);
       const idsOf = ({ place, version }: Place) => versionIds(parts.versions.recordIds, source.nameOf(place), version);
       const missing = await parts.versions.missing(parts.sql, named, idsOf);
+      let rows = 0;
       for (const each of page.filter((one) => one.due || missing.has(one)))
         if (await settle(parts, source, each)) rows += 1;
+      return rows;
     });
   }
-  let seals = 0;
   const text = `SELECT ARRAY[s.case_id, s.policy_version] AS place, c.environment, s.ledger_record_id AS id
       FROM gate.seals s JOIN gate.cases c USING (case_id) WHERE s.status = 'sealed'
        AND (s.case_id, s.policy_version) > ($1, $2) ORDER BY s.case_id, s.policy_version LIMIT $3`;
   const idsOfSeal = ({ id }: SealPlace) => [id];
-  await inPages<SealPlace>(parts, { text, more: [] }, async (page) => {
+  await inPages<SealPlace>(parts, { epoch, part: SEALS, text, more: [] }, async (page) => {
+    let seals = 0;
     for (const { environment, place } of await parts.versions.missing(parts.sql, page, idsOfSeal)) {
       const [caseId = '', policyVersion = ''] = place;
       const order = { environment, caseId, policyVersion };
       const again = () => parts.inTransaction((tx) => sealAgain(tx, parts.eligibility, order));
       if (await tried(parts, `seal ${caseId}`, again)) seals += 1;
     }
+    return seals;
   });
-  return { rows, seals };
 }
 
 interface SealPlace {
@@ -210,17 +217,25 @@ interface SealPlace {
   readonly id: string;
 }
 
+interface PartOfReview {
+  readonly epoch: number;
+  readonly part: string;
+  readonly text: string;
+  readonly more: readonly unknown[];
+}
+
+/** `work` says about how many of the rows of a page something was done. */
 async function inPages<Row extends { readonly place: readonly string[] }>(
-  { sql }: ReviewParts,
-  { text, more }: { readonly text: string; readonly more: readonly unknown[] },
-  work: (page: readonly Row[]) => Promise<void>,
+  { sql, progress, pageRows }: ReviewParts,
+  { epoch, part, text, more }: PartOfReview,
+  work: (page: readonly Row[]) => Promise<number>,
 ): Promise<void> {
-  for (let after: readonly string[] = ['', '']; ;) {
+  for (let after = await progress.claim(epoch, part); after !== undefined;) {
     if (await isOutboxFull(sql)) throw new Error('Too many records wait for the ledger; the review goes on later.');
-    const page = await sql.query<Row>({ text, values: [...after, ROWS_AT_ONCE, ...more] });
-    await work(page);
-    if (page.length < ROWS_AT_ONCE) return;
-    after = page.at(-1)!.place;
+    const page = await sql.query<Row>({ text, values: [...after, pageRows, ...more] });
+    const changed = await work(page);
+    const place = page.at(-1)?.place ?? after;
+    after = await progress.keep(epoch, part, { place, changed, isLast: page.length < pageRows });
   }
 }
 
