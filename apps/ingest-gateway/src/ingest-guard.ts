@@ -18,7 +18,9 @@ export interface IngestGuardPorts {
   readonly findCaller: (keyHash: Buffer) => Promise<IngestCaller | undefined>;
   /** The source that takes deliveries under this id. */
   readonly findSource: (sourceId: string) => Promise<IngestCaller | undefined>;
-  /** Told the id of a key each time it is used. */
+  /** Whose key it was when it was last looked up. Absent where the ledger cannot confirm it in the transaction of a write. */
+  readonly knownLately?: (keyHash: Buffer) => IngestCaller | undefined;
+  /** Told the id of a key each time it was looked up. */
   readonly touchKey: (keyId: string) => void;
   readonly limits: LimitStore;
   /** Of this process: what may be refused each second before the limits are charged. */
@@ -39,6 +41,7 @@ const MOST_REMEMBERED = 10_000;
  * `/hooks` the path says which source a delivery is for, which has buckets alike; `domain/take-delivery.ts` looks at its signature.
  */
 export function ingestGuard(ports: IngestGuardPorts): Guard<IngestCaller> {
+  const { knownLately } = ports;
   const lastStates = new Map<string, { state: LimitState; untilMs: number }>();
   return {
     challenge: 'ApiKey',
@@ -50,6 +53,7 @@ export function ingestGuard(ports: IngestGuardPorts): Guard<IngestCaller> {
       ports.touchKey(caller.keyId);
       return caller;
     },
+    ...(knownLately === undefined ? {} : { lately: callersOfLate(knownLately) }),
     permits: (caller, permission) => mayUse(caller.grants, permission),
     async charge(caller, cost): Promise<Admission> {
       const state = await ports.limits.charge(bucketsOf(caller, ports.defaultLimits), cost);
@@ -100,6 +104,16 @@ export const chargeSource =
 /** Whether this source has had so many refusals that the next is one as well, without a look at its signature. */
 export function isFlooded(refusals: LocalLimits, { keyId }: IngestCaller): boolean {
   return refusals.decide([{ bucket: keyId, policy: REFUSAL_POLICY }], 0).remaining < 1;
+}
+
+function callersOfLate(knownLately: (keyHash: Buffer) => IngestCaller | undefined) {
+  return {
+    find(request: AuthRequest): IngestCaller | undefined {
+      const keyHash = presentedHash(request);
+      return keyHash === undefined ? undefined : knownLately(keyHash);
+    },
+    isUnchanged: (before: IngestCaller, now: IngestCaller) => before.guard.version === now.guard.version,
+  };
 }
 
 /** Undefined without I/O: the header is missing, there twice, or no ingest key by its form. */

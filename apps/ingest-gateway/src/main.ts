@@ -138,11 +138,12 @@ async function openParts({ config, now, newId, log, metrics, counters }: Basics,
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
 /** Who may use the public listener, and how much. */
-function guardOf({ config, now }: Basics, { sql, shared, lastUsed, sources }: Parts): IngestGuardPorts {
+function guardOf({ config, now }: Basics, { sql, shared, ledger, lastUsed, sources }: Parts): IngestGuardPorts {
   const callers = callersStore({ sql, now, deadlineMs: 1000 });
   return {
     findCaller: (keyHash: Buffer) => callers.find(keyHash),
     findSource: (sourceId: string) => sources.find(sourceId),
+    ...(ledger.confirmsGuards ? { knownLately: (keyHash: Buffer) => callers.lately(keyHash) } : {}),
     touchKey: (keyId: string) => lastUsed.touch(keyId),
     limits: shared.limits,
     refusals: memoryLimits({ now }),
@@ -172,7 +173,10 @@ function publicAppOf(
       recordIds: serverSecrets.derive('ingest record ids'),
       freshIds,
       newEventId: () => newId('evt_'),
-      onAnswer: ({ replayed }) => counters.accepted(replayed),
+      onAnswer({ replayed, confirmed }, { caller }) {
+        counters.accepted(replayed);
+        if (confirmed) guard.touchKey(caller.keyId);
+      },
     }),
     recordPing,
     maxBatchRecords,

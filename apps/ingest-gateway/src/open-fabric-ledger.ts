@@ -59,6 +59,8 @@ export function openFabricLedger({ config, sql, now, log, metrics, own, onSettle
     openChannel: (network, channel) => ledger.openChannel(network, channel),
     health: () => ledger.health(),
     waiting: () => unsettledTransactions(sql, SCHEMA),
+    // What a caller may do lies in PostgreSQL, and the transaction in Fabric.
+    confirmsGuards: false,
     administration: undefined,
   };
 }

@@ -13,9 +13,10 @@ import { SCHEMA } from './schema.ts';
 
 /** The events of writes are in the transaction of their records. */
 export const APPEND_FUNCTIONS: AppendFunctions = {
-  ofChannel: `${SCHEMA}.append_v2`,
-  ofChannels: `${SCHEMA}.append_many_v1`,
+  ofChannel: `${SCHEMA}.append_v3`,
+  ofChannels: `${SCHEMA}.append_many_v2`,
   takesBeside: true,
+  takesGuards: true,
 };
 
 /** A ledger as this surface needs it, whichever driver stands behind it. */
@@ -26,6 +27,8 @@ export interface OpenedLedger extends LedgerAppender {
   health(): Promise<LedgerHealth>;
   /** What is written and not yet done with. Rejects with LedgerUnavailableError, or as its database does. */
   waiting(): Promise<WaitingItem>;
+  /** Whether a unit may have a guard: see `AppendUnit`. */
+  readonly confirmsGuards: boolean;
   /** For the admin listener; undefined where the ledger is not ours to administer. */
   readonly administration: LedgerAdministration | undefined;
 }
@@ -71,6 +74,7 @@ async function openEmbedded({ onSettled, ...options }: OpenLedgerOptions): Promi
     openChannel: (network, channel) => ledger.openChannel(network, channel),
     health: () => ledger.health(),
     waiting: () => ledger.administration.exploration.unsigned(),
+    confirmsGuards: true,
     administration: ledger.administration,
   };
 }

@@ -46,9 +46,17 @@ function accessFaults(route: AnyRoute): (string | undefined)[] {
     faultWhen(!isText(permit), 'permit is missing'),
     faultWhen(!isCost && charge !== 'none' && charge !== 'byHandler', 'charge is missing or no positive whole number'),
     faultWhen(permit === 'open' && charge !== 'none', 'an open route has nobody to charge'),
+    faultWhen(
+      route.confirmsCaller === true && !mayBeBegunAgain(route),
+      'confirmsCaller needs a guard, and no lookAhead or raw',
+    ),
     faultWhen(!IDEMPOTENCY.has(idempotency), 'idempotency is missing'),
     faultWhen(idempotency !== 'none' && route.method === 'get', 'a GET has no idempotency to speak of'),
   ];
+}
+
+function mayBeBegunAgain({ permit, lookAhead, raw }: AnyRoute): boolean {
+  return permit !== 'open' && lookAhead === undefined && raw !== true;
 }
 
 function bodyFaults(route: AnyRoute): (string | undefined)[] {

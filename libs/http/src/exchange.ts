@@ -3,8 +3,9 @@ import type { Response } from 'express';
 import { AppError } from '@sealgate/errors';
 import type { RequestRecord } from '@sealgate/observability';
 import type { AppServices } from './app-services.ts';
+import { CallerChangedError, lookUp } from './authenticate.ts';
 import type { RoutedRequest } from './direct-routes.ts';
-import type { Guard, RateLimitHeaders, RequestNotes } from './guard.ts';
+import type { Admission, Guard, RateLimitHeaders, RequestNotes } from './guard.ts';
 import type { MountedRoute } from './mounted-route.ts';
 import type { AnyContext } from './route.ts';
 import { headerValues } from './request-headers.ts';
@@ -30,8 +31,10 @@ export class Exchange implements AnyContext {
   query: unknown = undefined;
   body: unknown = undefined;
   rawBody: Buffer = NO_BODY;
+  bodyReading: 'not begun' | 'begun' | 'done' = 'not begun';
   caller: unknown = undefined;
   isKnownCaller = false;
+  isProvisional = false;
   limits: RateLimitHeaders | undefined = undefined;
   /** What `admit` of the path adds to every answer. */
   pathHeaders: Readonly<Record<string, string>> | undefined = undefined;
@@ -40,6 +43,7 @@ export class Exchange implements AnyContext {
   wasCharged = false;
   /** Gives back the turn of a large body. */
   endTurn: (() => void) | undefined = undefined;
+  #paid: { readonly cost: number; readonly admission: Admission } | undefined = undefined;
   #view: RequestView | undefined = undefined;
   #traceparent: string | undefined = undefined;
 
@@ -130,6 +134,14 @@ export class Exchange implements AnyContext {
     await this.takeCharge(cost);
   }
 
+  callerIsConfirmed(): void {
+    this.isProvisional = false;
+  }
+
+  async confirmCaller(): Promise<void> {
+    if (this.isProvisional && !(await lookUp(this))) throw new CallerChangedError();
+  }
+
   header(name: string): string | undefined {
     return headerOf(this.request, name);
   }
@@ -145,7 +157,10 @@ export class Exchange implements AnyContext {
 
   /** @throws AppError RATE_LIMITED */
   async takeCharge(cost: number): Promise<void> {
-    const { admitted, headers, retryAfterSeconds } = await this.guard.charge(this.caller, cost);
+    // A request that is served again costs once. What was refused took nothing, and is decided by what holds now.
+    const admission = this.#paid?.cost === cost ? this.#paid.admission : await this.guard.charge(this.caller, cost);
+    const { admitted, headers, retryAfterSeconds } = admission;
+    if (admitted && this.isProvisional) this.#paid = { cost, admission };
     this.wasCharged = true;
     this.limits = headers;
     if (!admitted) throw new AppError('RATE_LIMITED', 'The rate limit of this key is used up.', { retryAfterSeconds });

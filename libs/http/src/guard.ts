@@ -59,6 +59,16 @@ export interface Guard<Caller> {
    * nobody parse anything. Pure: it does no I/O. Absent: every key is.
    */
   isExpected?(request: AuthRequest): boolean;
+  /** Callers who were looked up moments ago, for routes that confirm their caller (`confirmsCaller`). */
+  readonly lately?: {
+    /**
+     * Who asked with this credential when it was last looked up: a guess. The request goes on with it, and its effect
+     * confirms it; whatever else comes of the request waits for a look-up. Pure: it does no I/O.
+     */
+    find(request: AuthRequest): Caller | undefined;
+    /** Whether nothing that a request depends on has changed from the one to the other. */
+    isUnchanged(before: Caller, now: Caller): boolean;
+  };
   /** Whether the caller may do this. Pure: it does no I/O and charges nothing. */
   permits(caller: Caller, permission: string): boolean;
   /** Takes the cost from the caller's buckets, from all of them or from none. */

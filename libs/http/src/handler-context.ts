@@ -54,6 +54,15 @@ export interface HandlerContext<Caller, Params, Query, Body> {
    * @throws AppError RATE_LIMITED; Error when called twice or on another kind of route.
    */
   charge(this: Receiver, cost: number): Promise<void>;
+  /** The caller was not looked up for this request: see `confirmsCaller` of a route. */
+  readonly isProvisional: boolean;
+  /** The effect has confirmed a provisional caller in its own transaction. */
+  callerIsConfirmed(this: Receiver): void;
+  /**
+   * Looks a provisional caller up, before an effect or an answer that cannot confirm him.
+   * @throws AppError UNAUTHENTICATED, UNAVAILABLE; CallerChangedError, which is to be let pass.
+   */
+  confirmCaller(this: Receiver): Promise<void>;
   /** The value of a header, occurrences joined as RFC 9110 says. `name` is lower case. */
   header(this: Receiver, name: string): string | undefined;
   /** Adds to the one log line of the request. */

@@ -1,4 +1,5 @@
 export type { Reply } from './reply.ts';
+export { CallerChangedError } from './authenticate.ts';
 export type { Admission, AuthRequest, Guard, LookedAhead, RateLimitHeaders, RequestNotes } from './guard.ts';
 export type { HandlerContext, PathParams } from './handler-context.ts';
 export {

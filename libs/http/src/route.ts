@@ -102,6 +102,13 @@ export interface RouteDefinition<
   /** Answered where the body is not sent as `application/json`. Absent: UNSUPPORTED_MEDIA_TYPE. */
   readonly wrongMediaType?: ErrorCode;
   /**
+   * The handler can do with a caller who was looked up moments ago (`lately` of the guard): before an effect it has him
+   * confirmed, in the effect's own transaction (`callerIsConfirmed`) or by a look-up (`confirmCaller`). Where he turns out
+   * to have changed, the request is served again from the permission on, by the body that was read. Refusals and answers
+   * that nothing has confirmed wait for a look-up.
+   */
+  readonly confirmsCaller?: true;
+  /**
    * Present: a body that came with its headers, of 16,384 bytes at most and from a caller who is expected, is read before
    * authentication, and what this makes of it is handed to the guard as `ahead`, so that the key and what the body names
    * can be looked up in one round trip. A fault of the body is kept, and told when its turn comes: the order of refusals

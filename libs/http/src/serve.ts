@@ -1,11 +1,11 @@
 import { AppError } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
+import { authenticate, CallerChangedError, lookUp, recall } from './authenticate.ts';
 import { checkShape } from './check-shape.ts';
 import type { Exchange } from './exchange.ts';
 import type { MountedRoute } from './mounted-route.ts';
 import { notFound, pathValuesOf } from './path-pattern.ts';
 import { answerError, answerReply, finishRaw, prepareRaw } from './finish.ts';
-import { headerValues } from './request-headers.ts';
 import { isBodyThere } from './read-body.ts';
 import { requireSingleHeaders, takeBody } from './take-body.ts';
 
@@ -65,18 +65,51 @@ function requireTls(exchange: Exchange, isTrustedProxy: (address: string) => boo
 }
 
 async function run(exchange: Exchange, mounted: MountedRoute): Promise<void> {
-  const { route, cost, permission } = mounted;
+  const { route } = mounted;
   enter(exchange);
   exchange.params = pathValuesOf(exchange.request.params, { withoutRest: route.restAsSent });
   const ahead = route.lookAhead === undefined ? undefined : await lookAhead(exchange, mounted);
+  if (route.confirmsCaller === true && recall(exchange)) return runProvisionally(exchange, mounted);
   if (!mounted.isOpen) await authenticate(exchange);
+  return runAs(exchange, mounted, ahead);
+}
+
+/** With a caller who was not looked up for this request; once more where he was another than he was taken for. */
+async function runProvisionally(exchange: Exchange, mounted: MountedRoute): Promise<void> {
+  try {
+    return await runAs(exchange, mounted, undefined);
+  } catch (error) {
+    if (!(await beginsAgain(exchange, error))) throw error;
+  }
+  exchange.permitCalls = 0;
+  exchange.chargeCalls = 0;
+  await runAs(exchange, mounted, undefined);
+}
+
+/** Looks a provisional caller up before he is refused. A failure on our side says nothing about him, and is told as it is. */
+async function beginsAgain(exchange: Exchange, error: unknown): Promise<boolean> {
+  const isChanged = error instanceof CallerChangedError;
+  if (!exchange.isProvisional) return isChanged;
+  if (!isChanged && !(error instanceof AppError && error.status < 500)) return false;
+  const isUnchanged = await lookUp(exchange);
+  // A fault of the body is one whoever sent it.
+  return exchange.bodyReading !== 'begun' && (isChanged || !isUnchanged);
+}
+
+/** Everything behind authentication. `ahead` is what came of a body that was read before. */
+async function runAs(
+  exchange: Exchange,
+  mounted: MountedRoute,
+  ahead: { fault: AppError | undefined } | undefined,
+): Promise<void> {
+  const { route, cost, permission } = mounted;
   if (cost !== undefined) await exchange.takeCharge(cost);
   if (permission !== undefined) exchange.requirePermission(permission);
   route.precheck?.({ caller: exchange.caller, params: exchange.params });
   requireSingleHeaders(exchange);
   if (ahead?.fault !== undefined) throw ahead.fault;
   if (route.body !== undefined) {
-    const reading = ahead === undefined ? readInTurn(exchange, mounted) : undefined;
+    const reading = ahead === undefined ? readOnce(exchange, mounted) : undefined;
     if (reading !== undefined) await reading;
     route.inspect?.(exchange.body as JsonValue);
   }
@@ -89,8 +122,24 @@ async function run(exchange: Exchange, mounted: MountedRoute): Promise<void> {
   }
   const reply = await route.handler(exchange);
   if (reply === undefined) throw new Error('The handler returned no reply.');
+  if (exchange.isProvisional) await exchange.confirmCaller();
   const sending = answerReply(exchange, reply);
   if (sending !== undefined) await sending;
+}
+
+/** The body, unless it was read before the request began again. Undefined when it was there already. */
+function readOnce(exchange: Exchange, mounted: MountedRoute): Promise<void> | undefined {
+  const { route } = mounted;
+  if (exchange.bodyReading === 'done') return undefined;
+  const maxBytes = exchange.isProvisional ? route.bodyMaxBytesOf?.(exchange.caller) : undefined;
+  // What is not read for its size cannot be read later.
+  if (maxBytes !== undefined && maxBytes < (route.bodyMaxBytes ?? 0)) {
+    return exchange.confirmCaller().then(() => readOnce(exchange, mounted));
+  }
+  exchange.bodyReading = 'begun';
+  const reading = readInTurn(exchange, mounted);
+  if (reading === undefined) exchange.bodyReading = 'done';
+  return reading?.then(() => void (exchange.bodyReading = 'done'));
 }
 
 /** A larger body is read when it is known whose it is. */
@@ -137,25 +186,4 @@ function readInTurn(exchange: Exchange, mounted: MountedRoute): Promise<void> | 
     exchange.view.ahead = { value: look(exchange.body as JsonValue), readAtMs: exchange.services.now() };
     return authenticate(exchange);
   });
-}
-
-async function authenticate(exchange: Exchange): Promise<void> {
-  const { guard } = exchange;
-  const { rawHeaders } = exchange.request;
-  try {
-    if (headerValues(rawHeaders, 'authorization').length > 1 || headerValues(rawHeaders, 'x-api-key').length > 1) {
-      throw new AppError('UNAUTHENTICATED', 'A credential was sent twice.');
-    }
-    exchange.caller = await guard.authenticate(exchange.view);
-    exchange.isKnownCaller = true;
-  } catch (error) {
-    exchange.isKnownCaller = false;
-    exchange.limits = undefined;
-    if (!(error instanceof AppError) || error.code !== 'UNAUTHENTICATED') throw error;
-    // There is nobody to name in the log, so it says where the request came from.
-    exchange.note({ clientAddress: exchange.clientAddress });
-    const limited = await guard.failedAuthentication?.(exchange.view);
-    // The cause stays in the process: whoever guesses keys learns nothing from the answer.
-    throw limited ?? new AppError('UNAUTHENTICATED', 'A valid key is required.', { cause: error });
-  }
 }

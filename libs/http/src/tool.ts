@@ -200,6 +200,9 @@ function contextOf<Caller>(
     permit: unreachable,
     allows: unreachable,
     charge: unreachable,
+    isProvisional: false,
+    callerIsConfirmed: unreachable,
+    confirmCaller: unreachable,
     header: () => undefined,
     note: () => undefined,
   };

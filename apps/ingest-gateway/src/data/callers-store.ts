@@ -12,19 +12,23 @@ interface CallerRow {
   channels: string[];
   rate_per_second: number | null;
   burst: number | null;
+  ends_at: Date | null;
+  version: string;
 }
 
-const text = `SELECT k.key_hash, k.id, k.family_id, k.owner_id, k.grants, n.channels, n.rate_per_second, n.burst
-    FROM ingest.api_keys k JOIN ingest.networks n ON n.network_id = k.owner_id AND n.deleted_at IS NULL
-   WHERE k.key_hash = ANY ($1) AND ${liveKeyCondition('k', '$2')}`;
+const text = `SELECT c.key_hash, c.id, c.family_id, c.owner_id, c.grants, c.channels, c.rate_per_second, c.burst,
+         least(c.expires_at, c.overlap_until) AS ends_at, hash_record_extended(c, 0)::text AS version
+    FROM ingest.callers c
+   WHERE c.key_hash = ANY ($1) AND ${liveKeyCondition('c', '$2')}`;
 
-/** The live key with a hash and its network, looked up on every request. */
+/** The live key with a hash and its network. The version is that of the view `guards`, by which a write confirms it. */
 export function callersStore(options: {
   readonly sql: Sql;
   readonly now: () => number;
   readonly deadlineMs: number;
 }): CallersByHash<IngestCaller> {
-  return callersByHash({ ...options, statement: { name: 'ingest callers', text }, callerOf });
+  const endsAtMs = ({ ends_at: endsAt }: CallerRow) => endsAt?.getTime() ?? Number.POSITIVE_INFINITY;
+  return callersByHash({ ...options, statement: { name: 'ingest callers', text }, callerOf, endsAtMs });
 }
 
 function callerOf(row: CallerRow): IngestCaller {
@@ -36,5 +40,6 @@ function callerOf(row: CallerRow): IngestCaller {
     channels: row.channels,
     grants: row.grants,
     networkLimits: ratePerSecond === null || burst === null ? undefined : { ratePerSecond, burst },
+    guard: { kind: 'key', id: row.id, version: row.version },
   };
 }

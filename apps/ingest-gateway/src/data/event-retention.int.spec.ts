@@ -67,6 +67,7 @@ const caller: IngestCaller = {
   channels: ['main'],
   grants: {} as IngestCaller['grants'],
   networkLimits: undefined,
+  guard: { kind: 'key', id: 'key', version: '1' },
 };
 const write = (data: string) => {
   const record = { id: undefined, type: 'asset', owner: null, data, extra: null, targetChannels: undefined };
@@ -78,7 +79,9 @@ const write = (data: string) => {
     idempotencyKeys: ['order-7'],
     path: '/v1/records',
     rawBody: Buffer.from(data),
+    guard: undefined,
     charge: async () => undefined,
+    confirmCaller: async () => undefined,
   });
 };
 const claimsOf = async () => (await sql.query({ text: 'SELECT 1 FROM ledger.all_claims' })).length;

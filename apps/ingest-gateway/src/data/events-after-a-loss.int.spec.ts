@@ -82,7 +82,7 @@ it('events of writes into an epoch are listed with their records, also those tha
   let lost = 1;
   const query: Database['query'] = async (statement, options) => {
     const rows = await test.sql.query(statement, options);
-    if (statement.text.includes('append_v2') && lost-- > 0) throw new DatabaseUnavailableError('cut', { sent: true });
+    if (statement.text.includes('append_v3') && lost-- > 0) throw new DatabaseUnavailableError('cut', { sent: true });
     return rows as never;
   };
   const cut = test.unitOf({ records: [record('f'), record('g')] });

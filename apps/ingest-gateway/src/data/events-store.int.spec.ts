@@ -87,7 +87,7 @@ describe('the event of a write', () => {
     let lost = 1;
     const query: Database['query'] = async (statement, options) => {
       const rows = await sql.query(statement, options);
-      if (statement.text.includes('append_v2') && lost-- > 0) throw new DatabaseUnavailableError('cut', { sent: true });
+      if (statement.text.includes('append_v3') && lost-- > 0) throw new DatabaseUnavailableError('cut', { sent: true });
       return rows as never;
     };
     const forgetful = openLedger({ sql: { ...sql, query } });
@@ -120,7 +120,7 @@ describe('the event of a write', () => {
       );
       const results = await Promise.all(units.map((unit) => writer.append(unit)));
       expect(results.map(({ outcome }) => outcome)).toEqual(units.map(() => 'written'));
-      expect(calls.some((text) => text.includes('append_many_v1'))).toBe(true);
+      expect(calls.some((text) => text.includes('append_many_v2'))).toBe(true);
       const told = await events.list({}, { limit: units.length });
       expect(
         told.map(({ eventId, networkId, status, types, records }) => [

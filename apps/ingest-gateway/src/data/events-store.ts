@@ -4,7 +4,7 @@ import { digitsOf, DIGITS, firstDigits } from '../domain/event-ids.ts';
 import type { Event as EventRow, Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { requestEvents } from './request-events.ts';
 
-/** Where one transaction of an event lies in the ledger, as `ingest.append_v2` wrote it down. */
+/** Where one transaction of an event lies in the ledger, as `ingest.append_v3` wrote it down. */
 interface EventUnit {
   readonly channel: string;
   /** The first index and how many follow it; null where `indexes` says each. */

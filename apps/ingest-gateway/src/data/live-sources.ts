@@ -84,6 +84,7 @@ function sourceCaller(row: LiveRow, box: SecretBox, onSealed: LiveSourcesOptions
       ...(limits === undefined ? {} : { limits }),
     },
     networkLimits: ratePerSecond === null || burst === null ? undefined : { ratePerSecond, burst },
+    guard: { kind: 'source', id: sourceId, version: row.version },
     source: { sourceId, scheme, settings, keys, hasAllKeys: keys.length === row.secrets.length },
   };
 }

@@ -92,6 +92,7 @@ it('a record of 127 bytes that is sent alone under an Idempotency-Key takes at m
     channels: ['main'],
     grants: {} as IngestCaller['grants'],
     networkLimits: undefined,
+    guard: { kind: 'key', id: 'key', version: '1' },
   };
   const write = (n: number) => {
     const data = JSON.stringify({ n, text: 'x'.repeat(111 - String(n).length) });
@@ -104,7 +105,9 @@ it('a record of 127 bytes that is sent alone under an Idempotency-Key takes at m
       idempotencyKeys: [`order-${n}`],
       path: '/acme',
       rawBody: Buffer.from(data),
+      guard: undefined,
       charge: async () => undefined,
+      confirmCaller: async () => undefined,
     });
   };
   for (let from = 0; from < SINGLES; from += AT_ONCE)

@@ -1,6 +1,6 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import { claimOf, parseIdempotencyKey, type Claim, type InFlight } from '@sealgate/idempotency';
-import type { LedgerAppender } from '@sealgate/ledger-port';
+import type { LedgerAppender, UnitGuard } from '@sealgate/ledger-port';
 import type { IngestCaller } from './caller.ts';
 import type { CanonicalRecord } from './read-submission.ts';
 import { derivedIds, type RecordIds } from './record-ids.ts';
@@ -17,13 +17,19 @@ export interface WriteRequest {
   readonly path: string;
   /** The bytes of the body after its content encoding was undone. */
   readonly rawBody: Buffer;
+  /** What the write is to confirm, since the caller was not looked up for this request; undefined where he was. */
+  readonly guard: UnitGuard | undefined;
   /** Takes the cost from the limits; rejects with RATE_LIMITED. */
   charge(): Promise<void>;
+  /** Called before an answer that no transaction has confirmed the guard for; rejects where the caller is to be refused now. */
+  confirmCaller(): Promise<void>;
 }
 
 export interface Answer {
   readonly body: string;
   readonly replayed: boolean;
+  /** The transaction of the records has confirmed the guard. */
+  readonly confirmed: boolean;
 }
 
 export type AnswerWrite = (request: WriteRequest) => Promise<Answer>;
@@ -46,6 +52,8 @@ export interface AnswerWritePorts {
  * Answers one write: limits, then idempotency, then the ledger.
  * With a key the same request is answered the same, whoever asks the ledger first and whatever was lost meanwhile: the
  * claim is a row in the transaction of the records. What runs in this process is remembered to save time, and no more.
+ *
+ * It throws what `writeRecords` throws.
  */
 export function answerWrite(ports: AnswerWritePorts): AnswerWrite {
   return async (request) => {
@@ -53,6 +61,7 @@ export function answerWrite(ports: AnswerWritePorts): AnswerWrite {
     const claim = key === undefined ? undefined : claimFor(ports, request, key);
     await request.charge();
     const answer = claim === undefined ? await write(ports, request, undefined) : await once(ports, request, claim);
+    if (request.guard !== undefined && !answer.confirmed) await request.confirmCaller();
     ports.onAnswer(answer, request);
     return answer;
   };
@@ -75,11 +84,11 @@ function claimFor(ports: AnswerWritePorts, { caller, path, rawBody }: WriteReque
 async function once(ports: AnswerWritePorts, request: WriteRequest, claim: KeyedClaim): Promise<Answer> {
   const name = claim.claim.toString('latin1');
   const { value, joined } = await ports.inFlight.run(name, claim.fingerprint, () => write(ports, request, claim));
-  return joined ? { body: value.body, replayed: true } : value;
+  return joined ? { body: value.body, replayed: true, confirmed: false } : value;
 }
 
 async function write(ports: AnswerWritePorts, request: WriteRequest, claim: KeyedClaim | undefined): Promise<Answer> {
-  const { caller, requestId, records, strippedFields } = request;
+  const { caller, requestId, records, strippedFields, guard } = request;
   const outcome = await writeRecords(ports.ledger, {
     networkId: caller.networkId,
     channels: caller.channels,
@@ -91,6 +100,8 @@ async function write(ports: AnswerWritePorts, request: WriteRequest, claim: Keye
     ids: claim === undefined ? ports.freshIds : derivedIds(claim.seed),
     ...(claim === undefined ? {} : { otherIds: () => claim.seeds().map(derivedIds) }),
     claim,
+    guard,
   });
-  return { body: renderAnswer(outcome), replayed: outcome.replayed };
+  const { replayed } = outcome;
+  return { body: renderAnswer(outcome), replayed, confirmed: guard !== undefined && !replayed };
 }

@@ -1,3 +1,4 @@
+import type { UnitGuard } from '@sealgate/ledger-port';
 import type { KeyGrants, Limits } from './key-grants.ts';
 import type { LiveSource } from './source.ts';
 
@@ -15,4 +16,6 @@ export interface IngestCaller {
   readonly networkLimits: Limits | undefined;
   /** Present: a source, which may deliver and nothing else. */
   readonly source?: LiveSource;
+  /** Names the key, or the source, in the version that was looked up: what all of the above depends on. */
+  readonly guard: UnitGuard;
 }

@@ -13,7 +13,7 @@ export interface UnitEvent {
   readonly types: readonly string[];
 }
 
-/** What stands behind it the embedded ledger hands to `ingest.append_v2`, and does not keep. */
+/** What stands behind it the embedded ledger hands to `ingest.append_v3`, and does not keep. */
 const BESIDE = '\f';
 
 /**

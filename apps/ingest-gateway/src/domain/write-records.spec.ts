@@ -5,6 +5,7 @@ import {
   LedgerOverloadedError,
   LedgerUnavailableError,
   OutcomeUnknownError,
+  StaleGuardError,
   type AppendUnit,
   type LedgerAppender,
   type UnitResult,
@@ -115,6 +116,30 @@ describe('writing records', () => {
     const outcome = await writeRecords(ledger, order([submitted({ targetChannels: ['a', 'b'] })], { claim }));
     expect(ledger.units[1]!.note).toBe(`${note}\fkey_1\treq\t["unknown"]`);
     expect(outcome).toMatchObject({ eventId: 'evt_first', strippedFields: 5, replayed: false });
+  });
+
+  it('guards every transaction until one has confirmed its caller, and none after it', async () => {
+    const guard = { kind: 'key', id: 'key_1', version: '7' };
+    const three = [submitted({ id: 'x', targetChannels: ['a', 'b', 'main'] })];
+    const fresh = fakeLedger();
+    await writeRecords(fresh, order(three, { claim, guard }));
+    expect(fresh.units.map((unit) => unit.guard)).toEqual([guard, undefined, undefined]);
+
+    const begun: UnitResult = {
+      outcome: 'replayed',
+      transactionId: 'tx',
+      note: 'evt_first\t\t3\t0\t\t[]',
+      records: [],
+    };
+    const again = fakeLedger([begun]);
+    await writeRecords(again, order(three, { claim, guard })).catch(() => undefined);
+    expect(again.units.map((unit) => unit.guard)).toEqual([guard, guard, undefined]);
+
+    const stale = fakeLedger([new StaleGuardError('stale')]);
+    await expect(writeRecords(stale, order(three, { claim, guard }))).rejects.toMatchObject({
+      name: 'StaleGuardError',
+    });
+    expect(stale.units).toHaveLength(1);
   });
 
   it('makes its transactions with the digits of its event, and none under the event of an earlier attempt', async () => {

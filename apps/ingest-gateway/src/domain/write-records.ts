@@ -12,6 +12,7 @@ import {
   type NewRecord,
   type RecordReceipt,
   type UnitClaim,
+  type UnitGuard,
   type UnitResult,
 } from '@sealgate/ledger-port';
 import type { CanonicalRecord } from './read-submission.ts';
@@ -33,6 +34,8 @@ export interface WriteOrder {
   /** How other secrets of this process would have named the same records. */
   readonly otherIds?: () => readonly RecordIds[];
   readonly claim: UnitClaim | undefined;
+  /** What the first transaction that writes anything is to confirm; absent where it was looked up for this request. */
+  readonly guard?: UnitGuard | undefined;
 }
 
 /** What the sender is told. `records` is in record order, then by channel. */
@@ -56,7 +59,8 @@ type Appended = Extract<UnitResult, { records: unknown }>;
  * Writes the records of one request, one transaction per channel, in name order. Which ledger stands behind the port is
  * said in `open-ledger.ts`.
  *
- * @throws AppError IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS, RECORD_CONFLICT, LEDGER_UNAVAILABLE, OVERLOADED: nothing was written;
+ * @throws StaleGuardError: nothing was written;
+ * AppError IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS, RECORD_CONFLICT, LEDGER_UNAVAILABLE, OVERLOADED: nothing was written;
  * OUTCOME_UNKNOWN, with `eventId` and `transactionIds`: something may have been, and the same request completes it.
  */
 export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): Promise<WriteOutcome> {
@@ -79,7 +83,10 @@ export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): P
   for (let at = 0; at < units.length; at += 1) {
     // Only with the event that it is of: two attempts under one event are two transactions.
     const nonce = note === ourNote ? nonceOf(eventId) : undefined;
-    const result = await append(ledger, { ...units[at]!, note, ...(nonce === undefined ? {} : { nonce }) }, done);
+    // Confirmed once, a request goes on: what it has begun is completed.
+    const guard = isAllReplayed(done) ? order.guard : undefined;
+    const unit = { ...units[at]!, note, ...(nonce && { nonce }), ...(guard && { guard }) };
+    const result = await append(ledger, unit, done);
     done.push(result);
     // Begun before the secret was exchanged: one record has one id in all of its channels.
     if (at === 0 && units.length > 1 && result.outcome === 'replayed') {
@@ -116,6 +123,8 @@ function channelsOf(records: readonly NamedRecord[]): string[] {
   for (const record of records) for (const channel of record.channels) channels.add(channel);
   return [...channels].sort();
 }
+
+const isAllReplayed = (done: readonly Appended[]): boolean => done.every(({ outcome }) => outcome === 'replayed');
 
 const isNamedAs = (unit: AppendUnit, { records }: Appended): boolean =>
   unit.records.every(({ id }, position) => id === records[position]?.id);
@@ -222,7 +231,7 @@ function outcomeOf(order: Order & { readonly note: UnitNote }, done: readonly Ap
     recordCount: order.records.length,
     records,
     transactionIds: [...transactionIds],
-    replayed: done.every(({ outcome }) => outcome === 'replayed'),
+    replayed: isAllReplayed(done),
   };
 }
 

@@ -1,5 +1,6 @@
 import { AppError, type ErrorCode } from '@sealgate/errors';
-import { named, routeFor, type Route } from '@sealgate/http';
+import { CallerChangedError, named, routeFor, type Route } from '@sealgate/http';
+import { StaleGuardError } from '@sealgate/ledger-port';
 import { Type } from '@sinclair/typebox';
 import type { IngestCaller } from '../domain/caller.ts';
 import { checkChannels } from '../domain/check-channels.ts';
@@ -70,6 +71,7 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
     charge: 'byHandler',
     idempotency: 'in-ledger',
     query: 'ignored',
+    confirmsCaller: true,
     body: 'json-bytes',
     jsonSuffix: true,
     bodyForms: bodyForms(ports.maxBatchRecords),
@@ -105,6 +107,7 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
       const rules = { record, defaultType, maxBatchRecords: ports.maxBatchRecords };
       const submission = await ports.read(rawBody, rules, caller.networkId);
       if (submission.kind === 'ping') {
+        await context.confirmCaller();
         context.permit('ingest:ping');
         await context.charge(1);
         return { status: 200, body: renderPing(ports.recordPing(caller, requestId)) };
@@ -113,16 +116,21 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
       context.permit('ingest:write');
       checkTypes(caller, records);
       checkChannels(records, caller.channels);
-      const answer = await ports.answerWrite({
-        caller,
-        requestId,
-        records,
-        strippedFields,
-        idempotencyKeys: context.idempotency.keys,
-        path: context.path,
-        rawBody,
-        charge: () => context.charge(Math.max(1, records.length)),
-      });
+      const answer = await ports
+        .answerWrite({
+          caller,
+          requestId,
+          records,
+          strippedFields,
+          idempotencyKeys: context.idempotency.keys,
+          path: context.path,
+          rawBody,
+          guard: context.isProvisional ? caller.guard : undefined,
+          charge: () => context.charge(Math.max(1, records.length)),
+          confirmCaller: () => context.confirmCaller(),
+        })
+        .catch(servedAgain);
+      if (answer.confirmed) context.callerIsConfirmed();
       context.note({ records: records.length });
       return { status: 200, body: answer.body, ...(answer.replayed ? { headers: REPLAYED } : {}) };
     },
@@ -134,6 +142,10 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
 const PING_MAX_BYTES = 4096;
 
 const REPLAYED = { 'Idempotent-Replayed': 'true' };
+
+function servedAgain(error: unknown): never {
+  throw error instanceof StaleGuardError ? new CallerChangedError(error.message, { cause: error }) : error;
+}
 
 function checkTypes(caller: IngestCaller, records: readonly { type: string }[]): void {
   const refused = refusedType(

@@ -3,12 +3,20 @@ import {
   ChannelHaltedError,
   LedgerUnavailableError,
   OutcomeUnknownError,
+  StaleGuardError,
   type AppendUnit,
   type UnitResult,
 } from '@sealgate/ledger-port';
 import { DatabaseRefusedError, DatabaseUnavailableError, type Sql } from '@sealgate/storage';
 import type { WaitingUnit } from './append-queue.ts';
-import { appendStatement, isAllNew, resultsOf, type AppendFunctions, type AppendRow } from './append-statement.ts';
+import {
+  appendStatement,
+  guardText,
+  isAllNew,
+  resultsOf,
+  type AppendFunctions,
+  type AppendRow,
+} from './append-statement.ts';
 import { haltedIn } from './database-problem.ts';
 import type { Epochs } from './epochs.ts';
 
@@ -58,6 +66,8 @@ const LONGEST_PAUSE_MS = 400;
 const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK_DETECTED = '40P01';
 const INSUFFICIENT_PRIVILEGE = '42501';
+/** SQLSTATE of a surface's function: guards of the call are stale, and none of its units was written. */
+const STALE_GUARDS = 'SG001';
 
 /**
  * Runs one group to the end. A lost connection is settled by sending the same bytes again, never by reading: the claim, the
@@ -77,12 +87,14 @@ export async function appendGroup(
     if (units.length === 0) return;
     const problem: unknown = stale ?? (await sendGroup(options, units, everSent));
     if (problem === undefined) return;
+    const confirmed = refuseStale(units, problem, everSent);
+    if (confirmed.length < units.length) {
+      units = confirmed;
+      continue;
+    }
     if (isMixed(units)) return appendEachChannel(options, units, { problem, everSent });
     if (haltedIn(problem).length > 0) return refuseHalted(units, problem, everSent);
-    if (problem instanceof DatabaseRefusedError && !everSent) {
-      if (problem.code === INSUFFICIENT_PRIVILEGE) options.onUnexpected(problem);
-      return rejectAll(units, problem, everSent);
-    }
+    if (problem instanceof DatabaseRefusedError && !everSent) return rejectForbidden(options, units, problem);
     if (problem instanceof DatabaseUnavailableError) {
       everSent ||= problem.sent;
       markSent(units, everSent);
@@ -160,6 +172,30 @@ function isRetryable(error: unknown): boolean {
   return code === SERIALIZATION_FAILURE || code === DEADLOCK_DETECTED;
 }
 
+/**
+ * Ends the units whose guards the database named as stale. The others were not written either, and are sent again.
+ * @returns them; all where the problem is another.
+ */
+function refuseStale(units: readonly WaitingUnit[], problem: unknown, everSent: boolean): readonly WaitingUnit[] {
+  const { code, detail } = problem as { code?: unknown; detail?: unknown };
+  if (code !== STALE_GUARDS || typeof detail !== 'string') return units;
+  const stale = new Set(detail.split('\n'));
+  const isStale = ({ prepared: { unit } }: WaitingUnit) => unit.guard !== undefined && stale.has(guardText(unit.guard));
+  for (const unit of units.filter((one) => isStale(one) && !one.settled)) {
+    unit.settled = true;
+    // One whose answer was lost may have been written while its guard was good.
+    const { transactionIdHex } = unit.prepared;
+    unit.reject(
+      everSent
+        ? new OutcomeUnknownError(transactionIdHex, { cause: problem })
+        : new StaleGuardError('The guard of the unit is stale.', { cause: problem }),
+    );
+  }
+  const confirmed = units.filter((unit) => !isStale(unit));
+  markSent(confirmed, everSent);
+  return confirmed;
+}
+
 function refuseHalted(units: readonly WaitingUnit[], cause: unknown, everSent: boolean): void {
   for (const unit of units) {
     if (unit.settled) continue;
@@ -184,6 +220,15 @@ async function bisect(options: AppendGroupOptions, units: readonly WaitingUnit[]
   const middle = units.length >> 1;
   await appendGroup(options, units.slice(0, middle));
   await appendGroup(options, units.slice(middle));
+}
+
+function rejectForbidden(
+  { onUnexpected }: AppendGroupOptions,
+  units: readonly WaitingUnit[],
+  problem: DatabaseRefusedError,
+): void {
+  if (problem.code === INSUFFICIENT_PRIVILEGE) onUnexpected(problem);
+  rejectAll(units, problem, false);
 }
 
 /** Callers were answered at their own deadline already; this frees what is left. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { RecordReceipt, UnitResult } from '@sealgate/ledger-port';
+import type { RecordReceipt, UnitGuard, UnitResult } from '@sealgate/ledger-port';
 import { byteaArray, int4Array, int8Array, joinedArray, textArray, type Statement } from '@sealgate/storage';
 import type { Epochs } from './epochs.ts';
 import { leafHashOf, PACKED_TYPES } from './packed-records.ts';
@@ -25,12 +25,21 @@ export interface AppendFunctions {
   /** For units of several channels: `ledger.append_v1`, or likewise. Undefined: a call is of one channel always. */
   readonly ofChannels: string | undefined;
   readonly takesBeside: boolean;
+  /**
+   * Whether they confirm the guards of units: the last parameter is then an array of these as `guardText` has them. Where
+   * they are not so any more, nothing is written: SQLSTATE SG001, whose detail names them, one a line.
+   */
+  readonly takesGuards: boolean;
 }
+
+/** A guard as the functions are given it. */
+export const guardText = ({ kind, id, version }: UnitGuard): string => `${kind} ${id} ${version}`;
 
 export const APPEND_FUNCTIONS: AppendFunctions = {
   ofChannel: 'ledger.append_v2',
   ofChannels: 'ledger.append_v1',
   takesBeside: false,
+  takesGuards: false,
 };
 const placeholders = (count: number): string => Array.from({ length: count }, (_, at) => `$${at + 1}`).join(',');
 /** The one row of a group that is new as a whole. */
@@ -64,6 +73,8 @@ export function appendStatement(
     ...PACKED_TYPES.map((type, column) => joinedArray(type, recordUnit.length, columnOf(units, column))),
   ];
   if (functions.takesBeside) values.push(textArray(units.map(({ beside }) => beside)));
+  if (functions.takesGuards)
+    values.push(textArray(units.map(({ unit: { guard } }) => (guard === undefined ? null : guardText(guard)))));
   return {
     name: `${name} append`,
     text: `SELECT outcome, first_index, detail FROM ${name}(${placeholders(values.length)})`,

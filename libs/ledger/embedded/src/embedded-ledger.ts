@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { type ArchiveOrder, type ArchiveProgress, type AuditReport, type Ledger } from '@sealgate/ledger-port';
 import { tileWidth, type NoteVerifier, type TileId } from '@sealgate/merkle';
 import type { Database } from '@sealgate/storage';
@@ -127,7 +128,7 @@ const AUDIT_WITHIN_MS = 1_800_000;
 
 /** The ledger in PostgreSQL: one append-only log per channel behind versioned SQL functions. See the README. */
 export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
-  const { sql, now, origin, integrator } = options;
+  const { sql, now, origin, integrator, appendFunctions = APPEND_FUNCTIONS } = options;
   const random = randomPool();
   const epochs = new Epochs(sql, now);
   const queue = openQueue(options, epochs);
@@ -148,7 +149,10 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     },
     // prepared-unit.ts hashes, append-queue.ts groups, append-group.ts sends append-statement.ts, and
     // migrations/0011_append_new.sql writes.
-    append: (unit) => queue.add(prepareUnit(unit, now(), random)),
+    append(unit) {
+      assert(unit.guard === undefined || appendFunctions.takesGuards, 'A guard goes to functions that confirm it.');
+      return queue.add(prepareUnit(unit, now(), random));
+    },
     findConflict: (unit) => conflictIn(sql, unit),
     drain: () => queue.drained(),
     async openChannel(network, channel) {

@@ -11,6 +11,7 @@ export type {
   LedgerReader,
   RecordQuery,
   UnitClaim,
+  UnitGuard,
   UnitResult,
 } from './ledger.ts';
 export {
@@ -22,5 +23,6 @@ export {
   LedgerOverloadedError,
   LedgerUnavailableError,
   OutcomeUnknownError,
+  StaleGuardError,
 } from './ledger-errors.ts';
 export type { NewRecord, RecordReceipt, StoredRecord } from './records.ts';

@@ -47,6 +47,11 @@ export class LedgerOverloadedError extends Error {
   override readonly name = 'LedgerOverloadedError';
 }
 
+/** Nothing was written: what the guard of the unit names has changed. Whoever looks it up again may write or is refused. */
+export class StaleGuardError extends Error {
+  override readonly name = 'StaleGuardError';
+}
+
 /** It may have been written. `transactionId` is the one it was sent under. */
 export class OutcomeUnknownError extends Error {
   override readonly name = 'OutcomeUnknownError';

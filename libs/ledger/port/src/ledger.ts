@@ -11,6 +11,17 @@ export interface UnitClaim {
   readonly acceptable: readonly string[];
 }
 
+/**
+ * What lets a unit be written, and what was known of it: the key of its sender, say. Plain words without spaces, and no
+ * secrets, since a driver may log them.
+ */
+export interface UnitGuard {
+  readonly kind: string;
+  readonly id: string;
+  /** Another one as soon as anything changes on which the unit depends. */
+  readonly version: string;
+}
+
 /** One transaction: all of it is written, or nothing. */
 export interface AppendUnit {
   readonly network: string;
@@ -27,6 +38,11 @@ export interface AppendUnit {
    * id with them. Drawn by the driver where there are none. A note that holds their digits is kept in fewer bytes.
    */
   readonly nonce?: Buffer;
+  /**
+   * Confirmed in the unit's own transaction. A replay and a reuse write nothing, and confirm nothing. For drivers that can:
+   * one that cannot is given none.
+   */
+  readonly guard?: UnitGuard;
   /** At least one; no id twice. */
   readonly records: readonly NewRecord[];
 }
@@ -56,6 +72,7 @@ export interface LedgerAppender {
    * deadline it rejects with
    * - LedgerUnavailableError: nothing was written,
    * - LedgerOverloadedError: nothing was written, the queue is full,
+   * - StaleGuardError: nothing was written, the guard is not what it was,
    * - OutcomeUnknownError: it may have been; the driver goes on settling it by sending the same bytes again.
    */
   append(unit: AppendUnit): Promise<UnitResult>;

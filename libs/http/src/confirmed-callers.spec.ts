@@ -1,0 +1,258 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import request from 'supertest';
+import { AppError } from '@sealgate/errors';
+import { expectProblem } from '@sealgate/testing';
+import { LIMIT_HEADERS, plain, testRoute, testSurface } from '../test/test-surface.ts';
+import { CallerChangedError, type AuthRequest, type Guard, type HandlerContext, type Reply } from './index.ts';
+
+interface VersionedCaller {
+  readonly name: string;
+  readonly permissions: readonly string[];
+  readonly version: number;
+}
+
+type Context = HandlerContext<VersionedCaller, unknown, unknown, unknown>;
+
+const known: VersionedCaller = { name: 'good', permissions: ['things:write'], version: 1 };
+/** Who the guard finds when it looks; undefined: nobody. And whom it remembers. */
+let live: VersionedCaller | undefined;
+let remembered: VersionedCaller | undefined;
+/** What the next charges are answered, true from then on. */
+let admissions: boolean[];
+let asked: string[];
+
+beforeEach(() => {
+  live = known;
+  remembered = known;
+  admissions = [];
+  asked = [];
+});
+
+const guard: Partial<Guard<VersionedCaller>> = {
+  authenticate: async () => {
+    asked.push('look-up');
+    if (live === undefined) throw new AppError('UNAUTHENTICATED', 'No such key.');
+    return live;
+  },
+  lately: {
+    find: (of: AuthRequest) => (of.header('x-api-key')[0] === 'good' ? remembered : undefined),
+    isUnchanged: (before, now) => before.version === now.version,
+  },
+  charge: async () => {
+    const admitted = admissions.shift() ?? true;
+    asked.push(`charge ${admitted}`);
+    return { admitted, headers: LIMIT_HEADERS, retryAfterSeconds: admitted ? 0 : 3 };
+  },
+};
+
+const surfaceOf = (handler: (context: Context) => Promise<Reply>, members: object = {}) =>
+  testSurface(
+    [
+      testRoute({
+        ...plain,
+        method: 'post',
+        path: '/x',
+        permit: 'byHandler',
+        charge: 'byHandler',
+        body: 'json-bytes',
+        bodyMaxBytes: 100,
+        confirmsCaller: true,
+        ...members,
+        handler: handler as never,
+      }),
+    ],
+    { guardChanges: guard },
+  );
+
+const post = ({ app }: ReturnType<typeof surfaceOf>, body = '{}') =>
+  request(app).post('/x').set('X-Api-Key', 'good').type('json').send(body);
+
+/** Writes as an effect that confirms its caller does: `stale` says which versions it refuses. */
+const writing =
+  (written: number[], stale: readonly number[] = []) =>
+  async (context: Context): Promise<Reply> => {
+    context.permit('things:write');
+    await context.charge(1);
+    const { caller, isProvisional } = context;
+    if (isProvisional && stale.includes(caller.version)) throw new CallerChangedError();
+    written.push(caller.version);
+    context.callerIsConfirmed();
+    return { status: 200, body: { version: caller.version } };
+  };
+
+describe('a caller who was looked up lately', () => {
+  it('is not looked up again where the effect confirms him', async () => {
+    const written: number[] = [];
+    const response = await post(surfaceOf(writing(written)));
+    expect([response.status, written, asked]).toEqual([200, [1], ['charge true']]);
+  });
+
+  it('is looked up for a route that confirms nobody, and where he is not known any more', async () => {
+    const answer = async (context: Context) => {
+      context.permit('things:write');
+      await context.charge(1);
+      return { status: 200, body: { isProvisional: context.isProvisional } };
+    };
+    expect((await post(surfaceOf(answer, { confirmsCaller: undefined }))).body).toEqual({ isProvisional: false });
+    remembered = undefined;
+    expect((await post(surfaceOf(answer))).body).toEqual({ isProvisional: false });
+    expect(asked.filter((one) => one === 'look-up')).toHaveLength(2);
+  });
+
+  it('is looked up before an answer that nothing has confirmed: 401 where he is gone', async () => {
+    const surface = surfaceOf(async (context) => {
+      context.permit('things:write');
+      await context.charge(1);
+      return { status: 200, body: { replayed: true } };
+    });
+    expect((await post(surface)).status).toBe(200);
+    expect(asked).toEqual(['charge true', 'look-up']);
+    live = undefined;
+    const response = await post(surface);
+    expectProblem(response, 'UNAUTHENTICATED');
+    expect(response.headers['ratelimit']).toBeUndefined();
+  });
+
+  it('is looked up before an effect that cannot confirm him, and the effect does not happen where he is gone', async () => {
+    const effects: string[] = [];
+    const surface = surfaceOf(async (context) => {
+      await context.confirmCaller();
+      context.permit('things:write');
+      await context.charge(1);
+      effects.push(context.isProvisional ? 'guessed' : 'looked up');
+      return { status: 200, body: {} };
+    });
+    await post(surface);
+    live = undefined;
+    expectProblem(await post(surface), 'UNAUTHENTICATED');
+    expect(effects).toEqual(['looked up']);
+  });
+
+  it('who was revoked is 401, and nothing is written, where the effect finds his version stale', async () => {
+    const written: number[] = [];
+    live = undefined;
+    const surface = surfaceOf(writing(written, [1]));
+    expectProblem(await post(surface), 'UNAUTHENTICATED');
+    expect(written).toEqual([]);
+    expect(surface.lines).toEqual([]);
+  });
+
+  it('who has changed is served as he is now, and pays once', async () => {
+    const written: number[] = [];
+    live = { ...known, version: 2 };
+    const response = await post(surfaceOf(writing(written, [1])));
+    expect([response.status, response.body, written]).toEqual([200, { version: 2 }, [2]]);
+    expect(asked).toEqual(['charge true', 'look-up']);
+  });
+
+  it('who is what he was goes on, where his version was found stale only for a moment', async () => {
+    const written: number[] = [];
+    expect((await post(surfaceOf(writing(written, [1])))).status).toBe(200);
+    expect(written).toEqual([1]);
+  });
+});
+
+describe('a refusal of a caller who was looked up lately', () => {
+  it('is told once he was looked up, without another try: what was not admitted stays refused', async () => {
+    const written: number[] = [];
+    admissions = [false, true];
+    expectProblem(await post(surfaceOf(writing(written))), 'RATE_LIMITED');
+    expect([written, asked]).toEqual([[], ['charge false', 'look-up']]);
+  });
+
+  it('is decided anew where he has changed: by his limits and permissions of now', async () => {
+    const written: number[] = [];
+    admissions = [false, true];
+    live = { ...known, version: 2 };
+    expect((await post(surfaceOf(writing(written)))).status).toBe(200);
+    remembered = { ...known, permissions: [] };
+    expect((await post(surfaceOf(writing(written)))).status).toBe(200);
+    expect(written).toEqual([2, 2]);
+    remembered = known;
+    live = { ...known, permissions: [], version: 3 };
+    expectProblem(await post(surfaceOf(writing(written, [1]))), 'FORBIDDEN');
+    expect(written).toEqual([2, 2]);
+  });
+
+  it('is 401 where he is gone, whatever he would have been told', async () => {
+    live = undefined;
+    admissions = [false];
+    expectProblem(await post(surfaceOf(writing([]))), 'UNAUTHENTICATED');
+    const late = surfaceOf(writing([]), {
+      precheck: () => {
+        throw new AppError('FORBIDDEN', 'Not this network.');
+      },
+    });
+    expectProblem(await post(late), 'UNAUTHENTICATED');
+    expectProblem(await post(surfaceOf(writing([])), 'x'.repeat(101)), 'UNAUTHENTICATED');
+  });
+
+  it('for a fault of the body is told once he was looked up, also where he has changed', async () => {
+    live = { ...known, version: 2 };
+    expectProblem(await post(surfaceOf(writing([])), 'x'.repeat(101)), 'PAYLOAD_TOO_LARGE');
+    expect(asked).toEqual(['look-up']);
+  });
+
+  it('for the size that he may send waits for a look-up while the body can still be read', async () => {
+    const members = {
+      bodyMaxBytesOf: ({ permissions }: VersionedCaller) => (permissions.includes('things:write') ? 100 : 10),
+    };
+    const written: number[] = [];
+    remembered = { ...known, permissions: [] };
+    live = { ...known, version: 2 };
+    expect((await post(surfaceOf(writing(written), members), '"more than ten"')).status).toBe(200);
+    live = remembered;
+    expectProblem(await post(surfaceOf(writing(written), members), '"more than ten"'), 'PAYLOAD_TOO_LARGE');
+    expect(written).toEqual([2]);
+  });
+});
+
+describe('a failure on our side', () => {
+  it.each([
+    ['LEDGER_UNAVAILABLE', () => new AppError('LEDGER_UNAVAILABLE', 'Away.', { retryAfterSeconds: 1 })],
+    ['INTERNAL', () => new TypeError('x')],
+  ] as const)('is told as it is: %s', async (code, problem) => {
+    const surface = surfaceOf(async () => {
+      throw problem();
+    });
+    expectProblem(await post(surface), code);
+    expect(asked).toEqual([]);
+  });
+
+  it('is a key store that does not answer: nobody is told that he is refused', async () => {
+    admissions = [false];
+    const away = {
+      ...guard,
+      authenticate: () => Promise.reject(new AppError('UNAVAILABLE', 'Away.', { retryAfterSeconds: 1 })),
+    };
+    const { app } = testSurface(
+      [
+        testRoute({
+          ...plain,
+          method: 'post',
+          path: '/x',
+          permit: 'things:write',
+          charge: 1,
+          confirmsCaller: true,
+          handler: async () => ({ status: 200 }),
+        }),
+      ],
+      { guardChanges: away },
+    );
+    expectProblem(await request(app).post('/x').set('X-Api-Key', 'good'), 'UNAVAILABLE');
+  });
+});
+
+describe('a credential', () => {
+  it('that was sent twice is nobody, known lately or not', async () => {
+    const surface = surfaceOf(writing([]));
+    expectProblem(await post(surface).set('Authorization', ['a', 'b'] as never), 'UNAUTHENTICATED');
+  });
+});
+
+it.each([
+  ['open', { permit: 'open', charge: 'none' }],
+  ['raw', { raw: true }],
+])('a route that confirms its caller and is %s fails the start', (_, members) => {
+  expect(() => surfaceOf(writing([]), members)).toThrow('confirmsCaller needs a guard, and no lookAhead or raw');
+});
