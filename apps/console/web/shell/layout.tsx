@@ -54,7 +54,7 @@ export function Layout(): ReactNode {
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
           <Group gap="sm" wrap="nowrap">
             <Burger opened={menuOpen} onClick={menu.toggle} hiddenFrom="sm" size="sm" aria-label="Menu" />
-            <Link to="/overview" className={classes['brand']}>
+            <Link to="/home" className={classes['brand']}>
               <img src="/favicon.svg" alt="" width={26} height={26} />
               Sealgate
             </Link>

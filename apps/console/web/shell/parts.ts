@@ -16,7 +16,7 @@ export interface Part {
 /** The parts of the console in the order of the menu. Each is loaded when it is opened. */
 export const parts: readonly Part[] = [
   {
-    path: 'overview',
+    path: 'home',
     title: 'Overview',
     icon: 'overview',
     needs: [],

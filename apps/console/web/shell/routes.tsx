@@ -17,7 +17,7 @@ export const createRouter = (): ReturnType<typeof createBrowserRouter> =>
         {
           errorElement: <PartFailed />,
           children: [
-            { index: true, element: <Navigate to="/overview" replace /> },
+            { index: true, element: <Navigate to="/home" replace /> },
             ...parts.map(({ path, load }) => ({ path: `${path}/*`, lazy: load })),
             { path: '*', Component: NoSuchPage },
           ],
@@ -51,7 +51,7 @@ export const NoSuchPage = (): ReactNode => (
       title="Nothing is at this address"
       icon="search"
       action={
-        <Anchor component={Link} to="/overview">
+        <Anchor component={Link} to="/home">
           To the overview
         </Anchor>
       }

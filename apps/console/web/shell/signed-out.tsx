@@ -25,7 +25,7 @@ export function SignedOut({ under }: { under: boolean }): ReactNode {
         <Group gap="sm">
           {under ? (
             <>
-              <Button component="a" href={signInAddress('/overview')} target="_blank" rel="noopener">
+              <Button component="a" href={signInAddress('/home')} target="_blank" rel="noopener">
                 Sign in in a second tab
               </Button>
               <Button variant="default" onClick={() => void session.refetch()} loading={session.isFetching}>

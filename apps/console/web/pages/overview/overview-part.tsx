@@ -1,9 +1,154 @@
 import type { ReactNode } from 'react';
-import { ListEmpty } from '../../shell/list-states.tsx';
+import { Anchor, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import { getJson } from '../../shell/console-fetch.ts';
+import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
+import { useSession, type SurfaceId } from '../../shell/session.ts';
+import { StateBadge } from '../../shell/state-badge.tsx';
+import { LedgerCard } from './ledger-card.tsx';
+import { surfaceNames } from './surface-names.ts';
+import { WaitingCard } from './waiting-card.tsx';
 
-export const OverviewPart = (): ReactNode => (
-  <Page title="Overview">
-    <ListEmpty title="This part is not built yet" />
-  </Page>
-);
+interface SurfaceState {
+  readonly id: SurfaceId;
+  /** null: it could not be asked. */
+  readonly ready: boolean | null;
+  readonly checks: Readonly<Record<string, unknown>>;
+  readonly requestsPerSecond?: number;
+  readonly errorsPerSecond?: number;
+  readonly gauges?: Readonly<Record<string, number>>;
+}
+
+const REFRESH_MS = 15_000;
+
+/** How the surfaces are, what their ledger holds and what waits. */
+export function OverviewPart(): ReactNode {
+  const session = useSession();
+  const surfaces = session.data?.surfaces ?? [];
+  const admins = surfaces.filter(({ admin }) => admin).map(({ id }) => id);
+  return (
+    <Page title="Overview" intro="How the services are now. It is read anew every 15 seconds.">
+      <Surfaces />
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+        <LedgerCard surfaces={admins.filter((id) => id === 'ingest-gateway' || id === 'ledger-peer')} />
+        <WaitingCard surfaces={admins} />
+      </SimpleGrid>
+    </Page>
+  );
+}
+
+function Surfaces(): ReactNode {
+  const states = useQuery({
+    queryKey: ['overview'],
+    queryFn: ({ signal }) => getJson<{ surfaces: SurfaceState[] }>('/overview', { signal }),
+    refetchInterval: REFRESH_MS,
+  });
+  if (states.data === undefined) {
+    if (states.isError) return <ListError error={states.error} onRetry={() => void states.refetch()} />;
+    return (
+      <Paper>
+        <ListLoading rows={3} />
+      </Paper>
+    );
+  }
+  const { surfaces } = states.data;
+  if (surfaces.length === 0) {
+    return (
+      <Paper>
+        <ListEmpty title="No service is watched">
+          The console shows readiness and rates of the services whose ops address it is configured with.
+        </ListEmpty>
+      </Paper>
+    );
+  }
+  return (
+    <Stack gap="sm">
+      {states.isError && <ListError error={states.error} onRetry={() => void states.refetch()} />}
+      <SimpleGrid cols={{ base: 1, xs: 2, lg: Math.min(4, surfaces.length) }} spacing="md">
+        {surfaces.map((surface) => (
+          <SurfaceCard key={surface.id} surface={surface} />
+        ))}
+      </SimpleGrid>
+    </Stack>
+  );
+}
+
+function SurfaceCard({ surface }: { surface: SurfaceState }): ReactNode {
+  const { title, does, part } = surfaceNames[surface.id];
+  return (
+    <Paper component="section" aria-label={title} h="100%">
+      <Stack gap="sm" justify="space-between" h="100%">
+        <Stack gap={4}>
+          <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
+            <Title order={2}>
+              <Anchor component={Link} to={part} c="inherit" inherit>
+                {title}
+              </Anchor>
+            </Title>
+            <Readiness ready={surface.ready} />
+          </Group>
+          <Text size="sm" c="dimmed">
+            {does}
+          </Text>
+        </Stack>
+        <Reasons surface={surface} />
+        <Group gap="xl">
+          <Rate label="Requests" value={surface.requestsPerSecond} />
+          <Rate label="Errors" value={surface.errorsPerSecond} isBad />
+        </Group>
+      </Stack>
+    </Paper>
+  );
+}
+
+function Readiness({ ready }: { ready: boolean | null }): ReactNode {
+  if (ready === null) return <StateBadge tone="bad">Not reached</StateBadge>;
+  return ready ? <StateBadge tone="good">Ready</StateBadge> : <StateBadge tone="bad">Not ready</StateBadge>;
+}
+
+/** What the readiness answer says besides: each member as one line, where it is a plain word or number. */
+function Reasons({ surface }: { surface: SurfaceState }): ReactNode {
+  const lines = Object.entries(surface.checks).filter(
+    ([name, value]) => name !== 'status' && ['string', 'number', 'boolean'].includes(typeof value),
+  );
+  const halted = Object.entries(surface.gauges ?? {}).filter(([, count]) => count > 0);
+  if (lines.length === 0 && halted.length === 0) return null;
+  return (
+    <Stack gap={2}>
+      {[...lines, ...halted].map(([name, value]) => (
+        <Text key={name} size="sm" className="wrap">
+          <Text span c="dimmed" inherit>
+            {name.replace(/^sealgate_/, '').replaceAll('_', ' ')}:
+          </Text>{' '}
+          {String(value)}
+        </Text>
+      ))}
+    </Stack>
+  );
+}
+
+const perSecond = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+
+function Rate({
+  label,
+  value,
+  isBad = false,
+}: {
+  label: string;
+  value: number | undefined;
+  isBad?: boolean;
+}): ReactNode {
+  const color = isBad && value !== undefined && value > 0 ? 'var(--console-bad)' : undefined;
+  return (
+    <Stack gap={0}>
+      <Text size="xs" c="dimmed">
+        {label}
+      </Text>
+      <Text fw={600} {...(color === undefined ? {} : { c: color })}>
+        {value === undefined ? 'not known yet' : `${perSecond.format(value)}/s`}
+      </Text>
+    </Stack>
+  );
+}

@@ -1,0 +1,30 @@
+import { useSearchParams } from 'react-router';
+import type { ingestAdmin } from '../../shell/surfaces.ts';
+import { ingestAdmin as ingest, ledgerAdmin } from '../../shell/surfaces.ts';
+import { useSession } from '../../shell/session.ts';
+
+/** The surfaces whose admin listener shows a ledger; both serve it by the same routes. */
+export type LedgerSurface = 'ingest-gateway' | 'ledger-peer';
+
+type LedgerClient = typeof ingestAdmin;
+
+/** The client of one of them. */
+export function ledgerBy(surface: LedgerSurface): LedgerClient {
+  // The routes below /admin/v1/ledger are the same by construction (libs/http), though their generated types are two.
+  return surface === 'ingest-gateway' ? ingest : (ledgerAdmin as unknown as LedgerClient);
+}
+
+const all: readonly LedgerSurface[] = ['ingest-gateway', 'ledger-peer'];
+
+/** Which ledger a page shows: the one that `by` in the address names, else the first that is configured. */
+export function useLedgerSurface(): {
+  readonly surface: LedgerSurface | undefined;
+  readonly others: readonly LedgerSurface[];
+} {
+  const [search] = useSearchParams();
+  const { data } = useSession();
+  const configured = all.filter((id) => data?.surfaces.some((each) => each.id === id && each.admin));
+  const named = configured.find((id) => id === search.get('by'));
+  const surface = named ?? configured[0];
+  return { surface, others: configured.filter((id) => id !== surface) };
+}

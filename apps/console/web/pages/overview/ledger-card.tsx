@@ -1,0 +1,82 @@
+import type { ReactNode } from 'react';
+import { Anchor, Paper, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { PlainTable } from '../../shell/cursor-table.tsx';
+import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
+import { ledgerBy, type LedgerSurface } from '../ledger/ledger-source.ts';
+import { SignedState } from '../ledger/signed-state.tsx';
+
+/** So many channels are shown here; the explorer has the others. */
+const SHOWN = 6;
+const REFRESH_MS = 15_000;
+
+/** Size of the ledger and how new its newest checkpoints are. */
+export function LedgerCard({ surfaces }: { surfaces: readonly LedgerSurface[] }): ReactNode {
+  const [surface] = surfaces;
+  return (
+    <Stack gap="sm" component="section" aria-label="Ledger">
+      <Title order={2}>Ledger</Title>
+      {surface === undefined ? (
+        <Paper>
+          <ListEmpty title="No ledger is configured" icon="ledger">
+            The admin address of the ingest gateway or of the ledger peer makes it visible.
+          </ListEmpty>
+        </Paper>
+      ) : (
+        <Channels surface={surface} />
+      )}
+    </Stack>
+  );
+}
+
+function Channels({ surface }: { surface: LedgerSurface }): ReactNode {
+  const channels = useQuery({
+    queryKey: ['ledger', surface, 'channels', 'overview'],
+    queryFn: ({ signal }) =>
+      dataOf(ledgerBy(surface).GET('/admin/v1/ledger/channels', { params: { query: { limit: SHOWN } }, signal })),
+    refetchInterval: REFRESH_MS,
+  });
+  if (channels.data === undefined) {
+    if (channels.isError) return <ListError error={channels.error} onRetry={() => void channels.refetch()} />;
+    return (
+      <Paper>
+        <ListLoading rows={4} />
+      </Paper>
+    );
+  }
+  return (
+    <>
+      <PlainTable
+        label="Channels of the ledger"
+        rows={channels.data.items}
+        rowKey={({ channel }) => channel}
+        columns={[
+          {
+            title: 'Channel',
+            cell: ({ channel }) => (
+              <Anchor component={Link} to={`/ledger/${encodeURIComponent(channel)}?by=${surface}`} size="sm">
+                {channel}
+              </Anchor>
+            ),
+          },
+          { title: 'Records', align: 'right', width: '7rem', cell: ({ size }) => size.toLocaleString() },
+          { title: 'Newest checkpoint', cell: (channel) => <SignedState channel={channel} /> },
+        ]}
+        empty={
+          <ListEmpty title="The ledger is empty" icon="ledger">
+            The first record that a key writes makes the first entry.
+          </ListEmpty>
+        }
+      />
+      {channels.data.nextCursor != null && (
+        <Text size="sm">
+          <Anchor component={Link} to={`/ledger?by=${surface}`}>
+            All channels
+          </Anchor>
+        </Text>
+      )}
+    </>
+  );
+}

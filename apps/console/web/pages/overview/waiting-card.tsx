@@ -1,0 +1,91 @@
+import type { ReactNode } from 'react';
+import { Paper, Stack, Text, Title } from '@mantine/core';
+import { useQueries } from '@tanstack/react-query';
+import { getJson } from '../../shell/console-fetch.ts';
+import { ListLoading } from '../../shell/list-states.tsx';
+import { PlainTable } from '../../shell/cursor-table.tsx';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { asProblem } from '../../shell/problem.ts';
+import type { SurfaceId } from '../../shell/session.ts';
+import { StateBadge } from '../../shell/state-badge.tsx';
+import { Time } from '../../shell/time.tsx';
+import { surfaceNames } from './surface-names.ts';
+
+interface Waiting {
+  readonly what: string;
+  readonly description: string;
+  readonly count: number;
+  readonly oldestAt: string | null;
+}
+
+const REFRESH_MS = 15_000;
+
+/** What each surface has yet to do: outboxes, jobs, records without a checkpoint. */
+export function WaitingCard({ surfaces }: { surfaces: readonly SurfaceId[] }): ReactNode {
+  const answers = useQueries({
+    queries: surfaces.map((surface) => ({
+      queryKey: ['waiting', surface],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        getJson<{ items: Waiting[] }>(`/admin/${surface}/admin/v1/waiting`, { signal }),
+      refetchInterval: REFRESH_MS,
+    })),
+  });
+  const rows = answers.flatMap(({ data }, index) =>
+    (data?.items ?? []).map((item) => ({ ...item, surface: surfaces[index] as SurfaceId })),
+  );
+  const failed = answers.flatMap(({ error }, index) =>
+    // Who may not use an admin listener is not told what waits behind it.
+    error === null || [403, 404].includes(asProblem(error).status) ? [] : [{ error, surface: surfaces[index]! }],
+  );
+  return (
+    <Stack gap="sm" component="section" aria-label="What waits">
+      <Title order={2}>What waits</Title>
+      {failed.map(({ error, surface }) => (
+        <Stack key={surface} gap={4}>
+          <Text size="sm">{surfaceNames[surface].title}</Text>
+          <ProblemView error={error} />
+        </Stack>
+      ))}
+      {rows.length === 0 && answers.some(({ isPending }) => isPending) ? (
+        <Paper>
+          <ListLoading rows={4} />
+        </Paper>
+      ) : (
+        <PlainTable
+          label="What waits"
+          rows={rows}
+          rowKey={({ surface, what }) => `${surface} ${what}`}
+          columns={[
+            {
+              title: 'What',
+              cell: ({ description, surface }) => (
+                <Stack gap={0}>
+                  <span>{description}</span>
+                  <Text size="xs" c="dimmed">
+                    {surfaceNames[surface].title}
+                  </Text>
+                </Stack>
+              ),
+            },
+            {
+              title: 'How many',
+              align: 'right',
+              width: '7.5rem',
+              cell: ({ count }) => (count === 0 ? <StateBadge tone="good">None</StateBadge> : count.toLocaleString()),
+            },
+            {
+              title: 'Since',
+              width: '9rem',
+              cell: ({ oldestAt }) => (oldestAt === null ? '' : <Time value={oldestAt} form="ago" />),
+            },
+          ]}
+          empty={
+            <Text p="md" c="dimmed" size="sm">
+              Nothing that you may see waits.
+            </Text>
+          }
+        />
+      )}
+    </Stack>
+  );
+}
