@@ -11,7 +11,7 @@ export interface Session {
     readonly name?: string;
     readonly email?: string;
   } | null;
-  readonly surfaces: readonly { readonly id: SurfaceId; readonly api: boolean; readonly admin: boolean }[];
+  readonly surfaces: readonly { readonly id: SurfaceId; readonly api: boolean; readonly admin: boolean; readonly publicUrl?: string }[];
   readonly expiresAt?: string;
 }
 

@@ -1,9 +1,15 @@
-import type { ReactNode } from 'react';
-import { ListEmpty } from '../../shell/list-states.tsx';
-import { Page } from '../../shell/page.tsx';
+import { lazy, type ReactNode } from 'react';
+import { Route, Routes } from 'react-router';
+import { NoSuchPage } from '../../shell/routes.tsx';
+import { NetworkList } from './network-list.tsx';
 
+const NetworkPage = lazy(async () => ({ default: (await import('./network-page.tsx')).NetworkPage }));
+
+/** Networks of the ingest gateway, their keys, limits and sources of webhooks. */
 export const NetworksPart = (): ReactNode => (
-  <Page title="Networks">
-    <ListEmpty title="This part is not built yet" />
-  </Page>
+  <Routes>
+    <Route index element={<NetworkList />} />
+    <Route path=":networkId" element={<NetworkPage />} />
+    <Route path="*" element={<NoSuchPage />} />
+  </Routes>
 );

@@ -1,0 +1,18 @@
+import { useSession } from '../../shell/session.ts';
+
+/** Where senders reach the gateway, as far as the console is told; else a host to be replaced. */
+export function useGatewayAddress(): string {
+  const { data } = useSession();
+  return data?.surfaces.find(({ id }) => id === 'ingest-gateway')?.publicUrl ?? 'https://YOUR-GATEWAY';
+}
+
+/** A line for a shell that writes one record and can be sent again without writing it twice. */
+export function curlLine({ address, networkId, key }: { address: string; networkId: string; key: string }): string {
+  return [
+    `curl -sS ${address}/${networkId}`,
+    `-H 'X-Api-Key: ${key}'`,
+    `-H 'Content-Type: application/json'`,
+    `-H 'Idempotency-Key: hello-1'`,
+    `-d '{"id":"hello-1","type":"demo.greeting","data":{"text":"Hello"}}'`,
+  ].join(' ');
+}

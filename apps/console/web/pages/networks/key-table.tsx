@@ -1,0 +1,181 @@
+import { useState, type ReactNode } from 'react';
+import { Button, Code, Group, Stack, Text, Title } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import type { Schemas } from '@sealgate/client';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { CursorTable } from '../../shell/cursor-table.tsx';
+import { ListEmpty } from '../../shell/list-states.tsx';
+import { StateBadge } from '../../shell/state-badge.tsx';
+import { ingestAdmin } from '../../shell/surfaces.ts';
+import { Time } from '../../shell/time.tsx';
+import { ConfirmDialog } from '../confirm-dialog.tsx';
+import { KeyShown } from '../key-shown.tsx';
+import { curlLine, useGatewayAddress } from './curl-line.ts';
+import { MintForm, type MintedKey } from './mint-form.tsx';
+
+export type Key = Schemas['ingestGatewayAdmin']['Key'];
+
+interface KeyTableProps {
+  readonly networkId: string;
+  readonly mayChange: boolean;
+}
+
+type Open = { readonly do: 'mint' } | { readonly do: 'rotate' | 'revoke'; readonly key: Key };
+
+/** The keys of a network, live and recently ended. */
+export function KeyTable({ networkId, mayChange }: KeyTableProps): ReactNode {
+  const [open, setOpen] = useState<Open>();
+  const [minted, setMinted] = useState<MintedKey>();
+  const queries = useQueryClient();
+  const address = useGatewayAddress();
+  const close = (): void => setOpen(undefined);
+  const again = (): void => void queries.invalidateQueries({ queryKey: ['keys', networkId] });
+  const mint = mayChange && <Button onClick={() => setOpen({ do: 'mint' })}>Mint a key</Button>;
+  return (
+    <Stack gap="sm" component="section" aria-label="Keys">
+      <Group justify="space-between">
+        <Title order={2}>Keys</Title>
+        {mint}
+      </Group>
+      <CursorTable
+        label="Keys"
+        cursorName="keys"
+        queryKey={['keys', networkId]}
+        load={(cursor, signal) =>
+          dataOf(
+            ingestAdmin.GET('/admin/v1/networks/{networkId}/keys', {
+              params: { path: { networkId }, query: { limit: 50, ...(cursor && { cursor }) } },
+              signal,
+            }),
+          )
+        }
+        rowKey={({ id }) => id}
+        columns={[
+          { title: 'Label', cell: (key) => <KeyName keyView={key} /> },
+          { title: 'May', cell: (key) => <Allowed keyView={key} /> },
+          { title: 'State', cell: (key) => <KeyState keyView={key} /> },
+          {
+            title: 'Last used',
+            width: '9rem',
+            cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Time value={lastUsedAt} form="ago" />),
+          },
+          {
+            title: 'Actions',
+            width: '11rem',
+            cell: (key) =>
+              mayChange && isLive(key) ? (
+                <Group gap={4}>
+                  <Button size="compact-sm" variant="default" onClick={() => setOpen({ do: 'rotate', key })}>
+                    Rotate
+                  </Button>
+                  <Button size="compact-sm" variant="default" onClick={() => setOpen({ do: 'revoke', key })}>
+                    Revoke
+                  </Button>
+                </Group>
+              ) : null,
+          },
+        ]}
+        empty={
+          <ListEmpty title="No key yet" icon="networks" action={mint}>
+            Whoever has a key of this network writes into its channels.
+          </ListEmpty>
+        }
+      />
+      {(open?.do === 'mint' || open?.do === 'rotate') && (
+        <MintForm
+          networkId={networkId}
+          {...('key' in open && { replaces: open.key })}
+          onClose={close}
+          onMinted={(key) => {
+            close();
+            again();
+            setMinted(key);
+          }}
+        />
+      )}
+      {open?.do === 'revoke' && (
+        <ConfirmDialog
+          title={`Revoke “${open.key.label}”`}
+          action="Revoke the key"
+          tone="danger"
+          run={() =>
+            dataOf(
+              ingestAdmin.DELETE('/admin/v1/networks/{networkId}/keys/{id}', {
+                params: { path: { networkId, id: open.key.id } },
+              }),
+            )
+          }
+          onDone={() => {
+            close();
+            again();
+          }}
+          onClose={close}
+        >
+          <Text size="sm">
+            From the next request on, <Code>{open.key.keyPrefix}…</Code> is refused everywhere. What it wrote stays.
+          </Text>
+        </ConfirmDialog>
+      )}
+      {minted !== undefined && (
+        <KeyShown
+          label={minted.label}
+          rawKey={minted.rawKey}
+          curl={curlLine({ address, networkId, key: minted.rawKey })}
+          onClose={() => setMinted(undefined)}
+        />
+      )}
+    </Stack>
+  );
+}
+
+const isLive = ({ revokedAt, expiresAt }: Key): boolean =>
+  revokedAt === null && (expiresAt === null || Date.parse(expiresAt) > Date.now());
+
+const KeyName = ({ keyView }: { keyView: Key }): ReactNode => (
+  <Stack gap={0}>
+    <span className="wrap">{keyView.label}</span>
+    <Code w="fit-content">{keyView.keyPrefix}…</Code>
+  </Stack>
+);
+
+const SHOWN_TYPES = 3;
+
+function Allowed({ keyView: { permissions, allowedAssetTypes: types, record } }: { keyView: Key }): ReactNode {
+  const may = permissions === null ? 'everything' : permissions.length === 0 ? 'nothing' : permissions.join(', ');
+  const more = (types?.length ?? 0) > SHOWN_TYPES ? ` and ${(types?.length ?? 0) - SHOWN_TYPES} more` : '';
+  const which =
+    types === null ? 'all types' : types.length === 0 ? 'no type' : `${types.slice(0, SHOWN_TYPES).join(', ')}${more}`;
+  return (
+    <Stack gap={0}>
+      <span>{may}</span>
+      <Text size="xs" c="dimmed" className="wrap">
+        {which}, {record === 'whole' ? 'whole body' : 'envelope'}
+      </Text>
+    </Stack>
+  );
+}
+
+function KeyState({ keyView }: { keyView: Key }): ReactNode {
+  const { revokedAt, expiresAt } = keyView;
+  if (revokedAt !== null) return <Ended word="Revoked" at={revokedAt} />;
+  if (!isLive(keyView)) return <Ended word="Expired" at={expiresAt ?? ''} />;
+  return (
+    <Stack gap={2} align="flex-start">
+      <StateBadge tone="good">Live</StateBadge>
+      {expiresAt !== null && (
+        <Text size="xs" c="dimmed">
+          until <Time value={expiresAt} />
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+const Ended = ({ word, at }: { word: string; at: string }): ReactNode => (
+  <Stack gap={2} align="flex-start">
+    <StateBadge tone="bad">{word}</StateBadge>
+    <Text size="xs" c="dimmed">
+      <Time value={at} form="ago" />
+    </Text>
+  </Stack>
+);

@@ -1,0 +1,180 @@
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { Button, Checkbox, Group, Modal, NumberInput, Radio, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import type { Schemas } from '@sealgate/client';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { ingestAdmin } from '../../shell/surfaces.ts';
+import type { Key } from './key-table.tsx';
+
+export type MintedKey = Schemas['ingestGatewayAdmin']['MintedKey'];
+type MintRequest = Schemas['ingestGatewayAdmin']['MintKeyRequest'];
+type Permission = Schemas['ingestGatewayAdmin']['Permission'];
+
+const permissionWords: readonly (readonly [Permission, string])[] = [
+  ['ingest:write', 'Write records'],
+  ['ingest:ping', 'Ping (ask whether the key works)'],
+];
+
+interface MintFormProps {
+  readonly networkId: string;
+  /** The key that the new one takes over from; its settings are offered again. */
+  readonly replaces?: Key;
+  readonly onMinted: (key: MintedKey) => void;
+  readonly onClose: () => void;
+}
+
+interface Draft {
+  readonly label: string;
+  readonly permissions: Permission[];
+  readonly allTypes: boolean;
+  readonly types: string[];
+  readonly record: 'envelope' | 'whole';
+  /** As `datetime-local` has it, in the reader's zone; empty: never. */
+  readonly expires: string;
+  readonly overlapHours: string | number;
+}
+
+const draftFrom = (key: Key | undefined): Draft => ({
+  label: key?.label ?? '',
+  permissions: (key?.permissions as Permission[] | null | undefined) ?? ['ingest:write', 'ingest:ping'],
+  allTypes: key?.allowedAssetTypes == null,
+  types: key?.allowedAssetTypes ?? [],
+  record: key?.record === 'whole' ? 'whole' : 'envelope',
+  expires: '',
+  overlapHours: 24,
+});
+
+function requestFrom(draft: Draft, replaces: Key | undefined): MintRequest {
+  return {
+    label: draft.label,
+    permissions: draft.permissions,
+    record: draft.record,
+    ...(!draft.allTypes && { allowedAssetTypes: draft.types }),
+    ...(draft.expires !== '' && { expiresAt: new Date(draft.expires).toISOString() }),
+    ...(replaces !== undefined && {
+      replaces: replaces.id,
+      overlapSeconds: Math.round(Number(draft.overlapHours) * 3_600),
+      ...(replaces.limits !== null && { limits: replaces.limits }),
+      ...(replaces.defaultType !== null && { defaultType: replaces.defaultType }),
+    }),
+  };
+}
+
+/** Mints a key, or one that takes over from another while both are valid. */
+export function MintForm({ networkId, replaces, onMinted, onClose }: MintFormProps): ReactNode {
+  const [draft, setDraft] = useState(() => draftFrom(replaces));
+  const set = (changes: Partial<Draft>): void => setDraft((before) => ({ ...before, ...changes }));
+  const minting = useMutation({
+    mutationFn: () =>
+      dataOf(
+        ingestAdmin.POST('/admin/v1/networks/{networkId}/keys', {
+          params: { path: { networkId } },
+          body: requestFrom(draft, replaces),
+        }),
+      ),
+    onSuccess: onMinted,
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    minting.mutate();
+  };
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={replaces === undefined ? `Mint a key of ${networkId}` : `Rotate “${replaces.label}”`}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <form onSubmit={submit}>
+        <Stack gap="md">
+          {replaces !== undefined && (
+            <NumberInput
+              label="Both keys are valid for (hours)"
+              description="After that the old one ends by itself. 0 ends it now; 168 is the most."
+              min={0}
+              max={168}
+              value={draft.overlapHours}
+              onChange={(overlapHours) => set({ overlapHours })}
+            />
+          )}
+          <TextInput
+            label="Label"
+            description="What the key is for: it is how people tell keys apart."
+            required
+            maxLength={200}
+            value={draft.label}
+            onChange={(event) => set({ label: event.currentTarget.value })}
+          />
+          <MintRules draft={draft} set={set} />
+          <TextInput
+            type="datetime-local"
+            label="Expires"
+            description="In your time zone. Left empty, it is valid until it is revoked."
+            value={draft.expires}
+            onChange={(event) => set({ expires: event.currentTarget.value })}
+          />
+          {minting.isError && <ProblemView error={minting.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={minting.isPending}>
+              Mint the key
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+/** What the key may do, with which types, and what of a body it keeps. */
+function MintRules({ draft, set }: { draft: Draft; set: (changes: Partial<Draft>) => void }): ReactNode {
+  return (
+    <>
+      <Checkbox.Group
+        label="It may"
+        value={draft.permissions}
+        onChange={(permissions) => set({ permissions: permissions as Permission[] })}
+      >
+        <Stack gap={6} mt={6}>
+          {permissionWords.map(([value, label]) => (
+            <Checkbox key={value} value={value} label={label} />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+      {draft.permissions.length === 0 && (
+        <Text size="sm" c="var(--console-wait)">
+          A key without a permission is refused everything.
+        </Text>
+      )}
+      <Stack gap={6}>
+        <Checkbox
+          label="Records of every type"
+          checked={draft.allTypes}
+          onChange={(event) => set({ allTypes: event.currentTarget.checked })}
+        />
+        {!draft.allTypes && (
+          <TagsInput
+            label="Types it may write"
+            description="Press Enter after each."
+            value={draft.types}
+            maxTags={200}
+            onChange={(types) => set({ types })}
+          />
+        )}
+      </Stack>
+      <Radio.Group
+        label="What is kept of a body"
+        value={draft.record}
+        onChange={(record) => set({ record: record as Draft['record'] })}
+      >
+        <Stack gap={6} mt={6}>
+          <Radio value="envelope" label="Envelope: id, type, owner and data are read from it" />
+          <Radio value="whole" label="Whole: the body as it came is the data" />
+        </Stack>
+      </Radio.Group>
+    </>
+  );
+}

@@ -1,0 +1,104 @@
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { Button, Group, Modal, NumberInput, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import type { Schemas } from '@sealgate/client';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { ingestAdmin } from '../../shell/surfaces.ts';
+
+export type Network = Schemas['ingestGatewayAdmin']['Network'];
+
+interface NetworkFormProps {
+  /** Absent: a new one is made. */
+  readonly network?: Network;
+  readonly onSaved: (network: Network) => void;
+  readonly onClose: () => void;
+}
+
+/** Makes a network, or changes name, channels and limits of one. */
+export function NetworkForm({ network, onSaved, onClose }: NetworkFormProps): ReactNode {
+  const [networkId, setNetworkId] = useState(network?.networkId ?? '');
+  const [name, setName] = useState(network?.name ?? '');
+  const [channels, setChannels] = useState<string[]>(network?.channels ?? ['main']);
+  const [rate, setRate] = useState<string | number>(network?.limits.ratePerSecond ?? 1_000);
+  const [burst, setBurst] = useState<string | number>(network?.limits.burst ?? 2_000);
+  const limits = { ratePerSecond: Number(rate), burst: Number(burst) };
+  const saving = useMutation({
+    mutationFn: () =>
+      network === undefined
+        ? dataOf(
+            ingestAdmin.POST('/admin/v1/networks', {
+              body: { networkId, channels, limits, ...(name !== '' && { name }) },
+            }),
+          )
+        : dataOf(
+            ingestAdmin.PATCH('/admin/v1/networks/{networkId}', {
+              params: { path: { networkId } },
+              body: { name: name === '' ? null : name, channels, limits },
+            }),
+          ),
+    onSuccess: (saved) => {
+      onClose();
+      onSaved(saved);
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    saving.mutate();
+  };
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={network === undefined ? 'New network' : `Change ${network.networkId}`}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <form onSubmit={submit}>
+        <Stack gap="sm">
+          {network === undefined && (
+            <TextInput
+              label="Id"
+              description="Lower-case letters, digits and dashes. It is part of every address and never changes."
+              required
+              pattern="[a-z0-9][a-z0-9\-]{1,62}"
+              autoComplete="off"
+              value={networkId}
+              onChange={(event) => setNetworkId(event.currentTarget.value)}
+            />
+          )}
+          <TextInput
+            label="Name"
+            description="For people; may be left out."
+            maxLength={200}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+          <TagsInput
+            label="Channels"
+            description="Each is a log of its own. The first is the default. Press Enter after each name."
+            required={channels.length === 0}
+            maxTags={64}
+            value={channels}
+            onChange={setChannels}
+          />
+          <Group grow align="flex-start">
+            <NumberInput label="Records each second" required min={1} max={1_000_000} value={rate} onChange={setRate} />
+            <NumberInput label="Records at once" required min={1} max={1_000_000} value={burst} onChange={setBurst} />
+          </Group>
+          <Text size="xs" c="dimmed">
+            These are limits of the whole network; a key may have narrower ones.
+          </Text>
+          {saving.isError && <ProblemView error={saving.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={saving.isPending}>
+              {network === undefined ? 'Make network' : 'Save'}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,84 @@
+import { useState, type ReactNode } from 'react';
+import { Anchor, Button, Code } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from 'react-router';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { CursorTable } from '../../shell/cursor-table.tsx';
+import { ListEmpty } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { useAdminRole } from '../../shell/session.ts';
+import { ingestAdmin } from '../../shell/surfaces.ts';
+import { Time } from '../../shell/time.tsx';
+import { NetworkForm } from './network-form.tsx';
+
+/** All networks, newest first. */
+export function NetworkList(): ReactNode {
+  const [making, setMaking] = useState(false);
+  const mayChange = useAdminRole('ingest-gateway') === 'operator';
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const make = mayChange && <Button onClick={() => setMaking(true)}>New network</Button>;
+  return (
+    <Page
+      title="Networks and keys"
+      intro="A network is whose keys may write into which channels, and how fast. A key belongs to one network."
+      actions={make}
+    >
+      <CursorTable
+        label="Networks"
+        queryKey={['networks']}
+        load={(cursor, signal) =>
+          dataOf(
+            ingestAdmin.GET('/admin/v1/networks', {
+              params: { query: { limit: 50, ...(cursor && { cursor }) } },
+              signal,
+            }),
+          )
+        }
+        rowKey={({ networkId }) => networkId}
+        columns={[
+          {
+            title: 'Network',
+            cell: ({ networkId }) => (
+              <Anchor component={Link} to={`/networks/${networkId}`} fw={600} size="sm">
+                {networkId}
+              </Anchor>
+            ),
+          },
+          { title: 'Name', cell: ({ name }) => name ?? '' },
+          { title: 'Channels', cell: ({ channels }) => <Channels names={channels} /> },
+          { title: 'Limit', cell: ({ limits }) => `${limits.ratePerSecond.toLocaleString()} records/s` },
+          { title: 'Made', width: '9rem', cell: ({ createdAt }) => <Time value={createdAt} form="day" /> },
+        ]}
+        empty={
+          <ListEmpty title="No network yet" icon="networks" action={make}>
+            A network is the first thing a sender needs: make one, then mint a key for it.
+          </ListEmpty>
+        }
+      />
+      {making && (
+        <NetworkForm
+          onClose={() => setMaking(false)}
+          onSaved={({ networkId }) => {
+            void queries.invalidateQueries({ queryKey: ['networks'] });
+            void navigate(`/networks/${networkId}`);
+          }}
+        />
+      )}
+    </Page>
+  );
+}
+
+const SHOWN_CHANNELS = 4;
+
+/** The first few names; the first of all is the default. */
+export const Channels = ({ names }: { names: readonly string[] }): ReactNode => (
+  <>
+    {names.slice(0, SHOWN_CHANNELS).map((name) => (
+      <Code key={name} mr={4}>
+        {name}
+      </Code>
+    ))}
+    {names.length > SHOWN_CHANNELS && `and ${names.length - SHOWN_CHANNELS} more`}
+  </>
+);

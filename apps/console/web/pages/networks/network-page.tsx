@@ -1,0 +1,120 @@
+import { useState, type ReactNode } from 'react';
+import { Anchor, Button, Group, Paper, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useParams } from 'react-router';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { ListError, ListLoading } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { useAdminRole } from '../../shell/session.ts';
+import { ingestAdmin } from '../../shell/surfaces.ts';
+import { Time } from '../../shell/time.tsx';
+import { ConfirmDialog } from '../confirm-dialog.tsx';
+import { KeyTable } from './key-table.tsx';
+import { NetworkForm, type Network } from './network-form.tsx';
+import { Channels } from './network-list.tsx';
+import { SourceTable } from './source-table.tsx';
+
+const above = [{ title: 'Networks and keys', to: '/networks' }];
+
+/** One network: its limits, its keys, its sources of webhooks. */
+export function NetworkPage(): ReactNode {
+  const { networkId = '' } = useParams();
+  const network = useQuery({
+    queryKey: ['networks', networkId],
+    queryFn: ({ signal }) =>
+      dataOf(ingestAdmin.GET('/admin/v1/networks/{networkId}', { params: { path: { networkId } }, signal })),
+  });
+  if (network.data === undefined) {
+    return (
+      <Page title={networkId} above={above}>
+        {network.isError ? <ListError error={network.error} onRetry={() => void network.refetch()} /> : <ListLoading />}
+      </Page>
+    );
+  }
+  return <Shown network={network.data} />;
+}
+
+function Shown({ network }: { network: Network }): ReactNode {
+  const { networkId } = network;
+  const [open, setOpen] = useState<'change' | 'delete'>();
+  const mayChange = useAdminRole('ingest-gateway') === 'operator';
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const again = (): void => void queries.invalidateQueries({ queryKey: ['networks'] });
+  return (
+    <Page
+      title={network.name ?? networkId}
+      above={above}
+      actions={
+        mayChange && (
+          <>
+            <Button variant="default" onClick={() => setOpen('change')}>
+              Change
+            </Button>
+            <Button variant="default" onClick={() => setOpen('delete')}>
+              Delete
+            </Button>
+          </>
+        )
+      }
+    >
+      <Paper>
+        <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="md">
+          <Fact label="Id">{networkId}</Fact>
+          <Fact label="Channels">
+            <Channels names={network.channels} />
+          </Fact>
+          <Fact label="Limit">
+            {network.limits.ratePerSecond.toLocaleString()} records/s, {network.limits.burst.toLocaleString()} at once
+          </Fact>
+          <Fact label="Made">
+            <Time value={network.createdAt} />
+          </Fact>
+        </SimpleGrid>
+        <Group gap="md" mt="md">
+          <Anchor component={Link} to={`/events?networkId=${networkId}`} size="sm">
+            Its events
+          </Anchor>
+          {network.channels.map((name) => (
+            <Anchor key={name} component={Link} to={`/ledger/${networkId}.${name}`} size="sm">
+              Ledger of {name}
+            </Anchor>
+          ))}
+        </Group>
+      </Paper>
+      <KeyTable networkId={networkId} mayChange={mayChange} />
+      <SourceTable networkId={networkId} channels={network.channels} mayChange={mayChange} />
+      {open === 'change' && <NetworkForm network={network} onClose={() => setOpen(undefined)} onSaved={again} />}
+      {open === 'delete' && (
+        <ConfirmDialog
+          title={`Delete ${networkId}`}
+          action="Delete the network"
+          tone="danger"
+          typed={networkId}
+          run={() => dataOf(ingestAdmin.DELETE('/admin/v1/networks/{networkId}', { params: { path: { networkId } } }))}
+          onDone={() => {
+            again();
+            void navigate('/networks');
+          }}
+          onClose={() => setOpen(undefined)}
+        >
+          <Text size="sm">
+            Its records stay in the ledger. Its id is never given to another network. Revoke its keys first.
+          </Text>
+        </ConfirmDialog>
+      )}
+    </Page>
+  );
+}
+
+/** A label and what it is about. */
+export const Fact = ({ label, children }: { label: string; children: ReactNode }): ReactNode => (
+  <Stack gap={2} miw={0}>
+    <Text size="xs" c="dimmed">
+      {label}
+    </Text>
+    <Text size="sm" className="wrap" component="div">
+      {children}
+    </Text>
+  </Stack>
+);

@@ -1,0 +1,61 @@
+import type { ReactNode } from 'react';
+import { Anchor, Modal } from '@mantine/core';
+import { Link } from 'react-router';
+import { CodeText } from '../../shell/code-text.tsx';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { CursorTable } from '../../shell/cursor-table.tsx';
+import { ListEmpty } from '../../shell/list-states.tsx';
+import { StateBadge } from '../../shell/state-badge.tsx';
+import { ingestAdmin } from '../../shell/surfaces.ts';
+import { Time } from '../../shell/time.tsx';
+import type { Source } from './source-table.tsx';
+
+/** What became of the last deliveries to a source, newest first. */
+export const SourceDeliveries = ({ source, onClose }: { source: Source; onClose: () => void }): ReactNode => (
+  <Modal
+    opened
+    onClose={onClose}
+    size="xl"
+    title={`Deliveries of “${source.name}”`}
+    closeButtonProps={{ 'aria-label': 'Close' }}
+  >
+    <CursorTable
+      label="Deliveries"
+      cursorName="deliveries"
+      queryKey={['deliveries', source.sourceId]}
+      load={(cursor, signal) =>
+        dataOf(
+          ingestAdmin.GET('/admin/v1/networks/{networkId}/sources/{sourceId}/deliveries', {
+            params: {
+              path: { networkId: source.networkId, sourceId: source.sourceId },
+              query: { limit: 20, ...(cursor && { cursor }) },
+            },
+            signal,
+          }),
+        )
+      }
+      rowKey={({ at, requestId, outcome }) => `${at} ${requestId} ${outcome}`}
+      columns={[
+        { title: 'When', cell: ({ at }) => <Time value={at} form="ago" /> },
+        {
+          title: 'Outcome',
+          cell: ({ outcome, code }) => <StateBadge tone={code === null ? 'good' : 'bad'}>{code ?? outcome}</StateBadge>,
+        },
+        { title: 'How many', align: 'right', cell: ({ deliveries }) => deliveries },
+        { title: 'Types', cell: ({ types }) => types.join(', ') },
+        {
+          title: 'Event',
+          cell: ({ eventId, requestId }) =>
+            eventId === null ? (
+              <CodeText value={requestId} label="the request id" short={14} />
+            ) : (
+              <Anchor component={Link} to={`/events/${encodeURIComponent(eventId)}`} size="sm">
+                Open
+              </Anchor>
+            ),
+        },
+      ]}
+      empty={<ListEmpty title="Nothing was delivered yet" icon="live" />}
+    />
+  </Modal>
+);

@@ -1,0 +1,175 @@
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { Button, Group, Modal, PasswordInput, Select, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { ingestAdmin } from '../../shell/surfaces.ts';
+import type { Source } from './source-table.tsx';
+
+type Scheme = Source['scheme'];
+
+/** Schemes whose senders say all by themselves; `hmac` has settings that the command line and the API take. */
+const schemes: readonly { readonly value: Scheme; readonly label: string }[] = [
+  { value: 'github', label: 'GitHub' },
+  { value: 'stripe', label: 'Stripe' },
+  { value: 'shopify', label: 'Shopify' },
+  { value: 'slack', label: 'Slack' },
+  { value: 'standard-webhooks', label: 'Standard Webhooks (Svix and others)' },
+  { value: 'token', label: 'A token in a header' },
+];
+
+interface FormProps {
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+/** Makes a source of webhooks. */
+export function SourceForm({
+  networkId,
+  channels,
+  onDone,
+  onClose,
+}: FormProps & { readonly networkId: string; readonly channels: readonly string[] }): ReactNode {
+  const [name, setName] = useState('');
+  const [scheme, setScheme] = useState<Scheme>('github');
+  const [secret, setSecret] = useState('');
+  const [channel, setChannel] = useState<string | null>(channels[0] ?? null);
+  const [header, setHeader] = useState('X-Webhook-Token');
+  const making = useMutation({
+    mutationFn: () =>
+      dataOf(
+        ingestAdmin.POST('/admin/v1/networks/{networkId}/sources', {
+          params: { path: { networkId } },
+          body: {
+            name,
+            scheme,
+            secrets: [{ id: 'first', value: secret }],
+            ...(channel !== null && { channels: [channel] }),
+            ...(scheme === 'token' && { token: { header } }),
+          },
+        }),
+      ),
+    onSuccess: onDone,
+  });
+  return (
+    <SmallForm title="New source" action="Make source" saving={making} onClose={onClose}>
+      <TextInput
+        label="Name"
+        required
+        maxLength={200}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <Select
+        label="Who sends"
+        description="An own HMAC scheme is made by the command line: npx sealgate sources."
+        data={schemes}
+        allowDeselect={false}
+        value={scheme}
+        onChange={(value) => setScheme((value as Scheme | null) ?? 'github')}
+      />
+      {scheme === 'token' && (
+        <TextInput label="Header" required value={header} onChange={(event) => setHeader(event.currentTarget.value)} />
+      )}
+      <PasswordInput
+        label="Signing secret"
+        description="As the sender shows it. It is kept encrypted and never shown again."
+        required
+        autoComplete="off"
+        value={secret}
+        onChange={(event) => setSecret(event.currentTarget.value)}
+      />
+      <Select label="Channel" data={[...channels]} value={channel} onChange={setChannel} />
+    </SmallForm>
+  );
+}
+
+/** Adds a secret beside the one that is there, or ends those before the newest: a rotation in two steps. */
+export function SecretForm({ source, onDone, onClose }: FormProps & { readonly source: Source }): ReactNode {
+  const { networkId, sourceId, secrets } = source;
+  const [id, setId] = useState('');
+  const [value, setValue] = useState('');
+  const change = (next: { id: string; value?: string }[]) =>
+    dataOf(
+      ingestAdmin.PATCH('/admin/v1/networks/{networkId}/sources/{sourceId}', {
+        params: { path: { networkId, sourceId } },
+        body: { secrets: next },
+      }),
+    );
+  const kept = secrets.map((secret) => ({ id: secret.id }));
+  const adding = useMutation({ mutationFn: () => change([...kept, { id, value }]), onSuccess: onDone });
+  const ending = useMutation({
+    mutationFn: (old: string) => change(kept.filter((each) => each.id !== old)),
+    onSuccess: onDone,
+  });
+  return (
+    <SmallForm title={`Secrets of “${source.name}”`} action="Add the secret" saving={adding} onClose={onClose}>
+      <Text size="sm">
+        A delivery may be signed with any of them: add the new one, change it at the sender, then end the old one.
+      </Text>
+      {secrets.map((secret) => (
+        <Group key={secret.id} justify="space-between">
+          <Text size="sm" className="wrap">
+            {secret.id}
+          </Text>
+          <Button
+            size="compact-sm"
+            variant="default"
+            disabled={secrets.length === 1}
+            loading={ending.isPending}
+            onClick={() => ending.mutate(secret.id)}
+          >
+            End it
+          </Button>
+        </Group>
+      ))}
+      {ending.isError && <ProblemView error={ending.error} />}
+      <TextInput
+        label="Name of the new secret"
+        required
+        value={id}
+        onChange={(event) => setId(event.currentTarget.value)}
+      />
+      <PasswordInput
+        label="New signing secret"
+        required
+        autoComplete="off"
+        value={value}
+        onChange={(event) => setValue(event.currentTarget.value)}
+      />
+    </SmallForm>
+  );
+}
+
+interface SmallFormProps {
+  readonly title: string;
+  readonly action: string;
+  readonly saving: { readonly mutate: () => void; readonly isPending: boolean; readonly error: unknown };
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+function SmallForm({ title, action, saving, onClose, children }: SmallFormProps): ReactNode {
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    saving.mutate();
+  };
+  return (
+    <Modal opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': 'Close' }}>
+      <form onSubmit={submit}>
+        <Stack gap="sm">
+          {children}
+          {saving.error !== null && <ProblemView error={saving.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={saving.isPending}>
+              {action}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,165 @@
+import { useState, type ReactNode } from 'react';
+import { Button, Group, Modal, Stack, Text, Title } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import type { Schemas } from '@sealgate/client';
+import { CodeText } from '../../shell/code-text.tsx';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { CursorTable } from '../../shell/cursor-table.tsx';
+import { ListEmpty } from '../../shell/list-states.tsx';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { StateBadge } from '../../shell/state-badge.tsx';
+import { ingestAdmin } from '../../shell/surfaces.ts';
+import { ConfirmDialog } from '../confirm-dialog.tsx';
+import { useGatewayAddress } from './curl-line.ts';
+import { SourceDeliveries } from './source-deliveries.tsx';
+import { SecretForm, SourceForm } from './source-form.tsx';
+
+export type Source = Schemas['ingestGatewayAdmin']['Source'];
+
+interface SourceTableProps {
+  readonly networkId: string;
+  readonly channels: readonly string[];
+  readonly mayChange: boolean;
+}
+
+type Open =
+  { readonly do: 'make' } | { readonly do: 'secrets' | 'deliveries' | 'delete' | 'test'; readonly source: Source };
+
+/** Sources take webhooks as their senders sign them, and write each delivery as a record. */
+export function SourceTable({ networkId, channels, mayChange }: SourceTableProps): ReactNode {
+  const [open, setOpen] = useState<Open>();
+  const queries = useQueryClient();
+  const address = useGatewayAddress();
+  const close = (): void => setOpen(undefined);
+  const done = (): void => {
+    close();
+    void queries.invalidateQueries({ queryKey: ['sources', networkId] });
+  };
+  const make = mayChange && <Button onClick={() => setOpen({ do: 'make' })}>New source</Button>;
+  return (
+    <Stack gap="sm" component="section" aria-label="Sources of webhooks">
+      <Group justify="space-between">
+        <Title order={2}>Sources of webhooks</Title>
+        {make}
+      </Group>
+      <CursorTable
+        label="Sources of webhooks"
+        cursorName="sources"
+        queryKey={['sources', networkId]}
+        load={(cursor, signal) =>
+          dataOf(
+            ingestAdmin.GET('/admin/v1/networks/{networkId}/sources', {
+              params: { path: { networkId }, query: { limit: 50, ...(cursor && { cursor }) } },
+              signal,
+            }),
+          )
+        }
+        rowKey={({ sourceId }) => sourceId}
+        columns={[
+          { title: 'Name', cell: ({ name }) => name },
+          { title: 'Scheme', cell: ({ scheme }) => scheme },
+          { title: 'Address', cell: ({ path }) => <CodeText value={`${address}${path}`} label="the address" /> },
+          {
+            title: 'State',
+            width: '7rem',
+            cell: ({ enabled }) =>
+              enabled ? <StateBadge tone="good">Enabled</StateBadge> : <StateBadge tone="wait">Disabled</StateBadge>,
+          },
+          {
+            title: 'Actions',
+            cell: (source) => (
+              <Group gap={4}>
+                <Button size="compact-sm" variant="default" onClick={() => setOpen({ do: 'deliveries', source })}>
+                  Deliveries
+                </Button>
+                {mayChange && (
+                  <>
+                    <Button size="compact-sm" variant="default" onClick={() => setOpen({ do: 'test', source })}>
+                      Test
+                    </Button>
+                    <Button size="compact-sm" variant="default" onClick={() => setOpen({ do: 'secrets', source })}>
+                      Secrets
+                    </Button>
+                    <Button size="compact-sm" variant="default" onClick={() => setOpen({ do: 'delete', source })}>
+                      Delete
+                    </Button>
+                  </>
+                )}
+              </Group>
+            ),
+          },
+        ]}
+        empty={
+          <ListEmpty title="No source yet" icon="live" action={make}>
+            A source takes the webhooks of GitHub, Stripe and others as they sign them; no key is needed.
+          </ListEmpty>
+        }
+      />
+      {open?.do === 'make' && <SourceForm networkId={networkId} channels={channels} onDone={done} onClose={close} />}
+      {open?.do === 'secrets' && <SecretForm source={open.source} onDone={done} onClose={close} />}
+      {open?.do === 'deliveries' && <SourceDeliveries source={open.source} onClose={close} />}
+      {open?.do === 'test' && <TestDelivery source={open.source} onClose={close} />}
+      {open?.do === 'delete' && (
+        <ConfirmDialog
+          title={`Delete “${open.source.name}”`}
+          action="Delete the source"
+          tone="danger"
+          typed={open.source.name}
+          run={() =>
+            dataOf(
+              ingestAdmin.DELETE('/admin/v1/networks/{networkId}/sources/{sourceId}', {
+                params: { path: open.source },
+              }),
+            )
+          }
+          onDone={done}
+          onClose={close}
+        >
+          <Text size="sm">Its deliveries are refused from the next on. Its records stay in the ledger.</Text>
+        </ConfirmDialog>
+      )}
+    </Stack>
+  );
+}
+
+/** What is sent is signed as the sender would sign it, so it proves the whole way; it is a record like any other. */
+function TestDelivery({ source, onClose }: { source: Source; onClose: () => void }): ReactNode {
+  const { networkId, sourceId, name } = source;
+  const queries = useQueryClient();
+  const test = useMutation({
+    mutationFn: () =>
+      dataOf(
+        ingestAdmin.POST('/admin/v1/networks/{networkId}/sources/{sourceId}/test', {
+          params: { path: { networkId, sourceId } },
+          body: {},
+        }),
+      ),
+    onSuccess: () => {
+      void queries.invalidateQueries({ queryKey: ['deliveries', sourceId] });
+      notifications.show({
+        title: 'The test delivery was taken',
+        message: 'It is among the deliveries of the source.',
+      });
+      onClose();
+    },
+  });
+  return (
+    <Modal opened onClose={onClose} title={`Test “${name}”`} closeButtonProps={{ 'aria-label': 'Close' }}>
+      <Stack gap="sm">
+        <Text size="sm">
+          A sample is signed with the newest secret and taken as any delivery. The record it writes stays.
+        </Text>
+        {test.isError && <ProblemView error={test.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button loading={test.isPending} onClick={() => test.mutate()}>
+            Send a test delivery
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
