@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openBrowser } from './open-browser.ts';
+import { signInStories } from './sign-in.stories.ts';
+import { startStack, type ConsoleStack } from './start-stack.ts';
+
+// Asked before any story is declared, so that those of a machine without a browser are skipped, and say so.
+const opened = await openBrowser();
+
+if ('problem' in opened) {
+  process.stderr.write(`SKIPPED: the stories of the console need a Chromium. ${opened.problem}\n`);
+  const declare = process.env['CI'] === 'true' ? it : it.skip;
+  declare('the console in a real browser', () => {
+    throw new Error(`There is no Chromium. ${opened.problem}`);
+  });
+} else {
+  describe('the console in a real browser', () => {
+    let started: ConsoleStack | undefined;
+    const stack = (): ConsoleStack => {
+      if (started === undefined) throw new Error('The stack is there once the stories begin.');
+      return started;
+    };
+
+    beforeAll(async () => {
+      started = await startStack(opened.browser);
+    }, 360_000);
+    afterAll(async () => {
+      await opened.browser.close();
+      await started?.stop();
+    }, 60_000);
+
+    it('is there once everything has started', async () => {
+      const page = await stack().newPage();
+      const answer = await page.goto('/');
+      expect(answer?.status()).toBe(200);
+      await page.context().close();
+    });
+
+    signInStories(stack);
+  });
+}

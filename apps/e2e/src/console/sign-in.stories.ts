@@ -1,0 +1,185 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import type { ConsoleStack } from './start-stack.ts';
+
+interface Init {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+interface Session {
+  readonly person: { readonly subject: string } | null;
+}
+
+/** What a script of the page gets, in the page. */
+const asked = (page: Page, path: string, init: Init = {}): Promise<{ status: number; text: string }> =>
+  page.evaluate(
+    async ([url, options]) => {
+      const response = await fetch(url, options);
+      return { status: response.status, text: await response.text() };
+    },
+    [path, init] as const,
+  );
+
+const sessionIn = async (page: Page): Promise<Session> => JSON.parse((await asked(page, '/session')).text) as Session;
+
+/** A page of another origin, on this machine. */
+async function otherSite(html: string): Promise<{ readonly url: string; readonly close: () => void }> {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' }).end(html);
+  });
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done));
+  return { url: `http://localhost:${(server.address() as AddressInfo).port}`, close: () => server.close() };
+}
+
+/** Signing in and out, and what others can do with it. */
+export function signInStories(stack: () => ConsoleStack): void {
+  describe('signing in', () => {
+    it.each(['operator', 'owner', 'risk_manager', 'auditor', 'contributor', 'viewer'])(
+      'as %s leads back to the page that was asked for, and out again',
+      async (role) => {
+        const page = await stack().signIn(role, '/verify');
+        try {
+          expect(new URL(page.url()).pathname).toBe('/verify');
+          const person = stack().dev.demo.people.find((one) => one.role === role);
+          expect(await sessionIn(page)).toMatchObject({ person: { subject: person?.subject } });
+          const out = await asked(page, '/sign-out', { method: 'POST', headers: { 'X-Sealgate-Console': '1' } });
+          expect(out.status).toBe(200);
+          expect((JSON.parse(out.text) as { endSessionUrl?: string }).endSessionUrl ?? '').toMatch(/^$|^http/);
+          expect(await sessionIn(page)).toMatchObject({ person: null });
+        } finally {
+          await page.context().close();
+        }
+      },
+      60_000,
+    );
+
+    it('gives an operator the admin listeners, a viewer their reading, and others nothing of them', async () => {
+      const networks = '/admin/ingest-gateway/admin/v1/networks';
+      const change = { method: 'POST', headers: { 'X-Sealgate-Console': '1', 'content-type': 'application/json' } };
+      const status = async (role: string, init: Init) => {
+        const page = await stack().signIn(role);
+        try {
+          return (await asked(page, networks, init)).status;
+        } finally {
+          await page.context().close();
+        }
+      };
+      expect(await status('operator', {})).toBe(200);
+      // Understood, and refused for its shape alone.
+      expect(await status('operator', { ...change, body: '{}' })).toBe(400);
+      expect(await status('viewer', {})).toBe(200);
+      expect(await status('viewer', { ...change, body: '{}' })).toBe(403);
+      expect(await status('contributor', {})).toBe(401);
+    }, 120_000);
+  });
+
+  describe('a hostile reader with the page open', () => {
+    it('finds no token: not in storage, cookies, the document, or any answer', async () => {
+      const page = await stack().signIn('owner', '/');
+      const texts: string[] = [];
+      page.on('response', (response) => {
+        texts.push(JSON.stringify(response.headers()));
+        void response.text().then(
+          (text) => texts.push(text),
+          () => undefined, // Redirects have no body.
+        );
+      });
+      try {
+        await page.goto('/');
+        for (const path of ['/session', '/overview', '/api/risk-partner/api/whoami', '/api/risk-partner/api/risks'])
+          texts.push((await asked(page, path)).text);
+        const kept: unknown = await page.evaluate(`JSON.stringify([
+          document.cookie, { ...localStorage }, { ...sessionStorage }, document.documentElement.outerHTML,
+          Object.keys(globalThis).map((name) => String(globalThis[name])),
+        ])`);
+        expect(await page.evaluate('document.cookie')).toBe('');
+        const found = [...texts, String(kept)].filter((text) =>
+          /eyJ[\w-]{10,}\.[\w-]+\.[\w-]+|refresh_token|access_token/.test(text),
+        );
+        expect(found).toEqual([]);
+      } finally {
+        await page.context().close();
+      }
+    }, 60_000);
+
+    it('cannot have the console echo what it adds, or send its session elsewhere', async () => {
+      const page = await stack().signIn('owner');
+      try {
+        expect((await asked(page, '/api/risk-partner/api/risks', { method: 'OPTIONS' })).status).toBe(405);
+        // The policy of the page lets it ask nobody else.
+        await expect(page.evaluate((url) => fetch(url), stack().dev.oidc.issuer)).rejects.toThrow(/Failed to fetch/);
+        expect((await asked(page, '/api/risk-partner/..%2f..%2fsession')).status).toBe(404);
+      } finally {
+        await page.context().close();
+      }
+    }, 60_000);
+  });
+
+  describe('a page of another site', () => {
+    it('reads nothing, changes nothing and frames nothing with the session of whoever is signed in', async () => {
+      const page = await stack().signIn('operator');
+      const { url } = stack();
+      const target = `${url}/admin/ingest-gateway/admin/v1/networks`;
+      const site = await otherSite(`<form method="post" action="${url}/sign-out"><input name="a"></form>`);
+      try {
+        const evil = await page.context().newPage();
+        await evil.goto(site.url);
+        const results = await evil.evaluate(
+          async ([address, session]) => {
+            const outcome = (promise: Promise<Response>) =>
+              promise.then(
+                (response) => `${response.type} ${response.status}`,
+                () => 'refused',
+              );
+            return Promise.all([
+              outcome(fetch(session, { credentials: 'include' })),
+              outcome(fetch(address, { credentials: 'include' })),
+              outcome(
+                fetch(address, {
+                  method: 'POST',
+                  credentials: 'include',
+                  headers: { 'X-Sealgate-Console': '1', 'content-type': 'application/json' },
+                  body: '{"networkId":"evil","name":"evil","channels":["main"]}',
+                }),
+              ),
+              outcome(
+                fetch(address, {
+                  method: 'POST',
+                  mode: 'no-cors',
+                  credentials: 'include',
+                  body: '{"networkId":"evil","name":"evil","channels":["main"]}',
+                }),
+              ),
+            ]);
+          },
+          [target, `${url}/session`] as const,
+        );
+        expect(results.slice(0, 3)).toEqual(['refused', 'refused', 'refused']);
+        // A form reaches the server, and is refused there.
+        await Promise.all([evil.waitForURL(`${url}/sign-out`), evil.evaluate('document.forms[0].submit()')]);
+        expect(await evil.textContent('body')).toContain('ORIGIN_NOT_ALLOWED');
+        const framing = await page.context().newPage();
+        await framing.goto(site.url);
+        await framing.evaluate(
+          `new Promise((resolve) => {
+            const frame = document.createElement('iframe');
+            frame.addEventListener('load', resolve);
+            frame.src = ${JSON.stringify(url)};
+            document.body.append(frame);
+          })`,
+        );
+        expect(framing.frames().some((frame) => frame.url().startsWith(url))).toBe(false);
+        expect(await sessionIn(page)).toMatchObject({ person: { subject: 'demo-operator' } });
+        const networks = await asked(page, '/admin/ingest-gateway/admin/v1/networks/evil');
+        expect(networks.status).toBe(404);
+      } finally {
+        site.close();
+        await page.context().close();
+      }
+    }, 60_000);
+  });
+}

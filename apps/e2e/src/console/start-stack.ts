@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { isPortFree, removeCluster } from '@sealgate/local-services';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+
+/** What `npm start` tells scripts, as far as stories look at it. */
+export interface DevFile {
+  readonly adminToken: string;
+  readonly surfaces: Readonly<
+    Record<string, { readonly url: string; readonly opsUrl: string; readonly adminUrl: string; readonly pid: number }>
+  >;
+  readonly ledger: { readonly verifierKey: string };
+  readonly oidc: { readonly issuer: string; readonly audience: string };
+  readonly demo: {
+    readonly keys: Readonly<Record<string, string>>;
+    readonly people: readonly { readonly role: string; readonly subject: string; readonly email: string }[];
+    readonly networkId: string;
+    readonly channel: string;
+    readonly orgId: string;
+    readonly venueId: string;
+  };
+}
+
+/** Everything that `npm start` starts, and a browser before it. */
+export interface ConsoleStack {
+  /** Of the console, without trailing slash. */
+  readonly url: string;
+  readonly dev: DevFile;
+  readonly browser: Browser;
+  /** Where pictures go; they are looked at by people. */
+  readonly pictures: string;
+  /** A window of a browser profile of its own, in which nobody is signed in. Close its context at the end. */
+  newPage(options?: BrowserContextOptions): Promise<Page>;
+  /** The same, signed in as the person of the role, at this path. Gives what the page asked other hosts for, too. */
+  signIn(role: string, path?: string, options?: BrowserContextOptions): Promise<Page>;
+  stop(): Promise<void>;
+}
+
+const root = resolve(import.meta.dirname, '../../../..');
+const START_WITHIN_MS = 300_000;
+/** Of the public, ops and admin listeners, the provider, PostgreSQL and Redis. */
+const OFFSETS = [1, 2, 3, 4, 5, 51, 52, 53, 54, 55, 80, 90, 91, 101, 102, 103, 104];
+const CONSOLE_OFFSET = 5;
+
+/** Runs `npm start -- --detach` in a folder and on ports of its own. Rejects with what it said where it fails. */
+export async function startStack(browser: Browser): Promise<ConsoleStack> {
+  const folder = mkdtempSync(join(tmpdir(), 'sealgate-console-'));
+  // PostgreSQL runs as another user where this one is root.
+  chmodSync(folder, 0o755);
+  const data = join(folder, 'data');
+  const base = await freePortBase();
+  const pictures = join(root, 'tmp/pictures');
+  mkdirSync(pictures, { recursive: true });
+  const stop = async (): Promise<void> => {
+    await command('stop', '--data', data);
+    removeCluster(join(data, 'postgres'));
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await command('start', '--detach', '--data', data, '--port-base', String(base));
+  } catch (error) {
+    await stop().catch(() => undefined);
+    throw error;
+  }
+  const dev = JSON.parse(readFileSync(join(data, 'dev.json'), 'utf8')) as DevFile;
+  const url = `http://127.0.0.1:${base + CONSOLE_OFFSET}`;
+  const newPage = async (options: BrowserContextOptions = {}): Promise<Page> => {
+    const context: BrowserContext = await browser.newContext({ baseURL: url, locale: 'en-GB', ...options });
+    context.setDefaultTimeout(20_000);
+    return context.newPage();
+  };
+  return {
+    ...{ url, dev, browser, pictures, newPage, stop },
+    async signIn(role, path = '/', options = {}) {
+      const page = await newPage(options);
+      const person = dev.demo.people.find((one) => one.role === role);
+      if (person === undefined) throw new Error(`The demo has nobody whose role is ${role}.`);
+      await page.goto(`/sign-in?returnTo=${encodeURIComponent(path)}`);
+      await page.click(`button[value="${person.subject}"]`);
+      await page.waitForURL((at) => at.origin === url);
+      return page;
+    },
+  };
+}
+
+function command(...parameters: string[]): Promise<void> {
+  return new Promise((done, fail) => {
+    const child = spawn(process.execPath, [join(root, 'tools/dev/bootstrap.mjs'), ...parameters], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: START_WITHIN_MS,
+    });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (said = (said + chunk.toString('utf8')).slice(-20_000)));
+    child.on('error', fail);
+    child.on('exit', (code) =>
+      code === 0 ? done() : fail(new Error(`npm ${parameters[0]} ended with ${code}: ${said}`)),
+    );
+  });
+}
+
+async function freePortBase(): Promise<number> {
+  for (;;) {
+    const base = 10_000 + Math.floor(Math.random() * 150) * 120;
+    const free = await Promise.all(OFFSETS.map((offset) => isPortFree(base + offset)));
+    if (free.every(Boolean)) return base;
+  }
+}
