@@ -159,6 +159,30 @@ describe('an older receipt beside a declaration', () => {
     expect(failedSteps(judge(receipt, proof, forged))).toContain('declaration signature');
   });
 
+  it('that was given between the restore and the halt is no proof of a place, and is told which receipt is', async () => {
+    const { proof, declaration } = await epochOf(STATEMENT);
+    // The older database gave the index of a lost record again; behind the declaration the record has another.
+    const { epoch: _, ...given } = { ...LATER, index: 2 };
+    const beside = judge(given, proof, declaration);
+    expect(beside.verified).toBe(false);
+    expect(failedSteps(beside)).toEqual(expect.arrayContaining(['agreement']));
+    expect(beside.steps).toContainEqual(
+      expect.objectContaining({
+        step: 'agreement',
+        detail: expect.stringContaining('take the receipt that comes with the proof'),
+      }),
+    );
+    // Nobody can show it at the place that it names: another record was signed for there.
+    const { proof: ofLost } = await log.proofOf(2);
+    const forged = judge(given, ofLost, declaration);
+    expect([forged.verified, failedSteps(forged)]).toEqual([false, ['leaf']]);
+    const own = judge(LATER, proof, declaration);
+    expect([own.verified, failedSteps(own)]).toEqual([true, []]);
+    expect(own.conclusion).toContain('It is not among what was declared lost');
+    const { declaration: other } = await epochOf({ ...STATEMENT, reason: 'Another story.' });
+    expect(failedSteps(judge(LATER, proof, other))).toEqual(['loss']);
+  });
+
   it('of a fork is shown to be one', async () => {
     const fork = sampleLog(4, { key: log.key, entries: log.entries.slice(0, 2) });
     const { declaration } = await epochOf(STATEMENT);

@@ -122,16 +122,28 @@ export interface LossInput {
   /** What was acknowledged, and the checkpoint of its proof. */
   readonly receipt: Receipt;
   readonly checkpoint: Checkpoint | undefined;
+  /** What the log of the receipt begins with, where it is an epoch. */
+  readonly own: Declaration | undefined;
 }
 
 /** Checks a declaration and what it says of a receipt of a log before. Returns the sentence that is proved when nothing failed. */
-export function reportLoss(report: Reporter, { file, verifier, receipt, checkpoint }: LossInput): string {
+export function reportLoss(report: Reporter, { file, verifier, receipt, checkpoint, own }: LossInput): string {
   const { statement } = file;
   const { channel, epoch = 0, index } = receipt;
   const log = logName(statement.channel, statement.epoch);
   const note = { note: file.checkpoint, where: `${file.where.replace(/#.*$/, '')}#/checkpoint` };
   const declared = openCheckpoint(report, note, { verifier, channel: log, prefix: 'declaration ' });
   reportDeclaration(report, file, declared);
+  if (statement.channel === channel && statement.epoch === epoch) {
+    report.equal('loss', {
+      ok: `The receipt is of the log ${log}, which begins with this declaration.`,
+      failed: 'A fork: the log of the receipt begins with another declaration. Keep both: together they prove it.',
+      where: file.where,
+      expected: own === undefined ? 'none' : declarationLeaf(own).toString('hex'),
+      found: declarationLeaf(statement).toString('hex'),
+    });
+    return `It is not among what was declared lost: it stands behind the declaration of ${statement.at}.`;
+  }
   const lost = statement.lost.find((entries) => entries.epoch === epoch);
   if (statement.channel !== channel || lost === undefined) {
     report.failed('loss', {

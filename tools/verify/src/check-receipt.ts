@@ -52,8 +52,8 @@ export function reportReceipt(report: Reporter, { file, verifier, data, declarat
   );
   checkInclusion(report, file, checkpoint);
   if (epoch > 0) checkEpoch(report, file, checkpoint);
-  const loss =
-    declaration === undefined ? '' : ` ${reportLoss(report, { file: declaration, verifier, receipt, checkpoint })}`;
+  const asked = { verifier, receipt, checkpoint, own: proof.declaration?.statement };
+  const loss = declaration === undefined ? '' : ` ${reportLoss(report, { file: declaration, ...asked })}`;
   report.note(
     `The time ${receipt.at} is the ledger's word; a checkpoint kept from then proves that the entry was there.`,
   );
@@ -63,14 +63,21 @@ export function reportReceipt(report: Reporter, { file, verifier, data, declarat
   );
 }
 
+/** Its index was given to another record, which was signed for, and lost. */
+const EARLIER_PLACE =
+  'The receipt names a place in the log before the declared loss, the proof one in the log after it. Where it was given ' +
+  'between a restore and the declaration, that place was never its own: take the receipt that comes with the proof.';
+
 function checkAgreement(report: Reporter, { name, receipt, proof }: ReceiptFile): void {
   const isAgreed = receipt.channel === proof.channel && receipt.index === proof.index && receipt.epoch === proof.epoch;
   if (isAgreed && receipt.channel.startsWith(`${receipt.network}.`)) {
     report.ok('agreement', `Receipt and proof are both of entry ${proof.index} of ${proof.channel}.`);
     return;
   }
+  const isOfEarlierLog = receipt.channel === proof.channel && (receipt.epoch ?? 0) < (proof.epoch ?? 0);
+  const entries = isOfEarlierLog ? EARLIER_PLACE : 'Receipt and proof are of different entries.';
   report.failed('agreement', {
-    detail: isAgreed ? 'The channel is not of the network.' : 'Receipt and proof are of different entries.',
+    detail: isAgreed ? 'The channel is not of the network.' : entries,
     where: `${name}#/proof`,
     expected: `entry ${receipt.index} of ${isAgreed ? `${receipt.network}.<name>` : receipt.channel}`,
     found: `entry ${proof.index} of ${proof.channel}`,
