@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { expectProblem } from '@sealgate/testing';
+import { expectProblem, until } from '@sealgate/testing';
 import { check, gateSite, newCase, sealedCase, SETUP_MS } from '../test/running-gate.ts';
 
 let site: Awaited<ReturnType<typeof gateSite>>;
@@ -172,6 +172,23 @@ describe('an operator', () => {
     expect(await check(site, key, subjectRef)).toBe('deny ELIGIBILITY_SUSPENDED');
     expect((await site.admin('GET', `/subjects/${subjectRef}`)).body.status).toBe('suspended');
     expectProblem(await site.admin('GET', '/subjects/subj_never/history'), 'NOT_FOUND');
+  });
+});
+
+describe('decisions of the gate', () => {
+  it('are listed by reason and by key too', async () => {
+    const { subjectRef } = await sealedCase(site, key);
+    await check(site, key, subjectRef);
+    await check(site, key, 'subj_nobody');
+    const listed = async (query: string) => (await site.admin('GET', `/decisions?limit=200${query}`)).body.items;
+    await until(async () => (await listed('&subject_ref=subj_nobody')).length === 1);
+    const [denied] = await listed('&subject_ref=subj_nobody');
+    const filter = `&key_id=${denied.key_id}&reason_code=${denied.reason_codes[0]}`;
+    const found = await listed(filter);
+    expect(found).toContainEqual(denied);
+    expect(found.filter((row: { decision: string }) => row.decision === 'allow')).toEqual([]);
+    expect(await listed('&key_id=key_never')).toEqual([]);
+    expectProblem(await site.admin('GET', '/decisions?reason_code=lower'), 'INVALID_REQUEST');
   });
 });
 

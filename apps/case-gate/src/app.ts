@@ -11,9 +11,12 @@ import { refuseAddress, type AddressLimiter } from '@sealgate/rate-limits';
 import { telling503 } from '@sealgate/storage';
 import type { GateCaller } from './domain/gate-caller.ts';
 import { gateGuard, type GateGuardPorts } from './gate-guard.ts';
+import { adminCaseStepRoutes, type AdminCaseStepsPorts } from './routes/admin-case-steps.ts';
+import { adminCaseRoutes, type AdminCasesPorts } from './routes/admin-cases.ts';
 import { adminKeyRoutes, type AdminKeysPorts } from './routes/admin-keys.ts';
 import { adminPolicyRoutes, type AdminPoliciesPorts } from './routes/admin-policies.ts';
 import { adminRecordRoutes, type AdminRecordsPorts } from './routes/admin-records.ts';
+import { adminRulingRoutes, type AdminRulingsPorts } from './routes/admin-rulings.ts';
 import { adminSubjectRoutes, type AdminSubjectsPorts } from './routes/admin-subjects.ts';
 import { adminVenueRoutes, type AdminVenuesPorts } from './routes/admin-venues.ts';
 import { authzenRoutes, type AuthzenPorts } from './routes/authzen.ts';
@@ -58,6 +61,9 @@ export type AdminAppPorts = AdminKeysPorts &
   AdminVenuesPorts &
   AdminPoliciesPorts &
   AdminSubjectsPorts &
+  AdminCasesPorts &
+  AdminCaseStepsPorts &
+  AdminRulingsPorts &
   AdminRecordsPorts &
   AdminStatePorts;
 
@@ -77,6 +83,9 @@ export function administration(
     ...adminVenueRoutes(ports),
     ...adminPolicyRoutes(ports),
     ...adminSubjectRoutes(ports),
+    ...adminCaseRoutes(ports),
+    ...adminCaseStepRoutes(ports),
+    ...adminRulingRoutes(ports),
     ...adminRecordRoutes(ports),
     ...adminStateRoutes(ports),
   ];

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { auditChange } from '@sealgate/audit';
 import { jwksOf } from '@sealgate/envelope';
@@ -11,6 +12,7 @@ import { cachedCheck, type Composition, type Own, type ServiceHealth } from '@se
 import { isReachable } from '@sealgate/storage';
 import { administration, publicApp, type AppBase } from './app.ts';
 import type { GateConfig } from './config.ts';
+import { countCases, lastDecided, listCases, listEvents } from './data/case-lists.ts';
 import { readCase, readCaseFile } from './data/case-reads.ts';
 import { decisionsStore } from './data/decisions-store.ts';
 import { readEligibility, readHistory, readUnconfirmed } from './data/eligibility-store.ts';
@@ -21,6 +23,7 @@ import { insertVenue, lockVenue, saveVenue, venuesStore } from './data/venues-st
 import { waitingWork } from './data/waiting-work.ts';
 import { SCHEMA } from './gate-migrations.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
+import type { RecordsPorts } from './routes/records.ts';
 import { openParts, startTimer, type Basics, type Parts } from './open-parts.ts';
 import { publicDescription } from './openapi.ts';
 
@@ -48,9 +51,8 @@ function appBaseOf({ config, now, newId, log, metrics }: Basics, { sql }: Parts)
 }
 
 function publicAppOf(basics: Basics, parts: Parts, base: AppBase): App {
-  const { config, now, newId, counters } = basics;
-  const { sql, ledger, inTransaction, eligibility, decisions, worker, macs, versions, audit } = parts;
-  const wholeMs = () => Math.floor(now());
+  const { config, now, counters } = basics;
+  const { sql, decisions, macs, versions } = parts;
   const guard = {
     gateLookups: parts.gateLookups,
     apiLookups: parts.apiLookups,
@@ -66,28 +68,9 @@ function publicAppOf(basics: Basics, parts: Parts, base: AppBase): App {
   };
   const description = JSON.stringify(publicDescription(config));
   return publicApp(base, guard, {
-    ...eligibility,
-    now: wholeMs,
-    newId,
-    inTransaction,
-    caseTtlDays: config.caseTtlDays,
-    readCase: (environment, caseId) => readCase(sql, environment, caseId),
-    inFlight: new InFlight({ startTimer }),
-    fingerprints: config.serverSecrets.derive('gate fingerprints'),
-    ledger,
-    target: parts.target,
-    onConflict: parts.onConflict,
-    readCaseFile: (environment, caseId) => readCaseFile(sql, environment, caseId),
-    channel: parts.target.channel,
-    keepProof: worker.proofs.keepProof,
-    signer: config.documentSigner,
+    ...casePorts(basics, parts),
     readEligibility: (environment, subjectRef) =>
       readEligibility(sql, { macs: macs.eligibility, versions }, { environment, subjectRef }),
-    auditExport: ({ caseId, actor, requestId, packHash }) =>
-      audit.record(sql, {
-        ...{ actor, action: 'case.export', resource: 'case', resourceId: caseId, requestId },
-        detail: { pack_hash: packHash },
-      }),
     nextDecision: decisions.nextDecision,
     record: (decision, asker) => {
       counters.decided(decision);
@@ -101,6 +84,34 @@ function publicAppOf(basics: Basics, parts: Parts, base: AppBase): App {
   });
 }
 
+/** What both listeners do with cases. */
+function casePorts({ config, now, newId }: Basics, parts: Parts) {
+  const { sql, ledger, inTransaction, eligibility, worker, audit, target, onConflict } = parts;
+  const auditExport: RecordsPorts['auditExport'] = ({ caseId, actor, requestId, packHash }) =>
+    audit.record(sql, {
+      ...{ actor, action: 'case.export', resource: 'case', resourceId: caseId, requestId },
+      detail: { pack_hash: packHash },
+    });
+  return {
+    ...eligibility,
+    now: () => Math.floor(now()),
+    newId,
+    inTransaction,
+    caseTtlDays: config.caseTtlDays,
+    readCase: (environment: string, caseId: string) => readCase(sql, environment, caseId),
+    inFlight: new InFlight<{ readonly body: string; readonly replayed: boolean }>({ startTimer }),
+    fingerprints: config.serverSecrets.derive('gate fingerprints'),
+    ledger,
+    target,
+    onConflict,
+    readCaseFile: (environment: string, caseId: string) => readCaseFile(sql, environment, caseId),
+    channel: target.channel,
+    keepProof: worker.proofs.keepProof,
+    signer: config.documentSigner,
+    auditExport,
+  };
+}
+
 function publicUrlOf({ publicUrl, host, port, tlsCertFile }: GateConfig): string {
   const made = `${tlsCertFile === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   return publicUrl ?? made;
@@ -108,7 +119,7 @@ function publicUrlOf({ publicUrl, host, port, tlsCertFile }: GateConfig): string
 
 function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
   const { config, now, log } = basics;
-  const { sql, macs, versions, keys, audit, eligibility, inTransaction, inSql } = parts;
+  const { sql, macs, versions, keys, audit, inTransaction, inSql } = parts;
   const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
   const wholeMs = () => Math.floor(now());
   const access = {
@@ -121,8 +132,12 @@ function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
   const venueParts = { macs: macs.venues, versions };
   const policyParts = { macs: macs.policies, versions };
   return administration(base, access, {
-    ...eligibility,
-    now: wholeMs,
+    ...casePorts(basics, parts),
+    listCases: (filter, page) => listCases(sql, filter, page),
+    countCases: (environment) => countCases(sql, environment),
+    listEvents: (caseId, page) => listEvents(sql, caseId, page),
+    lastDecided: (environment, limit) => lastDecided(sql, environment, limit),
+    nextTurn: () => nextTurn(),
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('gate cursors'), now: wholeMs }),
     inSql: (work) => inSql(work),
     auditChange: recordChange,

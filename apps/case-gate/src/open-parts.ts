@@ -78,11 +78,11 @@ export async function openParts(basics: Basics, own: Own) {
   const writer = ledgerWriter({ sql, ledger, target, recordIds, seen, onConflict, log, now: wholeMs, startTimer });
   own('ledger writer', () => writer.stop());
   const versions = ledgerVersions({ target, recordIds });
-  const inTransaction = caseTransactions(writer.inTransaction, { macs, versions });
+  const audit = auditTrail({ schema: SCHEMA, now: wholeMs, newId });
+  const inTransaction = caseTransactions(writer.inTransaction, { macs, versions, audit });
   const losses = openLossWatch(basics, gateSql);
   const lookups = openLookups(basics, { sql, gateSql, macs, seen, recordIds, losses });
   const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'gk_', now: wholeMs, newId });
-  const audit = auditTrail({ schema: SCHEMA, now: wholeMs, newId });
   const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now: wholeMs });
   own('last used', () => lastUsed.close());
   const decisions = decisionLog({ sql, process: newId('').slice(0, 20), log });

@@ -1,8 +1,11 @@
 import { adminStateRoutes, openApi, type OpenApiDocument } from '@sealgate/http';
 import { telling503 } from '@sealgate/storage';
+import { adminCaseStepRoutes } from './routes/admin-case-steps.ts';
+import { adminCaseRoutes } from './routes/admin-cases.ts';
 import { adminKeyRoutes } from './routes/admin-keys.ts';
 import { adminPolicyRoutes } from './routes/admin-policies.ts';
 import { adminRecordRoutes } from './routes/admin-records.ts';
+import { adminRulingRoutes } from './routes/admin-rulings.ts';
 import { adminSubjectRoutes } from './routes/admin-subjects.ts';
 import { adminVenueRoutes } from './routes/admin-venues.ts';
 import { authzenRoutes } from './routes/authzen.ts';
@@ -44,12 +47,15 @@ export function adminDescription(): OpenApiDocument {
   return openApi({
     title: 'Sealgate case gate, administration',
     version: VERSION,
-    description: 'Keys, venues, policies, subjects, and what the gate answered. Every change is an audit event.',
+    description: 'Keys, venues, policies, cases, subjects, and what the gate answered. Every change is an audit event.',
     routes: telling503([
       ...adminKeyRoutes(noPorts()),
       ...adminVenueRoutes(noPorts()),
       ...adminPolicyRoutes(noPorts()),
       ...adminSubjectRoutes(noPorts()),
+      ...adminCaseRoutes(noPorts()),
+      ...adminCaseStepRoutes(noPorts()),
+      ...adminRulingRoutes(noPorts()),
       ...adminRecordRoutes(noPorts()),
       ...adminStateRoutes(noPorts()),
     ]),

@@ -52,7 +52,7 @@ export interface RunningGate {
   readonly composition: Composition;
   readonly logLines: string[];
   ask(method: string, path: string, ask?: Ask): Promise<Answer>;
-  admin(method: string, path: string, body?: unknown): Promise<Answer>;
+  admin(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** The same with a body that may be no JSON. */
   adminRaw(method: string, path: string, raw: string): Promise<Answer>;
   /** Moves the clock of this process ahead. */
@@ -179,12 +179,13 @@ async function runGate(
         },
         ...(body === undefined && raw === undefined ? {} : { body: raw ?? JSON.stringify(body) }),
       }),
-    admin: (method, path, body) =>
+    admin: (method, path, body, headers = {}) =>
       send(`${admin.url}/admin/v1${path}`, {
         method,
         headers: {
           authorization: `Bearer ${adminToken}`,
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       }),
@@ -291,5 +292,6 @@ export function caseTransactionsOf(
   const log = createLog({ service: 'case-gate', level: 'error', stream: process.stderr, now: Date.now });
   const writer = { sql, ledger, target, recordIds, seen: seenVersions(10), onConflict: () => undefined, log };
   const { inTransaction } = ledgerWriter({ ...writer, now: Date.now, startTimer });
-  return caseTransactions(inTransaction, { macs, versions: ledgerVersions({ target, recordIds }) });
+  const audit = { record: () => Promise.resolve() };
+  return caseTransactions(inTransaction, { macs, versions: ledgerVersions({ target, recordIds }), audit });
 }

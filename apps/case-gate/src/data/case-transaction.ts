@@ -1,5 +1,6 @@
 import { AppError } from '@sealgate/errors';
 import { canonical } from '@sealgate/json';
+import type { AuditTrail } from '@sealgate/audit';
 import type { KeyedHasher } from '@sealgate/auth';
 import type { Sql } from '@sealgate/storage';
 import { caseMac, isCaseAuthentic } from '../domain/case-mac.ts';
@@ -34,6 +35,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
 export interface CaseParts {
   readonly macs: { readonly eligibility: KeyedHasher; readonly policies: KeyedHasher; readonly cases: KeyedHasher };
   readonly versions: LedgerVersions;
+  readonly audit: Pick<AuditTrail, 'record'>;
 }
 
 /** `InTransaction`, whose work may also run statements of its own in the transaction. */
@@ -48,7 +50,7 @@ export function caseTransactions(inTransaction: RecordingTransactions, parts: Ca
 }
 
 /** What `work` is given: statements of one transaction. */
-function caseTransaction(sql: RecordingSql, { macs, versions }: CaseParts): CaseTransaction {
+function caseTransaction(sql: RecordingSql, { macs, versions, audit }: CaseParts): CaseTransaction {
   const eligibility = { macs: macs.eligibility, versions };
   return {
     ...caseStatements(sql, macs.cases),
@@ -58,6 +60,7 @@ function caseTransaction(sql: RecordingSql, { macs, versions }: CaseParts): Case
     lockEligibility: (environment, subjectRef) => lockEligibility(sql, eligibility, { environment, subjectRef }),
     saveEligibility: (record, by) => saveEligibility(sql, macs.eligibility, { record, ...by }),
     enter: (record, urgency) => sql.enter(record, urgency),
+    audit: ({ caseId: resourceId, ...deed }) => audit.record(sql, { ...deed, resource: 'case', resourceId }),
   };
 }
 

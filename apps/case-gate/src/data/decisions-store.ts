@@ -10,6 +10,8 @@ export interface DecisionFilter {
   readonly subjectRef?: string;
   readonly venueId?: string;
   readonly decision?: 'allow' | 'deny';
+  readonly reasonCode?: string;
+  readonly keyId?: string;
   /** Inclusive. */
   readonly from?: Date;
   /** Exclusive. */

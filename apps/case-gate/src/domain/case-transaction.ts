@@ -28,6 +28,15 @@ export type StoredEligibility = (
   | { readonly kind: 'corrupt'; readonly newestVersion: number }
 ) & { readonly review: LossReview | undefined };
 
+/** What an operator did with a case, for the audit; a key of the public listener stands in the timeline alone. */
+export interface CaseDeed {
+  readonly action: string;
+  readonly caseId: string;
+  readonly actor: string;
+  readonly requestId: string;
+  readonly detail: Readonly<Record<string, string>>;
+}
+
 /** What one transaction can do with cases and subjects. A case that was locked stays as it is until the end. */
 export interface CaseTransaction {
   /** The case of this environment, held against every other writer. */
@@ -36,6 +45,7 @@ export interface CaseTransaction {
   /** Writes the members that a case can change. */
   saveCase(record: CaseRecord): Promise<void>;
   addEvent(caseId: string, event: NewEvent): Promise<void>;
+  audit(deed: CaseDeed): Promise<void>;
   /** Those of the ids that no venue of the environment has. */
   unknownVenues(environment: string, venueIds: readonly string[]): Promise<string[]>;
   attachments(caseId: string): Promise<Attachment[]>;

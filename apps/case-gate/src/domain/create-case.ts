@@ -8,8 +8,10 @@ import { registerSubject, type EligibilityPorts } from './change-eligibility.ts'
 
 export interface Actor {
   readonly environment: string;
-  /** As it stands in timelines: the id of a key. */
+  /** As it stands in timelines: the id of a key, or who an operator is. */
   readonly actor: string;
+  /** Where an operator acts, whose deeds are audited: the request. */
+  readonly auditedIn?: string;
 }
 
 export interface NewCase {
@@ -37,7 +39,7 @@ const DAY_MS = 86_400_000;
  */
 export function createCase(
   ports: CreateCasePorts,
-  { environment, actor }: Actor,
+  { environment, actor, auditedIn }: Actor,
   { fields, claim }: { fields: NewCase; claim: Claim },
 ): Promise<{ body: string; replayed: boolean }> {
   return ports.inTransaction(async (tx) => {
@@ -68,6 +70,10 @@ export function createCase(
     const data = { subject_ref: fields.subjectRef, case_type: fields.caseType, venue_ids: [...fields.venueIds] };
     await tx.addEvent(record.caseId, { event: 'case.received', actor, at, data });
     await registerSubject(tx, ports, { environment, subjectRef: fields.subjectRef, actor });
+    if (auditedIn !== undefined) {
+      const { caseId } = record;
+      await tx.audit({ action: 'case.create', caseId, actor, requestId: auditedIn, detail: { environment } });
+    }
     const body = ports.render(record);
     await tx.insertClaim(claim.claim, { fingerprint: claim.fingerprint, body }, at);
     return { body, replayed: false };

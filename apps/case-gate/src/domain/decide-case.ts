@@ -1,9 +1,10 @@
 import { AppError } from '@sealgate/errors';
-import type { CaseRecord, Decision, DecisionOutcome, Policy } from './case-record.ts';
+import type { Attachment, CaseRecord, Decision, DecisionOutcome, Policy } from './case-record.ts';
 import { isOpen, move, notNow } from './case-states.ts';
 import type { CaseTransaction } from './case-transaction.ts';
 import { applyDecision, type EligibilityPorts } from './change-eligibility.ts';
 import type { CurrentDecision } from './eligibility-record.ts';
+import type { CaseFacts } from './policy-operators.ts';
 import { evaluateRules, type PolicyRules } from './policy-rules.ts';
 import { decisionMac, sealDocument } from './seal-document.ts';
 
@@ -104,15 +105,23 @@ async function ruled(
   const attachments = await tx.attachments(record.caseId);
   // What is stored was checked when the policy was made.
   const rules = JSON.parse(policy.rules) as PolicyRules;
-  const ruling = evaluateRules(rules, {
-    case_type: record.caseType,
-    venue_ids: record.venueIds,
-    metadata: record.metadata,
+  const ruling = evaluateRules(rules, factsOf(record, attachments));
+  return { decision: ruling.decision, reasonCodes: [...ruling.reason_codes, ...added] };
+}
+
+/** What rules may look at in a case. */
+export function factsOf(
+  { caseType, venueIds, metadata }: Pick<CaseRecord, 'caseType' | 'venueIds' | 'metadata'>,
+  attachments: readonly Pick<Attachment, 'kind' | 'label'>[],
+): CaseFacts {
+  return {
+    case_type: caseType,
+    venue_ids: venueIds,
+    metadata,
     attachment_count: attachments.length,
     attachment_kinds: attachments.map(({ kind }) => kind),
     attachment_labels: attachments.flatMap(({ label }) => (label === null ? [] : [label])),
-  });
-  return { decision: ruling.decision, reasonCodes: [...ruling.reason_codes, ...added] };
+  };
 }
 
 /** The recorded decision that this outcome repeats. @throws AppError DECISION_CONFLICT. */

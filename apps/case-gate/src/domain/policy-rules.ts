@@ -34,12 +34,61 @@ export const MISSING_FACT: Ruling = { decision: 'refer', reason_codes: ['ATTRIBU
  */
 export function evaluateRules({ rules, default: otherwise }: PolicyRules, facts: CaseFacts): Ruling {
   let isUncertain = false;
-  for (const { when, ...ruling } of rules) {
-    const answer = missesFact(when, facts) && ruling.decision === 'approve' ? undefined : answerOf(when, facts);
-    isUncertain ||= answer === undefined || answer.searchesText || missesFact(when, facts);
-    if (answer !== undefined && matches(answer, ruling.decision)) return certain(ruling, isUncertain);
+  for (const rule of rules) {
+    const { holds, leavesDoubt } = judge(rule, facts);
+    isUncertain ||= leavesDoubt;
+    if (holds) return certain(rulingOf(rule), isUncertain);
   }
   return certain(otherwise, isUncertain);
+}
+
+/** What one rule says of a case. */
+export interface RuleWord {
+  /** `cannot_tell`: a fact that it names is missing, is of the wrong type, or is searched for in a text. */
+  readonly says: 'holds' | 'does_not_hold' | 'cannot_tell';
+  /** Facts that it names, without a default, and that the case does not have. */
+  readonly missing: readonly string[];
+}
+
+export interface Explanation {
+  /** As `evaluateRules` gives it. */
+  readonly ruling: Ruling;
+  /** Of every rule, also of those behind the one that decides. */
+  readonly words: readonly RuleWord[];
+  /** Which rule decides; undefined where the default does. */
+  readonly deciding: number | undefined;
+  /** An approve would be a `refer`, because something could not be told before it was come to. */
+  readonly isUncertain: boolean;
+}
+
+/** Why the rules decide a case as they do. */
+export function explainRules(policy: PolicyRules, facts: CaseFacts): Explanation {
+  const { rules } = policy;
+  const judged = rules.map((rule) => judge(rule, facts));
+  const found = judged.findIndex(({ holds }) => holds);
+  const asked = found < 0 ? judged : judged.slice(0, found + 1);
+  return {
+    ruling: evaluateRules(policy, facts),
+    words: rules.map(({ when }, index) => ({
+      says: judged[index]!.holds ? 'holds' : judged[index]!.leavesDoubt ? 'cannot_tell' : 'does_not_hold',
+      missing: [...new Set(missingFacts(when, facts))],
+    })),
+    deciding: found < 0 ? undefined : found,
+    isUncertain: asked.some(({ leavesDoubt }) => leavesDoubt),
+  };
+}
+
+type Rule = PolicyRules['rules'][number];
+
+const rulingOf = ({ decision, reason_codes }: Rule): Ruling => ({ decision, reason_codes });
+
+function judge({ when, decision }: Rule, facts: CaseFacts): { readonly holds: boolean; readonly leavesDoubt: boolean } {
+  const isMissing = missingFacts(when, facts).length > 0;
+  const answer = isMissing && decision === 'approve' ? undefined : answerOf(when, facts);
+  return {
+    holds: answer !== undefined && matches(answer, decision),
+    leavesDoubt: answer === undefined || answer.searchesText || isMissing,
+  };
 }
 
 function certain(ruling: Ruling, isUncertain: boolean): Ruling {
@@ -61,13 +110,16 @@ function answerOf(when: JsonValue, facts: CaseFacts): Evaluated | undefined {
   }
 }
 
-/** Whether the condition names a fact, without a default, that this case does not have. */
-function missesFact(logic: JsonValue, facts: CaseFacts): boolean {
-  if (Array.isArray(logic)) return logic.some((item) => missesFact(item, facts));
-  if (typeof logic !== 'object' || logic === null) return false;
+/** The facts that the condition names, without a default, and that this case does not have. */
+function missingFacts(logic: JsonValue, facts: CaseFacts): string[] {
+  if (Array.isArray(logic)) return logic.flatMap((item) => missingFacts(item, facts));
+  if (typeof logic !== 'object' || logic === null) return [];
   const [name = '', given = null] = Object.entries(logic)[0] ?? [];
   const parts = partsOf(given);
   const kind = OPERATORS.get(name)?.kind;
-  if (kind === 'fact') return parts.length === 1 && valueAt(String(parts[0]), facts) === null;
-  return parts.some((part, index) => !(kind === 'iteration' && index === 1) && missesFact(part, facts));
+  if (kind === 'fact') {
+    const fact = String(parts[0]);
+    return parts.length === 1 && valueAt(fact, facts) === null ? [fact] : [];
+  }
+  return parts.flatMap((part, index) => (kind === 'iteration' && index === 1 ? [] : missingFacts(part, facts)));
 }

@@ -38,6 +38,8 @@ export interface SealOrder {
   readonly caseId: string;
   readonly policyVersion: string;
   readonly actor: string;
+  /** Where an operator acts, whose deeds are audited: the request. */
+  readonly auditedIn?: string;
 }
 
 export interface Sealed {
@@ -101,6 +103,10 @@ async function begin(tx: CaseTransaction, ports: SealPorts, order: SealOrder): P
   await tx.saveCase({ ...record, status: move(record.status, 'sealing'), updatedAt: at });
   const data = { policy_version: policyVersion, seal_hash: seal.sealHash, ledger_record_id: seal.ledgerRecordId };
   await tx.addEvent(caseId, { event: 'case.sealing', actor, at, data });
+  if (order.auditedIn !== undefined) {
+    const detail = { environment, policy_version: policyVersion };
+    await tx.audit({ action: 'case.seal', caseId, actor, requestId: order.auditedIn, detail });
+  }
   return seal;
 }
 

@@ -13,7 +13,7 @@ import {
 } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
 import type { DecisionFilter, DecisionsStore, LoggedDecision } from '../data/decisions-store.ts';
-import { IdText, OrNull, SubjectRef, Text, Time, VenueId, Verdict } from '../schemas.ts';
+import { IdText, OrNull, ReasonCode, SubjectRef, Text, Time, VenueId, Verdict } from '../schemas.ts';
 import { adminBase, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
 
 const DecisionRow = named(
@@ -43,6 +43,8 @@ const DecisionsQuery = listQuery(ADMIN_LIST_RANGE, {
   subject_ref: Type.Optional(SubjectRef),
   venue_id: Type.Optional(VenueId),
   decision: Type.Optional(Verdict),
+  reason_code: Type.Optional(ReasonCode),
+  key_id: Type.Optional(IdText),
   from: Type.Optional(instantText()),
   to: Type.Optional(instantText()),
 });
@@ -78,8 +80,10 @@ export function adminRecordRoutes(ports: AdminRecordsPorts): Route<AdminCaller>[
     errors: [],
     async handler({ query }) {
       const { subject_ref: subject = '', venue_id: venue = '', decision = '', from = '', to = '' } = query;
+      const { reason_code: reason = '', key_id: keyId = '' } = query;
       const environment = environmentOf({}, query);
-      const page = readPage(query, ports.cursors, ['decisions', environment, subject, venue, decision, from, to]);
+      const filters = [subject, venue, decision, from, to, reason, keyId];
+      const page = readPage(query, ports.cursors, ['decisions', environment, ...filters]);
       const before = page.after === undefined ? undefined : positionOf(String(page.after));
       const rows = await ports.decisions.list(filterOf(query, environment), { limit: page.limit + 1, before });
       const position = (row: LoggedDecision) => `${row.evaluatedAt.toISOString()} ${row.decisionId}`;
@@ -123,12 +127,22 @@ export function adminRecordRoutes(ports: AdminRecordsPorts): Route<AdminCaller>[
 }
 
 function filterOf(query: Static<typeof DecisionsQuery>, environment: string): DecisionFilter {
-  const { subject_ref: subjectRef, venue_id: venueId, decision, from, to } = query;
+  const {
+    subject_ref: subjectRef,
+    venue_id: venueId,
+    decision,
+    from,
+    to,
+    reason_code: reasonCode,
+    key_id: keyId,
+  } = query;
   return {
     environment,
     ...(subjectRef === undefined ? {} : { subjectRef }),
     ...(venueId === undefined ? {} : { venueId }),
     ...(decision === undefined ? {} : { decision }),
+    ...(reasonCode === undefined ? {} : { reasonCode }),
+    ...(keyId === undefined ? {} : { keyId }),
     ...(from === undefined ? {} : { from: new Date(from) }),
     ...(to === undefined ? {} : { to: new Date(to) }),
   };

@@ -4,8 +4,8 @@ import { parseIdempotencyKey } from '@sealgate/idempotency';
 import { Type, type Static } from '@sinclair/typebox';
 import { attach } from '../domain/attach.ts';
 import { changeCase, type LifetimePorts } from '../domain/case-lifetime.ts';
-import type { CaseRecord, NewAttachment, Seal } from '../domain/case-record.ts';
-import { decideCase, type Decided, type DecidePorts } from '../domain/decide-case.ts';
+import type { Attachment, CaseRecord, NewAttachment, Seal } from '../domain/case-record.ts';
+import { decideCase, type Decided, type DecideOrder, type DecidePorts } from '../domain/decide-case.ts';
 import type { GateCaller } from '../domain/gate-caller.ts';
 import { sealCase, type SealPorts } from '../domain/seal-case.ts';
 import { refuseVaultBytes } from '../domain/vault-bytes.ts';
@@ -40,7 +40,9 @@ const AttachmentBody = named(
   }),
 );
 
-const AttachAnswer = named(
+export const AttachBody = closedObject({ attachments: Type.Array(AttachmentBody, { minItems: 1, maxItems: 50 }) });
+
+export const AttachAnswer = named(
   'CaseAttachments',
   Type.Object({
     case_id: Text,
@@ -51,7 +53,7 @@ const AttachAnswer = named(
   }),
 );
 
-const DecideBody = closedObject({
+export const DecideBody = closedObject({
   policy_version: PolicyVersion,
   decision: Type.Optional(Outcome),
   reason_codes: Type.Optional(Type.Array(ReasonCode, { maxItems: 20 })),
@@ -59,7 +61,7 @@ const DecideBody = closedObject({
   decided_by: Type.Optional(lineOfText({ min: 1, max: 200 })),
 });
 
-const DecideAnswer = named(
+export const DecideAnswer = named(
   'CaseDecision',
   Type.Object({
     case_id: Text,
@@ -73,7 +75,7 @@ const DecideAnswer = named(
   }),
 );
 
-const SealAnswer = named(
+export const SealAnswer = named(
   'CaseSeal',
   Type.Object({
     case_id: Text,
@@ -107,7 +109,7 @@ function attachRoute(ports: CaseStepsPorts): Route<GateCaller> {
     idempotency: 'none',
     params,
     inspect: refuseVaultBytes,
-    body: closedObject({ attachments: Type.Array(AttachmentBody, { minItems: 1, maxItems: 50 }) }),
+    body: AttachBody,
     bodyMaxBytes: BODY_MAX_BYTES,
     responses: {
       200: { description: 'All of them were there before.', schema: AttachAnswer },
@@ -127,19 +129,22 @@ function attachRoute(ports: CaseStepsPorts): Route<GateCaller> {
       } = await changeCase(ports, { environment, caseId }, (tx, locked) =>
         attach(tx, locked, { attachments, actor, at: new Date(ports.now()), newId: ports.newId }),
       );
-      const rows = attached.map(({ attachmentId, kind, ref, sha256 }) => ({
-        attachment_id: attachmentId,
-        kind,
-        ref,
-        sha256,
-      }));
-      const answer: Static<typeof AttachAnswer> = { case_id: caseId, status: record.status, attachments: rows };
-      return { status: added ? 201 : 200, body: answer };
+      return { status: added ? 201 : 200, body: attachAnswer(record, attached) };
     },
   });
 }
 
-function attachmentOf(body: Static<typeof AttachmentBody>): NewAttachment {
+export function attachAnswer(record: CaseRecord, attached: readonly Attachment[]): Static<typeof AttachAnswer> {
+  const attachments = attached.map(({ attachmentId, kind, ref, sha256 }) => ({
+    attachment_id: attachmentId,
+    kind,
+    ref,
+    sha256,
+  }));
+  return { case_id: record.caseId, status: record.status, attachments };
+}
+
+export function attachmentOf(body: Static<typeof AttachmentBody>): NewAttachment {
   const { kind, ref, sha256, media_type: mediaType, size_bytes: sizeBytes, label = null } = body;
   return { kind, ref, sha256, mediaType, sizeBytes, label };
 }
@@ -169,14 +174,7 @@ function decideRoute(ports: CaseStepsPorts): Route<GateCaller> {
       const { caller, body } = context;
       const { case_id: caseId } = context.params;
       const { environment, keyId: actor } = caller;
-      const order = {
-        policyVersion: body.policy_version,
-        decision: body.decision,
-        reasonCodes: body.reason_codes ?? [],
-        validUntil: futureOf(body.valid_until, ports.now()),
-        decidedBy: body.decided_by,
-        actor,
-      };
+      const order = orderOf(body, { actor, nowMs: ports.now() });
       const mayOverride = context.allows('case:override');
       const decided = await changeCase(ports, { environment, caseId }, (tx, record) => {
         if (order.decision !== undefined && !mayOverride) {
@@ -189,6 +187,20 @@ function decideRoute(ports: CaseStepsPorts): Route<GateCaller> {
   });
 }
 
+export function orderOf(
+  body: Static<typeof DecideBody>,
+  { actor, nowMs }: { readonly actor: string; readonly nowMs: number },
+): DecideOrder {
+  return {
+    policyVersion: body.policy_version,
+    decision: body.decision,
+    reasonCodes: body.reason_codes ?? [],
+    validUntil: futureOf(body.valid_until, nowMs),
+    decidedBy: body.decided_by,
+    actor,
+  };
+}
+
 function futureOf(text: string | undefined, nowMs: number): Date | null {
   if (text === undefined) return null;
   const moment = new Date(text);
@@ -198,7 +210,7 @@ function futureOf(text: string | undefined, nowMs: number): Date | null {
   });
 }
 
-function decideAnswer({ record, decision }: Decided): Static<typeof DecideAnswer> {
+export function decideAnswer({ record, decision }: Decided): Static<typeof DecideAnswer> {
   return {
     case_id: record.caseId,
     status: record.status,
@@ -258,7 +270,7 @@ function versionOf(caseId: string, key: string | undefined): string {
 }
 
 /** A seal is told as it was when it was made, so that every answer about it is the same. */
-function sealAnswer(seal: Seal): Static<typeof SealAnswer> {
+export function sealAnswer(seal: Seal): Static<typeof SealAnswer> {
   if (seal.sealedAt === null) throw new Error('What is answered has been sealed.');
   return {
     case_id: seal.caseId,

@@ -33,7 +33,7 @@ const Metadata = Type.Object(
   },
 );
 
-const NewCaseBody = closedObject({
+export const NewCaseBody = closedObject({
   subject_ref: SubjectRef,
   case_type: Type.Optional(Type.Literal('onboarding')),
   venue_ids: Type.Optional(VenueIds),
@@ -42,7 +42,7 @@ const NewCaseBody = closedObject({
   metadata: Type.Optional(Metadata),
 });
 
-const NewCaseAnswer = named(
+export const NewCaseAnswer = named(
   'CreatedCase',
   Type.Object({ case_id: Text, status: Status, subject_ref: Text, created_at: Time }),
 );
@@ -121,7 +121,7 @@ function createRoute(ports: CasesPorts): Route<GateCaller> {
 
 export const REPLAYED = { 'Idempotent-Replayed': 'true' };
 
-function fieldsOf(body: Static<typeof NewCaseBody>) {
+export function fieldsOf(body: Static<typeof NewCaseBody>) {
   return {
     subjectRef: body.subject_ref,
     caseType: body.case_type ?? 'onboarding',
@@ -132,7 +132,7 @@ function fieldsOf(body: Static<typeof NewCaseBody>) {
   };
 }
 
-function renderNewCase({ caseId, status, subjectRef, createdAt }: CaseRecord): string {
+export function renderNewCase({ caseId, status, subjectRef, createdAt }: CaseRecord): string {
   return JSON.stringify({
     case_id: caseId,
     status,

@@ -36,26 +36,26 @@ export const EligibilityAnswer = named(
   }),
 );
 
-const Pack = named(
+export const TimelineEntry = named(
+  'TimelineEntry',
+  Type.Object({
+    seq: Type.Integer(),
+    at: Time,
+    event: Text,
+    actor: Text,
+    data: Type.Object({}, { additionalProperties: true }),
+    prev_hash: OrNull(Text),
+    hash: Text,
+  }),
+);
+
+export const Pack = named(
   'AssessorPack',
   Type.Object({
     case_id: Text,
     subject_ref: Text,
     status: Text,
-    timeline: Type.Array(
-      named(
-        'TimelineEntry',
-        Type.Object({
-          seq: Type.Integer(),
-          at: Time,
-          event: Text,
-          actor: Text,
-          data: Type.Object({}, { additionalProperties: true }),
-          prev_hash: OrNull(Text),
-          hash: Text,
-        }),
-      ),
-    ),
+    timeline: Type.Array(TimelineEntry),
     decisions: Type.Array(Type.Object({}, { additionalProperties: true })),
     attachments: Type.Array(named('PackAttachment', Type.Object({ attachment_id: Text, sha256: Text }))),
     seals: Type.Array(
@@ -143,4 +143,4 @@ function packRoute(ports: RecordsPorts): Route<GateCaller> {
   });
 }
 
-const VARY = { Vary: 'Accept' };
+export const VARY = { Vary: 'Accept' };

@@ -1,0 +1,265 @@
+import {
+  ADMIN_LIST_RANGE,
+  adminRoute,
+  enumOf,
+  instantText,
+  listOf,
+  listQuery,
+  named,
+  readPage,
+  type AdminCaller,
+  type Route,
+} from '@sealgate/http';
+import { Type, type Static } from '@sinclair/typebox';
+import type { CaseFilter, CasePage, StatusCount } from '../data/case-lists.ts';
+import type { CaseFile } from '../domain/assessor-pack.ts';
+import { hasEnded, noCase, settledCase, type LifetimePorts } from '../domain/case-lifetime.ts';
+import type { CaseRecord, TimelineEvent } from '../domain/case-record.ts';
+import { CASE_STATUSES } from '../domain/case-states.ts';
+import { CaseId, OrNull, Outcome, Status, SubjectRef, Text, Texts, Time } from '../schemas.ts';
+import { adminBase, EnvironmentQuery, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
+import { CaseAnswer, caseAnswer } from './cases.ts';
+import { TimelineEntry } from './records.ts';
+
+const CaseRow = named(
+  'CaseRow',
+  Type.Object({
+    ...CaseAnswer.properties,
+    case_type: Text,
+    external_ref: OrNull(Text),
+    requested_policy_version: OrNull(Text),
+  }),
+);
+
+const CaseDetail = named(
+  'CaseDetail',
+  Type.Object({
+    ...CaseRow.properties,
+    metadata: Type.Record(Text, Text),
+    attachments: Type.Array(
+      named(
+        'CaseReference',
+        Type.Object({
+          attachment_id: Text,
+          kind: Text,
+          ref: Text,
+          sha256: Text,
+          media_type: Text,
+          size_bytes: Type.Integer(),
+          label: OrNull(Text),
+        }),
+      ),
+    ),
+    decisions: Type.Array(
+      named(
+        'RecordedDecision',
+        Type.Object({
+          decision_id: Text,
+          policy_version: Text,
+          decision: Outcome,
+          is_final: Type.Boolean(),
+          reason_codes: Texts,
+          valid_until: OrNull(Time),
+          decided_at: Time,
+          decided_by: Text,
+        }),
+      ),
+      { description: 'Oldest first.' },
+    ),
+    seals: Type.Array(
+      named(
+        'RecordedSeal',
+        Type.Object({
+          policy_version: Text,
+          decision_id: Text,
+          ledger_record_id: Text,
+          seal_hash: Text,
+          sealed_at: OrNull(Time),
+        }),
+      ),
+    ),
+  }),
+);
+
+const ListQuery = listQuery(ADMIN_LIST_RANGE, {
+  ...environmentQuery,
+  status: Type.Optional(Status),
+  subject_ref: Type.Optional(SubjectRef),
+  created_from: Type.Optional(instantText()),
+  created_to: Type.Optional(instantText()),
+  order: Type.Optional(
+    enumOf('CaseOrder', ['newest', 'oldest'], { description: 'Which comes first; the newest, unless given.' }),
+  ),
+});
+
+const Counts = named(
+  'CaseCounts',
+  Type.Object({
+    states: Type.Array(
+      named('CaseCount', Type.Object({ status: Status, count: Type.Integer(), oldest_at: OrNull(Time) })),
+    ),
+  }),
+);
+
+export interface AdminCasesPorts extends Pick<AdminPorts, 'cursors'>, LifetimePorts {
+  readonly listCases: (filter: CaseFilter, page: CasePage) => Promise<CaseRecord[]>;
+  readonly countCases: (environment: string) => Promise<StatusCount[]>;
+  readonly listEvents: (
+    caseId: string,
+    page: { readonly after: number; readonly limit: number },
+  ) => Promise<(Omit<TimelineEvent, 'data'> & { readonly data: object })[]>;
+  readonly readCase: (environment: string, caseId: string) => Promise<CaseRecord | undefined>;
+  readonly readCaseFile: (environment: string, caseId: string) => Promise<CaseFile | undefined>;
+}
+
+export const ofCase = Type.Object({ case_id: CaseId });
+
+export function adminCaseRoutes(ports: AdminCasesPorts): Route<AdminCaller>[] {
+  return [listRoute(ports), countRoute(ports), getRoute(ports), timelineRoute(ports)];
+}
+
+function listRoute(ports: AdminCasesPorts): Route<AdminCaller> {
+  return adminRoute({
+    ...adminBase,
+    method: 'get',
+    path: '/admin/v1/cases',
+    operationId: 'listCases',
+    summary: 'List cases by when they were made',
+    query: ListQuery,
+    responses: { 200: { description: 'A page.', schema: listOf(CaseRow) } },
+    errors: [],
+    async handler({ query }) {
+      const {
+        status = '',
+        subject_ref: subject = '',
+        created_from: from = '',
+        created_to: to = '',
+        order = 'newest',
+      } = query;
+      const environment = environmentOf({}, query);
+      const page = readPage(query, ports.cursors, ['cases', environment, status, subject, from, to, order]);
+      const after = page.after === undefined ? undefined : positionOf(String(page.after));
+      const rows = await ports.listCases(filterOf(query, environment), { order, limit: page.limit + 1, after });
+      const position = (row: CaseRecord) => `${row.createdAt.toISOString()} ${row.caseId}`;
+      const item = (row: CaseRecord) => rowOf(row, ports.now());
+      return { status: 200, body: page.answer(rows, { item, position }) };
+    },
+  });
+}
+
+function filterOf(query: Static<typeof ListQuery>, environment: string): CaseFilter {
+  const { status, subject_ref: subjectRef, created_from: from, created_to: to } = query;
+  return {
+    environment,
+    ...(status === undefined ? {} : { status }),
+    ...(subjectRef === undefined ? {} : { subjectRef }),
+    ...(from === undefined ? {} : { from: new Date(from) }),
+    ...(to === undefined ? {} : { to: new Date(to) }),
+  };
+}
+
+function positionOf(text: string): { createdAt: Date; caseId: string } {
+  const [at = '', caseId = ''] = text.split(' ');
+  return { createdAt: new Date(at), caseId };
+}
+
+/** A case whose time is over is shown as expired, whether that was written yet or not. */
+function rowOf(record: CaseRecord, nowMs: number): Static<typeof CaseRow> {
+  const { caseType, externalRef, requestedPolicyVersion } = record;
+  return {
+    ...caseAnswer(hasEnded(record, nowMs) ? { ...record, status: 'expired' } : record),
+    case_type: caseType,
+    external_ref: externalRef,
+    requested_policy_version: requestedPolicyVersion,
+  };
+}
+
+function countRoute(ports: AdminCasesPorts): Route<AdminCaller> {
+  return adminRoute({
+    ...adminBase,
+    method: 'get',
+    path: '/admin/v1/case-counts',
+    operationId: 'countCases',
+    summary: 'How many cases are in each state, and since when the oldest of them is there',
+    query: EnvironmentQuery,
+    responses: { 200: { description: 'Every state, also where no case is in it.', schema: Counts } },
+    errors: [],
+    async handler({ query }) {
+      const rows = await ports.countCases(environmentOf({}, query));
+      const states = CASE_STATUSES.map((status) => {
+        const row = rows.find((one) => one.status === status);
+        return { status, count: row?.count ?? 0, oldest_at: row?.oldestAt.toISOString() ?? null };
+      });
+      return { status: 200, body: { states } satisfies Static<typeof Counts> };
+    },
+  });
+}
+
+function getRoute(ports: AdminCasesPorts): Route<AdminCaller> {
+  return adminRoute({
+    ...adminBase,
+    method: 'get',
+    path: '/admin/v1/cases/:case_id',
+    operationId: 'getCase',
+    summary: 'Read a case with its references, decisions and seals; nothing of the vault',
+    params: ofCase,
+    query: EnvironmentQuery,
+    responses: { 200: { description: 'The case.', schema: CaseDetail } },
+    errors: ['NOT_FOUND'],
+    async handler({ params: { case_id: caseId }, query }) {
+      const environment = environmentOf({}, query);
+      await settledCase(ports, environment, caseId);
+      const file = await ports.readCaseFile(environment, caseId);
+      if (file === undefined) throw noCase();
+      return { status: 200, body: detailOf(file, ports.now()) };
+    },
+  });
+}
+
+function detailOf({ record, attachments, decisions, seals }: CaseFile, nowMs: number): Static<typeof CaseDetail> {
+  return {
+    ...rowOf(record, nowMs),
+    metadata: { ...record.metadata },
+    attachments: attachments.map(({ attachmentId, kind, ref, sha256, mediaType, sizeBytes, label }) => ({
+      ...{ attachment_id: attachmentId, kind, ref, sha256, media_type: mediaType, size_bytes: sizeBytes, label },
+    })),
+    decisions: decisions.map((decision) => ({
+      decision_id: decision.decisionId,
+      policy_version: decision.policyVersion,
+      decision: decision.decision,
+      is_final: decision.isFinal,
+      reason_codes: [...decision.reasonCodes],
+      valid_until: decision.validUntil?.toISOString() ?? null,
+      decided_at: decision.decidedAt.toISOString(),
+      decided_by: decision.decidedBy,
+    })),
+    seals: seals.map((seal) => ({
+      policy_version: seal.policyVersion,
+      decision_id: seal.decisionId,
+      ledger_record_id: seal.ledgerRecordId,
+      seal_hash: seal.sealHash,
+      sealed_at: seal.sealedAt?.toISOString() ?? null,
+    })),
+  };
+}
+
+function timelineRoute(ports: AdminCasesPorts): Route<AdminCaller> {
+  return adminRoute({
+    ...adminBase,
+    method: 'get',
+    path: '/admin/v1/cases/:case_id/timeline',
+    operationId: 'listCaseTimeline',
+    summary: 'What happened to a case, oldest first; each event holds the hash of the one before it',
+    params: ofCase,
+    query: listQuery(ADMIN_LIST_RANGE, environmentQuery),
+    responses: { 200: { description: 'A page.', schema: listOf(TimelineEntry) } },
+    errors: ['NOT_FOUND'],
+    async handler({ params: { case_id: caseId }, query }) {
+      const environment = environmentOf({}, query);
+      const page = readPage(query, ports.cursors, ['timeline', environment, caseId]);
+      if ((await ports.readCase(environment, caseId)) === undefined) throw noCase();
+      const rows = await ports.listEvents(caseId, { after: Number(page.after ?? 0), limit: page.limit + 1 });
+      return { status: 200, body: page.answer(rows, { item: (row) => row, position: ({ seq }) => seq }) };
+    },
+  });
+}

@@ -1,0 +1,167 @@
+import {
+  ADMIN_BODY_MAX_BYTES,
+  adminRoute,
+  closedObject,
+  enumOf,
+  named,
+  type AdminCaller,
+  type Route,
+} from '@sealgate/http';
+import { Type, type Static } from '@sinclair/typebox';
+import type { PoliciesStore } from '../data/policies-store.ts';
+import type { CaseFile } from '../domain/assessor-pack.ts';
+import { noCase } from '../domain/case-lifetime.ts';
+import { factsOf } from '../domain/decide-case.ts';
+import { explainRules, type PolicyRules } from '../domain/policy-rules.ts';
+import type { CaseFacts } from '../domain/policy-operators.ts';
+import { rulesOf, tryPolicy, type TriedCase, type TryPorts } from '../domain/try-policy.ts';
+import { Outcome, PolicyVersion, Text, Texts, Time } from '../schemas.ts';
+import { adminBase, EnvironmentQuery, environmentOf, environmentQuery } from './admin-base.ts';
+import { ofCase } from './admin-cases.ts';
+
+const Says = enumOf('RuleSays', ['holds', 'does_not_hold', 'cannot_tell'], {
+  description: '`cannot_tell`: a fact that the rule names is missing, of the wrong type, or searched for in a text.',
+});
+const ruling = { decision: Outcome, reason_codes: Texts };
+
+const Explained = named(
+  'Explanation',
+  Type.Object({
+    policy_version: Text,
+    ...ruling,
+    is_uncertain: Type.Boolean({ description: 'Something could not be told, so that nobody is approved.' }),
+    facts: Type.Object({}, { additionalProperties: true, description: 'All that rules may look at in the case.' }),
+    rules: Type.Array(
+      named(
+        'ExplainedRule',
+        Type.Object({
+          index: Type.Integer(),
+          ...ruling,
+          says: Says,
+          missing: Type.Array(Text, { description: 'Facts that it names and that the case does not have.' }),
+          decides: Type.Boolean(),
+        }),
+      ),
+      { description: 'In their order, also those behind the one that decides.' },
+    ),
+    default: named('ExplainedDefault', Type.Object({ ...ruling, decides: Type.Boolean() })),
+  }),
+);
+
+const Ruled = named('TriedRuling', Type.Object(ruling));
+const Tried = named(
+  'PolicyTrial',
+  Type.Object({
+    policy_version: Text,
+    tried: Type.Integer({
+      description: 'Fewer than asked for where there are no more, or they have very many attachments.',
+    }),
+    changes: Type.Integer({ description: 'Of how many the decision would be another.' }),
+    unchanged: Type.Integer(),
+    cases: Type.Array(
+      named(
+        'TriedCase',
+        Type.Object({
+          case_id: Text,
+          subject_ref: Text,
+          policy_version: Type.String({ description: 'Under which it was decided.' }),
+          decided_at: Time,
+          was: Ruled,
+          would_be: Ruled,
+          changes: Type.Boolean(),
+          rules: Type.Array(Says, { description: 'What each rule says, in their order.' }),
+        }),
+      ),
+      { description: 'Decided last comes first.' },
+    ),
+  }),
+);
+
+export interface AdminRulingsPorts extends TryPorts {
+  readonly policies: Pick<PoliciesStore, 'find'>;
+  readonly readCaseFile: (environment: string, caseId: string) => Promise<CaseFile | undefined>;
+}
+
+/** Why a policy version would decide as it does, drafts too. Nothing here is written. */
+export function adminRulingRoutes(ports: AdminRulingsPorts): Route<AdminCaller>[] {
+  const explain = adminRoute({
+    ...adminBase,
+    method: 'get',
+    path: '/admin/v1/cases/:case_id/explanation',
+    operationId: 'explainCase',
+    summary: 'What each rule of a policy version says of a case, before anybody decides',
+    params: ofCase,
+    query: Type.Object({ ...environmentQuery, policy_version: PolicyVersion }, { additionalProperties: false }),
+    responses: { 200: { description: 'The ruling and why.', schema: Explained } },
+    errors: ['NOT_FOUND', 'UNKNOWN_POLICY_VERSION'],
+    async handler({ params, query }) {
+      const environment = environmentOf({}, query);
+      const file = await ports.readCaseFile(environment, params.case_id);
+      if (file === undefined) throw noCase();
+      const rules = rulesOf(await ports.policies.find(environment, query.policy_version));
+      return { status: 200, body: explanationOf(query.policy_version, rules, factsOf(file.record, file.attachments)) };
+    },
+  });
+  const trial = adminRoute({
+    ...adminBase,
+    method: 'post',
+    path: '/admin/v1/policies/:policy_version/try',
+    operationId: 'tryPolicy',
+    summary: 'What would have become of the cases that were decided last under this version; nothing is written',
+    params: Type.Object({ policy_version: PolicyVersion }),
+    query: EnvironmentQuery,
+    body: closedObject({ last_decided: Type.Integer({ minimum: 1, maximum: 500 }) }),
+    bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
+    responses: { 200: { description: 'Each case, and whether its decision would change.', schema: Tried } },
+    errors: ['NOT_FOUND', 'UNKNOWN_POLICY_VERSION'],
+    async handler({ params: { policy_version: version }, query, body }) {
+      const environment = environmentOf({}, query);
+      const rules = rulesOf(await ports.policies.find(environment, version));
+      const cases = await tryPolicy(ports, { environment, rules, limit: body.last_decided });
+      const changes = cases.filter((one) => one.changes).length;
+      const answer: Static<typeof Tried> = {
+        policy_version: version,
+        tried: cases.length,
+        changes,
+        unchanged: cases.length - changes,
+        cases: cases.map(triedRow),
+      };
+      return { status: 200, body: answer };
+    },
+  });
+  return [explain, trial];
+}
+
+function explanationOf(version: string, policy: PolicyRules, facts: CaseFacts): Static<typeof Explained> {
+  const { ruling: outcome, words, deciding, isUncertain } = explainRules(policy, facts);
+  const { decision, reason_codes: codes } = policy.default;
+  return {
+    policy_version: version,
+    decision: outcome.decision,
+    reason_codes: [...outcome.reason_codes],
+    is_uncertain: isUncertain,
+    facts: { ...facts },
+    rules: policy.rules.map((rule, index) => ({
+      index,
+      decision: rule.decision,
+      reason_codes: [...rule.reason_codes],
+      says: words[index]!.says,
+      missing: [...words[index]!.missing],
+      decides: index === deciding,
+    })),
+    default: { decision, reason_codes: [...codes], decides: deciding === undefined },
+  };
+}
+
+function triedRow({ caseId, subjectRef, policyVersion, decidedAt, was, wouldBe, changes, words }: TriedCase) {
+  return {
+    case_id: caseId,
+    subject_ref: subjectRef,
+    policy_version: policyVersion,
+    decided_at: decidedAt.toISOString(),
+    was: { decision: was.decision, reason_codes: [...was.reasonCodes] },
+    would_be: { decision: wouldBe.decision, reason_codes: [...wouldBe.reason_codes] },
+    changes,
+    rules: words.map(({ says }) => says),
+  };
+}
