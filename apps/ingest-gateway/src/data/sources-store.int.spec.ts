@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ServerSecrets } from '@sealgate/auth';
+import { createSource, type ManageSourcesPorts } from '../domain/manage-sources.ts';
+import { openTestEvents, START_MS, type TestEvents } from '../testing/test-events.ts';
+import { deliveriesStore } from './deliveries-store.ts';
+import { deliveryCounts } from './delivery-counts.ts';
+import { ingestRemovals } from './event-retention.ts';
+import { liveSources } from './live-sources.ts';
+import { sealAgain, sealedSecrets, sourcesStore } from './sources-store.ts';
+
+const [OLD, NEW] = [`old:${'o'.repeat(32)}`, `new:${'n'.repeat(32)}`];
+const VALUE = 'a-secret-of-the-sender';
+const boxOf = (secrets: string) => ServerSecrets.parse(secrets).sealing('source secrets');
+
+let test: TestEvents;
+let sql: TestEvents['sql'];
+beforeAll(async () => {
+  test = await openTestEvents();
+  ({ sql } = test);
+}, 60_000);
+afterAll(() => test.close());
+
+const also = () => async () => undefined;
+
+async function newSource(box = boxOf(OLD)): Promise<string> {
+  const ports: ManageSourcesPorts = {
+    sources: sourcesStore(sql),
+    channelsOf: async () => ['main'],
+    seal: (value, sourceId) => box.seal(value, sourceId),
+    now: () => START_MS,
+  };
+  const secrets = [
+    { id: 'k1', value: VALUE },
+    { id: 'k2', value: `${VALUE}-2` },
+  ];
+  const given = { networkId: 'acme', name: 'A', scheme: 'github', settings: {}, secrets, enabled: true } as const;
+  return (await createSource(ports, given, also)).sourceId;
+}
+
+function lookUp(secrets: string, sourceId: string) {
+  const sealed: string[] = [];
+  const live = liveSources({ sql, box: boxOf(secrets), deadlineMs: 5000, onSealed: (id) => sealed.push(id) });
+  return { sealed, found: live.find(sourceId) };
+}
+
+const textOf = async (sourceId: string) => {
+  const [row] = await sql.query<{ text: string }>({
+    text: 'SELECT s::text AS text FROM ingest.sources s WHERE source_id = $1',
+    values: [sourceId],
+  });
+  return row?.text ?? '';
+};
+
+const needs = (making: string) =>
+  sql.query<{ secret_id: string; rows: string }>({ text: sealedSecrets.text!, values: [making] });
+
+describe('the secrets of a source', () => {
+  it('lie in the database sealed, and open for a process that has the server secret', async () => {
+    const sourceId = await newSource();
+    expect(await textOf(sourceId)).not.toContain(VALUE);
+    const { found, sealed } = lookUp(OLD, sourceId);
+    const { source } = (await found)!;
+    expect(source.keys.map(({ id, key }) => [id, key.export().toString()])).toEqual([
+      ['k1', VALUE],
+      ['k2', `${VALUE}-2`],
+    ]);
+    expect([source.hasAllKeys, sealed]).toEqual([true, []]);
+    const other = lookUp(NEW, sourceId);
+    expect((await other.found)!.source).toMatchObject({ keys: [], hasAllKeys: false });
+    expect(other.sealed).toEqual([sourceId, sourceId]);
+  });
+
+  it('do not open in the row of another source', async () => {
+    const [one, two] = [await newSource(), await newSource()];
+    const text = `UPDATE ingest.sources SET secrets = (SELECT secrets FROM ingest.sources WHERE source_id = $1) WHERE source_id = $2`;
+    await sql.query({ text, values: [one, two] });
+    expect((await lookUp(OLD, two).found)!.source.keys).toEqual([]);
+    await sql.query({ text: 'DELETE FROM ingest.sources WHERE source_id = ANY ($1)', values: [[one, two]] });
+  });
+
+  it('are sealed again with a new server secret, after which the old one is needed no more', async () => {
+    const sourceId = await newSource();
+    const before = await needs('new');
+    expect(before.map(({ secret_id: id }) => id)).toEqual(['old']);
+    expect(await sealAgain(sql, boxOf(`${OLD},${NEW}`))).toBe(0);
+    expect(await sealAgain(sql, boxOf(`${NEW},${OLD}`))).toBeGreaterThan(0);
+    expect(await sealAgain(sql, boxOf(`${NEW},${OLD}`))).toBe(0);
+    expect(await needs('new')).toEqual([]);
+    expect((await lookUp(NEW, sourceId).found)!.source).toMatchObject({ hasAllKeys: true });
+    // What cannot be opened stays as it is.
+    const text = await textOf(sourceId);
+    expect(await sealAgain(sql, boxOf(OLD))).toBe(0);
+    expect(await textOf(sourceId)).toBe(text);
+  });
+
+  it('are gone with the source', async () => {
+    const sourceId = await newSource();
+    const store = sourcesStore(sql);
+    const at = new Date(START_MS);
+    expect(await store.delete('acme', sourceId, { at, also: also() })).toBe('deleted');
+    expect(await store.delete('acme', sourceId, { at, also: also() })).toBe('already');
+    expect(await store.delete('demo', sourceId, { at, also: also() })).toBe('missing');
+    expect(await textOf(sourceId)).not.toContain('old:');
+    expect(await lookUp(OLD, sourceId).found).toBeUndefined();
+  });
+});
+
+describe('a source that is looked up', () => {
+  it('is what it is now: changed, in a network that was changed, or in one that is gone', async () => {
+    const sourceId = await newSource();
+    const live = liveSources({ sql, box: boxOf(OLD), deadlineMs: 5000, onSealed: () => undefined });
+    const first = await live.find(sourceId);
+    expect(await live.find(sourceId)).toBe(first);
+    await sql.query({ text: `UPDATE ingest.networks SET channels = '{main,more}' WHERE network_id = 'acme'` });
+    expect((await live.find(sourceId))!.channels).toEqual(['main', 'more']);
+    await sourcesStore(sql).update('acme', sourceId, {
+      change: (source) => ({ ...source, settings: { allowedTypes: ['push'] } }),
+      also: also(),
+    });
+    expect((await live.find(sourceId))!.grants.allowedAssetTypes).toEqual(['push']);
+    await sql.query({ text: `UPDATE ingest.networks SET deleted_at = now() WHERE network_id = 'acme'` });
+    expect(await live.find(sourceId)).toBeUndefined();
+    await sql.query({ text: `UPDATE ingest.networks SET deleted_at = NULL WHERE network_id = 'acme'` });
+  });
+
+  it('is at most one of two hundred of its network, however many are made at once', async () => {
+    await sql.query({ text: 'DELETE FROM ingest.sources' });
+    const outcomes = await Promise.allSettled(Array.from({ length: 210 }, () => newSource()));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(200);
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'LIMIT_REACHED' });
+  });
+});
+
+describe('counts of deliveries', () => {
+  it('are one row for a source, a minute and an outcome, over processes and flushes, and go with the events', async () => {
+    const [one, two] = [1, 2].map(() => deliveryCounts(sql, (error) => expect(error).toBeUndefined()));
+    const count = {
+      sourceId: 'src_a',
+      outcome: 'refused',
+      code: 'UNAUTHENTICATED',
+      requestId: 'r1',
+      atMs: START_MS + 1,
+    };
+    for (const counts of [one!, two!]) {
+      counts.add(count);
+      counts.add({ ...count, requestId: 'r2', atMs: START_MS + 59_999 });
+      await counts.flush();
+    }
+    one!.add({ ...count, outcome: 'replayed', code: undefined });
+    one!.add({ ...count, atMs: START_MS + 60_000 });
+    await one!.close();
+    await two!.close();
+    const store = deliveriesStore(sql, { events: test.events, now: () => START_MS });
+    const listed = await store.list('src_a', { limit: 10 });
+    expect(listed.map(({ outcome, code, deliveries }) => [outcome, code, deliveries])).toEqual([
+      ['refused', 'UNAUTHENTICATED', 1],
+      ...[
+        ['refused', 'UNAUTHENTICATED', 4],
+        ['replayed', null, 1],
+      ].toSorted(() => (listed[1]!.outcome === 'refused' ? 0 : -1)),
+    ]);
+    expect(await store.list('src_a', { limit: 10, before: listed[0]!.position })).toEqual(listed.slice(1));
+    const day = 86_400_000;
+    const kept = { eventDays: 90, claimDays: undefined };
+    expect(await ingestRemovals(sql, kept, () => START_MS + 90 * day)['deliveries']!(100)).toBe(0);
+    expect(await ingestRemovals(sql, kept, () => START_MS + 91 * day)['deliveries']!(100)).toBe(3);
+  });
+});

@@ -1,0 +1,201 @@
+import { describe, expect, it } from '@jest/globals';
+import { ServerSecrets } from '@sealgate/auth';
+import { AppError } from '@sealgate/errors';
+import { InFlight } from '@sealgate/idempotency';
+import { LedgerUnavailableError, type AppendUnit, type UnitResult } from '@sealgate/ledger-port';
+import { Webhook } from 'standardwebhooks';
+import { Stripe } from 'stripe';
+import { readBody, type ReadBody } from './read-submission.ts';
+import { SCHEMES } from './schemes/schemes.ts';
+import type { LiveSource, SchemeName, SourceSettings } from './source.ts';
+import { takeDelivery, type SourceCaller } from './take-delivery.ts';
+
+const NOW_S = 1_780_000_000;
+const SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD';
+const secrets = ServerSecrets.parse(`s1:${'x'.repeat(32)}`);
+const stripe = new Stripe('sk_test_none');
+
+const written = (unit: AppendUnit): UnitResult => ({
+  outcome: 'written',
+  transactionId: 'aa',
+  note: unit.note,
+  records: unit.records.map(({ id }) => ({
+    ...{ id, channel: unit.channel, transactionId: 'aa', index: 0, leafHash: '00', existing: false },
+  })),
+});
+
+interface Setup {
+  readonly scheme?: SchemeName;
+  readonly settings?: SourceSettings;
+  readonly hasAllKeys?: boolean;
+  readonly append?: (unit: AppendUnit) => UnitResult;
+}
+
+/** A source with one secret, at a moment that stands still, before a ledger that does as it is told. */
+function setUp({ scheme = 'standard-webhooks', settings = {}, hasAllKeys = true, append = written }: Setup = {}) {
+  const trail: string[] = [];
+  const units: AppendUnit[] = [];
+  const source: LiveSource = {
+    ...{ sourceId: `src_${'A'.repeat(22)}`, scheme, settings, hasAllKeys },
+    keys: [{ id: 'k1', key: SCHEMES[scheme].readKey(SECRET)! }],
+  };
+  const { allowedTypes } = settings;
+  const caller: SourceCaller = {
+    ...{ keyId: source.sourceId, familyId: source.sourceId, networkId: 'acme', channels: ['main', 'other'] },
+    grants: { record: 'whole', ...(allowedTypes === undefined ? {} : { allowedAssetTypes: allowedTypes }) },
+    networkLimits: undefined,
+    source,
+  };
+  const take = takeDelivery({
+    ledger: {
+      append: async (unit) => {
+        units.push(unit);
+        trail.push('append');
+        return append(unit);
+      },
+      findConflict: async () => undefined,
+    },
+    inFlight: new InFlight({ startTimer: () => () => undefined }),
+    fingerprints: secrets.derive('ingest fingerprints'),
+    recordIds: secrets.derive('ingest record ids'),
+    read: readBody as ReadBody,
+    newEventId: () => 'evt_1',
+    recordRejected: async ({ types }) => void trail.push(`rejected ${types.join()}`),
+    onVouched: (_source, holds) => trail.push(holds ? 'holds' : 'does not hold'),
+    now: () => NOW_S * 1000 + 500,
+  });
+  const send = async (body: string, headers: Record<string, string>, form: 'json' | null = 'json') => {
+    try {
+      const delivery = { header: (name: string) => headers[name], body: Buffer.from(body) };
+      const charge = async () => void trail.push('charge');
+      return await take({ caller, requestId: 'req_1', delivery, form: form ?? undefined, charge });
+    } catch (error) {
+      if (error instanceof AppError) return error.code;
+      throw error;
+    }
+  };
+  return { send, trail, units };
+}
+
+const BODY = '{"type":"order.paid"}';
+
+const standardHeaders = (atS: number, { id = 'msg_1', body = BODY } = {}) => ({
+  'webhook-id': id,
+  'webhook-timestamp': String(atS),
+  'webhook-signature': new Webhook(SECRET).sign(id, new Date(atS * 1000), body),
+});
+
+const stripeHeaders = (timestamp: number, body = BODY) => ({
+  'stripe-signature': stripe.webhooks.generateTestHeaderString({ payload: body, secret: SECRET, timestamp }),
+});
+
+describe('the timestamp of a delivery', () => {
+  it.each<[SchemeName, (atS: number) => Record<string, string>]>([
+    ['standard-webhooks', standardHeaders],
+    ['stripe', stripeHeaders],
+  ])('of %s may be as far from now as the source says, before and behind', async (scheme, headersAt) => {
+    const { send, trail } = setUp({ scheme });
+    for (const seconds of [-299, 0, 299])
+      expect(await send(BODY, headersAt(NOW_S + seconds))).toMatchObject({ outcome: 'written' });
+    const narrow = setUp({ scheme, settings: { toleranceSeconds: 10 } });
+    expect(await narrow.send(BODY, headersAt(NOW_S - 9))).toMatchObject({ outcome: 'written' });
+    expect(await narrow.send(BODY, headersAt(NOW_S - 11))).toBe('UNAUTHENTICATED');
+    trail.length = 0;
+    for (const seconds of [-301, 302, -86_400, 1e6])
+      expect(await send(BODY, headersAt(NOW_S + seconds))).toBe('UNAUTHENTICATED');
+    expect(trail).toEqual(['does not hold', 'does not hold', 'does not hold', 'does not hold']);
+  });
+});
+
+describe('a delivery', () => {
+  it('is written with what its reader wants to know of it, under an id that nobody can guess', async () => {
+    const { send, units } = setUp();
+    await send(BODY, standardHeaders(NOW_S));
+    await send(BODY, standardHeaders(NOW_S, { id: 'msg_2' }));
+    const [record] = units[0]!.records;
+    expect(record).toMatchObject({ type: 'order.paid', owner: null, data: BODY });
+    expect(JSON.parse(record!.extra!)).toEqual({
+      source: `src_${'A'.repeat(22)}`,
+      scheme: 'standard-webhooks',
+      deliveryId: 'msg_1',
+      timestamp: NOW_S,
+      receivedAt: '2026-05-28T20:26:40.500Z',
+      bodySha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      keyId: 'k1',
+      vouchedBy: 'shared-secret',
+    });
+    expect(record!.id).not.toBe(units[1]!.records[0]!.id);
+    expect(units[0]!.claim!.claim.equals(units[1]!.claim!.claim)).toBe(false);
+  });
+
+  it('that names no delivery id is the same where its bytes are', async () => {
+    const { send, units } = setUp({ scheme: 'stripe' });
+    await send(BODY, stripeHeaders(NOW_S));
+    await send(BODY, stripeHeaders(NOW_S - 5));
+    await send('{"type":"other"}', stripeHeaders(NOW_S, '{"type":"other"}'));
+    const [one, two, other] = units.map(({ claim }) => claim!.claim.toString('hex'));
+    expect(one).toBe(two);
+    expect(one).not.toBe(other);
+  });
+
+  it('is refused in the order of the contract, and nothing is charged before the limits', async () => {
+    const { send, trail } = setUp({ settings: { allowedTypes: ['order.paid'], channels: ['gone'] } });
+    expect(await send('{', { ...standardHeaders(NOW_S), 'webhook-id': 'msg_2' }, null)).toBe('UNAUTHENTICATED');
+    expect(await send('{', standardHeaders(NOW_S, { body: '{' }), null)).toBe('UNSUPPORTED_MEDIA_TYPE');
+    expect(await send('{', standardHeaders(NOW_S, { body: '{' }))).toBe('INVALID_JSON');
+    expect(await send('{"type":7.5}', standardHeaders(NOW_S, { body: '{"type":7.5}' }))).toBe('INVALID_REQUEST');
+    expect(await send('{}', standardHeaders(NOW_S, { body: '{}' }))).toBe('ASSET_TYPE_NOT_ALLOWED');
+    expect(await send(BODY, standardHeaders(NOW_S))).toBe('UNKNOWN_CHANNEL');
+    expect(trail.filter((step) => step === 'charge' || step === 'append')).toEqual([]);
+  });
+
+  it('whose id is there with other content is answered, and its event written', async () => {
+    for (const result of [{ outcome: 'reused' }, { outcome: 'conflict', id: 'x' }] as const) {
+      const { send, trail } = setUp({ append: () => result });
+      expect(await send(BODY, standardHeaders(NOW_S))).toEqual({
+        outcome: 'conflict',
+        body: '{"eventId":"evt_1","records":[]}',
+        eventId: 'evt_1',
+      });
+      expect(trail).toEqual(['holds', 'charge', 'append', 'rejected order.paid']);
+    }
+  });
+
+  it('that an outage keeps from being written is no conflict', async () => {
+    const down = setUp({
+      append: () => {
+        throw new LedgerUnavailableError('away');
+      },
+    });
+    expect(await down.send(BODY, standardHeaders(NOW_S))).toBe('LEDGER_UNAVAILABLE');
+    expect(down.trail).not.toContain('rejected order.paid');
+  });
+
+  it('sent three times at once is one, and two are told that it was here', async () => {
+    const { send, units } = setUp();
+    const answers = await Promise.all([1, 2, 3].map(() => send(BODY, standardHeaders(NOW_S))));
+    expect(answers.map((answer) => (answer as { outcome: string }).outcome).toSorted()).toEqual([
+      'replayed',
+      'replayed',
+      'written',
+    ]);
+    expect(units).toHaveLength(1);
+  });
+
+  it('that a secret might vouch for which cannot be read here is 503, and not 401', async () => {
+    const { send } = setUp({ hasAllKeys: false });
+    expect(await send(BODY, standardHeaders(NOW_S))).toMatchObject({ outcome: 'written' });
+    expect(await send(BODY, { ...standardHeaders(NOW_S), 'webhook-id': 'msg_2' })).toBe('UNAVAILABLE');
+  });
+
+  it('of Slack that is a question is answered and charged, and nothing is written', async () => {
+    const { send, trail } = setUp({ scheme: 'slack' });
+    const body =
+      '{"token":"t","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P","type":"url_verification"}';
+    const key = { id: 'k1', key: SCHEMES.slack.readKey(SECRET)! };
+    const headers = SCHEMES.slack.sign({ key, body: Buffer.from(body), deliveryId: '', timestamp: NOW_S }, {})!;
+    const { challenge } = JSON.parse(body) as { challenge: string };
+    expect(await send(body, headers)).toEqual({ outcome: 'answered', body: JSON.stringify({ challenge }) });
+    expect(trail).toEqual(['holds', 'charge']);
+  });
+});

@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import { AppError } from '@sealgate/errors';
+import type { LiveSource } from './source.ts';
+import type { DeliveryAnswer, DeliveryRequest } from './take-delivery.ts';
+import { FailingSources, watchedDeliveries, type DeliveryReport } from './watched-deliveries.ts';
+
+const sourceOf = (sourceId: string) => ({ sourceId }) as LiveSource;
+const request = { caller: { source: sourceOf('one') }, requestId: 'req_1' } as unknown as DeliveryRequest;
+
+describe('each delivery', () => {
+  it.each<[string, unknown, string | undefined]>([
+    ['written', { outcome: 'written', body: '' }, undefined],
+    ['conflict', { outcome: 'conflict', body: '' }, undefined],
+    ['unsigned', new AppError('UNAUTHENTICATED', '.'), 'UNAUTHENTICATED'],
+    ['limited', new AppError('RATE_LIMITED', '.'), 'RATE_LIMITED'],
+    ['refused', new AppError('INVALID_JSON', '.'), 'INVALID_JSON'],
+    ['failed', new AppError('OUTCOME_UNKNOWN', '.'), 'OUTCOME_UNKNOWN'],
+    ['failed', new Error('a bug'), 'INTERNAL'],
+  ])('is told as %s once', async (end, made, code) => {
+    const told: DeliveryReport[] = [];
+    const take = async (): Promise<DeliveryAnswer> => {
+      if (made instanceof Error) throw made;
+      return made as DeliveryAnswer;
+    };
+    const taken = watchedDeliveries(take, (report) => told.push(report))(request);
+    if (made instanceof Error) await expect(taken).rejects.toBe(made);
+    else expect(await taken).toBe(made);
+    expect(told).toEqual([
+      { source: sourceOf('one'), requestId: 'req_1', end, ...(code === undefined ? {} : { code }) },
+    ]);
+  });
+});
+
+describe('sources that fail', () => {
+  it('are counted until a signature holds, or nobody has sent for a quarter of an hour', () => {
+    let nowMs = 0;
+    const told: string[] = [];
+    const failing = new FailingSources({ now: () => nowMs, onFailing: ({ sourceId }) => told.push(sourceId) });
+    const [one, two] = [sourceOf('one'), sourceOf('two')];
+    failing.vouched(one, true);
+    expect(failing.count()).toBe(0);
+    for (const source of [one, one, two]) failing.vouched(source, false);
+    expect(failing.count()).toBe(2);
+    failing.vouched(one, true);
+    expect(failing.count()).toBe(1);
+    nowMs = 899_999;
+    expect(failing.count()).toBe(1);
+    nowMs = 900_000;
+    expect(failing.count()).toBe(0);
+    failing.vouched(two, false);
+    expect(told).toEqual(['one', 'two', 'two']);
+  });
+
+  it('are bounded in number', () => {
+    const failing = new FailingSources({ now: () => 0, onFailing: () => undefined });
+    for (let n = 0; n < 1500; n += 1) failing.vouched(sourceOf(String(n)), false);
+    expect(failing.count()).toBe(1000);
+  });
+});
