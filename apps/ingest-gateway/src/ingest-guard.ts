@@ -18,8 +18,11 @@ export interface IngestGuardPorts {
   readonly findCaller: (keyHash: Buffer) => Promise<IngestCaller | undefined>;
   /** The source that takes deliveries under this id. */
   readonly findSource: (sourceId: string) => Promise<IngestCaller | undefined>;
-  /** Whose key it was when it was last looked up. Absent where the ledger cannot confirm it in the transaction of a write. */
-  readonly knownLately?: (keyHash: Buffer) => IngestCaller | undefined;
+  /** Whose key it was, and what a source was, when it was last looked up. Absent where the ledger cannot confirm it in the transaction of a write. */
+  readonly knownLately?: {
+    readonly caller: (keyHash: Buffer) => IngestCaller | undefined;
+    readonly source: (sourceId: string) => IngestCaller | undefined;
+  };
   /** Told the id of a key each time it was looked up. */
   readonly touchKey: (keyId: string) => void;
   readonly limits: LimitStore;
@@ -106,11 +109,12 @@ export function isFlooded(refusals: LocalLimits, { keyId }: IngestCaller): boole
   return refusals.decide([{ bucket: keyId, policy: REFUSAL_POLICY }], 0).remaining < 1;
 }
 
-function callersOfLate(knownLately: (keyHash: Buffer) => IngestCaller | undefined) {
+function callersOfLate({ caller, source }: NonNullable<IngestGuardPorts['knownLately']>) {
   return {
     find(request: AuthRequest): IngestCaller | undefined {
+      if (request.path.startsWith(HOOKS)) return source(request.path.slice(HOOKS.length));
       const keyHash = presentedHash(request);
-      return keyHash === undefined ? undefined : knownLately(keyHash);
+      return keyHash === undefined ? undefined : caller(keyHash);
     },
     isUnchanged: (before: IngestCaller, now: IngestCaller) => before.guard.version === now.guard.version,
   };

@@ -143,7 +143,7 @@ function guardOf({ config, now }: Basics, { sql, shared, ledger, lastUsed, sourc
   return {
     findCaller: (keyHash: Buffer) => callers.find(keyHash),
     findSource: (sourceId: string) => sources.find(sourceId),
-    ...(ledger.confirmsGuards ? { knownLately: (keyHash: Buffer) => callers.lately(keyHash) } : {}),
+    ...(ledger.confirmsGuards ? { knownLately: { caller: callers.lately, source: sources.lately } } : {}),
     touchKey: (keyId: string) => lastUsed.touch(keyId),
     limits: shared.limits,
     refusals: memoryLimits({ now }),

@@ -45,6 +45,7 @@ export function openSources(options: OpenSourcesOptions) {
     sql,
     box,
     deadlineMs: 1000,
+    now,
     onSealed: (sourceId, reason) => log.error('source_secret_sealed', { sourceId, reason }),
   });
   const counts = deliveryCounts(sql, (error) => log.warn('delivery_counts_failed', { reason: String(error) }));
@@ -79,6 +80,7 @@ export function openSources(options: OpenSourcesOptions) {
   own('source secrets', sealingAgain(options, box));
   return {
     find: live.find,
+    lately: live.lately,
     takeDelivery: watchedDeliveries(take, onEnd),
     onFlooded: ({ source }: SourceCaller) => {
       onEnd({ source, requestId: '', end: 'flooded', code: 'RATE_LIMITED' });

@@ -39,7 +39,13 @@ async function newSource(box = boxOf(OLD)): Promise<string> {
 
 function lookUp(secrets: string, sourceId: string) {
   const sealed: string[] = [];
-  const live = liveSources({ sql, box: boxOf(secrets), deadlineMs: 5000, onSealed: (id) => sealed.push(id) });
+  const live = liveSources({
+    sql,
+    box: boxOf(secrets),
+    deadlineMs: 5000,
+    now: () => START_MS,
+    onSealed: (id) => sealed.push(id),
+  });
   return { sealed, found: live.find(sourceId) };
 }
 
@@ -108,7 +114,13 @@ describe('the secrets of a source', () => {
 describe('a source that is looked up', () => {
   it('is what it is now: changed, in a network that was changed, or in one that is gone', async () => {
     const sourceId = await newSource();
-    const live = liveSources({ sql, box: boxOf(OLD), deadlineMs: 5000, onSealed: () => undefined });
+    const live = liveSources({
+      sql,
+      box: boxOf(OLD),
+      deadlineMs: 5000,
+      now: () => START_MS,
+      onSealed: () => undefined,
+    });
     const first = await live.find(sourceId);
     expect(await live.find(sourceId)).toBe(first);
     await sql.query({ text: `UPDATE ingest.networks SET channels = '{main,more}' WHERE network_id = 'acme'` });

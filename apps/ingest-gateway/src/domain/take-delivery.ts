@@ -2,7 +2,7 @@ import { AppError } from '@sealgate/errors';
 import { claimOf, type Claim, type InFlight } from '@sealgate/idempotency';
 import type { KeyedHasher } from '@sealgate/auth';
 import { canonical, sha256, type JsonValue } from '@sealgate/json';
-import type { LedgerAppender } from '@sealgate/ledger-port';
+import type { LedgerAppender, UnitGuard } from '@sealgate/ledger-port';
 import type { IngestCaller } from './caller.ts';
 import { checkChannels } from './check-channels.ts';
 import { refusedType } from './key-grants.ts';
@@ -24,8 +24,12 @@ export interface DeliveryRequest {
   readonly delivery: RawDelivery;
   /** How its media type says that the body is to be read; undefined for one that is not taken. */
   readonly form: DeliveryRules['form'] | undefined;
+  /** What the write is to confirm, since the source was not looked up for this delivery; undefined where it was. */
+  readonly guard: UnitGuard | undefined;
   /** Takes the cost of a record from the limits; rejects with RATE_LIMITED. */
   charge(): Promise<void>;
+  /** Called before an event that no transaction has confirmed the guard for; rejects where the source is another now. */
+  confirmCaller(): Promise<void>;
 }
 
 /**
@@ -39,6 +43,8 @@ export interface DeliveryAnswer {
   readonly outcome: 'written' | 'replayed' | 'conflict' | 'answered';
   readonly body: string;
   readonly eventId?: string;
+  /** The transaction of the record has confirmed the guard. */
+  readonly confirmed: boolean;
 }
 
 export type TakeDelivery = (request: DeliveryRequest) => Promise<DeliveryAnswer>;
@@ -76,7 +82,7 @@ export interface TakeDeliveryPorts {
  * of what cannot be written because of what is there is told 200, since nothing that it could send again would help.
  *
  * @throws AppError UNAUTHENTICATED, UNSUPPORTED_MEDIA_TYPE, the codes of `readDelivery`, ASSET_TYPE_NOT_ALLOWED, UNKNOWN_CHANNEL,
- * RATE_LIMITED, UNAVAILABLE, and those of `writeRecords` that are about an outage.
+ * RATE_LIMITED, UNAVAILABLE, and those of `writeRecords` that are about an outage; StaleGuardError as that does.
  */
 export function takeDelivery(ports: TakeDeliveryPorts): TakeDelivery {
   return async (request) => {
@@ -96,7 +102,7 @@ export function takeDelivery(ports: TakeDeliveryPorts): TakeDelivery {
     const read = await ports.read(delivery.body, { delivery: rules }, caller.networkId);
     if (read.challenge !== undefined) {
       await request.charge();
-      return { outcome: 'answered', body: JSON.stringify({ challenge: read.challenge }) };
+      return { outcome: 'answered', body: JSON.stringify({ challenge: read.challenge }), confirmed: false };
     }
     // Where a sender names no delivery, the same bytes are the same delivery.
     const deliveryId = read.deliveryId ?? `sha256:${sha256(delivery.body).toString('hex')}`;
@@ -212,12 +218,13 @@ async function once(
   const name = claim.claim.toString('latin1');
   const work = () => write(ports, request, { ...delivery, claim, scope });
   const { value, joined } = await ports.inFlight.run(name, claim.fingerprint, work);
-  return joined && value.outcome === 'written' ? { ...value, outcome: 'replayed' } : value;
+  if (!joined) return value;
+  return { ...value, outcome: value.outcome === 'written' ? 'replayed' : value.outcome, confirmed: false };
 }
 
 async function write(
   ports: TakeDeliveryPorts,
-  { caller, requestId }: DeliveryRequest,
+  { caller, requestId, guard, confirmCaller }: DeliveryRequest,
   {
     record,
     deliveryId,
@@ -232,18 +239,25 @@ async function write(
   const seeds = () => ports.recordIds.hashAll(...scope, deliveryId).map(({ digest }) => digest);
   try {
     const outcome = await writeRecords(ports.ledger, {
-      ...{ networkId, channels, keyId: sourceId, requestId, eventId, strippedFields, claim },
+      ...{ networkId, channels, keyId: sourceId, requestId, eventId, strippedFields, claim, guard },
       records: [record],
       ids: derivedIds(ports.recordIds.hash(...scope, deliveryId).digest),
       otherIds: () => seeds().map(derivedIds),
     });
-    const kind = outcome.replayed ? 'replayed' : 'written';
-    return { outcome: kind, body: renderDelivery(outcome), eventId: outcome.eventId };
+    const { replayed } = outcome;
+    const confirmed = guard !== undefined && !replayed;
+    return {
+      outcome: replayed ? 'replayed' : 'written',
+      body: renderDelivery(outcome),
+      eventId: outcome.eventId,
+      confirmed,
+    };
   } catch (error) {
     if (!isConflict(error)) throw error;
     const types = [record.type];
+    await confirmCaller();
     await ports.recordRejected({ eventId, networkId, sourceId, requestId, types, strippedFields });
-    return { outcome: 'conflict', body: renderDelivery({ eventId, records: [] }), eventId };
+    return { outcome: 'conflict', body: renderDelivery({ eventId, records: [] }), eventId, confirmed: false };
   }
 }
 

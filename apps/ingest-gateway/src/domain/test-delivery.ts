@@ -38,7 +38,9 @@ export async function testDelivery(
       requestId,
       delivery: { header: (name) => headers[name], body },
       form: 'json',
+      guard: undefined,
       charge: () => ports.charge(caller),
+      confirmCaller: async () => undefined,
     });
     return { status: 200, code: null, answer };
   } catch (error) {

@@ -9,8 +9,8 @@ const request = { caller: { source: sourceOf('one') }, requestId: 'req_1' } as u
 
 describe('each delivery', () => {
   it.each<[string, unknown, string | undefined]>([
-    ['written', { outcome: 'written', body: '' }, undefined],
-    ['conflict', { outcome: 'conflict', body: '' }, undefined],
+    ['written', { outcome: 'written', body: '', confirmed: true }, undefined],
+    ['conflict', { outcome: 'conflict', body: '', confirmed: false }, undefined],
     ['unsigned', new AppError('UNAUTHENTICATED', '.'), 'UNAUTHENTICATED'],
     ['limited', new AppError('RATE_LIMITED', '.'), 'RATE_LIMITED'],
     ['refused', new AppError('INVALID_JSON', '.'), 'INVALID_JSON'],

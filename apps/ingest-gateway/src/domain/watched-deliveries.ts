@@ -1,4 +1,5 @@
 import { AppError } from '@sealgate/errors';
+import { StaleGuardError } from '@sealgate/ledger-port';
 import type { LiveSource } from './source.ts';
 import type { DeliveryAnswer, DeliveryRequest, TakeDelivery } from './take-delivery.ts';
 
@@ -13,7 +14,7 @@ export interface DeliveryReport {
   readonly code?: string;
 }
 
-/** The same, with each end told once. */
+/** The same, with each end told once. What is served again because its source has changed has not ended. */
 export function watchedDeliveries(take: TakeDelivery, onEnd: (report: DeliveryReport) => void): TakeDelivery {
   return async (request) => {
     try {
@@ -21,6 +22,7 @@ export function watchedDeliveries(take: TakeDelivery, onEnd: (report: DeliveryRe
       onEnd({ ...aboutOf(request), end: answer.outcome });
       return answer;
     } catch (error) {
+      if (error instanceof StaleGuardError) throw error;
       const code = error instanceof AppError ? error.code : 'INTERNAL';
       onEnd({ ...aboutOf(request), end: endOf(error), code });
       throw error;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { AppError, type ErrorCode } from '@sealgate/errors';
-import { named, routeFor, utf8MediaType, type Route } from '@sealgate/http';
+import { CallerChangedError, named, routeFor, utf8MediaType, type Route } from '@sealgate/http';
+import { StaleGuardError } from '@sealgate/ledger-port';
 import { Type } from '@sinclair/typebox';
 import type { IngestCaller } from '../domain/caller.ts';
 import type { BodyForm } from '../domain/read-delivery.ts';
@@ -49,6 +50,7 @@ export function hookRoutes(ports: HooksPorts): Route<IngestCaller>[] {
     tags: ['webhooks'],
     permit: 'byHandler',
     charge: 'byHandler',
+    confirmsCaller: true,
     idempotency: 'in-ledger',
     query: 'ignored',
     body: 'bytes',
@@ -86,19 +88,29 @@ export function hookRoutes(ports: HooksPorts): Route<IngestCaller>[] {
       const { rawBody, requestId } = context;
       // The signature is what decides: a source may deliver, and nothing else.
       context.permit('ingest:write');
-      const answer = await ports.takeDelivery({
-        caller: sourceOf(context.caller),
-        requestId,
-        delivery: { header: (name) => context.header(name), body: rawBody },
-        form: formOf(context.header('content-type')),
-        charge: () => context.charge(1),
-      });
+      const answer = await ports
+        .takeDelivery({
+          caller: sourceOf(context.caller),
+          requestId,
+          delivery: { header: (name) => context.header(name), body: rawBody },
+          form: formOf(context.header('content-type')),
+          guard: context.isProvisional ? context.caller.guard : undefined,
+          charge: () => context.charge(1),
+          confirmCaller: () => context.confirmCaller(),
+        })
+        .catch(servedAgain);
+      if (answer.confirmed) context.callerIsConfirmed();
       context.note({ records: answer.outcome === 'written' ? 1 : 0 });
       const headers = answer.outcome === 'replayed' ? { headers: { 'Idempotent-Replayed': 'true' } } : {};
       return { status: 200, body: answer.body, ...headers };
     },
   });
   return [deliver];
+}
+
+/** What was written down has changed since the source was looked up: it is looked up, and the delivery is taken by that. */
+function servedAgain(error: unknown): never {
+  throw error instanceof StaleGuardError ? new CallerChangedError(error.message, { cause: error }) : error;
 }
 
 function sourceOf(caller: IngestCaller): SourceCaller {
