@@ -43,7 +43,7 @@ describe('npm start, npm stop', () => {
   const everyPid = (where: Place): number[] => [
     holderOf(where),
     postgresOf(where),
-    ...Object.values(readDev(where).surfaces).map(({ pid }) => pid),
+    ...[...Object.values(readDev(where).surfaces), readDev(where).console!].map(({ pid }) => pid),
   ];
 
   beforeAll(async () => {

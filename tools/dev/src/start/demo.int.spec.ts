@@ -160,6 +160,26 @@ describe('people of the demo', () => {
   });
 });
 
+describe('the console', () => {
+  const open = (path: string, cookies: readonly string[] = []): Promise<Response> =>
+    fetch(new URL(path, dev.console!.url), { redirect: 'manual', headers: { cookie: cookies.join('; ') } });
+  const cookiesOf = (response: Response): string[] =>
+    response.headers.getSetCookie().map((line) => line.split(';')[0] ?? '');
+
+  it('signs people of the demo in, and shows them what the surfaces let them see', async () => {
+    expect((await open('/')).headers.get('content-type')).toContain('text/html');
+    const asked = await open('/sign-in?returnTo=/');
+    const returned = await pickPerson(asked.headers.get('location')!, 'demo-viewer');
+    const session = cookiesOf(await open(returned.href, cookiesOf(asked)));
+    const { person } = (await (await open('/session', session)).json()) as { person: object };
+    expect(person).toMatchObject({ subject: 'demo-viewer', email: 'demo-viewer@example.com' });
+    const whoami = (await (await open('/api/risk-partner/api/whoami', session)).json()) as object;
+    expect(whoami).toMatchObject({ orgId: dev.demo.orgId, roles: ['viewer'], via: 'token' });
+    for (const [name, path] of readable)
+      expect((await open(`/admin/${name}/admin/v1${path}`, session)).status).toBe(200);
+  });
+});
+
 describe('the data of the demo', () => {
   const list = async (name: string, path: string): Promise<Readonly<Record<string, unknown>>[]> => {
     const { text } = await ask(`${surface(name).adminUrl}/admin/v1${path}`, dev.adminToken);

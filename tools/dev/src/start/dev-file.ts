@@ -11,6 +11,8 @@ export interface DevFile {
   readonly databaseUrl: string;
   readonly redisUrl: string | null;
   readonly surfaces: Readonly<Record<string, DevSurface>>;
+  /** Absent where it does not run. */
+  readonly console?: Pick<DevSurface, 'url' | 'opsUrl' | 'pid'>;
   readonly ledger: { readonly driver: string; readonly origin: string; readonly verifierKey: string };
   /** Absent where nobody signs in. `audience` is what scripts ask tokens for. */
   readonly oidc?: { readonly issuer: string; readonly clientId: string; readonly audience: string };
@@ -28,16 +30,16 @@ interface DevSurface {
   readonly pid: number;
 }
 
-export function devFile(
-  running: readonly RunningSurface[],
-  { stores, signIn, secrets }: Ground & { readonly secrets: Secrets },
-): DevFile {
+export function devFile({ stores, signIn, running }: Ground, secrets: Secrets): DevFile {
+  const surfaces = running.filter(({ surface }) => surface.isConsole !== true);
+  const pages = running.find(({ surface }) => surface.isConsole);
   const demo = mergeDemo(running.map((surface) => surface.demo));
   return {
     adminToken: secrets.adminToken,
     databaseUrl: stores.database.ownerUrl,
     redisUrl: stores.redisUrl ?? null,
-    surfaces: Object.fromEntries(running.map((surface) => [surface.name, entryOf(surface)])),
+    surfaces: Object.fromEntries(surfaces.map((surface) => [surface.name, entryOf(surface)])),
+    ...(pages === undefined ? {} : { console: { url: pages.url, opsUrl: pages.opsUrl, pid: pages.pid } }),
     ledger: { driver: 'embedded', origin: ledgerOrigin, verifierKey: secrets.ledger.verifierKey },
     ...(signIn === undefined ? { demo } : signInOf(signIn, demo)),
   };

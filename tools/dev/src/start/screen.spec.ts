@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { renderScreen, type Screen } from './screen.ts';
 
 const screen: Screen = {
+  consoleUrl: undefined,
   surfaces: [
     {
       name: 'ingest-gateway',
@@ -46,6 +47,14 @@ Data, keys and logs lie in /data (addresses and keys for scripts: dev.json).
 
   it('names no place to sign in where there is none', () => {
     expect(renderScreen({ ...screen, signIn: undefined })).not.toContain('Sign-in');
+  });
+
+  it('names the console before anything else, where it runs', () => {
+    const consoleUrl = 'http://127.0.0.1:4105';
+    const surfaces = [...screen.surfaces, { name: 'console', url: consoleUrl, opsUrl: 'http://127.0.0.1:4155' }];
+    const lines = renderScreen({ ...screen, consoleUrl, surfaces }).split('\n');
+    expect(lines[1]).toBe('Open http://127.0.0.1:4105 and pick who you want to be.');
+    expect(lines).toContain('  console         http://127.0.0.1:4105  ops http://127.0.0.1:4155');
   });
 
   it('says how a detached one ends', () => {

@@ -6,10 +6,13 @@ export interface ScreenSurface {
   readonly name: string;
   readonly url: string;
   readonly opsUrl: string;
-  readonly adminUrl: string;
+  /** The console has none. */
+  readonly adminUrl?: string;
 }
 
 export interface Screen {
+  /** Undefined where it does not run. */
+  readonly consoleUrl: string | undefined;
   readonly surfaces: readonly ScreenSurface[];
   /** Where people sign in; undefined where nobody does. */
   readonly signIn: string | undefined;
@@ -31,10 +34,14 @@ export function renderScreen(screen: Screen): string {
   const ends = screen.detached ? `It runs in the background; \`${stop}\` ends it.` : 'Ctrl-C stops it.';
   return [
     '',
+    ...(screen.consoleUrl === undefined ? [] : [`Open ${screen.consoleUrl} and pick who you want to be.`, '']),
     `Sealgate is ready. ${ends}`,
     '',
     ...table(
-      screen.surfaces.map(({ name, url, opsUrl, adminUrl }) => [name, url, `ops ${opsUrl}`, `admin ${adminUrl}`]),
+      screen.surfaces.map(({ name, url, opsUrl, adminUrl }) => [
+        ...[name, url, `ops ${opsUrl}`],
+        ...(adminUrl === undefined ? [] : [`admin ${adminUrl}`]),
+      ]),
     ),
     ...table([
       ...(screen.signIn === undefined ? [] : [['Sign-in', `${screen.signIn} (development only: pick who you are)`]]),

@@ -38,7 +38,9 @@ export async function startSignIn(context: StartContext): Promise<SignIn | undef
   }
   tell('Starting the development provider');
   const tools = surfaces.filter(({ mcp }) => mcp).map(({ number }) => `${local(portsOf(portBase, number).public)}/mcp`);
-  const listeners = surfaces.flatMap((surface) => audienceOf(surface, portBase));
+  const listeners = surfaces
+    .filter(({ isConsole }) => isConsole !== true)
+    .flatMap((surface) => audienceOf(surface, portBase));
   const provider = await startDevelopmentProvider({
     port: providerPort(portBase),
     audiences: [SHARED_AUDIENCE, ...listeners.filter((audience) => audience !== SHARED_AUDIENCE), ...tools],

@@ -121,8 +121,23 @@ describe('npm start', () => {
     expect(readDev().surfaces).toEqual({ 'stub-4': surfaceAt(portBase, 4) });
   }, 60_000);
 
-  it('leaves the development provider out in production', async () => {
-    const running = await start({ env: { NODE_ENV: 'production' } });
+  const pages = { ...stubSurface(5), isConsole: true } as const;
+
+  it('names the console first, beside the surfaces, and starts it with them alone', async () => {
+    const running = await start({ surfaces: [stubSurface(1), pages] });
+    const url = `http://127.0.0.1:${portBase + 5}`;
+    expect(running.screen.trimStart().split('\n')[0]).toBe(`Open ${url} and pick who you want to be.`);
+    const dev = readDev();
+    expect(dev.console).toEqual({ url, opsUrl: `http://127.0.0.1:${portBase + 55}`, pid: expect.any(Number) });
+    expect(Object.keys(dev.surfaces)).toEqual(['stub-1']);
+    await expect(start({ surfaces: [stubSurface(1), pages] }, { surfaces: ['stub-5'] })).rejects.toThrow(
+      'The console shows what others hold: name one of them in --surfaces as well.',
+    );
+  }, 60_000);
+
+  it('leaves the development provider and the console out in production', async () => {
+    const running = await start({ env: { NODE_ENV: 'production' }, surfaces: [stubSurface(1), pages] });
+    expect(readDev()).not.toHaveProperty('console');
     expect(said).toContain('NODE_ENV is production: the development provider stays off, and nobody can sign in.');
     expect(running.screen).not.toContain('Sign-in');
     expect(readDev()).not.toHaveProperty('oidc');

@@ -74,8 +74,12 @@ type Wiring = Pick<StartContext, 'stack' | 'watch'>;
  */
 export async function checkRequest(request: Pick<StartRequest, 'options' | 'surfaces' | 'env'>): Promise<Surface[]> {
   const { options, env } = request;
-  const surfaces = request.surfaces.filter(({ name }) => options.surfaces?.includes(name) ?? true);
-  if (surfaces.length === 0) throw new UserError('There is no surface to start in this checkout.');
+  const asked = request.surfaces.filter(({ name }) => options.surfaces?.includes(name) ?? true);
+  if (asked.length === 0) throw new UserError('There is no surface to start in this checkout.');
+  if (asked.every(({ isConsole }) => isConsole === true))
+    throw new UserError('The console shows what others hold: name one of them in --surfaces as well.');
+  // Nobody could sign in at the console.
+  const surfaces = asked.filter(({ isConsole }) => isConsole !== true || hasSignIn(env));
   if (options.fresh && env['DATABASE_URL'] !== undefined) {
     throw new UserError(
       '--fresh cannot forget what lies in a DATABASE_URL that was given. Empty that database, or leave one of them out.',
@@ -125,8 +129,10 @@ function neededPorts(surfaces: readonly Surface[], request: Pick<StartRequest, '
   const { portBase } = request.options;
   const stores = storesToStart(request);
   return [
-    ...surfaces.flatMap(({ name, number }) =>
-      Object.entries(portsOf(portBase, number)).map(([listener, port]) => ({ port, purpose: `${name} (${listener})` })),
+    ...surfaces.flatMap(({ name, number, isConsole }) =>
+      Object.entries(portsOf(portBase, number))
+        .filter(([listener]) => isConsole !== true || listener !== 'admin')
+        .map(([listener, port]) => ({ port, purpose: `${name} (${listener})` })),
     ),
     ...(hasSignIn(request.env) ? [{ port: providerPort(portBase), purpose: 'the development provider' }] : []),
     ...(stores.postgres ? [{ port: postgresPort(portBase), purpose: 'PostgreSQL' }] : []),
@@ -140,18 +146,18 @@ function stopWhenAsked(signal: AbortSignal): void {
 
 async function run(context: StartContext, detached: boolean): Promise<string> {
   stopWhenAsked(context.signal);
-  const ground: Ground = { stores: await startStores(context), signIn: await startSignIn(context) };
   const running: RunningSurface[] = [];
+  const ground: Ground = { stores: await startStores(context), signIn: await startSignIn(context), running };
   for (const surface of context.surfaces) {
     stopWhenAsked(context.signal);
     running.push(await runSurface(context, surface, ground));
   }
   stopWhenAsked(context.signal);
   const { data, secrets } = context;
-  const dev = devFile(running, { ...ground, secrets });
+  const dev = devFile(ground, secrets);
   writeJsonFile(data.devFile, dev);
   context.stack.own('dev.json', () => rmSync(data.devFile, { force: true }));
-  return screenOf(context, running, { ...ground, keys: dev.demo.keys, detached });
+  return screenOf(context, { ...ground, keys: dev.demo.keys, detached });
 }
 
 /** One screen has room for one surface's lines: a record that goes in, is proved, and is checked offline. */
@@ -176,19 +182,25 @@ function examplesOf(
 
 function screenOf(
   { data, secrets }: StartContext,
-  running: readonly RunningSurface[],
   {
     stores,
     signIn,
+    running,
     keys,
     detached,
   }: Ground & { readonly keys: Readonly<Record<string, string>>; readonly detached: boolean },
 ): string {
   const examples = running.map((each) => ({ name: each.name, lines: examplesOf({ data, secrets }, each) }));
-  const all = examples.flatMap(({ name, lines }) => [`# ${name}`, '', ...linesOf(lines), '']);
+  const console = running.find(({ surface }) => surface.isConsole);
+  const all = examples
+    .filter(({ lines }) => lines.length > 0)
+    .flatMap(({ name, lines }) => [`# ${name}`, '', ...linesOf(lines), '']);
   writePrivateFile(data.examplesFile, all.join('\n'));
   return renderScreen({
-    surfaces: running,
+    consoleUrl: console?.url,
+    surfaces: running.map(({ surface, name, url, opsUrl, adminUrl }) =>
+      surface.isConsole ? { name, url, opsUrl } : { name, url, opsUrl, adminUrl },
+    ),
     signIn: signIn?.issuer,
     postgres: stores.postgresPlace,
     redis: stores.redisPlace,

@@ -54,7 +54,7 @@ async function startDatabase(context: StartContext): Promise<Pick<Stores, 'datab
     logFile: `${data.postgres}.log`,
     ended: server.exited.then((code) => (code === null ? 'a signal' : `exit code ${code}`)),
   });
-  const surfaces = context.surfaces.map(({ name }) => name);
+  const surfaces = context.surfaces.filter(({ isConsole }) => isConsole !== true).map(({ name }) => name);
   const database = await prepareDatabase(server.url, { surfaces, secrets: context.secrets });
   return { database, postgresPlace: `127.0.0.1:${server.port}, data in ${server.dataDirectory}` };
 }

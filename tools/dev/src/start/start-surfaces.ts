@@ -4,16 +4,11 @@ import { portsOf } from './ports.ts';
 import { audienceOf, type SignIn } from './sign-in.ts';
 import type { StartContext } from './start-context.ts';
 import type { Stores } from './start-stores.ts';
-import type { DemoData, Surface } from './surface.ts';
+import type { DemoData, RunningListeners, Surface } from './surface.ts';
 import { cleanEnv, startSurface, waitUntilReady } from './surface-process.ts';
 import { UserError } from './user-error.ts';
 
-export interface RunningSurface {
-  readonly name: string;
-  readonly url: string;
-  readonly opsUrl: string;
-  readonly adminUrl: string;
-  readonly mcp: boolean;
+export interface RunningSurface extends RunningListeners {
   readonly pid: number;
   readonly demo: DemoData;
   readonly surface: Surface;
@@ -23,13 +18,15 @@ export interface RunningSurface {
 export interface Ground {
   readonly stores: Stores;
   readonly signIn: SignIn | undefined;
+  /** In the order in which they were started. */
+  readonly running: RunningSurface[];
 }
 
 /** Migrates, starts and fills one surface, and waits until it is ready. */
 export async function runSurface(
   context: StartContext,
   surface: Surface,
-  { stores, signIn }: Ground,
+  { stores, signIn, running: others }: Ground,
 ): Promise<RunningSurface> {
   const { options, data, secrets, tell } = context;
   const ports = portsOf(options.portBase, surface.number);
@@ -38,7 +35,9 @@ export async function runSurface(
   const env = surface.env({
     ports,
     secrets,
-    databaseUrl: stores.database.runtimeUrl(surface.name),
+    get databaseUrl() {
+      return stores.database.runtimeUrl(surface.name); // Whoever asks for it is given a password.
+    },
     operatorUrl: stores.database.operatorUrl,
     redisUrl: stores.redisUrl,
     checkpoints: data.checkpoints,
@@ -46,8 +45,10 @@ export async function runSurface(
     integrates: context.surfaces.find(({ canIntegrate }) => canIntegrate) === surface,
     signIn,
     audience: audienceOf(surface, options.portBase),
+    running: others,
   });
-  await migrateSurface({ name: surface.name, program: programs.migrate, env }, stores);
+  if (programs.migrate !== undefined)
+    await migrateSurface({ name: surface.name, program: programs.migrate, env }, stores);
   tell(`Starting ${surface.name}`);
   const running = startSurface({
     name: surface.name,

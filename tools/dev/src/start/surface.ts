@@ -19,6 +19,18 @@ export interface SurfaceContext {
   readonly signIn: SignIn | undefined;
   /** What access tokens for this surface may be for, tools aside. */
   readonly audience: readonly string[];
+  /** Those that run already: all others, where this is the console. */
+  readonly running: readonly RunningListeners[];
+}
+
+/** Where a surface can be reached, without trailing slashes. */
+export interface RunningListeners {
+  readonly name: string;
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly opsUrl: string;
+  /** Serves MCP on the public listener, which then takes access tokens as well. */
+  readonly mcp: boolean;
 }
 
 /** Members of `demo` in dev.json; each surface gives its own. */
@@ -63,8 +75,10 @@ export interface ExampleContext {
 /** One row of the table of surfaces: all that `npm start` has to know of it. */
 export interface Surface {
   readonly name: string;
-  /** 1 to 4 in the order A, B, C, D: where its ports lie. */
+  /** 1 to 4 in the order A, B, C, D; the console is 5: where its ports lie. */
   readonly number: number;
+  /** The pages over all others: nothing to migrate, no database, no admin listener, and nobody who is not signed in. */
+  readonly isConsole?: true;
   /** Serves MCP on the public listener, which then takes access tokens as well. */
   readonly mcp: boolean;
   /** Builds the ledger's tree when it is the first such surface among those that run. */
@@ -72,7 +86,7 @@ export interface Surface {
   /** Options of Node besides those of every service; where both name one, these hold. */
   readonly nodeOptions?: readonly string[];
   /** What Node runs, in the folder that `build` fills. */
-  programs(output: string): { readonly main: string; readonly migrate: string };
+  programs(output: string): { readonly main: string; readonly migrate?: string };
   /** Makes the bundles in that folder; undefined where there is nothing to make. */
   readonly build?: (output: string) => Promise<void>;
   env(context: SurfaceContext): Readonly<Record<string, string>>;

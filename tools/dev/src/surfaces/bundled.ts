@@ -8,9 +8,13 @@ import { workspaceRoot } from '../workspace.ts';
 
 /** The part of a surface's row that follows from its folder in apps. */
 export function bundled(name: string): Required<Pick<Surface, 'name' | 'programs' | 'build'>> {
+  const migrates = existsSync(join(workspaceRoot, 'apps', name, 'src/migrate.ts'));
   return {
     name,
-    programs: (output) => ({ main: join(output, 'main.js'), migrate: join(output, 'migrate.js') }),
+    programs: (output) => ({
+      main: join(output, 'main.js'),
+      ...(migrates ? { migrate: join(output, 'migrate.js') } : {}),
+    }),
     build: (output) => buildWhereChanged(name, output),
   };
 }

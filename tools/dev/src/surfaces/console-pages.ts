@@ -1,0 +1,38 @@
+import { CONSOLE_CLIENT } from '../provider/provider-configuration.ts';
+import { CONSOLE_CLIENT_SECRET } from '../provider/development-provider.ts';
+import { CONSOLE_NUMBER } from '../start/ports.ts';
+import type { RunningListeners, Surface, SurfaceContext } from '../start/surface.ts';
+import { bundled } from './bundled.ts';
+
+/** The console: it knows the surfaces that run, and keeps nothing. */
+export const consolePages: Surface = {
+  ...bundled('console'),
+  number: CONSOLE_NUMBER,
+  isConsole: true,
+  mcp: false,
+  canIntegrate: false,
+  env,
+  demo: () => Promise.resolve({ keys: {} }),
+  examples: () => [],
+};
+
+function env({ ports, secrets, signIn, running }: SurfaceContext): Record<string, string> {
+  return {
+    HOST: '127.0.0.1',
+    PORT: String(ports.public),
+    OPS_HOST: '127.0.0.1',
+    OPS_PORT: String(ports.ops),
+    PUBLIC_URL: `http://127.0.0.1:${ports.public}`,
+    SERVER_SECRETS: `s1:${secrets.secret('console.serverSecret')}`,
+    OIDC_ISSUER: signIn?.issuer ?? '',
+    OIDC_CLIENT_ID: CONSOLE_CLIENT,
+    OIDC_CLIENT_SECRET: secrets.secret(CONSOLE_CLIENT_SECRET),
+    CONSOLE_SURFACES: JSON.stringify(running.map(listenersOf)),
+  };
+}
+
+/** On a public listener that takes no access tokens the console sends none. */
+const listenersOf = ({ name, url, adminUrl, opsUrl, mcp }: RunningListeners) => ({
+  ...{ id: name, apiUrl: url, adminUrl, adminAudience: adminUrl, opsUrl },
+  ...(mcp ? { apiAudience: url } : {}),
+});
