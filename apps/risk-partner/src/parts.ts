@@ -14,6 +14,7 @@ import { channelOfConfig, type RiskConfig } from './config.ts';
 import { anchorStore, waitingAnchors } from './data/anchor-store.ts';
 import { auditEvents } from './data/audit-events.ts';
 import { callersStore } from './data/callers-store.ts';
+import { dashboardSummaries } from './data/dashboard-summaries.ts';
 import { frameworksStore } from './data/frameworks-store.ts';
 import { identitiesStore, organizationsOf, signInStore } from './data/identities-store.ts';
 import { orgsStore, peopleStore } from './data/orgs-store.ts';
@@ -206,6 +207,7 @@ export function publicPortsOf({ config, now, newId, log, metrics }: Basics, part
     sign: (bytes) => signers[0].sign(bytes),
     readKeys,
     reads: resourceReads(sql),
+    summaries: dashboardSummaries(sql),
     manage: { writes: resourceWrites({ sql, audit, now, newId, onAnchor: () => anchoring.wake() }), newId },
     audit: auditEvents(sql),
     keys,

@@ -10,6 +10,7 @@ import { mcpServer, type McpServerOptions } from './mcp/mcp-server.ts';
 import { mcpRoutes, type McpPorts } from './routes/mcp.ts';
 import { partnerRoutes, type PartnerRoutePorts, type PartnerRouteTable } from './routes/partner.ts';
 import { publishedRoutes, type PublishedPorts } from './routes/published.ts';
+import { summaryRoutes, type SummaryPorts } from './routes/summaries.ts';
 import { whoamiRoutes, type WhoamiPorts } from './routes/whoami.ts';
 
 export type PublicPorts = PartnerRoutePorts &
@@ -18,6 +19,7 @@ export type PublicPorts = PartnerRoutePorts &
   Parameters<typeof auditRoutes>[0] &
   Omit<PublishedPorts, 'describe'> &
   WhoamiPorts &
+  SummaryPorts &
   Omit<McpPorts, 'serverFor'> & {
     /** Told of what no caller of a tool can mend. */
     readonly onBug: (error: unknown, requestId: string) => void;
@@ -30,7 +32,7 @@ export function publicRoutes(ports: PublicPorts, guard: Pick<Guard<RiskCaller>, 
   const partner: PartnerRouteTable = new Map(
     [...partnerRoutes(ports)].map(([name, { list, item }]) => [name, { list: tell(list), item: tell(item) }]),
   );
-  const { whoami, dashboard } = whoamiRoutes(ports);
+  const { whoami, dashboard, organizations } = whoamiRoutes(ports);
   const tools = partnerTools({ partner, whoami, guard, readKeys: ports.readKeys });
   const serverFor: McpPorts['serverFor'] = (call) => {
     const onBug: McpServerOptions['onBug'] = (error) => ports.onBug(error, call.requestId);
@@ -45,6 +47,8 @@ export function publicRoutes(ports: PublicPorts, guard: Pick<Guard<RiskCaller>, 
       ...auditRoutes(ports),
       ...keyRoutes(ports),
       dashboard,
+      organizations,
+      ...summaryRoutes(ports),
       ...mcpRoutes({ ...ports, serverFor }),
     ]),
   ];

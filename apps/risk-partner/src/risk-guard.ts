@@ -7,6 +7,7 @@ import type { RiskCaller } from './domain/caller.ts';
 import { signIn, type SignInPorts } from './domain/identities.ts';
 import { mayDo } from './domain/permissions.ts';
 import { MCP_PATH } from './routes/mcp.ts';
+import { ORGANIZATIONS_PATH } from './routes/whoami.ts';
 
 export interface RiskGuardPorts {
   readonly findCaller: (keyHash: Buffer) => Promise<RiskCaller | undefined>;
@@ -68,7 +69,12 @@ async function findPerson(
   if (people === undefined || !isTokenForm(presented)) return undefined;
   const audience = request.path === MCP_PATH ? [people.mcpAudience] : undefined;
   const token = await people.tokens.check(presented, audience);
-  return token === undefined ? undefined : signIn(people.store, token, organizationOf(request));
+  if (token === undefined) return undefined;
+  return signIn(people.store, token, {
+    organization: organizationOf(request),
+    // Where they are is asked before one of them can be named.
+    mayBeAny: request.path === ORGANIZATIONS_PATH,
+  });
 }
 
 /** @throws AppError INVALID_HEADER where it is there twice. */

@@ -103,6 +103,13 @@ describe('somebody who signs in', () => {
     });
     expect((await whoami(token, { 'x-organization': acme })).json).toMatchObject({ personId: here });
     expectRefused(await whoami(token, { 'x-organization': 'org_of_others' }), 'UNAUTHENTICATED');
+    const all = await risk.api.send('GET', '/api/organizations', { key: token });
+    expect(all.json).toEqual([
+      { id: acme, name: 'Acme' },
+      { id: globex, name: 'Globex' },
+    ]);
+    const foreign = { key: token, headers: { 'x-organization': 'org_of_others' } };
+    expectRefused(await risk.api.send('GET', '/api/organizations', foreign), 'UNAUTHENTICATED');
   });
 
   it('is nobody without a link', async () => {

@@ -55,17 +55,27 @@ export function openApi(options: OpenApiOptions): OpenApiDocument {
   };
 }
 
-/** Parameters of a path or query that several operations have become components, named by their own name and place. */
+/**
+ * Parameters of a path or query that several operations have become components, named by their own name and place. Where
+ * several that differ would have one name, each stays where it is.
+ */
 function shareParameters(operations: readonly JsonObject[], components: Components): void {
   const listOf = (operation: JsonObject) => operation['parameters'] as JsonObject[];
+  const nameOf = (parameter: JsonObject) =>
+    `${pascalCase(String(parameter['name']))}In${pascalCase(String(parameter['in']))}`;
   const times = new Map<string, number>();
-  const all = operations.flatMap(listOf).map((parameter) => JSON.stringify(parameter));
-  for (const text of all) times.set(text, (times.get(text) ?? 0) + 1);
+  const repeated = new Map<string, Set<string>>();
+  for (const parameter of operations.flatMap(listOf).filter((each) => !('$ref' in each))) {
+    const text = JSON.stringify(parameter);
+    const count = (times.get(text) ?? 0) + 1;
+    times.set(text, count);
+    if (count === 2) repeated.set(nameOf(parameter), (repeated.get(nameOf(parameter)) ?? new Set()).add(text));
+  }
   for (const operation of operations) {
     operation['parameters'] = listOf(operation).map((parameter) => {
       if ('$ref' in parameter || times.get(JSON.stringify(parameter)) === 1) return parameter;
-      const name = `${pascalCase(String(parameter['name']))}In${pascalCase(String(parameter['in']))}`;
-      return components.add('parameters', name, parameter);
+      const name = nameOf(parameter);
+      return repeated.get(name)?.size === 1 ? components.add('parameters', name, parameter) : parameter;
     });
   }
 }

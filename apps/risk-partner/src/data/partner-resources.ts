@@ -112,7 +112,12 @@ async function readJoined(
   };
 }
 
-function filterConditions(filters: Readonly<Record<string, string>>, values: unknown[], nowMs: number): string[] {
+/** Conditions for what filters name; `values` gets their parameters. */
+export function filterConditions(
+  filters: Readonly<Record<string, string>>,
+  values: unknown[],
+  nowMs: number,
+): string[] {
   const { updatedSince, state, ...facets } = filters;
   const wanted = Object.entries(facets).map(([name, value]) => `${FACET_OF[name] ?? name}:${value}`);
   const conditions: string[] = [];

@@ -3,6 +3,7 @@ import type { RowScope } from '../domain/caller.ts';
 import { KIND_OF } from '../domain/kinds.ts';
 import type { Doc, KindName } from '../domain/resource.ts';
 import type { ResourceReads, Row, RowPage } from '../domain/resource-ports.ts';
+import { filterConditions } from './partner-resources.ts';
 import { prepared } from './prepared.ts';
 import { rowCondition } from './row-condition.ts';
 
@@ -20,14 +21,22 @@ export function resourceReads(sql: Sql): ResourceReads {
   };
 }
 
-async function listRows(sql: Sql, kind: KindName, scope: RowScope, { limit, after }: RowPage): Promise<Row[]> {
+async function listRows(
+  sql: Sql,
+  kind: KindName,
+  scope: RowScope,
+  { limit, after, filters, nowMs }: RowPage,
+): Promise<Row[]> {
   const values: unknown[] = [kind, limit];
   const condition = rowCondition('r', scope, values, KIND_OF[kind].rowFiltered);
   const behind =
     after === undefined
       ? ''
       : `AND (r.created_at, r.id) > ($${values.push(after.createdAt)}::timestamptz, $${values.push(after.id)}::text)`;
-  const text = `SELECT r.n, r.doc FROM risk.resources r WHERE r.kind = $1 AND ${condition} ${behind}
+  const { ownerId, ...named } = filters;
+  const asked = filterConditions(named, values, nowMs);
+  if (ownerId !== undefined) asked.push(`r.owner_id = $${values.push(ownerId)}::text`);
+  const text = `SELECT r.n, r.doc FROM risk.resources r WHERE ${['r.kind = $1', condition, ...asked].join(' AND ')} ${behind}
     ORDER BY r.created_at, r.id LIMIT $2`;
   return (await sql.query<StoredRow>(prepared(text, values))).map(rowOf);
 }

@@ -92,13 +92,14 @@ export interface SignInPorts {
 }
 
 /**
- * Who a token is, in the organisation that the request names; undefined where the identity is nobody there.
+ * Who a token is, in the organisation that the request names; undefined where the identity is nobody there. Where it may be
+ * any of them, the request has no effect and tells nothing of one.
  * @throws AppError INVALID_HEADER where several organisations could be meant, UNAVAILABLE.
  */
 export async function signIn(
   ports: SignInPorts,
   token: AccessToken,
-  organization: string | undefined,
+  { organization, mayBeAny }: { readonly organization: string | undefined; readonly mayBeAny: boolean },
 ): Promise<RiskCaller | undefined> {
   const email = verifiedEmailOf(token);
   let { callers, invitations } = await ports.find(token, email);
@@ -107,7 +108,7 @@ export async function signIn(
     ({ callers, invitations } = await ports.find(token, undefined));
   }
   if (organization !== undefined) return callers.find(({ orgId }) => orgId === organization);
-  if (callers.length > 1)
+  if (callers.length > 1 && !mayBeAny)
     throw new AppError('INVALID_HEADER', 'X-Organization must name one of your organisations.', {
       faults: [
         { in: 'header', pointer: '/X-Organization', detail: 'is needed, since you are in several organisations' },

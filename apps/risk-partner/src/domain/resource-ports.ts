@@ -19,6 +19,10 @@ export interface Position {
 export interface RowPage {
   readonly limit: number;
   readonly after: Position | undefined;
+  /** By name; `ownerId` besides those of the partner lists. */
+  readonly filters: Readonly<Record<string, string>>;
+  /** The moment at which the state of evidence is judged: milliseconds since the epoch. */
+  readonly nowMs: number;
 }
 
 /** Reads for the dashboard. Every one of them sees what the scope lets it see. */

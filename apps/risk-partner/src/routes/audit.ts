@@ -51,7 +51,7 @@ export function auditRoutes({
       const rows = found.slice(0, limit);
       const last = found.length > limit ? rows.at(-1) : undefined;
       const cursor = last && cursors.make(binding, [last.at, last.id]);
-      return { status: 200, body: rows, ...nextLink(PATH, query.limit, cursor) };
+      return { status: 200, body: rows, ...nextLink(PATH, { limit: query.limit }, cursor) };
     },
   });
   return [list];

@@ -1,6 +1,6 @@
 import { listQuery, routeFor, type Route } from '@sealgate/http';
 import { parseLimit } from '@sealgate/paging';
-import type { TObject, TSchema } from '@sinclair/typebox';
+import type { TObject, TProperties, TSchema } from '@sinclair/typebox';
 import { Type } from '@sinclair/typebox';
 import { assetKind } from '../domain/asset.ts';
 import { rowScopeOf, type RiskCaller } from '../domain/caller.ts';
@@ -20,9 +20,10 @@ import type { ResourceReads, Row } from '../domain/resource-ports.ts';
 import { riskKind } from '../domain/risk.ts';
 import { transitionEvidence } from '../domain/transition-evidence.ts';
 import { viewOf, viewsOf } from '../domain/view-resource.ts';
-import { ofId } from '../schemas.ts';
+import { IdText, ofId } from '../schemas.ts';
 import * as schemas from './dashboard-schemas.ts';
 import { nextLink } from './next-link.ts';
+import { CATALOGUE } from './partner-schemas.ts';
 import { checkIfMatch, checkIfMatchWhereSent } from './precondition.ts';
 
 const route = routeFor<RiskCaller>();
@@ -64,6 +65,16 @@ export function dashboardRoutes(ports: DashboardPorts): Route<RiskCaller>[] {
   ];
 }
 
+/** Those of the partner lists; of kinds whose rows have an owner that one, too. */
+function filtersOf({
+  collection,
+  rowFiltered,
+}: Pick<Kind<Doc, never, never>, 'collection' | 'rowFiltered'>): TProperties {
+  const { filters = {} } = CATALOGUE.find(({ name }) => name === collection) ?? {};
+  if (!rowFiltered) return filters;
+  return { ...filters, ownerId: Type.Optional({ ...IdText, description: 'Only rows that this person owns.' }) };
+}
+
 const base = { charge: 1, idempotency: 'none' } as const;
 const CHANGED = ['INVALID_REQUEST', 'PERSONAL_DATA_REFUSED'] as const;
 const CONDITIONAL = ['PRECONDITION_REQUIRED', 'PRECONDITION_FAILED', 'NOT_FOUND'] as const;
@@ -90,7 +101,7 @@ function resourceRoutes<D extends Doc, New extends TObject, Change extends TObje
     permit: resource.listPermit ?? `${kind.name}:read`,
     operationId: `dashboard_list_${kind.collection}`,
     summary: `List ${kind.collection}, oldest first`,
-    query: listQuery(LIST_RANGE, {}),
+    query: listQuery(LIST_RANGE, filtersOf(kind)),
     responses: {
       200: {
         description: 'A page.',
@@ -100,18 +111,25 @@ function resourceRoutes<D extends Doc, New extends TObject, Change extends TObje
     },
     errors: [],
     async handler({ caller, query }) {
-      const limit = parseLimit(query.limit, LIST_RANGE);
-      const binding = [`dashboard.${kind.collection}.v1`, caller.orgId, caller.personId];
+      // The schema of the query holds texts alone.
+      const { limit: limitText, cursor: sent, ...filters } = query as Readonly<Record<string, string>>;
+      const limit = parseLimit(limitText, LIST_RANGE);
+      const asked = Object.entries(filters).flat();
+      const binding = [`dashboard.${kind.collection}.v1`, caller.orgId, caller.personId, ...asked];
       // A cursor of this binding was made from such a position, below.
-      const from =
-        query.cursor === undefined ? undefined : (ports.cursors.read(binding, query.cursor) as [string, string]);
+      const from = sent === undefined ? undefined : (ports.cursors.read(binding, sent) as [string, string]);
       const after = from && { createdAt: from[0], id: from[1] };
-      const found = await ports.reads.list(kind.name, rowScopeOf(caller), { limit: limit + 1, after });
+      const found = await ports.reads.list(kind.name, rowScopeOf(caller), {
+        limit: limit + 1,
+        after,
+        filters,
+        nowMs: ports.now(),
+      });
       const rows = found.slice(0, limit) as Row<D>[]; // Rows of this kind.
       const last = found.length > limit ? rows.at(-1)?.doc : undefined;
       const cursor = last && ports.cursors.make(binding, [last.createdAt, last.id]);
       const body = await viewsOf(ports.reads, kind, { caller, rows, nowMs: ports.now() });
-      return { status: 200, body, ...nextLink(path, query.limit, cursor) };
+      return { status: 200, body, ...nextLink(path, { limit: limitText, ...filters }, cursor) };
     },
   });
   const create = route({

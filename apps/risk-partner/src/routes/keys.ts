@@ -106,7 +106,7 @@ export function keyRoutes({ keys, cursors, recordDeed }: KeysPorts): Route<RiskC
       const rows = found.slice(0, limit);
       const last = found.length > limit ? rows.at(-1) : undefined;
       const cursor = last && cursors.make(binding, [last.createdAt.toISOString(), last.id]);
-      return { status: 200, body: rows.map(keyView), ...nextLink(PATH, query.limit, cursor) };
+      return { status: 200, body: rows.map(keyView), ...nextLink(PATH, { limit: query.limit }, cursor) };
     },
   });
   const revoke = route({

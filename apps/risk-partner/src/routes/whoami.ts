@@ -7,6 +7,11 @@ import { Flag, Role, Text, Texts } from '../schemas.ts';
 
 const route = routeFor<RiskCaller>();
 
+export const PersonScope = named(
+  'PersonScope',
+  Type.Object({ unrestricted: Flag, departments: Texts, canReadSensitive: Flag }),
+);
+
 const Whoami = named(
   'Whoami',
   Type.Object({
@@ -14,9 +19,11 @@ const Whoami = named(
     personId: Text,
     roles: Type.Array(Role),
     permissions: Texts,
-    scope: named('PersonScope', Type.Object({ unrestricted: Flag, departments: Texts, canReadSensitive: Flag })),
+    scope: PersonScope,
   }),
 );
+
+const NamedOrganization = named('NamedOrganization', Type.Object({ id: Text, name: Text }));
 
 /** What a dashboard needs besides: how somebody came in, and where else they could be. */
 const DashboardWhoami = named(
@@ -24,7 +31,7 @@ const DashboardWhoami = named(
   Type.Object({
     ...Whoami.properties,
     via: Type.String({ description: 'By what somebody came in: `key` or `token`.' }),
-    organizations: Type.Array(named('NamedOrganization', Type.Object({ id: Text, name: Text })), {
+    organizations: Type.Array(NamedOrganization, {
       description: 'Where X-Organization may lead: all of an identity, the one of a key.',
     }),
   }),
@@ -35,10 +42,13 @@ export interface WhoamiPorts {
   readonly organizationsOf: (caller: RiskCaller) => Promise<{ readonly id: string; readonly name: string }[]>;
 }
 
+export const ORGANIZATIONS_PATH = '/api/organizations';
+
 /** Who the key belongs to and what that person may do: the one answer for whoever has no role yet. */
 export function whoamiRoutes({ organizationsOf }: WhoamiPorts): {
   readonly whoami: Route<RiskCaller>;
   readonly dashboard: Route<RiskCaller>;
+  readonly organizations: Route<RiskCaller>;
 } {
   const base = { method: 'get', permit: 'authenticated', charge: 1, idempotency: 'none' } as const;
   return {
@@ -63,6 +73,19 @@ export function whoamiRoutes({ organizationsOf }: WhoamiPorts): {
         const organizations = await organizationsOf(caller);
         return { status: 200, body: { ...personOf(caller), via: caller.credential.kind, organizations } };
       },
+    }),
+    organizations: route({
+      ...base,
+      path: ORGANIZATIONS_PATH,
+      operationId: 'dashboard_list_organizations',
+      summary: 'The organisations of whoever asks, by name; needs no X-Organization',
+      tags: ['dashboard'],
+      responses: {
+        200: { description: 'All of an identity, the one of a key.', schema: Type.Array(NamedOrganization) },
+      },
+      errors: ['FORBIDDEN'],
+      precheck: refusePartners,
+      handler: async ({ caller }) => ({ status: 200, body: await organizationsOf(caller) }),
     }),
   };
 }

@@ -1,0 +1,135 @@
+import { enumOf, listQuery, named, routeFor, type Route } from '@sealgate/http';
+import { parseLimit } from '@sealgate/paging';
+import { Type } from '@sinclair/typebox';
+import { rowScopeOf, type RiskCaller } from '../domain/caller.ts';
+import { EVIDENCE_STATES } from '../domain/evidence.ts';
+import { noSuchRow } from '../domain/manage-resources.ts';
+import type { Cursors } from '../domain/read-partner.ts';
+import { ACTS_NEXT, type HeatMapCell, type Summaries } from '../domain/summaries.ts';
+import { EvidenceState, Integer, ofId, OrNull, Role, Text, Time } from '../schemas.ts';
+import { nextLink } from './next-link.ts';
+import { PersonScope } from './whoami.ts';
+
+const route = routeFor<RiskCaller>();
+const LIST_RANGE = { default: 50, max: 200 } as const;
+const PEOPLE_PATH = '/api/people';
+
+const Degree = Type.Integer({ minimum: 1, maximum: 5 });
+const Cells = Type.Array(
+  named('HeatMapCell', Type.Object({ likelihood: Degree, impact: Degree, count: Type.Integer({ minimum: 1 }) })),
+);
+const HeatMap = named('HeatMap', Type.Object({ total: Integer, inherent: Cells, current: Cells, residual: Cells }));
+/** Who has to act: a reviewer is not the collector; null: nobody. */
+const ActsNext = OrNull(enumOf('EvidenceActor', ['owner', 'collector', 'reviewer']));
+const Board = named(
+  'EvidenceBoard',
+  Type.Object({
+    states: Type.Array(
+      named('EvidenceStateCount', Type.Object({ state: EvidenceState, count: Integer, actsNext: ActsNext })),
+    ),
+  }),
+);
+const Requirement = named('TitledRequirement', Type.Object({ id: Text, title: Text }));
+const Framework = named(
+  'FrameworkWithRequirements',
+  Type.Object({ id: Text, name: Text, version: Text, createdAt: Time, requirements: Type.Array(Requirement) }),
+);
+const Kind = enumOf('PersonKind', ['human', 'machine']);
+const Member = named(
+  'Member',
+  Type.Object({ id: Text, name: Text, kind: Kind, roles: Type.Array(Role), scope: PersonScope }),
+);
+
+export interface SummaryPorts {
+  readonly summaries: Summaries;
+  readonly cursors: Cursors;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+const base = { method: 'get', charge: 1, idempotency: 'none', tags: ['dashboard'], errors: [] } as const;
+
+/** What the dashboard shows beside records: counts, the titles of requirements, who is there. */
+export function summaryRoutes({ summaries, cursors, now }: SummaryPorts): Route<RiskCaller>[] {
+  const heatMap = route({
+    ...base,
+    path: '/api/heat-map',
+    permit: 'risk:read',
+    operationId: 'dashboard_heat_map',
+    summary: 'How many risks have which likelihood and impact; closed and archived ones are left out',
+    responses: { 200: { description: 'Cells that hold a risk, by rating.', schema: HeatMap } },
+    async handler({ caller }) {
+      const cells = await summaries.heatMap(rowScopeOf(caller));
+      const of = (wanted: HeatMapCell['rated']) =>
+        cells
+          .filter(({ rated }) => rated === wanted)
+          .map(({ likelihood, impact, count }) => ({ likelihood, impact, count }));
+      const inherent = of('inherent');
+      // Each risk has an inherent rating.
+      const total = inherent.reduce((sum, { count }) => sum + count, 0);
+      return { status: 200, body: { total, inherent, current: of('current'), residual: of('residual') } };
+    },
+  });
+  const board = route({
+    ...base,
+    path: '/api/evidence-board',
+    permit: 'evidence:read',
+    operationId: 'dashboard_evidence_board',
+    summary: 'How much evidence is in each state, and who has to act on it',
+    responses: { 200: { description: 'All states.', schema: Board } },
+    async handler({ caller }) {
+      const counts = await summaries.evidenceStates(rowScopeOf(caller), now());
+      const states = EVIDENCE_STATES.map((state) => ({
+        ...{ state, count: counts.get(state) ?? 0, actsNext: ACTS_NEXT[state] },
+      }));
+      return { status: 200, body: { states } };
+    },
+  });
+  const framework = route({
+    ...base,
+    path: '/api/frameworks/:id',
+    permit: 'framework:read',
+    params: ofId,
+    operationId: 'dashboard_get_framework',
+    summary: 'Read a framework with the titles of its requirements',
+    responses: { 200: { description: 'The framework.', schema: Framework } },
+    async handler({ caller, params }) {
+      const found = await summaries.framework(caller.orgId, params.id);
+      if (found === undefined) throw noSuchRow();
+      return { status: 200, body: { ...found, requirements: [...found.requirements] } };
+    },
+  });
+  return [heatMap, board, framework, peopleRoute({ summaries, cursors })];
+}
+
+function peopleRoute({ summaries, cursors }: Pick<SummaryPorts, 'summaries' | 'cursors'>): Route<RiskCaller> {
+  return route({
+    ...base,
+    path: PEOPLE_PATH,
+    permit: 'member:read',
+    operationId: 'dashboard_list_people',
+    summary: 'Who is in the organisation, with roles and scope',
+    query: listQuery(LIST_RANGE, {}),
+    responses: {
+      200: {
+        description: 'A page.',
+        schema: Type.Array(Member),
+        headers: { Link: 'The next page, where there is one.' },
+      },
+    },
+    async handler({ caller, query }) {
+      const limit = parseLimit(query.limit, LIST_RANGE);
+      const binding = ['dashboard.people.v1', caller.orgId, caller.personId];
+      // A cursor of this binding was made from an id, below.
+      const [after] = query.cursor === undefined ? [''] : (cursors.read(binding, query.cursor) as [string]);
+      const found = await summaries.people(caller.orgId, { limit: limit + 1, after });
+      const people = found.slice(0, limit);
+      const last = found.length > limit ? people.at(-1) : undefined;
+      const cursor = last && cursors.make(binding, [last.id]);
+      const body = people.map(({ roles, scope, ...person }) => ({
+        ...{ ...person, roles: [...roles], scope: { ...scope, departments: [...scope.departments] } },
+      }));
+      return { status: 200, body, ...nextLink(PEOPLE_PATH, { limit: query.limit }, cursor) };
+    },
+  });
+}
