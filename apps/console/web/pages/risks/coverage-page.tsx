@@ -10,7 +10,7 @@ import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { useOrganization } from './organization.tsx';
 import { Section } from './record-page.tsx';
 import { Status } from './record-values.tsx';
-import { readJson, type RiskClient, type RiskSchemas } from './risk-api.ts';
+import { type RiskClient, type RiskSchemas } from './risk-api.ts';
 import classes from './risks.module.css';
 import { inWords, WORDS } from './words.ts';
 
@@ -20,9 +20,7 @@ type CoverageState = Coverage['state'];
 /** A framework has at most this many requirements. */
 const REQUIREMENTS_MAX = 2000;
 
-interface Framework {
-  readonly requirements: readonly { readonly id: string; readonly title: string }[];
-}
+type Framework = RiskSchemas['FrameworkWithRequirements'];
 
 /** Which requirements of a framework are met, and where the gaps are. */
 export function CoveragePage(): ReactNode {
@@ -96,7 +94,7 @@ function Matrix({ frameworkId, chosen, onChoose }: MatrixProps): ReactNode {
   });
   const framework = useQuery({
     queryKey: ['risks', orgId, 'framework', frameworkId],
-    queryFn: () => readJson<Framework>(orgId, `/api/frameworks/${encodeURIComponent(frameworkId)}`),
+    queryFn: () => dataOf(client.GET('/api/frameworks/{id}', { params: { path: { id: frameworkId } } })),
   });
   const ordered = useMemo(() => inOrder(coverage.data ?? [], framework.data), [coverage.data, framework.data]);
   if (coverage.isError) return <ListError error={coverage.error} onRetry={() => void coverage.refetch()} />;

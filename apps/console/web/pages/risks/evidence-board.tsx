@@ -2,30 +2,27 @@ import { useState, type ReactNode } from 'react';
 import { Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
+import { dataOf } from '../../shell/console-fetch.ts';
 import { ListError, ListLoading } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { actorOf, BOARD, type Evidence, type EvidenceState } from './evidence-rules.ts';
 import { useOrganization, usePersonName } from './organization.tsx';
 import { Status } from './record-values.tsx';
-import { listRecords, readJson } from './risk-api.ts';
+import { listRecords } from './risk-api.ts';
 import classes from './risks.module.css';
 import { inWords } from './words.ts';
 
 /** Cards that a column begins with, and how many each press of its button adds. */
 const CARDS = '10';
 
-interface Board {
-  readonly states: readonly { readonly state: EvidenceState; readonly count: number }[];
-}
-
 /** Evidence by its state, and who has to act; states in which nobody has to are folded away. */
 export function EvidenceBoard(): ReactNode {
-  const { id: orgId, may, to } = useOrganization();
+  const { id: orgId, client, may, to } = useOrganization();
   const [isWhole, setWhole] = useState(false);
   const board = useQuery({
     queryKey: ['risks', orgId, 'evidence', 'board'],
-    queryFn: () => readJson<Board>(orgId, '/api/evidence-board'),
+    queryFn: () => dataOf(client.GET('/api/evidence-board')),
   });
   const countOf = (state: EvidenceState) => board.data?.states.find((each) => each.state === state)?.count ?? 0;
   const shown = BOARD.filter(({ acts }) => isWhole || acts !== 'Nobody');

@@ -2,23 +2,19 @@ import type { ReactNode } from 'react';
 import { Anchor, Button, Group, List, Paper, SegmentedControl, SimpleGrid, Text, UnstyledButton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
+import { dataOf } from '../../shell/console-fetch.ts';
 import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { useOrganization } from './organization.tsx';
 import { Section } from './record-page.tsx';
 import { Score, Status } from './record-values.tsx';
-import { readJson, sift } from './risk-api.ts';
+import { sift, type RiskSchemas } from './risk-api.ts';
 import classes from './risks.module.css';
 import { inWords, levelOf } from './words.ts';
 
-interface Cell {
-  readonly likelihood: number;
-  readonly impact: number;
-  readonly count: number;
-}
+type Cell = RiskSchemas['HeatMapCell'];
 type Rated = 'inherent' | 'current' | 'residual';
-type HeatMap = { readonly total: number } & Readonly<Record<Rated, readonly Cell[]>>;
 
 const RATED: readonly { readonly value: Rated; readonly label: string; readonly means: string }[] = [
   { value: 'inherent', label: 'Inherent', means: 'as if nothing were done' },
@@ -33,12 +29,12 @@ const SIFTED_ROWS = 2000;
 
 /** How many risks have which likelihood and impact; a cell lists its risks. */
 export function HeatMapPage(): ReactNode {
-  const { id: orgId } = useOrganization();
+  const { id: orgId, client } = useOrganization();
   const [chosen, choose] = useUrlFilters(['of', 'cell']);
   const of = RATED.find(({ value }) => value === chosen.of) ?? RATED[1]!;
   const found = useQuery({
     queryKey: ['risks', orgId, 'heat-map'],
-    queryFn: () => readJson<HeatMap>(orgId, '/api/heat-map'),
+    queryFn: () => dataOf(client.GET('/api/heat-map')),
   });
   const [, likelihood, impact] = CELL_FORM.exec(chosen.cell ?? '') ?? [];
   return (

@@ -1,13 +1,12 @@
 import { createContext, useContext, useMemo, type ReactNode } from 'react';
-import { Button, Group, Select, Stack, TextInput } from '@mantine/core';
+import { Button, Select, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Navigate, useLocation, useNavigate, useParams } from 'react-router';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { ListEmpty, ListLoading } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
-import { asProblem } from '../../shell/problem.ts';
-import { readJson, riskClient, type RiskClient, type RiskSchemas } from './risk-api.ts';
+import { riskClient, type RiskClient, type RiskSchemas } from './risk-api.ts';
 
 export type Me = RiskSchemas['DashboardWhoami'];
 
@@ -30,24 +29,27 @@ export function useOrganization(): Organization {
   return chosen;
 }
 
-const whoami = (orgId: string | undefined) => ({
-  queryKey: ['risks', 'whoami', orgId ?? null],
-  queryFn: () => dataOf(riskClient(orgId).GET('/api/whoami')),
+const organizationsQuery = {
+  queryKey: ['risks', 'organizations'],
+  queryFn: () => dataOf(riskClient(undefined).GET('/api/organizations')),
   staleTime: 60_000,
-});
+};
 
 /**
  * Finds out who the person is in the organisation that the address names. The header X-Organization is sent only for one
  * of theirs: another is the same 401 as a sign-in that has ended.
  */
 export function InOrganization({ children }: { readonly children: ReactNode }): ReactNode {
-  const { org } = useParams<{ org: string }>();
-  const alone = useQuery(whoami(undefined));
-  // Somebody in several organisations may be refused without a name: then the address is believed.
-  const mustName = alone.error !== null && asProblem(alone.error).status === 400;
-  const isTheirs = alone.data?.organizations.some(({ id }) => id === org) ?? mustName;
-  const named = useQuery({ ...whoami(org), enabled: isTheirs && org !== undefined && alone.data?.orgId !== org });
-  const me = alone.data?.orgId === org ? alone.data : named.data;
+  const { org = '' } = useParams<{ org: string }>();
+  const all = useQuery(organizationsQuery);
+  const isTheirs = all.data?.some(({ id }) => id === org) ?? false;
+  const whoami = useQuery({
+    queryKey: ['risks', 'whoami', org],
+    queryFn: () => dataOf(riskClient(org).GET('/api/whoami')),
+    staleTime: 60_000,
+    enabled: isTheirs,
+  });
+  const me = whoami.data;
   const chosen = useMemo((): Organization | undefined => {
     if (me === undefined) return undefined;
     const permissions = new Set(me.permissions);
@@ -58,8 +60,8 @@ export function InOrganization({ children }: { readonly children: ReactNode }): 
     };
   }, [me]);
   if (chosen !== undefined) return <Chosen value={chosen}>{children}</Chosen>;
-  if (alone.data !== undefined && !isTheirs) return <NotTheirs me={alone.data} />;
-  const failed = [named, ...(mustName ? [] : [alone])].find(({ isError }) => isError);
+  if (all.data !== undefined && !isTheirs) return <NotTheirs organizations={all.data} />;
+  const failed = [all, whoami].find(({ isError }) => isError);
   return (
     <Page title="Risks">
       {failed === undefined ? (
@@ -71,49 +73,25 @@ export function InOrganization({ children }: { readonly children: ReactNode }): 
   );
 }
 
-/** The address without an organisation: leads to the one of the person, or asks for a name. */
+/** The address without an organisation leads to the first of the person. */
 export function ChooseOrganization(): ReactNode {
-  const navigate = useNavigate();
-  const alone = useQuery(whoami(undefined));
-  if (alone.data !== undefined)
-    return <Navigate to={`/risks/${encodeURIComponent(alone.data.orgId)}/register`} replace />;
-  if (!alone.isError)
-    return (
-      <Page title="Risks">
-        <ListLoading />
-      </Page>
-    );
-  if (asProblem(alone.error).status !== 400)
-    return (
-      <Page title="Risks">
-        <ProblemView error={alone.error} onRetry={() => void alone.refetch()} />
-      </Page>
-    );
+  const all = useQuery(organizationsQuery);
+  const [first] = all.data ?? [];
+  if (first !== undefined) return <Navigate to={`/risks/${encodeURIComponent(first.id)}/register`} replace />;
   return (
-    <Page title="Risks" intro="You are in several organisations: name the one to look at.">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          const org = String(new FormData(event.currentTarget).get('org')).trim();
-          if (org !== '') void navigate(`/risks/${encodeURIComponent(org)}/register`);
-        }}
-      >
-        <Group align="flex-end">
-          <TextInput name="org" label="Organisation id" placeholder="org_…" required />
-          <Button type="submit">Open</Button>
-        </Group>
-      </form>
+    <Page title="Risks">
+      {all.isError ? <ProblemView error={all.error} onRetry={() => void all.refetch()} /> : <ListLoading />}
     </Page>
   );
 }
 
-function NotTheirs({ me }: { readonly me: Me }): ReactNode {
+function NotTheirs({ organizations }: { readonly organizations: Me['organizations'] }): ReactNode {
   const navigate = useNavigate();
   return (
     <Page title="Risks">
       <ListEmpty title="You are not in this organisation" icon="person">
         <Stack gap="xs" pt="xs">
-          {me.organizations.map(({ id, name }) => (
+          {organizations.map(({ id, name }) => (
             <Button
               key={id}
               variant="default"
@@ -133,11 +111,10 @@ const NAMED_PEOPLE = 200;
 
 /** The name of a person of the organisation, where this person may list people; else the id. */
 export function usePersonName(): (id: string) => string {
-  const { id: orgId, me, may } = useOrganization();
+  const { id: orgId, me, may, client } = useOrganization();
   const people = useQuery({
     queryKey: ['risks', orgId, 'names'],
-    queryFn: () =>
-      readJson<{ readonly id: string; readonly name: string }[]>(orgId, `/api/people?limit=${NAMED_PEOPLE}`),
+    queryFn: () => dataOf(client.GET('/api/people', { params: { query: { limit: NAMED_PEOPLE } } })),
     enabled: may('member:read'),
     staleTime: 300_000,
     retry: false,

@@ -1,7 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { riskPartnerAdmin, type Schemas } from '@sealgate/client';
+import { riskPartnerAdmin } from '@sealgate/client';
 import { consoleFetch, dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable, type ListPage } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
@@ -11,10 +11,10 @@ import { useAdminRole } from '../../shell/session.ts';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { useOrganization } from './organization.tsx';
 import { PersonDialog } from './person-dialog.tsx';
-import { cursorOf } from './risk-api.ts';
+import { cursorOf, type RiskClient, type RiskSchemas } from './risk-api.ts';
 import { inWords } from './words.ts';
 
-export type Person = Omit<Schemas['riskPartnerAdmin']['Person'], 'orgId' | 'createdAt'>;
+export type Person = RiskSchemas['Member'];
 
 /** The admin listener: only for operators and their viewers. */
 export const riskAdmin = riskPartnerAdmin({ baseUrl: '/admin/risk-partner', fetch: consoleFetch });
@@ -68,14 +68,14 @@ export function PeoplePage(): ReactNode {
 }
 
 function PeopleTable({ onOpen }: { readonly onOpen: (open: Open) => void }): ReactNode {
-  const { id: orgId } = useOrganization();
+  const { id: orgId, client } = useOrganization();
   const adminRole = useAdminRole('risk-partner');
   const isOperator = adminRole === 'operator';
   return (
     <CursorTable
       label="People"
       queryKey={['risks', orgId, 'people', adminRole ?? null]}
-      load={(cursor) => (adminRole === undefined ? peopleOfOrganization(orgId, cursor) : peopleOfAdmin(orgId, cursor))}
+      load={(cursor) => (adminRole === undefined ? peopleOfOrganization(client, cursor) : peopleOfAdmin(orgId, cursor))}
       rowKey={({ id }) => id}
       columns={[
         {
@@ -128,14 +128,11 @@ async function peopleOfAdmin(orgId: string, cursor: string | undefined): Promise
   );
 }
 
-async function peopleOfOrganization(orgId: string, cursor: string | undefined): Promise<ListPage<Person>> {
-  const query = new URLSearchParams({ limit: '50', ...(cursor !== undefined && { cursor }) });
-  const response = await consoleFetch(`/api/risk-partner/api/people?${query}`, {
-    headers: { 'X-Organization': orgId },
-  });
-  const body: unknown = await response.json().catch(() => undefined);
-  if (!response.ok) throw problemFrom(response, body, Date.now());
-  return { items: body as Person[], nextCursor: cursorOf(response) };
+async function peopleOfOrganization(client: RiskClient, cursor: string | undefined): Promise<ListPage<Person>> {
+  const query = { limit: 50, ...(cursor !== undefined && { cursor }) };
+  const { data, error, response } = await client.GET('/api/people', { params: { query } });
+  if (data === undefined) throw problemFrom(response, error, Date.now());
+  return { items: data, nextCursor: cursorOf(response) };
 }
 
 const scopeInWords = ({ unrestricted, departments, canReadSensitive }: Person['scope']): string =>

@@ -1,5 +1,5 @@
 import { riskPartner, type Schemas } from '@sealgate/client';
-import { consoleFetch, dataOf, getJson } from '../../shell/console-fetch.ts';
+import { consoleFetch, dataOf } from '../../shell/console-fetch.ts';
 import { problemFrom } from '../../shell/problem.ts';
 
 export type RiskSchemas = Schemas['riskPartner'];
@@ -97,10 +97,6 @@ export async function removeRecord(
 ): Promise<void> {
   await dataOf(client.DELETE(member(kind), { params: { path: { id }, header: { 'If-Match': etag } } }));
 }
-
-/** A path of the risk partner, in an organisation, whose answer is JSON. Throws ProblemError. */
-export const readJson = <T>(orgId: string, path: string): Promise<T> =>
-  getJson<T>(`/api/risk-partner${path}`, { headers: { 'X-Organization': orgId } });
 
 /** Every row of a list that fits, of at most `most` rows that are read. */
 export async function sift<K extends Kind>(
