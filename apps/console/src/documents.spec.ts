@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { checkOpenApiFile } from '@sealgate/http';
+import { checkConfigTable } from '@sealgate/service-host';
 import { openApiFaults } from '@sealgate/testing';
-import { readConfig } from './config.ts';
+import { fields, readConfig } from './config.ts';
 import { publicDescription } from './openapi.ts';
 
 const folder = join(import.meta.dirname, '..');
@@ -12,6 +13,7 @@ const write = process.env['UPDATE_DOCUMENTS'] === '1';
 describe('the documents of the console say what the code does', () => {
   it('openapi.json', () => checkOpenApiFile(join(folder, 'openapi.json'), publicDescription(), { write }));
   it('in a form that code generators and linters take', () => expect(openApiFaults(publicDescription())).toEqual([]));
+  it('the table of variables in the README', () => checkConfigTable(join(folder, 'README.md'), fields, { write }));
 });
 
 describe('the configuration', () => {

@@ -99,8 +99,11 @@ securityContext:
   value: {{ ternary 0 (mul $values.drain.delaySeconds 1000) .integrates | quote }}
 - name: DRAIN_TIMEOUT_MS
   value: {{ mul $values.drain.timeoutSeconds 1000 | quote }}
+{{- if $values.secrets.DATABASE_URL }}
+# Who has limits of its own shares them.
 - name: REPLICAS
   value: {{ ternary $values.autoscaling.maxReplicas $values.replicas $values.autoscaling.enabled | quote }}
+{{- end }}
 {{- if .integrates }}
 - name: LEDGER_INTEGRATOR
   value: "true"

@@ -7,6 +7,11 @@ export const chartSurfaces = projectFiles()
   .filter((path) => path.startsWith('infra/helm/values/'))
   .map((path) => basename(path, '.yaml'));
 
+/** Those that have a database: they are migrated, and can build the ledger's tree. */
+export const migratedSurfaces = chartSurfaces.filter(
+  (surface) => 'DATABASE_URL' in (readYaml(`infra/helm/values/${surface}.yaml`) as ValuesFile).secrets,
+);
+
 const NAMED = /^kind: (\w+)\nmetadata:\n\s+name: (\S*?)\{\{ include "sealgate\.(\w+)" [.$] \}\}([\w-]*)$/gm;
 /** `sealgate.name`, and what is made of it, as templates/_names.tpl says. */
 const PARTS: Readonly<Record<string, (release: string) => string>> = {
@@ -33,10 +38,10 @@ interface Reference {
 
 interface ValuesFile {
   readonly secrets: Readonly<Record<string, Reference>>;
-  readonly migration: { readonly databaseUrl: Reference };
+  readonly migration: { readonly databaseUrl?: Reference };
   readonly tls: { readonly secretName: string };
   readonly integrator?: { readonly signingKey: Reference };
-  readonly verifierKeys: { readonly configMap: string };
+  readonly verifierKeys?: { readonly configMap: string };
   readonly files?: readonly { readonly secret?: string; readonly configMap?: string }[];
 }
 
@@ -45,13 +50,13 @@ export function namesOfValues(): { readonly secrets: ReadonlySet<string>; readon
   const files = chartSurfaces.map((surface) => readYaml(`infra/helm/values/${surface}.yaml`) as ValuesFile);
   const secrets = files.flatMap(({ secrets: own, migration, tls, integrator, files: mounted = [] }) => [
     ...Object.values(own).map(({ name }) => name),
-    migration.databaseUrl.name,
+    migration.databaseUrl?.name,
     tls.secretName,
     integrator?.signingKey.name,
     ...mounted.map(({ secret }) => secret),
   ]);
   const configMaps = files.flatMap(({ verifierKeys, files: mounted = [] }) => [
-    verifierKeys.configMap,
+    verifierKeys?.configMap,
     ...mounted.map(({ configMap }) => configMap),
   ]);
   const present = (names: readonly (string | undefined)[]) => new Set(names.filter((name) => name !== undefined));

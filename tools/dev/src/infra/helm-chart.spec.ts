@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { chartSurfaces as surfaces } from './chart-names.ts';
+import { chartSurfaces as surfaces, migratedSurfaces } from './chart-names.ts';
 import { configuredSurfaces } from './config-tables.ts';
 import { describeWith } from './describe-with.fixture.ts';
 import { envOf, named, podsOf, renderWith, templateOf } from './helm-render.fixture.ts';
@@ -9,8 +9,13 @@ describeWith('helm', (helm) => {
 
   it.each(surfaces)('gives %s pods that may do nothing they need not', (surface) => {
     expect(helm(['lint', 'infra/helm', '-f', `infra/helm/values/${surface}.yaml`]).ok).toBe(true);
-    const pods = podsOf(render(surface, 'integrator.enabled=true', 'integrator.signingKey.name=key'));
-    expect(pods.map(({ kind }) => kind).sort()).toEqual(['Deployment', 'Job', 'StatefulSet']);
+    const isMigrated = migratedSurfaces.includes(surface);
+    const pods = podsOf(
+      render(surface, ...(isMigrated ? ['integrator.enabled=true', 'integrator.signingKey.name=key'] : [])),
+    );
+    expect(pods.map(({ kind }) => kind).sort()).toEqual(
+      isMigrated ? ['Deployment', 'Job', 'StatefulSet'] : ['Deployment'],
+    );
     for (const { spec } of pods) {
       expect(spec).toMatchObject({
         automountServiceAccountToken: false,

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { readProjectFile } from '../rules/project-files.ts';
-import { chartSurfaces as surfaces, namesOfRelease } from './chart-names.ts';
+import { migratedSurfaces as surfaces, namesOfRelease } from './chart-names.ts';
 import { describeWith } from './describe-with.fixture.ts';
 import { envOf, named, podsOf, renderWith, templateOf, type Container, type Rendered } from './helm-render.fixture.ts';
 import { parseYaml } from './yaml-file.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { NODE_OPTIONS } from '@sealgate/service-host';
 import { readProjectFile } from '../rules/project-files.ts';
 import { workspaceRoot } from '../workspace.ts';
-import { configuredSurfaces } from './config-tables.ts';
+import { configuredSurfaces, type Variable } from './config-tables.ts';
 import { readYaml } from './yaml-file.ts';
 
 interface Service {
@@ -42,14 +42,18 @@ describe('the Dockerfile', () => {
   });
 });
 
+const hasDatabase = (variables: readonly Variable[]): boolean => variables.some(({ name }) => name === 'DATABASE_URL');
+
 describe.each(configuredSurfaces)('the containers of $app', ({ app, variables }) => {
   const service = services[app];
   const migration = services[`${app}-migrate`];
 
+  const isMigrated = hasDatabase(variables);
+
   it('are made from that surface', () => {
     expect(service?.build?.args.SURFACE).toBe(app);
-    expect(migration?.build?.args.SURFACE).toBe(app);
-    expect(migration?.command).toEqual(['migrate.js']);
+    expect(migration?.build?.args.SURFACE).toBe(isMigrated ? app : undefined);
+    expect(migration?.command).toEqual(isMigrated ? ['migrate.js'] : undefined);
   });
 
   it('are told what it knows, and all that it cannot start without', () => {
@@ -59,7 +63,8 @@ describe.each(configuredSurfaces)('the containers of $app', ({ app, variables })
     const missing = variables
       .filter(({ name, isRequired }) => isRequired && !told.includes(name))
       .map(({ name }) => name);
-    expect(missing).toEqual(['MIGRATION_DATABASE_URL']);
+    expect(missing).toEqual(isMigrated ? ['MIGRATION_DATABASE_URL'] : []);
+    if (!isMigrated) return;
     // What decides which channels its role gets is told to both.
     const shared = Object.entries(migration?.environment ?? {}).filter(([name]) => name !== 'MIGRATION_DATABASE_URL');
     expect(shared.map(([name]) => name)).toEqual(expect.arrayContaining(['DATABASE_URL', 'LEDGER_ORIGIN']));
@@ -69,7 +74,8 @@ describe.each(configuredSurfaces)('the containers of $app', ({ app, variables })
 
 describe('the containers', () => {
   it('know the keys of the log, those that serve and the one that signs', () => {
-    for (const { app } of configuredSurfaces) expect(services[app]?.environment).toHaveProperty('LEDGER_VERIFIER_KEYS');
+    for (const { app } of configuredSurfaces.filter(({ variables }) => hasDatabase(variables)))
+      expect(services[app]?.environment).toHaveProperty('LEDGER_VERIFIER_KEYS');
   });
 
   it('are given files that exist', () => {
