@@ -1,7 +1,7 @@
+import { safeUrl } from '@sealgate/auth';
 import {
   customField,
   integerField,
-  isLoopback,
   listenerFaults,
   listenerFields,
   loadConfig,
@@ -109,11 +109,9 @@ function parseOrigin(text: string): string {
 
 /** @throws Error */
 function parseIssuer(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isLocal = url !== undefined && isLoopback(url.hostname.replace(/^\[(.*)\]$/, '$1'));
-  if (url === undefined || !(url.protocol === 'https:' || (url.protocol === 'http:' && isLocal)))
-    throw new Error('must be a URL that begins with https://, or on loopback with http://');
-  if (url.search !== '' || url.hash !== '' || url.username !== '')
-    throw new Error('must have no query, fragment or user');
+  const url = safeUrl(text);
+  if (url === undefined)
+    throw new Error('must be a URL that begins with https://, or on loopback with http://, without a user');
+  if (url.search !== '' || url.hash !== '') throw new Error('must have no query or fragment');
   return text;
 }

@@ -1,3 +1,4 @@
+import { isLoopback } from '@sealgate/auth';
 import { readFileSync } from 'node:fs';
 import type { SurfaceChannels } from '@sealgate/ledger-embedded';
 import { parseChannel } from '@sealgate/ledger-port';
@@ -5,7 +6,6 @@ import {
   booleanField,
   customField,
   integerField,
-  isLoopback,
   ledgerFaults,
   ledgerFields,
   listenerFaults,

@@ -5,5 +5,6 @@ export { KeyedHasher, type HashingKey, type KeyedHash } from './keyed-hasher.ts'
 export { SealedTextError, SecretBox } from './secret-box.ts';
 export { ServerSecrets } from './server-secrets.ts';
 export { HashedSecrets, tokenHashes, type HashedSecret, type HashedSecretsOptions } from './hashed-secrets.ts';
+export { isLoopback, safeUrl } from './safe-url.ts';
 export { randomPool } from './random-pool.ts';
 export { timeOrderedIds } from './time-ordered-ids.ts';

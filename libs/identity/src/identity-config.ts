@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { safeUrl } from '@sealgate/auth';
 
 /** An OpenID Connect provider whose access tokens are taken. */
 export interface OidcIssuer {
@@ -86,12 +86,5 @@ function requireUrl(value: unknown, member: string): asserts value is string {
 
 /** Keys that come over a line that anybody can change would let anybody in. */
 export function isSafeUrl(text: string): boolean {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || url.username !== '' || url.password !== '' || url.hash !== '') return false;
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
-}
-
-function isLoopback(hostname: string): boolean {
-  const host = hostname.replace(/^\[(.*)\]$/, '$1');
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+  return safeUrl(text)?.hash === '';
 }

@@ -1,8 +1,7 @@
-import { ServerSecrets, tokenHashes } from '@sealgate/auth';
+import { safeUrl, ServerSecrets, tokenHashes } from '@sealgate/auth';
 import { parseAdminRules, parseIssuers, type AdminRule, type OidcIssuer } from '@sealgate/identity';
 import { LOG_LEVELS } from '@sealgate/observability';
 import { booleanField, choiceField, customField, integerField, textField } from './config-field.ts';
-import { isLoopback } from './listener.ts';
 import { listText, parsePostgresUrl, parseRedisUrl, POSTGRES_FORM, REDIS_FORM } from './store-urls.ts';
 import { parseTrustProxy } from './trust-proxy.ts';
 
@@ -97,16 +96,12 @@ export const publicUrlFields = {
 
 /** Clients send their keys to this URL, and it is joined with paths and read as a template. @throws Error */
 function parsePublicUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(hostOf(url)));
-  if (url === undefined || !isSafe || url.username !== '' || url.password !== '')
+  if (safeUrl(text) === undefined)
     throw new Error('must be a URL that begins with https://, or on loopback with http://, without a user');
   if (!/^https?:\/\/[!-~]+$/i.test(text) || /[?#{}\\]|\/$/.test(text))
     throw new Error('must be in ASCII, without trailing slash, query, fragment or braces');
   return text;
 }
-
-const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
 
 const postgres = { form: POSTGRES_FORM, isSecret: true } as const;
 const poolSize = { min: 1, max: 500 } as const;

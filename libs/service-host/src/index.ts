@@ -25,7 +25,7 @@ export {
 export { runMigrations, type MigrationJob, type RightsOrder } from './run-migrations.ts';
 export type { TrustedProxies } from './trust-proxy.ts';
 export { listText } from './store-urls.ts';
-export { isLoopback, type ServedApp } from './listener.ts';
+export type { ServedApp } from './listener.ts';
 export type { Own } from './owner.ts';
 export { openedOrStartError, StartError } from './start-error.ts';
 export {

@@ -61,11 +61,6 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   };
 }
 
-/** Whether only this machine can reach the address. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
-}
-
 function startError(error: NodeJS.ErrnoException, { host, port, portVariable }: ListenOptions): StartError {
   const at = `${host}:${port}`;
   const sentence =

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isLoopback } from '@sealgate/auth';
 import type { Log } from '@sealgate/observability';
-import { isLoopback, listen, type Listener, type ServedApp } from './listener.ts';
+import { listen, type Listener, type ServedApp } from './listener.ts';
 import { Owner, type Own } from './owner.ts';
 import { StartError } from './start-error.ts';
 import { followTlsFiles, readTlsFiles, type TlsMaterial } from './tls-files.ts';

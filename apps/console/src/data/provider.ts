@@ -1,6 +1,6 @@
 import { types } from 'node:util';
 import { AppError } from '@sealgate/errors';
-import { isLoopback } from '@sealgate/service-host';
+import { isLoopback } from '@sealgate/auth';
 import * as oidc from 'openid-client';
 import type { AccessToken, Renewed, TokenEndpoint } from '../domain/access-tokens.ts';
 import type { PendingSignIn, Session } from '../domain/session.ts';
@@ -148,7 +148,7 @@ function personOf(claims: oidc.IDToken | undefined): Pick<SignedIn, 'subject' | 
 
 /** Asked once at a time. What failed is not kept. */
 function discoveries({ issuer, clientId, clientSecret, now }: ProviderOptions): () => Promise<oidc.Configuration> {
-  const isOnLoopback = isLoopback(new URL(issuer).hostname.replace(/^\[(.*)\]$/, '$1'));
+  const isOnLoopback = isLoopback(new URL(issuer).hostname);
   let kept: { readonly asking: Promise<oidc.Configuration>; readonly untilMs: number } | undefined;
   const discover = () =>
     oidc.discovery(

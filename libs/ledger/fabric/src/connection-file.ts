@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { isLoopback } from '@sealgate/auth';
 import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'ajv';
 import { ConnectionFile, type ConnectionFileContent } from './connection-schema.ts';
 
@@ -121,7 +122,7 @@ function peerFaults({ peers }: ConnectionFileContent): string[] {
   peers.forEach(({ endpoint, tlsCaFile, tlsCertFile, tlsKeyFile }, position) => {
     const port = Number(endpoint.slice(endpoint.lastIndexOf(':') + 1));
     if (port < 1 || port > 65_535) faults.push(`/peers/${position}/endpoint has no port between 1 and 65535`);
-    if (tlsCaFile === undefined && !isLoopback(endpoint)) {
+    if (tlsCaFile === undefined && !isLoopback(endpoint.slice(0, endpoint.lastIndexOf(':')))) {
       faults.push(`/peers/${position} needs tlsCaFile: plaintext is for loopback only`);
     }
     if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
@@ -153,9 +154,4 @@ function channelFaults({ channels }: ConnectionFileContent): string[] {
     });
   });
   return faults;
-}
-
-function isLoopback(endpoint: string): boolean {
-  const host = endpoint.slice(0, endpoint.lastIndexOf(':'));
-  return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
