@@ -21,7 +21,18 @@ export async function buildPages(app: string, place: string): Promise<BuiltPages
   if (!existsSync(configFile)) return { outputs: {}, inputs: [] };
   const { build } = await import('vite');
   const outDir = join(place, 'web');
-  const built = await build({ configFile, logLevel: 'error', build: { outDir, emptyOutDir: true, write: true } });
+  const environment = process.env['NODE_ENV'];
+  // The native loader writes no file of its own beside packages, where a plain user may not.
+  const built = await build({
+    configFile,
+    configLoader: 'native',
+    logLevel: 'error',
+    build: { outDir, emptyOutDir: true, write: true },
+  }).finally(() => {
+    // Vite sets it to production, and whoever builds goes on: to tests, or to people of a demo.
+    if (environment === undefined) delete process.env['NODE_ENV'];
+    else process.env['NODE_ENV'] = environment;
+  });
   const outputs: Record<string, { inputs: Record<string, { bytesInOutput: number }> }> = {};
   for (const { output } of [built].flat().filter((one) => 'output' in one)) {
     for (const chunk of output) {

@@ -23,7 +23,7 @@ describe('npm start, npm stop', () => {
   let place: Place;
   const env = { PATH: process.env['PATH'], HOME: tmpdir() };
   const call = (parameters: readonly string[], who: { uid?: number; gid?: number } = {}): SpawnSyncReturns<string> =>
-    spawnSync(process.execPath, [bootstrap, ...parameters], { encoding: 'utf8', env, timeout: 120_000, ...who });
+    spawnSync(process.execPath, [bootstrap, ...parameters], { encoding: 'utf8', env, timeout: 240_000, ...who });
   const options = ({ data, portBase }: Place): string[] => [
     '--data',
     data,
@@ -119,7 +119,7 @@ describe('npm start, npm stop', () => {
       status: 0,
       stdout: `Nothing runs on ${place.data}.\n`,
     });
-  }, 180_000);
+  }, 360_000);
 
   it('comes back with its data after everything was killed', async () => {
     expect(call(['start', '--detach', ...options(place)]).status).toBe(0);
@@ -142,7 +142,7 @@ describe('npm start, npm stop', () => {
       headers: { authorization: `Bearer ${before.adminToken}` },
     });
     expect(await read.json()).toMatchObject({ id: 'before-the-kill', data: { kept: true } });
-  }, 180_000);
+  }, 360_000);
 
   it('comes back when only the start itself was killed, by ending what that left', async () => {
     expect(call(['start', '--detach', ...options(place)]).status).toBe(0);
@@ -153,7 +153,7 @@ describe('npm start, npm stop', () => {
     expect(started.stdout).toContain(`Ended ${left.length} processes that an earlier start had left behind.`);
     expect(started.status).toBe(0);
     expect(left.filter((pid) => isAlive(pid))).toEqual([]);
-  }, 180_000);
+  }, 360_000);
 
   it('ends everything on Ctrl-C, in the foreground', async () => {
     const child = spawn(process.execPath, [bootstrap, 'start', ...options(place)], {
@@ -171,7 +171,7 @@ describe('npm start, npm stop', () => {
     expect(code).toBe(0);
     expect(said).toMatch(/Stopping\nStopped\.\n$/);
     expect(pids.filter((pid) => isAlive(pid))).toEqual([]);
-  }, 180_000);
+  }, 360_000);
 
   it('refuses what it does not understand in one sentence', () => {
     expect(call(['start', '--fast'])).toMatchObject({
@@ -207,5 +207,5 @@ describe('npm start, npm stop', () => {
         /^\S*closed\/data cannot be written by this user\. Choose a folder that can be written\.\n$/,
       ),
     });
-  }, 180_000);
+  }, 360_000);
 });

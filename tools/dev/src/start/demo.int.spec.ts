@@ -29,7 +29,7 @@ const start = (portBase: number): string => {
 };
 const call = (command: string, ...parameters: string[]) =>
   spawnSync(process.execPath, [bootstrap, command, '--data', data, ...parameters], {
-    ...{ encoding: 'utf8', timeout: 180_000, env: { PATH: process.env['PATH'], HOME: tmpdir() } },
+    ...{ encoding: 'utf8', timeout: 240_000, env: { PATH: process.env['PATH'], HOME: tmpdir() } },
   });
 
 /** An access token for that audience, or for the one that `dev.json` names. */
@@ -73,7 +73,7 @@ beforeAll(async () => {
   config = await client.discovery(new URL(dev.oidc!.issuer), dev.oidc!.clientId, undefined, client.None(), {
     execute: [client.allowInsecureRequests],
   });
-}, 180_000);
+}, 300_000);
 afterAll(() => {
   call('stop');
   if (existsSync(join(data, 'postgres'))) removeCluster(join(data, 'postgres'));

@@ -41,7 +41,7 @@ async function serve(options: StartOptions, report: Reporter): Promise<void> {
   const running = await startAll({
     options,
     surfaces: existingSurfaces(),
-    env: { ...process.env }, // As it is now: building pages sets NODE_ENV.
+    env: process.env,
     signal: asked.signal,
     detached: report.isDetached,
     tell: (line) => report.tell(line),
