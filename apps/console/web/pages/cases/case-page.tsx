@@ -187,7 +187,6 @@ const Attachments = ({ found }: { readonly found: CaseDetail }): ReactNode => (
           width: '13rem',
           cell: ({ sha256 }) => <CodeText value={sha256} label="the hash" short={12} />,
         },
-        { title: 'Added', width: '9rem', cell: ({ added_at }) => <Time value={added_at} form="ago" /> },
       ]}
       empty={
         <ListEmpty title="Nothing attached" icon="file">

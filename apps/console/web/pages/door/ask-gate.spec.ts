@@ -33,7 +33,7 @@ describe('asking the gate', () => {
     expect(sent).toMatchObject([
       {
         method: 'POST',
-        headers: { Authorization: 'Bearer gk_1', 'X-Sealgate-Console': '1' },
+        headers: { 'X-Api-Key': 'gk_1', 'X-Sealgate-Console': '1' },
         body: '{"subject_ref":"subj_ada","venue_id":"hall"}',
         cache: 'no-store',
         credentials: 'omit',

@@ -18,7 +18,7 @@ export async function askGate({ fetch, elapsed }: GatePorts, key: string, questi
   try {
     const response = await fetch('/api/case-gate/v1/gate/check', {
       method: 'POST',
-      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', 'X-Sealgate-Console': '1' },
+      headers: { 'X-Api-Key': key, 'Content-Type': 'application/json', 'X-Sealgate-Console': '1' },
       body: JSON.stringify({ subject_ref: question.subjectRef, venue_id: question.venueId }),
       cache: 'no-store',
       credentials: 'omit',
