@@ -23,7 +23,9 @@ export async function consoleFetch(input: Request | string | URL, init?: Request
     if (request.signal.aborted) throw error;
     throw unreached(error, changes);
   }
-  if (response.status === 401 && !request.headers.has('X-Api-Key')) globalThis.dispatchEvent(new Event(SIGNED_OUT));
+  // The console's own 401 has the challenge. One that a surface sent means that somebody is nobody there, signed in or not.
+  if (response.status === 401 && response.headers.has('WWW-Authenticate') && !request.headers.has('X-Api-Key'))
+    globalThis.dispatchEvent(new Event(SIGNED_OUT));
   return response;
 }
 

@@ -21,7 +21,7 @@ const monoFont = "ui-monospace, SFMono-Regular, 'SF Mono', Menlo, Consolas, 'Lib
 export const theme = createTheme({
   colors: { seal },
   primaryColor: 'seal',
-  primaryShade: { light: 7, dark: 5 },
+  primaryShade: 7,
   autoContrast: true,
   luminanceThreshold: 0.35,
   fontFamily: systemFont,

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { casesStories } from './cases.stories.ts';
+import { doorStories } from './door.stories.ts';
 import { openBrowser } from './open-browser.ts';
+import { risksStories } from './risks.stories.ts';
 import { signInStories } from './sign-in.stories.ts';
 import { startStack, type ConsoleStack } from './start-stack.ts';
 
@@ -36,5 +39,8 @@ if ('problem' in opened) {
     });
 
     signInStories(stack);
+    risksStories(stack);
+    casesStories(stack);
+    doorStories(stack);
   });
 }

@@ -6,6 +6,7 @@ import { dataOf } from '../../shell/console-fetch.ts';
 import { ListEmpty, ListLoading } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
+import { asProblem } from '../../shell/problem.ts';
 import { riskClient, type RiskClient, type RiskSchemas } from './risk-api.ts';
 
 export type Me = RiskSchemas['DashboardWhoami'];
@@ -67,11 +68,21 @@ export function InOrganization({ children }: { readonly children: ReactNode }): 
       {failed === undefined ? (
         <ListLoading />
       ) : (
-        <ProblemView error={failed.error} onRetry={() => void failed.refetch()} />
+        <NoOrganization error={failed.error} onRetry={() => void failed.refetch()} />
       )}
     </Page>
   );
 }
+
+/** The service knows who signed in, and that they are nobody there; every other refusal is told as it is. */
+const NoOrganization = ({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }): ReactNode =>
+  asProblem(error).status === 401 ? (
+    <ListEmpty title="You belong to no organisation here" icon="person">
+      Whoever runs the service can add you to one.
+    </ListEmpty>
+  ) : (
+    <ProblemView error={error} onRetry={onRetry} />
+  );
 
 /** The address without an organisation leads to the first of the person. */
 export function ChooseOrganization(): ReactNode {
@@ -80,7 +91,7 @@ export function ChooseOrganization(): ReactNode {
   if (first !== undefined) return <Navigate to={`/risks/${encodeURIComponent(first.id)}/register`} replace />;
   return (
     <Page title="Risks">
-      {all.isError ? <ProblemView error={all.error} onRetry={() => void all.refetch()} /> : <ListLoading />}
+      {all.isError ? <NoOrganization error={all.error} onRetry={() => void all.refetch()} /> : <ListLoading />}
     </Page>
   );
 }

@@ -1,0 +1,100 @@
+import { describe, expect, it } from '@jest/globals';
+import { askedBy, looksOf } from './page-looks.ts';
+import type { ConsoleStack } from './start-stack.ts';
+
+/** The part Cases: from an opened case to a seal, and what can be done about a subject. */
+export function casesStories(stack: () => ConsoleStack): void {
+  const gate = () => stack().dev.surfaces['case-gate']!;
+  const admin = (path: string, method: string, body: object) =>
+    askedBy(stack().dev.adminToken, `${gate().adminUrl}/admin/v1${path}`, { method, body: JSON.stringify(body) });
+  const check = async (subject: string) => {
+    const body = JSON.stringify({ subject_ref: subject, venue_id: stack().dev.demo.venueId });
+    const key = stack().dev.demo.keys['gate']!;
+    const { json } = await askedBy(key, `${gate().url}/v1/gate/check`, { method: 'POST', body });
+    return json as { decision: string; reason_codes: string[] };
+  };
+  const rules = {
+    rules: [{ when: { '>=': [{ var: 'attachment_count' }, 1] }, decision: 'approve', reason_codes: ['COMPLETE'] }],
+    default: { decision: 'refer', reason_codes: ['INCOMPLETE'] },
+  };
+
+  describe('cases', () => {
+    it('are opened, attached to, decided by what the rules say, and sealed; the gate then allows', async () => {
+      const subject = `subj_story_${Date.now()}`;
+      await admin('/policies', 'POST', { policy_version: 'story-1', status: 'active', rules });
+      await admin('/policies', 'POST', { policy_version: 'story-2', rules: { ...rules, rules: [] } });
+      const window = await stack().signIn('operator', '/cases/live/queue/new');
+      try {
+        await window.getByLabel('Subject').fill(subject);
+        await window.getByRole('combobox', { name: 'Venues' }).fill(stack().dev.demo.venueId);
+        await window.keyboard.press('Enter');
+        await window.getByRole('button', { name: 'Open the case' }).click();
+        await window.getByRole('button', { name: 'Attach' }).click();
+        const dialog = window.getByRole('dialog');
+        await dialog.getByLabel('Reference').fill('vault/story');
+        await dialog.getByLabel('SHA-256').fill('a'.repeat(64));
+        await dialog.getByLabel('Media type').fill('application/pdf');
+        await dialog.getByRole('button', { name: 'Attach' }).click();
+        await dialog.waitFor({ state: 'detached' });
+        await window.getByRole('combobox', { name: 'Policy version' }).click();
+        await window.getByRole('option', { name: 'story-1' }).click();
+        await window.getByRole('table', { name: 'What each rule says' }).getByText('Holds', { exact: true }).waitFor();
+        expect(await looksOf(window, stack(), 'cases-case')).toEqual([]);
+        await window.getByRole('button', { name: 'Decide by the rules' }).click();
+        expect((await check(subject)).decision).toBe('deny');
+        await window.getByRole('button', { name: 'Seal' }).click();
+        await window.getByRole('dialog').getByRole('button', { name: 'Seal' }).click();
+        await window.getByRole('dialog').waitFor({ state: 'detached' });
+        expect(await check(subject)).toMatchObject({ decision: 'allow', reason_codes: ['ELIGIBLE'] });
+        await window.goto('/cases/live/policies/story-2');
+        await window.getByRole('button', { name: 'Try' }).click();
+        await window.getByText(/of \d+ would change/).waitFor();
+        await window.getByRole('table', { name: 'Tried cases' }).getByText(subject).waitFor();
+        await window.goto(`/cases/live/subjects/${subject}`);
+        await window.getByRole('button', { name: 'Revoke' }).click();
+        await window.getByLabel('Reason').fill('Told by a story');
+        await window.getByLabel(`Type ${subject} to confirm`).fill(subject);
+        await window.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+        await window.getByRole('dialog').waitFor({ state: 'detached' });
+        expect(await check(subject)).toMatchObject({ decision: 'deny', reason_codes: ['ELIGIBILITY_REVOKED'] });
+      } finally {
+        await window.context().close();
+      }
+    }, 120_000);
+
+    it('offer a viewer no change', async () => {
+      const window = await stack().signIn('viewer', '/cases/live/queue');
+      try {
+        await window.getByRole('heading', { name: 'Queue' }).waitFor();
+        for (const [path, action] of [
+          ['queue', 'New case'],
+          ['venues', 'New venue'],
+          ['policies', 'New draft'],
+          ['gate-keys', 'New key'],
+        ]) {
+          await window.goto(`/cases/live/${path}`);
+          await window.waitForLoadState('networkidle');
+          expect(await window.getByRole('heading', { level: 1 }).count()).toBe(1);
+          expect(await window.getByText(action!, { exact: true }).count()).toBe(0);
+        }
+      } finally {
+        await window.context().close();
+      }
+    }, 90_000);
+
+    it('look finished on every page, light and dark, at 390 and 1440 px', async () => {
+      const faults: string[] = [];
+      const window = await stack().signIn('operator', '/cases/live/queue');
+      try {
+        for (const name of ['queue', 'queue/new', 'subjects', 'venues', 'policies', 'decisions', 'gate-keys']) {
+          await window.goto(`/cases/live/${name}`);
+          await window.waitForLoadState('networkidle');
+          faults.push(...(await looksOf(window, stack(), `cases-${name.replace('/', '-')}`)));
+        }
+      } finally {
+        await window.context().close();
+      }
+      expect(faults).toEqual([]);
+    }, 240_000);
+  });
+}

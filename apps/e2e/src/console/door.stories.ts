@@ -1,0 +1,118 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Page, Route } from 'playwright-core';
+import { looksOf } from './page-looks.ts';
+import type { ConsoleStack } from './start-stack.ts';
+
+const GATE = '**/api/case-gate/v1/gate/check';
+
+const allow = (subject: string, venue: string): object => ({
+  ...{ decision: 'allow', allow: true, decision_id: 'gd_story', subject_ref: subject, venue_id: venue },
+  ...{ policy_version: 'v1', reason_codes: ['ELIGIBLE'], ledger_record_id: null, fail_closed: false },
+  ...{ evaluated_at: new Date().toISOString(), valid_until: null },
+});
+
+/** The part Door: ALLOW or DENY, without a sign-in; whatever is in doubt is DENY. */
+export function doorStories(stack: () => ConsoleStack): void {
+  const venue = () => stack().dev.demo.venueId;
+
+  /** A tablet on which the key was typed. */
+  async function tablet(): Promise<Page> {
+    const page = await stack().newPage();
+    await page.goto('/door');
+    await page.getByLabel('Venue').fill(venue());
+    await page.getByLabel('Gate key').fill(stack().dev.demo.keys['gate']!);
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Subject').waitFor();
+    return page;
+  }
+
+  /** Types a subject and gives the verdict as it is shown. */
+  async function verdict(page: Page, subject = 'subj_story'): Promise<string> {
+    await page.getByLabel('Subject').fill(subject);
+    await page.keyboard.press('Enter');
+    const panel = page.locator('[data-verdict="allow"], [data-verdict="deny"]');
+    await panel.waitFor();
+    return (await panel.textContent()) ?? '';
+  }
+
+  const refusals: readonly (readonly [string, (route: Route) => Promise<void>, string])[] = [
+    ['there is no network', (route) => route.abort('internetdisconnected'), 'NO_NETWORK'],
+    ['the answer is slow', () => new Promise(() => undefined), 'TOO_SLOW'],
+    ['the service fails', (route) => route.fulfill({ status: 500, body: 'no' }), 'BAD_ANSWER'],
+    [
+      'the answer is cut off',
+      (route) => route.fulfill({ contentType: 'application/json', body: '{"decision":"allow"' }),
+      'BAD_ANSWER',
+    ],
+    ['the answer is of somebody else', (route) => route.fulfill({ json: allow('subj_other', 'x') }), 'BAD_ANSWER'],
+    [
+      'an allow has a status of its own',
+      (route) => route.fulfill({ status: 203, json: allow('subj_story', 'x') }),
+      'BAD_ANSWER',
+    ],
+  ];
+
+  describe('the door', () => {
+    it('asks the gate without a sign-in, and says no with the reason', async () => {
+      const page = await tablet();
+      try {
+        const text = await verdict(page, 'subj_nobody_knows');
+        expect(text).toContain('DENY');
+        expect(text).toContain('SUBJECT_UNKNOWN');
+        expect(await looksOf(page, stack(), 'door-deny')).toEqual([]);
+        await page.reload();
+        await page.getByLabel('Gate key').waitFor();
+        expect(await page.getByLabel('Gate key').inputValue()).toBe('');
+        expect(await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])')).not.toContain(
+          'gk_',
+        );
+      } finally {
+        await page.context().close();
+      }
+    }, 90_000);
+
+    it('says ALLOW, large, for an allow of this very question, and forgets it', async () => {
+      const page = await tablet();
+      try {
+        await page.route(GATE, (route) => route.fulfill({ json: allow('subj_story', venue()) }));
+        expect(await verdict(page)).toContain('ALLOW');
+        expect(await looksOf(page, stack(), 'door-allow')).toEqual([]);
+        await page.getByRole('button', { name: 'Next person' }).click();
+        await page.getByText('Ready for the next person.').waitFor();
+      } finally {
+        await page.context().close();
+      }
+    }, 60_000);
+
+    it.each(refusals)(
+      'says DENY where %s',
+      async (_, answer, code) => {
+        const page = await tablet();
+        try {
+          await page.route(GATE, answer);
+          const text = await verdict(page);
+          expect(text).toContain('DENY');
+          expect(text).not.toContain('ALLOW');
+          expect(text).toContain(code);
+        } finally {
+          await page.context().close();
+        }
+      },
+      60_000,
+    );
+
+    it('says DENY where the key is not one, and where the code names nobody', async () => {
+      const page = await stack().newPage();
+      try {
+        await page.goto('/door');
+        await page.getByLabel('Venue').fill(venue());
+        await page.getByLabel('Gate key').fill(`gk_${'x'.repeat(43)}`);
+        await page.keyboard.press('Enter');
+        expect(await verdict(page)).toContain('KEY_REFUSED');
+        expect(await verdict(page, 'somebody')).toContain('NOT_A_SUBJECT');
+      } finally {
+        await page.context().close();
+      }
+    }, 60_000);
+  });
+}

@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Page } from 'playwright-core';
+import type { ConsoleStack } from './start-stack.ts';
+
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+
+/**
+ * Takes the open page as a picture at 390 and 1440 px, light and dark, and says what is wrong with each by axe (WCAG 2.2
+ * AA), and whether it has to be scrolled sideways.
+ */
+export async function looksOf(
+  page: Page,
+  { pictures }: Pick<ConsoleStack, 'pictures'>,
+  name: string,
+): Promise<string[]> {
+  const faults: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const width of [390, 1440]) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      await page.setViewportSize({ width, height: 900 });
+      const at = `${name}-${width}-${colorScheme}`;
+      await page.screenshot({ path: join(pictures, `${at}.png`), fullPage: true });
+      const { violations } = await new AxeBuilder({ page }).withTags(TAGS).analyze();
+      for (const { id, nodes } of violations)
+        faults.push(`${at}: ${id} at ${nodes.map(({ target }) => target.join(' ')).join(', ')}`);
+      if (await page.evaluate('document.documentElement.scrollWidth > innerWidth'))
+        faults.push(`${at}: scrolls sideways`);
+    }
+  return faults;
+}
+
+/** What a second client, who is nobody of the browser, is answered. */
+export async function askedBy(
+  key: string,
+  url: string,
+  init: RequestInit = {},
+): Promise<{ status: number; json: unknown }> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...init.headers };
+  const response = await fetch(url, { ...init, headers, signal: AbortSignal.timeout(20_000) });
+  const text = await response.text();
+  return { status: response.status, json: text === '' ? undefined : (JSON.parse(text) as unknown) };
+}

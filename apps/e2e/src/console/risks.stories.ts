@@ -1,0 +1,185 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { askedBy, looksOf } from './page-looks.ts';
+import type { ConsoleStack } from './start-stack.ts';
+
+interface Risk {
+  readonly id: string;
+  readonly title: string;
+  readonly description: string | null;
+  readonly category: string;
+  readonly version: number;
+}
+
+/** Closes the window in any case. */
+async function within(opening: Promise<Page>, work: (page: Page) => Promise<void>): Promise<void> {
+  const page = await opening;
+  try {
+    await work(page);
+  } finally {
+    await page.context().close();
+  }
+}
+
+/** What is offered to each role: the pages of the row of links, and whether a risk can be made. */
+const OFFERED: Readonly<Record<string, { readonly pages: readonly string[]; readonly makes: boolean }>> = {
+  owner: { pages: ['Policies', 'My keys', 'People', 'Audit'], makes: true },
+  risk_manager: { pages: ['Policies', 'My keys', 'People'], makes: true },
+  auditor: { pages: ['Policies', 'My keys', 'People', 'Audit'], makes: false },
+  contributor: { pages: ['Policies', 'My keys', 'People'], makes: false },
+  viewer: { pages: ['Policies', 'My keys', 'People'], makes: false },
+};
+const FOR_ALL = ['Register', 'Heat map', 'Controls', 'Evidence', 'Coverage', 'Assets'];
+
+/** The part Risks: what an organisation keeps, and who may do what with it. */
+export function risksStories(stack: () => ConsoleStack): void {
+  const risks = () => `${stack().dev.surfaces['risk-partner']!.url}/api/risks`;
+  const owner = () => stack().dev.demo.keys['owner']!;
+  const page = (name: string) => `/risks/${stack().dev.demo.orgId}/${name}`;
+  const read = async (id: string) => (await askedBy(owner(), `${risks()}/${id}`)).json as Risk;
+  const make = async (title: string) => {
+    const body = JSON.stringify({ title, category: 'story', inherent: { likelihood: 2, impact: 3 } });
+    return (await askedBy(owner(), risks(), { method: 'POST', body })).json as Risk;
+  };
+
+  describe('risks', () => {
+    it.each(Object.entries(OFFERED))(
+      'offer %s what the role may do, and nothing else',
+      async (role, { pages, makes }) => {
+        await within(stack().signIn(role, '/risks'), async (window) => {
+          const tabs = window.getByRole('navigation', { name: 'Pages of Risks' }).getByRole('link');
+          await tabs.first().waitFor();
+          expect(await tabs.allTextContents()).toEqual([...FOR_ALL, ...pages]);
+          await window.getByRole('heading', { name: 'Risk register' }).waitFor();
+          expect(await window.getByRole('link', { name: 'New risk' }).count()).toBe(makes ? 1 : 0);
+        });
+      },
+      60_000,
+    );
+
+    it('are made by keyboard alone, and seen by a second client', async () => {
+      await within(stack().signIn('owner', page('register/new')), async (window) => {
+        await window.getByLabel('Title').focus();
+        await window.keyboard.type('Typed by keyboard');
+        for (const [label, text] of [
+          ['Category', 'story'],
+          ['Likelihood', '3'],
+        ] as const) {
+          await window.getByLabel(label).first().focus();
+          await window.keyboard.type(text);
+        }
+        // A list of choices: opened and chosen by arrows.
+        await window.getByRole('combobox', { name: 'Likelihood' }).first().focus();
+        await window.keyboard.press('ArrowDown');
+        await window.keyboard.press('Enter');
+        await window.getByRole('combobox', { name: 'Impact' }).first().focus();
+        await window.keyboard.press('ArrowDown');
+        await window.keyboard.press('Enter');
+        await window.getByRole('button', { name: 'Create' }).focus();
+        await window.keyboard.press('Enter');
+        await window.getByRole('heading', { name: 'Typed by keyboard' }).waitFor();
+        const id = new URL(window.url()).pathname.split('/').at(-1)!;
+        expect(await read(id)).toMatchObject({ title: 'Typed by keyboard', category: 'story' });
+      });
+    }, 60_000);
+
+    it('lose nothing typed where somebody else saved first: both versions are shown, and one is chosen', async () => {
+      const { id } = await make('Two people at once');
+      await within(stack().signIn('owner', page(`register/${id}`)), async (window) => {
+        await window.getByRole('button', { name: 'Edit' }).click();
+        await window.getByLabel('Title').fill('Mine');
+        await window.getByLabel('Description').fill('Only I wrote this.');
+        const theirs = await askedBy(owner(), `${risks()}/${id}`, {
+          method: 'PATCH',
+          headers: { 'if-match': '"1"' },
+          body: JSON.stringify({ title: 'Theirs', category: 'changed by them' }),
+        });
+        expect(theirs.status).toBe(200);
+        await window.getByRole('button', { name: 'Save' }).click();
+        await window.getByRole('heading', { name: 'Somebody saved this while you were typing' }).waitFor();
+        expect(await looksOf(window, stack(), 'risks-conflict')).toEqual([]);
+        const go = window.getByRole('button', { name: 'Go on with this' });
+        expect(await go.isDisabled()).toBe(true);
+        await window.getByRole('radiogroup', { name: 'Title' }).getByLabel('Yours').check();
+        await go.click();
+        expect(await window.getByLabel('Title').inputValue()).toBe('Mine');
+        await window.getByRole('button', { name: 'Save' }).click();
+        await window.getByRole('heading', { name: 'Mine' }).waitFor();
+      });
+      expect(await read(id)).toMatchObject({
+        ...{ title: 'Mine', description: 'Only I wrote this.', category: 'changed by them', version: 3 },
+      });
+    }, 90_000);
+
+    it('keep what was typed when the session ends in the middle', async () => {
+      const { id } = await make('A session ends');
+      await within(stack().signIn('owner', page(`register/${id}`)), async (window) => {
+        await window.getByRole('button', { name: 'Edit' }).click();
+        await window.getByLabel('Title').fill('Still here');
+        await window.context().clearCookies();
+        await window.getByRole('button', { name: 'Save' }).click();
+        await window.getByText('You are signed out').waitFor();
+        expect(await window.getByLabel('Title').inputValue()).toBe('Still here');
+      });
+    }, 60_000);
+
+    it('say what happened where the service is away, slow, or asks to wait', async () => {
+      await within(stack().signIn('owner', page('register')), async (window) => {
+        await window.getByRole('table', { name: 'Risk register' }).waitFor();
+        const refuse = (status: number, code: string, headers = {}) =>
+          window.route('**/api/risk-partner/api/controls*', (route) =>
+            route.fulfill({
+              status,
+              headers: { 'content-type': 'application/problem+json', 'x-request-id': 'req_story', ...headers },
+              body: JSON.stringify({ type: 'about:blank', title: `Title of ${code}`, status, code }),
+            }),
+          );
+        await refuse(429, 'RATE_LIMITED', { 'retry-after': '30' });
+        await window.getByRole('link', { name: 'Controls' }).click();
+        await window.getByText('Title of RATE_LIMITED').waitFor();
+        expect(await window.getByRole('button', { name: /Try again in \d+ s/ }).isDisabled()).toBe(true);
+        await window.getByText('req_story').waitFor();
+      });
+    }, 60_000);
+
+    it('look finished on every page, light and dark, at 390 and 1440 px', async () => {
+      const faults: string[] = [];
+      await within(stack().signIn('owner', page('register')), async (window) => {
+        for (const name of [
+          'register',
+          'heat-map?cell=2x3',
+          'controls',
+          'evidence',
+          'coverage',
+          'assets',
+          'policies',
+          'keys',
+          'people',
+          'audit',
+        ]) {
+          await window.goto(page(name));
+          await window.waitForLoadState('networkidle');
+          faults.push(...(await looksOf(window, stack(), `risks-${name.split('?')[0]}`)));
+        }
+      });
+      expect(faults).toEqual([]);
+    }, 240_000);
+
+    it('mint a key that is shown once and works, and revoke it', async () => {
+      await within(stack().signIn('owner', page('keys')), async (window) => {
+        await window.getByRole('button', { name: 'New key' }).click();
+        await window.getByLabel('Label').fill('story key');
+        await window.getByRole('button', { name: 'Make the key' }).click();
+        const key = await window.getByRole('dialog').locator('code').filter({ hasText: /^svc_/ }).first().textContent();
+        expect((await askedBy(key ?? '', `${risks()}?limit=1`)).status).toBe(200);
+        await window.getByRole('button', { name: 'I have copied it' }).click();
+        expect(await window.getByText(key ?? '').count()).toBe(0);
+        const row = window.getByRole('row').filter({ hasText: 'story key' }).first();
+        await row.getByRole('button', { name: 'Revoke' }).click();
+        await window.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+        await window.getByRole('dialog').waitFor({ state: 'detached' });
+        expect((await askedBy(key ?? '', `${risks()}?limit=1`)).status).toBe(401);
+      });
+    }, 60_000);
+  });
+}
