@@ -8,6 +8,8 @@ const mayImport = {
   'type:adapter': ['type:base', 'type:adapter'],
   'type:host': ['type:base', 'type:host'],
   'type:app': ['type:base', 'type:adapter', 'type:host'],
+  // What runs in browsers: the verifier's own checks, and nothing that needs Node.
+  'type:pages': ['type:base', 'type:verifier'],
   'type:contract': ['type:base'],
   'type:tool': ['type:base', 'type:adapter', 'type:host', 'type:local'],
   'type:verifier': ['type:base'],

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
+import { oneFilePage } from './verify-page/one-file-page.ts';
 
 /** The pages of the console: hashed files below `dist/web`, served by the console's own server. */
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react()],
+  plugins: [react(), oneFilePage()],
   build: {
     outDir: join(import.meta.dirname, '../dist/web'),
     emptyOutDir: true,

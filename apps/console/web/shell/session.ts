@@ -11,7 +11,12 @@ export interface Session {
     readonly name?: string;
     readonly email?: string;
   } | null;
-  readonly surfaces: readonly { readonly id: SurfaceId; readonly api: boolean; readonly admin: boolean; readonly publicUrl?: string }[];
+  readonly surfaces: readonly {
+    readonly id: SurfaceId;
+    readonly api: boolean;
+    readonly admin: boolean;
+    readonly publicUrl?: string;
+  }[];
   readonly expiresAt?: string;
 }
 

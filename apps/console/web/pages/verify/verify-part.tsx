@@ -1,9 +1,42 @@
 import type { ReactNode } from 'react';
-import { ListEmpty } from '../../shell/list-states.tsx';
+import { Button } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { dataOf } from '../../shell/console-fetch.ts';
 import { Page } from '../../shell/page.tsx';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { useSession } from '../../shell/session.ts';
+import { ledgerBy, useLedgerSurface, type LedgerSurface } from '../ledger/ledger-source.ts';
+import { VerifyDesk } from './verify-desk.tsx';
 
-export const VerifyPart = (): ReactNode => (
-  <Page title="Verify">
-    <ListEmpty title="This part is not built yet" />
-  </Page>
-);
+/** Checks what somebody holds against keys that they trust. */
+export function VerifyPart(): ReactNode {
+  const { surface } = useLedgerSurface();
+  const isSignedIn = useSession().data?.person != null;
+  return (
+    <Page
+      title="Verify"
+      intro="Checks proofs, checkpoints, envelopes and packs in this page, as sealgate-verify does. The same page also works from a disk: npx sealgate-verify page says where it lies."
+    >
+      <VerifyDesk
+        helpWithKeys={(use) =>
+          isSignedIn && surface !== undefined ? <PublishedKeys surface={surface} use={use} /> : null
+        }
+      />
+    </Page>
+  );
+}
+
+function PublishedKeys({ surface, use }: { surface: LedgerSurface; use: (keys: string) => void }): ReactNode {
+  const reading = useMutation({
+    mutationFn: () => dataOf(ledgerBy(surface).GET('/admin/v1/ledger/keys')),
+    onSuccess: ({ keys }) => use(keys.map(({ verifierKey }) => verifierKey).join('\n')),
+  });
+  return (
+    <>
+      <Button variant="default" size="xs" w="fit-content" loading={reading.isPending} onClick={() => reading.mutate()}>
+        Use the keys that this ledger publishes (no independent pin)
+      </Button>
+      {reading.isError && <ProblemView error={reading.error} />}
+    </>
+  );
+}

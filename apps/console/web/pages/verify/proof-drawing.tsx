@@ -1,0 +1,99 @@
+import type { ReactNode } from 'react';
+import { nodeHash } from '@sealgate/merkle';
+import { Bytes } from '@sealgate/json';
+import type { ReceiptFile, Report, StepStatus } from '@sealgate/verify/checks';
+import classes from './verify.module.css';
+import { StepMark } from './step-mark.tsx';
+
+interface Level {
+  readonly sibling: string;
+  readonly side: 'left' | 'right';
+  readonly above: string;
+}
+
+const half = (value: number): number => Math.floor(value / 2);
+
+/** The way from the leaf to the root, hash by hash (RFC 9162, section 2.1.3.2); empty where the path cannot be one. */
+function climb({ leafHash, index, treeSize, inclusionPath }: ReceiptFile['proof']): Level[] {
+  const levels: Level[] = [];
+  let hash = Bytes.from(leafHash, 'hex');
+  let [place, last] = [index, treeSize - 1];
+  try {
+    for (const sibling of inclusionPath) {
+      const other = Bytes.from(sibling, 'hex');
+      const isRight = place % 2 === 1 || place === last;
+      hash = isRight ? nodeHash(other, hash) : nodeHash(hash, other);
+      levels.push({ sibling, side: isRight ? 'left' : 'right', above: hash.toString('hex') });
+      while (isRight && place % 2 === 0 && place > 0) [place, last] = [half(place), half(last)];
+      [place, last] = [half(place), half(last)];
+    }
+  } catch {
+    return []; // A hash of another length: the report says so.
+  }
+  return levels;
+}
+
+/** The worst of the steps of these names; undefined where none was made. */
+function statusOf({ steps }: Report, ...names: string[]): StepStatus {
+  const found = steps.filter(({ step }) => names.includes(step)).map(({ status }) => status);
+  if (found.includes('failed')) return 'failed';
+  return found.includes('ok') ? 'ok' : 'skipped';
+}
+
+/** A proof as a picture: content, leaf, path, root and signature, each with whether it holds and what was compared. */
+export function ProofDrawing({ file, report }: { file: ReceiptFile; report: Report }): ReactNode {
+  const { receipt, proof } = file;
+  const levels = climb(proof);
+  const root = levels.at(-1)?.above ?? proof.leafHash;
+  const [, , rootText = ''] = proof.checkpoint.split('\n');
+  const signedRoot = Bytes.from(rootText, 'base64').toString('hex');
+  return (
+    <ol className={classes['drawing']} aria-label="The proof, from the signature down to the content">
+      <Stage title="Signature" status={statusOf(report, 'signature', 'checkpoint', 'origin')}>
+        The checkpoint of {proof.treeSize.toLocaleString()} entries, against the pinned key.
+      </Stage>
+      <Stage title="Root" status={statusOf(report, 'inclusion', 'size')}>
+        <Hash label="computed" value={root} />
+        <Hash label="signed" value={signedRoot} />
+      </Stage>
+      <Stage title={`Path of ${proof.inclusionPath.length} hashes`} status={statusOf(report, 'inclusion')}>
+        {levels.length > 0 && (
+          <details>
+            <summary>Each hash on the way up</summary>
+            <ol className={classes['levels']} reversed>
+              {levels.toReversed().map(({ sibling, side, above }) => (
+                <li key={above}>
+                  <Hash label={`with ${side}`} value={sibling} />
+                  <Hash label="gives" value={above} />
+                </li>
+              ))}
+            </ol>
+          </details>
+        )}
+      </Stage>
+      <Stage title={`Leaf ${proof.index.toLocaleString()}`} status={statusOf(report, 'leaf', 'agreement')}>
+        <Hash label="of the receipt" value={proof.leafHash} />
+      </Stage>
+      <Stage title="Content" status={statusOf(report, 'content')}>
+        <Hash label={receipt.salt === null ? 'erased' : 'data hash'} value={receipt.dataHash} />
+      </Stage>
+    </ol>
+  );
+}
+
+const Stage = ({ title, status, children }: { title: string; status: StepStatus; children?: ReactNode }): ReactNode => (
+  <li className={`${classes['stage']} ${classes[status]}`}>
+    <div className={classes['stageHead']}>
+      <strong>{title}</strong>
+      <StepMark status={status} />
+    </div>
+    {children !== undefined && <div className={classes['stageBody']}>{children}</div>}
+  </li>
+);
+
+const Hash = ({ label, value }: { label: string; value: string }): ReactNode => (
+  <div className={classes['hash']}>
+    <span>{label}</span>
+    <code>{value}</code>
+  </div>
+);

@@ -1,0 +1,52 @@
+import type { ReactNode } from 'react';
+import type { Report, Step } from '@sealgate/verify/checks';
+import { Icon } from '../../shell/icons.tsx';
+import { StepMark } from './step-mark.tsx';
+import classes from './verify.module.css';
+
+/** What a check found: the conclusion, then each step with its place, what was expected and what was found. */
+export const ReportView = ({ report }: { report: Report }): ReactNode => (
+  <div>
+    <p className={`${classes['verdict']} ${report.verified ? classes['ok'] : classes['failed']}`} role="status">
+      <Icon name={report.verified ? 'check' : 'cross'} />
+      <span className="wrap">
+        <strong>{report.verified ? 'Verified.' : 'Not verified.'}</strong> {report.conclusion}
+      </span>
+    </p>
+    <ul className={classes['steps']}>
+      {report.steps.map((step, index) => (
+        <li key={`${step.step} ${index}`}>
+          <div className={classes['stageHead']}>
+            <strong>{step.step}</strong>
+            <StepMark status={step.status} />
+          </div>
+          <p className="wrap">{step.detail}</p>
+          <Compared step={step} />
+        </li>
+      ))}
+    </ul>
+    {report.notes.map((note) => (
+      <p key={note} className={`${classes['note']} wrap`}>
+        {note}
+      </p>
+    ))}
+  </div>
+);
+
+function Compared({ step }: { step: Step }): ReactNode {
+  const facts = Object.entries({ where: step.where, expected: step.expected, found: step.found });
+  const told = facts.filter(([, value]) => value !== undefined);
+  if (told.length === 0) return null;
+  return (
+    <dl className={classes['facts']}>
+      {told.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd className="wrap">
+            <code>{value}</code>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { build, type Plugin, type ResolvedConfig } from 'vite';
+
+/** Of a style or a script as Content-Security-Policy names it. */
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** The text of an element may not end it. */
+const asScript = (code: string): string => code.replaceAll('</script', '<\\/script');
+
+/**
+ * Beside the pages of the console, the page Verify as one file: script and style are in it, and its policy allows nothing
+ * but these two, by their hashes. It opens from a disk and asks nobody for anything.
+ */
+export function oneFilePage(): Plugin {
+  let config: ResolvedConfig;
+  return {
+    name: 'one-file-page',
+    apply: 'build',
+    configResolved: (resolved) => {
+      config = resolved;
+    },
+    async closeBundle() {
+      const { script, style } = await bundled(config);
+      const file = join(dirname(resolve(config.root, config.build.outDir)), 'verify.html');
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, pageOf(script, style));
+    },
+  };
+}
+
+async function bundled({ root }: ResolvedConfig): Promise<{ script: string; style: string }> {
+  const result = await build({
+    configFile: false,
+    root,
+    logLevel: 'error',
+    build: {
+      write: false,
+      target: 'es2022',
+      cssCodeSplit: false,
+      rolldownOptions: {
+        input: join(root, 'verify-page/main.tsx'),
+        output: { format: 'iife', codeSplitting: false },
+      },
+    },
+  });
+  const outputs = [result].flat().flatMap((one) => ('output' in one ? one.output : []));
+  const script = outputs.flatMap((one) => (one.type === 'chunk' ? [one.code] : [])).join('\n');
+  const style = outputs.flatMap((one) => (one.type === 'asset' ? [String(one.source)] : [])).join('\n');
+  return { script: asScript(script), style };
+}
+
+function pageOf(script: string, style: string): string {
+  const policy = [
+    "default-src 'none'",
+    `script-src ${hashOf(script)}`,
+    `style-src ${hashOf(style)}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Sealgate: verify</title>
+<style>${style}</style>
+</head>
+<body>
+<noscript>This page checks with JavaScript, and asks nobody. sealgate-verify does the same in a terminal.</noscript>
+<div id="root"></div>
+<script>${script}</script>
+</body>
+</html>
+`;
+}
