@@ -1,9 +1,14 @@
 import type { ReactNode } from 'react';
-import { ListEmpty } from '../../shell/list-states.tsx';
-import { Page } from '../../shell/page.tsx';
+import { Route, Routes } from 'react-router';
+import { NoSuchPage } from '../../shell/routes.tsx';
+import { EventList } from './event-list.tsx';
+import { EventPage } from './event-page.tsx';
 
+/** What the gateway did with each write and ping. */
 export const EventsPart = (): ReactNode => (
-  <Page title="Events">
-    <ListEmpty title="This part is not built yet" />
-  </Page>
+  <Routes>
+    <Route index element={<EventList />} />
+    <Route path=":eventId" element={<EventPage />} />
+    <Route path="*" element={<NoSuchPage />} />
+  </Routes>
 );

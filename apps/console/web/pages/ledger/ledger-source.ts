@@ -11,7 +11,7 @@ type LedgerClient = typeof ingestAdmin;
 /** The client of one of them. */
 export function ledgerBy(surface: LedgerSurface): LedgerClient {
   // The routes below /admin/v1/ledger are the same by construction (libs/http), though their generated types are two.
-  return surface === 'ingest-gateway' ? ingest : (ledgerAdmin as unknown as LedgerClient);
+  return surface === 'ingest-gateway' ? ingest : ledgerAdmin;
 }
 
 const all: readonly LedgerSurface[] = ['ingest-gateway', 'ledger-peer'];

@@ -25,11 +25,10 @@ type Open = { readonly do: 'mint' } | { readonly do: 'rotate' | 'revoke'; readon
 /** The keys of a network, live and recently ended. */
 export function KeyTable({ networkId, mayChange }: KeyTableProps): ReactNode {
   const [open, setOpen] = useState<Open>();
-  const [minted, setMinted] = useState<MintedKey>();
+  const [minted, setMinted] = useState<MintedKey | undefined>();
   const queries = useQueryClient();
   const address = useGatewayAddress();
   const close = (): void => setOpen(undefined);
-  const again = (): void => void queries.invalidateQueries({ queryKey: ['keys', networkId] });
   const mint = mayChange && <Button onClick={() => setOpen({ do: 'mint' })}>Mint a key</Button>;
   return (
     <Stack gap="sm" component="section" aria-label="Keys">
@@ -63,16 +62,7 @@ export function KeyTable({ networkId, mayChange }: KeyTableProps): ReactNode {
             title: 'Actions',
             width: '11rem',
             cell: (key) =>
-              mayChange && isLive(key) ? (
-                <Group gap={4}>
-                  <Button size="compact-sm" variant="default" onClick={() => setOpen({ do: 'rotate', key })}>
-                    Rotate
-                  </Button>
-                  <Button size="compact-sm" variant="default" onClick={() => setOpen({ do: 'revoke', key })}>
-                    Revoke
-                  </Button>
-                </Group>
-              ) : null,
+              mayChange && isLive(key) ? <KeyActions onOpen={(what) => setOpen({ do: what, key })} /> : null,
           },
         ]}
         empty={
@@ -81,40 +71,17 @@ export function KeyTable({ networkId, mayChange }: KeyTableProps): ReactNode {
           </ListEmpty>
         }
       />
-      {(open?.do === 'mint' || open?.do === 'rotate') && (
-        <MintForm
+      {open !== undefined && (
+        <KeyDialog
           networkId={networkId}
-          {...('key' in open && { replaces: open.key })}
+          open={open}
           onClose={close}
-          onMinted={(key) => {
+          onDone={(key) => {
             close();
-            again();
+            void queries.invalidateQueries({ queryKey: ['keys', networkId] });
             setMinted(key);
           }}
         />
-      )}
-      {open?.do === 'revoke' && (
-        <ConfirmDialog
-          title={`Revoke “${open.key.label}”`}
-          action="Revoke the key"
-          tone="danger"
-          run={() =>
-            dataOf(
-              ingestAdmin.DELETE('/admin/v1/networks/{networkId}/keys/{id}', {
-                params: { path: { networkId, id: open.key.id } },
-              }),
-            )
-          }
-          onDone={() => {
-            close();
-            again();
-          }}
-          onClose={close}
-        >
-          <Text size="sm">
-            From the next request on, <Code>{open.key.keyPrefix}…</Code> is refused everywhere. What it wrote stays.
-          </Text>
-        </ConfirmDialog>
       )}
       {minted !== undefined && (
         <KeyShown
@@ -125,6 +92,55 @@ export function KeyTable({ networkId, mayChange }: KeyTableProps): ReactNode {
         />
       )}
     </Stack>
+  );
+}
+
+const KeyActions = ({ onOpen }: { onOpen: (what: 'rotate' | 'revoke') => void }): ReactNode => (
+  <Group gap={4}>
+    <Button size="compact-sm" variant="default" onClick={() => onOpen('rotate')}>
+      Rotate
+    </Button>
+    <Button size="compact-sm" variant="default" onClick={() => onOpen('revoke')}>
+      Revoke
+    </Button>
+  </Group>
+);
+
+interface KeyDialogProps {
+  readonly networkId: string;
+  readonly open: Open;
+  readonly onClose: () => void;
+  /** With the key that was made, if one was. */
+  readonly onDone: (minted?: MintedKey) => void;
+}
+
+function KeyDialog({ networkId, open, onClose, onDone }: KeyDialogProps): ReactNode {
+  if (open.do !== 'revoke') {
+    return (
+      <MintForm
+        networkId={networkId}
+        {...('key' in open && { replaces: open.key })}
+        onClose={onClose}
+        onMinted={onDone}
+      />
+    );
+  }
+  const { id, label, keyPrefix } = open.key;
+  return (
+    <ConfirmDialog
+      title={`Revoke “${label}”`}
+      action="Revoke the key"
+      tone="danger"
+      run={() =>
+        dataOf(ingestAdmin.DELETE('/admin/v1/networks/{networkId}/keys/{id}', { params: { path: { networkId, id } } }))
+      }
+      onDone={() => onDone()}
+      onClose={onClose}
+    >
+      <Text size="sm">
+        From the next request on, <Code>{keyPrefix}…</Code> is refused everywhere. What it wrote stays.
+      </Text>
+    </ConfirmDialog>
   );
 }
 

@@ -136,7 +136,7 @@ function MintRules({ draft, set }: { draft: Draft; set: (changes: Partial<Draft>
       <Checkbox.Group
         label="It may"
         value={draft.permissions}
-        onChange={(permissions) => set({ permissions: permissions as Permission[] })}
+        onChange={(permissions) => set({ permissions: permissions })}
       >
         <Stack gap={6} mt={6}>
           {permissionWords.map(([value, label]) => (
@@ -165,11 +165,7 @@ function MintRules({ draft, set }: { draft: Draft; set: (changes: Partial<Draft>
           />
         )}
       </Stack>
-      <Radio.Group
-        label="What is kept of a body"
-        value={draft.record}
-        onChange={(record) => set({ record: record as Draft['record'] })}
-      >
+      <Radio.Group label="What is kept of a body" value={draft.record} onChange={(record) => set({ record: record })}>
         <Stack gap={6} mt={6}>
           <Radio value="envelope" label="Envelope: id, type, owner and data are read from it" />
           <Radio value="whole" label="Whole: the body as it came is the data" />

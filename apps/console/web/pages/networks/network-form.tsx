@@ -81,13 +81,7 @@ export function NetworkForm({ network, onSaved, onClose }: NetworkFormProps): Re
             value={channels}
             onChange={setChannels}
           />
-          <Group grow align="flex-start">
-            <NumberInput label="Records each second" required min={1} max={1_000_000} value={rate} onChange={setRate} />
-            <NumberInput label="Records at once" required min={1} max={1_000_000} value={burst} onChange={setBurst} />
-          </Group>
-          <Text size="xs" c="dimmed">
-            These are limits of the whole network; a key may have narrower ones.
-          </Text>
+          <LimitFields rate={rate} burst={burst} onRate={setRate} onBurst={setBurst} />
           {saving.isError && <ProblemView error={saving.error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
@@ -102,3 +96,24 @@ export function NetworkForm({ network, onSaved, onClose }: NetworkFormProps): Re
     </Modal>
   );
 }
+
+interface LimitProps {
+  readonly rate: string | number;
+  readonly burst: string | number;
+  readonly onRate: (rate: string | number) => void;
+  readonly onBurst: (burst: string | number) => void;
+}
+
+const LIMIT_MAX = 1_000_000;
+
+const LimitFields = ({ rate, burst, onRate, onBurst }: LimitProps): ReactNode => (
+  <>
+    <Group grow align="flex-start">
+      <NumberInput label="Records each second" required min={1} max={LIMIT_MAX} value={rate} onChange={onRate} />
+      <NumberInput label="Records at once" required min={1} max={LIMIT_MAX} value={burst} onChange={onBurst} />
+    </Group>
+    <Text size="xs" c="dimmed">
+      These are limits of the whole network; a key may have narrower ones.
+    </Text>
+  </>
+);

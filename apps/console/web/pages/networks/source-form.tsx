@@ -66,7 +66,7 @@ export function SourceForm({
         data={schemes}
         allowDeselect={false}
         value={scheme}
-        onChange={(value) => setScheme((value as Scheme | null) ?? 'github')}
+        onChange={(value) => setScheme(value ?? 'github')}
       />
       {scheme === 'token' && (
         <TextInput label="Header" required value={header} onChange={(event) => setHeader(event.currentTarget.value)} />

@@ -68,26 +68,7 @@ export function SourceTable({ networkId, channels, mayChange }: SourceTableProps
           },
           {
             title: 'Actions',
-            cell: (source) => (
-              <Group gap={4}>
-                <Button size="compact-sm" variant="default" onClick={() => setOpen({ do: 'deliveries', source })}>
-                  Deliveries
-                </Button>
-                {mayChange && (
-                  <>
-                    <Button size="compact-sm" variant="default" onClick={() => setOpen({ do: 'test', source })}>
-                      Test
-                    </Button>
-                    <Button size="compact-sm" variant="default" onClick={() => setOpen({ do: 'secrets', source })}>
-                      Secrets
-                    </Button>
-                    <Button size="compact-sm" variant="default" onClick={() => setOpen({ do: 'delete', source })}>
-                      Delete
-                    </Button>
-                  </>
-                )}
-              </Group>
-            ),
+            cell: (source) => <SourceActions mayChange={mayChange} onOpen={(what) => setOpen({ do: what, source })} />,
           },
         ]}
         empty={
@@ -96,30 +77,69 @@ export function SourceTable({ networkId, channels, mayChange }: SourceTableProps
           </ListEmpty>
         }
       />
-      {open?.do === 'make' && <SourceForm networkId={networkId} channels={channels} onDone={done} onClose={close} />}
-      {open?.do === 'secrets' && <SecretForm source={open.source} onDone={done} onClose={close} />}
-      {open?.do === 'deliveries' && <SourceDeliveries source={open.source} onClose={close} />}
-      {open?.do === 'test' && <TestDelivery source={open.source} onClose={close} />}
-      {open?.do === 'delete' && (
-        <ConfirmDialog
-          title={`Delete “${open.source.name}”`}
-          action="Delete the source"
-          tone="danger"
-          typed={open.source.name}
-          run={() =>
-            dataOf(
-              ingestAdmin.DELETE('/admin/v1/networks/{networkId}/sources/{sourceId}', {
-                params: { path: open.source },
-              }),
-            )
-          }
-          onDone={done}
-          onClose={close}
-        >
-          <Text size="sm">Its deliveries are refused from the next on. Its records stay in the ledger.</Text>
-        </ConfirmDialog>
+      {open !== undefined && (
+        <SourceDialog networkId={networkId} channels={channels} open={open} onDone={done} onClose={close} />
       )}
     </Stack>
+  );
+}
+
+type Action = 'secrets' | 'deliveries' | 'delete' | 'test';
+
+const changes = [
+  ['test', 'Test'],
+  ['secrets', 'Secrets'],
+  ['delete', 'Delete'],
+] as const;
+
+function SourceActions({ mayChange, onOpen }: { mayChange: boolean; onOpen: (what: Action) => void }): ReactNode {
+  const actions: readonly (readonly [Action, string])[] = [['deliveries', 'Deliveries'], ...(mayChange ? changes : [])];
+  return (
+    <Group gap={4}>
+      {actions.map(([what, label]) => (
+        <Button key={what} size="compact-sm" variant="default" onClick={() => onOpen(what)}>
+          {label}
+        </Button>
+      ))}
+    </Group>
+  );
+}
+
+interface SourceDialogProps {
+  readonly networkId: string;
+  readonly channels: readonly string[];
+  readonly open: Open;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+function SourceDialog({ networkId, channels, open, onDone, onClose }: SourceDialogProps): ReactNode {
+  if (open.do === 'make') {
+    return <SourceForm networkId={networkId} channels={channels} onDone={onDone} onClose={onClose} />;
+  }
+  const { source } = open;
+  const { sourceId, name } = source;
+  if (open.do === 'secrets') return <SecretForm source={source} onDone={onDone} onClose={onClose} />;
+  if (open.do === 'deliveries') return <SourceDeliveries source={source} onClose={onClose} />;
+  if (open.do === 'test') return <TestDelivery source={source} onClose={onClose} />;
+  return (
+    <ConfirmDialog
+      title={`Delete “${name}”`}
+      action="Delete the source"
+      tone="danger"
+      typed={name}
+      run={() =>
+        dataOf(
+          ingestAdmin.DELETE('/admin/v1/networks/{networkId}/sources/{sourceId}', {
+            params: { path: { networkId, sourceId } },
+          }),
+        )
+      }
+      onDone={onDone}
+      onClose={onClose}
+    >
+      <Text size="sm">Its deliveries are refused from the next on. Its records stay in the ledger.</Text>
+    </ConfirmDialog>
   );
 }
 

@@ -34,7 +34,7 @@ function PublishedKeys({ surface, use }: { surface: LedgerSurface; use: (keys: s
   return (
     <>
       <Button variant="default" size="xs" w="fit-content" loading={reading.isPending} onClick={() => reading.mutate()}>
-        Use the keys that this ledger publishes (no independent pin)
+        Use this ledger’s published keys
       </Button>
       {reading.isError && <ProblemView error={reading.error} />}
     </>

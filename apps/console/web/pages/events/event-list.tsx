@@ -1,0 +1,255 @@
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { Anchor, Button, Group, NativeSelect, Paper, SimpleGrid, Switch, Text, TextInput } from '@mantine/core';
+import { Link, useNavigate } from 'react-router';
+import type { Schemas } from '@sealgate/client';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { CursorTable, PlainTable, type Column } from '../../shell/cursor-table.tsx';
+import { ListEmpty } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { StateBadge, type Tone } from '../../shell/state-badge.tsx';
+import { ingestAdmin } from '../../shell/surfaces.ts';
+import { Time } from '../../shell/time.tsx';
+import { useUrlFilters } from '../../shell/use-url-filters.ts';
+import { useLiveTail } from './live-tail.ts';
+
+export type IngestEvent = Schemas['ingestGatewayAdmin']['IngestEvent'];
+
+const tones: Readonly<Record<IngestEvent['status'], Tone>> = { committed: 'good', rejected: 'bad', unknown: 'wait' };
+const filterNames = ['networkId', 'channel', 'type', 'status', 'kind', 'from', 'to', 'requestId', 'live'] as const;
+type Filters = Readonly<Partial<Record<(typeof filterNames)[number], string>>>;
+
+/** How a write ended, as a word and a shape; `unknown` is not a failure. */
+export const EventState = ({ status }: { status: IngestEvent['status'] }): ReactNode => (
+  <StateBadge tone={tones[status]}>{status}</StateBadge>
+);
+
+const SHOWN_RECORDS = 3;
+
+const columns: readonly Column<IngestEvent>[] = [
+  {
+    title: 'Event',
+    cell: ({ eventId, at }) => (
+      <Anchor component={Link} to={`/events/${encodeURIComponent(eventId)}`} size="sm">
+        <Time value={at} />
+      </Anchor>
+    ),
+  },
+  { title: 'State', width: '8.5rem', cell: ({ status }) => <EventState status={status} /> },
+  { title: 'Network', cell: ({ networkId }) => networkId },
+  { title: 'Types', cell: ({ types, kind }) => (kind === 'ping' ? 'ping' : types.slice(0, SHOWN_RECORDS).join(', ')) },
+  {
+    title: 'Records',
+    cell: ({ records }) => (
+      <>
+        {records
+          .slice(0, SHOWN_RECORDS)
+          .map(({ id }) => id)
+          .join(', ')}
+        {records.length > SHOWN_RECORDS && ` and ${records.length - SHOWN_RECORDS} more`}
+      </>
+    ),
+  },
+];
+
+/** Events, newest first; with `live` they are sent as they are written. */
+export function EventList(): ReactNode {
+  const [filters, setFilters] = useUrlFilters(filterNames);
+  const isLive = filters.live === '1';
+  return (
+    <Page
+      title="Data view"
+      intro="Each write and each ping, and what the ledger did with it; never what was in it."
+      actions={
+        <Switch
+          label="Live"
+          checked={isLive}
+          onChange={(event) => setFilters({ live: event.currentTarget.checked ? '1' : null })}
+        />
+      }
+    >
+      <Search filters={filters} onChange={setFilters} />
+      {isLive ? <LiveList filters={filters} /> : <PagedList filters={filters} />}
+    </Page>
+  );
+}
+
+/** Times of the day in the reader's zone become the instants that the service compares with. */
+const instant = (local: string | undefined): string | undefined => {
+  const date = new Date(local ?? '');
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+};
+
+function queryOf({ live: _live, from, to, ...rest }: Filters): Record<string, string> {
+  const times = { from: instant(from), to: instant(to) };
+  return Object.fromEntries(
+    Object.entries({ ...rest, ...times }).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}
+
+function PagedList({ filters }: { filters: Filters }): ReactNode {
+  const query = queryOf(filters);
+  return (
+    <CursorTable
+      label="Events"
+      queryKey={['events', query]}
+      load={(cursor, signal) =>
+        dataOf(
+          ingestAdmin.GET('/admin/v1/events', {
+            params: { query: { limit: 50, ...query, ...(cursor && { cursor }) } },
+            signal,
+          }),
+        )
+      }
+      rowKey={({ eventId }) => eventId}
+      columns={columns}
+      empty={
+        <ListEmpty title="No such event" icon="events">
+          {Object.keys(query).length === 0
+            ? 'The first request of a key makes the first event.'
+            : 'No event fits these filters. Requests are found by their id for 24 hours.'}
+        </ListEmpty>
+      }
+    />
+  );
+}
+
+function LiveList({ filters }: { filters: Filters }): ReactNode {
+  const { from: _from, to: _to, requestId: _requestId, ...tailed } = queryOf(filters);
+  const { events, state, missed } = useLiveTail(tailed);
+  return (
+    <>
+      <Group gap="xs" role="status">
+        <StateBadge tone={state === 'open' ? 'good' : 'wait'}>
+          {state === 'open' ? 'Watching' : 'Connecting'}
+        </StateBadge>
+        {missed && (
+          <Text size="sm">
+            Some events were left out because there were too many at once: turn Live off to see all.
+          </Text>
+        )}
+      </Group>
+      <PlainTable
+        label="Events as they are written"
+        rows={events}
+        rowKey={({ eventId }) => eventId}
+        columns={columns}
+        empty={
+          <ListEmpty title="Waiting for the next event" icon="live">
+            What is written from now on appears here by itself.
+          </ListEmpty>
+        }
+      />
+    </>
+  );
+}
+
+type SetFilters = (changes: Partial<Record<(typeof filterNames)[number], string | null>>) => void;
+
+function Search({ filters, onChange }: { filters: Filters; onChange: SetFilters }): ReactNode {
+  const navigate = useNavigate();
+  const [id, setId] = useState(filters.requestId ?? '');
+  const find = (event: FormEvent): void => {
+    event.preventDefault();
+    const wanted = id.trim();
+    if (wanted.startsWith('evt_')) void navigate(`/events/${encodeURIComponent(wanted)}`);
+    // The service takes a request id alone, or with a network.
+    else
+      onChange({
+        requestId: wanted,
+        channel: null,
+        type: null,
+        status: null,
+        kind: null,
+        from: null,
+        to: null,
+        live: null,
+      });
+  };
+  const isFiltered = Object.keys(filters).some((name) => name !== 'live');
+  return (
+    <Paper>
+      <form onSubmit={find}>
+        <Group align="flex-end" gap="xs" mb="sm">
+          <TextInput
+            label="Event id, or request id of the last 24 hours"
+            flex="1 1 16rem"
+            value={id}
+            onChange={(event) => setId(event.currentTarget.value)}
+          />
+          <Button type="submit" variant="default">
+            Find
+          </Button>
+          {isFiltered && (
+            <Button
+              variant="subtle"
+              onClick={() => {
+                setId('');
+                onChange(
+                  Object.fromEntries(
+                    filterNames.map((name) => [name, name === 'live' ? (filters.live ?? null) : null]),
+                  ),
+                );
+              }}
+            >
+              Drop all filters
+            </Button>
+          )}
+        </Group>
+      </form>
+      <FilterFields filters={filters} onChange={onChange} />
+    </Paper>
+  );
+}
+
+const FilterFields = ({ filters, onChange }: { filters: Filters; onChange: SetFilters }): ReactNode => (
+  <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
+    <FilterText label="Network" name="networkId" filters={filters} onChange={onChange} />
+    <FilterText label="Channel (network.name)" name="channel" filters={filters} onChange={onChange} />
+    <FilterText label="Type" name="type" filters={filters} onChange={onChange} />
+    <NativeSelect
+      label="State"
+      data={[{ value: '', label: 'Any' }, 'committed', 'rejected', 'unknown']}
+      value={filters.status ?? ''}
+      onChange={(event) => onChange({ status: event.currentTarget.value })}
+    />
+    <NativeSelect
+      label="Kind"
+      data={[{ value: '', label: 'Any' }, 'write', 'ping']}
+      value={filters.kind ?? ''}
+      onChange={(event) => onChange({ kind: event.currentTarget.value })}
+    />
+    <TextInput
+      type="datetime-local"
+      label="From"
+      value={filters.from ?? ''}
+      onChange={(event) => onChange({ from: event.currentTarget.value })}
+    />
+    <TextInput
+      type="datetime-local"
+      label="To"
+      value={filters.to ?? ''}
+      onChange={(event) => onChange({ to: event.currentTarget.value })}
+    />
+  </SimpleGrid>
+);
+
+interface FilterTextProps {
+  readonly label: string;
+  readonly name: 'networkId' | 'channel' | 'type';
+  readonly filters: Filters;
+  readonly onChange: SetFilters;
+}
+
+/** A filter that is set when the field is left or Enter is pressed, not at every letter. */
+function FilterText({ label, name, filters, onChange }: FilterTextProps): ReactNode {
+  const set = filters[name] ?? '';
+  return (
+    <TextInput
+      key={set}
+      label={label}
+      defaultValue={set}
+      onBlur={(event) => event.currentTarget.value !== set && onChange({ [name]: event.currentTarget.value })}
+      onKeyDown={(event) => event.key === 'Enter' && onChange({ [name]: event.currentTarget.value })}
+    />
+  );
+}

@@ -1,0 +1,109 @@
+import type { ReactNode } from 'react';
+import { Anchor, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from 'react-router';
+import { CodeText } from '../../shell/code-text.tsx';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { PlainTable } from '../../shell/cursor-table.tsx';
+import { ListError, ListLoading } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { ingestAdmin } from '../../shell/surfaces.ts';
+import { Time } from '../../shell/time.tsx';
+import { EventState, type IngestEvent } from './event-list.tsx';
+
+const above = [{ title: 'Data view', to: '/events' }];
+
+/** One event: who wrote, what became of it, its records with the way to their proofs. */
+export function EventPage(): ReactNode {
+  const { eventId = '' } = useParams();
+  const event = useQuery({
+    queryKey: ['events', eventId],
+    queryFn: ({ signal }) =>
+      dataOf(ingestAdmin.GET('/admin/v1/events/{eventId}', { params: { path: { eventId } }, signal })),
+  });
+  return (
+    <Page title={eventId} above={above}>
+      {event.isError && <ListError error={event.error} onRetry={() => void event.refetch()} />}
+      {event.isPending && <ListLoading />}
+      {event.data !== undefined && <Shown event={event.data} />}
+    </Page>
+  );
+}
+
+const Shown = ({ event }: { event: IngestEvent }): ReactNode => (
+  <>
+    {event.status === 'unknown' && (
+      <Text size="sm">
+        Whether it was written is not known. It is not a failure: the same request sent again with the same
+        Idempotency-Key settles it.
+      </Text>
+    )}
+    <Paper>
+      <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }}>
+        <Member label="State">
+          <EventState status={event.status} />
+        </Member>
+        <Member label="When">
+          <Time value={event.at} />
+        </Member>
+        <Member label="Kind">{event.kind}</Member>
+        <Member label="Network">
+          <Anchor component={Link} to={`/networks/${event.networkId}`} size="sm">
+            {event.networkId}
+          </Anchor>
+        </Member>
+        <Member label="Key">
+          <CodeText value={event.keyId} label="the id of the key" />
+        </Member>
+        <Member label="Request">
+          <CodeText value={event.requestId} label="the request id" />
+        </Member>
+        <Member label="Types">{event.types.join(', ') || 'none'}</Member>
+        <Member label="Members taken out as sensitive">{event.strippedFields.toLocaleString()}</Member>
+      </SimpleGrid>
+    </Paper>
+    <Stack gap="sm" component="section" aria-label="Records">
+      <Title order={2}>Records</Title>
+      <PlainTable
+        label="Records"
+        rows={event.records}
+        rowKey={({ id, channel }) => `${channel} ${id}`}
+        columns={[
+          {
+            title: 'Record',
+            cell: ({ id, channel }) => (
+              <Anchor
+                component={Link}
+                to={`/ledger/${encodeURIComponent(channel)}/${encodeURIComponent(id)}?by=ingest-gateway`}
+                size="sm"
+              >
+                {id}
+              </Anchor>
+            ),
+          },
+          { title: 'Channel', cell: ({ channel }) => channel },
+          {
+            title: 'Transaction',
+            cell: ({ transactionId }) => <CodeText value={transactionId} label="the transaction id" />,
+          },
+        ]}
+        empty={
+          <Text p="md" size="sm" c="dimmed">
+            {event.kind === 'ping' ? 'A ping writes nothing.' : 'Nothing was written.'}
+          </Text>
+        }
+      />
+    </Stack>
+  </>
+);
+
+const Member = ({ label, children }: { label: string; children: ReactNode }): ReactNode => (
+  <Stack gap={2} miw={0}>
+    <Text size="xs" c="dimmed">
+      {label}
+    </Text>
+    <Text size="sm" className="wrap" component="div">
+      {children}
+    </Text>
+  </Stack>
+);

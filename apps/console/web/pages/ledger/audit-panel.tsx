@@ -1,0 +1,93 @@
+import type { ReactNode } from 'react';
+import { Button, Group, Paper, Progress, Stack, Text, Title } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import type { Schemas } from '@sealgate/client';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { StateBadge } from '../../shell/state-badge.tsx';
+import { useUrlFilters } from '../../shell/use-url-filters.ts';
+import { ledgerBy, type LedgerSurface } from './ledger-source.ts';
+
+type AuditRun = Schemas['ingestGatewayAdmin']['AuditRun'];
+
+const REFRESH_MS = 1_000;
+
+/**
+ * Walks the whole channel and compares it with its checkpoints. The service does it; which audit is watched stands in the
+ * address, so the page can be left and come back to.
+ */
+export function AuditPanel({ surface, channel }: { surface: LedgerSurface; channel: string }): ReactNode {
+  const [{ audit: auditId }, setFilters] = useUrlFilters(['audit']);
+  const begin = useMutation({
+    mutationFn: () =>
+      dataOf(
+        ledgerBy(surface).POST('/admin/v1/ledger/channels/{channel}/audits', {
+          params: { path: { channel } },
+          body: {},
+        }),
+      ),
+    onSuccess: (run) => setFilters({ audit: run.auditId }),
+  });
+  const run = useQuery({
+    queryKey: ['ledger', surface, 'audits', channel, auditId],
+    queryFn: ({ signal }) =>
+      dataOf(
+        ledgerBy(surface).GET('/admin/v1/ledger/channels/{channel}/audits/{auditId}', {
+          params: { path: { channel, auditId: auditId ?? '' } },
+          signal,
+        }),
+      ),
+    enabled: auditId !== undefined,
+    refetchInterval: ({ state }) => (state.data?.status === 'running' ? REFRESH_MS : false),
+  });
+  const { data } = run;
+  return (
+    <Paper component="section" aria-label="Audit">
+      <Stack gap="sm">
+        <Group justify="space-between">
+          <Title order={2}>Audit</Title>
+          <Button
+            variant="default"
+            size="xs"
+            loading={begin.isPending || data?.status === 'running'}
+            onClick={() => begin.mutate()}
+          >
+            Audit the channel
+          </Button>
+        </Group>
+        <Text size="sm" c="dimmed">
+          Hashes every record again and compares the tree with what was signed.
+        </Text>
+        {begin.isError && <ProblemView error={begin.error} />}
+        {run.isError && <ProblemView error={run.error} onRetry={() => void run.refetch()} />}
+        {data !== undefined && <Progressed run={data} />}
+      </Stack>
+    </Paper>
+  );
+}
+
+function Progressed({ run: { status, walked, size, report } }: { run: AuditRun }): ReactNode {
+  if (status === 'running') {
+    return (
+      <>
+        <Progress value={size === 0 ? 100 : (walked / size) * 100} aria-label="Records walked" animated />
+        <Text size="sm">
+          {walked.toLocaleString()} of {size.toLocaleString()} records. You may leave this page.
+        </Text>
+      </>
+    );
+  }
+  if (report === null) return <StateBadge tone="bad">The audit ended without a finding; begin it again</StateBadge>;
+  const { ok, problem, firstBadRecordId } = report;
+  const finding = ok
+    ? `All ${report.size.toLocaleString()} records are as they were signed.`
+    : `${problem ?? 'It is not as it was signed.'} First at ${firstBadRecordId ?? 'an unknown record'}.`;
+  return (
+    <Group gap="xs">
+      <StateBadge tone={ok ? 'good' : 'bad'}>{ok ? 'Whole' : 'Broken'}</StateBadge>
+      <Text size="sm" className="wrap">
+        {finding}
+      </Text>
+    </Group>
+  );
+}

@@ -1,0 +1,217 @@
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { Anchor, Button, Code, Group, Paper, SimpleGrid, Stack, Text, TextInput, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useParams } from 'react-router';
+import { CopyButton } from '../../shell/copy-button.tsx';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { CursorTable } from '../../shell/cursor-table.tsx';
+import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { useAdminRole } from '../../shell/session.ts';
+import { StateBadge } from '../../shell/state-badge.tsx';
+import { Time } from '../../shell/time.tsx';
+import { useUrlFilters } from '../../shell/use-url-filters.ts';
+import { AuditPanel } from './audit-panel.tsx';
+import { ledgerBy, type LedgerSurface } from './ledger-source.ts';
+import { SignedState } from './signed-state.tsx';
+
+interface ChannelProps {
+  readonly surface: LedgerSurface;
+  readonly channel: string;
+}
+
+/** One channel: how far it is signed for, its checkpoints, an audit, its records. */
+export function ChannelPage({ surface }: { surface: LedgerSurface }): ReactNode {
+  const { channel = '' } = useParams();
+  const isOperator = useAdminRole(surface) === 'operator';
+  return (
+    <Page title={channel} above={[{ title: 'Ledger explorer', to: `/ledger?by=${surface}` }]}>
+      <Summary surface={surface} channel={channel} />
+      {isOperator && <AuditPanel surface={surface} channel={channel} />}
+      <Records surface={surface} channel={channel} />
+      <Checkpoints surface={surface} channel={channel} />
+    </Page>
+  );
+}
+
+function Summary({ surface, channel }: ChannelProps): ReactNode {
+  const read = useQuery({
+    queryKey: ['ledger', surface, 'channels', channel],
+    queryFn: ({ signal }) =>
+      dataOf(ledgerBy(surface).GET('/admin/v1/ledger/channels/{channel}', { params: { path: { channel } }, signal })),
+    refetchInterval: 15_000,
+  });
+  if (read.isError) return <ListError error={read.error} onRetry={() => void read.refetch()} />;
+  return (
+    <Paper>
+      {read.data === undefined ? (
+        <ListLoading rows={2} />
+      ) : (
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          <Stack gap={2}>
+            <Text size="xs" c="dimmed">
+              Records
+            </Text>
+            <Text fw={600}>{read.data.size.toLocaleString()}</Text>
+          </Stack>
+          <Stack gap={2} align="flex-start">
+            <Text size="xs" c="dimmed">
+              Newest checkpoint
+            </Text>
+            <SignedState channel={read.data} />
+          </Stack>
+        </SimpleGrid>
+      )}
+    </Paper>
+  );
+}
+
+function Records({ surface, channel }: ChannelProps): ReactNode {
+  const [{ below }, setFilters] = useUrlFilters(['below']);
+  return (
+    <Stack gap="sm" component="section" aria-label="Records">
+      <Group justify="space-between" align="flex-end">
+        <Title order={2}>Records</Title>
+        <Jump
+          surface={surface}
+          channel={channel}
+          below={below}
+          onBelow={(position) => setFilters({ below: position })}
+        />
+      </Group>
+      <CursorTable
+        label="Records"
+        queryKey={['ledger', surface, 'records', channel, below]}
+        load={(cursor, signal) =>
+          dataOf(
+            ledgerBy(surface).GET('/admin/v1/ledger/channels/{channel}/records', {
+              params: {
+                path: { channel },
+                query: { limit: 50, ...(cursor ? { cursor } : below && { below: Number(below) as never }) },
+              },
+              signal,
+            }),
+          )
+        }
+        rowKey={({ position }) => String(position)}
+        columns={[
+          { title: 'Place', align: 'right', width: '6rem', cell: ({ position }) => position.toLocaleString() },
+          {
+            title: 'Record',
+            cell: ({ id }) => (
+              <Anchor
+                component={Link}
+                to={`/ledger/${encodeURIComponent(channel)}/${encodeURIComponent(id)}?by=${surface}`}
+                size="sm"
+              >
+                {id}
+              </Anchor>
+            ),
+          },
+          { title: 'Type', cell: ({ type }) => type },
+          { title: 'Owner', cell: ({ owner }) => owner ?? '' },
+          {
+            title: 'Written',
+            width: '10rem',
+            cell: ({ at, erased, archived }) => (
+              <Stack gap={2} align="flex-start">
+                {at !== null && <Time value={at} form="ago" />}
+                {erased && <StateBadge tone="wait">Erased</StateBadge>}
+                {archived && <StateBadge tone="plain">Archived</StateBadge>}
+              </Stack>
+            ),
+          },
+        ]}
+        empty={
+          <ListEmpty title="No record here" icon="ledger">
+            {below === undefined
+              ? 'What a key writes into this channel appears here.'
+              : 'Nothing lies below this place.'}
+          </ListEmpty>
+        }
+      />
+    </Stack>
+  );
+}
+
+interface JumpProps extends ChannelProps {
+  readonly below: string | undefined;
+  readonly onBelow: (position: string | null) => void;
+}
+
+/** To a place in the channel (a number), or to a record by its id. */
+function Jump({ surface, channel, below, onBelow }: JumpProps): ReactNode {
+  const [text, setText] = useState('');
+  const navigate = useNavigate();
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const wanted = text.trim();
+    if (/^\d{1,15}$/.test(wanted)) onBelow(String(Number(wanted) + 1));
+    else if (wanted !== '') {
+      void navigate(`/ledger/${encodeURIComponent(channel)}/${encodeURIComponent(wanted)}?by=${surface}`);
+    }
+  };
+  return (
+    <form onSubmit={submit}>
+      <Group gap="xs" align="flex-end">
+        <TextInput
+          label="Place, or id of a record"
+          size="xs"
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+        <Button type="submit" size="xs" variant="default">
+          Go
+        </Button>
+        {below !== undefined && (
+          <Button size="xs" variant="subtle" onClick={() => onBelow(null)}>
+            Newest
+          </Button>
+        )}
+      </Group>
+    </form>
+  );
+}
+
+/** The newest signed note of each log of the channel; there is more than one only after a declared loss. */
+function Checkpoints({ surface, channel }: ChannelProps): ReactNode {
+  const logs = useQuery({
+    queryKey: ['ledger', surface, 'logs', channel],
+    queryFn: ({ signal }) =>
+      dataOf(
+        ledgerBy(surface).GET('/admin/v1/ledger/channels/{channel}/logs', { params: { path: { channel } }, signal }),
+      ),
+  });
+  if (logs.isError) return <ListError error={logs.error} onRetry={() => void logs.refetch()} />;
+  return (
+    <Stack gap="sm" component="section" aria-label="Checkpoints">
+      <Title order={2}>Checkpoints</Title>
+      {(logs.data?.logs ?? []).map(({ epoch, origin, checkpoint, declaration }) => (
+        <Paper key={epoch}>
+          <Stack gap="xs">
+            <Group justify="space-between">
+              <Text size="sm" fw={600} className="wrap">
+                {origin}
+              </Text>
+              {checkpoint !== null && <CopyButton value={checkpoint} label="Copy the checkpoint" />}
+            </Group>
+            {declaration !== null && (
+              <Text size="sm" className="wrap">
+                Begins with a declared loss of <Time value={declaration.at} form="day" />: {declaration.reason}
+              </Text>
+            )}
+            {checkpoint === null ? (
+              <Text size="sm" c="dimmed">
+                Nothing is signed yet.
+              </Text>
+            ) : (
+              <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+                {checkpoint}
+              </Code>
+            )}
+          </Stack>
+        </Paper>
+      ))}
+    </Stack>
+  );
+}

@@ -1,0 +1,102 @@
+import { useMemo, type ReactNode } from 'react';
+import { Anchor, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { Schemas } from '@sealgate/client';
+import { consoleFetch, dataOf } from '../../shell/console-fetch.ts';
+import { ListLoading } from '../../shell/list-states.tsx';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { problemFrom } from '../../shell/problem.ts';
+import { checkFile, type Checked } from '../verify/check-file.ts';
+import { ProofDrawing } from '../verify/proof-drawing.tsx';
+import { ReportView } from '../verify/report-view.tsx';
+import { ledgerBy, type LedgerSurface } from './ledger-source.ts';
+
+interface ProofPanelProps {
+  readonly surface: LedgerSurface;
+  readonly record: Schemas['ingestGatewayAdmin']['LedgerRecord'];
+}
+
+/** The bytes as they came: what is checked, and what is saved, is what the service sent. */
+async function bytesOf(path: string, signal: AbortSignal): Promise<Uint8Array> {
+  const response = await consoleFetch(path, { signal });
+  if (response.ok) return new Uint8Array(await response.arrayBuffer());
+  const body: unknown = await response.json().catch(() => undefined);
+  throw problemFrom(response, body, Date.now());
+}
+
+/** Fetches the proof of a record, checks it here, and draws it. A content that does not hash as it should is told. */
+export function ProofPanel({ surface, record }: ProofPanelProps): ReactNode {
+  const { channel, id } = record;
+  const proof = useQuery({
+    queryKey: ['ledger', surface, 'proof', channel, id, record.erased],
+    queryFn: async ({ signal }) => {
+      const path = `/admin/${surface}/admin/v1/ledger/channels/${encodeURIComponent(channel)}/records/${encodeURIComponent(id)}`;
+      const [sent, content, { keys }] = await Promise.all([
+        bytesOf(`${path}/proof`, signal),
+        bytesOf(path, signal),
+        dataOf(ledgerBy(surface).GET('/admin/v1/ledger/keys', { signal })),
+      ]);
+      const logKeys = keys.map(({ verifierKey }) => verifierKey).join('\n');
+      const bytes = besideContent(sent, content);
+      return { bytes, checked: await checkFile({ name: 'proof', bytes }, { logKeys, jwks: '', signature: '' }) };
+    },
+  });
+  return (
+    <Stack gap="sm" component="section" aria-label="Proof">
+      <Group justify="space-between">
+        <Title order={2}>Proof</Title>
+        {proof.data !== undefined && <SaveProof bytes={proof.data.bytes} name={`${id.slice(0, 60)}.proof.json`} />}
+      </Group>
+      <Paper>
+        {proof.isError && <ProblemView error={proof.error} onRetry={() => void proof.refetch()} />}
+        {proof.isPending && <ListLoading rows={5} />}
+        {proof.data !== undefined && <Judged checked={proof.data.checked} />}
+      </Paper>
+    </Stack>
+  );
+}
+
+/** `{receipt, proof, record}` by joining texts: a number parsed and printed again may be another one. */
+function besideContent(proof: Uint8Array, record: Uint8Array): Uint8Array {
+  const text = new TextDecoder().decode(proof).trimEnd();
+  const content = new TextDecoder().decode(record);
+  return new TextEncoder().encode(`${text.slice(0, text.lastIndexOf('}'))},"record":${content}}`);
+}
+
+function Judged({ checked }: { checked: Checked }): ReactNode {
+  if (checked.kind === 'unreadable') return <Text className="wrap">{checked.why}</Text>;
+  if (!('report' in checked)) return null;
+  return (
+    <Stack gap="md">
+      <Text size="sm" c="dimmed">
+        Checked in this browser against the keys that this ledger publishes.
+      </Text>
+      {'receipt' in checked && checked.receipt !== undefined && (
+        <ProofDrawing file={checked.receipt} report={checked.report} />
+      )}
+      {checked.report.verified ? (
+        <details>
+          <summary>All that was checked</summary>
+          <ReportView report={checked.report} />
+        </details>
+      ) : (
+        <ReportView report={checked.report} />
+      )}
+    </Stack>
+  );
+}
+
+/** What `sealgate-verify receipt` and the page Verify take. */
+function SaveProof({ bytes, name }: { bytes: Uint8Array; name: string }): ReactNode {
+  const address = useMemo(() => URL.createObjectURL(new Blob([bytes.slice()], { type: 'application/json' })), [bytes]);
+  return (
+    <Group gap="xs">
+      <Button component="a" href={address} download={name} variant="default" size="xs">
+        Save the proof
+      </Button>
+      <Anchor href="/verify" size="sm">
+        Check it elsewhere
+      </Anchor>
+    </Group>
+  );
+}

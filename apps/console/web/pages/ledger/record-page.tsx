@@ -1,0 +1,164 @@
+import { useState, type ReactNode } from 'react';
+import { Anchor, Button, Code, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useParams } from 'react-router';
+import type { Schemas } from '@sealgate/client';
+import { CodeText } from '../../shell/code-text.tsx';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { ListError, ListLoading } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { useAdminRole } from '../../shell/session.ts';
+import { StateBadge } from '../../shell/state-badge.tsx';
+import { Time } from '../../shell/time.tsx';
+import { ConfirmDialog } from '../confirm-dialog.tsx';
+import { ledgerBy, type LedgerSurface } from './ledger-source.ts';
+import { ProofPanel } from './proof-panel.tsx';
+
+type LedgerRecord = Schemas['ingestGatewayAdmin']['LedgerRecord'];
+
+const REASON_MAX = 500;
+
+/** One record: what it says, and its proof, checked in this browser. */
+export function RecordPage({ surface }: { surface: LedgerSurface }): ReactNode {
+  const { channel = '', recordId = '' } = useParams();
+  const record = useQuery({
+    queryKey: ['ledger', surface, 'record', channel, recordId],
+    queryFn: ({ signal }) =>
+      dataOf(
+        ledgerBy(surface).GET('/admin/v1/ledger/channels/{channel}/records/{recordId}', {
+          params: { path: { channel, recordId } },
+          signal,
+        }),
+      ),
+  });
+  const above = [
+    { title: 'Ledger explorer', to: `/ledger?by=${surface}` },
+    { title: channel, to: `/ledger/${encodeURIComponent(channel)}?by=${surface}` },
+  ];
+  if (record.data !== undefined) return <Shown surface={surface} record={record.data} above={above} />;
+  return (
+    <Page title={recordId} above={above}>
+      {record.isError ? <ListError error={record.error} onRetry={() => void record.refetch()} /> : <ListLoading />}
+    </Page>
+  );
+}
+
+interface ShownProps {
+  readonly surface: LedgerSurface;
+  readonly record: LedgerRecord;
+  readonly above: readonly { readonly title: string; readonly to: string }[];
+}
+
+function Shown({ surface, record, above }: ShownProps): ReactNode {
+  const [erasing, setErasing] = useState(false);
+  const mayErase = useAdminRole(surface) === 'operator' && record.erased !== true;
+  const queries = useQueryClient();
+  const path = { channel: record.channel, recordId: record.id };
+  return (
+    <Page
+      title={record.id}
+      above={above}
+      actions={
+        mayErase && (
+          <Button variant="default" onClick={() => setErasing(true)}>
+            Erase its content
+          </Button>
+        )
+      }
+    >
+      <Paper>
+        <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
+          <Member label="Type">{record.type}</Member>
+          <Member label="Owner">{record.owner ?? 'none'}</Member>
+          <Member label="Written">
+            <Time value={record.at} />
+          </Member>
+          <Member label="Place">{record.index?.toLocaleString() ?? 'not known'}</Member>
+        </SimpleGrid>
+        <Group mt="md" gap="xl">
+          <Member label="Transaction">
+            <CodeText value={record.transactionId} label="the transaction id" />
+          </Member>
+        </Group>
+      </Paper>
+      <ProofPanel surface={surface} record={record} />
+      <Stack gap="sm" component="section" aria-label="Content">
+        <Title order={2}>Content</Title>
+        {record.erased === true ? (
+          <Paper>
+            <StateBadge tone="wait">Erased</StateBadge>
+            <Text size="sm" mt="xs">
+              Salt and content are gone for ever. That something was written then is proved as before.
+            </Text>
+          </Paper>
+        ) : (
+          <>
+            <Json value={record.data} label="Data" />
+            {record.extra != null && <Json value={record.extra} label="Extra" />}
+          </>
+        )}
+      </Stack>
+      {erasing && (
+        <ConfirmDialog
+          title="Erase the content of a record"
+          action="Erase for ever"
+          tone="danger"
+          typed={record.id}
+          reasonMax={REASON_MAX}
+          run={(reason) =>
+            dataOf(
+              ledgerBy(surface).POST('/admin/v1/ledger/channels/{channel}/records/{recordId}/erase', {
+                params: { path },
+                body: { reason },
+              }),
+            )
+          }
+          onDone={() => {
+            setErasing(false);
+            void queries.invalidateQueries({ queryKey: ['ledger', surface] });
+          }}
+          onClose={() => setErasing(false)}
+        >
+          <Text size="sm">
+            Data, extra and salt are deleted and nobody can bring them back. The entry, its hash and every proof stay.
+          </Text>
+        </ConfirmDialog>
+      )}
+    </Page>
+  );
+}
+
+const Member = ({ label, children }: { label: string; children: ReactNode }): ReactNode => (
+  <Stack gap={2} miw={0}>
+    <Text size="xs" c="dimmed">
+      {label}
+    </Text>
+    <Text size="sm" className="wrap" component="div">
+      {children}
+    </Text>
+  </Stack>
+);
+
+/** Longer contents are shown on a click: a megabyte of JSON makes every scroll slow. */
+const SHOWN_CHARACTERS = 20_000;
+
+function Json({ value, label }: { value: unknown; label: string }): ReactNode {
+  const [isWhole, setWhole] = useState(false);
+  const text = JSON.stringify(value, undefined, 2);
+  const isCut = !isWhole && text.length > SHOWN_CHARACTERS;
+  return (
+    <Stack gap={4}>
+      <Text size="sm" fw={600}>
+        {label}
+      </Text>
+      <Code block tabIndex={0} aria-label={label} style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+        {isCut ? text.slice(0, SHOWN_CHARACTERS) : text}
+      </Code>
+      {isCut && (
+        <Anchor component="button" size="sm" onClick={() => setWhole(true)}>
+          Show all {text.length.toLocaleString()} characters
+        </Anchor>
+      )}
+    </Stack>
+  );
+}
