@@ -3,6 +3,7 @@ import { addDeliveryCommand } from './delivery-command.ts';
 import { addEnvelopeCommand } from './envelope-command.ts';
 import { addLogCommands } from './log-commands.ts';
 import { addPackCommand } from './pack-command.ts';
+import { addPageCommand } from './page-command.ts';
 import { addReceiptCommands } from './receipt-commands.ts';
 import { addSignedCommand } from './signed-command.ts';
 
@@ -45,6 +46,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   addPackCommand(program, host);
   addEnvelopeCommand(program, host);
   addDeliveryCommand(program, host);
+  addPageCommand(program, host);
   try {
     await program.parseAsync([...args], { from: 'user' });
     return exitCode;
