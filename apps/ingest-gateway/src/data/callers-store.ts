@@ -21,7 +21,7 @@ const text = `SELECT c.key_hash, c.id, c.family_id, c.owner_id, c.grants, c.chan
     FROM ingest.callers c
    WHERE c.key_hash = ANY ($1) AND ${liveKeyCondition('c', '$2')}`;
 
-/** The live key with a hash and its network. The version is that of the view `guards`, by which a write confirms it. */
+/** The live key with a hash and its network. The version is the one by which `confirm_guards` confirms it. */
 export function callersStore(options: {
   readonly sql: Sql;
   readonly now: () => number;

@@ -104,7 +104,7 @@ describe('the version of a caller', () => {
     });
     const { id } = await newKey(network);
     const guardsOf = () =>
-      sql.query({ text: `SELECT version FROM ingest.guards WHERE kind = 'key' AND id = $1`, values: [id] });
+      sql.query({ text: `SELECT 1 FROM ingest.callers WHERE id = $1 AND revoked_at IS NULL`, values: [id] });
     expect(await guardsOf()).toHaveLength(1);
     await sql.query({ text: `UPDATE ingest.${change}`, values: [id] });
     expect(await guardsOf()).toEqual([]);
@@ -231,7 +231,7 @@ describe('a unit with a guard', () => {
              VALUES ('src_1', 'acme', 'till', 'github', '{}', '[]', true, now(), now())`,
     });
     const guardNow = async () => {
-      const text = `SELECT version FROM ingest.guards WHERE kind = 'source' AND id = 'src_1'`;
+      const text = `SELECT hash_record_extended(s, 0)::text AS version FROM ingest.live_sources s WHERE source_id = 'src_1'`;
       const [row] = await sql.query<{ version: string }>({ text });
       return { kind: 'source', id: 'src_1', version: row?.version ?? 'none' };
     };
@@ -243,6 +243,26 @@ describe('a unit with a guard', () => {
       await expect(ledger.append(newUnit({ guard }))).rejects.toMatchObject({ name: 'StaleGuardError' });
     }
     expect(await guardNow()).toMatchObject({ version: 'none' });
+  });
+
+  it('is confirmed by indexes alone, however many keys there are and wherever its text comes from', async () => {
+    const { guard } = await newKey();
+    const scans = await sql.transaction(async (transaction) => {
+      await transaction.query({ text: `SET LOCAL search_path = ingest; SET LOCAL enable_seqscan = off` });
+      const text = `SELECT relname, seq_scan::int AS whole, idx_scan::int AS indexed FROM pg_stat_xact_user_tables
+                     WHERE schemaname = 'ingest' AND relname IN ('api_keys', 'networks') ORDER BY 1`;
+      const read = () => transaction.query<{ relname: string; whole: number; indexed: number }>({ text });
+      const before = await read();
+      for (const collation of ['default', 'C']) {
+        const guarded = `SELECT confirm_guards(ARRAY['key ${guard.id} ${guard.version}' COLLATE "${collation}"])`;
+        await transaction.query({ text: guarded });
+      }
+      return (await read()).map(({ whole, indexed }, n) => [whole - before[n]!.whole, indexed - before[n]!.indexed]);
+    });
+    expect(scans).toEqual([
+      [0, 2],
+      [0, 2],
+    ]);
   });
 
   it('of a kind or a thing that there is not is stale', async () => {

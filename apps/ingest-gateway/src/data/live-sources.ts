@@ -51,7 +51,7 @@ const KNOWN_FOR_MS = 10_000;
 
 /**
  * Looks sources up, all of one turn of the event loop by one query: what `find` answers is what they are now, on every replica.
- * The opened form of the secrets is kept by the version of the row, which is that of the view `guards`.
+ * The opened form of the secrets is kept by the version of the row, which is the one that `confirm_guards` confirms.
  */
 export function liveSources({ sql, box, onSealed, deadlineMs, now }: LiveSourcesOptions): LiveSources {
   const opened = new Map<string, Opened>();
