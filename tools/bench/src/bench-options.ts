@@ -2,7 +2,17 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { UsageError } from './usage-error.ts';
 
-export const sectionNames = ['throughput', 'spread', 'ledger', 'bodies', 'peer', 'gate', 'reads', 'profile'] as const;
+export const sectionNames = [
+  'throughput',
+  'spread',
+  'ledger',
+  'bodies',
+  'peer',
+  'gate',
+  'reads',
+  'sources',
+  'profile',
+] as const;
 export type SectionName = (typeof sectionNames)[number];
 
 export interface BenchOptions {
@@ -30,7 +40,8 @@ export interface BenchOptions {
 export const usage = `Usage: npm run bench -- [options]
 
   --quick            short rounds and a small ledger: shows that it runs, not how fast it is
-  --sections a,b     of throughput, spread, ledger, bodies, peer, gate, reads, profile
+  --sections a,b     of throughput, spread, ledger, bodies, peer, gate, reads, sources,
+                     profile
                      (default: throughput, ledger and bodies)
   --profile          where the gateway spends its time; alone, only that
   --rounds N         rounds of the throughput table (default 5)

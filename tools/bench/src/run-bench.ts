@@ -15,6 +15,7 @@ import { ledgerAtSize } from './sections/ledger-at-size.ts';
 import { peerSection } from './sections/peer.ts';
 import { profileSection } from './sections/profile.ts';
 import { readsSection } from './sections/reads.ts';
+import { sourcesSection } from './sections/sources.ts';
 import { spread, throughput } from './sections/throughput.ts';
 import { workspaceRoot } from './workspace-root.ts';
 
@@ -26,6 +27,7 @@ const sections: Readonly<Record<SectionName, (context: BenchContext) => Promise<
   peer: peerSection,
   gate: gateSection,
   reads: readsSection,
+  sources: sourcesSection,
   profile: profileSection,
 };
 

@@ -107,6 +107,24 @@ export const targets = {
   },
   readsLatency: { name: 'pages of 100 assets at a fixed rate, p99', limit: 25, better: 'lower', show: milliseconds },
   readsFarPage: { name: 'p50 of a far page against that of page 1', limit: 1.1, better: 'lower', show: ratio },
+  deliveryCpu: {
+    name: 'CPU of all servers for a signed delivery, against a single record with a key',
+    limit: 1.15,
+    better: 'lower',
+    show: ratio,
+  },
+  deliveriesTwice: {
+    name: 'deliveries that come twice, requests/s against single records',
+    limit: 0.9,
+    better: 'higher',
+    show: ratio,
+  },
+  forgedOfExpress: {
+    name: 'forged deliveries refused, requests/s against bare Express',
+    limit: 0.5,
+    better: 'higher',
+    show: ratio,
+  },
   openers: { name: 'half a million openers refused', limit: 100, better: 'lower', show: milliseconds },
   stall: { name: 'longest stall that a body causes', limit: 50, better: 'lower', show: milliseconds },
 } as const satisfies Record<string, Target>;

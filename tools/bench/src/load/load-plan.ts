@@ -24,6 +24,8 @@ export interface LoadPlan {
   readonly keyPrefix: string;
   /** False: no Idempotency-Key is sent. */
   readonly sendsKey?: boolean;
+  /** So many connections after one another send the same keys in the same order, each of them once; 1 unless said otherwise. */
+  readonly connectionsPerKey?: number;
   readonly connections: number;
   /** Instead of `port`, `path` and `headers`: connection n sends to the n-th of them, in turn. */
   readonly destinations?: readonly Destination[];

@@ -13,7 +13,8 @@ export function requestsOf(plan: LoadPlan, connection: number): RequestSource {
   if (bodies !== undefined && firstBody !== undefined)
     return new BodiesInTurn({ ...plan, bodies, firstBody }, connection);
   const body = bodies?.[connection % bodies.length] ?? plan.body;
-  return new RequestTemplate({ ...plan, body, keyPrefix: `${keyPrefix}-${connection}-` });
+  const group = Math.floor(connection / (plan.connectionsPerKey ?? 1));
+  return new RequestTemplate({ ...plan, body, keyPrefix: `${keyPrefix}-${group}-` });
 }
 
 /** Made beforehand, each as bytes: picking one costs nothing. */

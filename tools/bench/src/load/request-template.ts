@@ -5,6 +5,7 @@ const keyDigits = 9;
 export interface RequestTemplateOptions {
   readonly port: number;
   readonly path: string;
+  /** `{key}` in a value stands for the request's key. */
   readonly headers: Readonly<Record<string, string>>;
   /** `{key}` in it stands for the request's key, so that ids in it are never used twice. */
   readonly body: string;
@@ -27,7 +28,7 @@ export class RequestTemplate {
     const head = [
       `POST ${path} HTTP/1.1`,
       `Host: 127.0.0.1:${port}`,
-      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value.replaceAll('{key}', key)}`),
       `Content-Length: ${Buffer.byteLength(content)}`,
       ...(sendsKey ? [`Idempotency-Key: ${key}`] : []),
     ].join('\r\n');
