@@ -104,9 +104,12 @@ export const chargeSource =
       throw new AppError('RATE_LIMITED', 'The rate limit of this source is used up.', { retryAfterSeconds });
   };
 
-/** Whether this source has had so many refusals that the next is one as well, without a look at its signature. */
-export function isFlooded(refusals: LocalLimits, { keyId }: IngestCaller): boolean {
-  return refusals.decide([{ bucket: keyId, policy: REFUSAL_POLICY }], 0).remaining < 1;
+/** The refusal of a delivery to a source that has had too many lately: without a look at it, nor at the source. */
+export function refuseFlooded(refusals: LocalLimits, path: string): AppError | undefined {
+  const state = refusals.decide([{ bucket: path.slice(HOOKS.length), policy: REFUSAL_POLICY }], 0);
+  if (state.remaining >= 1) return undefined;
+  const options = { retryAfterSeconds: 1, headers: { ...rateLimitHeaders(state) } };
+  return new AppError('RATE_LIMITED', 'Too many deliveries to this source were refused.', options);
 }
 
 function callersOfLate({ caller, source }: NonNullable<IngestGuardPorts['knownLately']>) {

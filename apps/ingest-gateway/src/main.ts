@@ -28,7 +28,7 @@ import { readBody } from './domain/read-submission.ts';
 import { timeOrderedIds } from './domain/record-ids.ts';
 import { testDelivery } from './domain/test-delivery.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
-import { chargeSource, ingestGuard, isFlooded, type IngestGuardPorts } from './ingest-guard.ts';
+import { chargeSource, ingestGuard, refuseFlooded, type IngestGuardPorts } from './ingest-guard.ts';
 import { ingestMetrics } from './ingest-metrics.ts';
 import { migrations } from './ingest-migrations.ts';
 import { openLedger } from './open-ledger.ts';
@@ -184,8 +184,11 @@ function publicAppOf(
     read,
     onRefusal: counters.refused,
     takeDelivery: sources.takeDelivery,
-    isFlooded: (caller) => isFlooded(guard.refusals, caller),
-    onFlooded: sources.onFlooded,
+    refuseFlooded(path) {
+      const refusal = refuseFlooded(guard.refusals, path);
+      if (refusal !== undefined) sources.onFlooded(path);
+      return refusal;
+    },
   });
 }
 

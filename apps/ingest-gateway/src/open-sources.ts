@@ -12,7 +12,8 @@ import { liveSources } from './data/live-sources.ts';
 import { sealAgain, sourcesStore } from './data/sources-store.ts';
 import type { EventStore } from './domain/read-events.ts';
 import type { ReadBody } from './domain/read-submission.ts';
-import { takeDelivery, type SourceCaller } from './domain/take-delivery.ts';
+import { pathOfSource } from './domain/source.ts';
+import { takeDelivery } from './domain/take-delivery.ts';
 import { FailingSources, watchedDeliveries, type DeliveryReport } from './domain/watched-deliveries.ts';
 import type { IngestMetrics } from './ingest-metrics.ts';
 
@@ -82,8 +83,10 @@ export function openSources(options: OpenSourcesOptions) {
     find: live.find,
     lately: live.lately,
     takeDelivery: watchedDeliveries(take, onEnd),
-    onFlooded: ({ source }: SourceCaller) => {
-      onEnd({ source, requestId: '', end: 'flooded', code: 'RATE_LIMITED' });
+    onFlooded: (path: string) => {
+      const caller = live.lately(path.slice(pathOfSource('').length));
+      // Of one that nobody has looked up for ten seconds it is not known any more of which scheme it is.
+      if (caller !== undefined) onEnd({ source: caller.source, requestId: '', end: 'flooded', code: 'RATE_LIMITED' });
     },
     deliveries,
     store: sourcesStore(sql),

@@ -28,10 +28,8 @@ const Challenge = named(
 export interface HooksPorts {
   readonly takeDelivery: TakeDelivery;
   readonly bodyMaxBytes: number;
-  /** Whether so many deliveries to this source were refused that the next is, unread. */
-  readonly isFlooded: (caller: SourceCaller) => boolean;
-  /** Told of each delivery that was refused unread. */
-  readonly onFlooded: (caller: SourceCaller) => void;
+  /** The refusal of whatever comes to this path, unread, where too much was refused there lately. */
+  readonly refuseFlooded: (path: string) => AppError | undefined;
   /** Told the code of every refusal on the path. */
   readonly onRefusal: (code: ErrorCode) => void;
 }
@@ -74,11 +72,9 @@ export function hookRoutes(ports: HooksPorts): Route<IngestCaller>[] {
       'OVERLOADED',
       'UNAVAILABLE',
     ],
-    precheck({ caller }) {
-      const source = sourceOf(caller);
-      if (!ports.isFlooded(source)) return;
-      ports.onFlooded(source);
-      throw new AppError('RATE_LIMITED', 'Too many deliveries to this source were refused.');
+    admit({ path }) {
+      const flooded = ports.refuseFlooded(path);
+      if (flooded !== undefined) throw flooded;
     },
     problem(problem, error) {
       ports.onRefusal(error.code);
