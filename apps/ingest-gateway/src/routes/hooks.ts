@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { AppError, type ErrorCode } from '@sealgate/errors';
+import type { AppError, ErrorCode } from '@sealgate/errors';
 import { CallerChangedError, named, routeFor, utf8MediaType, type Route } from '@sealgate/http';
 import { StaleGuardError } from '@sealgate/ledger-port';
 import { Type } from '@sinclair/typebox';
