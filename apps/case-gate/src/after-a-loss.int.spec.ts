@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { until } from '@sealgate/testing';
-import { lossSite, type LossSite } from '../test/loss-site.ts';
-import { check, newCase, sealedCase, sealNow, SETUP_MS } from '../test/running-gate.ts';
+import { onLossSite, type LossSite } from '../test/loss-site.ts';
+import { check, newCase, sealedCase, sealNow } from '../test/running-gate.ts';
 
 let at: LossSite;
 let site: LossSite['site'];
 let other: LossSite['other'];
 let key: string;
-beforeAll(async () => {
-  at = await lossSite();
+onLossSite((made) => {
+  at = made;
   ({ site, other, key } = at);
-}, SETUP_MS);
-afterAll(() => site.stop(), SETUP_MS);
+});
 
 describe('after a declared loss', () => {
   it('nobody is let in while it cannot be told what was declared', async () => {

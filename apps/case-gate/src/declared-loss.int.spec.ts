@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { expectProblem, until } from '@sealgate/testing';
-import { lossSite, UNCONFIRMED, type LossSite } from '../test/loss-site.ts';
-import { check, sealedCase, SETUP_MS } from '../test/running-gate.ts';
+import { onLossSite, UNCONFIRMED, type LossSite } from '../test/loss-site.ts';
+import { check, sealedCase } from '../test/running-gate.ts';
 
 let at: LossSite;
 let site: LossSite['site'];
 let other: LossSite['other'];
 let key: string;
-beforeAll(async () => {
-  at = await lossSite();
+onLossSite((made) => {
+  at = made;
   ({ site, other, key } = at);
-}, SETUP_MS);
-afterAll(() => site.stop(), SETUP_MS);
+});
 
 describe('after a declared loss a subject that changed since the newest record that was kept', () => {
   it('is denied by every process, and others are not; whoever reads its eligibility is told', async () => {

@@ -1,13 +1,13 @@
-import { expect } from '@jest/globals';
+import { afterAll, beforeAll, expect } from '@jest/globals';
 import { until } from '@sealgate/testing';
-import { check, gateSite, sealedCase, type RunningGate } from './running-gate.ts';
+import { check, gateSite, sealedCase, SETUP_MS, type RunningGate } from './running-gate.ts';
 
 export const UNCONFIRMED = 'deny ELIGIBILITY_UNCONFIRMED';
 
 export type LossSite = Awaited<ReturnType<typeof lossSite>>;
 
 /** A site whose ledger loses records, and what tests of that ask of it. */
-export async function lossSite() {
+async function lossSite() {
   const site = await gateSite();
   /** A process that meets what a test makes only when the test asks it. */
   const other = await site.replica();
@@ -107,4 +107,14 @@ export async function lossSite() {
     oneBeforeOneSince,
   };
   return { ...asked, site, other, key, newestEpoch: () => epoch };
+}
+
+/** One such site for all tests of a file; `made` is given it before the first. */
+export function onLossSite(made: (at: LossSite) => void): void {
+  let at: LossSite;
+  beforeAll(async () => {
+    at = await lossSite();
+    made(at);
+  }, SETUP_MS);
+  afterAll(() => at.site.stop(), SETUP_MS);
 }

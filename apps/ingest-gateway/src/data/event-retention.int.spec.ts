@@ -1,89 +1,23 @@
-import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ServerSecrets } from '@sealgate/auth';
-import { InFlight } from '@sealgate/idempotency';
-import { openEmbeddedLedger, type OpenedEmbeddedLedger } from '@sealgate/ledger-embedded';
-import { createLog, Metrics } from '@sealgate/observability';
-import { migrate, openDatabase, removalStatement, removeInSteps, type Database } from '@sealgate/storage';
-import { scansOf, throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
-import { answerWrite, type AnswerWrite } from '../domain/answer-write.ts';
-import type { IngestCaller } from '../domain/caller.ts';
-import { timeOrderedIds } from '../domain/record-ids.ts';
-import { migrations } from '../ingest-migrations.ts';
-import { APPEND_FUNCTIONS } from '../open-ledger.ts';
+import type { OpenedEmbeddedLedger } from '@sealgate/ledger-embedded';
+import { removalStatement, removeInSteps, type Database } from '@sealgate/storage';
+import { scansOf } from '@sealgate/testing';
+import { openTestGatewayLedger, type TestGatewayLedger } from '../testing/test-gateway-ledger.ts';
 import { ingestRemovals, oldEvents, removeOldWrites } from './event-retention.ts';
 
 const DAY_MS = 86_400_000;
-let postgres: ThrowawayPostgres;
+let at: TestGatewayLedger;
 let sql: Database;
 let ledger: OpenedEmbeddedLedger;
-const owned: (() => void | Promise<void>)[] = [];
 
 beforeAll(async () => {
-  postgres = await throwawayPostgres();
-  await migrate({ url: postgres.url, sets: migrations });
-  const options = { applicationName: 'test', maxConnections: 4, connectTimeoutMs: 2000, deadlineMs: 10_000 };
-  sql = openDatabase({ ...options, url: postgres.url });
-  ledger = await openEmbeddedLedger({
-    config: {
-      ledgerOrigin: 'ledger.test',
-      ledgerIntegrator: false,
-      ledgerSigningKey: undefined,
-      ledgerVerifierKeys: [],
-      checkpointDir: undefined,
-    },
-    sql,
-    now: Date.now,
-    log: createLog({ service: 'test', level: 'error', stream: new PassThrough(), now: Date.now }),
-    metrics: new Metrics('test', { processMetrics: false }),
-    appendFunctions: APPEND_FUNCTIONS,
-    own: (_name, release) => owned.push(release),
-  });
+  at = await openTestGatewayLedger({ integrates: false });
+  ({ sql, ledger } = at);
 }, 60_000);
-afterAll(async () => {
-  for (const release of owned.reverse()) await release();
-  await sql.close();
-  await postgres.stop();
-});
+afterAll(() => at.close());
 
-/** A process that has nothing in its memory. */
-const fresh = (): AnswerWrite => {
-  const secrets = ServerSecrets.parse(`s1:${'s'.repeat(32)}`);
-  const freshIds = timeOrderedIds(Date.now, (bytes) => Buffer.alloc(bytes, 1));
-  return answerWrite({
-    ledger,
-    inFlight: new InFlight(),
-    fingerprints: secrets.derive('ingest fingerprints'),
-    recordIds: secrets.derive('ingest record ids'),
-    freshIds,
-    newEventId: () => `evt_${freshIds(0).replaceAll('-', '')}`,
-    onAnswer: () => undefined,
-  });
-};
-const caller: IngestCaller = {
-  networkId: 'acme',
-  familyId: 'fam',
-  keyId: 'key',
-  channels: ['main'],
-  grants: {} as IngestCaller['grants'],
-  networkLimits: undefined,
-  guard: { kind: 'key', id: 'key', version: '1' },
-};
-const write = (data: string) => {
-  const record = { id: undefined, type: 'asset', owner: null, data, extra: null, targetChannels: undefined };
-  return fresh()({
-    caller,
-    requestId: 'req',
-    records: [record, record],
-    strippedFields: 0,
-    idempotencyKeys: ['order-7'],
-    path: '/v1/records',
-    rawBody: Buffer.from(data),
-    guard: undefined,
-    charge: async () => undefined,
-    confirmCaller: async () => undefined,
-  });
-};
+/** By a process that has nothing in its memory. */
+const write = (data: string) => at.newProcess()(at.order(data, { idempotencyKey: 'order-7', count: 2 }));
 const claimsOf = async () => (await sql.query({ text: 'SELECT 1 FROM ledger.all_claims' })).length;
 const age = (days: number) =>
   sql.query({

@@ -1,23 +1,12 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { FILE, IN_ORDER, openTestArchive, OURS, type TestArchive } from './testing/open-test-archive.ts';
-import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { eachWithArchive, FILE, IN_ORDER, OURS, type TestArchive } from './testing/open-test-archive.ts';
+import type { TestLedger } from './testing/open-test-ledger.ts';
 
 let test: TestLedger;
 let of: TestArchive;
-
-beforeAll(async () => {
-  test = await openTestLedger();
-});
-
-afterAll(() => test.close());
-
-beforeEach(async () => {
-  of = await openTestArchive(test);
-});
-
-afterEach(() => of.close());
+eachWithArchive((parts) => ({ test, of } = parts));
 
 describe('the audit names what is wrong with an archive', () => {
   const path = (name: string) => join(of.folder, of.channel, name);

@@ -1,34 +1,23 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { generateNoteKey, noteSigner, noteVerifier, parseCheckpoint } from '@sealgate/merkle';
 import { ArchiveFiles } from './archive-files.ts';
 import {
+  eachWithArchive,
   archiverOf,
   FILE,
   IN_ORDER,
-  openTestArchive,
   OURS,
   record,
   SIZE,
   type TestArchive,
 } from './testing/open-test-archive.ts';
-import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
+import { ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
 
 let test: TestLedger;
 let of: TestArchive;
-
-beforeAll(async () => {
-  test = await openTestLedger();
-});
-
-afterAll(() => test.close());
-
-beforeEach(async () => {
-  of = await openTestArchive(test);
-});
-
-afterEach(() => of.close());
+eachWithArchive((parts) => ({ test, of } = parts));
 
 describe('records that were archived', () => {
   it('are read, proved, listed and audited as before, and are in the table no more', async () => {

@@ -1,26 +1,23 @@
 import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Tile } from '@sealgate/merkle';
 import { ArchiveFiles, type ArchivedStretch } from './archive-files.ts';
-import { IN_ORDER, openTestArchive, OURS, record, SIZE, type TestArchive } from './testing/open-test-archive.ts';
+import {
+  eachWithArchive,
+  IN_ORDER,
+  openTestArchive,
+  OURS,
+  record,
+  SIZE,
+  type TestArchive,
+} from './testing/open-test-archive.ts';
 import { runStep, stepsOf } from './testing/version-before.ts';
-import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
+import type { TestLedger } from './testing/open-test-ledger.ts';
 
 let test: TestLedger;
 let of: TestArchive;
-
-beforeAll(async () => {
-  test = await openTestLedger();
-});
-
-afterAll(() => test.close());
-
-beforeEach(async () => {
-  of = await openTestArchive(test);
-});
-
-afterEach(() => of.close());
+eachWithArchive((parts) => ({ test, of } = parts));
 
 describe('a crash while archiving', () => {
   /** Files that break at one point, once. */

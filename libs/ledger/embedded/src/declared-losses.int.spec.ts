@@ -1,18 +1,14 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { receiptLeaf } from '@sealgate/envelope';
 import { ChannelHaltedError } from '@sealgate/ledger-port';
 import { copyDatabase, until } from '@sealgate/testing';
-import { BY, E1, LOST, lostChannel, type LostChannel } from './testing/lost-channel.ts';
+import { BY, E1, eachWithLostChannel, LOST, type LostChannel } from './testing/lost-channel.ts';
 import { runStep, stepsOf } from './testing/version-before.ts';
-import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
+import { ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
 
 let test: TestLedger;
 let at: LostChannel;
-beforeEach(async () => {
-  test = await openTestLedger();
-  at = lostChannel(test);
-}, 120_000);
-afterEach(() => test.close());
+eachWithLostChannel((parts) => void ({ test, at } = parts));
 
 it('nothing is declared but what is lost, once, and by whom the caller says', async () => {
   await at.write('a');

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { join } from 'node:path';
 import { receiptLeaf } from '@sealgate/envelope';
 import { ChannelHaltedError } from '@sealgate/ledger-port';
@@ -6,16 +6,12 @@ import { parseCheckpoint } from '@sealgate/merkle';
 import { copyDatabase, until } from '@sealgate/testing';
 import { embeddedLedger } from './embedded-ledger.ts';
 import { heldIn } from './known-ids.ts';
-import { BY, E1, LOST, lostChannel, type LostChannel } from './testing/lost-channel.ts';
-import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
+import { BY, E1, eachWithLostChannel, LOST, type LostChannel } from './testing/lost-channel.ts';
+import { ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
 
 let test: TestLedger;
 let at: LostChannel;
-beforeEach(async () => {
-  test = await openTestLedger();
-  at = lostChannel(test);
-}, 120_000);
-afterEach(() => test.close());
+eachWithLostChannel((parts) => void ({ test, at } = parts));
 
 it('a channel goes on in a log of its own, which begins with what was lost; a lost write is a new one there', async () => {
   await at.loseRecords();

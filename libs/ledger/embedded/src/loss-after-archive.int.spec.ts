@@ -1,29 +1,25 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, expect, it } from '@jest/globals';
 import { copyDatabase, until } from '@sealgate/testing';
 import { receiptLeaf } from '@sealgate/envelope';
 import { ArchiveFiles } from './archive-files.ts';
 import type { EmbeddedLedger } from './embedded-ledger.ts';
-import { E1, LOST, lostChannel, type LostChannel } from './testing/lost-channel.ts';
+import { E1, eachWithLostChannel, LOST, type LostChannel } from './testing/lost-channel.ts';
 import { archiverOf } from './testing/open-test-archive.ts';
-import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
+import type { TestLedger } from './testing/open-test-ledger.ts';
 
 let test: TestLedger;
 let at: LostChannel;
 let folder: string;
 let ledger: EmbeddedLedger;
-beforeEach(async () => {
-  test = await openTestLedger();
-  at = lostChannel(test);
+eachWithLostChannel((parts) => {
+  ({ test, at } = parts);
   folder = mkdtempSync(join(tmpdir(), 'sealgate-archive-'));
   ledger = archiverOf(test, new ArchiveFiles(folder), () => undefined).ledger;
-}, 120_000);
-afterEach(async () => {
-  await test.close();
-  rmSync(folder, { recursive: true, force: true });
 });
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const idsFrom = (from: number, count: number) => Array.from({ length: count }, (_, n) => `r${from + n}`);
 const writtenAt = async (id: string) => (await ledger.prove(LOST, id))!.receipt.at;

@@ -1,11 +1,11 @@
-import { expect } from '@jest/globals';
+import { afterEach, beforeEach, expect } from '@jest/globals';
 import { declarationLeaf, type RecordProof } from '@sealgate/envelope';
 import type { AppendUnit } from '@sealgate/ledger-port';
 import { noteVerifier, parseCheckpoint, verifyInclusion } from '@sealgate/merkle';
 import { copyDatabase, until } from '@sealgate/testing';
 import type { EmbeddedLedger } from '../embedded-ledger.ts';
 import { savedCheckpoints } from '../saved-checkpoints.ts';
-import { ORIGIN, type TestLedger } from './open-test-ledger.ts';
+import { openTestLedger, ORIGIN, type TestLedger } from './open-test-ledger.ts';
 
 export const LOST = 'acme.lost';
 export const E1 = `${LOST}/e1`;
@@ -75,4 +75,16 @@ export function lostChannel(test: TestLedger) {
   }
 
   return { unitOf, write, sign, saved, sizesKept, loseRecords, declare, letTimePass, recover, expectProved };
+}
+
+/** For each test a ledger of its own, with a channel that can lose records. `made` is given both before each. */
+export function eachWithLostChannel(
+  made: (parts: { test: TestLedger; at: LostChannel }) => void | Promise<void>,
+): void {
+  let test: TestLedger;
+  beforeEach(async () => {
+    test = await openTestLedger();
+    await made({ test, at: lostChannel(test) });
+  }, 120_000);
+  afterEach(() => test.close());
 }

@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import type { AppendUnit } from '@sealgate/ledger-port';
 import { noteVerifier } from '@sealgate/merkle';
 import { ArchiveFiles } from '../archive-files.ts';
 import { Archiver } from '../archiver.ts';
 import { checkedCheckpoints } from '../checked-checkpoint.ts';
 import type { EmbeddedLedger } from '../embedded-ledger.ts';
-import { ORIGIN, type TestLedger } from './open-test-ledger.ts';
+import { openTestLedger, ORIGIN, type TestLedger } from './open-test-ledger.ts';
 
 export const SIZE = 700;
 /** What an audit says of it. */
@@ -94,3 +95,18 @@ export async function openTestArchive(test: TestLedger) {
 
 export type TestArchive = Awaited<ReturnType<typeof openTestArchive>>;
 export const OURS = '(SELECT channel_id FROM ledger.channels WHERE channel = $1)';
+
+/** For each test an archive of its own, on one ledger for all of a file. `made` is given both before each. */
+export function eachWithArchive(made: (parts: { test: TestLedger; of: TestArchive }) => void): void {
+  let test: TestLedger;
+  let of: TestArchive;
+  beforeAll(async () => {
+    test = await openTestLedger();
+  }, 120_000);
+  afterAll(() => test.close());
+  beforeEach(async () => {
+    of = await openTestArchive(test);
+    made({ test, of });
+  });
+  afterEach(() => of.close());
+}
