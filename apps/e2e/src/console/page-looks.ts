@@ -21,11 +21,13 @@ export async function looksOf(
       await page.setViewportSize({ width, height: 900 });
       const at = `${name}-${width}-${colorScheme}`;
       await page.screenshot({ path: join(pictures, `${at}.png`), fullPage: true });
+      if (await page.evaluate('document.documentElement.scrollWidth > innerWidth'))
+        faults.push(`${at}: scrolls sideways`);
+      // Contrast differs by colours and layout by width: two of the four tell both, and axe is slow on long lists.
+      if ((width === 390) !== (colorScheme === 'dark')) continue;
       const { violations } = await new AxeBuilder({ page }).withTags(TAGS).analyze();
       for (const { id, nodes } of violations)
         faults.push(`${at}: ${id} at ${nodes.map(({ target }) => target.join(' ')).join(', ')}`);
-      if (await page.evaluate('document.documentElement.scrollWidth > innerWidth'))
-        faults.push(`${at}: scrolls sideways`);
     }
   return faults;
 }
