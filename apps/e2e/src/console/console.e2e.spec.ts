@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { casesStories } from './cases.stories.ts';
 import { doorStories } from './door.stories.ts';
+import { forwardingStories } from './forwarding.stories.ts';
 import { openBrowser } from './open-browser.ts';
 import { risksStories } from './risks.stories.ts';
 import { signInStories } from './sign-in.stories.ts';
@@ -30,6 +31,8 @@ if ('problem' in opened) {
       await opened.browser.close();
       await started?.stop();
     }, 60_000);
+
+    forwardingStories(stack);
 
     it('is there once everything has started', async () => {
       const page = await stack().newPage();

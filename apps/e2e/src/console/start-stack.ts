@@ -11,6 +11,7 @@ export interface DevFile {
   readonly surfaces: Readonly<
     Record<string, { readonly url: string; readonly opsUrl: string; readonly adminUrl: string; readonly pid: number }>
   >;
+  readonly console: { readonly url: string; readonly opsUrl: string; readonly pid: number };
   readonly ledger: { readonly verifierKey: string };
   readonly oidc: { readonly issuer: string; readonly audience: string };
   readonly demo: {
@@ -42,7 +43,6 @@ const root = resolve(import.meta.dirname, '../../../..');
 const START_WITHIN_MS = 300_000;
 /** Of the public, ops and admin listeners, the provider, PostgreSQL and Redis. */
 const OFFSETS = [1, 2, 3, 4, 5, 51, 52, 53, 54, 55, 80, 90, 91, 101, 102, 103, 104];
-const CONSOLE_OFFSET = 5;
 
 /** Runs `npm start -- --detach` in a folder and on ports of its own. Rejects with what it said where it fails. */
 export async function startStack(browser: Browser): Promise<ConsoleStack> {
@@ -65,7 +65,7 @@ export async function startStack(browser: Browser): Promise<ConsoleStack> {
     throw error;
   }
   const dev = JSON.parse(readFileSync(join(data, 'dev.json'), 'utf8')) as DevFile;
-  const url = `http://127.0.0.1:${base + CONSOLE_OFFSET}`;
+  const { url } = dev.console;
   const newPage = async (options: BrowserContextOptions = {}): Promise<Page> => {
     const context: BrowserContext = await browser.newContext({ baseURL: url, locale: 'en-GB', ...options });
     context.setDefaultTimeout(20_000);
