@@ -58,7 +58,7 @@ export function EvidenceBoard(): ReactNode {
             style={{ alignSelf: 'flex-start' }}
             aria-expanded={isWhole}
           >
-            {isWhole ? 'Only what somebody has to act on' : 'Also approved, superseded, revoked and not applicable'}
+            {isWhole ? 'Only what waits for somebody' : 'All states'}
           </Button>
         </>
       )}
