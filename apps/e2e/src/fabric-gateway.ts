@@ -12,6 +12,7 @@ import type { HttpAnswer } from './harness/http-exchange.ts';
 import { outOfReach } from './harness/installation.ts';
 import { boundMs } from './harness/scale.ts';
 import { sender, type Sender } from './harness/sender.ts';
+import { deliveredBy, newSecret, newSource, sendGithub } from './harness/webhook-sender.ts';
 
 const storyTimeoutMs = 120_000;
 /** The deadline of an answer in the connection file, and what stands around it. */
@@ -53,6 +54,24 @@ export function gatewayStories(networkOf: () => FabricNetwork): void {
       await setup?.stop();
       rmSync(folder, { recursive: true, force: true });
     }, setupTimeoutMs);
+
+    it(
+      'writes a signed delivery once, and tells of another one under its id',
+      async () => {
+        const secret = newSecret();
+        const source = await newSource(setup.admin, tag, { secret, idFrom: '/n' });
+        const send = (n: string, deliveryId: string) =>
+          sendGithub(setup.gateway.public, source.path, { secret, deliveryId, body: JSON.stringify({ n: id(n) }) });
+        const first = deliveredBy(await send('delivered', 'd-1'));
+        expect(deliveredBy(await send('delivered', 'd-1'), true)).toEqual(first);
+        expect(deliveredBy(await send('another', 'd-1')).records).toEqual([]);
+        const records = await kept();
+        expect([id('delivered'), id('another')].map((one) => records.has(`${tag}.main/${one}`))).toEqual([true, false]);
+        await setup.admin.ask('DELETE', source.adminPath);
+        expectProblem(await send('late', 'd-2'), 'NOT_FOUND');
+      },
+      storyTimeoutMs,
+    );
 
     it(
       'writes a record and a batch, keeps their events, and knows what is there already',
