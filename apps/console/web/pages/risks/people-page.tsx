@@ -94,7 +94,7 @@ function PeopleTable({ onOpen }: { readonly onOpen: (open: Open) => void }): Rea
           ),
         },
         { title: 'Roles', cell: ({ roles }) => roles.map((role) => inWords(role, 'role')).join(', ') || 'None' },
-        { title: 'Sees', cell: ({ scope }) => scopeInWords(scope) },
+        { title: 'Rows set', cell: ({ scope }) => setRowsOf(scope) },
         { title: 'Id', cell: ({ id }) => <code>{id}</code> },
         ...(isOperator
           ? [
@@ -140,6 +140,10 @@ const scopeInWords = ({ unrestricted, departments, canReadSensitive }: Person['s
     unrestricted ? 'All rows' : ['own rows', ...departments].join(', '),
     ...(canReadSensitive ? ['sensitive rows'] : []),
   ].join(' · ');
+
+/** What was set for somebody; what their roles open besides is not in it. */
+const setRowsOf = ({ unrestricted, departments, canReadSensitive }: Person['scope']): string =>
+  [...(unrestricted ? ['all rows'] : departments), ...(canReadSensitive ? ['sensitive rows'] : [])].join(', ') || '–';
 
 /** What the person who looks may do: the answer to "why is this not offered to me". */
 function Myself(): ReactNode {
