@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { casesStories } from './cases.stories.ts';
 import { doorStories } from './door.stories.ts';
 import { forwardingStories } from './forwarding.stories.ts';
+import { ledgerStories } from './ledger.stories.ts';
 import { openBrowser } from './open-browser.ts';
 import { risksStories } from './risks.stories.ts';
 import { signInStories } from './sign-in.stories.ts';
@@ -42,6 +43,7 @@ if ('problem' in opened) {
     });
 
     signInStories(stack);
+    ledgerStories(stack);
     risksStories(stack);
     casesStories(stack);
     doorStories(stack);

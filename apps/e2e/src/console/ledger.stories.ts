@@ -1,0 +1,125 @@
+import { rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { looksOf } from './page-looks.ts';
+import type { ConsoleStack } from './start-stack.ts';
+
+const oneFile = pathToFileURL(resolve(import.meta.dirname, '../../../console/dist/verify.html')).href;
+const TOO_LARGE_BYTES = 50_000_000;
+
+/** Networks, keys, the data view, the ledger and Verify, as an operator goes through them. */
+export function ledgerStories(stack: () => ConsoleStack): void {
+  const as = async (role: string, path: string, work: (page: Page) => Promise<void>): Promise<void> => {
+    const page = await stack().signIn(role, path);
+    try {
+      await work(page);
+    } finally {
+      await page.context().close();
+    }
+  };
+
+  /** What a second client, with the machine's token, reads of the gateway's admin listener. */
+  const read = async (path: string): Promise<Buffer> => {
+    const { adminUrl } = stack().dev.surfaces['ingest-gateway']!;
+    const headers = { authorization: `Bearer ${stack().dev.adminToken}` };
+    const answer = await fetch(`${adminUrl}/admin/v1${path}`, { headers, signal: AbortSignal.timeout(20_000) });
+    expect(answer.status).toBe(200);
+    return Buffer.from(await answer.arrayBuffer());
+  };
+
+  describe('the ledger in the console', () => {
+    it('takes a network, a key and a record, and shows that its proof holds', async () => {
+      await as('operator', '/networks', async (page) => {
+        await page.getByRole('button', { name: 'New network' }).first().click();
+        await page.getByRole('textbox', { name: 'Id' }).fill('story-net');
+        await page.getByRole('button', { name: 'Make network' }).click();
+        await page.getByRole('heading', { level: 1, name: 'story-net' }).waitFor();
+        await page.getByRole('button', { name: 'Mint a key' }).first().click();
+        await page.getByRole('textbox', { name: 'Label' }).fill('Story key');
+        await page.getByRole('button', { name: 'Mint the key' }).click();
+        const key =
+          (await page
+            .locator('code', { hasText: /^ingest_/ })
+            .first()
+            .textContent()) ?? '';
+        await page.getByRole('button', { name: 'I have copied it' }).click();
+        const sent = await fetch(`${stack().dev.surfaces['ingest-gateway']!.url}/story-net`, {
+          method: 'POST',
+          headers: { 'X-Api-Key': key, 'content-type': 'application/json' },
+          body: JSON.stringify({ id: 'story-1', type: 'story.order', data: { total: 12 } }),
+          signal: AbortSignal.timeout(20_000),
+        });
+        expect(sent.status).toBeLessThan(300);
+        expect(await looksOf(page, stack(), 'network')).toEqual([]);
+        await page.goto('/events?networkId=story-net');
+        await page.getByText('story.order').first().waitFor();
+        expect(await looksOf(page, stack(), 'events')).toEqual([]);
+        await read('/ledger/channels/story-net.main/records/story-1/proof');
+        await page.goto('/ledger/story-net.main/story-1');
+        await page.getByText('Checked in this browser').waitFor();
+        expect(await page.getByText('Fails', { exact: true }).count()).toBe(0);
+        expect(
+          await page
+            .getByRole('list', { name: /^The proof/ })
+            .getByText('Holds', { exact: true })
+            .count(),
+        ).toBe(5);
+        expect(await looksOf(page, stack(), 'record')).toEqual([]);
+      });
+    }, 180_000);
+
+    it('shows a viewer the networks and offers no change', async () => {
+      await as('viewer', '/networks', async (page) => {
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        expect(await page.getByRole('button', { name: 'New network' }).count()).toBe(0);
+        expect(await looksOf(page, stack(), 'networks-viewer')).toEqual([]);
+      });
+    }, 120_000);
+
+    it.each([
+      ['in the console', () => `${stack().url}/verify`],
+      ['as one file from a disk', () => oneFile],
+    ])(
+      'checks files %s, says what failed, and asks nobody',
+      async (_where, address) => {
+        const record = stack().dev.demo.channel;
+        const [listed] = (
+          JSON.parse(String(await read(`/ledger/channels/${record}/records?limit=1`))) as {
+            items: { id: string }[];
+          }
+        ).items;
+        const proof = await read(`/ledger/channels/${record}/records/${encodeURIComponent(listed!.id)}/proof`);
+        const broken = Buffer.from(
+          String(proof).replace(/"dataHash":"./, (start) => start.slice(0, -1) + (start.endsWith('0') ? '1' : '0')),
+        );
+        const page = await stack().newPage();
+        const asked: string[] = [];
+        page.on('request', (request) => asked.push(request.url()));
+        await page.goto(address());
+        await page.getByLabel('Key of the log').fill(stack().dev.ledger.verifierKey);
+        const files = [
+          { name: 'proof.json', mimeType: 'application/json', buffer: proof },
+          { name: 'broken.json', mimeType: 'application/json', buffer: broken },
+        ];
+        const before = asked.length;
+        await page.locator('input[type=file]').setInputFiles(files);
+        await page.getByText('It was not read').waitFor();
+        const said = await page.locator('[role=status]').allTextContents();
+        expect(said[0]).toMatch(/^Verified\./);
+        expect(said[1]).toMatch(/^Not verified\. Failed: .*leaf/);
+        expect(asked.slice(before).filter((url) => !url.startsWith('blob:'))).toEqual([]);
+        await page.screenshot({ path: join(stack().pictures, 'verify.png'), fullPage: true });
+        const large = join(stack().pictures, 'large.json');
+        writeFileSync(large, '');
+        truncateSync(large, TOO_LARGE_BYTES);
+        await page.locator('input[type=file]').setInputFiles(large);
+        await page.getByText('It was not read').waitFor();
+        rmSync(large);
+        await page.context().close();
+      },
+      120_000,
+    );
+  });
+}
