@@ -105,7 +105,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
         ];
         const before = asked.length;
         await page.locator('input[type=file]').setInputFiles(files);
-        await page.getByText('It was not read').waitFor();
+        await page.getByText('Not verified.').waitFor();
         const said = await page.locator('[role=status]').allTextContents();
         expect(said[0]).toMatch(/^Verified\./);
         expect(said[1]).toMatch(/^Not verified\. Failed: .*leaf/);
