@@ -40,8 +40,8 @@ CREATE TABLE delivery_counts (
 CREATE INDEX delivery_counts_by_position ON delivery_counts (position);
 
 -- Events of deliveries have the id of the source in the place of a key's, which begins otherwise: key_ and 32 digits are packed.
-CREATE INDEX events_by_source ON events (key_id, event_id) WHERE starts_with(key_id, 'src_');
-CREATE INDEX writes_by_source ON writes (key_id, event_id) WHERE substr(key_id, 1, 4) = '\x7372635f';
+CREATE INDEX IF NOT EXISTS events_by_source ON events (key_id, event_id) WHERE starts_with(key_id, 'src_');
+CREATE INDEX IF NOT EXISTS writes_by_source ON writes (key_id, event_id) WHERE substr(key_id, 1, 4) = '\x7372635f';
 
 -- Down Migration
 
