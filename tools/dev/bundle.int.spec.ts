@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import { NODE_OPTIONS } from '@sealgate/service-host';
 import { bundleSurface } from './bundle.ts';
@@ -119,9 +120,50 @@ describe('the bundle of a surface', () => {
     rmSync(folder, { recursive: true });
   }, 60_000);
 
+  it('of the console loads at most 250 KiB of script at first, each other page when it is opened, and verify.html nothing', () => {
+    const web = join(workspaceRoot, 'apps/console/dist/web');
+    const first = new Set<string>();
+    for (const [, file = ''] of readFileSync(join(web, 'index.html'), 'utf8').matchAll(/="\/assets\/([^"]+\.js)"/g))
+      addImports(join(web, 'assets'), file, first);
+    const parts = readdirSync(join(web, 'assets')).filter((file) => /^[a-z]+-part-.*\.js$/.test(file));
+    const sizes = parts.map((part) => {
+      const whole = new Set<string>();
+      addImports(join(web, 'assets'), part, whole);
+      return { page: part.split('-')[0]!, KiB: gzippedKiB(join(web, 'assets'), whole.difference(first)) };
+    });
+    const firstKiB = gzippedKiB(join(web, 'assets'), first);
+    process.stdout.write(`Script, gzipped: ${JSON.stringify([{ page: 'first', KiB: firstKiB }, ...sizes])}\n`);
+    expect(firstKiB).toBeLessThanOrEqual(250);
+    expect(firstKiB).toBeGreaterThan(50);
+    expect(sizes.map(({ page }) => page).toSorted()).toEqual([
+      'cases',
+      'door',
+      'events',
+      'ledger',
+      'networks',
+      'overview',
+      'risks',
+      'verify',
+    ]);
+    for (const { KiB } of sizes) expect(KiB).toBeLessThanOrEqual(250);
+    const page = readFileSync(join(web, '../verify.html'), 'utf8');
+    expect(page.match(/<(?:script|link|img)[^>]*(?:src|href)=/g)).toBeNull();
+  });
+
   it('is refused for what is no surface', async () => {
     await expect(bundleSurface('nowhere')).rejects.toThrow(
       'There is no surface nowhere: apps/nowhere/src/main.ts is missing.',
     );
   });
 });
+
+/** The chunks that come with one, itself among them: what it imports, and not what it imports when that is needed. */
+function addImports(assets: string, file: string, found: Set<string>): void {
+  if (found.has(file)) return;
+  found.add(file);
+  const imported = readFileSync(join(assets, file), 'utf8').matchAll(/(?:from|import)\s*["']\.\/([^"']+\.js)["']/g);
+  for (const [, next = ''] of imported) addImports(assets, next, found);
+}
+
+const gzippedKiB = (assets: string, files: ReadonlySet<string>): number =>
+  Math.round([...files].reduce((sum, file) => sum + gzipSync(readFileSync(join(assets, file))).length, 0) / 1024);
