@@ -230,7 +230,7 @@ describe('a list of the dashboard', () => {
     ['limit=01', '400 INVALID_LIMIT /limit'],
     ['cursor=', '400 INVALID_CURSOR /cursor'],
     ['cursor=abc', '400 INVALID_CURSOR /cursor'],
-    ['status=closed', '400 UNKNOWN_PARAMETER /status'],
+    ['colour=red', '400 UNKNOWN_PARAMETER /colour'],
     ['limit=1&limit=2', '400 UNKNOWN_PARAMETER /limit'],
   ])('refuses ?%s', async (query, wanted) => expect(await refusal('GET', `/api/risks?${query}`)).toBe(wanted));
 });

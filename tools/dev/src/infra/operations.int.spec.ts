@@ -166,23 +166,39 @@ describe('the page that upgrades', () => {
     });
   }, 60_000);
 
-  it('makes the index over claims ahead of the job, which then finds it', async () => {
-    const before = join(folder, 'before-claims');
-    cpSync(dist('ingest-gateway'), before, { recursive: true });
-    for (const file of readdirSync(join(before, 'migrations/ledger')))
-      if (file >= '0008') rmSync(join(before, 'migrations/ledger', file));
-    const url = await server.newDatabase();
-    const database = new URL(url).pathname.slice(1);
-    await runSql(url, `GRANT CREATE ON DATABASE ${database} TO ingest_migrate`);
-    expect(migrate('ingest-gateway', 'ingest_migrate', database, before)).toMatchObject({ status: 0 });
-    const [ahead = ''] = codeBlocksOf(upgrade, 'sql');
-    for (const statement of ahead.split(/;\n/).filter((text) => text.trim() !== '')) await runSql(url, statement);
-    const text = `SELECT indexrelid::text AS oid, indisvalid FROM pg_index WHERE indexrelid = 'ledger.claims_by_day'::regclass`;
-    const made = await runSql(url, text);
-    expect(made).toMatchObject([{ indisvalid: true }]);
-    expect(migrate('ingest-gateway', 'ingest_migrate', database)).toMatchObject({ status: 0 });
-    expect(await runSql(url, text)).toEqual(made);
-  }, 60_000);
+  it.each<[string, string, string, number, string[]]>([
+    ['claims', 'ledger', '0008', 0, ['ledger.claims_by_day']],
+    [
+      'events',
+      'ingest',
+      '0006',
+      1,
+      ['events_by_request', 'events_by_source', 'writes_by_request', 'writes_by_source'].map(
+        (name) => `ingest.${name}`,
+      ),
+    ],
+  ])(
+    'makes indexes over %s ahead of the job, which then finds them',
+    async (what, set, since, block, indexes) => {
+      const before = join(folder, `before-${what}`);
+      cpSync(dist('ingest-gateway'), before, { recursive: true });
+      for (const file of readdirSync(join(before, 'migrations', set)))
+        if (file >= since) rmSync(join(before, 'migrations', set, file));
+      const url = await server.newDatabase();
+      const database = new URL(url).pathname.slice(1);
+      await runSql(url, `GRANT CREATE ON DATABASE ${database} TO ingest_migrate`);
+      expect(migrate('ingest-gateway', 'ingest_migrate', database, before)).toMatchObject({ status: 0 });
+      const ahead = codeBlocksOf(upgrade, 'sql')[block] ?? '';
+      for (const statement of ahead.split(/;\n/).filter((text) => text.trim() !== '')) await runSql(url, statement);
+      const text = `SELECT indexrelid::text AS oid, indisvalid FROM pg_index
+       WHERE indexrelid = ANY('{${indexes.join(',')}}'::regclass[]) ORDER BY indexrelid`;
+      const made = await runSql(url, text);
+      expect(made).toMatchObject(indexes.map(() => ({ indisvalid: true })));
+      expect(migrate('ingest-gateway', 'ingest_migrate', database)).toMatchObject({ status: 0 });
+      expect(await runSql(url, text)).toEqual(made);
+    },
+    60_000,
+  );
 
   it('hands over what one role made to the roles of a new installation', async () => {
     const admin = Object.assign(new URL(await server.newDatabase()));
@@ -203,7 +219,7 @@ describe('the page that upgrades', () => {
     expect(migrate('case-gate', 'nobody', database).said).toMatch(
       /^case-gate migrate: The database of MIGRATION_DATABASE_URL cannot be used: [^\n]+\n$/,
     );
-    const [, hand = ''] = codeBlocksOf(upgrade, 'sql');
+    const [, , hand = ''] = codeBlocksOf(upgrade, 'sql');
     await runSql(admin.href, hand);
     // As a later version would: a new file of the ledger that replaces a function.
     const later = join(folder, 'later');
