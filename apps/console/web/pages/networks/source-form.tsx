@@ -4,19 +4,23 @@ import { useMutation } from '@tanstack/react-query';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
+import { commonSignature, HmacFields, sentSignature } from './hmac-fields.tsx';
 import type { Source } from './source-table.tsx';
 
 type Scheme = Source['scheme'];
 
-/** Schemes whose senders say all by themselves; `hmac` has settings that the command line and the API take. */
 const schemes: readonly { readonly value: Scheme; readonly label: string }[] = [
   { value: 'github', label: 'GitHub' },
   { value: 'stripe', label: 'Stripe' },
   { value: 'shopify', label: 'Shopify' },
   { value: 'slack', label: 'Slack' },
   { value: 'standard-webhooks', label: 'Standard Webhooks (Svix and others)' },
+  { value: 'hmac', label: 'Another HMAC' },
   { value: 'token', label: 'A token in a header' },
 ];
+
+/** Senders of these schemes have no common place for the id of a delivery. */
+const saysNoId = (scheme: Scheme): boolean => scheme === 'hmac' || scheme === 'token';
 
 interface FormProps {
   readonly onDone: () => void;
@@ -35,6 +39,8 @@ export function SourceForm({
   const [secret, setSecret] = useState('');
   const [channel, setChannel] = useState<string | null>(channels[0] ?? null);
   const [header, setHeader] = useState('X-Webhook-Token');
+  const [signature, setSignature] = useState(commonSignature);
+  const [idFrom, setIdFrom] = useState('');
   const making = useMutation({
     mutationFn: () =>
       dataOf(
@@ -46,6 +52,8 @@ export function SourceForm({
             secrets: [{ id: 'first', value: secret }],
             ...(channel !== null && { channels: [channel] }),
             ...(scheme === 'token' && { token: { header } }),
+            ...(scheme === 'hmac' && { signature: sentSignature(signature) }),
+            ...(saysNoId(scheme) && idFrom !== '' && { idFrom }),
           },
         }),
       ),
@@ -62,7 +70,6 @@ export function SourceForm({
       />
       <Select
         label="Who sends"
-        description="An own HMAC scheme is made by the command line: npx sealgate sources."
         data={schemes}
         allowDeselect={false}
         value={scheme}
@@ -70,6 +77,15 @@ export function SourceForm({
       />
       {scheme === 'token' && (
         <TextInput label="Header" required value={header} onChange={(event) => setHeader(event.currentTarget.value)} />
+      )}
+      {scheme === 'hmac' && <HmacFields value={signature} onChange={setSignature} />}
+      {saysNoId(scheme) && (
+        <TextInput
+          label="Where the id of a delivery stands"
+          description="header:X-Delivery-Id, or /id in a JSON body. Without it a body is taken once, whoever sends it again."
+          value={idFrom}
+          onChange={(event) => setIdFrom(event.currentTarget.value)}
+        />
       )}
       <PasswordInput
         label="Signing secret"
