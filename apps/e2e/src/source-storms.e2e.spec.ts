@@ -7,7 +7,7 @@ import { ledgerSize } from './harness/admin-lists.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import type { HeaderLines, HttpAnswer } from './harness/http-exchange.ts';
 import { inParallel } from './harness/in-parallel.ts';
-import { breakableServers, install, type Installation, type Servers } from './harness/installation.ts';
+import { breakableServers, install, outOfReach, type Installation, type Servers } from './harness/installation.ts';
 import { judgeLog } from './harness/verifier.ts';
 import { deliveredBy, githubSignature, githubSource, newSecret, newSource } from './harness/webhook-sender.ts';
 
@@ -35,7 +35,7 @@ describeWithRedis('Deliveries to sources, at two processes', () => {
   it(
     'are written once each, sent three times at once; also after Redis was lost, at the other process, and when sent anew',
     async () => {
-      const { source, secret, channel } = await githubSource(setup);
+      const { source, secret, channel } = await githubSource(setup, { limits: outOfReach });
       const bodyOf = (n: number) => JSON.stringify({ n, text: 'x'.repeat(n % 500) });
       const headersOf = (n: number, body: string) => ({
         ...json,
