@@ -41,6 +41,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
         await page.getByRole('button', { name: 'Mint the key' }).click();
         const key =
           (await page
+            .getByRole('dialog', { name: /^Key/ })
             .locator('code', { hasText: /^ingest_/ })
             .first()
             .textContent()) ?? '';
