@@ -68,7 +68,7 @@ export const fields = {
   surfaces: customField({
     name: 'CONSOLE_SURFACES',
     description: 'Which surfaces there are, and where; see below.',
-    form: 'a JSON list of `{"id", "apiUrl"?, "apiAudience"?, "adminUrl"?, "adminAudience"?, "opsUrl"?}`',
+    form: 'a JSON list of `{"id", "apiUrl"?, "apiAudience"?, "publicUrl"?, "adminUrl"?, "adminAudience"?, "opsUrl"?}`',
     parse: parseSurfaces,
   }),
   sessionMaxSeconds: integerField({

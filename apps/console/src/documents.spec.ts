@@ -55,6 +55,7 @@ describe('the configuration', () => {
     ['/0/apiUrl must be', surfacesOf({ ...surface, apiUrl: 'https://a.example.com/a/../b' })],
     ['/0/apiUrl must be', surfacesOf({ ...surface, apiUrl: 'https://u:p@a.example.com' })],
     ['/0/apiUrl must be', surfacesOf({ ...surface, apiUrl: 'file:///etc' })],
+    ['/0/publicUrl must be', surfacesOf({ ...surface, publicUrl: 'https://a.example.com/' })],
     ['/0/apiAudience must be', surfacesOf({ ...surface, apiAudience: 'https://a.example.com#b' })],
     ['/0/adminAudience needs', surfacesOf({ ...surface, adminAudience: 'https://a.example.com' })],
   ])('refuses what is wrong with %s', (said, more) => expect(() => readConfig({ ...env, ...more })).toThrow(said));

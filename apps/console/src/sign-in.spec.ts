@@ -22,16 +22,18 @@ const codeOf = ({ body }: { body: string }) => (JSON.parse(body) as { code: stri
 
 describe('signing in', () => {
   it('leads to the provider and back to where it began, and the session says who it is', async () => {
-    expect(await session()).toMatchObject({ person: null });
+    const before = await session();
+    expect(before).toMatchObject({ person: null });
+    expect(JSON.stringify(before)).not.toContain('publicUrl');
     const { answer, url } = await signIn('/risks?status=open#first');
     expect(answer.status).toBe(200);
     expect(url.href).toBe(`${test.url}/risks?status=open#first`);
     expect(await session()).toEqual({
       person: { issuer: test.provider.issuer, subject: 'ada', name: 'Ada', email: 'ada@example.com' },
       surfaces: [
-        { id: 'risk-partner', api: true, admin: true },
-        { id: 'case-gate', api: true, admin: false },
-        { id: 'ledger-peer', api: true, admin: false },
+        { id: 'risk-partner', api: true, admin: true, publicUrl: 'https://risks.example.com' },
+        { id: 'case-gate', api: true, admin: false, publicUrl: expect.stringMatching(/^http:.+\/below$/) },
+        { id: 'ledger-peer', api: true, admin: false, publicUrl: 'http://127.0.0.1:1' },
       ],
       expiresAt: new Date(test.clock.now() + 43_200_000).toISOString(),
     });

@@ -1,10 +1,18 @@
 import { SURFACE_IDS, type Listener, type Surface, type SurfaceId } from './surfaces.ts';
 
-const MEMBERS: ReadonlySet<string> = new Set(['id', 'apiUrl', 'apiAudience', 'adminUrl', 'adminAudience', 'opsUrl']);
+const MEMBERS: ReadonlySet<string> = new Set([
+  'id',
+  'apiUrl',
+  'apiAudience',
+  'publicUrl',
+  'adminUrl',
+  'adminAudience',
+  'opsUrl',
+]);
 const MAX_AUDIENCE_CHARACTERS = 512;
 
 /**
- * CONSOLE_SURFACES: a JSON list of `{"id", "apiUrl"?, "apiAudience"?, "adminUrl"?, "adminAudience"?, "opsUrl"?}`.
+ * CONSOLE_SURFACES: a JSON list of `{"id", "apiUrl"?, "apiAudience"?, "publicUrl"?, "adminUrl"?, "adminAudience"?, "opsUrl"?}`.
  * @throws Error naming every fault by its place; no value is quoted.
  */
 export function parseSurfaces(text: string): Surface[] {
@@ -38,8 +46,9 @@ function surfaceOf(entry: unknown, tell: Tell): Surface {
   const of = (member: string) => listenerOf(given, member, tell);
   const [api, admin] = [of('api'), of('admin')];
   if (api === undefined && admin === undefined) tell(' has neither apiUrl nor adminUrl');
+  const publicUrl = urlOf(given, 'publicUrl', tell) ?? api?.url;
   // Where `tell` was called, nothing of this is used.
-  return { id: id as SurfaceId, api, admin, opsUrl: urlOf(given, 'opsUrl', tell) };
+  return { id: id as SurfaceId, api, admin, publicUrl, opsUrl: urlOf(given, 'opsUrl', tell) };
 }
 
 function listenerOf(given: Readonly<Record<string, unknown>>, member: string, tell: Tell): Listener | undefined {

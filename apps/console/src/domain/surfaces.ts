@@ -16,6 +16,8 @@ export interface Surface {
   readonly id: SurfaceId;
   readonly api: Listener | undefined;
   readonly admin: Listener | undefined;
+  /** Where others than the console reach the public listener; undefined where it has none. */
+  readonly publicUrl: string | undefined;
   /** Its listener for probes; undefined: the overview says nothing of it. */
   readonly opsUrl: string | undefined;
 }

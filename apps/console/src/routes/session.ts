@@ -24,7 +24,16 @@ const SessionView = named(
   'Session',
   closedObject({
     person: Type.Union([Person, Type.Null()]),
-    surfaces: Type.Array(closedObject({ id: SurfaceName, api: Type.Boolean(), admin: Type.Boolean() })),
+    surfaces: Type.Array(
+      closedObject({
+        id: SurfaceName,
+        api: Type.Boolean(),
+        admin: Type.Boolean(),
+        publicUrl: Type.Optional(
+          Type.String({ description: 'Where others reach the public listener. Told to who is signed in.' }),
+        ),
+      }),
+    ),
     expiresAt: Type.Optional(instantText()),
   }),
 );
@@ -55,7 +64,8 @@ export function sessionRoutes({ cookies, surfaces, publicUrl, signOut }: Session
       handler(context) {
         requireOwnOrigin(context, publicUrl);
         const session = cookies.session([context.header('cookie') ?? '']);
-        return { status: 200, body: { ...personOf(session), surfaces: surfaces.map(offerOf) } };
+        const offers = surfaces.map((surface) => offerOf(surface, session !== undefined));
+        return { status: 200, body: { ...personOf(session), surfaces: offers } };
       },
     }),
     route({
@@ -88,4 +98,7 @@ function personOf(session: Session | undefined): object {
   return { person, expiresAt: new Date(endsAtMs).toISOString() };
 }
 
-const offerOf = ({ id, api, admin }: Surface) => ({ id, api: api !== undefined, admin: admin !== undefined });
+const offerOf = ({ id, api, admin, publicUrl }: Surface, isSignedIn: boolean) => ({
+  ...{ id, api: api !== undefined, admin: admin !== undefined },
+  ...(isSignedIn && publicUrl !== undefined && { publicUrl }),
+});

@@ -113,7 +113,7 @@ function composed({ url, surfaceUrl, provider, clock, counted, logged, releases 
     CONSOLE_SURFACES: JSON.stringify([
       {
         id: 'risk-partner',
-        ...{ apiUrl: surfaceUrl, apiAudience: AUDIENCES.api },
+        ...{ apiUrl: surfaceUrl, apiAudience: AUDIENCES.api, publicUrl: 'https://risks.example.com' },
         ...{ adminUrl: surfaceUrl, adminAudience: AUDIENCES.admin, opsUrl: surfaceUrl },
       },
       { id: 'case-gate', apiUrl: `${surfaceUrl}/below` },

@@ -133,7 +133,14 @@ function Who({ session }: { session: Session }): ReactNode {
   return (
     <Menu position="bottom-end" width={260}>
       <Menu.Target>
-        <Button variant="subtle" color="gray" size="sm" px="xs" leftSection={<Icon name="person" />} maw={200}>
+        <Button
+          variant="subtle"
+          color="gray"
+          size="sm"
+          px="xs"
+          leftSection={<Icon name="person" />}
+          maw={{ base: 144, xs: 200 }}
+        >
           {name}
         </Button>
       </Menu.Target>

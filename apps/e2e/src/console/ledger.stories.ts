@@ -45,6 +45,8 @@ export function ledgerStories(stack: () => ConsoleStack): void {
             .locator('code', { hasText: /^ingest_/ })
             .first()
             .textContent()) ?? '';
+        const { url } = stack().dev.surfaces['ingest-gateway']!;
+        expect(await page.getByRole('dialog', { name: /^Key/ }).textContent()).toContain(`curl -sS ${url}/story-net`);
         await page.getByRole('button', { name: 'I have copied it' }).click();
         const sent = await fetch(`${stack().dev.surfaces['ingest-gateway']!.url}/story-net`, {
           method: 'POST',
@@ -70,6 +72,33 @@ export function ledgerStories(stack: () => ConsoleStack): void {
         expect(await looksOf(page, stack(), 'record')).toEqual([]);
       });
     }, 180_000);
+
+    it('takes a source that signs in a way of its own, sends a test delivery and shows what became of it', async () => {
+      await as('operator', '/networks/demo', async (page) => {
+        await page.getByRole('button', { name: 'New source' }).first().click();
+        const form = page.getByRole('dialog', { name: 'New source' });
+        await form.getByLabel('Name').fill('Own system');
+        await form.getByRole('combobox', { name: 'Who sends' }).click();
+        await page.getByRole('option', { name: 'Another HMAC' }).click();
+        await form.getByLabel('Header of the signature').fill('X-Own-Signature');
+        await form.getByLabel('Where the id of a delivery stands').fill('/id');
+        await form.getByLabel('Signing secret').fill('forty characters of a secret, or some more');
+        await form.getByRole('button', { name: 'Make source' }).click();
+        await page.getByText('Own system').first().waitFor();
+        expect(await looksOf(page, stack(), 'sources')).toEqual([]);
+        expect(JSON.parse((await read('/networks/demo/sources')).toString())).toMatchObject({
+          items: [{ name: 'Own system', scheme: 'hmac', idFrom: '/id', signature: { header: 'x-own-signature' } }],
+        });
+        await page.getByRole('button', { name: 'Test', exact: true }).click();
+        await page.getByRole('button', { name: 'Send a test delivery' }).click();
+        await page.getByText('The test delivery was written').waitFor();
+        await page.getByRole('button', { name: 'Deliveries' }).click();
+        await page
+          .getByRole('dialog', { name: /^Deliveries/ })
+          .getByText('written')
+          .waitFor();
+      });
+    }, 120_000);
 
     it('shows a viewer the networks and offers no change', async () => {
       await as('viewer', '/networks', async (page) => {

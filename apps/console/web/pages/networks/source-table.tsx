@@ -155,11 +155,12 @@ function TestDelivery({ source, onClose }: { source: Source; onClose: () => void
           body: {},
         }),
       ),
-    onSuccess: () => {
+    onSuccess: ({ code, outcome, status }) => {
       void queries.invalidateQueries({ queryKey: ['deliveries', sourceId] });
       notifications.show({
-        title: 'The test delivery was taken',
-        message: 'It is among the deliveries of the source.',
+        color: code === null ? 'green' : 'red',
+        title: code === null ? `The test delivery was ${outcome ?? 'answered'}` : 'The test delivery was refused',
+        message: `Its sender would have been answered ${status}${code === null ? '' : ` ${code}`}.`,
       });
       onClose();
     },
