@@ -22,6 +22,8 @@ export async function buildPages(app: string, place: string): Promise<BuiltPages
   const { build } = await import('vite');
   const outDir = join(place, 'web');
   const environment = process.env['NODE_ENV'];
+  // Under any other value, that of a test or of a developer's shell, React's development build would be deployed.
+  process.env['NODE_ENV'] = 'production';
   // The native loader writes no file of its own beside packages, where a plain user may not.
   const built = await build({
     configFile,
@@ -29,7 +31,7 @@ export async function buildPages(app: string, place: string): Promise<BuiltPages
     logLevel: 'error',
     build: { outDir, emptyOutDir: true, write: true },
   }).finally(() => {
-    // Vite sets it to production, and whoever builds goes on: to tests, or to people of a demo.
+    // Whoever builds goes on: to tests, or to people of a demo.
     if (environment === undefined) delete process.env['NODE_ENV'];
     else process.env['NODE_ENV'] = environment;
   });
