@@ -1,8 +1,14 @@
 import { ed25519Key, type Ed25519Key } from '#ed25519';
 import { Bytes, sha256Text } from '@sealgate/json';
 
-/** The one signature type we make and check: Ed25519 (C2SP signed-note, "Signature types"). */
+/** Signatures of logs: plain Ed25519 (C2SP signed-note, "Signature types"). */
 const ED25519 = 0x01;
+/** Those of witnesses: Ed25519 over a time and a checkpoint (C2SP tlog-cosignature). */
+export const COSIGNATURE_V1 = 0x04;
+const TYPE_NAMES: Readonly<Record<number, string>> = {
+  [ED25519]: 'Ed25519',
+  [COSIGNATURE_V1]: 'cosignature/v1 (0x04)',
+};
 /** Of a seed and of a public key alike. */
 const KEY_BYTES = 32;
 
@@ -21,13 +27,16 @@ export function isKeyName(name: string): boolean {
   return name !== '' && name.isWellFormed() && !/[\s+\u0000-\u001f\u007f\u0085]/u.test(name);
 }
 
-/** Reads `<name>+<hash>+<base64 of 0x01 and the public key>`. Throws an Error that says what is wrong. */
-export function parseVerifierKey(text: string): VerifierKey {
+/**
+ * Reads `<name>+<hash>+<base64 of the type and the public key>`, of type 0x01 unless another one is asked for.
+ * Throws an Error that says what is wrong.
+ */
+export function parseVerifierKey(text: string, type = ED25519): VerifierKey {
   const match = /^([^+]*)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/u.exec(text);
   if (match === null) throw new Error('A verifier key reads <name>+<8 hex digits>+<base64>.');
   const [, name = '', keyHash = '', encoded = ''] = match;
-  const point = keyBytes(encoded, 'verifier key');
-  checkIdentity({ name, keyHash, point });
+  const point = keyBytes(encoded, 'verifier key', type);
+  checkIdentity({ name, keyHash, point }, type);
   return { name, keyHash, point, publicKey: ed25519Key(point) };
 }
 
@@ -38,24 +47,27 @@ export function decodeBase64(text: string): Bytes | undefined {
 }
 
 /** The 32 bytes of a key from its base64. Throws an Error that names the fault and never shows the key. */
-export function keyBytes(encoded: string, what: string): Bytes {
+export function keyBytes(encoded: string, what: string, type = ED25519): Bytes {
   const bytes = decodeBase64(encoded);
   if (bytes === undefined) throw new Error(`The base64 of the ${what} is malformed.`);
-  if (bytes[0] !== ED25519) throw new Error(`The ${what} is not of type Ed25519.`);
+  if (bytes[0] !== type) throw new Error(`The ${what} is not of type ${TYPE_NAMES[type]}.`);
   if (bytes.length !== 1 + KEY_BYTES) throw new Error(`The ${what} does not hold ${KEY_BYTES} bytes.`);
   return bytes.subarray(1);
 }
 
 /** Throws when a name cannot stand in a signature line, or the id is not that of the key. */
-export function checkIdentity({ name, keyHash, point }: { name: string; keyHash: string; point: Bytes }): void {
+export function checkIdentity(
+  { name, keyHash, point }: { name: string; keyHash: string; point: Bytes },
+  type = ED25519,
+): void {
   if (!isKeyName(name)) throw new Error('A key name is not empty and holds no space, plus or control character.');
-  const expected = keyHashOf(name, point);
+  const expected = keyHashOf(name, point, type);
   if (keyHash !== expected) throw new Error(`The key id of ${name} is ${keyHash}, and its key hashes to ${expected}.`);
 }
 
 /** The key id: the first four bytes of SHA-256(name ‖ newline ‖ type ‖ public key). */
-export function keyHashOf(name: string, point: Bytes): string {
-  const named = Bytes.concat([Bytes.from(`${name}\n`), Bytes.of(ED25519), point]);
+export function keyHashOf(name: string, point: Bytes, type = ED25519): string {
+  const named = Bytes.concat([Bytes.from(`${name}\n`), Bytes.of(type), point]);
   return sha256Text(named, 'hex').slice(0, 8);
 }
 

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { SPKI_PREFIX } from './ed25519-node.ts';
 import { checkIdentity, encodeKey, keyBytes, keyHashOf, verifierKeyText } from './note-key.ts';
-import { checkNoteText } from './note.ts';
+import { checkNoteText, signatureLine } from './note.ts';
 
 /** The fixed DER before a raw Ed25519 seed (RFC 8410): node:crypto takes no bare one. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
@@ -41,15 +41,12 @@ export function noteSigner(privateKeys: string): NoteSigner {
     verifierKeys,
     sign(text) {
       checkNoteText(text);
-      return `${text}\n${keys.map((key) => signatureLine(text, key)).join('')}`;
+      return `${text}\n${keys.map((key) => signatureLine({ ...key, signature: signatureOf(text, key) })).join('')}`;
     },
   };
 }
 
-function signatureLine(text: string, { name, keyHash, privateKey }: SignerKey): string {
-  const signature = sign(null, Buffer.from(text), privateKey);
-  return `— ${name} ${Buffer.concat([Buffer.from(keyHash, 'hex'), signature]).toString('base64')}\n`;
-}
+const signatureOf = (text: string, { privateKey }: SignerKey): Buffer => sign(null, Buffer.from(text), privateKey);
 
 /** Reads `PRIVATE+KEY+<name>+<hash>+<base64 of 0x01 and the seed>`. Throws an Error that never holds any part of the key. */
 export function parseSignerKey(text: string): SignerKey {

@@ -11,6 +11,8 @@ export interface NoteVerifier {
   readonly name: string;
   /** Eight lower hex digits. */
   readonly keyHash: string;
+  /** The 32 bytes of its public key. */
+  readonly point: Bytes;
   /**
    * The text of the note when this key signed it, else undefined: a malformed note, no signature of this key, or one that
    * does not fit. Signatures of other keys are ignored. Never throws.
@@ -38,6 +40,7 @@ export function noteVerifier(verifierKey: string): NoteVerifier {
   const verifier: NoteVerifier = {
     name: key.name,
     keyHash: key.keyHash,
+    point: key.point,
     verify(note) {
       const parsed = parsedOrUndefined(note);
       if (parsed === undefined) return undefined;
@@ -56,7 +59,7 @@ export function noteVerifier(verifierKey: string): NoteVerifier {
 
 /**
  * Trusts what one of several keys signed; undefined where there is none. A signature by one of them that does not fit
- * spoils the note, whatever the others say. Name and id are those of the first.
+ * spoils the note, whatever the others say. Name, id and key are those of the first.
  */
 export function anyOf(verifiers: readonly NoteVerifier[]): NoteVerifier | undefined {
   const [first] = verifiers;
@@ -65,6 +68,7 @@ export function anyOf(verifiers: readonly NoteVerifier[]): NoteVerifier | undefi
   return {
     name: first.name,
     keyHash: first.keyHash,
+    point: first.point,
     keys,
     verify(note) {
       const signatures = parsedOrUndefined(note)?.signatures ?? [];
@@ -85,11 +89,24 @@ export function parseNote(note: string): ParsedNote {
   if (blank < 0) throw new Error('A note has a blank line between its text and its signatures.');
   const text = note.slice(0, blank + 1);
   checkNoteText(text);
-  const block = note.slice(blank + 2);
+  return { text, signatures: parseSignatures(note.slice(blank + 2)) };
+}
+
+/**
+ * The signature lines of a note by themselves, as a witness answers them; nothing is checked. Throws an Error that says what
+ * is malformed.
+ */
+export function parseSignatures(block: string): NoteSignature[] {
+  if (block.length > MAX_NOTE_CHARACTERS) throw new Error(`A note is at most ${MAX_NOTE_CHARACTERS} characters long.`);
   if (!block.endsWith('\n')) throw new Error('The signatures of a note end in a newline.');
-  const lines = block.slice(0, -1).split('\n');
+  const lines = block.slice(0, -1).split('\n', MAX_SIGNATURES + 1);
   if (lines.length > MAX_SIGNATURES) throw new Error(`A note has at most ${MAX_SIGNATURES} signatures.`);
-  return { text, signatures: lines.map(parseSignature) };
+  return lines.map(parseSignature);
+}
+
+/** A signature as it is written below the text of a note. */
+export function signatureLine({ name, keyHash, signature }: NoteSignature): string {
+  return `— ${name} ${Bytes.concat([Bytes.from(keyHash, 'hex'), signature]).toString('base64')}\n`;
 }
 
 function parsedOrUndefined(note: string): ParsedNote | undefined {

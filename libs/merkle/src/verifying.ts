@@ -9,8 +9,14 @@ export { rootFromInclusion, rootsFromConsistency, verifyConsistency, verifyInclu
 export type { ConsistencyProof, InclusionProof } from './verify-proof.ts';
 export { parseVerifierKey } from './note-key.ts';
 export type { VerifierKey } from './note-key.ts';
-export { anyOf, noteVerifier, parseNote } from './note.ts';
+export { anyOf, noteVerifier, parseNote, parseSignatures, signatureLine } from './note.ts';
 export type { NoteSignature, NoteVerifier, ParsedNote } from './note.ts';
 export { checkpointText, parseCheckpoint } from './checkpoint.ts';
 export type { Checkpoint } from './checkpoint.ts';
+export { cosignatureVerifier } from './cosignature.ts';
+export type { CosignatureVerifier } from './cosignature.ts';
+export { checkPolicy, parsePolicy } from './log-policy.ts';
+export type { LogPolicy, PolicyLog, PolicyVerdict, PolicyWitness } from './log-policy.ts';
+export { LOG_PROOF_TYPE, logProofText, parseLogProof } from './log-proof.ts';
+export type { LogProof } from './log-proof.ts';
 export { ed25519Key, settleSignatures } from '#ed25519';
