@@ -7,7 +7,7 @@ import {
   type App,
   type AppOptions,
 } from '@sealgate/http';
-import { refuseAddress, type AddressLimiter } from '@sealgate/rate-limits';
+import type { AddressLimiter } from '@sealgate/rate-limits';
 import { telling503 } from '@sealgate/storage';
 import type { GateCaller } from './domain/gate-caller.ts';
 import { gateGuard, type GateGuardPorts } from './gate-guard.ts';
@@ -92,7 +92,7 @@ export function administration(
   return adminApp({
     ...base,
     ...signIn,
-    failedAuthentication: (request) => refuseAddress(addresses, request, false),
+    failedAuthentication: ({ clientAddress }, exchange) => addresses.refuse(exchange, clientAddress, false),
     routes: telling503(routes, { isReachable }),
   });
 }

@@ -1,15 +1,8 @@
 import { BoundedMap } from '@sealgate/api-keys';
 import { bearerToken, keyHashOf } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
-import type { Admission, AuthRequest, Guard, RateLimitHeaders } from '@sealgate/http';
-import {
-  rateLimitHeaders,
-  refuseAddress,
-  type AddressLimiter,
-  type LimitState,
-  type LimitStore,
-  type Policy,
-} from '@sealgate/rate-limits';
+import type { AuthRequest, Guard } from '@sealgate/http';
+import { requestLimiter, type AddressLimiter, type LimitStore } from '@sealgate/rate-limits';
 import type { CallerLookups } from './data/caller-lookups.ts';
 import type { EntryIds, GateCaller } from './domain/gate-caller.ts';
 
@@ -39,6 +32,11 @@ const MOST_REMEMBERED = 10_000;
 
 /** How surface B knows its callers: `Authorization: Bearer` with a gk_ key; one bucket for a key, another for its gate. */
 export function gateGuard(ports: GateGuardPorts): Guard<GateCaller> {
+  const { limits, policies, addresses, now } = ports;
+  const limiters = {
+    api: requestLimiter(limits, { name: 'key', ...policies.api }, now),
+    gate: requestLimiter(limits, { name: 'key', ...policies.gate }, now),
+  };
   const seen = new BoundedMap<string, true>(MOST_REMEMBERED);
   return {
     challenge: 'Bearer',
@@ -60,23 +58,10 @@ export function gateGuard(ports: GateGuardPorts): Guard<GateCaller> {
       return caller;
     },
     permits: ({ scopes }, permission) => scopes.some((scope) => scope === permission),
-    async charge(caller, cost): Promise<Admission> {
-      const policy = policyOf(ports, caller);
-      const state = await ports.limits.charge([{ bucket: `${caller.bucket}:key:${caller.keyId}`, policy }], cost);
-      return { admitted: state.admitted, headers: rateLimitHeaders(state), retryAfterSeconds: state.retryAfterSeconds };
-    },
-    lastLimits(caller): RateLimitHeaders {
-      const policy = policyOf(ports, caller);
-      const full: LimitState = {
-        admitted: true,
-        policy,
-        remaining: policy.burst,
-        resetSeconds: 0,
-        retryAfterSeconds: 0,
-      };
-      return rateLimitHeaders(full);
-    },
-    failedAuthentication: (request) => refuseAddress(ports.addresses, request, presentedHash(request) === undefined),
+    charge: ({ bucket, keyId }, _cost, exchange) => limiters[bucket].admit(`${bucket}:key:${keyId}`, exchange),
+    lastLimits: ({ bucket }) => limiters[bucket].fullHeaders,
+    failedAuthentication: (request, exchange) =>
+      addresses.refuse(exchange, request.clientAddress, presentedHash(request) === undefined),
     describe: ({ keyId }) => ({ keyId }),
   };
 }
@@ -107,8 +92,4 @@ async function findCaller(
 function presentedHash(request: AuthRequest): Buffer | undefined {
   const token = bearerToken(request.header('authorization')[0] ?? '');
   return token === undefined ? undefined : keyHashOf('gk_', token);
-}
-
-function policyOf({ policies }: GateGuardPorts, { bucket }: GateCaller): Policy {
-  return { name: 'key', ...policies[bucket] };
 }

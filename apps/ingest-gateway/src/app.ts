@@ -9,7 +9,7 @@ import {
   type App,
   type AppOptions,
 } from '@sealgate/http';
-import { refuseAddress, type AddressLimiter } from '@sealgate/rate-limits';
+import type { AddressLimiter } from '@sealgate/rate-limits';
 import { telling503 } from '@sealgate/storage';
 import type { IngestCaller } from './domain/caller.ts';
 import type { EventTail } from './domain/event-tail.ts';
@@ -74,7 +74,7 @@ export function administration(
   const app = adminApp({
     ...base,
     ...signIn,
-    failedAuthentication: (request) => refuseAddress(addresses, request, false),
+    failedAuthentication: ({ clientAddress }, exchange) => addresses.refuse(exchange, clientAddress, false),
     routes: telling503(routes, { isReachable }),
   });
   return Object.assign(app, { drain: endingTails(app, tail) });

@@ -3,7 +3,6 @@ import { AppError } from '@sealgate/errors';
 import type { Admission, AuthRequest, Guard, RateLimitHeaders } from '@sealgate/http';
 import {
   rateLimitHeaders,
-  refuseAddress,
   type AddressLimiter,
   type LimitState,
   type LimitStore,
@@ -39,11 +38,16 @@ const REFUSAL_POLICY: Policy = { name: 'key', ratePerSecond: 50, burst: 50 };
 /** Keys whose last limits are remembered, for the headers of answers that were never charged. */
 const MOST_REMEMBERED = 10_000;
 
+/** It charges two buckets at once, by the number of records, for requests and for test deliveries that are none. */
+export interface IngestGuard extends Guard<IngestCaller> {
+  charge(caller: IngestCaller, cost: number): Promise<Admission>;
+}
+
 /**
  * How surface D knows its callers: `X-Api-Key` with an ingest key, two buckets, one for its network and one of its own. Below
  * `/hooks` the path says which source a delivery is for, which has buckets alike; `domain/take-delivery.ts` looks at its signature.
  */
-export function ingestGuard(ports: IngestGuardPorts): Guard<IngestCaller> {
+export function ingestGuard(ports: IngestGuardPorts): IngestGuard {
   const { knownLately } = ports;
   const lastStates = new Map<string, { state: LimitState; untilMs: number }>();
   return {
@@ -81,7 +85,8 @@ export function ingestGuard(ports: IngestGuardPorts): Guard<IngestCaller> {
       const whose = caller.source === undefined ? 'requests of this key' : 'deliveries to this source';
       return new AppError('RATE_LIMITED', `Too many ${whose} were refused.`, options);
     },
-    failedAuthentication: (request) => refuseAddress(ports.addresses, request, presentedHash(request) === undefined),
+    failedAuthentication: (request, exchange) =>
+      ports.addresses.refuse(exchange, request.clientAddress, presentedHash(request) === undefined),
     describe: ({ keyId, networkId }) => ({ keyId, networkId }),
   };
 }
@@ -97,7 +102,7 @@ async function sourceAt({ findSource }: IngestGuardPorts, sourceId: string): Pro
 
 /** Charges a source for a delivery that came by another door than its path. Rejects with RATE_LIMITED. */
 export const chargeSource =
-  (guard: Pick<Guard<IngestCaller>, 'charge'>) =>
+  (guard: Pick<IngestGuard, 'charge'>) =>
   async (caller: IngestCaller): Promise<void> => {
     const { admitted, retryAfterSeconds } = await guard.charge(caller, 1);
     if (!admitted)

@@ -10,7 +10,7 @@ import {
   type AppOptions,
   type Route,
 } from '@sealgate/http';
-import { refuseAddress, type AddressLimiter } from '@sealgate/rate-limits';
+import type { AddressLimiter } from '@sealgate/rate-limits';
 import { telling503 } from '@sealgate/storage';
 import type { PeerCaller } from './domain/caller.ts';
 import { peerGuard, type PeerGuardPorts } from './peer-guard.ts';
@@ -68,7 +68,7 @@ export function administration(
   return adminApp({
     ...base,
     ...signIn,
-    failedAuthentication: (request) => refuseAddress(addresses, request, false),
+    failedAuthentication: ({ clientAddress }, exchange) => addresses.refuse(exchange, clientAddress, false),
     routes: [...(ledger === undefined ? [] : adminLedgerRoutes(ledger)), ...telling503(adminStateRoutes(ports))],
   });
 }

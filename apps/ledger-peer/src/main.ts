@@ -150,6 +150,7 @@ function publicAppOf(
     limits: shared.limits,
     addresses: addressLimiter({ limits: shared.limits, listener: 'peer', now }),
     rate: { ratePerSecond, burst },
+    now,
   };
   const answer = answerSync({
     ...planning(config),

@@ -82,6 +82,7 @@ beforeAll(async () => {
       limits,
       addresses: addressLimiter({ limits, listener: 'peer', now: Date.now }),
       rate: { ratePerSecond: 1000, burst: 1000 },
+      now: Date.now,
     }),
     routes: [
       ...assetRoutes({

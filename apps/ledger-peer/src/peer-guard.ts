@@ -1,13 +1,6 @@
 import { AppError } from '@sealgate/errors';
-import type { Admission, AuthRequest, Guard, RateLimitHeaders } from '@sealgate/http';
-import {
-  clientNetwork,
-  rateLimitHeaders,
-  refuseAddress,
-  type AddressLimiter,
-  type LimitStore,
-  type Policy,
-} from '@sealgate/rate-limits';
+import type { AuthRequest, Guard } from '@sealgate/http';
+import { clientNetwork, requestLimiter, type AddressLimiter, type LimitStore } from '@sealgate/rate-limits';
 import { ConfiguredKeys } from './api-keys.ts';
 import type { PeerCaller } from './domain/caller.ts';
 
@@ -17,15 +10,17 @@ export interface PeerGuardPorts {
   readonly limits: LimitStore;
   readonly addresses: AddressLimiter;
   readonly rate: { readonly ratePerSecond: number; readonly burst: number };
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
 }
 
 /** The family of those who need no key: they share their jobs and Idempotency-Keys. */
 const ANYBODY = 'anybody';
 
 /** How surface C knows its callers: `X-Api-Key` where keys are configured. Each request costs 1. */
-export function peerGuard({ keys, limits, addresses, rate }: PeerGuardPorts): Guard<PeerCaller> {
+export function peerGuard({ keys, limits, addresses, rate, now }: PeerGuardPorts): Guard<PeerCaller> {
   const isOpen = keys.size === 0;
-  const policy: Policy = { name: isOpen ? 'address' : 'key', ...rate };
+  const limiter = requestLimiter(limits, { name: isOpen ? 'address' : 'key', ...rate }, now);
   return {
     challenge: 'ApiKey',
     async authenticate(request: AuthRequest): Promise<PeerCaller> {
@@ -35,13 +30,10 @@ export function peerGuard({ keys, limits, addresses, rate }: PeerGuardPorts): Gu
       return { familyId: key.familyId, bucket: `peer:key:${key.hash.toString('hex', 0, BUCKET_BYTES)}` };
     },
     permits: () => true,
-    async charge({ bucket }, cost): Promise<Admission> {
-      const state = await limits.charge([{ bucket, policy }], cost);
-      return { admitted: state.admitted, headers: rateLimitHeaders(state), retryAfterSeconds: state.retryAfterSeconds };
-    },
-    lastLimits: (): RateLimitHeaders =>
-      rateLimitHeaders({ admitted: true, policy, remaining: policy.burst, resetSeconds: 0, retryAfterSeconds: 0 }),
-    failedAuthentication: (request) => refuseAddress(addresses, request, !ConfiguredKeys.mayBe(presentedKey(request))),
+    charge: ({ bucket }, _cost, exchange) => limiter.admit(bucket, exchange),
+    lastLimits: () => limiter.fullHeaders,
+    failedAuthentication: (request, exchange) =>
+      addresses.refuse(exchange, request.clientAddress, !ConfiguredKeys.mayBe(presentedKey(request))),
     describe: ({ familyId }) => ({ keyId: familyId }),
   };
 }

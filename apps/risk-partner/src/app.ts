@@ -7,7 +7,7 @@ import {
   type App,
   type AppOptions,
 } from '@sealgate/http';
-import { refuseAddress, type AddressLimiter } from '@sealgate/rate-limits';
+import type { AddressLimiter } from '@sealgate/rate-limits';
 import { telling503 } from '@sealgate/storage';
 import type { RiskCaller } from './domain/caller.ts';
 import { publicRoutes, type PublicPorts } from './public-routes.ts';
@@ -69,7 +69,7 @@ export function administration(
   return adminApp({
     ...base,
     ...signIn,
-    failedAuthentication: (request) => refuseAddress(addresses, request, false),
+    failedAuthentication: ({ clientAddress }, exchange) => addresses.refuse(exchange, clientAddress, false),
     routes: telling503(routes, { isReachable }),
   });
 }

@@ -247,6 +247,7 @@ export function guardPortsOf({ config, now, newId }: Basics, { sql, shared, last
     limits: shared.limits,
     addresses: addressLimiter({ limits: shared.limits, listener: 'risk', now }),
     keyLimits: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },
+    now,
   };
 }
 

@@ -1,8 +1,8 @@
 import { bearerToken, keyHashOf } from '@sealgate/auth';
 import { isTokenForm, type AccessTokens } from '@sealgate/identity';
 import { AppError } from '@sealgate/errors';
-import type { Admission, AuthRequest, Guard } from '@sealgate/http';
-import { rateLimitHeaders, refuseAddress, type AddressLimiter, type LimitStore } from '@sealgate/rate-limits';
+import type { AuthRequest, Guard } from '@sealgate/http';
+import { requestLimiter, type AddressLimiter, type LimitStore } from '@sealgate/rate-limits';
 import type { RiskCaller } from './domain/caller.ts';
 import { signIn, type SignInPorts } from './domain/identities.ts';
 import { mayDo } from './domain/permissions.ts';
@@ -19,6 +19,8 @@ export interface RiskGuardPorts {
   readonly limits: LimitStore;
   readonly addresses: AddressLimiter;
   readonly keyLimits: { readonly ratePerSecond: number; readonly burst: number };
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
 }
 
 /**
@@ -26,7 +28,7 @@ export interface RiskGuardPorts {
  * issuer; one bucket for each key and each person who signed in; one table of permissions.
  */
 export function riskGuard(ports: RiskGuardPorts): Guard<RiskCaller> {
-  const policy = { name: 'key', ...ports.keyLimits } as const;
+  const limiter = requestLimiter(ports.limits, { name: 'key', ...ports.keyLimits }, ports.now);
   return {
     challenge: 'Bearer',
     async authenticate(request: AuthRequest): Promise<RiskCaller> {
@@ -39,13 +41,10 @@ export function riskGuard(ports: RiskGuardPorts): Guard<RiskCaller> {
       return caller;
     },
     permits: ({ roles }, permission) => mayDo(roles, permission),
-    async charge({ credential, personId }, cost): Promise<Admission> {
-      const bucket = credential.kind === 'key' ? `key:${credential.id}` : `person:${personId}`;
-      const state = await ports.limits.charge([{ bucket, policy }], cost);
-      return { admitted: state.admitted, headers: rateLimitHeaders(state), retryAfterSeconds: state.retryAfterSeconds };
-    },
-    failedAuthentication: (request) =>
-      refuseAddress(ports.addresses, request, isMalformed(ports, presentedBy(request))),
+    charge: ({ credential, personId }, _cost, exchange) =>
+      limiter.admit(credential.kind === 'key' ? `key:${credential.id}` : `person:${personId}`, exchange),
+    failedAuthentication: (request, exchange) =>
+      ports.addresses.refuse(exchange, request.clientAddress, isMalformed(ports, presentedBy(request))),
     describe: ({ credential, orgId }) => (credential.kind === 'key' ? { keyId: credential.id, orgId } : { orgId }),
   };
 }

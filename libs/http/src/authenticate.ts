@@ -20,7 +20,7 @@ export async function authenticate(exchange: Exchange): Promise<void> {
     if (!(error instanceof AppError) || error.code !== 'UNAUTHENTICATED') throw error;
     // There is nobody to name in the log, so it says where the request came from.
     exchange.note({ clientAddress: exchange.clientAddress });
-    const limited = await guard.failedAuthentication?.(exchange.view);
+    const limited = await guard.failedAuthentication?.(exchange.view, exchange);
     // The cause stays in the process: whoever guesses keys learns nothing from the answer.
     throw limited ?? new AppError('UNAUTHENTICATED', 'A valid key is required.', { cause: error });
   }

@@ -158,7 +158,8 @@ export class Exchange implements AnyContext {
   /** @throws AppError RATE_LIMITED */
   async takeCharge(cost: number): Promise<void> {
     // A request that is served again costs once. What was refused took nothing, and is decided by what holds now.
-    const admission = this.#paid?.cost === cost ? this.#paid.admission : await this.guard.charge(this.caller, cost);
+    const admission =
+      this.#paid?.cost === cost ? this.#paid.admission : await this.guard.charge(this.caller, cost, this);
     const { admitted, headers, retryAfterSeconds } = admission;
     if (admitted && this.isProvisional) this.#paid = { cost, admission };
     this.wasCharged = true;

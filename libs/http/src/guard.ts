@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AppError } from '@sealgate/errors';
 import type { RequestRecord } from '@sealgate/observability';
 
@@ -30,6 +31,12 @@ export interface LookedAhead {
 export interface RateLimitHeaders {
   readonly 'RateLimit-Policy': string;
   readonly RateLimit: string;
+}
+
+/** What a middleware of Express could be given: the request that is served, and its response. */
+export interface HttpPair {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
 }
 
 /** The outcome of a charge. */
@@ -72,7 +79,7 @@ export interface Guard<Caller> {
   /** Whether the caller may do this. Pure: it does no I/O and charges nothing. */
   permits(caller: Caller, permission: string): boolean;
   /** Takes the cost from the caller's buckets, from all of them or from none. */
-  charge(caller: Caller, cost: number): Promise<Admission>;
+  charge(caller: Caller, cost: number, exchange: HttpPair): Promise<Admission>;
   /** The limit headers for an answer to a known caller that was never charged. */
   lastLimits?(caller: Caller): RateLimitHeaders | undefined;
   /** Called with every refusal of a known caller that nothing was charged for; may answer RATE_LIMITED in its place. */
@@ -81,7 +88,7 @@ export interface Guard<Caller> {
    * Called once per failed authentication, the only thing ever counted against an address. An error is answered in
    * place of the 401.
    */
-  failedAuthentication?(request: AuthRequest): AppError | undefined | Promise<AppError | undefined>;
+  failedAuthentication?(request: AuthRequest, exchange: HttpPair): AppError | undefined | Promise<AppError | undefined>;
   /** What the log line of the request says about the caller: ids, never a secret. */
   describe?(caller: Caller): RequestNotes;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { testClock } from '@sealgate/testing';
+import { testClock, testExchange } from '@sealgate/testing';
 import { addressLimiter, clientNetwork } from './address-limiter.ts';
 import type { LimitStore } from './limit-store.ts';
 import { memoryLimits } from './memory-limits.ts';
@@ -16,8 +16,8 @@ function setUp() {
   };
   const limiter = addressLimiter({ limits: shared, listener: 'ingest', now: clock.now });
   const failMany = async (count: number, address: string, malformed = false): Promise<number> => {
-    const states = Array.from({ length: count }, () => limiter.failedAuthentication(address, { malformed }));
-    return (await Promise.all(states)).filter(({ admitted }) => admitted).length;
+    const refusals = Array.from({ length: count }, () => limiter.refuse(testExchange(), address, malformed));
+    return (await Promise.all(refusals)).filter((refusal) => refusal === undefined).length;
   };
   return { clock, inner, named, limiter, failMany };
 }
@@ -26,7 +26,11 @@ describe('addressLimiter', () => {
   it('lets an address fail 100 times at once and 20 times a second', async () => {
     const { clock, limiter, failMany } = setUp();
     expect(await failMany(150, '192.0.2.1')).toBe(100);
-    expect(await limiter.failedAuthentication('192.0.2.1')).toMatchObject({ admitted: false, retryAfterSeconds: 1 });
+    expect(await limiter.refuse(testExchange(), '192.0.2.1', false)).toMatchObject({
+      code: 'RATE_LIMITED',
+      retryAfterSeconds: 1,
+      headers: { 'RateLimit-Policy': '"address";q=100;w=5', RateLimit: '"address";r=0;t=1' },
+    });
     clock.advance(1000);
     expect(await failMany(150, '192.0.2.1')).toBe(20);
     expect(await failMany(1, '192.0.2.2')).toBe(1);
@@ -52,14 +56,14 @@ describe('addressLimiter', () => {
     const { inner, limiter } = setUp();
     const policy = { name: 'address', ratePerSecond: 20, burst: 100 } as const;
     inner.decide([{ bucket: 'ingest:address:192.0.2.1', policy }], 100);
-    expect(await limiter.failedAuthentication('192.0.2.1')).toMatchObject({ admitted: false, policy });
+    expect(await limiter.refuse(testExchange(), '192.0.2.1', false)).toMatchObject({ code: 'RATE_LIMITED' });
   });
 
   it('has a bucket for each listener', async () => {
     const { clock, inner, failMany } = setUp();
     await failMany(100, '192.0.2.1');
     const admin = addressLimiter({ limits: inner, listener: 'ingest-admin', now: clock.now });
-    expect((await admin.failedAuthentication('192.0.2.1')).admitted).toBe(true);
+    expect(await admin.refuse(testExchange(), '192.0.2.1', false)).toBeUndefined();
   });
 
   it('takes a /64 of IPv6 for one client', async () => {

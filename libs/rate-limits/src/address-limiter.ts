@@ -1,11 +1,10 @@
 import { isIP } from 'node:net';
-import type { Request, RequestHandler } from 'express';
+import { AppError } from '@sealgate/errors';
 import { ipKeyGenerator } from 'express-rate-limit';
-import { GcraStore } from './gcra-store.ts';
-import type { Charge, LimitState, LimitStore, Policy } from './limit-store.ts';
-import type { Refuse } from './limiting-middleware.ts';
-import { limitingMiddleware } from './limiting-middleware.ts';
+import type { Charge, LimitStore, Policy } from './limit-store.ts';
 import { memoryLimits } from './memory-limits.ts';
+import { rateLimitHeaders } from './rate-limit-headers.ts';
+import { requestLimiter, type HttpPair } from './request-limiter.ts';
 
 /** Failed authentications of one client address. */
 export const ADDRESS_POLICY: Policy = { name: 'address', ratePerSecond: 20, burst: 100 };
@@ -23,19 +22,13 @@ export interface AddressLimiterOptions {
   readonly maxAddresses?: number;
 }
 
-export interface FailedAuthentication {
-  /** The key was malformed, so it was refused without I/O: it is counted in this process alone, without I/O too. */
-  readonly malformed?: boolean;
-}
-
 export interface AddressLimiter {
   /**
-   * Counts one failed authentication against an address. Not admitted: answer 429 in place of 401.
-   * Settles as the limits do; a malformed key settles at once.
+   * Counts one failed authentication against an address. Settles as the limits do; a malformed key settles at once.
+   * @param malformed no key could have this form, so it was refused without I/O and is counted in this process alone.
+   * @returns the refusal to answer in place of the 401, where the address has failed too often.
    */
-  failedAuthentication(address: string | undefined, how?: FailedAuthentication): Promise<LimitState>;
-  /** The same as a middleware, to be run where authentication has failed: `next()` is for the 401. */
-  middleware(options: { addressOf: (request: Request) => string | undefined; refuse: Refuse }): RequestHandler;
+  refuse(exchange: HttpPair, address: string | undefined, malformed: boolean): Promise<AppError | undefined>;
 }
 
 /**
@@ -53,19 +46,16 @@ export function addressLimiter(options: AddressLimiterOptions): AddressLimiter {
       return state.admitted ? limits.charge(charges, cost) : Promise.resolve(state);
     },
   };
-  const prefix = `${listener}:address:`;
-  const wellFormed = new GcraStore({ limits: both, policy, prefix, now });
-  const malformed = new GcraStore({ limits: inProcess, policy, prefix, now });
+  const wellFormed = requestLimiter(both, policy, now);
+  const malformed = requestLimiter(inProcess, policy, now);
   return {
-    failedAuthentication: (address, how) =>
-      (how?.malformed === true ? malformed : wellFormed).charge(clientNetwork(address)),
-    middleware: ({ addressOf, refuse }) =>
-      limitingMiddleware({
-        store: wellFormed,
-        burst: policy.burst,
-        keyOf: (request) => clientNetwork(addressOf(request)),
-        refuse,
-      }),
+    async refuse(exchange, address, isMalformed) {
+      const bucket = `${listener}:address:${clientNetwork(address)}`;
+      const state = await (isMalformed ? malformed : wellFormed).charge(bucket, exchange);
+      if (state.admitted) return undefined;
+      const refusal = { retryAfterSeconds: state.retryAfterSeconds, headers: { ...rateLimitHeaders(state) } };
+      return new AppError('RATE_LIMITED', 'Too many failed authentications from this address.', refusal);
+    },
   };
 }
 

@@ -5,6 +5,7 @@ export { smallDisk } from './small-disk.ts';
 export type { SmallDisk } from './small-disk.ts';
 export { testClock } from './test-clock.ts';
 export type { TestClock } from './test-clock.ts';
+export { testExchange } from './test-exchange.ts';
 export { testIds } from './test-ids.ts';
 export { testIssuer } from './test-issuer.ts';
 export type { TestIssuer, TestIssuerOptions } from './test-issuer.ts';

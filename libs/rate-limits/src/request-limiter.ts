@@ -1,0 +1,125 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Request, Response } from 'express';
+import { rateLimit, type IncrementResponse, type Store } from 'express-rate-limit';
+import type { LimitState, LimitStore, Policy } from './limit-store.ts';
+import { rateLimitHeaders, type RateLimitHeaders } from './rate-limit-headers.ts';
+
+/** A request and its response, Express's or Node's own. */
+export interface HttpPair {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** The outcome of a charge as the guard of a surface returns it. */
+export interface Admission {
+  readonly admitted: boolean;
+  readonly headers: RateLimitHeaders;
+  /** Seconds until the same charge could be admitted; 0 when it was. */
+  readonly retryAfterSeconds: number;
+}
+
+/** The `resetTime` of a charge, with its whole state: express-rate-limit passes on nothing else of a store's answer. */
+class ChargedDate extends Date {
+  readonly state: LimitState;
+
+  constructor(epochMs: number, state: LimitState) {
+    super(epochMs);
+    this.state = state;
+  }
+}
+
+/**
+ * GCRA as a store of express-rate-limit, whose `limit` must be the burst of the policy. The key is the name of the bucket.
+ *
+ * The library counts hits in a window and refuses above its limit. GCRA has no window, so the hits reported are the
+ * tokens missing from the burst: at most the burst when admitted, one more when refused.
+ */
+export class GcraStore implements Store {
+  readonly #limits: LimitStore;
+  readonly #policy: Policy;
+  readonly #now: () => number;
+
+  constructor(limits: LimitStore, policy: Policy, now: () => number) {
+    this.#limits = limits;
+    this.#policy = policy;
+    this.#now = now;
+  }
+
+  /** Charges 1. Rejects as the limits do. */
+  async increment(bucket: string): Promise<IncrementResponse> {
+    const { burst } = this.#policy;
+    const state = await this.#limits.charge([{ bucket, policy: this.#policy }], 1);
+    const totalHits = state.admitted ? Math.max(1, burst - state.remaining) : burst + 1;
+    return { totalHits, resetTime: new ChargedDate(this.#now() + state.resetSeconds * 1000, state) };
+  }
+
+  /** @throws Error always: what was charged stays charged, so `skipSuccessfulRequests` and its like cannot be used. */
+  decrement(): never {
+    throw new Error('A charge cannot be taken back.');
+  }
+
+  /** @throws Error always: a bucket fills by time alone. */
+  resetKey(): never {
+    throw new Error('A bucket cannot be reset.');
+  }
+}
+
+export interface RequestLimiter {
+  /** Charges a request 1 against a bucket. Rejects as the limits do. */
+  charge(bucket: string, exchange: HttpPair): Promise<LimitState>;
+  /** As `charge`, in the form a guard returns. */
+  admit(bucket: string, exchange: HttpPair): Promise<Admission>;
+  /** The headers of a full bucket, for an answer to a known caller who was never charged. */
+  readonly fullHeaders: RateLimitHeaders;
+}
+
+/**
+ * express-rate-limit over `GcraStore`, for requests that each cost 1 of one bucket.
+ *
+ * It decides in the middle of a request, behind authentication, and leaves the answer to its caller, so that the order of
+ * refusals stays in one place. Its own headers are off: they are those of an older draft and hash the key for each
+ * request. So are its checks of common mistakes: they concern `request.ip` and a store created per request.
+ * @param now milliseconds since the epoch.
+ */
+export function requestLimiter(limits: LimitStore, policy: Policy, now: () => number): RequestLimiter {
+  const buckets = new WeakMap<IncomingMessage, string>();
+  const limiter = rateLimit({
+    store: new GcraStore(limits, policy, now),
+    limit: policy.burst,
+    keyGenerator: (request) => buckets.get(request) ?? '',
+    handler: (_request, _response, next) => next(),
+    standardHeaders: false,
+    legacyHeaders: false,
+    validate: false,
+  });
+  const charge = (bucket: string, { request, response }: HttpPair): Promise<LimitState> => {
+    buckets.set(request, bucket);
+    return new Promise((resolve, reject) => {
+      void limiter(request as Request, response as Response, (error?: unknown) => {
+        if (error === undefined) resolve(stateOf(request));
+        else reject(error);
+      });
+    });
+  };
+  return {
+    charge,
+    async admit(bucket, exchange) {
+      const state = await charge(bucket, exchange);
+      return { admitted: state.admitted, headers: rateLimitHeaders(state), retryAfterSeconds: state.retryAfterSeconds };
+    },
+    fullHeaders: rateLimitHeaders({
+      admitted: true,
+      policy,
+      remaining: policy.burst,
+      resetSeconds: 0,
+      retryAfterSeconds: 0,
+    }),
+  };
+}
+
+/** What the library left on the request under its default name. */
+function stateOf(request: IncomingMessage & { readonly rateLimit?: { readonly resetTime?: Date } }): LimitState {
+  const charged = request.rateLimit?.resetTime;
+  if (charged instanceof ChargedDate) return charged.state;
+  throw new Error('express-rate-limit kept no state of the charge.');
+}
