@@ -15,6 +15,7 @@ import { boundMs } from './harness/scale.ts';
 import { sender } from './harness/sender.ts';
 import { expectAnswer, expectReplay, load, oneOf, TwoProcesses, type Kept } from './harness/two-processes.ts';
 import { judgeLog, verify } from './harness/verifier.ts';
+import { newSecret, newSource, sendGithub } from './harness/webhook-sender.ts';
 
 const [OLD, NEW] = [`old:${'o'.repeat(40)}`, `new:${'n'.repeat(40)}`];
 /** What each process is given in turn: to begin with, to accept, to make, to retire. */
@@ -101,6 +102,52 @@ describe('Secrets exchanged on two processes, one after the other, under load', 
       expect((Date.parse(claims!.until) - Date.now()) / 86_400_000).toBeCloseTo(400, 0);
       await gateway.stop();
       expect(gateway.logText()).not.toMatch(/"level":"error"/);
+    },
+    storyTimeoutMs,
+  );
+
+  it(
+    'the ingest gateway takes every delivery to a source once, also after the old server secret is dropped',
+    async () => {
+      const { signingKey, verifierKey } = newNoteKey(ledgerOrigin);
+      const gateway = await start('ingest-gateway', { LEDGER_SIGNING_KEY: signingKey });
+      await gateway.admin.ask('POST', '/networks', { networkId: 'hooks', limits: outOfReach });
+      const secret = newSecret();
+      const { path } = await newSource(gateway.admin, 'hooks', { secret, limits: outOfReach });
+      const kept: Kept[] = [];
+      const deliver = (key: string, body: object) =>
+        gateway.at((one) => sendGithub(one.public, path, { secret, deliveryId: key, body: JSON.stringify(body) }));
+      const write = async (): Promise<void> => {
+        const [key, body] = [randomBytes(8).toString('hex'), { n: kept.length }];
+        const answer = await deliver(key, body);
+        expectAnswer(answer, 200);
+        if (answer.headers['idempotent-replayed'] !== undefined) throw new Error('A new delivery was a replay.');
+        kept.push({ key, body, text: answer.text });
+      };
+      let from = 0; // Claims of a dropped secret are not known any more.
+      const again = async (): Promise<void> => {
+        const one = oneOf(kept.slice(from));
+        if (one === undefined) return new Promise((resolve) => setTimeout(resolve, 5));
+        expectReplay(await deliver(one.key, one.body), one);
+      };
+      const before = load([write, write, again, again]);
+      await before.goOn();
+      for (const phase of ['accept', 'make'] as const) {
+        await gateway.roll({ SERVER_SECRETS: PHASES[phase] });
+        await before.goOn();
+      }
+      const isNeeded = async () => (await gateway.needs('old')).some(({ what }) => what === 'secrets of sources');
+      await until(async () => !(await isNeeded()), { timeoutMs: boundMs(75_000) });
+      await before.stop();
+      from = kept.length;
+      const after = load([write, write, again, again]);
+      await gateway.roll({ SERVER_SECRETS: PHASES.retire });
+      await after.goOn();
+      await after.stop();
+      const judged = { admin: gateway.admin, channel: 'hooks.main', verifierKey, folder, savedFolders: [] };
+      expect(await judgeLog({ ...judged, answers: kept.map(({ text }) => text) })).toBe(kept.length);
+      await gateway.stop();
+      expect(gateway.logText()).not.toMatch(/"source_secret_sealed"/);
     },
     storyTimeoutMs,
   );

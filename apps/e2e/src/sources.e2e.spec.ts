@@ -12,6 +12,7 @@ import {
   newSecret,
   newSource,
   sendGithub,
+  type GithubSource,
 } from './harness/webhook-sender.ts';
 
 let setup: ContractSetup;
@@ -171,6 +172,44 @@ describe('a source', () => {
     expect(new Set(statusesOf(await Promise.all(outcomes)))).toEqual(new Set([200]));
     for (const gateway of [0, 1]) expectProblem(await send({ secret }, gateway), 'UNAUTHENTICATED');
   });
+
+  it.each([
+    ['was deleted', 404, ({ source }: GithubSource) => setup.admin.ask('DELETE', source.adminPath)],
+    ['was disabled', 404, ({ source }: GithubSource) => setup.admin.ask('PATCH', source.adminPath, { enabled: false })],
+    [
+      'lost the secret they are signed with',
+      401,
+      ({ source }: GithubSource) =>
+        setup.admin.ask('PATCH', source.adminPath, { secrets: [{ id: 'k2', value: newSecret() }] }),
+    ],
+  ])(
+    'writes nothing once it is answered that it %s, whatever is in flight at both processes',
+    async (_, refusal, change) => {
+      const one = await newGithub();
+      const [deliveryIds, statuses]: [string[], number[]] = [[], []];
+      let isAnswered = false;
+      const late: number[] = [];
+      const busy = Array.from({ length: 8 }, async (__, worker) => {
+        for (let n = 0, refused = 0; refused < 2; n += 1) {
+          const [isLate, deliveryId] = [isAnswered, `${worker}-${n}`];
+          const answer = await one.send({ deliveryId, body: `{"n":${n}}` }, n % 2);
+          statuses.push(answer.status);
+          if (answer.status === 200) deliveryIds.push(deliveryId);
+          if (isLate) late.push(answer.status);
+          if (answer.status !== 200) refused += 1;
+        }
+      });
+      await until(async () => deliveryIds.length >= 40, { timeoutMs: 10_000 });
+      await change(one);
+      isAnswered = true;
+      const size = await ledgerSize(setup.admin, one.channel);
+      await Promise.all(busy);
+      expect(new Set(statuses)).toEqual(new Set([200, refusal]));
+      expect(new Set(late)).toEqual(new Set([refusal]));
+      expect(deliveryIds).toHaveLength(size);
+      expect(await ledgerSize(setup.admin, one.channel)).toBe(size);
+    },
+  );
 
   it('tells its secrets to nobody: not to the admin API, the database, the log or the metrics', async () => {
     const { source, secret, networkId, send } = await newGithub();
