@@ -80,7 +80,7 @@ securityContext:
   value: "8081"
 {{- if $values.admin.enabled }}
 - name: ADMIN_HOST
-  value: 127.0.0.1
+  value: {{ ternary "0.0.0.0" "127.0.0.1" (and $values.admin.service.enabled (not .integrates)) | quote }}
 - name: ADMIN_PORT
   value: {{ $values.admin.port | quote }}
 {{- end }}
@@ -150,6 +150,10 @@ securityContext:
     {{- end }}
     - name: ops
       containerPort: 8081
+    {{- if and $values.admin.service.enabled (not .integrates) }}
+    - name: admin
+      containerPort: {{ $values.admin.port }}
+    {{- end }}
   # Two minutes to start: an integrator holds every channel against its kept checkpoint first.
   startupProbe:
     httpGet: { path: /health/startup, port: ops }

@@ -2,7 +2,10 @@ import { expect, it } from '@jest/globals';
 import { chartSurfaces as surfaces, migratedSurfaces } from './chart-names.ts';
 import { configuredSurfaces } from './config-tables.ts';
 import { describeWith } from './describe-with.fixture.ts';
-import { envOf, named, podsOf, renderWith, templateOf } from './helm-render.fixture.ts';
+import { envOf, named, podsOf, policyOf, renderWith, templateOf } from './helm-render.fixture.ts';
+
+/** What lets the console reach the admin listener. */
+const adminService = ['admin.service.enabled=true', 'env.OIDC_ISSUERS=[{}]', 'env.ADMIN_OIDC=[{}]'];
 
 describeWith('helm', (helm) => {
   const render = (surface: string, ...settings: string[]) => renderWith(helm, surface, ...settings);
@@ -118,6 +121,49 @@ describeWith('helm', (helm) => {
     expect(upstream).not.toHaveProperty('TLS_CERT_FILE');
   });
 
+  it('lets the console alone reach the admin listener of servers, where that is wanted', () => {
+    const plain = render('ledger-peer');
+    expect(named(plain, 'Service')).not.toContain('shop-ledger-peer-admin');
+    expect(envOf(plain, 'Deployment')).toMatchObject({ ADMIN_HOST: '127.0.0.1' });
+    expect(JSON.stringify(policyOf(plain, 'server'))).not.toContain('"port":"admin"');
+
+    const rendered = render('ledger-peer', ...adminService, 'admin.port=9443');
+    const service = rendered.find(({ metadata }) => metadata.name === 'shop-ledger-peer-admin');
+    expect(service?.spec).toMatchObject({
+      type: 'ClusterIP',
+      selector: { 'app.kubernetes.io/component': 'server' },
+      ports: [{ port: 9443, targetPort: 'admin' }],
+    });
+    expect(envOf(rendered, 'Deployment')).toMatchObject({ ADMIN_HOST: '0.0.0.0', ADMIN_PORT: '9443' });
+    expect(envOf(rendered, 'StatefulSet')).toMatchObject({ ADMIN_HOST: '127.0.0.1', ADMIN_PORT: '9443' });
+    const portsOf = (kind: string) =>
+      podsOf(rendered).find((found) => found.kind === kind)?.spec.containers[0]['ports'] as readonly object[];
+    expect(portsOf('Deployment')).toContainEqual({ name: 'admin', containerPort: 9443 });
+    expect(JSON.stringify(portsOf('StatefulSet'))).not.toContain('admin');
+
+    const console = {
+      'app.kubernetes.io/name': 'console',
+      'app.kubernetes.io/part-of': 'sealgate',
+      'app.kubernetes.io/component': 'server',
+    };
+    const toAdmin = policyOf(rendered, 'server').filter(({ ports }) => ports.some(({ port }) => port === 'admin'));
+    expect(toAdmin).toEqual([
+      { ports: [{ port: 'ops' }, { port: 'admin' }], from: [{ podSelector: { matchLabels: console } }] },
+    ]);
+    expect(JSON.stringify(policyOf(rendered, 'integrator'))).not.toContain('"port":"admin"');
+    const pod = podsOf(render('console')).find(({ kind }) => kind === 'Deployment');
+    expect(pod?.metadata.labels).toMatchObject(console);
+
+    const elsewhere = [{ namespaceSelector: { matchLabels: { team: 'desk' } }, podSelector: {} }];
+    const told = policyOf(
+      render('ledger-peer', ...adminService, `networkPolicy={"consoleFrom":${JSON.stringify(elsewhere)}}`),
+      'server',
+    );
+    expect(told.filter(({ ports }) => ports.some(({ port }) => port === 'admin'))).toEqual([
+      { ports: [{ port: 'ops' }, { port: 'admin' }], from: elsewhere },
+    ]);
+  });
+
   it.each([
     ['a value that there is not', ['replica=3']],
     ['a public listener without TLS', ['tls.secretName=']],
@@ -149,6 +195,14 @@ describeWith('helm', (helm) => {
     ['an archive of a surface that reads none', ['surface=case-gate', 'archive.enabled=true']],
     ['an archive that nobody can write', ['archive.enabled=true', 'archive.accessMode=ReadOnlyMany']],
     ['a surface that there is not', ['surface=wallet']],
+    ['a surface without its database', ['secrets.DATABASE_URL=null']],
+    ['a Service of the admin listener for people whom nobody names', ['admin.service.enabled=true']],
+    ['one whose people no rule gives a role', ['admin.service.enabled=true', 'env.OIDC_ISSUERS=[{}]']],
+    ['one that is told of no rule', [...adminService, 'env.ADMIN_OIDC=']],
+    ['one without TLS in the pod', [...adminService, 'tls.secretName=', 'tls.terminatedUpstream=true']],
+    ['one without a network policy', [...adminService, 'networkPolicy.enabled=false']],
+    ['one of an admin listener that is off', [...adminService, 'admin.enabled=false']],
+    ['an admin listener of the console', ['surface=console', 'migration.enabled=false']],
   ])('refuses %s', (_what, settings) => {
     const { ok, errors } = templateOf(helm, 'ingest-gateway', settings);
     expect(ok).toBe(false);

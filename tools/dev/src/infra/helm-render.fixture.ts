@@ -36,6 +36,19 @@ export const envOf = (rendered: readonly Rendered[], kind: string): Readonly<Rec
 export const named = (rendered: readonly Rendered[], kind: string): string[] =>
   rendered.filter((resource) => resource.kind === kind).map(({ metadata }) => metadata.name);
 
+interface IngressRule {
+  readonly ports: readonly { readonly port: number | string }[];
+  readonly from?: readonly object[];
+}
+
+/** Who may reach the pods of a component. */
+export const policyOf = (rendered: readonly Rendered[], component: string): readonly IngressRule[] => {
+  const policy = rendered.find(
+    ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith(`-${component}`),
+  );
+  return policy?.spec?.['ingress'] as readonly IngressRule[];
+};
+
 /** Settings of one member, as `--set` takes them, or of a whole tree as JSON. */
 export const templateOf = (helm: RunCommand, surface: string, settings: readonly string[], release = 'shop') =>
   helm([

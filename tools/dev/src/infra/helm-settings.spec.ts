@@ -171,6 +171,7 @@ describeWith('helm', (helm) => {
     const settings = ['integrator.enabled=true', 'integrator.signingKey.name=key', 'ingress.enabled=true'];
     const isArchived = surface === 'ledger-peer' || surface === 'ingest-gateway';
     settings.push('ingress.hosts={a.example.com}', `archive.enabled=${isArchived}`);
+    settings.push('admin.service.enabled=true', 'env.OIDC_ISSUERS=[{}]', 'env.ADMIN_OIDC=[{}]');
     const { output } = templateOf(helm, surface, settings, surface);
     const rendered = parseYaml(output) as Rendered[];
     for (const [kind, names] of namesOfRelease(surface))

@@ -105,7 +105,7 @@ describe('the pages for operators', () => {
       Job: ['ledger-peer-migrate'],
       PersistentVolumeClaim: ['archive-ledger-peer', 'checkpoints-ledger-peer-integrator-0'],
       Pod: ['ledger-peer-test'],
-      Service: ['ledger-peer', 'ledger-peer-ops'],
+      Service: ['ledger-peer', 'ledger-peer-admin', 'ledger-peer-ops'],
       StatefulSet: ['ledger-peer-integrator'],
     });
   });
