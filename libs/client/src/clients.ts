@@ -1,3 +1,4 @@
+import type { Jwks } from '@sealgate/envelope';
 import createClient, { type Client, type Middleware } from 'openapi-fetch';
 import type {
   components as CaseGateAdminComponents,
@@ -20,7 +21,10 @@ import type {
   paths as RiskPartnerAdminPaths,
 } from './generated/risk-partner-admin.ts';
 import type { components as RiskPartnerComponents, paths as RiskPartnerPaths } from './generated/risk-partner.ts';
+import { repeatableRoutes } from './generated/repeatable-routes.ts';
 import { withProblem } from './problem.ts';
+import { provedEnvelope } from './proved.ts';
+import { KEY_HEADER, retryingFetch, type RetryPolicy } from './retrying.ts';
 
 /** The named schemas of each listener, as its OpenAPI document has them: `Schemas['riskPartner']['Risk']`. */
 export interface Schemas {
@@ -38,49 +42,108 @@ export interface Schemas {
 export interface ClientOptions {
   /** Where the listener is reached, without trailing slash; the paths of its OpenAPI document are appended. */
   readonly baseUrl: string;
-  /** Default: the `fetch` of the platform. It bounds how long a call takes: pass a signal, here or with each call. */
+  /** Default: the `fetch` of the platform. */
   readonly fetch?: (request: Request) => Promise<Response>;
   /** Sent with every call: a key, for instance. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** When a call is sent again, see RetryPolicy; `false` sends each once, without a key or a time limit of its own. */
+  readonly retry?: RetryPolicy | false;
 }
 
 const refusals: Middleware = {
   onResponse: ({ response }) => (response.ok || response.status === 304 ? undefined : withProblem(response)),
 };
 
+/** Routes, `METHOD /path`, that may be sent again although their method does not say so: under one key, or as they are. */
+interface RepeatableRoutes {
+  readonly keyed: readonly string[];
+  readonly safe: readonly string[];
+}
+
+/** Methods that do no more when they are done twice (RFC 9110, section 9.2.2). */
+const IDEMPOTENT = ['GET', 'HEAD', 'PUT', 'DELETE'];
+
 /**
- * A call gives `{ data, response }`, or `{ error, response }` with the problem that refused it. It throws what `fetch`
- * throws where no answer came: what became of a change is not known then.
+ * A call gives `{ data, response }`, or `{ error, response }` with the problem that refused it. It throws NoAnswerError
+ * where no answer came (without `retry` what `fetch` throws): what became of a change is not known then.
+ *
+ * @param listener As the file of its types is called.
  */
-function clientOf<Paths extends object>({ baseUrl, fetch, headers }: ClientOptions): Client<Paths> {
-  const client = createClient<Paths>({ baseUrl, ...(fetch && { fetch }), ...(headers && { headers }) });
+function clientOf<Paths extends object>(
+  listener: keyof typeof repeatableRoutes,
+  options: ClientOptions,
+): Client<Paths> {
+  const { baseUrl, fetch: send = (request: Request) => fetch(request), headers, retry = {} } = options;
+  const { keyed, safe }: RepeatableRoutes = repeatableRoutes[listener];
+  const repeatable = new WeakSet<Request>();
+  const client = createClient<Paths>({
+    baseUrl,
+    fetch: retry === false ? send : retryingFetch(send, (request) => repeatable.has(request), retry),
+    ...(headers && { headers }),
+  });
   client.use(refusals);
+  if (retry === false) return client;
+  client.use({
+    onRequest({ request, schemaPath }) {
+      const route = `${request.method} ${schemaPath}`;
+      const takesKey = keyed.includes(route);
+      // One key for all attempts, so that a change whose answer was lost is answered, not made again.
+      if (takesKey && !request.headers.has(KEY_HEADER)) request.headers.set(KEY_HEADER, crypto.randomUUID());
+      if (takesKey || safe.includes(route) || IDEMPOTENT.includes(request.method)) repeatable.add(request);
+    },
+  });
   return client;
 }
 
 /** The public listener of the risk partner. */
-export const riskPartner = (options: ClientOptions): Client<RiskPartnerPaths> => clientOf(options);
+export const riskPartner = (options: ClientOptions): Client<RiskPartnerPaths> => clientOf('risk-partner', options);
+
+/** What stands below `/api/v1` beside the envelopes. */
+const UNSIGNED = ['/api/v1/whoami', '/api/v1/openapi.json', '/api/v1/docs'];
+
+/**
+ * The same listener for partners. A call below `/api/v1` throws UnprovedError for an envelope that none of the pinned keys
+ * has signed, before anything of it is handed out.
+ */
+export function provedRiskPartner({
+  pinned,
+  ...options
+}: ClientOptions & { readonly pinned: Jwks }): Client<RiskPartnerPaths> {
+  const client = riskPartner(options);
+  client.use({
+    async onResponse({ response, schemaPath }) {
+      if (response.status !== 200 || !schemaPath.startsWith('/api/v1/') || UNSIGNED.includes(schemaPath)) return;
+      await provedEnvelope(await response.clone().text(), response.headers.get('evidence-signature'), pinned);
+    },
+  });
+  return client;
+}
 
 /** The admin listener of the risk partner. */
-export const riskPartnerAdmin = (options: ClientOptions): Client<RiskPartnerAdminPaths> => clientOf(options);
+export const riskPartnerAdmin = (options: ClientOptions): Client<RiskPartnerAdminPaths> =>
+  clientOf('risk-partner-admin', options);
 
 /** The public listener of the case gate. */
-export const caseGate = (options: ClientOptions): Client<CaseGatePaths> => clientOf(options);
+export const caseGate = (options: ClientOptions): Client<CaseGatePaths> => clientOf('case-gate', options);
 
 /** The admin listener of the case gate. */
-export const caseGateAdmin = (options: ClientOptions): Client<CaseGateAdminPaths> => clientOf(options);
+export const caseGateAdmin = (options: ClientOptions): Client<CaseGateAdminPaths> =>
+  clientOf('case-gate-admin', options);
 
 /** The public listener of the ledger peer. */
-export const ledgerPeer = (options: ClientOptions): Client<LedgerPeerPaths> => clientOf(options);
+export const ledgerPeer = (options: ClientOptions): Client<LedgerPeerPaths> => clientOf('ledger-peer', options);
 
 /** The admin listener of the ledger peer. */
-export const ledgerPeerAdmin = (options: ClientOptions): Client<LedgerPeerAdminPaths> => clientOf(options);
+export const ledgerPeerAdmin = (options: ClientOptions): Client<LedgerPeerAdminPaths> =>
+  clientOf('ledger-peer-admin', options);
 
 /** The public listener of the ingest gateway. */
-export const ingestGateway = (options: ClientOptions): Client<IngestGatewayPaths> => clientOf(options);
+export const ingestGateway = (options: ClientOptions): Client<IngestGatewayPaths> =>
+  clientOf('ingest-gateway', options);
 
 /** The admin listener of the ingest gateway. */
-export const ingestGatewayAdmin = (options: ClientOptions): Client<IngestGatewayAdminPaths> => clientOf(options);
+export const ingestGatewayAdmin = (options: ClientOptions): Client<IngestGatewayAdminPaths> =>
+  clientOf('ingest-gateway-admin', options);
 
 /** The few routes of the console's own server. */
-export const consoleServer = (options: ClientOptions): Client<ConsolePaths> => clientOf(options);
+export const consoleServer = (options: ClientOptions): Client<ConsolePaths> => clientOf('console', options);

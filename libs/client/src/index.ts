@@ -6,9 +6,22 @@ export {
   ingestGatewayAdmin,
   ledgerPeer,
   ledgerPeerAdmin,
+  provedRiskPartner,
   riskPartner,
   riskPartnerAdmin,
   type ClientOptions,
   type Schemas,
 } from './clients.ts';
 export type { Problem, ProblemFault } from './problem.ts';
+export { itemsOf, ProblemError } from './pages.ts';
+export { checkRecord, provedEnvelope, UnprovedError, type ProvedRecord } from './proved.ts';
+export { NoAnswerError, type RetryPolicy } from './retrying.ts';
+export {
+  expressDoor,
+  fastifyDoor,
+  gateDoor,
+  type DoorAnswer,
+  type DoorOptions,
+  type Visit,
+  type VisitOf,
+} from './door.ts';

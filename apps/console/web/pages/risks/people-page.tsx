@@ -17,7 +17,7 @@ import { inWords } from './words.ts';
 export type Person = RiskSchemas['Member'];
 
 /** The admin listener: only for operators and their viewers. */
-export const riskAdmin = riskPartnerAdmin({ baseUrl: '/admin/risk-partner', fetch: consoleFetch });
+export const riskAdmin = riskPartnerAdmin({ baseUrl: '/admin/risk-partner', fetch: consoleFetch, retry: false });
 
 type Open = { readonly what: 'add' } | { readonly what: 'change' | 'remove'; readonly person: Person };
 

@@ -24,6 +24,7 @@ export const riskClient = (orgId: string | undefined) =>
   riskPartner({
     baseUrl: '/api/risk-partner',
     fetch: consoleFetch,
+    retry: false,
     ...(orgId !== undefined && { headers: { 'X-Organization': orgId } }),
   });
 
