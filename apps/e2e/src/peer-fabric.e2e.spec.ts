@@ -154,7 +154,7 @@ describe('The ledger peer on Fabric', () => {
     const metrics = (await setup.peer.ops.send({ path: '/metrics' })).text;
     expect(metrics).toMatch(/ledger_validation_codes_total\{code="VALID",service="ledger-peer"\} [1-9]/);
     expect(metrics).toMatch(
-      /ledger_phase_duration_seconds_count\{phase="endorse",ok="true",service="ledger-peer"\} [1-9]/,
+      /ledger_phase_duration_seconds_count\{service="ledger-peer",phase="endorse",ok="true"\} [1-9]/,
     );
   });
 

@@ -20,10 +20,10 @@ describe('httpMetrics', () => {
     expect(text).toContain(`http_requests_total{${labels},status="2xx",service="s"} 2`);
     expect(text).toContain(`http_requests_total{${labels},status="4xx",service="s"} 1`);
     expect(text).toContain(`http_requests_total{${labels},status="5xx",service="s"} 0`);
-    expect(text).toContain(`http_request_duration_seconds_bucket{${labels},le="0.0025",service="s"} 0`);
-    expect(text).toContain(`http_request_duration_seconds_bucket{${labels},le="0.005",service="s"} 2`);
-    expect(text).toContain(`http_request_duration_seconds_sum{${labels},service="s"} 40.006`);
-    expect(text).toContain(`http_request_duration_seconds_count{${labels},service="s"} 3`);
+    expect(text).toContain(`http_request_duration_seconds_bucket{le="0.0025",service="s",${labels}} 0`);
+    expect(text).toContain(`http_request_duration_seconds_bucket{le="0.005",service="s",${labels}} 2`);
+    expect(text).toContain(`http_request_duration_seconds_sum{service="s",${labels}} 40.006`);
+    expect(text).toContain(`http_request_duration_seconds_count{service="s",${labels}} 3`);
   });
 
   it('takes a status that is none for a bug and a method nobody knows for other', async () => {

@@ -1,26 +1,12 @@
-import type { CounterChild } from './counter.ts';
-import type { HistogramChild } from './histogram.ts';
 import type { Metrics } from './metrics.ts';
 
 const STATUS_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'other'] as const;
 
-/** The counters of one route, bound once at boot: two additions for each request. */
-export class RouteMetrics {
-  readonly #byStatusClass: readonly CounterChild[];
-  readonly #seconds: HistogramChild;
-
-  constructor(byStatusClass: readonly CounterChild[], seconds: HistogramChild) {
-    this.#byStatusClass = byStatusClass;
-    this.#seconds = seconds;
-  }
-
+/** The metrics of one route, bound once at boot. */
+export interface RouteMetrics {
   /** Counts one answered request. A status outside 100-599 counts as 5xx: it is a bug. */
-  observe(status: number, durationMs: number): void {
-    const counter = this.#byStatusClass[Math.floor(status / 100) - 1] ?? this.#byStatusClass[4];
-    counter?.inc();
-    this.#seconds.observe(durationMs / 1000);
-  }
+  observe(status: number, durationMs: number): void;
 }
 
 export interface HttpMetrics {
@@ -50,7 +36,13 @@ export function httpMetrics(metrics: Metrics): HttpMetrics {
     route: (method, template) => {
       const labels = { route: template, method: METHODS.find((known) => known === method.toUpperCase()) ?? 'other' };
       const byStatusClass = STATUS_CLASSES.map((status) => requests.child({ ...labels, status }));
-      return new RouteMetrics(byStatusClass, seconds.child(labels));
+      const ofRoute = seconds.child(labels);
+      return {
+        observe(status, durationMs) {
+          (byStatusClass[Math.floor(status / 100) - 1] ?? byStatusClass[4])?.inc();
+          ofRoute.observe(durationMs / 1000);
+        },
+      };
     },
   };
 }

@@ -1,17 +1,22 @@
-export type { Counter, CounterChild } from './counter.ts';
-export type { Gauge, GaugeChild } from './gauge.ts';
-export type { Histogram, HistogramChild } from './histogram.ts';
 export type { HttpMetrics, RouteMetrics } from './http-metrics.ts';
 export { httpMetrics } from './http-metrics.ts';
-export type { Labels, LabelSets, LabelValues, UnknownLabels } from './label-family.ts';
-export { LOG_LEVELS } from './line-sink.ts';
-export type { LogLevel } from './line-sink.ts';
-export { createLog } from './log.ts';
-export type { Log, LogOptions, ServiceLog } from './log.ts';
+export type { Labels, LabelSets, LabelValues, UnknownLabels } from './closed-labels.ts';
+export { createLog, LOG_LEVELS } from './log.ts';
+export type { Log, LogLevel, LogOptions, ServiceLog } from './log.ts';
 export { logMetrics } from './log-metrics.ts';
 export { Metrics, REQUEST_SECONDS } from './metrics.ts';
-export type { GaugeDefinition, HistogramDefinition, MetricDefinition, MetricsOptions } from './metrics.ts';
+export type {
+  Counter,
+  CounterChild,
+  Gauge,
+  GaugeChild,
+  GaugeDefinition,
+  Histogram,
+  HistogramChild,
+  HistogramDefinition,
+  MetricDefinition,
+  MetricsOptions,
+} from './metrics.ts';
 export { isSecretName, REDACTED, redactText } from './redact.ts';
-export type { LogFields } from './render-fields.ts';
-export type { RequestRecord } from './request-line.ts';
-export type { RequestLog } from './request-log.ts';
+export type { RequestLog, RequestRecord } from './request-record.ts';
+export type { LogFields } from './safe-fields.ts';

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { PassThrough, Writable } from 'node:stream';
 import type { ServiceLog } from './log.ts';
 import { createLog } from './log.ts';
-import type { RequestRecord } from './request-line.ts';
+import type { RequestRecord } from './request-record.ts';
 
 const NOON = Date.UTC(2026, 0, 1, 12);
 const record: RequestRecord = { method: 'GET', route: '/', status: 200, durationMs: 1, requestId: 'r' };
@@ -89,6 +89,15 @@ describe('createLog', () => {
       ['request', 200],
       ['request', 503],
     ]);
+  });
+
+  it('renders a request at once, so that its record may be used again', async () => {
+    const { log, lines } = open();
+    const reused = { ...record, requestId: 'before' };
+    log.requests.write(reused);
+    reused.requestId = 'after';
+    await log.flush();
+    expect(lines()).toMatchObject([{ level: 'info', service: 'case-gate', event: 'request', requestId: 'before' }]);
   });
 
   it('drops request lines of a stuck stream past its bound, counts them, and says so once it moves', () => {

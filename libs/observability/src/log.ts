@@ -1,11 +1,11 @@
-import type { LogLevel } from './line-sink.ts';
-import { openLineSink } from './line-sink.ts';
-import type { LogFields } from './render-fields.ts';
-import { renderFields, renderText } from './render-fields.ts';
-import { requestLinePrinter } from './request-line.ts';
-import type { RequestLog } from './request-log.ts';
-import { RequestBatcher } from './request-log.ts';
-import { timePrinter } from './time-text.ts';
+import { createLogger, format } from 'winston';
+import { LineTransport } from './line-transport.ts';
+import { requestLine, type RequestLog, type RequestRecord } from './request-record.ts';
+import { safeFields, safeText, type LogFields } from './safe-fields.ts';
+
+/** The levels a log knows, the most urgent first. */
+export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** How long `flush` waits for a stream that does not take what it was given. */
 const FLUSH_TIMEOUT_MS = 1000;
@@ -53,52 +53,51 @@ export interface LogOptions {
  * @throws Error when the level is unknown.
  */
 export function createLog(options: LogOptions): ServiceLog {
-  const { service, stream, now } = options;
-  const sink = openLineSink(stream, options.level);
-  const timeText = timePrinter();
-  const linesFrom = { sink, service: renderText(service), time: () => timeText(now()) };
-  const log = leveledLog(linesFrom, {});
-  const printRecord = requestLinePrinter(service);
-  const batcher = new RequestBatcher(sink, (record) => printRecord(timeText(now()), record));
-  const droppedLines = (): number => sink.dropped + batcher.dropped;
+  const { service, level: threshold, stream, now } = options;
+  if (!LOG_LEVELS.some((known) => known === threshold))
+    throw new Error(`The log level must be one of ${LOG_LEVELS.join(', ')}.`);
   let reported = 0;
-  sink.onUnblocked(() => {
-    const lines = droppedLines() - reported;
-    if (lines === 0) return;
+  const transport = new LineTransport(stream, () => {
+    const lines = transport.dropped - reported;
     reported += lines;
-    log.warn('log_lines_dropped', { lines });
+    if (lines > 0) log.warn('log_lines_dropped', { lines });
   });
+  const logger = createLogger({
+    level: threshold,
+    levels: Object.fromEntries(LOG_LEVELS.map((name, urgency) => [name, urgency])),
+    format: format.printf(({ level, message, fields, record }) => {
+      const time = new Date(now()).toISOString();
+      if (record !== undefined) return JSON.stringify(requestLine(time, service, record as RequestRecord));
+      return JSON.stringify({ time, level, service, event: message, ...(fields as LogFields) });
+    }),
+    transports: [transport],
+  });
+  const isEnabled = (level: LogLevel): boolean => logger.isLevelEnabled(level);
+  const leveledLog = (inherited: LogFields): Log => {
+    const at = (level: LogLevel) => (event: string, fields?: LogFields) => {
+      if (isEnabled(level))
+        logger.log({ level, message: safeText(event), fields: safeFields({ ...inherited, ...fields }) });
+    };
+    return {
+      error: at('error'),
+      warn: at('warn'),
+      info: at('info'),
+      debug: at('debug'),
+      child: (fields) => leveledLog({ ...inherited, ...fields }),
+    };
+  };
+  const log = leveledLog({});
+  const writesRequests = isEnabled('info');
   return {
     ...log,
-    requests: sink.isEnabled('info') ? batcher : { write: () => undefined },
+    requests: {
+      write: (record) => {
+        if (writesRequests) logger.log({ level: 'info', message: 'request', record });
+      },
+    },
     get droppedLines() {
-      return droppedLines();
+      return transport.dropped;
     },
-    flush: () => {
-      batcher.flush();
-      return sink.settle(FLUSH_TIMEOUT_MS);
-    },
-  };
-}
-
-interface LineSource {
-  readonly sink: ReturnType<typeof openLineSink>;
-  /** Already rendered. */
-  readonly service: string;
-  readonly time: () => string;
-}
-
-function leveledLog(source: LineSource, inherited: LogFields): Log {
-  const at = (level: LogLevel) => (event: string, fields?: LogFields) => {
-    if (!source.sink.isEnabled(level)) return;
-    const opening = `{"time":"${source.time()}","level":"${level}","service":${source.service}`;
-    source.sink.print(level, `${opening},"event":${renderText(event)}${renderFields({ ...inherited, ...fields })}}`);
-  };
-  return {
-    error: at('error'),
-    warn: at('warn'),
-    info: at('info'),
-    debug: at('debug'),
-    child: (fields) => leveledLog(source, { ...inherited, ...fields }),
+    flush: () => transport.flush(FLUSH_TIMEOUT_MS),
   };
 }

@@ -1,10 +1,5 @@
-import type { Metric } from 'prom-client';
-import { collectDefaultMetrics, Registry } from 'prom-client';
-import { Counter, CounterChild, counterSamples } from './counter.ts';
-import { Gauge, GaugeChild, gaugeSamples } from './gauge.ts';
-import { Histogram, HistogramChild, histogramSamples } from './histogram.ts';
-import type { LabelSets, Sample, UnknownLabels } from './label-family.ts';
-import { LabelFamily } from './label-family.ts';
+import * as prom from 'prom-client';
+import { ClosedLabels, type Labels, type LabelSets, type UnknownLabels } from './closed-labels.ts';
 
 /** Upper bounds in seconds that fit a request: from a millisecond to the longest a request may take. */
 export const REQUEST_SECONDS: readonly number[] = [
@@ -35,11 +30,43 @@ export interface GaugeDefinition<Sets extends LabelSets> extends MetricDefinitio
   readonly collect?: (gauge: Gauge<Sets>) => void;
 }
 
-interface Family {
-  readonly name: string;
-  readonly help: string;
-  readonly type: 'counter' | 'gauge' | 'histogram';
-  readonly samples: () => Iterable<Sample>;
+/** One combination of label values of a counter, bound: fit for the path of every request. */
+export interface CounterChild {
+  /** @throws RangeError when `amount` is negative or not a number: a counter only grows. */
+  inc(amount?: number): void;
+}
+
+/** A number that only grows while the process lives. Bind a child once where it is hot. */
+export interface Counter<Sets extends LabelSets> {
+  /** The counter of one combination; it is exposed as 0 from now on, so that the first increase is seen as one. */
+  child(labels: Labels<Sets>): CounterChild;
+  /** Looks the child up at every call; for what is not hot. */
+  inc(labels: Labels<Sets>, amount?: number): void;
+}
+
+export interface GaugeChild {
+  set(value: number): void;
+  inc(amount?: number): void;
+  dec(amount?: number): void;
+}
+
+/** A number that goes up and down. */
+export interface Gauge<Sets extends LabelSets> {
+  child(labels: Labels<Sets>): GaugeChild;
+  set(labels: Labels<Sets>, value: number): void;
+}
+
+/** One combination of label values of a histogram, bound. */
+export interface HistogramChild {
+  /** @throws TypeError when the value is not a finite number. */
+  observe(value: number): void;
+}
+
+/** A distribution over fixed buckets. Bind a child once where it is hot. */
+export interface Histogram<Sets extends LabelSets> {
+  child(labels: Labels<Sets>): HistogramChild;
+  /** Looks the child up at every call; for what is not hot. */
+  observe(labels: Labels<Sets>, value: number): void;
 }
 
 /** Gauges of prom-client that are named as counters; each is the sum of one that is there by type. */
@@ -51,20 +78,17 @@ const SUFFIX = /_(?:total|sum|count|bucket)$/;
 const NAME = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 
 /**
- * The metrics of one process, on a prom-client registry of its own.
- *
- * The registry prints and brings the process metrics. The numbers live in our own children, because a pre-bound child of
- * prom-client hashes its labels again at every increment, which costs a hundred times an addition.
+ * The metrics of one process: prom-client on a registry of its own, behind labels whose values come from closed sets.
  */
 export class Metrics {
-  readonly #registry = new Registry();
+  readonly #registry = new prom.Registry();
   readonly #unknownLabels: UnknownLabels;
 
   constructor(service: string, options: MetricsOptions = {}) {
     this.#unknownLabels = options.unknownLabels ?? 'other';
     this.#registry.setDefaultLabels({ service });
     if (options.processMetrics ?? true) {
-      collectDefaultMetrics({ register: this.#registry });
+      prom.collectDefaultMetrics({ register: this.#registry });
       for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
     }
   }
@@ -76,22 +100,33 @@ export class Metrics {
 
   /** @throws Error when the name is taken or badly formed; so do `histogram` and `gauge`. */
   counter<const Sets extends LabelSets = Record<never, never>>(definition: MetricDefinition<Sets>): Counter<Sets> {
-    if (!definition.name.endsWith('_total')) throw new Error(`The counter ${definition.name} must end in _total.`);
-    const family = this.#family(definition, () => new CounterChild());
-    this.#register({ ...definition, type: 'counter', samples: () => counterSamples(family) });
-    return new Counter(family);
+    const counter = new prom.Counter(this.#configured(definition, 'counter'));
+    const labels = this.#labels(definition, (values) => {
+      const bound = counter.labels(values);
+      bound.inc(0);
+      return {
+        inc(amount = 1) {
+          if (!(amount >= 0)) throw new RangeError('A counter only grows.');
+          bound.inc(amount);
+        },
+      };
+    });
+    return {
+      child: (values) => labels.declare(values),
+      inc: (values, amount) => labels.find(values).inc(amount),
+    };
   }
 
   /** A counter that is kept elsewhere and only read here, before every scrape. It may never fall. */
   observedCounter(definition: MetricDefinition<Record<never, never>> & { readonly read: () => number }): void {
-    const { name, help, read } = definition;
-    if (!name.endsWith('_total')) throw new Error(`The counter ${name} must end in _total.`);
-    let value = 0;
-    const samples = (): Iterable<Sample> => {
-      collectQuietly(() => (value = read()));
-      return [{ value, labels: {} }];
+    const collect = function (this: prom.Counter): void {
+      collectQuietly(() => {
+        const value = definition.read();
+        this.reset();
+        this.inc(value);
+      });
     };
-    this.#register({ name, help, type: 'counter', samples });
+    new prom.Counter({ ...this.#configured(definition, 'counter'), collect });
   }
 
   histogram<const Sets extends LabelSets = Record<never, never>>(
@@ -100,19 +135,29 @@ export class Metrics {
     const { name, buckets = REQUEST_SECONDS } = definition;
     const rising = buckets.every((bound, index) => index === 0 || bound > (buckets[index - 1] ?? bound));
     if (buckets.length === 0 || !rising) throw new Error(`The buckets of ${name} must rise.`);
-    const family = this.#family(definition, () => new HistogramChild(buckets));
-    this.#register({ ...definition, type: 'histogram', samples: () => histogramSamples(name, buckets, family) });
-    return new Histogram(family);
+    const histogram = new prom.Histogram({ ...this.#configured(definition, 'histogram'), buckets: [...buckets] });
+    const labels = this.#labels(definition, (values) => {
+      histogram.zero(values);
+      return histogram.labels(values);
+    });
+    return {
+      child: (values) => labels.declare(values),
+      observe: (values, value) => labels.find(values).observe(value),
+    };
   }
 
   gauge<const Sets extends LabelSets = Record<never, never>>(definition: GaugeDefinition<Sets>): Gauge<Sets> {
-    const family = this.#family(definition, () => new GaugeChild());
-    const gauge = new Gauge<Sets>(family);
-    const samples = (): Iterable<Sample> => {
-      collectQuietly(() => definition.collect?.(gauge));
-      return gaugeSamples(family);
+    const collect = (): void => collectQuietly(() => definition.collect?.(gauge));
+    const inner = new prom.Gauge({ ...this.#configured(definition, 'gauge'), collect });
+    const labels = this.#labels(definition, (values) => {
+      const bound = inner.labels(values);
+      bound.set(0);
+      return bound;
+    });
+    const gauge: Gauge<Sets> = {
+      child: (values) => labels.declare(values),
+      set: (values, value) => labels.find(values).set(value),
     };
-    this.#register({ ...definition, type: 'gauge', samples });
     return gauge;
   }
 
@@ -121,19 +166,19 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  #family<Child>(definition: MetricDefinition<LabelSets>, makeChild: () => Child): LabelFamily<Child> {
-    const { name, labels: sets = {} } = definition;
-    return new LabelFamily({ name, sets, unknownLabels: this.#unknownLabels, makeChild });
+  #labels<Child>(
+    { name, labels = {} }: MetricDefinition<LabelSets>,
+    makeChild: (values: Record<string, string>) => Child,
+  ): ClosedLabels<Child> {
+    return new ClosedLabels({ name, sets: labels, unknownLabels: this.#unknownLabels, makeChild });
   }
 
-  #register(family: Family): void {
-    const { name, help, type, samples } = family;
+  #configured({ name, help, labels = {} }: MetricDefinition<LabelSets>, type: 'counter' | 'gauge' | 'histogram') {
+    if (type === 'counter' && !name.endsWith('_total')) throw new Error(`The counter ${name} must end in _total.`);
     if (!NAME.test(name)) throw new Error(`${name} is not a metric name in snake case.`);
     if (type !== 'counter' && SUFFIX.test(name)) throw new Error(`The end of ${name} is for another kind of metric.`);
     if (help.trim() === '') throw new Error(`${name} needs a help text.`);
-    const metric = { name, help, type, get: () => Promise.resolve({ name, help, type, values: [...samples()] }) };
-    // A registry only reads a metric's name and awaits its `get()`; its type asks for prom-client's own classes.
-    this.#registry.registerMetric(metric as unknown as Metric);
+    return { name, help, labelNames: Object.keys(labels), registers: [this.#registry] };
   }
 }
 

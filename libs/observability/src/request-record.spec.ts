@@ -1,17 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { RequestRecord } from './request-line.ts';
-import { requestLinePrinter } from './request-line.ts';
+import { requestLine, type RequestRecord } from './request-record.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';
-const print = requestLinePrinter('ingest-gateway');
+const print = (record: RequestRecord): string => JSON.stringify(requestLine(AT, 'ingest-gateway', record));
 const least: RequestRecord = { method: 'POST', route: '/{networkId}', status: 200, durationMs: 1.5, requestId: 'r-1' };
 
-describe('requestLinePrinter', () => {
+describe('the line of a request', () => {
   it('renders the least a request has', () => {
-    expect(print(AT, least)).toBe(
+    expect(print(least)).toBe(
       '{"time":"2026-01-01T00:00:00.000Z","level":"info","service":"ingest-gateway","event":"request",' +
-        '"method":"POST","route":"/{networkId}","status":200,"durationMs":1.500,"requestId":"r-1"}',
+        '"method":"POST","route":"/{networkId}","status":200,"durationMs":1.5,"requestId":"r-1"}',
     );
   });
 
@@ -34,9 +33,9 @@ describe('requestLinePrinter', () => {
       eventId: 'evt_1',
       replayed: true,
     };
-    expect(print(AT, record)).toBe(
+    expect(print(record)).toBe(
       '{"time":"2026-01-01T00:00:00.000Z","level":"info","service":"ingest-gateway","event":"request",' +
-        '"method":"POST","route":"/{networkId}","status":200,"durationMs":1.500,"requestId":"r-1",' +
+        '"method":"POST","route":"/{networkId}","status":200,"durationMs":1.5,"requestId":"r-1",' +
         '"traceId":"4bf92f3577b34da6a3ce929d0e0e4736","code":"RATE_LIMITED","keyId":"key_1","orgId":"org_1",' +
         '"networkId":"acme","environment":"live","clientAddress":"192.0.2.1","bytesIn":10,"bytesOut":20,"records":2,' +
         '"strippedFields":1,"eventId":"evt_1","replayed":true,"outcome":"committed","tool":"list_assets"}',
@@ -45,7 +44,7 @@ describe('requestLinePrinter', () => {
 
   it('knows no other member', () => {
     const record = { ...least, body: 'x', authorization: 'y' };
-    expect(Object.keys(JSON.parse(print(AT, record)))).toEqual([
+    expect(Object.keys(JSON.parse(print(record)))).toEqual([
       'time',
       'level',
       'service',
@@ -70,11 +69,11 @@ describe('requestLinePrinter', () => {
     [-1, null],
     [Infinity, null],
   ])('renders a duration of %d ms as %d', (durationMs, expected) => {
-    expect(JSON.parse(print(AT, { ...least, durationMs })).durationMs).toBe(expected);
+    expect(JSON.parse(print({ ...least, durationMs })).durationMs).toBe(expected);
   });
 
   it('replaces a key that a sender put into the request id', () => {
-    const line = print(AT, { ...least, requestId: `ingest_${'a'.repeat(43)}` });
+    const line = print({ ...least, requestId: `ingest_${'a'.repeat(43)}` });
     expect(JSON.parse(line).requestId).toBe('ingest_[redacted]');
   });
 
@@ -82,7 +81,7 @@ describe('requestLinePrinter', () => {
     const texts = fc.string({ unit: 'binary', maxLength: 60 });
     fc.assert(
       fc.property(texts, texts, fc.tuple(fc.double(), fc.double()), (requestId, networkId, [durationMs, bytesIn]) => {
-        const line = print(AT, { ...least, requestId, networkId, durationMs, bytesIn });
+        const line = print({ ...least, requestId, networkId, durationMs, bytesIn });
         expect(line).not.toContain('\n');
         expect(JSON.parse(line)).toMatchObject({
           requestId: requestId.toWellFormed() === requestId ? requestId : expect.any(String),

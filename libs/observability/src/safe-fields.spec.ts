@@ -1,17 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { renderFields } from './render-fields.ts';
+import { safeFields } from './safe-fields.ts';
 
 const KEY = `svc_${'k'.repeat(43)}`;
 
 function rendered(fields: Record<string, unknown>): unknown {
-  return JSON.parse(`{"first":0${renderFields(fields)}}`);
+  return JSON.parse(JSON.stringify({ first: 0, ...safeFields(fields) }));
 }
 
-describe('renderFields', () => {
-  it('renders nothing for no fields and leaves out what JSON has no word for', () => {
-    expect(renderFields({})).toBe('');
-    expect(renderFields({ a: undefined, b: () => 1, c: Symbol('c') })).toBe('');
+describe('safeFields', () => {
+  it('leaves out what JSON has no word for', () => {
+    expect(rendered({ a: undefined, b: () => 1, c: Symbol('c') })).toEqual({ first: 0 });
   });
 
   it('renders the values of JSON, and others by what they are', () => {
@@ -58,7 +57,7 @@ describe('renderFields', () => {
 
   it('replaces our keys in texts, in names and in errors', () => {
     const fields = { [KEY]: 1, detail: `x${KEY}y`, error: new Error(`bad ${KEY}`, { cause: new Error(KEY) }) };
-    const text = renderFields(fields);
+    const text = JSON.stringify(safeFields(fields));
     expect(text).not.toContain(KEY);
     expect(text).toContain('xsvc_[redacted]y');
   });
@@ -74,6 +73,11 @@ describe('renderFields', () => {
         cause: 'why',
       },
     });
+  });
+
+  it('keeps a member called __proto__ apart from the prototype', () => {
+    const fields = JSON.parse('{"a":{"__proto__":{"b":1}},"__proto__":"c"}');
+    expect(JSON.stringify(safeFields(fields))).toBe('{"a":{"__proto__":{"b":1}},"__proto__":"c"}');
   });
 
   it('keeps a field that is called like one of the line itself', () => {
@@ -96,7 +100,7 @@ describe('renderFields', () => {
         },
       },
     );
-    const text = renderFields({ circle, hostile, proxy });
+    const text = JSON.stringify(safeFields({ circle, hostile, proxy }));
     expect(text).toContain('[too deep]');
     expect(rendered({ hostile, proxy })).toEqual({
       first: 0,
@@ -107,9 +111,9 @@ describe('renderFields', () => {
 
   it('is bounded: long texts, wide objects and long lists are cut', () => {
     const wide = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`m${index}`, index]));
-    const text = renderFields({ long: 'x'.repeat(100_000), wide, list: new Array(1000).fill(1) });
+    const text = JSON.stringify(safeFields({ long: 'x'.repeat(100_000), wide, list: new Array(1000).fill(1) }));
     expect(text.length).toBeLessThan(12_000);
-    expect(JSON.parse(`{"a":0${text}}`)).toMatchObject({ long: `${'x'.repeat(8192)}...` });
+    expect(JSON.parse(text)).toMatchObject({ long: `${'x'.repeat(8192)}...` });
   });
 
   it('renders JSON whatever it is given', () => {

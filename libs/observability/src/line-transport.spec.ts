@@ -1,0 +1,97 @@
+import { Writable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { LineTransport } from './line-transport.ts';
+
+/** A stream that a test can block, and what it was given in which writes. */
+class BlockableStream extends Writable {
+  readonly written: string[] = [];
+  blocked = false;
+
+  constructor() {
+    super();
+    Object.defineProperty(this, 'writableNeedDrain', { get: () => this.blocked });
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    if (chunk.length > 0) this.written.push(String(chunk));
+    done();
+  }
+
+  release(): void {
+    this.blocked = false;
+    this.emit('drain');
+  }
+}
+
+function setUp() {
+  const stream = new BlockableStream();
+  const transport = new LineTransport(stream, () => undefined);
+  const log = (text: string, record?: unknown): void =>
+    transport.log({ [Symbol.for('message')]: text, record }, () => undefined);
+  const writeRequests = (...texts: string[]): void => texts.forEach((text) => log(text, {}));
+  return { stream, transport, log, writeRequests };
+}
+
+describe('LineTransport', () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  it('writes the requests of 50 ms at once', () => {
+    const { stream, writeRequests } = setUp();
+    writeRequests('a', 'b');
+    jest.advanceTimersByTime(49);
+    writeRequests('c');
+    expect(stream.written).toEqual([]);
+    jest.advanceTimersByTime(1);
+    expect(stream.written).toEqual(['a\nb\nc\n']);
+    jest.advanceTimersByTime(1000);
+    expect(stream.written).toHaveLength(1);
+  });
+
+  it('writes at once when 64 KiB are full', () => {
+    const { stream, writeRequests } = setUp();
+    writeRequests(...new Array<string>(7).fill('x'.repeat(10_000)));
+    expect(stream.written.map((text) => text.length)).toEqual([70_007]);
+    writeRequests('next');
+    jest.advanceTimersByTime(50);
+    expect(stream.written).toHaveLength(2);
+  });
+
+  it('writes any other line without waiting', () => {
+    const { stream, log } = setUp();
+    log('now');
+    expect(stream.written).toEqual(['now\n']);
+  });
+
+  it('waits while the stream is blocked, then writes in order', () => {
+    const { stream, transport, writeRequests } = setUp();
+    stream.blocked = true;
+    writeRequests('a');
+    jest.advanceTimersByTime(50);
+    writeRequests('b');
+    jest.advanceTimersByTime(50);
+    expect(stream.written).toEqual([]);
+    stream.release();
+    expect(stream.written).toEqual(['a\n', 'b\n']);
+    expect(transport.dropped).toBe(0);
+  });
+
+  it('drops the oldest requests past a mebibyte, and counts them', () => {
+    const { stream, transport, writeRequests } = setUp();
+    stream.blocked = true;
+    for (let line = 0; line < 20; line += 1) writeRequests(`line ${line} `.padEnd(65_535, '.'));
+    expect(transport.dropped).toBe(4);
+    stream.release();
+    expect(stream.written).toHaveLength(16);
+    expect(stream.written[0]?.startsWith('line 4 ')).toBe(true);
+    expect(stream.written[15]?.startsWith('line 19 ')).toBe(true);
+  });
+
+  it('flushes even a blocked stream', async () => {
+    const { stream, transport, writeRequests } = setUp();
+    stream.blocked = true;
+    writeRequests('last');
+    await transport.flush(1000);
+    expect(stream.written).toEqual(['last\n']);
+  });
+});
