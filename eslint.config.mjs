@@ -9,13 +9,15 @@ const mayImport = {
   'type:host': ['type:base', 'type:host'],
   'type:app': ['type:base', 'type:adapter', 'type:host'],
   // What runs in browsers: the verifier's own checks, and nothing that needs Node.
-  'type:pages': ['type:base', 'type:verifier'],
+  'type:pages': ['type:base', 'type:client', 'type:verifier'],
+  'type:client': ['type:base'],
   'type:contract': ['type:base'],
   'type:tool': ['type:base', 'type:adapter', 'type:host', 'type:local'],
   'type:verifier': ['type:base'],
   'type:testing': ['type:local'],
   'type:local': ['type:local'],
-  'type:e2e': ['type:testing', 'type:local', 'type:verifier'],
+  // Black-box stories stand where strangers stand: they have the client and the verifier.
+  'type:e2e': ['type:client', 'type:testing', 'type:local', 'type:verifier'],
 };
 
 const boundaries = (alsoAllowed) => [
