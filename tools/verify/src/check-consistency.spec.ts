@@ -6,13 +6,17 @@ import { checkConsistency } from './check-consistency.ts';
 import type { Connection } from './check-consistency.ts';
 import type { Report } from './report.ts';
 import { directoryOf, filesOf, flipped, sampleLog } from './testing/sample-log.ts';
+import { connectionByTiles } from './tile-directory.ts';
 import { UnreadableError } from './unreadable-error.ts';
 
 const log = sampleLog(600);
 const fork = sampleLog(600, { key: log.key, entries: log.entries.slice(0, 100) });
 const { verifier } = log;
 
-async function check(older: string, newer: string, connection?: Connection): Promise<Report> {
+/** `tiles`: a directory of them, in place of what they give. */
+async function check(older: string, newer: string, given?: Connection | { tiles: string }): Promise<Report> {
+  const byTiles = given !== undefined && 'tiles' in given;
+  const connection = byTiles ? await connectionByTiles(given.tiles, { older, newer }) : given;
   return checkConsistency({
     older: { note: older, where: 'old.txt' },
     newer: { note: newer, where: 'new.txt' },

@@ -1,16 +1,18 @@
 import { parseLogName } from '@sealgate/envelope';
-import { HASH_BYTES, consistencyPath, rootsFromConsistency, verifyConsistency } from '@sealgate/merkle';
-import type { Checkpoint, NoteVerifier, TileId } from '@sealgate/merkle';
+import type { Bytes, JsonValue } from '@sealgate/json';
+import { rootsFromConsistency, verifyConsistency } from '@sealgate/merkle';
+import type { Checkpoint, NoteVerifier } from '@sealgate/merkle';
 import { startReport } from './report.ts';
 import type { Report, Reporter } from './report.ts';
-import { hashBytes } from './shape.ts';
+import { hashBytes, rootObject, stringsAt } from './shape.ts';
 import { logOf, openCheckpoint, signersOf } from './signed-checkpoint.ts';
 import type { NoteInput } from './signed-checkpoint.ts';
-import { readTile } from './tile-directory.ts';
 import { UnreadableError } from './unreadable-error.ts';
 
-/** What connects two trees: a consistency path, or a directory of tiles to make one from. */
-export type Connection = { readonly name: string; readonly path: readonly string[] } | { readonly tiles: string };
+/** What connects two trees: a consistency path in lower hex, or the sentence why none could be made. */
+export type Connection = { readonly name: string } & (
+  { readonly path: readonly string[] } | { readonly problem: string }
+);
 
 export interface ConsistencyInput {
   readonly older: NoteInput;
@@ -23,7 +25,7 @@ export interface ConsistencyInput {
  * Checks that one checkpoint is of the beginning of the log that another is of: that nothing was changed, dropped or put in
  * between. Throws UnreadableError when the trees differ in size and nothing was given to connect them.
  */
-export async function checkConsistency({ older, newer, verifier, connection }: ConsistencyInput): Promise<Report> {
+export function checkConsistency({ older, newer, verifier, connection }: ConsistencyInput): Report {
   const report = startReport();
   const first = openCheckpoint(report, older, { verifier, prefix: 'old ' });
   const second = openCheckpoint(report, newer, { verifier, prefix: 'new ' });
@@ -40,7 +42,7 @@ export async function checkConsistency({ older, newer, verifier, connection }: C
     expected: first.origin,
     found: second.origin,
   });
-  if (isOneLog) await compareTrees(report, { first, second, where: newer.where, connection });
+  if (isOneLog) compareTrees(report, { first, second, where: newer.where, connection });
   else report.skipped('consistency', 'Different logs have no history in common.');
   const [before, after] = [signersOf(older.note, verifier), signersOf(newer.note, verifier)];
   const signed =
@@ -61,7 +63,7 @@ interface Pair {
   readonly connection: Connection | undefined;
 }
 
-async function compareTrees(report: Reporter, { first, second, where, connection }: Pair): Promise<void> {
+function compareTrees(report: Reporter, { first, second, where, connection }: Pair): void {
   if (second.size < first.size) {
     const detail =
       'The log shrank: entries that were signed are gone (a rollback, or OLD and NEW are the wrong way round).';
@@ -88,29 +90,17 @@ async function compareTrees(report: Reporter, { first, second, where, connection
     // What failed already is the answer; only where nothing did is the missing proof all there is to say.
     if (report.hasFailed()) return report.skipped('consistency', 'There is no proof and there are no tiles.');
     throw new UnreadableError(
-      'Trees of different sizes are compared with a proof or with tiles: give --proof or --tiles.',
+      'Trees of different sizes are compared with a consistency proof, or with tiles: give --proof or --tiles.',
     );
-  } else if ('tiles' in connection) await compareWithTiles(report, { first, second, tiles: connection.tiles });
+  } else if ('problem' in connection)
+    report.failed('consistency', { detail: connection.problem, where: connection.name });
   else comparePath(report, { first, second, ...connection });
 }
 
-async function compareWithTiles(
-  report: Reporter,
-  { first, second, tiles }: { first: Checkpoint; second: Checkpoint; tiles: string },
-): Promise<void> {
-  let missing = '';
-  const read = (wanted: readonly TileId[]): Promise<Buffer[]> =>
-    Promise.all(
-      wanted.map(async (tile) => {
-        const found = await readTile(tiles, tile);
-        if ('hashes' in found) return found.hashes;
-        missing ||= `${found.path} ${found.problem}.`;
-        return Buffer.alloc(tile.width * HASH_BYTES);
-      }),
-    );
-  const path = await consistencyPath(first.size, second.size, read);
-  if (missing === '') compareRoots(report, { first, second, where: tiles, path });
-  else report.failed('consistency', { detail: `A tile that is needed ${missing}`, where: tiles });
+/** The path in a parsed file: a list of hashes, or an object that holds it. Throws UnreadableError for anything else. */
+export function readConsistencyPath(name: string, value: JsonValue): Connection {
+  const place = Array.isArray(value) ? { where: name, object: { consistencyPath: value } } : rootObject(name, value);
+  return { name, path: stringsAt(place, 'consistencyPath') };
 }
 
 function comparePath(
@@ -124,7 +114,7 @@ function comparePath(
 
 function compareRoots(
   report: Reporter,
-  { first, second, where, path }: { first: Checkpoint; second: Checkpoint; where: string; path: readonly Buffer[] },
+  { first, second, where, path }: { first: Checkpoint; second: Checkpoint; where: string; path: readonly Bytes[] },
 ): void {
   const proof = { oldSize: first.size, newSize: second.size, path, oldRoot: first.root };
   if (verifyConsistency({ ...proof, newRoot: second.root })) {

@@ -1,61 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { declarationLeaf, receiptLeaf } from '@sealgate/envelope';
 import type { Declaration, Receipt, RecordProof } from '@sealgate/envelope';
 import { canonical } from '@sealgate/json';
 import type { JsonValue } from '@sealgate/json';
-import { TileTree, checkpointText, inclusionPath, noteSigner, tilePath } from '@sealgate/merkle';
 import { join } from 'node:path';
 import { checkConsistency } from './check-consistency.ts';
 import { readDeclarationFile } from './check-declaration.ts';
 import { checkReceipt } from './check-receipt.ts';
 import { runCli } from './cli.ts';
 import { readReceiptFile } from './receipt-file.ts';
-import { CHANNEL, at, directoryOf, sampleLog } from './testing/sample-log.ts';
-
-// Signed for: four entries. Two of them were lost; what is left goes on in epoch 1 with one entry behind the declaration.
-const log = sampleLog(4);
-const ORIGIN = log.checkpoint().split('\n', 1)[0]!;
-const STATEMENT: Declaration = {
-  type: 'sealgate.declaration.v1',
-  network: 'demo',
-  channel: CHANNEL,
-  epoch: 1,
-  origin: `${ORIGIN}/e1`,
-  lost: [{ epoch: 0, lostFrom: 2, lostUntil: 4, checkpoint: log.checkpoint(4), surviving: log.checkpoint(2) }],
-  reason: 'Restored the dump of Monday.',
-  actor: 'admin:01234567',
-  at: '2030-01-02T03:04:05.678Z',
-};
-const LATER: Receipt = { ...at(log.entries, 2).receipt, transactionId: 'tx-later', index: 1, epoch: 1 };
-
-/** A log that begins with a statement, one record behind it. */
-async function epochOf(statement: Declaration) {
-  const leaves = [declarationLeaf(statement), receiptLeaf(LATER)];
-  const tree = TileTree.empty();
-  const tiles = [...tree.append(Buffer.concat(leaves)), ...tree.edge()];
-  const stored = new Map(tiles.map((tile) => [tilePath(tile), tile.hashes]));
-  const pathOf = async (index: number) => {
-    const path = await inclusionPath(index, 2, (wanted) =>
-      Promise.resolve(wanted.map((tile) => stored.get(tilePath(tile)) ?? Buffer.alloc(0))),
-    );
-    return path.map((hash) => hash.toString('hex'));
-  };
-  const text = checkpointText({ origin: `${ORIGIN}/e1`, size: 2, root: tree.root() });
-  const checkpoint = noteSigner(log.key.privateKey).sign(text);
-  const proof: RecordProof = {
-    channel: CHANNEL,
-    index: 1,
-    leafHash: leaves[1]!.toString('hex'),
-    treeSize: 2,
-    inclusionPath: await pathOf(1),
-    checkpoint,
-    epoch: 1,
-    origin: `${ORIGIN}/e1`,
-    declaration: { statement, inclusionPath: await pathOf(0) },
-  };
-  const declaration = { statement, inclusionPath: await pathOf(0), treeSize: 2, checkpoint };
-  return { checkpoint, proof, declaration, tiles: stored, leaves };
-}
+import { LATER, ORIGIN, STATEMENT, epochOf, log } from './testing/sample-epoch.ts';
+import { CHANNEL, directoryOf, sampleLog } from './testing/sample-log.ts';
 
 const asJson = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;
 const judge = (receipt: Receipt, proof: RecordProof, declaration?: object) =>
@@ -235,7 +189,7 @@ describe('the command line', () => {
 
   it('still says of two channels that they are two', async () => {
     const other = { note: log.checkpoint(4, 'log.example/ledger/demo.other'), where: 'b' };
-    const report = await checkConsistency({
+    const report = checkConsistency({
       older: { note: log.checkpoint(2), where: 'a' },
       newer: other,
       verifier: log.verifier,

@@ -4,7 +4,8 @@ import type { JsonValue } from '@sealgate/json';
 import { rootFromInclusion } from '@sealgate/merkle';
 import type { Checkpoint, NoteVerifier } from '@sealgate/merkle';
 import { entryCount } from './entry-count.ts';
-import type { Reporter } from './report.ts';
+import { startReport } from './report.ts';
+import type { Report, Reporter } from './report.ts';
 import {
   hashBytes,
   hasMember,
@@ -19,6 +20,7 @@ import {
 } from './shape.ts';
 import type { Place } from './shape.ts';
 import { openCheckpoint } from './signed-checkpoint.ts';
+import type { NoteInput } from './signed-checkpoint.ts';
 import { UnreadableError } from './unreadable-error.ts';
 
 /** A declared loss and where it stands in its log: entry 0. */
@@ -116,6 +118,34 @@ export function reportDeclaration(
   });
 }
 
+/**
+ * Checks a declared loss by itself: that the log of its epoch begins with it, and where each log before is said to end.
+ * Never throws for what the file holds.
+ */
+export function checkDeclaration({ file, verifier }: Pick<LossInput, 'file' | 'verifier'>): Report {
+  const report = startReport();
+  const { statement, where } = file;
+  const { channel, epoch, lost } = statement;
+  const declared = openCheckpoint(report, noteOf(file), { verifier, channel: logName(channel, epoch) });
+  reportDeclaration(report, file, declared);
+  for (const [position, entries] of lost.entries()) {
+    const end = { where: `${where}/lost/${position}`, lost: entries, checkpoint: undefined };
+    checkEnd(report, end, { verifier, log: logName(channel, entries.epoch) });
+  }
+  report.note('What became of one record shows beside its proof ("receipt --declaration").');
+  const gone = lost.map(
+    ({ epoch: of, lostFrom, lostUntil }) => `entries ${lostFrom} to ${lostUntil - 1} of ${logName(channel, of)}`,
+  );
+  return report.finish(
+    `On ${statement.at} ${statement.actor} declared lost: ${gone.join(', ') || 'nothing'}. ${statement.reason}`,
+  );
+}
+
+/** The checkpoint that a declaration is proved under. */
+function noteOf({ where, checkpoint }: DeclarationFile): NoteInput {
+  return { note: checkpoint, where: `${where.replace(/#.*$/, '')}#/checkpoint` };
+}
+
 export interface LossInput {
   readonly file: DeclarationFile;
   readonly verifier: NoteVerifier;
@@ -131,8 +161,7 @@ export function reportLoss(report: Reporter, { file, verifier, receipt, checkpoi
   const { statement } = file;
   const { channel, epoch = 0, index } = receipt;
   const log = logName(statement.channel, statement.epoch);
-  const note = { note: file.checkpoint, where: `${file.where.replace(/#.*$/, '')}#/checkpoint` };
-  const declared = openCheckpoint(report, note, { verifier, channel: log, prefix: 'declaration ' });
+  const declared = openCheckpoint(report, noteOf(file), { verifier, channel: log, prefix: 'declaration ' });
   reportDeclaration(report, file, declared);
   if (statement.channel === channel && statement.epoch === epoch) {
     report.equal('loss', {

@@ -1,33 +1,12 @@
-import { generateKeyPairSync, hash, sign } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { runCli } from './cli.ts';
-
-const BODY = '{"type":"order.paid","größe":1}';
-const TIME = 1_780_000_000;
-const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-const keyText = (key: typeof publicKey) =>
-  `whpk_${Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url').toString('base64')}`;
-const KEY = keyText(publicKey);
-const OTHER = keyText(generateKeyPairSync('ed25519').publicKey);
+import { BODY, KEY, OTHER, TIME, extra } from './testing/sample-delivery.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealgate-delivery-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-
-const signed = `msg_1.${TIME}.${BODY}`;
-const extra = {
-  source: 'src_AAAAAAAAAAAAAAAAAAAAAA',
-  scheme: 'standard-webhooks',
-  deliveryId: 'msg_1',
-  timestamp: TIME,
-  bodySha256: hash('sha256', BODY),
-  keyId: 'k1',
-  vouchedBy: 'public-key',
-  signature: `v1a,${sign(null, Buffer.from(signed), privateKey).toString('base64')}`,
-  signedSha256: hash('sha256', signed),
-};
 
 async function check(record: object, { body = BODY, keys = [KEY] }: { body?: string; keys?: string[] } = {}) {
   writeFileSync(join(folder, 'record.json'), JSON.stringify(record));

@@ -1,5 +1,5 @@
-import { createPublicKey, verify, type KeyObject } from 'node:crypto';
-import { sha256, type JsonValue } from '@sealgate/json';
+import { Bytes, sha256, type JsonValue } from '@sealgate/json';
+import { ed25519Key } from '@sealgate/merkle';
 import { startReport } from './report.ts';
 import type { Report } from './report.ts';
 import { isObject, numberAt, objectAt, rootObject, stringAt } from './shape.ts';
@@ -8,7 +8,7 @@ import type { Place } from './shape.ts';
 /** A public key of a sender that is trusted, and what reports call it. */
 export interface SenderKey {
   readonly text: string;
-  readonly key: KeyObject;
+  readonly key: ReturnType<typeof ed25519Key>;
 }
 
 export interface DeliveryInput {
@@ -29,8 +29,7 @@ const SIGNATURE_BYTES = 64;
 export function senderKey(text: string): SenderKey | undefined {
   const bytes = text.startsWith(PUBLIC_PREFIX) ? exactBytes(text.slice(PUBLIC_PREFIX.length)) : undefined;
   if (bytes?.length !== PUBLIC_BYTES) return undefined;
-  const jwk = { kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') };
-  return { text, key: createPublicKey({ key: jwk, format: 'jwk' }) };
+  return { text, key: ed25519Key(bytes) };
 }
 
 /**
@@ -53,7 +52,7 @@ export function checkDelivery({ name, value, body, keys }: DeliveryInput): Repor
     return report.finish('');
   }
   const deliveryId = stringAt(extra, 'deliveryId');
-  const signed = Buffer.concat([Buffer.from(`${deliveryId}.${numberAt(extra, 'timestamp')}.`), body]);
+  const signed = Bytes.concat([Bytes.from(`${deliveryId}.${numberAt(extra, 'timestamp')}.`), body]);
   report.equal('signed bytes', {
     ok: 'Id, time and bytes are what was signed.',
     failed: 'Id, time and bytes are not what was signed.',
@@ -79,11 +78,11 @@ function extraIn(root: Place): Place {
 
 function isSigned({ key }: SenderKey, signed: Uint8Array, text: string): boolean {
   const signature = text.startsWith(SIGNATURE_PREFIX) ? exactBytes(text.slice(SIGNATURE_PREFIX.length)) : undefined;
-  return signature?.length === SIGNATURE_BYTES && verify(null, signed, key, signature);
+  return signature?.length === SIGNATURE_BYTES && key.verify(signed, signature);
 }
 
 /** Base64 with its padding, in the one form that these bytes have. */
-function exactBytes(text: string): Buffer | undefined {
-  const bytes = Buffer.from(text, 'base64');
+function exactBytes(text: string): Bytes | undefined {
+  const bytes = Bytes.from(text, 'base64');
   return bytes.toString('base64') === text ? bytes : undefined;
 }

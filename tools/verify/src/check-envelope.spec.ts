@@ -2,52 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import {
-  documentSigner,
-  generateDocumentKey,
-  jwksOf,
-  sealPartnerEnvelope,
-  type PartnerEnvelope,
-} from '@sealgate/envelope';
-import { canonical, type JsonValue } from '@sealgate/json';
-import { checkpointText, generateNoteKey, leafHash, nodeHash, noteSigner, noteVerifier } from '@sealgate/merkle';
+import { documentSigner, generateDocumentKey, jwksOf } from '@sealgate/envelope';
+import type { JsonValue } from '@sealgate/json';
+import { noteVerifier } from '@sealgate/merkle';
 import { checkEnvelope } from './check-envelope.ts';
 import { runCli } from './cli.ts';
+import { checkpoint, jwks, left, log, proof, sealed } from './testing/sample-envelope.ts';
 
-const signer = documentSigner(generateDocumentKey());
-const jwks = jwksOf([signer.jwk]);
-const log = generateNoteKey('ledger.test');
 const verifier = noteVerifier(log.verifierKey);
-
-// A tree of two leaves, by hand.
-const [left, right] = [leafHash(Buffer.from('left')), leafHash(Buffer.from('right'))];
-const checkpoint = noteSigner(log.privateKey).sign(
-  checkpointText({ origin: 'ledger.test/risk.evidence', size: 2, root: nodeHash(left, right) }),
-);
-const proof = {
-  id: 'prf_1',
-  subjectType: 'evidence',
-  subjectId: 'evd_1',
-  sha256: 'ab'.repeat(32),
-  channel: 'risk.evidence',
-  index: 1,
-  leafHash: right.toString('hex'),
-  treeSize: 2,
-  inclusionPath: [left.toString('hex')],
-  checkpoint,
-};
-
-function sealed(items: readonly JsonValue[]): { envelope: PartnerEnvelope; jws: string; text: string } {
-  const pagination = { limit: 50, count: items.length, nextCursor: null };
-  const { bytes, hashedBytes } = sealPartnerEnvelope({
-    orgId: 'org_1',
-    generatedAt: '2026-01-01T00:00:00.000Z',
-    content: { items: items.map(canonical), pagination },
-  });
-  const text = bytes.toString();
-  return { envelope: JSON.parse(text) as PartnerEnvelope, jws: signer.sign(hashedBytes), text };
-}
-
 const failed = (report: ReturnType<typeof checkEnvelope>) =>
   report.steps.filter(({ status }) => status === 'failed').map(({ step }) => step);
 

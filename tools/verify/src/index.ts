@@ -3,7 +3,7 @@ export type { AnswerInput } from './check-answer.ts';
 export { checkCheckpoint } from './check-checkpoint.ts';
 export { checkConsistency } from './check-consistency.ts';
 export type { Connection, ConsistencyInput } from './check-consistency.ts';
-export { readDeclarationFile } from './check-declaration.ts';
+export { checkDeclaration, readDeclarationFile } from './check-declaration.ts';
 export type { DeclarationFile } from './check-declaration.ts';
 export { checkEnvelope, envelopeIn } from './check-envelope.ts';
 export type { EnvelopeInput } from './check-envelope.ts';

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import { checkCheckpoint } from './check-checkpoint.ts';
-import { checkConsistency } from './check-consistency.ts';
+import { checkConsistency, readConsistencyPath } from './check-consistency.ts';
 import type { Connection } from './check-consistency.ts';
 import { checkLog } from './check-log.ts';
 import type { CommandHost } from './cli.ts';
 import { pathIn, readJson, readText } from './read-file.ts';
 import { runKeyedCheck, withKeyOptions } from './run-check.ts';
 import type { CommonOptions } from './run-check.ts';
-import { rootObject, stringsAt } from './shape.ts';
 import type { NoteInput } from './signed-checkpoint.ts';
+import { connectionByTiles } from './tile-directory.ts';
 import { UnreadableError } from './unreadable-error.ts';
 
 const CONSISTENCY_HELP = `
@@ -47,8 +47,8 @@ export function addLogCommands(program: Command, host: CommandHost): void {
     .addHelpText('after', CONSISTENCY_HELP)
     .action(async (oldPath: string, newPath: string, options: CommonOptions & ConnectionOptions) => {
       await runKeyedCheck(host, { name: 'consistency', options }, async ({ verifier }) => {
-        const connection = await readConnection(host, options);
         const [older, newer] = [await readNote(host, oldPath), await readNote(host, newPath)];
+        const connection = await readConnection(host, options, { older: older.note, newer: newer.note });
         return checkConsistency({ older, newer, verifier, connection });
       });
     });
@@ -93,12 +93,15 @@ async function readNote(host: CommandHost, path: string): Promise<NoteInput> {
   return { note: await readText(where), where };
 }
 
-async function readConnection(host: CommandHost, { proof, tiles }: ConnectionOptions): Promise<Connection | undefined> {
+async function readConnection(
+  host: CommandHost,
+  { proof, tiles }: ConnectionOptions,
+  notes: { readonly older: string; readonly newer: string },
+): Promise<Connection | undefined> {
   if (proof !== undefined && tiles !== undefined)
     throw new UnreadableError('Give either --proof or --tiles, not both.');
-  if (tiles !== undefined) return { tiles: pathIn(host.directory, tiles) };
+  if (tiles !== undefined) return connectionByTiles(pathIn(host.directory, tiles), notes);
   if (proof === undefined) return undefined;
   const { name, value } = await readJson(pathIn(host.directory, proof));
-  const root = Array.isArray(value) ? { where: name, object: { consistencyPath: value } } : rootObject(name, value);
-  return { name, path: stringsAt(root, 'consistencyPath') };
+  return readConsistencyPath(name, value);
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { checkAnswer } from './check-answer.ts';
-import { readDeclarationFile } from './check-declaration.ts';
+import { checkDeclaration, readDeclarationFile } from './check-declaration.ts';
 import type { DeclarationFile } from './check-declaration.ts';
 import { checkReceipt } from './check-receipt.ts';
 import type { CommandHost } from './cli.ts';
@@ -28,7 +28,7 @@ Id, channel, transactionId, index and leafHash have to agree, and the proof has 
 
   sealgate-verify answer answer.json proof.json --key log.vkey`;
 
-/** Adds `receipt` and `answer`. */
+/** Adds `receipt`, `answer` and `declaration`. */
 export function addReceiptCommands(program: Command, host: CommandHost): void {
   withKeyOptions(program.command('receipt'))
     .description('is this record in the log, with this content?')
@@ -56,6 +56,15 @@ export function addReceiptCommands(program: Command, host: CommandHost): void {
         const file = await readReceipt(pathIn(host.directory, proofPath));
         return checkAnswer({ records: readWriteAnswer(name, value), file, verifier });
       });
+    });
+
+  withKeyOptions(program.command('declaration'))
+    .description('does a log begin with this declaration of a loss, and what was lost?')
+    .argument('<file>', 'the declaration of an epoch, or a proof from it')
+    .action(async (path: string, options: CommonOptions) => {
+      await runKeyedCheck(host, { name: 'declaration', options }, async ({ verifier }) =>
+        checkDeclaration({ file: await readDeclared(host, path), verifier }),
+      );
     });
 }
 

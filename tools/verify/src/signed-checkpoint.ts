@@ -97,6 +97,12 @@ function checkSignature(
   report.failed(step, { detail, where, expected, found: claims.value.join(', ') });
 }
 
+/** What a note says as a checkpoint, signed or not; undefined where it is none. */
+export function checkpointIn(note: string): Checkpoint | undefined {
+  const parsed = attempt(() => parseCheckpoint(note));
+  return 'value' in parsed ? parsed.value : undefined;
+}
+
 function readCheckpoint(report: Reporter, { note, where }: NoteInput, prefix: string): Checkpoint | undefined {
   const parsed = attempt(() => parseCheckpoint(note));
   if ('value' in parsed) return parsed.value;

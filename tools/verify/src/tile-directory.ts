@@ -1,8 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { HASH_BYTES, TILE_WIDTH, tilePath } from '@sealgate/merkle';
+import { HASH_BYTES, TILE_WIDTH, consistencyPath, tilePath } from '@sealgate/merkle';
 import type { TileId } from '@sealgate/merkle';
+import type { Connection } from './check-consistency.ts';
 import { readBytesIfThere } from './read-file.ts';
+import { checkpointIn } from './signed-checkpoint.ts';
 
 export interface FoundTile {
   /** The file it was read from, relative to the directory. */
@@ -31,6 +33,32 @@ export async function readTile(directory: string, tile: TileId): Promise<FoundTi
     return { path: candidate, problem: `has ${bytes.length} bytes instead of ${width * HASH_BYTES}` };
   }
   return { path, problem: 'is missing' };
+}
+
+/**
+ * Makes what connects two checkpoints from a directory of tiles. Undefined where there is nothing to connect: one of the two
+ * is no checkpoint, or the older tree is empty or not the smaller one. Throws UnreadableError as `readTile` does.
+ */
+export async function connectionByTiles(
+  directory: string,
+  notes: { readonly older: string; readonly newer: string },
+): Promise<Connection | undefined> {
+  const first = checkpointIn(notes.older)?.size ?? 0;
+  const second = checkpointIn(notes.newer)?.size ?? 0;
+  if (first === 0 || first >= second) return undefined;
+  let problem = '';
+  const path = await consistencyPath(first, second, (wanted) =>
+    Promise.all(
+      wanted.map(async (tile) => {
+        const found = await readTile(directory, tile);
+        if ('hashes' in found) return found.hashes;
+        problem ||= `A tile that is needed: ${found.path} ${found.problem}.`;
+        return Buffer.alloc(tile.width * HASH_BYTES);
+      }),
+    ),
+  );
+  const name = directory;
+  return problem === '' ? { name, path: path.map((hash) => hash.toString('hex')) } : { name, problem };
 }
 
 /** The widths that this tile may be found in, the exact one first, then the full tile, then wider partial ones. */

@@ -11,8 +11,8 @@ createRoot(root).render(
     <main>
       <h1>Verify</h1>
       <p>
-        This page checks proofs, checkpoints, envelopes and packs of a Sealgate ledger. It is one file, works without a
-        network and sends nothing anywhere.
+        This page checks proofs, answers, checkpoints, declared losses, envelopes, packs, deliveries and signed
+        documents of a Sealgate ledger. It is one file, works without a network and sends nothing anywhere.
       </p>
       <VerifyDesk />
     </main>

@@ -7,6 +7,7 @@ import { openBrowser } from './open-browser.ts';
 import { risksStories } from './risks.stories.ts';
 import { signInStories } from './sign-in.stories.ts';
 import { startStack, type ConsoleStack } from './start-stack.ts';
+import { verifyStories } from './verify.stories.ts';
 
 // Asked before any story is declared, so that those of a machine without a browser are skipped, and say so.
 const opened = await openBrowser();
@@ -44,6 +45,7 @@ if ('problem' in opened) {
 
     signInStories(stack);
     ledgerStories(stack);
+    verifyStories(stack);
     risksStories(stack);
     casesStories(stack);
     doorStories(stack);

@@ -1,15 +1,9 @@
-import { rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { looksOf } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
-const oneFile = pathToFileURL(resolve(import.meta.dirname, '../../../console/dist/verify.html')).href;
-const TOO_LARGE_BYTES = 50_000_000;
-
-/** Networks, keys, the data view, the ledger and Verify, as an operator goes through them. */
+/** Networks, keys, the data view and the ledger, as an operator goes through them. */
 export function ledgerStories(stack: () => ConsoleStack): void {
   const as = async (role: string, path: string, work: (page: Page) => Promise<void>): Promise<void> => {
     const page = await stack().signIn(role, path);
@@ -107,49 +101,5 @@ export function ledgerStories(stack: () => ConsoleStack): void {
         expect(await looksOf(page, stack(), 'networks-viewer')).toEqual([]);
       });
     }, 120_000);
-
-    it.each([
-      ['in the console', () => `${stack().url}/verify`],
-      ['as one file from a disk', () => oneFile],
-    ])(
-      'checks files %s, says what failed, and asks nobody',
-      async (_where, address) => {
-        const record = stack().dev.demo.channel;
-        const [listed] = (
-          JSON.parse(String(await read(`/ledger/channels/${record}/records?limit=1`))) as {
-            items: { id: string }[];
-          }
-        ).items;
-        const proof = await read(`/ledger/channels/${record}/records/${encodeURIComponent(listed!.id)}/proof`);
-        const broken = Buffer.from(
-          String(proof).replace(/"dataHash":"./, (start) => start.slice(0, -1) + (start.endsWith('0') ? '1' : '0')),
-        );
-        const page = await stack().newPage();
-        const asked: string[] = [];
-        page.on('request', (request) => asked.push(request.url()));
-        await page.goto(address());
-        await page.getByLabel('Key of the log').fill(stack().dev.ledger.verifierKey);
-        const files = [
-          { name: 'proof.json', mimeType: 'application/json', buffer: proof },
-          { name: 'broken.json', mimeType: 'application/json', buffer: broken },
-        ];
-        const before = asked.length;
-        await page.locator('input[type=file]').setInputFiles(files);
-        await page.getByText('Not verified.').waitFor();
-        const said = await page.locator('[role=status]').allTextContents();
-        expect(said[0]).toMatch(/^Verified\./);
-        expect(said[1]).toMatch(/^Not verified\. Failed: .*leaf/);
-        expect(asked.slice(before).filter((url) => !url.startsWith('blob:'))).toEqual([]);
-        await page.screenshot({ path: join(stack().pictures, 'verify.png'), fullPage: true });
-        const large = join(stack().pictures, 'large.json');
-        writeFileSync(large, '');
-        truncateSync(large, TOO_LARGE_BYTES);
-        await page.locator('input[type=file]').setInputFiles(large);
-        await page.getByText('It was not read').waitFor();
-        rmSync(large);
-        await page.context().close();
-      },
-      120_000,
-    );
   });
 }

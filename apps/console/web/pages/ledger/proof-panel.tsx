@@ -6,7 +6,7 @@ import { consoleFetch, dataOf } from '../../shell/console-fetch.ts';
 import { ListLoading } from '../../shell/list-states.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { problemFrom } from '../../shell/problem.ts';
-import { checkFile, type Checked } from '../verify/check-file.ts';
+import { checkProof, type Checked } from '../verify/check-files.ts';
 import { ProofDrawing } from '../verify/proof-drawing.tsx';
 import { ReportView } from '../verify/report-view.tsx';
 import { ledgerBy, type LedgerSurface } from './ledger-source.ts';
@@ -38,7 +38,7 @@ export function ProofPanel({ surface, record }: ProofPanelProps): ReactNode {
       ]);
       const logKeys = keys.map(({ verifierKey }) => verifierKey).join('\n');
       const bytes = besideContent(sent, content);
-      return { bytes, checked: await checkFile({ name: 'proof', bytes }, { logKeys, jwks: '', signature: '' }) };
+      return { bytes, checked: await checkProof(bytes, logKeys) };
     },
   });
   return (

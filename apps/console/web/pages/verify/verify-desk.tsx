@@ -1,15 +1,20 @@
-import { useId, useState, type ChangeEvent, type DragEvent, type ReactNode } from 'react';
+import { useEffect, useId, useState, type ChangeEvent, type DragEvent, type ReactNode } from 'react';
 import { Icon } from '../../shell/icons.tsx';
-import { FILE_MAX_BYTES, checkFile, type Checked, type Pins } from './check-file.ts';
+import { checkFiles, noPins, type Checked, type Pins } from './check-files.ts';
 import { ProofDrawing } from './proof-drawing.tsx';
 import { ReportView } from './report-view.tsx';
 import classes from './verify.module.css';
 
 const titles = {
   receipt: 'A record and its proof',
+  answer: 'An answer to a write, and its proof',
   checkpoint: 'A checkpoint',
+  consistency: 'Two checkpoints of one log',
+  declaration: 'A declared loss',
   envelope: 'A partner envelope',
   pack: 'An assessor pack',
+  delivery: 'A delivery and its record',
+  signed: 'A signed document',
   keys: 'A key set',
   unreadable: 'Not checked',
 } as const;
@@ -17,15 +22,42 @@ const titles = {
 /** More files than this at once are no drop by hand. */
 const MOST_FILES = 20;
 
-const noPins: Pins = { logKeys: '', jwks: '', signature: '' };
+/** Far above every proof, envelope and pack; what is larger is refused before it is read. */
+const FILE_MAX_BYTES = 8 * 1024 * 1024;
 
-async function readAndCheck(file: File, pins: Pins): Promise<Checked> {
-  if (file.size > FILE_MAX_BYTES) {
-    const megabytes = (file.size / 1_000_000).toFixed(1);
-    const why = `The file has ${megabytes} MB; proofs, envelopes and packs have at most ${FILE_MAX_BYTES / 1_048_576} MiB. It was not read.`;
-    return { kind: 'unreadable', name: file.name, why };
+/** Why a file is not read; undefined where it may be. */
+function refusalOf({ size }: File, index: number): string | undefined {
+  if (index >= MOST_FILES) return `Only ${MOST_FILES} files are checked at once. It was not read: drop it by itself.`;
+  if (size <= FILE_MAX_BYTES) return undefined;
+  const megabytes = (size / 1_000_000).toFixed(1);
+  return `The file has ${megabytes} MB; proofs, envelopes and packs have at most ${FILE_MAX_BYTES / 1_048_576} MiB. It was not read.`;
+}
+
+/** Reads the files and checks them together, since some are judged by others. What cannot be read is told after the rest. */
+async function readAndCheck(files: readonly File[], pins: Pins): Promise<Checked[]> {
+  const read: { readonly name: string; readonly bytes: Uint8Array }[] = [];
+  const refused: Checked[] = [];
+  for (const [index, file] of files.entries()) {
+    const { name } = file;
+    const why = refusalOf(file, index);
+    // A folder, or a file that has gone since, gives no bytes.
+    const buffer = why === undefined ? await file.arrayBuffer().catch(() => undefined) : undefined;
+    if (buffer === undefined)
+      refused.push({ kind: 'unreadable', name, why: why ?? 'It cannot be read: is it a folder, or has it gone?' });
+    else read.push({ name, bytes: new Uint8Array(buffer) });
   }
-  return checkFile({ name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) }, pins);
+  return [...(await checkFiles(read, pins)), ...refused];
+}
+
+/** A file that is dropped beside the field would open in place of this page, and take along what was typed. */
+function useNoOpening(): void {
+  useEffect(() => {
+    const stop = (event: Event): void => event.preventDefault();
+    for (const name of ['dragover', 'drop']) window.addEventListener(name, stop);
+    return () => {
+      for (const name of ['dragover', 'drop']) window.removeEventListener(name, stop);
+    };
+  }, []);
 }
 
 /**
@@ -37,19 +69,18 @@ export function VerifyDesk({ helpWithKeys }: { helpWithKeys?: (use: (keys: strin
   const [results, setResults] = useState<readonly Checked[]>([]);
   const [files, setFiles] = useState<readonly File[]>([]);
   const [isBusy, setBusy] = useState(false);
+  useNoOpening();
   const check = async (chosen: readonly File[], before: Pins): Promise<void> => {
     setBusy(true);
     setFiles(chosen);
-    let current = before;
-    const found: Checked[] = [];
-    for (const file of chosen.slice(0, MOST_FILES)) {
-      const result = await readAndCheck(file, current);
-      if (result.kind === 'keys') current = { ...current, jwks: result.jwks };
-      found.push(result);
+    try {
+      const found = await readAndCheck(chosen, before);
+      const keys = found.findLast((one) => one.kind === 'keys');
+      if (keys !== undefined) setPins({ ...before, jwks: keys.jwks });
+      setResults(found);
+    } finally {
+      setBusy(false);
     }
-    setPins(current);
-    setResults(found);
-    setBusy(false);
   };
   return (
     <div className={classes['desk']}>
@@ -99,11 +130,19 @@ function Pinned({ pins, onChange, helpWithKeys }: PinnedProps): ReactNode {
       />
       {helpWithKeys?.((logKeys) => onChange({ ...pins, logKeys }))}
       <details>
-        <summary>For envelopes and packs: the keys and the signature of documents</summary>
+        <summary>For envelopes, packs, signed documents and deliveries: more keys, and signatures</summary>
         <label htmlFor={`${id}-jwks`}>Key set (JWKS); it may be dropped as a file</label>
         <textarea id={`${id}-jwks`} rows={3} spellCheck={false} value={pins.jwks} onChange={set('jwks')} />
-        <label htmlFor={`${id}-jws`}>Evidence-Signature of an envelope</label>
+        <label htmlFor={`${id}-jws`}>Signature: Evidence-Signature of an envelope, or of another document</label>
         <textarea id={`${id}-jws`} rows={2} spellCheck={false} value={pins.signature} onChange={set('signature')} />
+        <label htmlFor={`${id}-sender`}>Public keys of senders of webhooks (whpk_...), one a line</label>
+        <textarea
+          id={`${id}-sender`}
+          rows={2}
+          spellCheck={false}
+          value={pins.senderKeys}
+          onChange={set('senderKeys')}
+        />
       </details>
     </section>
   );
@@ -128,7 +167,10 @@ function DropField({ onFiles }: { onFiles: (files: readonly File[]) => void }): 
     >
       <Icon name="file" size={28} />
       <strong>Drop files here, or choose them</strong>
-      <span>A proof, checkpoint, envelope or pack. Nothing leaves this page.</span>
+      <span>
+        A proof, checkpoint, declaration, envelope or pack; with a proof, the answer to the write or the content; with a
+        delivery, its record; two checkpoints with what connects them. Nothing leaves this page.
+      </span>
       <input
         type="file"
         multiple
@@ -143,7 +185,7 @@ function DropField({ onFiles }: { onFiles: (files: readonly File[]) => void }): 
 }
 
 const Result = ({ result }: { result: Checked }): ReactNode => (
-  <section className={classes['card']} aria-label={`${titles[result.kind]}: ${result.name}`}>
+  <section className={classes['card']} data-kind={result.kind} aria-label={`${titles[result.kind]}: ${result.name}`}>
     <h2 className="wrap">
       {titles[result.kind]} <span className={classes['file']}>{result.name}</span>
     </h2>
@@ -153,13 +195,11 @@ const Result = ({ result }: { result: Checked }): ReactNode => (
         <span className="wrap">{result.why}</span>
       </p>
     )}
-    {result.kind === 'keys' && <p>Its keys are trusted now for envelopes and packs.</p>}
+    {result.kind === 'keys' && <p>Its keys are trusted now for envelopes, packs and signed documents.</p>}
     {'report' in result && (
       <div className={'receipt' in result ? classes['beside'] : ''}>
         <ReportView report={result.report} />
-        {result.kind === 'receipt' && result.receipt !== undefined && (
-          <ProofDrawing file={result.receipt} report={result.report} />
-        )}
+        {result.receipt !== undefined && <ProofDrawing file={result.receipt} report={result.report} />}
       </div>
     )}
   </section>

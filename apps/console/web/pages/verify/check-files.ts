@@ -1,0 +1,265 @@
+import type { Jwks, PartnerEnvelope } from '@sealgate/envelope';
+import { sha256 } from '@sealgate/json';
+import { settleSignatures, type NoteVerifier } from '@sealgate/merkle';
+import {
+  UnreadableError,
+  checkAnswer,
+  checkCheckpoint,
+  checkConsistency,
+  checkDeclaration,
+  checkDelivery,
+  checkEnvelope,
+  checkPack,
+  checkReceipt,
+  checkSigned,
+  checkpointIn,
+  jointVerifier,
+  parseJson,
+  readKeySet,
+  senderKey,
+  verifierFrom,
+  type Connection,
+  type ReceiptFile,
+  type Report,
+} from '@sealgate/verify/checks';
+import { sortFile, type NamedFile, type Sorted } from './sort-file.ts';
+
+export type Kind =
+  'receipt' | 'answer' | 'checkpoint' | 'consistency' | 'declaration' | 'envelope' | 'pack' | 'delivery' | 'signed';
+
+/** What dropped files are, and what checking them found. */
+export type Checked =
+  | { readonly kind: Kind; readonly name: string; readonly report: Report; readonly receipt?: ReceiptFile }
+  | { readonly kind: 'keys'; readonly name: string; readonly jwks: string }
+  | { readonly kind: 'unreadable'; readonly name: string; readonly why: string };
+
+/** What the reader trusts, as texts. */
+export interface Pins {
+  /** C2SP verifier keys, one a line. */
+  readonly logKeys: string;
+  /** A JWK set. */
+  readonly jwks: string;
+  /** A detached JWS: of an envelope the header Evidence-Signature. */
+  readonly signature: string;
+  /** Public keys of senders (`whpk_`), one a line. */
+  readonly senderKeys: string;
+}
+
+export const noPins: Pins = { logKeys: '', jwks: '', signature: '', senderKeys: '' };
+
+/** One check, and the name that its result goes by. */
+interface Task {
+  readonly name: string;
+  /** Throws UnreadableError where there is nothing to judge, or nothing to judge it by. */
+  readonly judge: () => Promise<Checked>;
+}
+
+type Of<Role extends Sorted['is']> = Extract<Sorted, { readonly is: Role }>;
+
+/** Finds out what the files are and which belong together, and checks them in this page alone. Never throws for what they hold. */
+export async function checkFiles(files: readonly NamedFile[], pins: Pins): Promise<Checked[]> {
+  const sorted = files.map(sortFile);
+  const jwks = sorted.findLast((file) => file.is === 'keys')?.jwks ?? pins.jwks;
+  const results: Checked[] = [];
+  for (const { name, judge } of tasksOf(sorted, { ...pins, jwks })) {
+    try {
+      results.push(await judge());
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      results.push({ kind: 'unreadable', name, why: error.message });
+    }
+  }
+  return results;
+}
+
+function tasksOf(sorted: readonly Sorted[], pins: Pins): Task[] {
+  const of = <Role extends Sorted['is']>(role: Role) => sorted.filter((file): file is Of<Role> => file.is === role);
+  const [receipts, answers, declarations, others] = [of('receipt'), of('answer'), of('declaration'), of('other')];
+  const delivered = [...of('record'), ...receipts].filter(({ bodySha256 }) => bodySha256 !== undefined);
+  const isBody = delivered.length > 0;
+  const content = !isBody && receipts.length === 1 && others.length === 1 ? others[0] : undefined;
+  const left = isBody || content?.value !== undefined ? [] : others;
+  const acknowledged = (file: ReceiptFile) =>
+    answers.find(({ records }) => records.some(({ id, channel }) => isOf(file, id, channel))) ??
+    (receipts.length === 1 ? answers[0] : undefined);
+  const used = new Set(receipts.map(({ file }) => acknowledged(file)));
+  return [
+    ...of('keys').map(({ name, jwks }) => ready({ kind: 'keys', name, jwks })),
+    ...receipts.flatMap(({ file }) => receiptTasks(file, { answer: acknowledged(file), content, declarations }, pins)),
+    ...answers.filter((answer) => !used.has(answer)).map(({ name }) => refused(name, ANSWER_ALONE)),
+    ...declarations.map((declaration) => declarationTask(declaration, pins)),
+    ...checkpointTasks(of('note'), of('path'), pins),
+    ...of('envelope').map(({ name, envelope }) => envelopeTask(name, envelope, pins)),
+    ...of('pack').map((pack) => packTask(pack, pins)),
+    ...(others.length === 0 ? of('record').map(({ name }) => refused(name, RECORD_ALONE)) : []),
+    ...(isBody && others.length > 0 ? delivered.map((record) => deliveryTask(record, others, pins)) : []),
+    ...left.map((other) => signedTask(other, pins)),
+    ...of('unreadable').map(({ name, why }) => refused(name, why)),
+  ];
+}
+
+const ANSWER_ALONE = 'An answer proves nothing by itself: drop the proof of one of its records beside it.';
+const RECORD_ALONE =
+  'A record proves nothing by itself: drop its proof; or, of a webhook, the delivery beside it, byte by byte as it was sent.';
+const PATH_ALONE = 'This connects two checkpoints: drop both beside it.';
+const NOT_CONNECTED =
+  'These trees have different sizes: drop what connects them beside them, a list of hashes or {"consistencyPath": [...]}. From tiles, "sealgate-verify consistency --tiles" makes it.';
+
+const ready = (checked: Checked): Task => ({ name: checked.name, judge: () => Promise.resolve(checked) });
+const refused = (name: string, why: string): Task => ready({ kind: 'unreadable', name, why });
+const isOf = ({ receipt }: ReceiptFile, id: string, channel: string): boolean =>
+  receipt.id === id && receipt.channel === channel;
+
+/** Runs a check until its signatures are judged. */
+function task(
+  kind: Kind,
+  name: string,
+  { check, receipt }: { readonly check: () => Report; readonly receipt?: ReceiptFile },
+): Task {
+  return {
+    name,
+    judge: async () => {
+      const report = await settleSignatures(check);
+      return { kind, name, report, ...(receipt === undefined ? {} : { receipt }) };
+    },
+  };
+}
+
+interface Beside {
+  readonly answer: Of<'answer'> | undefined;
+  readonly content: Of<'other'> | undefined;
+  readonly declarations: readonly Of<'declaration'>[];
+}
+
+function receiptTasks(file: ReceiptFile, { answer, content, declarations }: Beside, pins: Pins): Task[] {
+  const declared = declarations.find((one) => one.file.statement.channel === file.receipt.channel) ?? declarations[0];
+  const data = content?.value === undefined ? undefined : { name: content.name, value: content.value };
+  const names = [file.name, data?.name, declared?.name].filter((name) => name !== undefined);
+  const alone = task('receipt', names.join(', '), {
+    check: () => checkReceipt({ file, verifier: requiredVerifier(pins), data, declaration: declared?.file }),
+    receipt: file,
+  });
+  if (answer === undefined) return [alone];
+  const beside = task('answer', `${answer.name}, ${file.name}`, {
+    check: () => checkAnswer({ records: answer.records, file, verifier: requiredVerifier(pins) }),
+    receipt: file,
+  });
+  return data === undefined && declared === undefined ? [beside] : [beside, alone];
+}
+
+const declarationTask = ({ name, file }: Of<'declaration'>, pins: Pins): Task =>
+  task('declaration', name, { check: () => checkDeclaration({ file, verifier: requiredVerifier(pins) }) });
+
+function checkpointTasks(notes: readonly Of<'note'>[], paths: readonly Of<'path'>[], pins: Pins): Task[] {
+  const each = notes.map(({ name, note }) =>
+    task('checkpoint', name, { check: () => checkCheckpoint({ note, where: name, verifier: requiredVerifier(pins) }) }),
+  );
+  const pairs = pairsOf(notes, paths.length > 0);
+  const useless = pairs.length === 0 ? paths.map(({ name }) => refused(name, PATH_ALONE)) : [];
+  return [...each, ...pairs.map(([older, newer]) => pairTask(older, newer, { paths, pins })), ...useless];
+}
+
+/** Neighbours by size among the checkpoints of each log; two that a path was dropped with are meant, whatever they say. */
+function pairsOf(notes: readonly Of<'note'>[], isConnected: boolean): [Of<'note'>, Of<'note'>][] {
+  const placed = notes.map((note) => ({ note, origin: checkpointIn(note.note)?.origin, size: sizeOf(note) }));
+  const inOrder = placed.toSorted((a, b) => a.size - b.size);
+  if (inOrder.length === 2 && isConnected) return [[inOrder[0]!.note, inOrder[1]!.note]];
+  return inOrder.flatMap(({ note, origin }, index) => {
+    const next = inOrder.slice(index + 1).find((other) => origin !== undefined && other.origin === origin);
+    return next === undefined ? [] : [[note, next.note] as [Of<'note'>, Of<'note'>]];
+  });
+}
+
+const sizeOf = ({ note }: Of<'note'>): number => checkpointIn(note)?.size ?? 0;
+
+function pairTask(
+  older: Of<'note'>,
+  newer: Of<'note'>,
+  { paths, pins }: { readonly paths: readonly Of<'path'>[]; readonly pins: Pins },
+): Task {
+  const check = (connection: Connection | undefined): Report =>
+    checkConsistency({
+      older: { note: older.note, where: older.name },
+      newer: { note: newer.note, where: newer.name },
+      ...{ verifier: requiredVerifier(pins), connection },
+    });
+  return task('consistency', [older, newer, ...paths].map(({ name }) => name).join(', '), {
+    check: () => {
+      // An empty tree, or one of the same size, needs no path.
+      if (paths.length === 0 && sizeOf(older) > 0 && sizeOf(older) !== sizeOf(newer))
+        throw new UnreadableError(NOT_CONNECTED);
+      // Which path is of which pair, nothing but the trees themselves tells.
+      const reports = paths.map(({ connection }) => check(connection));
+      return reports.find(({ verified }) => verified) ?? reports[0] ?? check(undefined);
+    },
+  });
+}
+
+function envelopeTask(name: string, envelope: PartnerEnvelope, pins: Pins): Task {
+  const check = (): Report => {
+    const verifier = pins.logKeys.trim() === '' ? undefined : requiredVerifier(pins);
+    return checkEnvelope({ name, envelope, signature: signatureOf(pins), verifier });
+  };
+  return task('envelope', name, { check });
+}
+
+const packTask = ({ name, file }: Of<'pack'>, pins: Pins): Task =>
+  task('pack', name, { check: () => checkPack({ file, verifier: requiredVerifier(pins), jwks: jwksOf(pins) }) });
+
+function deliveryTask(record: Of<'record'> | Of<'receipt'>, others: readonly Of<'other'>[], pins: Pins): Task {
+  const { name, value, bodySha256 } = record;
+  const body = others.find(({ bytes }) => sha256(bytes).toString('hex') === bodySha256) ?? others[0]!;
+  const check = (): Report => checkDelivery({ name, value, body: body.bytes, keys: senderKeysOf(pins) });
+  return task('delivery', `${name}, ${body.name}`, { check });
+}
+
+function signedTask({ name, bytes, why }: Of<'other'>, pins: Pins): Task {
+  if (pins.signature.trim() === '' || pins.jwks.trim() === '') return refused(name, why);
+  return task('signed', name, { check: () => checkSigned({ name, bytes, signature: signatureOf(pins) }) });
+}
+
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+
+function requiredVerifier({ logKeys }: Pins): NoteVerifier {
+  const lines = linesOf(logKeys);
+  if (lines.length === 0) {
+    throw new UnreadableError('No key to check with: paste the key of the log above, from where you trust it.');
+  }
+  return jointVerifier(
+    lines.map((line, index) => verifierFrom(line, `Line ${index + 1} of the keys`)),
+    'The list of keys',
+  );
+}
+
+function jwksOf({ jwks }: Pins): Jwks | undefined {
+  if (jwks.trim() === '') return undefined;
+  return readKeySet('The key set', parseJson(new TextEncoder().encode(jwks), 'The key set'));
+}
+
+function signatureOf(pins: Pins): { readonly jws: string; readonly jwks: Jwks } | undefined {
+  const jwks = jwksOf(pins);
+  const jws = pins.signature.trim().replace(/^evidence-signature:\s*/i, '');
+  return jwks !== undefined && jws !== '' ? { jws, jwks } : undefined;
+}
+
+function senderKeysOf({ senderKeys }: Pins): NonNullable<ReturnType<typeof senderKey>>[] {
+  const lines = linesOf(senderKeys);
+  if (lines.length === 0) {
+    throw new UnreadableError('No key to check with: paste the public key of the sender above (whpk_...).');
+  }
+  return lines.map((line, index) => {
+    const key = senderKey(line);
+    if (key !== undefined) return key;
+    throw new UnreadableError(`Line ${index + 1} of the senders' keys is none: whpk_ and 32 bytes in base64.`);
+  });
+}
+
+/** One proof, of which a page has the bytes. Never throws for what they hold. */
+export async function checkProof(bytes: Uint8Array, logKeys: string): Promise<Checked> {
+  const [checked] = await checkFiles([{ name: 'proof', bytes }], { ...noPins, logKeys });
+  return checked ?? { kind: 'unreadable', name: 'proof', why: 'There is nothing to check.' };
+}

@@ -1,0 +1,109 @@
+import { isPartnerEnvelope, type PartnerEnvelope } from '@sealgate/envelope';
+import type { JsonValue } from '@sealgate/json';
+import {
+  UnreadableError,
+  parseJson,
+  readConsistencyPath,
+  readDeclarationFile,
+  readPackFile,
+  readReceiptFile,
+  readWriteAnswer,
+  type AnsweredRecord,
+  type Connection,
+  type DeclarationFile,
+  type ReceiptFile,
+} from '@sealgate/verify/checks';
+
+export interface NamedFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** One file, by what it is. */
+export type Sorted = { readonly name: string } & (
+  | { readonly is: 'note'; readonly note: string }
+  /** `bodySha256`: of the delivery that the record was made from. */
+  | {
+      readonly is: 'receipt';
+      readonly file: ReceiptFile;
+      readonly value: JsonValue;
+      readonly bodySha256: string | undefined;
+    }
+  | { readonly is: 'record'; readonly value: JsonValue; readonly bodySha256: string }
+  | { readonly is: 'answer'; readonly records: readonly AnsweredRecord[] }
+  | { readonly is: 'declaration'; readonly file: DeclarationFile }
+  | { readonly is: 'envelope'; readonly envelope: PartnerEnvelope }
+  | { readonly is: 'pack'; readonly file: ReturnType<typeof readPackFile> }
+  | { readonly is: 'keys'; readonly jwks: string }
+  | { readonly is: 'path'; readonly connection: Connection }
+  /** Content, a delivery or a signed document, which may be anything; `why` it is nothing else, and no `value` where it is no JSON. */
+  | { readonly is: 'other'; readonly bytes: Uint8Array; readonly value: JsonValue | undefined; readonly why: string }
+  | { readonly is: 'unreadable'; readonly why: string }
+);
+
+type Members = { readonly [member: string]: JsonValue };
+
+/** Finds out what a file is. Never throws for what it holds. */
+export function sortFile({ name, bytes }: NamedFile): Sorted {
+  if (bytes.length === 0) return { is: 'unreadable', name, why: `${name} is empty.` };
+  const text = textIn(bytes);
+  if (text !== undefined && isNote(text)) return { is: 'note', name, note: text };
+  let value: JsonValue;
+  try {
+    value = parseJson(bytes, name);
+  } catch (error) {
+    if (!(error instanceof UnreadableError)) throw error;
+    return { is: 'other', name, bytes, value: undefined, why: error.message };
+  }
+  try {
+    return known(name, value, text ?? '') ?? { is: 'other', name, bytes, value, why: `${name} ${UNKNOWN}` };
+  } catch (error) {
+    if (!(error instanceof UnreadableError)) throw error;
+    return { is: 'unreadable', name, why: error.message };
+  }
+}
+
+const UNKNOWN =
+  'is no proof, answer, checkpoint, declaration, envelope, pack or key set that is known here. Content and deliveries are checked beside the proof or the record that they belong to, signed documents with their signature and key set above.';
+
+/** Throws UnreadableError where a member is missing. */
+function known(name: string, value: JsonValue, text: string): Sorted | undefined {
+  if (isPath(value)) return { is: 'path', name, connection: readConsistencyPath(name, value) };
+  const members = membersOf(value);
+  if ('receipt' in members && 'proof' in members) {
+    const bodySha256 = bodyHashIn(membersOf(members['receipt']));
+    return { is: 'receipt', name, file: readReceiptFile(name, value), value, bodySha256 };
+  }
+  if (isPartnerEnvelope(value)) return { is: 'envelope', name, envelope: value };
+  if ('pack_hash' in members) return { is: 'pack', name, file: readPackFile(name, value) };
+  if (Array.isArray(members['keys'])) return { is: 'keys', name, jwks: text };
+  if (Array.isArray(members['records'])) return { is: 'answer', name, records: readWriteAnswer(name, value) };
+  if ('statement' in members && 'checkpoint' in members)
+    return { is: 'declaration', name, file: readDeclarationFile(name, value) };
+  const bodySha256 = bodyHashIn(members);
+  return bodySha256 === undefined ? undefined : { is: 'record', name, value, bodySha256 };
+}
+
+/** A signed note has a blank line before signature lines, which begin with an em dash. */
+const isNote = (text: string): boolean => /\n\r?\n— \S/.test(text);
+
+const isPath = (value: JsonValue): boolean =>
+  'consistencyPath' in membersOf(value) ||
+  (Array.isArray(value) && value.length > 0 && value.every((hash) => /^[0-9a-f]{64}$/i.test(String(hash))));
+
+const membersOf = (value: JsonValue | undefined): Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+
+function bodyHashIn(record: Members): string | undefined {
+  const { bodySha256 } = membersOf(record['extra']);
+  return typeof bodySha256 === 'string' ? bodySha256 : undefined;
+}
+
+/** Exactly the text of these bytes; undefined where they are no UTF-8. */
+function textIn(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined; // Deliveries and signed documents may be anything.
+  }
+}
