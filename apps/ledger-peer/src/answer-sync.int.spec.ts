@@ -159,7 +159,7 @@ describe('an Idempotency-Key', () => {
     await expect(answer(writeOf(['a'], { key: 'k', type: 'unmapped' }))).rejects.toMatchObject({
       code: 'IDEMPOTENCY_KEY_REUSED',
     });
-    const others = { familyId: 'other', bucket: 'o' };
+    const others = { familyId: 'other', bucket: 'o', limit: 'calls' as const };
     expect(await answer(writeOf(['b'], { key: 'k', caller: others }))).toMatchObject({ replayed: false });
   });
 

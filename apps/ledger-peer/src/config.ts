@@ -59,7 +59,36 @@ const accessFields = {
     max: 1_000_000,
     default: 200,
   }),
+  publicLog: customField({
+    name: 'PUBLIC_LOG',
+    description:
+      'Channels whose log everybody may read without a key: checkpoints, tiles, and the entries with id, type, owner and time of every record. Each is one that a mapping names.',
+    form: '`<networkId>.<name>`, separated by commas',
+    fallback: { value: new Set<string>(), shown: 'none' },
+    parse: parsePublicLog,
+  }),
+  logRatePerSecond: integerField({
+    name: 'LOG_RATE_PER_SECOND',
+    description: 'Requests for checkpoints, tiles and entries each second, for each key or client address.',
+    min: 1,
+    max: 1_000_000,
+    default: 1000,
+  }),
+  logRateBurst: integerField({
+    name: 'LOG_RATE_BURST',
+    description: 'Of these at once, likewise.',
+    min: 1,
+    max: 1_000_000,
+    default: 2000,
+  }),
 };
+
+function parsePublicLog(text: string): ReadonlySet<string> {
+  const channels = text.split(',').map((name) => name.trim());
+  const wrong = channels.find((name) => parseChannel(name) === undefined);
+  if (wrong !== undefined) throw new Error(`${JSON.stringify(wrong)} is not <networkId>.<name>.`);
+  return new Set(channels);
+}
 
 const assetFields = {
   mappingFile: textField({ name: 'MAPPING_FILE', description: 'Which asset types go to which chaincode; see above.' }),
@@ -137,7 +166,16 @@ export function readConfig(env: Environment): PeerConfig {
     check: (variables) => {
       const read = readMappings(variables);
       mappings = read.mappings;
-      return [...listenerFaults(variables), ...ledgerFaults(variables), ...peerFaults(variables), ...read.faults];
+      const unmapped = [...variables.publicLog].filter(
+        (name) => read.mappings?.targets.every(({ channel }) => channel !== name) === true,
+      );
+      return [
+        ...listenerFaults(variables),
+        ...ledgerFaults(variables),
+        ...peerFaults(variables),
+        ...read.faults,
+        ...unmapped.map((name) => `PUBLIC_LOG: no mapping names the channel ${name}`),
+      ];
     },
   });
   if (mappings === undefined) throw new Error('A configuration without a fault has mappings.');
@@ -191,6 +229,7 @@ function peerFaults(config: PeerVariables): string[] {
       ledgerDriver === 'fabric' && fabricConfig === undefined,
       'FABRIC_CONFIG: is required where LEDGER_DRIVER is fabric',
     ],
+    [ledgerDriver === 'fabric' && config.publicLog.size > 0, 'PUBLIC_LOG: needs LEDGER_DRIVER=embedded'],
     [ledgerDriver !== 'fabric' && fabricConfig !== undefined, 'FABRIC_CONFIG: needs LEDGER_DRIVER=fabric'],
     [
       apiKeys.size === 0 && !allowUnauthenticated && !isLoopback(host),

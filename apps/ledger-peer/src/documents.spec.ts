@@ -65,6 +65,15 @@ describe('the configuration', () => {
     expect(config.mappings.find('asset')).toMatchObject({ channel: 'acme.main', chaincode: 'records' });
   });
 
+  it('opens logs that it names, and no other', () => {
+    expect(readConfig(env).publicLog).toEqual(new Set());
+    expect(readConfig({ ...env, PUBLIC_LOG: 'acme.main' })).toMatchObject({
+      publicLog: new Set(['acme.main']),
+      logRatePerSecond: 1000,
+      logRateBurst: 2000,
+    });
+  });
+
   it('refuses to be open to other machines without keys, unless that is meant', () => {
     const open = { ...env, HOST: '0.0.0.0', TLS_TERMINATED_UPSTREAM: 'true' };
     expect(() => readConfig(open)).toThrow('API_KEY_HASHES');
@@ -80,6 +89,9 @@ describe('the configuration', () => {
     ['LEDGER_CHANNEL', { LEDGER_CHANNEL: 'main' }],
     ['LEDGER_CHANNEL', { LEDGER_CHANNEL: 'acme.main', LEDGER_NETWORK: 'other' }],
     ['METRICS_ALLOW', { METRICS_ALLOW: '10.0.0.0/33' }],
+    ['PUBLIC_LOG', { PUBLIC_LOG: 'main' }],
+    ['PUBLIC_LOG', { PUBLIC_LOG: 'acme.main,acme.unmapped' }],
+    ['PUBLIC_LOG', { PUBLIC_LOG: 'acme.main', LEDGER_DRIVER: 'fabric', FABRIC_CONFIG: '/etc/fabric.json' }],
     ['API_KEY_HASHES', { API_KEY_HASHES: 'not a hash' }],
     ['MAPPING_FILE', { MAPPING_FILE: join(files, 'nowhere.json') }],
     ['LEDGER_ORIGINS', { LEDGER_ORIGINS: 'typo' }],

@@ -151,6 +151,10 @@ function publicAppOf(
     addresses: addressLimiter({ limits: shared.limits, listener: 'peer', now }),
     rate: { ratePerSecond, burst },
     now,
+    log: {
+      rate: { ratePerSecond: config.logRatePerSecond, burst: config.logRateBurst },
+      isOpen: (channel: string) => config.publicLog.has(channel),
+    },
   };
   const answer = answerSync({
     ...planning(config),
@@ -179,7 +183,12 @@ function publicAppOf(
       nextTurn: () => nextTurn(),
     },
     jobs: { jobs },
-    publicLog: { log: ledger.log, mappings, isOpen: config.apiKeys.size === 0 },
+    publicLog: {
+      log: ledger.log,
+      mappings,
+      isOpen: (channel) => config.apiKeys.size === 0 || config.publicLog.has(channel),
+      showsEntries: (channel) => config.publicLog.has(channel) || mappings.servesAll(channel),
+    },
     health: {
       ...host,
       metrics,

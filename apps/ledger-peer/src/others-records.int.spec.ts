@@ -83,6 +83,7 @@ beforeAll(async () => {
       addresses: addressLimiter({ limits, listener: 'peer', now: Date.now }),
       rate: { ratePerSecond: 1000, burst: 1000 },
       now: Date.now,
+      log: { rate: { ratePerSecond: 1000, burst: 1000 }, isOpen: () => false },
     }),
     routes: [
       ...assetRoutes({
@@ -92,7 +93,7 @@ beforeAll(async () => {
         bodyTurns: new BodyTurns({ atOnceBytes: 65_536, waitingBytes: 65_536, waitMs: 1000 }),
         nextTurn: () => Promise.resolve(),
       }),
-      ...publicLogRoutes({ log, mappings, isOpen: false }),
+      ...publicLogRoutes({ log, mappings, isOpen: () => false, showsEntries: () => true }),
     ],
   });
   server = createServer(app);

@@ -12,7 +12,8 @@ function guardWith(keys: string, rate = { ratePerSecond: 1, burst: 2 }) {
   const { now } = testClock();
   const limits = memoryLimits({ now });
   const addresses = addressLimiter({ limits, listener: 'peer', now });
-  return peerGuard({ keys: ConfiguredKeys.of(() => keys), limits, addresses, rate, now });
+  const log = { rate: { ratePerSecond: 1000, burst: 2000 }, isOpen: (channel: string) => channel === 'acme.open' };
+  return peerGuard({ keys: ConfiguredKeys.of(() => keys), limits, addresses, rate, log, now });
 }
 
 const request = (presented: string | undefined, clientAddress = '192.0.2.1'): AuthRequest => ({
@@ -21,6 +22,8 @@ const request = (presented: string | undefined, clientAddress = '192.0.2.1'): Au
   path: '/',
   header: (name) => (name === 'x-api-key' && presented !== undefined ? [presented] : []),
 });
+
+const bearerOf = (key: string) => (name: string) => (name === 'authorization' ? [`Bearer ${key}`] : []);
 
 describe('the guard of the peer', () => {
   const guard = guardWith(hash('sha256', key, 'hex'));
@@ -55,6 +58,39 @@ describe('the guard of the peer', () => {
     expect(one?.bucket).toBe(neighbour?.bucket);
     expect(one?.bucket).not.toBe(other?.bucket);
     expect((await open.charge(one, 1, testExchange())).headers['RateLimit-Policy']).toBe('"address";q=2;w=2');
+  });
+
+  it.each(['/checkpoint', '/tile/0/000', '/tile/entries/000', '/e1/tile/0/000', ''])(
+    'reads /ledger/{channel}%s also by a bearer token, from a bucket of its own',
+    async (rest) => {
+      const bearer = { ...request(undefined), path: `/ledger/acme.main${rest}`, header: bearerOf(key) };
+      const caller = await guard.authenticate(bearer);
+      expect(caller.familyId).toBe(hash('sha256', key, 'hex').slice(0, 16));
+      expect((await guard.charge(caller, 1, testExchange())).headers['RateLimit-Policy']).toBe('"key";q=2000;w=2');
+      expect(guard.lastLimits?.(caller)?.['RateLimit-Policy']).toBe('"key";q=2000;w=2');
+      expect(caller.bucket).not.toBe((await guard.authenticate(request(key))).bucket);
+    },
+  );
+
+  it.each(['/api/assets', '/ledger/acme.open/records/r1/proof', '/ledger', '/health'])(
+    'takes no bearer token for %s, and asks for a key',
+    async (path) => {
+      const refused = expect(guard.authenticate({ ...request(undefined), path, header: bearerOf(key) })).rejects;
+      await refused.toMatchObject({ code: 'UNAUTHENTICATED' });
+    },
+  );
+
+  it('reads a public log without a key, by address, and no other', async () => {
+    const at = (path: string, presented?: string) => guard.authenticate({ ...request(presented), path });
+    const caller = await at('/ledger/acme.open/tile/0/000');
+    expect((await guard.charge(caller, 1, testExchange())).headers['RateLimit-Policy']).toBe('"address";q=2000;w=2');
+    expect(await at('/ledger/acme%2Eopen/checkpoint', 'x'.repeat(32))).toEqual(caller);
+    for (const path of [
+      '/ledger/acme.main/checkpoint',
+      '/ledger/acme.open%2Fe1/checkpoint',
+      '/ledger/%E0%A4%A/checkpoint',
+    ])
+      await expect(at(path)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   });
 
   it('slows down whoever guesses, by address', async () => {

@@ -9,29 +9,48 @@ export interface PeerGuardPorts {
   readonly keys: ConfiguredKeys;
   readonly limits: LimitStore;
   readonly addresses: AddressLimiter;
-  readonly rate: { readonly ratePerSecond: number; readonly burst: number };
+  readonly rate: Rate;
+  /** Reading of the public log, which has buckets of its own. */
+  readonly log: { readonly rate: Rate; readonly isOpen: (channel: string) => boolean };
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+}
+
+interface Rate {
+  readonly ratePerSecond: number;
+  readonly burst: number;
 }
 
 /** The family of those who need no key: they share their jobs and Idempotency-Keys. */
 const ANYBODY = 'anybody';
 
-/** How surface C knows its callers: `X-Api-Key` where keys are configured. Each request costs 1. */
-export function peerGuard({ keys, limits, addresses, rate, now }: PeerGuardPorts): Guard<PeerCaller> {
-  const isOpen = keys.size === 0;
-  const limiter = requestLimiter(limits, { name: isOpen ? 'address' : 'key', ...rate }, now);
+/**
+ * How surface C knows its callers: `X-Api-Key` where keys are configured; for checkpoints, tiles and entries of the public log
+ * also the same key as a bearer token, and nothing where the log of that channel is open. Each request costs 1.
+ */
+export function peerGuard({ keys, limits, addresses, rate, log, now }: PeerGuardPorts): Guard<PeerCaller> {
+  const limitersOf = (name: 'address' | 'key') => ({
+    calls: requestLimiter(limits, { name, ...rate }, now),
+    log: requestLimiter(limits, { name, ...log.rate }, now),
+  });
+  const [ofAddresses, ofKeys] = [limitersOf('address'), limitersOf('key')];
+  const limiterOf = ({ familyId, limit }: PeerCaller) => (familyId === ANYBODY ? ofAddresses : ofKeys)[limit];
   return {
     challenge: 'ApiKey',
     async authenticate(request: AuthRequest): Promise<PeerCaller> {
-      if (isOpen) return { familyId: ANYBODY, bucket: `peer:address:${clientNetwork(request.clientAddress)}` };
+      const channel = channelOfLog(request.path);
+      const [limit, prefix] = channel === undefined ? (['calls', 'peer'] as const) : (['log', 'peer:log'] as const);
       const key = keys.find(presentedKey(request));
-      if (key === undefined) throw new AppError('UNAUTHENTICATED', 'No configured key was presented.');
-      return { familyId: key.familyId, bucket: `peer:key:${key.hash.toString('hex', 0, BUCKET_BYTES)}` };
+      if (key !== undefined) {
+        return { familyId: key.familyId, bucket: `${prefix}:key:${key.hash.toString('hex', 0, BUCKET_BYTES)}`, limit };
+      }
+      if (keys.size > 0 && (channel === undefined || !log.isOpen(channel)))
+        throw new AppError('UNAUTHENTICATED', 'No configured key was presented.');
+      return { familyId: ANYBODY, bucket: `${prefix}:address:${clientNetwork(request.clientAddress)}`, limit };
     },
     permits: () => true,
-    charge: ({ bucket }, _cost, exchange) => limiter.admit(bucket, exchange),
-    lastLimits: () => limiter.fullHeaders,
+    charge: (caller, _cost, exchange) => limiterOf(caller).admit(caller.bucket, exchange),
+    lastLimits: (caller) => limiterOf(caller).fullHeaders,
     failedAuthentication: (request, exchange) =>
       addresses.refuse(exchange, request.clientAddress, !ConfiguredKeys.mayBe(presentedKey(request))),
     describe: ({ familyId }) => ({ keyId: familyId }),
@@ -41,7 +60,21 @@ export function peerGuard({ keys, limits, addresses, rate, now }: PeerGuardPorts
 /** Enough of a hash to tell keys apart, and too little to look for them by it. */
 const BUCKET_BYTES = 8;
 
-/** Empty where the header is missing; one that is there twice was refused before. */
+/** Empty where there is none; a header that is there twice was refused before. */
 function presentedKey(request: AuthRequest): string {
-  return request.header('x-api-key')[0] ?? '';
+  const [key] = request.header('x-api-key');
+  if (key !== undefined || channelOfLog(request.path) === undefined) return key ?? '';
+  return /^bearer +(\S+)$/i.exec(request.header('authorization')[0] ?? '')?.[1] ?? '';
+}
+
+/** The channel whose checkpoint, tiles, entries or logs a path names. What proves a record holds its salt, and is not meant. */
+function channelOfLog(path: string): string | undefined {
+  const [, channel, rest] = /^\/ledger\/([^/]+)(?:\/([^/]+))?/.exec(path) ?? [];
+  if (channel === undefined || rest === 'records') return undefined;
+  try {
+    return decodeURIComponent(channel);
+  } catch {
+    // decodeURIComponent fails in one way only: the path is malformed, and no channel has such a name.
+    return undefined;
+  }
 }

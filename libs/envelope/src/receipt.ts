@@ -56,8 +56,13 @@ export type ReceiptLeafMembers = Omit<Receipt, 'salt' | 'extra' | 'index' | 'epo
  * Throws AppError INVALID_JSON when a text has no canonical form.
  */
 export function receiptLeaf(receipt: ReceiptLeafMembers): Bytes {
+  return leafHash(receiptEntry(receipt));
+}
+
+/** What the leaf of a record is hashed over: the entry of its log. Throws as `receiptLeaf`. */
+export function receiptEntry(receipt: ReceiptLeafMembers): string {
   const { network, channel, id, type, owner, dataHash, transactionId, at } = receipt;
-  return leafHash(canonical({ v: 1, network, channel, id, type, owner, dataHash, transactionId, at }));
+  return canonical({ v: 1, network, channel, id, type, owner, dataHash, transactionId, at });
 }
 
 /**

@@ -1,5 +1,5 @@
 // All that is needed to check what was signed, in Node and in browsers.
-export { SALT_BYTES, dataHashOf, receiptLeaf } from './receipt.ts';
+export { SALT_BYTES, dataHashOf, receiptEntry, receiptLeaf } from './receipt.ts';
 export type { Receipt, ReceiptLeafMembers, RecordProof } from './receipt.ts';
 export { DECLARATION_TYPE, declarationLeaf, declarationText, logName, parseLogName } from './declaration.ts';
 export type { Declaration, LostEntries } from './declaration.ts';

@@ -13,6 +13,8 @@ export interface Answer {
   readonly closes: boolean;
   /** It holds what nobody else may learn, and is not compressed. */
   readonly holdsSecret: boolean;
+  /** It is compressed whatever its media type says. */
+  readonly compresses?: boolean;
   /** Undefined where nobody gets it compressed. A body for HEAD has not been, so that its length is not known. */
   readonly encoding: AnswerCoding | 'identity' | undefined;
 }

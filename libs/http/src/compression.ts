@@ -61,19 +61,25 @@ function brotliParams(bytes: number): Record<number, number> {
 
 /**
  * The coding to send an answer in; undefined where it is the same for everybody, so that caches need not tell clients
- * apart. That is so where it is short, or bytes; where it holds a secret, whose length would tell of it (BREACH); and
+ * apart. That is so where it is short, or bytes that do not say that they compress; where it holds a secret, whose length would tell of it (BREACH); and
  * where its ETag is strong: that names bytes (RFC 9110 section 8.8.3), and is what If-Match is compared with. What has a
  * weak ETag may be longer the next time, and a 304 says what its 200 would.
  */
 export function encodingFor(
   request: RoutedRequest,
-  { status, body, contentType, holdsSecret }: Pick<Answer, 'status' | 'body' | 'contentType' | 'holdsSecret'>,
+  {
+    status,
+    body,
+    contentType,
+    holdsSecret,
+    compresses = false,
+  }: Pick<Answer, 'status' | 'body' | 'contentType' | 'holdsSecret' | 'compresses'>,
   headers: Answer['headers'],
 ): AnswerCoding | 'identity' | undefined {
   const isLong = body !== undefined && Buffer.byteLength(body) > COMPRESSED_ABOVE_BYTES;
   const etag = etagOf(headers);
   if (!isLong && etag === undefined) return undefined;
-  if (holdsSecret || status === 204 || !COMPRESSIBLE.test(contentType)) return undefined;
+  if (holdsSecret || status === 204 || !(compresses || COMPRESSIBLE.test(contentType))) return undefined;
   if (etag !== undefined && !etag.startsWith('W/')) return undefined;
   return isLong ? acceptedBy(request) : 'identity';
 }

@@ -27,6 +27,7 @@ export function answerReply(exchange: Exchange, reply: Reply): Promise<void> | u
     limits: limitsOf(exchange),
     closes: false,
     holdsSecret: reply.holdsSecret === true,
+    compresses: reply.compresses === true,
   });
 }
 

@@ -29,7 +29,7 @@ export function operationOf(route: AnyRoute, securityScheme: string, components:
     summary,
     ...(description !== undefined && { description }),
     ...(tags !== undefined && { tags: [...tags] }),
-    security: isOpen ? [] : [{ [securityScheme]: [] }],
+    security: isOpen ? [] : [{ [securityScheme]: [] }, ...(route.otherAccess ?? []).map(accessOf)],
     ...(typeof route.charge === 'number' && { 'x-charge': route.charge }),
     parameters: [
       ...pathParameters(route, components),
@@ -40,6 +40,8 @@ export function operationOf(route: AnyRoute, securityScheme: string, components:
     responses: responsesOf(route, components),
   };
 }
+
+const accessOf = (scheme: string): JsonObject => (scheme === 'nobody' ? {} : { [scheme]: [] });
 
 const Text = Type.String();
 

@@ -39,6 +39,8 @@ export function openApi(options: OpenApiOptions): OpenApiDocument {
     const item = (paths[pathTemplate(route.path)] ??= {});
     item[route.method] = operationOf(route, securityScheme, components);
   }
+  const others = routes.flatMap(({ otherAccess = [] }) => otherAccess.filter((scheme) => scheme !== 'nobody'));
+  const schemes = [...new Set([securityScheme, ...others])];
   shareParameters(
     Object.values(paths).flatMap((item) => Object.values(item)),
     components,
@@ -50,7 +52,7 @@ export function openApi(options: OpenApiOptions): OpenApiDocument {
     paths,
     components: {
       ...components.json(),
-      securitySchemes: { [securityScheme]: { ...SECURITY_SCHEMES[securityScheme] } },
+      securitySchemes: Object.fromEntries(schemes.map((scheme) => [scheme, { ...SECURITY_SCHEMES[scheme] }])),
     },
   };
 }

@@ -13,6 +13,8 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
   /** It holds a raw key, a salt or the like: it is never compressed, because its length would tell of it (BREACH). */
   readonly holdsSecret?: true;
+  /** It gets shorter by compression, whatever its media type; text and JSON are taken to. */
+  readonly compresses?: true;
   /** Absent: `application/json`. */
   readonly contentType?: string;
 }

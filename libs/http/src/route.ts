@@ -76,6 +76,8 @@ export interface RouteDefinition<
    */
   readonly restAsSent?: true;
   readonly permit: Access;
+  /** Ways in, besides the one of the surface, by which the guard knows callers of this path. This only describes them. */
+  readonly otherAccess?: readonly ('Bearer' | 'nobody')[];
   /** What each call costs, before the route itself is allowed or refused. */
   readonly charge: number | 'none' | 'byHandler';
   readonly idempotency: 'none' | 'in-transaction' | 'in-ledger';

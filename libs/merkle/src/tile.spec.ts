@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { parseTilePath, tilePath, tileWidth } from './tile.ts';
+import { bundleOf, bundlePath, entriesOf, parseBundlePath, parseTilePath, tilePath, tileWidth } from './tile.ts';
 
 describe('tile paths', () => {
   // C2SP tlog-tiles gives index 1234067 as its example; the others follow from its rules.
@@ -79,5 +79,43 @@ describe('tile widths', () => {
     expect(tileWidth(1, 0, 255)).toBe(0);
     expect(tileWidth(1, 0, 256)).toBe(1);
     expect(tileWidth(1, 0, 511)).toBe(1);
+  });
+});
+
+describe('a bundle of entries', () => {
+  it.each([
+    [{ index: 0, width: 256 }, 'tile/entries/000'],
+    [{ index: 1234067, width: 8 }, 'tile/entries/x001/x234/067.p/8'],
+  ])('%j has the path of C2SP', (bundle, path) => {
+    expect(bundlePath(bundle)).toBe(path);
+    expect(parseBundlePath(path)).toEqual(bundle);
+  });
+
+  it.each(['tile/0/000', 'tile/entries/0', 'tile/entries/000.p/256', 'tile/entries/x000/001', 'entries/000', ''])(
+    'is not found in %j',
+    (path) => expect(parseBundlePath(path)).toBeUndefined(),
+  );
+
+  it('holds each entry behind its length in 16 bits', () => {
+    expect(
+      bundleOf([Buffer.from('ab'), Buffer.from(''), Buffer.alloc(258, 'x')])
+        .subarray(0, 8)
+        .toString('hex'),
+    ).toBe('0002616200000102');
+    const entries = fc.array(fc.uint8Array({ maxLength: 600 }));
+    fc.assert(
+      fc.property(entries, (each) => {
+        expect(entriesOf(bundleOf(each)).map((entry) => [...entry])).toEqual(each.map((entry) => [...entry]));
+      }),
+    );
+  });
+
+  it.each(['00', '0001', '000261', '000161ff'])('%s ends within an entry', (hex) => {
+    expect(() => entriesOf(Buffer.from(hex, 'hex'))).toThrow('ends within one');
+  });
+
+  it('takes entries of 65,535 bytes and no longer ones', () => {
+    expect(entriesOf(bundleOf([Buffer.alloc(65_535)]))[0]).toHaveLength(65_535);
+    expect(() => bundleOf([Buffer.alloc(65_536)])).toThrow('at most 65535 bytes');
   });
 });

@@ -1,7 +1,16 @@
 // All that is needed to check a log, in Node and in browsers.
 export { EMPTY_ROOT, HASH_BYTES, leafHash, nodeHash } from './tree-hash.ts';
-export { TILE_WIDTH, parseTilePath, tilePath, tileWidth } from './tile.ts';
-export type { Tile, TileId } from './tile.ts';
+export {
+  TILE_WIDTH,
+  bundleOf,
+  bundlePath,
+  entriesOf,
+  parseBundlePath,
+  parseTilePath,
+  tilePath,
+  tileWidth,
+} from './tile.ts';
+export type { BundleId, Tile, TileId } from './tile.ts';
 export { TileTree } from './tile-tree.ts';
 export { consistencyPath, inclusionPath } from './proof-paths.ts';
 export type { ReadTiles } from './proof-paths.ts';

@@ -10,7 +10,7 @@ import {
   type StoredRecord,
   type UnitResult,
 } from '@sealgate/ledger-port';
-import { parseTilePath } from '@sealgate/merkle';
+import { parseBundlePath, parseTilePath } from '@sealgate/merkle';
 import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
 import type { AssetLedger, NewAsset, SettleOutcome, WriteOutcome, WrittenTransaction } from '../domain/asset-ledger.ts';
 import type { Target } from '../domain/mapping.ts';
@@ -90,6 +90,10 @@ export function embeddedLog(ledger: EmbeddedLedger, origin: string): PublicLog {
     async tile(log, path) {
       const tile = parseTilePath(path);
       return tile === undefined ? undefined : ledger.tile(log, tile);
+    },
+    async entries(log, path) {
+      const bundle = parseBundlePath(path);
+      return bundle === undefined ? undefined : ledger.entries(log, bundle);
     },
   };
 }

@@ -4,4 +4,6 @@ export interface PeerCaller {
   readonly familyId: string;
   /** What the limits are charged to. */
   readonly bucket: string;
+  /** By which of the limits: those of the log are many times higher. */
+  readonly limit: 'calls' | 'log';
 }

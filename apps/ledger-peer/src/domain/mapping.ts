@@ -51,10 +51,12 @@ export interface Mapping {
 export class Mappings {
   /** Distinct, in the order of the file. */
   readonly targets: readonly Target[];
+  readonly #mappings: readonly Mapping[];
   readonly #exact: ReadonlyMap<string, Target>;
   readonly #prefixes: readonly { readonly prefix: string; readonly target: Target }[];
 
   constructor(mappings: readonly Mapping[]) {
+    this.#mappings = mappings;
     this.targets = [...new Set(mappings.map(({ target }) => target))];
     const isPrefix = ({ type }: Mapping) => type.endsWith('*');
     this.#exact = new Map(mappings.filter((mapping) => !isPrefix(mapping)).map(({ type, target }) => [type, target]));
@@ -73,5 +75,11 @@ export class Mappings {
   serves(type: string, { channel, chaincode }: { readonly channel: string; readonly chaincode?: string }): boolean {
     const target = this.find(type);
     return target?.channel === channel && (chaincode === undefined || target.chaincode === chaincode);
+  }
+
+  /** Whether every record of the channel is one that this peer serves, whatever its type. */
+  servesAll(channel: string): boolean {
+    const isEvery = this.#mappings.some(({ type }) => type === '*');
+    return isEvery && this.#mappings.every(({ target }) => target.channel === channel);
   }
 }

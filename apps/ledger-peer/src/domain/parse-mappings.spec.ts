@@ -169,3 +169,21 @@ describe('a mapping file', () => {
     expect(faultsOf(textOf({ ...ours, type: '*a' }, { ...ours, chaincode: '-' }, 'x'), embedded)).toHaveLength(3);
   });
 });
+
+describe('the mappings of a channel', () => {
+  it.each([
+    [[{ ...ours, type: '*' }], true],
+    [[{ ...ours, type: '*' }, ours, { ...ours, type: 'demo.*' }], true],
+    [[ours, { ...ours, type: 'demo.*' }], false],
+    [
+      [
+        { ...ours, type: '*' },
+        { ...ours, channel: 'acme.other' },
+      ],
+      false,
+    ],
+    [[{ ...ours, type: '*', channel: 'acme.other' }], false],
+  ])('serve all of it only where no type is left out: %j', (mappings, isAll) => {
+    expect(parseMappings(textOf(...mappings), embedded).servesAll('acme.main')).toBe(isAll);
+  });
+});

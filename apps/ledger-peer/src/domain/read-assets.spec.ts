@@ -79,6 +79,7 @@ describe('reading an asset', () => {
       },
       checkpoint: async () => undefined,
       tile: async () => undefined,
+      entries: async () => undefined,
       logs: async () => [],
       declaration: async () => undefined,
     };

@@ -32,6 +32,8 @@ export interface PublicLog {
   ): Promise<{ statement: Declaration; inclusionPath: string[]; treeSize: number; checkpoint: string } | undefined>;
   /** The hashes of one tile, by its C2SP path (`tile/0/x001/067`); undefined where the newest checkpoint has no such tile. */
   tile(log: string, path: string): Promise<Buffer | undefined>;
+  /** Likewise, what the leaves of a tile are hashed over: `tile/entries/x001/067`. It holds id, type and owner of each record. */
+  entries(log: string, path: string): Promise<Buffer | undefined>;
 }
 
 export interface ReadAssetsPorts {

@@ -12,6 +12,7 @@ import { publicDescription } from '../openapi.ts';
 import { publicLogRoutes } from './public-log.ts';
 
 const FULL = Buffer.alloc(8192, 'f');
+const ENTRIES = Buffer.from('\0\u0002{}'.repeat(700));
 const PARTIAL = Buffer.alloc(7 * 32, 'p');
 const NOTE = 'ledger.test/acme.main\n7\nroot\n\n— key signature\n';
 const NOTES: Record<string, string> = { 'acme.main': NOTE, 'acme.main/e1': NOTE.replace('acme.main', 'acme.main/e1') };
@@ -35,14 +36,14 @@ const etagOf = (bytes: Buffer | string): string => `"${createHash('sha256').upda
 
 const guard: Guard<PeerCaller> = {
   challenge: 'ApiKey',
-  authenticate: () => Promise.resolve({ familyId: 'f', bucket: 'b' }),
+  authenticate: () => Promise.resolve({ familyId: 'f', bucket: 'b', limit: 'log' }),
   permits: () => true,
   charge: () =>
     Promise.resolve({ admitted: true, headers: { 'RateLimit-Policy': 'p', RateLimit: 'l' }, retryAfterSeconds: 0 }),
 };
 
 /** A log that has every tile of index 0 and up, and remembers by which paths it was asked. */
-function publicLog({ isOpen = false } = {}) {
+function publicLog({ isOpen = false, showsEntries = true } = {}) {
   const asked: string[] = [];
   const log: PublicLog = {
     prove: () => Promise.resolve(undefined),
@@ -55,9 +56,18 @@ function publicLog({ isOpen = false } = {}) {
       if (path.includes('/999')) return Promise.resolve(undefined);
       return Promise.resolve(path.includes('.p/') ? PARTIAL : FULL);
     },
+    entries: (name, path) => {
+      asked.push(name === 'acme.main' ? path : `${name} ${path}`);
+      return Promise.resolve(path.includes('/999') ? undefined : ENTRIES);
+    },
   };
   const app = createApp<PeerCaller>({
-    routes: publicLogRoutes({ log, mappings: new Mappings([]), isOpen }),
+    routes: publicLogRoutes({
+      log,
+      mappings: new Mappings([]),
+      isOpen: () => isOpen,
+      showsEntries: () => showsEntries,
+    }),
     guard,
     log: createLog({ service: 'test', level: 'error', stream: new PassThrough().resume(), now: () => 0 }),
     metrics: httpMetrics(new Metrics('test', { processMetrics: false })),
@@ -66,22 +76,23 @@ function publicLog({ isOpen = false } = {}) {
     trustProxy: false,
     tlsTerminatedUpstream: false,
     head: true,
+    compress: true,
   });
   return { app, asked };
 }
 
 describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
   it.each([
-    ['a full tile', 'tile/0/x001/067', FULL],
-    ['a partial one, whose path names its width', 'tile/0/000.p/7', PARTIAL],
-  ])('lets whoever has a key keep %s for ever, by a strong ETag of its bytes', async (_, path, bytes) => {
+    ['a full tile for ever', 'tile/0/x001/067', FULL, 'private, max-age=31536000, immutable'],
+    ['a partial one for a minute', 'tile/0/000.p/7', PARTIAL, 'private, max-age=60'],
+  ])('lets whoever has a key keep %s, by a strong ETag of its bytes', async (_, path, bytes, caching) => {
     const { app } = publicLog();
     const got = await request(app).get(`/ledger/acme.main/${path}`);
     expect(got.status).toBe(200);
     expect(got.body).toEqual(bytes);
     expect(got.headers).toMatchObject({
       'content-type': 'application/octet-stream',
-      'cache-control': 'private, max-age=31536000, immutable',
+      'cache-control': caching,
       etag: etagOf(bytes),
     });
     expect(got.headers).not.toHaveProperty('content-encoding');
@@ -93,6 +104,37 @@ describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
     const { app } = publicLog({ isOpen: true });
     const { headers } = await request(app).get('/ledger/acme.main/tile/0/000');
     expect(headers['cache-control']).toBe('public, max-age=31536000, immutable');
+  });
+
+  it.each([
+    ['a full bundle for ever', 'tile/entries/x001/067', false, 'private, max-age=31536000, immutable'],
+    ['a partial one for a minute', 'tile/entries/000.p/7', false, 'private, max-age=60'],
+    ['a full one of an open log by everybody', 'tile/entries/000', true, 'public, max-age=31536000, immutable'],
+  ])('lets entries be kept: %s, compressed or not', async (_, path, isOpen, caching) => {
+    const { app } = publicLog({ isOpen });
+    for (const coding of ['gzip', 'identity']) {
+      const got = await request(app).get(`/ledger/acme.main/${path}`).set('Accept-Encoding', coding);
+      expect([got.status, got.body]).toEqual([200, ENTRIES]);
+      expect(got.headers).toMatchObject({
+        'content-type': 'application/octet-stream',
+        'cache-control': caching,
+        etag: `W/${etagOf(ENTRIES)}`,
+        vary: 'Accept-Encoding',
+      });
+      expect(got.headers['content-encoding']).toBe(coding === 'gzip' ? 'gzip' : undefined);
+    }
+    const known = await request(app)
+      .get(`/ledger/acme.main/${path}`)
+      .set('If-None-Match', `W/${etagOf(ENTRIES)}`);
+    expect(known.status).toBe(304);
+  });
+
+  it('has no entries of a channel that holds records of others, and asks for none', async () => {
+    const { app, asked } = publicLog({ showsEntries: false });
+    for (const path of ['tile/entries/000', 'e1/tile/entries/000', 'tile/entries/000.p/7'])
+      expectProblem(await request(app).get(`/ledger/acme.main/${path}`), 'NOT_FOUND');
+    expect(asked).toEqual([]);
+    expect((await request(app).get('/ledger/acme.main/tile/0/000')).status).toBe(200);
   });
 
   it('has a checkpoint asked for again each time, and sends it only when it is another', async () => {
@@ -118,7 +160,11 @@ describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
 
   it('never has it kept that something is not there yet', async () => {
     const { app } = publicLog({ isOpen: true });
-    for (const path of ['/ledger/acme.main/tile/0/999', '/ledger/acme.other/checkpoint']) {
+    for (const path of [
+      '/ledger/acme.main/tile/0/999',
+      '/ledger/acme.main/tile/entries/999',
+      '/ledger/acme.other/checkpoint',
+    ]) {
       const answer = await request(app).get(path).set('If-None-Match', '*');
       expectProblem(answer, 'NOT_FOUND');
       expect(answer.headers).toMatchObject({ 'cache-control': 'no-store' });
@@ -137,16 +183,9 @@ describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
       );
       expect((await request(app).get(path)).status).toBe(200);
     }
-    const ofEpoch = ['067', '067.p/7', 'x001/067', 'x001/067.p/7', 'x001/x234/067', 'x001/x234/067.p/7'];
-    expect(asked.toSorted()).toEqual([
-      ...ofEpoch.map((path) => `acme.main/e1 tile/63/${path}`),
-      'tile/63/067',
-      'tile/63/067.p/7',
-      'tile/63/x001/067',
-      'tile/63/x001/067.p/7',
-      'tile/63/x001/x234/067',
-      'tile/63/x001/x234/067.p/7',
-    ]);
+    const places = ['067', '067.p/7', 'x001/067', 'x001/067.p/7', 'x001/x234/067', 'x001/x234/067.p/7'];
+    const paths = ['63', 'entries'].flatMap((kind) => places.map((place) => `tile/${kind}/${place}`));
+    expect(asked.toSorted()).toEqual([...paths.map((path) => `acme.main/e1 ${path}`), ...paths].toSorted());
   });
 
   it('has a path of its own for each log of a channel, and tells the newest', async () => {

@@ -1,44 +1,18 @@
 import { logName, parseLogName } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
-import {
-  DeclaredLoss,
-  isKnownTag,
-  lineOfText,
-  named,
-  routeFor,
-  type DescribedPath,
-  type Reply,
-  type Route,
-} from '@sealgate/http';
+import { DeclaredLoss, isKnownTag, named, routeFor, type Reply, type Route } from '@sealgate/http';
 import { sha256 } from '@sealgate/json';
 import { Type } from '@sinclair/typebox';
 import type { PeerCaller } from '../domain/caller.ts';
 import type { Mappings } from '../domain/mapping.ts';
 import { asked, proveRecord, type PublicLog } from '../domain/read-assets.ts';
+import { bundleForms, EpochName, Name, OF_CHANNEL, OF_EPOCH, tileForms } from './log-paths.ts';
 import { Proof, Receipt } from './schemas.ts';
 
 const route = routeFor<PeerCaller>();
 const base = { method: 'get', permit: 'authenticated', charge: 1, idempotency: 'none' } as const;
-const Name = lineOfText({ min: 1, max: 1024 });
-
-const EpochName = lineOfText({ min: 2, max: 16 });
-
-interface LogPlace {
-  readonly path: '/ledger/:channel' | '/ledger/:channel/:epoch';
-  readonly params: { readonly channel: typeof Name; readonly epoch?: typeof EpochName };
-  readonly suffix: string;
-  readonly of: string;
-}
-
-/** The log that a channel begins with, and those behind a declared loss, each with a path of its own: `/ledger/acme.main/e1`. */
-const OF_CHANNEL: LogPlace = { path: '/ledger/:channel', params: { channel: Name }, suffix: '', of: '' };
-const OF_EPOCH: LogPlace = {
-  path: '/ledger/:channel/:epoch',
-  params: { channel: Name, epoch: EpochName },
-  suffix: 'OfEpoch',
-  of: ' of an epoch, as `e1`',
-};
-
+/** What hashes and signatures are read by. */
+const ofLog = { ...base, otherAccess: ['Bearer', 'nobody'] } as const;
 const Logs = named(
   'ChannelLogs',
   Type.Object({
@@ -72,30 +46,36 @@ const ProvedDeclaration = named(
 );
 
 const FOREVER = 'max-age=31536000, immutable';
+/** Of the right edge, which servers of static files remove once it is full: as long as a monitor may take for a round. */
+const SHORT = 'max-age=60';
 const requestHeaders = { 'If-None-Match': 'ETags that are known already; 304 where one is current.' };
 const headers = {
   ETag: 'Strong: over the bytes.',
   'Cache-Control': '`public` where no key is needed, else `private`.',
 };
+const weakHeaders = { ...headers, ETag: 'Weak: over the bytes as they are before compression.' };
 const notModified = { description: 'Unchanged since the ETag that was sent.', headers };
 
 /** `log` undefined: there is nothing. `mappings`: of which channels and types this peer shows records. */
 export interface PublicLogPorts {
   readonly log: PublicLog | undefined;
   readonly mappings: Mappings;
-  /** Whether no key is needed, so that what is kept of an answer may be shown to everybody. */
-  readonly isOpen: boolean;
+  /** Whether no key is needed for the log of a channel, so that what is kept of an answer may be shown to everybody. */
+  isOpen(channel: string): boolean;
+  /** Whether whoever may read the log of a channel may read its entries, too. */
+  showsEntries(channel: string): boolean;
 }
 
 /**
  * What an outsider checks by, as C2SP tlog-checkpoint and tlog-tiles lay it out. Checkpoints and tiles are hashes, and there
- * for every channel; a receipt holds what its record was salted with, and is there for what the mappings serve.
+ * for every channel; entries hold id, type and owner of every record, and are there where `showsEntries` says so; a receipt
+ * holds what its record was salted with, and is there for what the mappings serve.
  */
-export function publicLogRoutes({ log, mappings, isOpen }: PublicLogPorts): Route<PeerCaller>[] {
+export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicLogPorts): Route<PeerCaller>[] {
   // Caches that are shared know Authorization, and not the header of our key.
-  const cachedBy = isOpen ? 'public' : 'private';
+  const cachedBy = (channel: string, howLong: string) => `${isOpen(channel) ? 'public' : 'private'}, ${howLong}`;
   const logs = route({
-    ...base,
+    ...ofLog,
     path: '/ledger/:channel',
     operationId: 'getLogs',
     summary: 'The logs of a channel: after a declared loss it goes on in another one',
@@ -114,7 +94,7 @@ export function publicLogRoutes({ log, mappings, isOpen }: PublicLogPorts): Rout
     },
   });
   const declaration = route({
-    ...base,
+    ...ofLog,
     path: '/ledger/:channel/:epoch/declaration',
     operationId: 'getDeclaration',
     summary: 'What was lost before this epoch, as the offline verifier takes it',
@@ -128,7 +108,7 @@ export function publicLogRoutes({ log, mappings, isOpen }: PublicLogPorts): Rout
   });
   const checkpoints = [OF_CHANNEL, OF_EPOCH].map(({ path, params, suffix, of }) =>
     route({
-      ...base,
+      ...ofLog,
       path: `${path}/checkpoint`,
       operationId: `getCheckpoint${suffix}`,
       summary: `The newest signed checkpoint${of} (C2SP tlog-checkpoint)`,
@@ -146,14 +126,15 @@ export function publicLogRoutes({ log, mappings, isOpen }: PublicLogPorts): Rout
       errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
       async handler(context) {
         const note = found(await asked(found(log).checkpoint(logOf(context.params))));
-        const caching = { 'Cache-Control': `${cachedBy}, no-cache`, ifNoneMatch: context.header('if-none-match') };
+        const cacheControl = cachedBy(context.params.channel, 'no-cache');
+        const caching = { 'Cache-Control': cacheControl, ifNoneMatch: context.header('if-none-match') };
         return unlessKnown({ body: note, contentType: 'text/plain; charset=utf-8' }, caching);
       },
     }),
   );
   const tiles = [OF_CHANNEL, OF_EPOCH].map((place) =>
     route({
-      ...base,
+      ...ofLog,
       path: `${place.path}/tile/*tile`,
       operationId: `getTile${place.suffix}`,
       summary: `Hashes of the Merkle tree${place.of} (C2SP tlog-tiles)`,
@@ -174,11 +155,45 @@ export function publicLogRoutes({ log, mappings, isOpen }: PublicLogPorts): Rout
       },
       errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
       async handler(context) {
-        const { tile: rest } = context.params;
+        const { tile: rest, channel } = context.params;
         const hashes = found(await asked(found(log).tile(logOf(context.params), `tile/${rest}`)));
-        // The path of a partial tile names its width, so its bytes never change either.
-        const caching = { 'Cache-Control': `${cachedBy}, ${FOREVER}`, ifNoneMatch: context.header('if-none-match') };
+        const cacheControl = cachedBy(channel, keptFor(rest));
+        const caching = { 'Cache-Control': cacheControl, ifNoneMatch: context.header('if-none-match') };
         return unlessKnown({ body: hashes, contentType: 'application/octet-stream' }, caching);
+      },
+    }),
+  );
+  const entries = [OF_CHANNEL, OF_EPOCH].map((place) =>
+    route({
+      ...ofLog,
+      path: `${place.path}/tile/entries/*bundle`,
+      operationId: `getEntries${place.suffix}`,
+      summary: `What the leaves of the Merkle tree${place.of} are hashed over (C2SP tlog-tiles)`,
+      description:
+        'Each entry behind its length in 16 bits, big-endian: canonical JSON of `{v, network, channel, id, type, owner, ' +
+        'dataHash, transactionId, at}`. Served where the mappings of this peer serve every record of the channel, or ' +
+        'where its log is public; else 404. The index is written as that of a tile.',
+      describedAs: bundleForms(place),
+      params: Type.Object({ ...place.params, bundle: Name }),
+      requestHeaders,
+      responses: {
+        200: {
+          description: '256 entries of a full bundle, else as many as its width.',
+          contentType: 'application/octet-stream',
+          schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }),
+          headers: weakHeaders,
+        },
+        304: { ...notModified, headers: weakHeaders },
+      },
+      errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE', 'RECORD_ARCHIVED'],
+      async handler(context) {
+        const { bundle: rest, channel } = context.params;
+        const of = logOf(context.params);
+        if (!showsEntries(channel)) throw new AppError('NOT_FOUND', NOTHING);
+        const bundle = found(await asked(found(log).entries(of, `tile/entries/${rest}`)));
+        const cacheControl = cachedBy(channel, keptFor(rest));
+        const caching = { 'Cache-Control': cacheControl, ifNoneMatch: context.header('if-none-match') };
+        return unlessKnown({ body: bundle, contentType: 'application/octet-stream', compresses: true }, caching);
       },
     }),
   );
@@ -201,49 +216,21 @@ export function publicLogRoutes({ log, mappings, isOpen }: PublicLogPorts): Rout
       return { status: 200, body, holdsSecret: true };
     },
   });
-  return [logs, ...checkpoints, ...tiles, declaration, proof];
+  return [logs, ...checkpoints, ...tiles, ...entries, declaration, proof];
 }
 
-/** The paths of tiles by how many groups their index has, so that generated clients need no slash inside a parameter. */
-const tileForms = (place: LogPlace): readonly DescribedPath[] =>
-  [0, 1, 2].flatMap((further) => tileForm(place, further));
+/** The path of a partial tile or bundle names its width, so its bytes never change either; but it need not stay. */
+const keptFor = (path: string): string => (path.includes('.p/') ? SHORT : FOREVER);
 
-function tileForm(place: LogPlace, further: number): DescribedPath[] {
-  const groups = Array.from({ length: further }, (_, at) => `x${at + 1}`);
-  const log = place.path.replace(/:(\w+)/g, '{$1}');
-  const path = [`${log}/tile/{level}`, ...groups.map((group) => `{${group}}`), '{n}'].join('/');
-  const params = {
-    ...place.params,
-    level: Type.Integer({ minimum: 0, maximum: 63 }),
-    ...Object.fromEntries(groups.map((group) => [group, Type.String({ pattern: '^x[0-9]{3}$' })])),
-    n: Type.String({ pattern: '^[0-9]{3}$', description: 'The last three digits of its index.' }),
-  };
-  const width = Type.Integer({ minimum: 1, maximum: 255, description: 'How many hashes it holds.' });
-  const suffix = `${place.suffix}${further === 0 ? '' : `Of${further + 1}Groups`}`;
-  return [
-    {
-      path,
-      operationId: `getTile${suffix}`,
-      summary: `A full tile of the Merkle tree${place.of} (C2SP tlog-tiles)`,
-      params: Type.Object(params),
-    },
-    {
-      path: `${path}.p/{width}`,
-      operationId: `getPartialTile${suffix}`,
-      summary: `A partial tile of the Merkle tree${place.of} (C2SP tlog-tiles)`,
-      params: Type.Object({ ...params, width }),
-    },
-  ];
-}
-
-/** 304 to whoever has these very bytes. */
+/** 304 to whoever has these very bytes. What is compressed has a weak ETag, since a strong one would name other bytes. */
 function unlessKnown(
-  { body, contentType }: { readonly body: string | Buffer; readonly contentType: string },
+  reply: { readonly body: string | Buffer; readonly contentType: string; readonly compresses?: true },
   { ifNoneMatch, ...caching }: { readonly 'Cache-Control': string; readonly ifNoneMatch: string | undefined },
 ): Reply {
-  const headers = { ETag: `"${sha256(body).toString('base64url')}"`, ...caching };
+  const strong = `"${sha256(reply.body).toString('base64url')}"`;
+  const headers = { ETag: reply.compresses === true ? `W/${strong}` : strong, ...caching };
   if (isKnownTag(ifNoneMatch, headers.ETag)) return { status: 304, headers };
-  return { status: 200, body, contentType, headers };
+  return { status: 200, ...reply, headers };
 }
 
 /** The name of the log that a path names. @throws AppError NOT_FOUND. */

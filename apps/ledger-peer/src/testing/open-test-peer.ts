@@ -164,7 +164,7 @@ export function writeOf(
   const assets = ids.map((id) => ({ id, type, data: data as { [member: string]: never } }));
   const body = { assets, options };
   return {
-    caller: more.caller ?? { familyId: 'family', bucket: 'b' },
+    caller: more.caller ?? { familyId: 'family', bucket: 'b', limit: 'calls' as const },
     assets,
     batchSize: options.batchSize ?? 100,
     continueOnError: options.continueOnError ?? false,

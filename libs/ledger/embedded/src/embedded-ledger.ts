@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ArchiveOrder, type ArchiveProgress, type AuditReport, type Ledger } from '@sealgate/ledger-port';
-import { tileWidth, type NoteVerifier, type TileId } from '@sealgate/merkle';
+import { tileWidth, type BundleId, type NoteVerifier, type TileId } from '@sealgate/merkle';
 import type { Database } from '@sealgate/storage';
 import { appendGroup, MetDuplicates, type OnResult } from './append-group.ts';
 import { APPEND_FUNCTIONS, type AppendFunctions } from './append-statement.ts';
@@ -12,6 +12,7 @@ import { checkedCheckpoints } from './checked-checkpoint.ts';
 import { readLedger } from './database-problem.ts';
 import { declareLoss, readLoss, type LossDeclaration, type LossState } from './declare-loss.ts';
 import { Epochs } from './epochs.ts';
+import { findEntries } from './find-entries.ts';
 import { ledgerExploration, type LedgerExploration } from './explore-ledger.ts';
 import type { Integrator } from './integrator.ts';
 import { conflictIn } from './known-ids.ts';
@@ -82,6 +83,8 @@ export interface EmbeddedLedger extends Ledger {
   checkpoint(log: string): Promise<string | undefined>;
   /** The hashes of a tile of a log; undefined where the newest checkpoint has no such tile. */
   tile(log: string, tile: TileId): Promise<Buffer | undefined>;
+  /** A bundle of the entries of a log, with id, type and owner of each record: see `find-entries.ts`. */
+  entries(log: string, bundle: BundleId): Promise<Buffer | undefined>;
   /** Where records stand. */
   readonly epochs: Epochs;
   /** What an epoch of a channel begins with; undefined where it has none of that number that is signed for. */
@@ -180,6 +183,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     prove: (channel, id, wants) => proveRecord(prove, { channel, id, ...(wants === undefined ? {} : { wants }) }),
     checkpoint: async (log) => (await epochs.fresh()).lastCheckpoint(log) ?? (await findCheckpoint(prove, log))?.note,
     tile: (log, tile) => findTile(prove, log, tile),
+    entries: (log, bundle) => findEntries(prove, log, bundle),
     epochs,
     declaration: (channel, epoch) => proveDeclaration(prove, channel, epoch),
     loss: (channel) => readLoss({ sql, epochs }, channel),

@@ -73,7 +73,7 @@ export async function findCheckpoint(
 }
 
 /** What cannot be shown now, because the channel is not as it was left, can once it is mended. */
-function notCorrupt<Value>(read: () => Value): Value {
+export function notCorrupt<Value>(read: () => Value): Value {
   try {
     return read();
   } catch (error) {

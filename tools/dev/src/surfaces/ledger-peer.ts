@@ -32,6 +32,7 @@ function env(context: SurfaceContext): Record<string, string> {
     ...operatorEnv(context),
     API_KEY_HASHES: tokenHash(context.secrets.secret(peerKeyName)),
     MAPPING_FILE: join(workspaceRoot, 'apps/ledger-peer/demo/mapping.json'),
+    PUBLIC_LOG: channel,
   };
 }
 

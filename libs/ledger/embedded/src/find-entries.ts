@@ -1,0 +1,96 @@
+import { declarationText, parseLogName, receiptEntry } from '@sealgate/envelope';
+import { LedgerArchivedError } from '@sealgate/ledger-port';
+import { bundleOf, entriesOf, HASH_BYTES, leafHash, tileWidth, TILE_WIDTH, type BundleId } from '@sealgate/merkle';
+import { ArchiveFileError } from './archive-files.ts';
+import { readLedger } from './database-problem.ts';
+import { LedgerCorruptError } from './ledger-corrupt-error.ts';
+import { findCheckpoint, notCorrupt, type ProveOptions } from './prove-record.ts';
+import { tileReader } from './tile-store.ts';
+
+/**
+ * A bundle of the entries of a log (C2SP tlog-tiles); undefined where its newest checkpoint has no such one. Each entry is
+ * checked against the leaf that was signed for.
+ *
+ * @throws LedgerUnavailableError also where an entry is not the one of its leaf, and LedgerForbiddenError.
+ * @throws LedgerArchivedError where records lie in an archive that this process cannot read.
+ */
+export async function findEntries(
+  options: ProveOptions,
+  log: string,
+  { index, width }: BundleId,
+): Promise<Buffer | undefined> {
+  const size = (await findCheckpoint(options, log))?.checkpoint.size ?? 0;
+  if (tileWidth(0, index, size) < width) return undefined;
+  const from = index * TILE_WIDTH;
+  const [[leaves], entries] = await Promise.all([
+    tileReader(options.sql, log, options.deadlineMs)([{ level: 0, index, width }]),
+    readEntries(options, log, { from, until: from + width }),
+  ]);
+  return notCorrupt(() => checkedBundle(log, { from, entries, leaves: leaves! }));
+}
+
+interface Stretch {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** Those of the declaration, of the archive and of the table, in the order of the log. */
+async function readEntries(options: ProveOptions, log: string, { from, until }: Stretch): Promise<Buffer[]> {
+  const { channel, epoch } = parseLogName(log)!;
+  await options.epochs.fresh();
+  const begins = from === 0 && epoch > 0 ? [Buffer.from(declarationText(options.epochs.declaration(log)))] : [];
+  const at = (entry: number) =>
+    options.epochs.position(channel, epoch === 0 ? { index: entry } : { index: entry, epoch });
+  const records = { from: at(from + begins.length), until: at(until) };
+  const statement = {
+    name: 'ledger entries',
+    text: 'SELECT archived, entries FROM ledger.entries_v1($1, $2, $3)',
+    values: [channel, records.from, records.until],
+  };
+  const [row] = await readLedger<{ archived: string; entries: Buffer | null }>(
+    options.sql,
+    statement,
+    options.deadlineMs,
+  );
+  const archived = { from: records.from, until: Math.min(records.until, Number(row?.archived ?? 0)) };
+  const ofFiles = archived.from < archived.until ? await archivedEntries(options, channel, archived) : [];
+  return [...begins, ...ofFiles, ...entriesOf(row?.entries ?? Buffer.alloc(0))];
+}
+
+async function archivedEntries(
+  { archive }: Pick<ProveOptions, 'archive'>,
+  channel: string,
+  { from, until }: Stretch,
+): Promise<Buffer[]> {
+  const unreadable = (cause?: unknown) =>
+    new LedgerArchivedError({ channel, index: from, type: '' }, cause === undefined ? {} : { cause });
+  if (archive === undefined) throw unreadable();
+  try {
+    const entries: Buffer[] = [];
+    for (const file of await archive.stretches(channel)) {
+      const [first, end] = [Math.max(from, file.from), Math.min(until, file.until)];
+      if (first >= end) continue;
+      const wanted = Array.from({ length: end - first }, (_, place) => first + place);
+      const records = await archive.pick(channel, file, new Set(wanted));
+      entries.push(...wanted.map((place) => Buffer.from(receiptEntry(records.get(place)!))));
+    }
+    if (entries.length < until - from) throw new ArchiveFileError(`files of ${channel} are missing`);
+    return entries;
+  } catch (error) {
+    throw error instanceof ArchiveFileError ? unreadable(error) : error;
+  }
+}
+
+/** @throws LedgerCorruptError for the first entry that is not what its leaf was made of. */
+function checkedBundle(
+  log: string,
+  { from, entries, leaves }: { readonly from: number; readonly entries: readonly Buffer[]; readonly leaves: Buffer },
+): Buffer {
+  const wanted = leaves.length / HASH_BYTES;
+  const wrong = entries.findIndex(
+    (entry, place) => !leafHash(entry).equals(leaves.subarray(place * HASH_BYTES, (place + 1) * HASH_BYTES)),
+  );
+  if (wrong < 0 && entries.length === wanted) return bundleOf(entries);
+  const place = from + (wrong < 0 ? Math.min(entries.length, wanted) : wrong);
+  throw new LedgerCorruptError(log, `entry ${place} is not what its leaf was made of`);
+}
