@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
+import { bytesLeftBehind } from '@sealgate/testing';
 import fc from 'fast-check';
 import { InFlight, type StartTimer } from './in-flight.ts';
 
@@ -245,4 +246,23 @@ describe('InFlight', () => {
       { numRuns: 200 },
     );
   });
+});
+
+it('leaves nothing of what has ended to a full collection', async () => {
+  const inFlight = new InFlight<number[]>();
+  const requests = 10_000;
+  let next = 0;
+  const sender = async () => {
+    while (next < requests) {
+      const number = (next += 1);
+      // 1 KiB and more each.
+      await inFlight.run(`claim ${number}`, 'fingerprint', async () => new Array<number>(128).fill(number));
+    }
+  };
+  const { promise, resolve } = Promise.withResolvers<number[]>();
+  const first = inFlight.run('claim', 'fingerprint', () => promise);
+  const left = await bytesLeftBehind(async () => void (await Promise.all(Array.from({ length: 64 }, sender))));
+  resolve([]);
+  await first;
+  expect(left / requests).toBeLessThan(500);
 });

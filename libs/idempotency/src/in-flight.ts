@@ -12,8 +12,11 @@ export interface InFlightOptions {
 
 interface Running<T> {
   readonly fingerprint: string;
-  /** Never rejects: undefined when the work failed. */
-  readonly settled: Promise<{ readonly value: T } | undefined>;
+  /**
+   * Never rejects: undefined when the work failed. Taken off at the end: V8 links each table of a Map to the one that took its
+   * place, so once a table is old, whatever later ones held when they were left is kept until the next full collection.
+   */
+  settled: Promise<{ readonly value: T } | undefined> | undefined;
 }
 
 const WAIT_MS = 250;
@@ -62,17 +65,22 @@ export class InFlight<T> {
 
   #lead(claim: string, fingerprint: string, work: () => Promise<T>): Promise<T> {
     const working = work();
-    const settled = working.then(
+    const running: Running<T> = { fingerprint, settled: undefined };
+    const end = () => {
+      this.#running.delete(claim);
+      running.settled = undefined;
+    };
+    running.settled = working.then(
       (value) => {
-        this.#running.delete(claim);
+        end();
         return { value };
       },
       () => {
-        this.#running.delete(claim);
+        end();
         return undefined;
       },
     );
-    this.#running.set(claim, { fingerprint, settled });
+    this.#running.set(claim, running);
     return working;
   }
 

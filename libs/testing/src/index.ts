@@ -1,3 +1,4 @@
+export { bytesLeftBehind } from './bytes-left-behind.ts';
 export { expectProblem } from './expect-problem.ts';
 export type { ProblemExpectation, ProblemResponse } from './expect-problem.ts';
 export { openApiFaults } from './openapi-faults.ts';

@@ -54,12 +54,15 @@ const SWEEP_MS = 50;
  */
 export class AppendQueue {
   readonly #options: AppendQueueOptions;
-  readonly #alive = new Set<WaitingUnit>();
+  /**
+   * The groups of calls under way. No Set of units: V8 links each table of a Set or Map to the one that took its place, so
+   * once a table is old, all that later ones held is kept until the next full collection.
+   */
+  #underWay: (readonly WaitingUnit[])[] = [];
   /** The channels that have something to write, the one that waited longest first. */
   readonly #lanes = new Map<string, Lane>();
   #waitingUnits = 0;
   #waitingBytes = 0;
-  #running = 0;
   #scheduled = false;
   #sweeper: NodeJS.Timeout | undefined;
 
@@ -69,7 +72,7 @@ export class AppendQueue {
 
   /** Units that wait or are under way. */
   get depth(): number {
-    return this.#alive.size;
+    return this.#underWay.reduce((sum, { length }) => sum + length, this.#waitingUnits);
   }
 
   add(prepared: PreparedUnit): Promise<UnitResult> {
@@ -93,7 +96,6 @@ export class AppendQueue {
       this.#lanes.set(channel, lane);
       this.#waitingUnits += 1;
       this.#waitingBytes += prepared.bytes;
-      this.#alive.add(unit);
       this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS);
       this.#schedule();
     });
@@ -101,7 +103,7 @@ export class AppendQueue {
 
   /** Resolves when nothing waits and nothing runs. */
   async drained(): Promise<void> {
-    while (this.#running > 0 || this.#waitingUnits > 0) {
+    while (this.depth > 0) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
     clearInterval(this.#sweeper);
@@ -110,11 +112,11 @@ export class AppendQueue {
 
   /** One turn of the event loop later, so that what arrives in the same turn goes together. */
   #schedule(): void {
-    if (this.#scheduled || this.#running >= this.#options.limits.running || this.#waitingUnits === 0) return;
+    if (this.#scheduled || this.#underWay.length >= this.#options.limits.running || this.#waitingUnits === 0) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      const free = this.#options.limits.running - this.#running;
+      const free = this.#options.limits.running - this.#underWay.length;
       const ready = [...this.#lanes].filter(([, { isRunning, waiting }]) => !isRunning && waiting.length > 0);
       if (this.#options.mixes && ready.length > free) this.#start(ready);
       else for (const one of ready.slice(0, free)) this.#start([one]);
@@ -125,10 +127,9 @@ export class AppendQueue {
     const { group, taken } = this.#takeGroup(ready);
     if (group.length === 0) return;
     for (const [, lane] of taken) lane.isRunning = true;
-    this.#running += 1;
+    this.#underWay.push(group);
     void this.#options.run(group).then(() => {
-      this.#running -= 1;
-      for (const unit of group) this.#alive.delete(unit);
+      this.#underWay = this.#underWay.filter((other) => other !== group);
       for (const [channel, lane] of taken) {
         lane.isRunning = false;
         // To the end of the line, or out of it.
@@ -168,24 +169,17 @@ export class AppendQueue {
 
   /** Tells those who waited long enough what is known: never sent is unavailable, sent is unknown. */
   #sweep(): void {
-    if (this.#alive.size === 0) {
+    if (this.depth === 0) {
       clearInterval(this.#sweeper);
       this.#sweeper = undefined;
       return;
     }
     const now = this.#options.now();
-    for (const unit of this.#alive) {
-      if (unit.settled || now < unit.deadlineMs) continue;
-      unit.settled = true;
-      unit.toldUnknown = unit.sent;
-      unit.reject(
-        unit.sent
-          ? new OutcomeUnknownError(unit.prepared.transactionIdHex)
-          : new LedgerUnavailableError('The ledger did not take the unit in time.'),
-      );
-      if (!unit.sent) this.#alive.delete(unit);
+    for (const group of this.#underWay) for (const unit of group) tellIfLate(unit, now);
+    for (const [channel, lane] of this.#lanes) {
+      for (const unit of lane.waiting) tellIfLate(unit, now);
+      this.#dropSettled(channel, lane);
     }
-    for (const [channel, lane] of this.#lanes) this.#dropSettled(channel, lane);
   }
 
   /** What nobody waits for takes no room from others. */
@@ -197,6 +191,17 @@ export class AppendQueue {
     lane.waiting = lane.waiting.filter(({ settled }) => !settled);
     if (lane.waiting.length === 0 && !lane.isRunning) this.#lanes.delete(channel);
   }
+}
+
+function tellIfLate(unit: WaitingUnit, now: number): void {
+  if (unit.settled || now < unit.deadlineMs) return;
+  unit.settled = true;
+  unit.toldUnknown = unit.sent;
+  unit.reject(
+    unit.sent
+      ? new OutcomeUnknownError(unit.prepared.transactionIdHex)
+      : new LedgerUnavailableError('The ledger did not take the unit in time.'),
+  );
 }
 
 /** What the units of a group have taken already: claims, and ids by channel. */
