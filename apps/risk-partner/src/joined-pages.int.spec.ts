@@ -1,15 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { listOf, rowsOf, type Made } from './testing/demo-rows.ts';
+import { approvedEvidence, listOf, rowsOf, type Made } from './testing/demo-rows.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 
 let there: TestInstallation;
 let owner: TestPerson;
+let reviewer: TestPerson;
 let partner: TestPerson;
 
 beforeAll(async () => {
   there = await testInstallation();
   const orgId = await there.newOrg();
   owner = await there.newPerson(orgId, ['owner']);
+  reviewer = await there.newPerson(orgId, ['admin']);
   partner = await there.newPerson(orgId, ['partner_read']);
 }, 120_000);
 afterAll(() => there.stop());
@@ -64,5 +66,45 @@ describe('pages that the database joins', () => {
       expect(items).toMatchObject(rows.map(({ id }, at) => ({ id, title: at === 1 ? null : titles[at] })));
     }
     expect(there.logLines.filter((line) => line.includes('personal_data_masked'))[0]).toContain(rows[1]!.id);
+  });
+
+  it('look through what was screened by other rules, or by none', async () => {
+    const { id } = await rowsOf(there, owner).risk({ category: 'rules', title: 'Harmless' });
+    const screening = async (): Promise<object> => {
+      const text = 'SELECT screened_by, screened_in FROM risk.resources WHERE id = $1';
+      return (await there.sql.query({ text, values: [id] }))[0]!;
+    };
+    expect(await screening()).toEqual({ screened_by: 1, screened_in: expect.any(String) });
+    for (const screenedBy of ['0', 'NULL']) {
+      const item = `replace(item, 'Harmless', 'Ask ada@example.org')`;
+      await there.sql.query({
+        text: `UPDATE risk.resources SET item = ${item}, screened_by = ${screenedBy}, screened_in = screened_in + 1 WHERE id = $1`,
+        values: [id],
+      });
+      const { items } = await walk('/api/v1/risks?category=rules', 1);
+      expect(items).toMatchObject([{ id, title: null }]);
+    }
+    // Written anew, by the change of another member, it is looked through once more.
+    await rowsOf(there, owner).change(`/api/risks/${id}`, { treatment: 'avoid' });
+    expect(await screening()).toMatchObject({ screened_by: 1 });
+    // Whoever writes without knowing of the columns leaves none behind.
+    await there.sql.query({ text: `UPDATE risk.resources SET item = item || ' ' WHERE id = $1`, values: [id] });
+    expect(await screening()).toEqual({ screened_by: null, screened_in: null });
+  });
+
+  it('of evidence show each in its state at that moment', async () => {
+    const untils = [undefined, 40, 10, undefined];
+    const ids: string[] = [];
+    for (const days of untils) {
+      const validUntil =
+        days === undefined ? {} : { validUntil: new Date(Date.now() + days * 86_400_000).toISOString() };
+      ids.push((await approvedEvidence(there, [owner, reviewer], { title: 'Paged', ...validUntil })).id);
+    }
+    for (const limit of [1, 3, 200]) {
+      const { items } = await walk('/api/v1/evidence?', limit);
+      expect(items.map(({ id, state }) => [id, state])).toEqual(
+        ids.map((id, at) => [id, at === 2 ? 'expiring' : 'approved']),
+      );
+    }
   });
 });

@@ -2,7 +2,7 @@ import type { Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
 import { KIND_OF } from '../domain/kinds.ts';
 import { withEvidenceCount, withoutPersonalData, withStateAt, type OnMasked } from '../domain/partner-item.ts';
-import { mayHoldPersonalData } from '../domain/may-hold-personal-data.ts';
+import { mayHoldPersonalData, SCREENING_RULES } from '../domain/may-hold-personal-data.ts';
 import {
   MOST_PAGE_ITEMS,
   type PartnerItem,
@@ -11,6 +11,7 @@ import {
   type PartnerSource,
 } from '../domain/read-partner.ts';
 import type { KindName } from '../domain/resource.ts';
+import type { Position } from '../domain/resource-ports.ts';
 import { prepared } from './prepared.ts';
 import { rowCondition } from './row-condition.ts';
 
@@ -23,18 +24,18 @@ interface ItemRow {
   id: string;
   created_at: Date;
   item: string;
+  is_screened: boolean;
+  is_steady: boolean;
 }
 
+/** A page and the item after it. */
 interface JoinedRow {
   found: number;
+  /** Null where nothing was found. */
   items: string | null;
-  last_id: string | null;
-  last_at: Date | null;
-  beyond: string | null;
+  is_screened: boolean | null;
+  is_steady: boolean | null;
 }
-
-/** What an item of these shows changes with time or with other rows, so each is looked at. */
-const SHOWN_ONE_BY_ONE: readonly KindName[] = ['evidence', 'control'];
 
 /** What a filter is called in `facets`, where it is not called by its own name. */
 const FACET_OF: Readonly<Record<string, string>> = { controlId: 'link' };
@@ -51,11 +52,23 @@ export function partnerResources(kind: KindName, options: PartnerSourceOptions):
   const find: PartnerSource['find'] = async (scope, id, { nowMs }) => {
     const values: unknown[] = [kind, id];
     const condition = rowCondition('r', scope, values, KIND_OF[kind].rowFiltered);
-    const text = `SELECT r.id, r.created_at, r.item FROM risk.resources r WHERE r.kind = $1 AND r.id = $2 AND ${condition}`;
+    const text = `SELECT ${itemColumns(kind, values, nowMs)} FROM risk.resources r
+       WHERE r.kind = $1 AND r.id = $2 AND ${condition}`;
     return (await show(scope, nowMs, [text, values]))[0];
   };
-  if (SHOWN_ONE_BY_ONE.includes(kind)) return { list, find };
+  // What an item of a control shows changes with other rows, so each is looked at.
+  if (kind === 'control') return { list, find };
   return { list, find, listJoined: (scope, query) => readJoined(kind, scope, { sql, query }) };
+}
+
+/**
+ * The columns of `ItemRow`. An item is steady while it shows what is stored: evidence is approved, expiring and expired by
+ * the time at which it is read.
+ */
+function itemColumns(kind: KindName, values: unknown[], nowMs: number): string {
+  const isSteady = kind === 'evidence' ? VALIDITY.approved(`$${values.push(new Date(nowMs))}::timestamptz`) : 'true';
+  const isScreened = `r.screened_by IS NOT DISTINCT FROM $${values.push(SCREENING_RULES)}::smallint`;
+  return `r.id, r.created_at, r.item, ${isScreened} AS is_screened, ${isSteady} AS is_steady`;
 }
 
 /**
@@ -77,16 +90,19 @@ function walk(
     conditions.push(
       `(r.created_at, r.id) > ($${values.push(after.createdAt)}::timestamptz, $${values.push(after.id)}::text)`,
     );
-  const ordered = `SELECT r.id, r.created_at, r.item FROM risk.resources r
+  const ordered = `SELECT ${itemColumns(kind, values, nowMs)} FROM risk.resources r
      WHERE ${conditions.join(' AND ')} ORDER BY r.created_at, r.id`;
   const atMost = `LIMIT $${values.push(limit)}`;
   if (Object.keys(filters).length > 0) return `${ordered} ${atMost}`;
   return `SELECT * FROM (${ordered} LIMIT ${MOST_PAGE_ITEMS + 1}) r ${atMost}`;
 }
 
+/** Stands nowhere in a canonical text, where it is written as an escape. */
+const SEPARATOR = '\n';
+
 /**
  * A page in one row: what is shown as it is stored is one text from the database to the caller. Undefined where some of it
- * may be personal data, which has to be looked for item by item.
+ * has to be looked at item by item: it may be personal data, or be shown otherwise than it is stored.
  */
 async function readJoined(
   kind: KindName,
@@ -94,22 +110,30 @@ async function readJoined(
   { sql, query }: Pick<PartnerSourceOptions, 'sql'> & { readonly query: PartnerListQuery },
 ): Promise<PartnerItems | undefined> {
   const { limit } = query;
-  const values: unknown[] = [limit];
+  const values: unknown[] = [SEPARATOR];
   const rows = walk(kind, { scope, query: { ...query, limit: limit + 1 }, values });
-  // Aggregates take rows in the order in which the statement below them gives them.
-  const text = `SELECT count(*)::integer AS found, string_agg(item, ',') AS items, (array_agg(id))[$1::integer] AS last_id,
-      (array_agg(created_at))[$1::integer] AS last_at, (array_agg(item))[$1::integer + 1] AS beyond FROM (${rows}) r`;
+  // The aggregate takes rows in the order in which the statement below it gives them.
+  const text = `SELECT count(*)::integer AS found, string_agg(item, $1::text) AS items,
+      bool_and(is_screened) AS is_screened, bool_and(is_steady) AS is_steady FROM (${rows}) r`;
   const [row] = await sql.query<JoinedRow>(prepared(text, values));
-  const { found = 0, items = null, last_id: id = null, last_at: at = null, beyond = null } = row ?? {};
+  const { found = 0, items = null, is_screened: isScreened, is_steady: isSteady } = row ?? {};
   if (items === null) return { texts: [], count: 0, goesOnAfter: undefined };
-  const shown = beyond === null ? items : items.slice(0, -(beyond.length + 1));
-  if (mayHoldPersonalData(shown)) return undefined;
-  const hasMore = beyond !== null && id !== null && at !== null;
+  if (isSteady !== true) return undefined;
+  const hasMore = found > limit;
+  const shown = hasMore ? items.slice(0, items.lastIndexOf(SEPARATOR)) : items;
+  const joined = shown.replaceAll(SEPARATOR, ',');
+  if (isScreened !== true && mayHoldPersonalData(joined)) return undefined;
   return {
-    texts: [shown],
+    texts: [joined],
     count: Math.min(found, limit),
-    goesOnAfter: hasMore ? { createdAt: at.toISOString(), id } : undefined,
+    goesOnAfter: hasMore ? positionOf(shown.slice(shown.lastIndexOf(SEPARATOR) + 1)) : undefined,
   };
+}
+
+/** Where an item stands in the walk, by what every item shows of itself. */
+function positionOf(item: string): Position {
+  const { createdAt, id } = JSON.parse(item) as Position;
+  return { createdAt, id };
 }
 
 /** Conditions for what filters name; `values` gets their parameters. */
@@ -125,7 +149,7 @@ export function filterConditions(
   if (state !== undefined) {
     const isApproved = state === 'expiring' || state === 'expired';
     wanted.push(`state:${isApproved ? 'approved' : state}`);
-    const validity = VALIDITY[state];
+    const validity = isPeriod(state) ? VALIDITY[state] : undefined;
     if (validity !== undefined) conditions.push(validity(`$${values.push(new Date(nowMs))}::timestamptz`));
   }
   if (wanted.length > 0) conditions.push(`r.facets @> $${values.push(wanted)}::text[]`);
@@ -133,11 +157,13 @@ export function filterConditions(
 }
 
 /** Approved, expiring and expired are one stored state at different moments. Hours, as days would follow the session's time zone. */
-const VALIDITY: Readonly<Record<string, (now: string) => string>> = {
-  approved: (now) => `(r.valid_until IS NULL OR r.valid_until - interval '720 hours' > ${now})`,
-  expiring: (now) => `r.valid_until - interval '720 hours' <= ${now} AND r.valid_until > ${now}`,
-  expired: (now) => `r.valid_until <= ${now}`,
+const VALIDITY = {
+  approved: (now: string) => `(r.valid_until IS NULL OR r.valid_until - interval '720 hours' > ${now})`,
+  expiring: (now: string) => `r.valid_until - interval '720 hours' <= ${now} AND r.valid_until > ${now}`,
+  expired: (now: string) => `r.valid_until <= ${now}`,
 };
+
+const isPeriod = (state: string): state is keyof typeof VALIDITY => Object.hasOwn(VALIDITY, state);
 
 async function shown(
   kind: KindName,
@@ -145,10 +171,10 @@ async function shown(
   { sql, onMasked, scope, nowMs }: PartnerSourceOptions & { readonly scope: RowScope; readonly nowMs: number },
 ): Promise<PartnerItem[]> {
   const counts = kind === 'control' ? await evidenceCounts(sql, scope, rows) : undefined;
-  return rows.map(({ id, created_at: createdAt, item }) => {
-    const fresh = kind === 'evidence' ? withStateAt(item, nowMs) : item;
-    const counted = counts === undefined ? fresh : withEvidenceCount(fresh, counts.get(id) ?? 0);
-    const text = withoutPersonalData(KIND_OF[kind].collection, counted, onMasked);
+  return rows.map(({ id, created_at: createdAt, item, is_screened: isScreened, is_steady: isSteady }) => {
+    const clean = isScreened ? item : withoutPersonalData(KIND_OF[kind].collection, item, onMasked);
+    const fresh = isSteady ? clean : withStateAt(clean, nowMs);
+    const text = counts === undefined ? fresh : withEvidenceCount(fresh, counts.get(id) ?? 0);
     return { id, createdAt: createdAt.toISOString(), text };
   });
 }

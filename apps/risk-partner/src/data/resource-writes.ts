@@ -5,6 +5,8 @@ import type { Database, Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
 import type { Evidence } from '../domain/evidence.ts';
 import { KIND_OF } from '../domain/kinds.ts';
+import { SCREENING_RULES } from '../domain/may-hold-personal-data.ts';
+import { isFreeOfPersonalData } from '../domain/partner-item.ts';
 import type { Doc, Kind, KindName } from '../domain/resource.ts';
 import type { ResourceWrites, Row, WriteUnit } from '../domain/resource-ports.ts';
 import { coverageIdsOf, writeFacts } from './coverage-facts.ts';
@@ -84,8 +86,7 @@ export async function putRow(
   kind: KindName,
   { row, before }: { readonly row: Row; readonly before: Row | undefined },
 ): Promise<void> {
-  const { sql, orgId } = change;
-  await (before === undefined ? insertRow(sql, orgId, kind, row) : updateRow(sql, orgId, kind, row));
+  await (before === undefined ? insertRow(change, kind, row) : updateRow(change, kind, row));
   const docs = { before: before?.doc, after: row.doc };
   await recordChanges(change, kind, docs);
   await writeFacts(change, kind, docs);
@@ -109,29 +110,33 @@ async function rowsWithFacet(sql: Sql, orgId: string, kind: KindName, facet: str
   return rows.map(rowOf);
 }
 
-/** The columns that follow from a document, beside the three that name it. */
-function columnsOf(kindName: KindName, { n, doc }: Row): unknown[] {
+/** The columns that follow from a document, beside the three that name it, and the revision that writes them. */
+function columnsOf(kindName: KindName, { n, doc }: Row, revision: number): unknown[] {
   const kind: Kind<Doc, unknown, unknown> = KIND_OF[kindName];
   const { ownerId, department, sensitive } = attributesOf(kindName, doc);
   const validUntil = (doc as Partial<Evidence>).validUntil ?? null; // Other kinds have no such member.
   const attributes = [n, ownerId, department, sensitive, doc.createdAt, doc.updatedAt, validUntil];
-  return [...attributes, kind.facets(doc), JSON.stringify(doc), canonical(kind.partnerItem(doc))];
+  const item = canonical(kind.partnerItem(doc));
+  const screenedBy = isFreeOfPersonalData(kind.collection, item) ? SCREENING_RULES : null;
+  return [...attributes, kind.facets(doc), JSON.stringify(doc), item, screenedBy, revision];
 }
 
-async function insertRow(sql: Sql, orgId: string, kind: KindName, row: Row): Promise<void> {
+async function insertRow({ sql, orgId, revision }: RevisionChange, kind: KindName, row: Row): Promise<void> {
   await sql.query({
     text: `INSERT INTO risk.resources (org_id, kind, id, n, owner_id, department, sensitive, created_at, updated_at,
-             valid_until, facets, doc, item) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-    values: [orgId, kind, row.doc.id, ...columnsOf(kind, row)],
+             valid_until, facets, doc, item, screened_by, screened_in)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+    values: [orgId, kind, row.doc.id, ...columnsOf(kind, row, revision)],
   });
 }
 
-async function updateRow(sql: Sql, orgId: string, kind: KindName, row: Row): Promise<void> {
+async function updateRow({ sql, orgId, revision }: RevisionChange, kind: KindName, row: Row): Promise<void> {
   const rows = await sql.query({
     text: `UPDATE risk.resources SET n = $4, owner_id = $5, department = $6, sensitive = $7, created_at = $8,
-             updated_at = $9, valid_until = $10, facets = $11, doc = $12, item = $13
+             updated_at = $9, valid_until = $10, facets = $11, doc = $12, item = $13,
+             screened_by = $14, screened_in = $15
            WHERE org_id = $1 AND kind = $2 AND id = $3 RETURNING 1`,
-    values: [orgId, kind, row.doc.id, ...columnsOf(kind, row)],
+    values: [orgId, kind, row.doc.id, ...columnsOf(kind, row, revision)],
   });
   assert(rows.length === 1, 'A row that is changed was found and locked before.');
 }

@@ -1,5 +1,5 @@
 import { canonical, type JsonValue } from '@sealgate/json';
-import { stateAt } from './evidence.ts';
+import { stateAt, type Evidence } from './evidence.ts';
 import { mayHoldPersonalData } from './may-hold-personal-data.ts';
 import { holdsPersonalData } from './personal-data.ts';
 
@@ -34,19 +34,19 @@ export function withoutPersonalData(collection: string, text: string, onMasked: 
   return canonical({ ...item, ...Object.fromEntries(hits.map((name) => [name, null])) });
 }
 
-/**
- * The text of an item of evidence with its state at this moment. Within a string each quotation mark is escaped, so the
- * member can be found and exchanged in the text.
- */
-export function withStateAt(text: string, nowMs: number): string {
-  const validUntil = /,"validUntil":"([^"]+)"/.exec(text)?.[1] ?? null;
-  const state = stateAt(text.includes(APPROVED) ? 'approved' : 'collected', validUntil, nowMs);
-  return state === 'expiring' || state === 'expired' ? text.replace(APPROVED, `,"state":"${state}",`) : text;
+/** Whether `withoutPersonalData` would show a text as it is, whenever it is read. */
+export function isFreeOfPersonalData(collection: string, text: string): boolean {
+  return withoutPersonalData(collection, text, () => undefined) === text;
 }
 
-const APPROVED = ',"state":"approved",';
+/** The text of an item of evidence with its state at this moment. */
+export function withStateAt(text: string, nowMs: number): string {
+  const item = JSON.parse(text) as Pick<Evidence, 'state' | 'validUntil'>;
+  const state = stateAt(item.state, item.validUntil, nowMs);
+  return state === item.state ? text : canonical({ ...item, state });
+}
 
-/** The text of a control with the number of its evidence that the caller may see. */
-export function withEvidenceCount(text: string, count: number): string {
-  return text.replace(',"evidenceCount":0,', `,"evidenceCount":${count},`);
+/** The text of a control with the number of its evidence that the caller may see. It is stored with none. */
+export function withEvidenceCount(text: string, evidenceCount: number): string {
+  return evidenceCount === 0 ? text : canonical({ ...(JSON.parse(text) as Item), evidenceCount });
 }

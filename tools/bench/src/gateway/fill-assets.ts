@@ -51,10 +51,11 @@ async function makeFirst({ surface, keys }: RiskSite): Promise<{ id: string; cre
 /** $1 organisation, $2 id and $3 time of the first asset, which stand in its texts too; $4 of all, $5 to $6 these copies. */
 const copies = `
   INSERT INTO risk.resources (org_id, kind, id, n, owner_id, department, sensitive, created_at, updated_at, valid_until,
-                              facets, doc, item)
-  SELECT org_id, kind, c.id, n, owner_id, department, sensitive, c.at, c.at, valid_until, facets,
-         replace(replace(replace(doc, $2, c.id), $3, c.moment), '${firstNumber}', c.number),
-         replace(replace(replace(item, $2, c.id), $3, c.moment), '${firstNumber}', c.number)
+                              facets, screened_by, screened_in, doc, item)
+  SELECT org_id, kind, c.id, n, owner_id, department, sensitive, c.at, c.at, valid_until, facets, screened_by,
+         screened_in,
+         replace(replace(replace(doc, '${firstNumber}', c.number), $2, c.id), $3, c.moment),
+         replace(replace(replace(item, '${firstNumber}', c.number), $2, c.id), $3, c.moment)
     FROM risk.resources r,
          LATERAL (SELECT 'ast_' || lpad(to_hex(number), 32, '0') AS id, lpad(number::text, 7, '0') AS number,
                          r.created_at - make_interval(secs => 1 + ($4::integer - number) / ${sharingAMoment}) AS at

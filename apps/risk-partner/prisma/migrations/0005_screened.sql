@@ -1,0 +1,22 @@
+-- Up Migration
+
+-- Which rules for personal data found none in `item` when it was written, so that lists need not look through it again; null
+-- where nobody has looked. `screened_in` is the revision that wrote both.
+ALTER TABLE resources ADD COLUMN screened_by smallint, ADD COLUMN screened_in bigint;
+
+-- An item that is written by whoever does not know of these columns has not been looked through.
+CREATE FUNCTION forget_screening_v1() RETURNS trigger LANGUAGE plpgsql SET search_path = risk, pg_temp AS $$
+BEGIN
+  NEW.screened_by := NULL;
+  NEW.screened_in := NULL;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER resources_forget_screening BEFORE UPDATE ON resources FOR EACH ROW
+  WHEN (NEW.item IS DISTINCT FROM OLD.item AND NEW.screened_in IS NOT DISTINCT FROM OLD.screened_in)
+  EXECUTE FUNCTION forget_screening_v1();
+
+-- Down Migration
+
+DROP TRIGGER resources_forget_screening ON resources;
+DROP FUNCTION forget_screening_v1;
+ALTER TABLE resources DROP COLUMN screened_by, DROP COLUMN screened_in;
