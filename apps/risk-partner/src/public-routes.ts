@@ -36,7 +36,7 @@ export function publicRoutes(ports: PublicPorts, guard: Pick<Guard<RiskCaller>, 
   const tools = partnerTools({ partner, whoami, guard, readKeys: ports.readKeys });
   const serverFor: McpPorts['serverFor'] = (call) => {
     const onBug: McpServerOptions['onBug'] = (error) => ports.onBug(error, call.requestId);
-    return (era, method) => mcpServer({ tools, call, onBug }, era, method);
+    return (era, method, held) => mcpServer({ tools, call, held, onBug }, era, method);
   };
   return [
     ...[...partner.values()].flatMap(({ list, item }) => [list, item]),

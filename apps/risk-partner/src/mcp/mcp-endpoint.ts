@@ -1,9 +1,12 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import {
   createMcpHandler,
   isLegacyRequest,
   isSpecType,
   ProtocolErrorCode,
   WebStandardStreamableHTTPServerTransport,
+  type CallToolResult,
   type McpServer,
   type Server,
 } from '@modelcontextprotocol/server';
@@ -13,8 +16,11 @@ import type { JsonValue } from '@sealgate/json';
 /** How the revision of a message carries its version: in each request since 2026-07-28, by `initialize` before. */
 export type McpEra = 'legacy' | 'modern';
 
-/** Makes the server that answers one message. Nothing outlives it, so there is nothing to share between callers. */
-export type ServerForMessage = (era: McpEra, method: string) => Server | McpServer;
+/**
+ * Makes the server that answers one message. Nothing outlives it, so there is nothing to share between callers. What its
+ * tool answers goes through `held`.
+ */
+export type ServerForMessage = (era: McpEra, method: string, held: HeldResult) => Server | McpServer;
 
 export interface McpMessage {
   /** Has passed the strict parser; whether it is JSON-RPC is found out here. */
@@ -33,14 +39,68 @@ const MIRRORED_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'] as c
  */
 export async function answerMessage({ message, header, server }: McpMessage): Promise<Reply> {
   if (!isNarrow(message)) return TOO_WIDE;
+  const held = new HeldResult();
   const request = new Request('http://localhost/mcp', { method: 'POST', headers: headersFor(header) });
   const method = methodOf(message);
   const isLegacy = await isLegacyRequest(request, message);
   const response = isLegacy
-    ? await answerLegacy(request, message, server('legacy', method))
-    : await answerModern(request, message, () => server('modern', method));
-  const body = response.body === null ? {} : { body: await response.text() };
+    ? await answerLegacy(request, message, server('legacy', method, held))
+    : await answerModern(request, message, () => server('modern', method, held));
+  const body = response.body === null ? {} : { body: held.fillIn(await response.text()) };
   return { status: response.status, contentType: response.headers.get('content-type') ?? 'application/json', ...body };
+}
+
+/** Nobody outside of this process knows them, so nothing that a caller sends is taken for them. */
+const [TEXT_MARK, VALUE_MARK] = [`text ${randomUUID()}`, `value ${randomUUID()}`];
+const TEXT_PLACE = JSON.stringify(TEXT_MARK);
+const VALUE_PLACE = JSON.stringify({ [VALUE_MARK]: true });
+
+/**
+ * The answer of a tool, kept back from the SDK: that would read and write each value of a page several times. The SDK is
+ * given marks, and what stands for them is put into the message that it has written.
+ */
+export class HeldResult {
+  #json: Buffer | undefined;
+
+  /** A result whose text is this JSON object, without space between its tokens, and whose structured content is its value. */
+  hold(json: Buffer): CallToolResult {
+    this.#json = json;
+    return { content: [{ type: 'text', text: TEXT_MARK }], structuredContent: { [VALUE_MARK]: true } };
+  }
+
+  /** The message as it is sent. One that holds none of the marks is handed back: the SDK may have refused the result. */
+  fillIn(message: string): string | Buffer {
+    const textAt = message.indexOf(TEXT_PLACE);
+    if (this.#json === undefined || textAt < 0) return message;
+    const valueAt = message.indexOf(VALUE_PLACE);
+    assert(valueAt > textAt, 'The structured content of a result follows its text.');
+    const [head, middle, tail] = [
+      message.slice(0, textAt),
+      message.slice(textAt + TEXT_PLACE.length, valueAt),
+      message.slice(valueAt + VALUE_PLACE.length),
+    ];
+    return Buffer.concat([
+      Buffer.from(`${head}"`),
+      escapedJson(this.#json),
+      Buffer.from(`"${middle}`),
+      this.#json,
+      Buffer.from(tail),
+    ]);
+  }
+}
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+
+/** A JSON text as it stands within a JSON string: it has no control characters, so two bytes alone have to be escaped. */
+function escapedJson(json: Buffer): Buffer {
+  const escaped = Buffer.allocUnsafe(json.length * 2);
+  let length = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at]!;
+    if (byte === QUOTE || byte === BACKSLASH) escaped[length++] = BACKSLASH;
+    escaped[length++] = byte;
+  }
+  return escaped.subarray(0, length);
 }
 
 /** Clients send a few dozen. A tool's arguments are not counted: the SDK leaves them alone. */
@@ -103,11 +163,8 @@ async function answerLegacy(request: Request, message: JsonValue, server: Server
   }
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await server.connect(transport);
-  try {
-    return await transport.handleRequest(request, { parsedBody: message });
-  } finally {
-    await server.close();
-  }
+  // Not closed: that would make an error for requests still open, and the answer here is the last of them.
+  return transport.handleRequest(request, { parsedBody: message });
 }
 
 function errorResponse(status: number, message: JsonValue, error: { code: number; message: string }): Response {

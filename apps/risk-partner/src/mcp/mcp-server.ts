@@ -14,12 +14,13 @@ import {
 import { AppError, problemOf } from '@sealgate/errors';
 import type { Reply, Tool, ToolCall } from '@sealgate/http';
 import type { RiskCaller } from '../domain/caller.ts';
-import type { McpEra } from './mcp-endpoint.ts';
+import type { HeldResult, McpEra } from './mcp-endpoint.ts';
 import { REVIEW_PROMPTS, type ReviewPrompt } from './prompts.ts';
 
 export interface McpServerOptions {
   readonly tools: readonly Tool<RiskCaller>[];
   readonly call: ToolCall<RiskCaller>;
+  readonly held: HeldResult;
   /** Told of what no caller can mend; it is answered as INTERNAL. */
   readonly onBug: (error: unknown) => void;
 }
@@ -60,7 +61,8 @@ const OF_ALL: CacheHint = { ttlMs: 3_600_000, cacheScope: 'public' };
 const NEVER: CacheHint = { ttlMs: 0, cacheScope: 'private' };
 
 /** The SDK's server for one message of one caller: nothing outlives it. */
-export function mcpServer({ tools, call, onBug }: McpServerOptions, era: McpEra, method: string): Server {
+export function mcpServer(options: McpServerOptions, era: McpEra, method: string): Server {
+  const { tools, call, onBug } = options;
   const server = new Server(
     { name: 'sealgate-risk-partner', title: 'Sealgate risk register', version: '1.0.0' },
     {
@@ -71,19 +73,19 @@ export function mcpServer({ tools, call, onBug }: McpServerOptions, era: McpEra,
   );
   // Earlier revisions know no hints.
   const cached = (hint: CacheHint) => (era === 'modern' ? hint : {});
-  const allowed = tools.filter((tool) => tool.mayCall(call.caller));
+  const allowed = () => tools.filter((tool) => tool.mayCall(call.caller));
   const methods = new Map<string, (request: unknown) => Result | Promise<Result>>([
-    ['tools/list', taking('ListToolsRequest', () => ({ tools: allowed.map(describeTool), ...cached(OF_CALLER) }))],
-    ['tools/call', (request) => callNamed(request, { tools, call, onBug })],
+    ['tools/list', taking('ListToolsRequest', () => ({ tools: allowed().map(describeTool), ...cached(OF_CALLER) }))],
+    ['tools/call', (request) => callNamed(request, options)],
     ['resources/list', taking('ListResourcesRequest', () => ({ resources: [], ...cached(OF_ALL) }))],
     [
       'resources/templates/list',
-      taking('ListResourceTemplatesRequest', () => ({ ...templatesOf(allowed), ...cached(OF_CALLER) })),
+      taking('ListResourceTemplatesRequest', () => ({ ...templatesOf(allowed()), ...cached(OF_CALLER) })),
     ],
     [
       'resources/read',
       taking('ReadResourceRequest', async ({ params }) => ({
-        ...(await readResource(params.uri, { tools, call, onBug })),
+        ...(await readResource(params.uri, options)),
         ...cached(NEVER),
       })),
     ],
@@ -207,11 +209,10 @@ function checkedArguments(args: unknown): Readonly<Record<string, unknown>> {
 async function callTool(
   tool: Tool<RiskCaller>,
   args: unknown,
-  { call, onBug }: McpServerOptions,
+  { call, onBug, held }: McpServerOptions,
 ): Promise<CallToolResult> {
   try {
-    const text = textOf(await tool.call(checkedArguments(args), call));
-    return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as Record<string, unknown> };
+    return held.hold(jsonOf(await tool.call(checkedArguments(args), call)));
   } catch (error) {
     const problem = problemOf(refusalOf(error, onBug), call.requestId);
     const structuredContent: Record<string, unknown> = { ...problem };
@@ -225,7 +226,7 @@ async function readResource(uri: string, { tools, call, onBug }: McpServerOption
   const noResource = () => new ResourceNotFoundError(uri, 'There is no such resource.');
   if (found === undefined || tool === undefined) throw noResource();
   try {
-    const text = textOf(await tool.call({ id: uri.slice(`${found.scheme}://`.length) }, call));
+    const text = jsonOf(await tool.call({ id: uri.slice(`${found.scheme}://`.length) }, call)).toString();
     return { contents: [{ uri, mimeType: 'application/json', text }] };
   } catch (error) {
     const { code, status, message } = refusalOf(error, onBug);
@@ -234,9 +235,9 @@ async function readResource(uri: string, { tools, call, onBug }: McpServerOption
   }
 }
 
-function textOf({ body }: Reply): string {
-  if (body instanceof Buffer) return body.toString('utf8');
-  return typeof body === 'string' ? body : JSON.stringify(body);
+function jsonOf({ body }: Reply): Buffer {
+  if (body instanceof Buffer) return body;
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
 function refusalOf(error: unknown, onBug: (error: unknown) => void): AppError {
