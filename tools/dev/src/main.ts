@@ -24,6 +24,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   test: runChecks,
   'test:fabric': runFabricChecks,
   bench: tool('bench'),
+  capacity: tool('capacity'),
   'soak:gate': runSoak,
   'soak:failover': runFailovers,
   'soak:restore': runRestores,

@@ -1,0 +1,122 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { capacityOf, PLANNED_LOAD, type Load } from './capacity.ts';
+
+const load: Load = {
+  networks: 1,
+  recordsPerSecond: 1,
+  days: 1,
+  batch: 1,
+  keyed: true,
+  dataBytes: 127,
+  checksPerSecond: 0,
+  databaseCores: 8,
+};
+
+/** A row of the results by its name: requests a second, and CPU us of server, PostgreSQL, Redis and generator. */
+function measured(name: string): { perSecond: number; us: number } {
+  const results = readFileSync(join(import.meta.dirname, '../../bench/RESULTS.md'), 'utf8');
+  const row = results.split('\n').find((line) => line.startsWith(`| ${name} `));
+  if (row === undefined) throw new Error(`The results have no row ${name}.`);
+  const cells = row.split('|').map((cell) => Number(cell.trim().replaceAll(',', '')));
+  const isGate = name.startsWith('gate,');
+  const [us, ofDatabase, ofRedis] = isGate ? cells.slice(5, 8) : cells.slice(6, 9);
+  return { perSecond: cells[2]!, us: us! + ofDatabase! + (Number.isNaN(ofRedis) ? 0 : ofRedis!) };
+}
+
+describe('the plan', () => {
+  // The machine of the results has two cores, and the generator runs on them too: it carried what was measured, so a plan
+  // that fills 0.6 of two cores must promise no more, and not less than half of it.
+  it.each([
+    ['gateway, single records, without Redis', { batch: 1 }],
+    ['gateway, batches of 100, without Redis', { batch: 100 }],
+  ])('promises what was measured, and not more: %s', (name, members) => {
+    const { perSecond } = measured(name);
+    const { gateways, databaseCores } = capacityOf({ ...load, ...members, recordsPerSecond: 1_000_000 });
+    const planned = 2_000_000 / (gateways + databaseCores) / (members.batch ?? 1);
+    expect(planned / perSecond).toBeGreaterThan(0.5);
+    expect(planned / perSecond).toBeLessThanOrEqual(1.05);
+  });
+
+  it('promises what was measured of the gate, and not more', () => {
+    const { perSecond } = measured('gate, without Redis');
+    const needs = capacityOf({ ...load, recordsPerSecond: 1e-6, checksPerSecond: 1_000_000 });
+    const planned = 2_000_000 / (needs.gates + needs.databaseCores);
+    expect(planned / perSecond).toBeGreaterThan(0.5);
+    expect(planned / perSecond).toBeLessThanOrEqual(1.05);
+  });
+});
+
+describe('bytes', () => {
+  it('are those that were measured for a day', () => {
+    expect(capacityOf({ ...load, batch: 100, keyed: false }).bytesPerRecord).toBe(520);
+    expect(capacityOf(load).bytesPerRecord).toBe(885);
+  });
+
+  it('of events and claims end before those of records', () => {
+    // 160 of 90 days and 205 of 400, in 1,000 days.
+    expect(capacityOf({ ...load, days: 1_000 }).bytesPerRecord).toBeCloseTo(520 + 14.4 + 82, 6);
+  });
+
+  it('of a hundred million records in batches are about 50 GiB', () => {
+    const { records, tableBytes } = capacityOf({ ...load, recordsPerSecond: 1e8 / 86_400, batch: 100, keyed: false });
+    expect(records).toBeCloseTo(1e8, 0);
+    expect(tableBytes / 2 ** 30).toBeCloseTo(48.4, 1);
+  });
+});
+
+describe('limits', () => {
+  it('are of a channel where one network writes all there is', () => {
+    expect(capacityOf({ ...load, recordsPerSecond: 6_000 })).toMatchObject({ nextLimit: 'channel', shards: 1 });
+  });
+
+  it('are of the integrator where thousands of networks write a little', () => {
+    const { nextLimit, shards, integratorLoad } = capacityOf({ ...load, networks: 10_000, recordsPerSecond: 4_000 });
+    // 4,000 channels a second at 438 for each of ten integrators.
+    expect({ nextLimit, shards }).toEqual({ nextLimit: 'integrator', shards: 10 });
+    expect(integratorLoad).toBeLessThanOrEqual(PLANNED_LOAD);
+  });
+
+  it('are of PostgreSQL where hundreds of networks write in batches', () => {
+    const { nextLimit, shards, networksPerShard } = capacityOf({
+      ...load,
+      networks: 300,
+      recordsPerSecond: 400_000,
+      batch: 100,
+      databaseCores: 4,
+      days: 30,
+    });
+    // 4,000 requests at 2,035 us, of cores that are busy for 0.6, are 13.6 cores; 300 channels are one integrator's.
+    expect({ nextLimit, shards, networksPerShard }).toEqual({
+      nextLimit: 'PostgreSQL',
+      shards: 4,
+      networksPerShard: 75,
+    });
+  });
+});
+
+describe('the command', () => {
+  const program = join(import.meta.dirname, 'main.ts');
+  it('prints what a load takes', () => {
+    const text = execFileSync(process.execPath, [program, '--networks', '20', '--rate', '2000', '--batch', '10'], {
+      encoding: 'utf8',
+    });
+    expect(text).toContain('requests a second');
+    expect(text).toMatch(/records after 365 days +63,072,000,000\n/);
+    expect(text).toMatch(/next limit +(channel|integrator|PostgreSQL)\n/);
+  });
+
+  it.each([
+    ['--rate', 'many'],
+    ['--batch', '101'],
+    ['--networks', '0'],
+    ['--speed', '9'],
+  ])('refuses %s %s', (name, value) => {
+    const { status, stderr } = spawnSync(process.execPath, [program, name, value], { encoding: 'utf8' });
+    expect(status).toBe(2);
+    expect(stderr).toContain(name);
+    expect(stderr).toContain('Usage: npm run capacity');
+  });
+});

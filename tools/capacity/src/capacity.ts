@@ -1,0 +1,142 @@
+/** What is to be carried, on average over the busiest hour. */
+export interface Load {
+  /** Networks written to at the same time, each with one channel. */
+  readonly networks: number;
+  /** Records a second of all networks together. */
+  readonly recordsPerSecond: number;
+  /** How long records are kept in PostgreSQL. */
+  readonly days: number;
+  /** Records in a request, 1 to 100. */
+  readonly batch: number;
+  /** Whether requests have an Idempotency-Key. */
+  readonly keyed: boolean;
+  /** Bytes of JSON in `data` of a record. */
+  readonly dataBytes: number;
+  /** Checks of the gate a second. */
+  readonly checksPerSecond: number;
+  /** Cores of one PostgreSQL server. */
+  readonly databaseCores: number;
+}
+
+/** Microseconds of one core: for each request, and for each record in it. */
+interface Cost {
+  readonly request: number;
+  readonly record: number;
+}
+
+const costOf = ({ request, record }: Cost, records: number): number => request + record * records;
+
+/**
+ * What was measured (tools/bench/RESULTS.md; bytes in record-size.int.spec.ts of the gateway), on the kind of machine whose
+ * sockets are dear: on the other kind a core carries about half as much again.
+ */
+export const MEASURED = {
+  gateway: { request: 132, record: 17.5 },
+  database: { request: 65, record: 19.7 },
+  /** Of a check: the gate's process, and PostgreSQL with its log of decisions. */
+  gate: 108,
+  gateDatabase: 49,
+  /** Channels whose tree one integrator can extend and sign in a second. */
+  integratorChannelsPerSecond: 730,
+  /** Checkpoints a second of a channel that is always written to, at most, and their size in files. */
+  checkpointsPerSecond: 10,
+  checkpointBytes: 261,
+  /** Tables with indexes, after VACUUM. A record has 127 bytes of data; an event and a claim are of a request. */
+  recordBytes: 520,
+  recordDataBytes: 127,
+  eventBytes: 160,
+  eventDays: 90,
+  claimBytes: 205,
+  claimDays: 400,
+  decisionBytes: 390,
+} as const;
+
+/** A core is planned to be busy for this part of the time: what is left takes bursts, VACUUM and a lost replica. */
+export const PLANNED_LOAD = 0.6;
+const CORE_US = 1_000_000 * PLANNED_LOAD;
+const DAY_SECONDS = 86_400;
+
+/** What carries the load. Bytes are those of PostgreSQL's tables and indexes unless they say otherwise. */
+export interface Capacity {
+  readonly requestsPerSecond: number;
+  /** Processes of one core; two are the least, so that one may end. */
+  readonly gateways: number;
+  readonly gates: number;
+  readonly databaseCores: number;
+  /** PostgreSQL servers, each with a deployment of its own: a shard. */
+  readonly shards: number;
+  readonly networksPerShard: number;
+  /** Records a second that one channel can take: its appends are one transaction after the other. */
+  readonly channelLimit: number;
+  /** Part of that limit that an average network uses. */
+  readonly channelLoad: number;
+  /** Part of an integrator's time that the channels of a shard take. */
+  readonly integratorLoad: number;
+  readonly records: number;
+  readonly bytesPerRecord: number;
+  readonly tableBytes: number;
+  /** With as much again for WAL, VACUUM and one restore beside the original. */
+  readonly diskBytes: number;
+  /** Files of checkpoints, each day, of all shards. */
+  readonly checkpointBytesPerDay: number;
+  /** The resource that is used most, and so is the next limit. */
+  readonly nextLimit: 'channel' | 'integrator' | 'PostgreSQL';
+}
+
+/** What a load takes by what was measured. Linear, so it says nothing of a load near a limit; that is why cores are planned for 0.6. */
+export function capacityOf(load: Load): Capacity {
+  const { networks, recordsPerSecond, batch, databaseCores, checksPerSecond } = load;
+  const requestsPerSecond = recordsPerSecond / batch;
+  const cores = (us: number, perSecond: number): number => (us * perSecond) / CORE_US;
+  const appendCores = cores(costOf(MEASURED.database, batch), requestsPerSecond);
+  const needed = appendCores + cores(MEASURED.gateDatabase, checksPerSecond);
+  const channelLimit = (CORE_US / costOf(MEASURED.database, batch)) * batch;
+  // A checkpoint a second for each channel that is written to is fresh enough; a free integrator makes more.
+  const passes = Math.min(networks, requestsPerSecond);
+  const shards = Math.max(
+    1,
+    Math.ceil(needed / databaseCores),
+    Math.ceil(passes / (MEASURED.integratorChannelsPerSecond * PLANNED_LOAD)),
+  );
+  const channelLoad = recordsPerSecond / networks / channelLimit;
+  const integratorLoad = passes / shards / MEASURED.integratorChannelsPerSecond;
+  const uses = {
+    channel: channelLoad,
+    integrator: integratorLoad / PLANNED_LOAD,
+    PostgreSQL: needed / shards / databaseCores,
+  };
+  const [nextLimit] = Object.entries(uses).sort(([, one], [, other]) => other - one)[0] as [
+    Capacity['nextLimit'],
+    number,
+  ];
+  const bytesPerRecord = bytesOf(load);
+  const records = recordsPerSecond * DAY_SECONDS * load.days;
+  const tableBytes = records * bytesPerRecord + checksPerSecond * DAY_SECONDS * load.days * MEASURED.decisionBytes;
+  return {
+    requestsPerSecond,
+    gateways: Math.max(2, Math.ceil(cores(costOf(MEASURED.gateway, batch), requestsPerSecond))),
+    gates: checksPerSecond === 0 ? 0 : Math.max(2, Math.ceil(cores(MEASURED.gate, checksPerSecond))),
+    databaseCores: Math.ceil(needed),
+    shards,
+    networksPerShard: Math.ceil(networks / shards),
+    channelLimit,
+    channelLoad,
+    integratorLoad,
+    records,
+    bytesPerRecord,
+    tableBytes,
+    diskBytes: 2 * tableBytes,
+    checkpointBytesPerDay:
+      Math.min(networks * MEASURED.checkpointsPerSecond, requestsPerSecond) * DAY_SECONDS * MEASURED.checkpointBytes,
+    nextLimit,
+  };
+}
+
+/** Bytes that a record takes on average over `days`: its event and its claim are forgotten before it is. */
+function bytesOf({ days, batch, keyed, dataBytes }: Load): number {
+  const kept = (keptDays: number): number => Math.min(1, keptDays / days);
+  const ofRequest = keyed
+    ? MEASURED.eventBytes * kept(MEASURED.eventDays) + MEASURED.claimBytes * kept(MEASURED.claimDays)
+    : 0;
+  return MEASURED.recordBytes + Math.max(0, dataBytes - MEASURED.recordDataBytes) + ofRequest / batch;
+}
