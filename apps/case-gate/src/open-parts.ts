@@ -10,12 +10,12 @@ import { databaseCheck, openDatabase, type Database, type DatabaseCheck } from '
 import type { GateConfig } from './config.ts';
 import { callerLookups } from './data/caller-lookups.ts';
 import { caseTransactions } from './data/case-transaction.ts';
-import { decisionLog } from './data/decision-log.ts';
+import { decisionLog, headRecord } from './data/decision-log.ts';
 import { knownRows } from './data/known-rows.ts';
 import { lossWatch, readLosses, type LossWatch } from './data/loss-watch.ts';
 import { ledgerVersions } from './data/ledger-versions.ts';
 import { ledgerWitness, type LedgerWitnessOptions } from './data/ledger-witness.ts';
-import { ledgerWriter } from './data/ledger-writer.ts';
+import { addToOutbox, ledgerWriter } from './data/ledger-writer.ts';
 import { secretUses } from './data/secret-uses.ts';
 import { seenVersions, type SeenVersions } from './data/seen-versions.ts';
 import type { EligibilityPorts } from './domain/change-eligibility.ts';
@@ -85,9 +85,12 @@ export async function openParts(basics: Basics, own: Own) {
   const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'gk_', now: wholeMs, newId });
   const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now: wholeMs });
   own('last used', () => lastUsed.close());
-  const decisions = decisionLog({ sql, process: newId('').slice(0, 20), log });
+  const decisions = decisionLog({
+    ...{ sql, process: newId('').slice(0, 20), log, now: wholeMs },
+    keepHead: (head) => addToOutbox(sql, headRecord(recordIds, head, new Date(wholeMs()))),
+  });
   basics.counters.watchLog(decisions);
-  own('decision log', () => decisions.flush());
+  own('decision log', () => decisions.end());
   const stores = {
     sql,
     gateSql,

@@ -4,6 +4,7 @@ import type { Own } from '@sealgate/service-host';
 import { backgroundLoop, reasonOf, removalStep, retain, type Database } from '@sealgate/storage';
 import { drainOutbox, expireCases, keepProofs, oldRows } from './data/background.ts';
 import { keepProof } from './data/case-reads.ts';
+import type { DecisionLog } from './data/decision-log.ts';
 import type { InCaseTransaction } from './data/case-transaction.ts';
 import { carryOver } from './data/carry-over.ts';
 import type { LedgerVersions } from './data/ledger-versions.ts';
@@ -30,6 +31,7 @@ interface WorkParts {
   readonly versions: LedgerVersions;
   readonly seen: SeenVersions;
   readonly losses: LossWatch;
+  readonly decisions: Pick<DecisionLog, 'seal'>;
   readonly own: Own;
 }
 
@@ -41,6 +43,7 @@ const REMAKE_EVERY_MS = 10_000;
 const LOSSES_EVERY_MS = 400;
 const LOSS_REVIEW_EVERY_MS = 1000;
 const LOSS_REVIEW_PAGE_ROWS = 100;
+const HEADS_EVERY_MS = 60_000;
 
 /** What goes on without a request. */
 export function startWork(basics: Basics, parts: WorkParts) {
@@ -68,6 +71,7 @@ export function startWork(basics: Basics, parts: WorkParts) {
   begin('versions', VERSIONS_EVERY_MS, () => carryOver({ sql, ledger, versions }), 0);
   begin('remake', REMAKE_EVERY_MS, remaking(basics, parts));
   begin('losses', LOSSES_EVERY_MS, () => parts.losses.refresh());
+  begin('decision_heads', HEADS_EVERY_MS, () => parts.decisions.seal());
   begin('loss_review', LOSS_REVIEW_EVERY_MS, reviewing(basics, parts));
   return { proofs };
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { canonicalHash } from '@sealgate/json';
+import { verifyDetached } from '@sealgate/envelope';
+import { canonical, canonicalHash } from '@sealgate/json';
 import { check, gateSite, newCase, sealedCase, sealNow, SETUP_MS } from '../test/running-gate.ts';
 
 let site: Awaited<ReturnType<typeof gateSite>>;
@@ -62,13 +63,15 @@ describe('the life of a case', () => {
     });
     expect(Date.parse(read.body.expires_at) - Date.parse(read.body.created_at)).toBe(90 * 86_400_000);
     const eligibility = await site.ask('GET', `/v1/eligibility/${subjectRef}`, { key });
-    const { evidence_hash: evidence, ...rest } = eligibility.body;
+    const { evidence_hash: evidence, signature, ...rest } = eligibility.body;
     expect(rest).toMatchObject({
       status: 'eligible',
       ledger_record_id: sealed.body.ledger_record_id,
       record_version: 2,
     });
     expect(evidence).toBe(canonicalHash(rest));
+    const jwks = (await site.ask('GET', '/.well-known/jwks.json')).body;
+    expect(verifyDetached(Buffer.from(canonical(rest)), signature, jwks).ok).toBe(true);
     expect(eligibility.headers['cache-control']).toBe('no-store');
     const allowed = await site.ask('POST', '/v1/gate/check', {
       key,

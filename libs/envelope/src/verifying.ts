@@ -1,8 +1,12 @@
 // All that is needed to check what was signed, in Node and in browsers.
 export { SALT_BYTES, dataHashOf, receiptEntry, receiptLeaf } from './receipt.ts';
 export type { Receipt, ReceiptLeafMembers, RecordProof } from './receipt.ts';
+export { DECISION_HEAD_TYPE, decisionHash, decisionHeadText } from './decision-chain.ts';
+export type { ChainedDecision, DecisionHead, DroppedDecisions } from './decision-chain.ts';
 export { DECLARATION_TYPE, declarationLeaf, declarationText, logName, parseLogName } from './declaration.ts';
 export type { Declaration, LostEntries } from './declaration.ts';
+export { eligibilityBytes, isEligibilityDocument, sealEligibility } from './eligibility.ts';
+export type { EligibilityDocument } from './eligibility.ts';
 export { verifyDetached } from './verify-detached.ts';
 export type { DetachedVerdict } from './verify-detached.ts';
 export { jwkOfPoint, jwksOf } from './public-jwk.ts';

@@ -71,8 +71,19 @@ async function printAllLines(session: Session, list: List, options: PageOptions)
   if (isEmpty) session.say(list.none);
 }
 
+/** Prints every row of a list as a line of JSON, as pages arrive. */
+export async function printLines(session: Session, list: Pick<List, 'path' | 'query'>): Promise<void> {
+  for await (const items of pagesOf(session, list, {})) {
+    for (const item of items) session.print(`${JSON.stringify(item)}\n`);
+  }
+}
+
 /** Every page from the cursor on. Throws UnreachableError when a list goes in a circle. */
-async function* pagesOf(session: Session, list: List, { limit = LARGEST_PAGE, cursor }: PageOptions) {
+async function* pagesOf(
+  session: Session,
+  list: Pick<List, 'path' | 'query'>,
+  { limit = LARGEST_PAGE, cursor }: PageOptions,
+) {
   let next: string | null | undefined = cursor;
   do {
     const { items, nextCursor } = await readPage(session, list, { limit, cursor: next });
@@ -90,7 +101,7 @@ interface Page {
 
 async function readPage(
   { api }: Session,
-  { path, query }: List,
+  { path, query }: Pick<List, 'path' | 'query'>,
   page: { readonly limit: string | undefined; readonly cursor: string | undefined },
 ): Promise<Page> {
   const answer = await api.json({ method: 'GET', path, query: { ...query, ...page } });

@@ -6,6 +6,7 @@ export type { Connection } from './check-consistency.ts';
 export { checkDeclaration, readDeclarationFile } from './check-declaration.ts';
 export type { DeclarationFile } from './check-declaration.ts';
 export { checkDelivery, senderKey } from './check-delivery.ts';
+export { checkEligibility, eligibilityIn } from './check-eligibility.ts';
 export { checkEnvelope, envelopeIn } from './check-envelope.ts';
 export { checkPack } from './check-pack.ts';
 export { checkReceipt } from './check-receipt.ts';

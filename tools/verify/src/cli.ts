@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { addDecisionsCommand } from './decisions-command.ts';
 import { addDeliveryCommand } from './delivery-command.ts';
 import { addEnvelopeCommand } from './envelope-command.ts';
 import { addLogCommands } from './log-commands.ts';
@@ -45,6 +46,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   addSignedCommand(program, host);
   addPackCommand(program, host);
   addEnvelopeCommand(program, host);
+  addDecisionsCommand(program, host);
   addDeliveryCommand(program, host);
   addPageCommand(program, host);
   try {

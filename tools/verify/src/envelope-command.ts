@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
+import { checkEligibility, eligibilityIn } from './check-eligibility.ts';
 import { checkEnvelope, envelopeIn } from './check-envelope.ts';
 import type { CommandHost } from './cli.ts';
+import { readKeySet } from './key-set.ts';
 import { pinnedKey } from './pinned-key.ts';
 import { pathIn, readJson } from './read-file.ts';
 import { runCheck, withKeyOptions } from './run-check.ts';
@@ -17,7 +19,12 @@ you trust it. Proofs in the envelope are checked against the key of the log, whe
   sealgate-verify envelope risks.json --signature risks.headers --jwks partner.jwks.json
   sealgate-verify envelope proofs.json --signature proofs.headers --jwks partner.jwks.json --key log.vkey`;
 
-/** Adds `envelope`. */
+const ELIGIBILITY_HELP = `
+FILE is the body of an answer of /v1/eligibility/{subject_ref}, as it came; its signature is in it.
+
+  sealgate-verify eligibility record.json --jwks gate.jwks.json`;
+
+/** Adds `envelope` and `eligibility`. */
 export function addEnvelopeCommand(program: Command, host: CommandHost): void {
   withKeyOptions(program.command('envelope'))
     .description('is this partner envelope what was signed, and do its proofs lead into the log?')
@@ -34,6 +41,23 @@ export function addEnvelopeCommand(program: Command, host: CommandHost): void {
         const isPinned = options.key !== undefined || options.devJson !== undefined;
         const verifier = isPinned ? (await pinnedKey(options, host.directory)).verifier : undefined;
         return checkEnvelope({ name, envelope, signature, verifier });
+      });
+    });
+
+  program
+    .command('eligibility')
+    .description('is this eligibility record what the owner of a pinned key signed?')
+    .argument('<file>', 'the record, as JSON')
+    .option('--jwks <file>', 'the pinned key set')
+    .option('--json', 'print the report as JSON')
+    .addHelpText('after', ELIGIBILITY_HELP)
+    .action(async (path: string, options: { jwks?: string; json?: boolean }) => {
+      await runCheck(host, { name: 'eligibility', options }, async () => {
+        const { name, value } = await readJson(pathIn(host.directory, path));
+        const document = eligibilityIn(value);
+        if (document === undefined) throw new UnreadableError(`${name} is no eligibility record.`);
+        const set = options.jwks === undefined ? undefined : await readJson(pathIn(host.directory, options.jwks));
+        return checkEligibility({ name, document, jwks: set && readKeySet(set.name, set.value) });
       });
     });
 }

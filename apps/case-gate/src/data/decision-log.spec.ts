@@ -1,9 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
+import type { DecisionHead } from '@sealgate/envelope';
+import { canonicalHash } from '@sealgate/json';
 import { until } from '@sealgate/testing';
 import type { Log } from '@sealgate/observability';
 import type { Sql, Statement } from '@sealgate/storage';
 import type { GateDecision } from '../domain/check-entry.ts';
-import { decisionLog } from './decision-log.ts';
+import { decisionLog, type KeptHead } from './decision-log.ts';
+
+const NOW_MS = Date.UTC(2030, 0, 2);
 
 function opened(mostWaiting = 5000) {
   const written: Statement[] = [];
@@ -19,7 +23,13 @@ function opened(mostWaiting = 5000) {
   const lines: [string, unknown][] = [];
   const line = (event: string, fields: unknown) => void lines.push([event, fields]);
   const log = { error: line, warn: line, info: line, debug: line } as unknown as Log;
-  const decisions = decisionLog({ sql, process: 'p1', log, mostWaiting, everyMs: 5 });
+  const heads: KeptHead[] = [];
+  const keepHead = async (head: KeptHead) => {
+    if (isAway) throw new Error('away');
+    heads.push(head);
+  };
+  const now = () => NOW_MS;
+  const decisions = decisionLog({ sql, process: 'p1', log, now, keepHead, mostWaiting, everyMs: 5 });
   const add = (count: number) => {
     for (let index = 0; index < count; index += 1) {
       const next = decisions.nextDecision();
@@ -28,12 +38,50 @@ function opened(mostWaiting = 5000) {
   };
   const seqs = () => written.flatMap(({ values }) => int8sOf(values?.[2] as Buffer));
   const looksFirst = () => written.map(({ text }) => text.includes('ON CONFLICT DO NOTHING'));
-  return { decisions, add, seqs, looksFirst, lines, setAway: (away: boolean) => void (isAway = away) };
+  const hashes = () => written.flatMap(({ values }) => hashesOf(values?.[16] as Buffer));
+  const sealed = () => heads.map(({ text }) => JSON.parse(text) as DecisionHead);
+  return {
+    decisions,
+    add,
+    seqs,
+    hashes,
+    heads,
+    sealed,
+    looksFirst,
+    lines,
+    setAway: (away: boolean) => void (isAway = away),
+  };
 }
 
 /** Of a `bigint[]` parameter: the count is at 12, and from 20 on each element has four bytes of length before its eight. */
 function int8sOf(array: Buffer): number[] {
   return Array.from({ length: array.readInt32BE(12) }, (_, index) => Number(array.readBigInt64BE(24 + index * 12)));
+}
+
+/** Of a `text[]` parameter of hashes in hex. */
+function hashesOf(array: Buffer): string[] {
+  const count = array.readInt32BE(12);
+  return Array.from({ length: count }, (_, index) => array.toString('latin1', 24 + index * 68, 88 + index * 68));
+}
+
+/** The chain over decisions as `add` makes them, by the definition. */
+function chainOf(count: number): string[] {
+  const hashes: string[] = [];
+  for (let seq = 1; seq <= count; seq += 1) {
+    const members = {
+      ...{
+        action: 'enter',
+        decision: 'deny',
+        decision_id: `gd_p1_${String(seq).padStart(10, '0')}`,
+        environment: 'live',
+      },
+      ...{ evaluated_at: '1970-01-01T00:00:00.000Z', fail_closed: false, key_id: 'key_1', ledger_record_id: null },
+      ...{ policy_version: null, process: 'p1', reason_codes: ['SUBJECT_UNKNOWN'], record_version: null },
+      ...{ request_id: 'r', seq, subject_ref: 'subj_a', venue_id: 'hall', prev_hash: hashes.at(-1) ?? null },
+    };
+    hashes.push(canonicalHash(members));
+  }
+  return hashes;
 }
 
 function decisionOf({ decisionId, seq }: { decisionId: string; seq: number }): GateDecision {
@@ -85,5 +133,75 @@ describe('the log of decisions', () => {
     setAway(false);
     await decisions.flush();
     expect(seqs()).toEqual(Array.from({ length: 1001 }, (_, index) => index + 1001));
+  });
+
+  it('chains each decision to the one before it, and seals how far the log was written', async () => {
+    const { decisions, add, hashes, sealed, heads } = opened();
+    await decisions.seal();
+    expect(heads).toEqual([]);
+    add(1200);
+    await decisions.flush();
+    const chain = chainOf(1250);
+    expect(hashes()).toEqual(chain.slice(0, 1200));
+    add(50);
+    // What is not written is not sealed: after a crash here nothing is missing that a head names.
+    await decisions.seal();
+    const first = { v: 1, process: 'p1', number: 1, first_seq: 1, last_seq: 1200, prev_hash: null, hash: chain[1199] };
+    const rest = { dropped: [], at: '2030-01-02T00:00:00.000Z', ended: false };
+    expect(sealed()).toEqual([{ ...first, ...rest }]);
+    await decisions.seal();
+    expect(heads).toHaveLength(1);
+    await decisions.end();
+    const second = { number: 2, first_seq: 1201, last_seq: 1250, prev_hash: chain[1199], hash: chain[1249] };
+    expect(sealed()[1]).toEqual({ ...first, ...second, ...rest, ended: true });
+    await decisions.end();
+    expect(heads).toHaveLength(2);
+  });
+
+  it('hands a head that was not kept on again as it was, before the next one', async () => {
+    const { decisions, add, heads, sealed, setAway } = opened();
+    add(3);
+    await decisions.flush();
+    setAway(true);
+    await expect(decisions.seal()).rejects.toThrow('away');
+    setAway(false);
+    add(2);
+    await decisions.flush();
+    await decisions.seal();
+    expect(sealed().map(({ number, first_seq, last_seq }) => [number, first_seq, last_seq])).toEqual([
+      [1, 1, 3],
+      [2, 4, 5],
+    ]);
+    expect(heads.map(({ process, number }) => [process, number])).toEqual([
+      ['p1', 1],
+      ['p1', 2],
+    ]);
+  });
+
+  it('chains over what it dropped, and the next head says what that was', async () => {
+    const { decisions, add, hashes, sealed, setAway } = opened(2000);
+    setAway(true);
+    add(3001);
+    setAway(false);
+    await decisions.flush();
+    await decisions.seal();
+    const chain = chainOf(3001);
+    expect(hashes()).toEqual(chain.slice(2000));
+    expect(sealed()[0]).toMatchObject({
+      ...{ first_seq: 1, last_seq: 3001, hash: chain[3000] },
+      dropped: [{ first_seq: 1, last_seq: 2000, hash: chain[1999] }],
+    });
+  });
+
+  it('ends without a head where decisions could not be written, and says that a head could not be kept', async () => {
+    const { decisions, add, heads, lines, setAway } = opened();
+    add(1);
+    await decisions.flush();
+    setAway(true);
+    await decisions.end();
+    expect(lines).toContainEqual(['decision_heads_failed', { process: 'p1', reason: 'Error: away' }]);
+    add(1);
+    await decisions.end();
+    expect(heads).toEqual([]);
   });
 });

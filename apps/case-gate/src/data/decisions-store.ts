@@ -24,6 +24,12 @@ export interface DecisionsStore {
     filter: DecisionFilter,
     page: { limit: number; before: { evaluatedAt: Date; decisionId: string } | undefined },
   ): Promise<LoggedDecision[]>;
+  /** Of all environments, by process and number, behind `after`. */
+  inOrder(page: {
+    readonly process: string | undefined;
+    readonly after: string | undefined;
+    readonly limit: number;
+  }): Promise<LoggedDecision[]>;
   find(decisionId: string): Promise<LoggedDecision | undefined>;
 }
 
@@ -39,6 +45,17 @@ export function decisionsStore(prisma: PrismaClient): DecisionsStore {
       }
       const orderBy = [{ evaluatedAt: 'desc' as const }, { decisionId: 'desc' as const }];
       return (await prisma.gateDecision.findMany({ where, orderBy, take: limit })).map(decisionOf);
+    },
+    async inOrder({ process, after, limit }) {
+      // Ids are `gd_<process>_<number>` and sorted as bytes, so that they are in the order of the chain.
+      const prefix = process === undefined ? 'gd_' : `gd_${process}_`;
+      const decisionId = { gt: after ?? prefix, lt: `${prefix}~` };
+      const found = prisma.gateDecision.findMany({
+        where: { decisionId },
+        orderBy: { decisionId: 'asc' },
+        take: limit,
+      });
+      return (await found).map(decisionOf);
     },
     async find(decisionId) {
       const row = await prisma.gateDecision.findUnique({ where: { decisionId } });

@@ -1,4 +1,4 @@
-import { canonicalHash } from '@sealgate/json';
+import { sealEligibility, type DocumentSigner } from '@sealgate/envelope';
 import { storedStatus, type CurrentDecision, type EligibilityRecord, type LossReview } from './eligibility-record.ts';
 
 export const ELIGIBILITY_STATUSES = [
@@ -12,8 +12,13 @@ export const ELIGIBILITY_STATUSES = [
 ] as const;
 export type EligibilityStatus = (typeof ELIGIBILITY_STATUSES)[number];
 
-/** A record as it is told: what it says now, under the losses that were declared. */
-export function eligibilityView(record: EligibilityRecord, nowMs: number, review: LossReview | undefined) {
+/** A record as it is told: what it says now, under the losses that were declared, signed. */
+export function eligibilityView(
+  record: EligibilityRecord,
+  review: LossReview | undefined,
+  { now, signer }: { readonly now: () => number; readonly signer: DocumentSigner },
+) {
+  const nowMs = now();
   const { current, revocation } = record;
   const rest = {
     subject_ref: record.subject_ref,
@@ -24,7 +29,7 @@ export function eligibilityView(record: EligibilityRecord, nowMs: number, review
     as_of: new Date(nowMs).toISOString(),
     record_version: record.record_version,
   };
-  return { ...rest, evidence_hash: canonicalHash(rest) };
+  return sealEligibility(rest, (bytes) => signer.sign(bytes));
 }
 
 const UNDECIDED = {

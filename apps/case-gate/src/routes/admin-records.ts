@@ -1,4 +1,5 @@
 import type { AuditEvent, AuditPage } from '@sealgate/audit';
+import { DECISION_HEAD_TYPE } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
 import {
   ADMIN_LIST_RANGE,
@@ -11,6 +12,7 @@ import {
   type AdminCaller,
   type Route,
 } from '@sealgate/http';
+import { LedgerUnavailableError, type LedgerReader, type StoredRecord } from '@sealgate/ledger-port';
 import { Type, type Static } from '@sinclair/typebox';
 import type { DecisionFilter, DecisionsStore, LoggedDecision } from '../data/decisions-store.ts';
 import { IdText, OrNull, ReasonCode, SubjectRef, Text, Time, VenueId, Verdict } from '../schemas.ts';
@@ -35,8 +37,33 @@ const DecisionRow = named(
     ledger_record_id: OrNull(Text),
     record_version: OrNull(Type.Integer()),
     evaluated_at: Time,
+    hash: Type.Union([Type.String({ pattern: '^[0-9a-f]{64}$' }), Type.Null()], {
+      description:
+        'In the chain of the process: SHA-256 over the canonical form (RFC 8785) of the other members and `prev_hash`, the hash of the decision before it or null. Null where an earlier version wrote the decision.',
+    }),
   }),
 );
+
+const HeadRow = named(
+  'DecisionHead',
+  Type.Object({
+    record: Type.Object(
+      {
+        id: Text,
+        type: Text,
+        data: Type.Object({}, { additionalProperties: true, description: 'How far the chain of a process had come.' }),
+      },
+      { additionalProperties: true },
+    ),
+    receipt: Type.Object({}, { additionalProperties: true }),
+    proof: Type.Object(
+      {},
+      { additionalProperties: true, description: 'What sealgate-verify takes, with the receipt.' },
+    ),
+  }),
+);
+
+const ofProcess = { process: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_-]{1,40}$' })) };
 
 const DecisionsQuery = listQuery(ADMIN_LIST_RANGE, {
   ...environmentQuery,
@@ -65,6 +92,9 @@ const AuditRow = named(
 
 export interface AdminRecordsPorts extends Pick<AdminPorts, 'cursors'> {
   readonly decisions: DecisionsStore;
+  readonly ledger: Pick<LedgerReader, 'query' | 'prove'>;
+  /** The channel that the heads of decisions go to. */
+  readonly channel: string;
   readonly listAudit: (page: AuditPage) => Promise<AuditEvent[]>;
 }
 
@@ -123,7 +153,64 @@ export function adminRecordRoutes(ports: AdminRecordsPorts): Route<AdminCaller>[
       return { status: 200, body: page.answer(rows, { item: auditRowOf, position }) };
     },
   });
-  return [list, get, audit];
+  return [list, get, audit, chainRoute(ports), headsRoute(ports)];
+}
+
+function chainRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
+  return adminRoute({
+    ...adminBase,
+    method: 'get',
+    path: '/admin/v1/decision-log',
+    operationId: 'listDecisionLog',
+    summary: 'The log of decisions of all environments, by process and number',
+    description: 'What `sealgate decisions export` saves and `sealgate-verify decisions` checks.',
+    query: listQuery(ADMIN_LIST_RANGE, ofProcess),
+    responses: { 200: { description: 'A page.', schema: listOf(DecisionRow) } },
+    errors: [],
+    async handler({ query }) {
+      const page = readPage(query, ports.cursors, ['decision-log', query.process ?? '']);
+      const after = page.after === undefined ? undefined : String(page.after);
+      const rows = await ports.decisions.inOrder({ process: query.process, after, limit: page.limit + 1 });
+      return { status: 200, body: page.answer(rows, { item: rowOf, position: ({ decisionId }) => decisionId }) };
+    },
+  });
+}
+
+function headsRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
+  return adminRoute({
+    ...adminBase,
+    method: 'get',
+    path: '/admin/v1/decision-heads',
+    operationId: 'listDecisionHeads',
+    summary: 'The heads of the chains of decisions that the ledger holds, by process and number, each with its proof',
+    query: listQuery(ADMIN_LIST_RANGE, ofProcess),
+    responses: { 200: { description: 'A page.', schema: listOf(HeadRow) } },
+    errors: ['LEDGER_UNAVAILABLE'],
+    async handler({ query }) {
+      const { ledger, channel, cursors } = ports;
+      const page = readPage(query, cursors, ['decision-heads', query.process ?? '']);
+      const prefix = `decisions_${query.process === undefined ? '' : `${query.process}_`}`;
+      const order = { channel, type: DECISION_HEAD_TYPE, limit: page.limit + 1 };
+      const found = await asked(ledger.query({ ...order, afterId: String(page.after ?? prefix) }));
+      const records = found.filter(({ id }) => id.startsWith(prefix));
+      const proofs = await asked(Promise.all(records.slice(0, page.limit).map(({ id }) => ledger.prove(channel, id))));
+      const item = (record: StoredRecord) => {
+        const proved = proofs[records.indexOf(record)];
+        if (proved === undefined) throw new Error('A record of the ledger has a place in it.');
+        return { record: { ...record, data: record.data as object }, receipt: proved.receipt, proof: proved.proof };
+      };
+      return { status: 200, body: page.answer(records, { item, position: ({ id }) => id }) };
+    },
+  });
+}
+
+async function asked<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer;
+  } catch (cause) {
+    if (!(cause instanceof LedgerUnavailableError)) throw cause;
+    throw new AppError('LEDGER_UNAVAILABLE', 'The ledger does not answer.', { retryAfterSeconds: 1, cause });
+  }
 }
 
 function filterOf(query: Static<typeof DecisionsQuery>, environment: string): DecisionFilter {
@@ -171,6 +258,7 @@ function rowOf(row: LoggedDecision): Static<typeof DecisionRow> {
     ledger_record_id: row.ledgerRecordId,
     record_version: row.recordVersion,
     evaluated_at: row.evaluatedAt.toISOString(),
+    hash: row.hash === null ? null : Buffer.from(row.hash).toString('hex'),
   };
 }
 

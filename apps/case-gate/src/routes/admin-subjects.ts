@@ -1,3 +1,4 @@
+import type { DocumentSigner } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
 import {
   ADMIN_BODY_MAX_BYTES,
@@ -58,6 +59,7 @@ export interface RecordVersion {
 }
 
 export interface AdminSubjectsPorts extends AdminPorts, EligibilityPorts {
+  readonly signer: DocumentSigner;
   /** A change of a subject with its audit event, as one transaction. */
   readonly inAuditedTransaction: (
     context: { readonly caller: AdminCaller; readonly requestId: string },
@@ -101,7 +103,7 @@ export function adminSubjectRoutes(ports: AdminSubjectsPorts): Route<AdminCaller
       const stored = await ports.readEligibility(environmentOf({}, query), params.subject_ref);
       if (stored.kind === 'none') throw noSubject();
       if (stored.kind === 'corrupt') throw new Error(`The record of ${params.subject_ref} is not intact.`);
-      return { status: 200, body: eligibilityView(stored.record, ports.now(), stored.review) };
+      return { status: 200, body: eligibilityView(stored.record, stored.review, ports) };
     },
   });
   const history = adminRoute({
@@ -167,7 +169,7 @@ function actionRoute(ports: AdminSubjectsPorts, action: SubjectAction): Route<Ad
       const record = await ports.inAuditedTransaction(context, audited, (tx) =>
         changeSubject(tx, ports, { environment, subjectRef, action, reason, actor }),
       );
-      return { status: 200, body: eligibilityView(record, ports.now(), record.loss) };
+      return { status: 200, body: eligibilityView(record, record.loss, ports) };
     },
   });
 }
@@ -249,7 +251,7 @@ function confirmRoute(ports: AdminSubjectsPorts): Route<AdminCaller> {
       const record = await ports.inAuditedTransaction(context, audited, (tx) =>
         confirmSubject(tx, ports, { environment, subjectRef, recordVersion, actor }),
       );
-      return { status: 200, body: eligibilityView(record, ports.now(), record.loss) };
+      return { status: 200, body: eligibilityView(record, record.loss, ports) };
     },
   });
 }

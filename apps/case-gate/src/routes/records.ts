@@ -32,7 +32,10 @@ export const EligibilityAnswer = named(
     revocation_reason: OrNull(Text),
     as_of: Time,
     record_version: Type.Integer({ minimum: 1 }),
-    evidence_hash: Type.String({ description: 'SHA-256 over the canonical form (RFC 8785) of the other members.' }),
+    evidence_hash: Type.String({
+      description: 'SHA-256 over the canonical form (RFC 8785) of the members but this one and `signature`.',
+    }),
+    signature: Type.String({ description: 'Detached JWS (EdDSA) over the bytes that evidence_hash is of.' }),
   }),
 );
 
@@ -109,7 +112,7 @@ function eligibilityRoute(ports: RecordsPorts): Route<GateCaller> {
       if (stored.kind === 'none') throw new AppError('NOT_FOUND', 'There is no such subject.');
       // Nothing is told from a row that is not as it was written; the gate says so too.
       if (stored.kind === 'corrupt') throw new Error(`The eligibility record of ${params.subject_ref} is not intact.`);
-      return { status: 200, body: eligibilityView(stored.record, ports.now(), stored.review) };
+      return { status: 200, body: eligibilityView(stored.record, stored.review, ports) };
     },
   });
 }

@@ -72,10 +72,25 @@ describe('the groups of the case gate send what was given and nothing else', () 
     ],
     ['decisions list --subject subj_a --decision deny', 'GET', '/decisions?subject_ref=subj_a&decision=deny', ''],
     ['decisions get gd_1', 'GET', '/decisions/gd_1', ''],
+    ['decisions heads', 'GET', '/decision-heads?limit=200', ''],
+    ['decisions log --process p1', 'GET', '/decision-log?process=p1&limit=200', ''],
   ])('%s', async (line, method, path, body) => {
     const { code, err } = await run(line);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(sent()).toEqual([[method, `/admin/v1${path}`, body]]);
+  });
+
+  it('decisions log, page after page, one a line', async () => {
+    const pages = [
+      { items: [{ seq: 1 }, { seq: 2 }], nextCursor: 'c' },
+      { items: [{ seq: 3 }], nextCursor: null },
+    ];
+    api.answer(() => ({ body: pages[api.seen.length - 1]! }));
+    expect(await run('decisions log')).toEqual({ code: 0, err: '', out: '{"seq":1}\n{"seq":2}\n{"seq":3}\n' });
+    expect(sent().map(([, path]) => path)).toEqual([
+      '/admin/v1/decision-log?limit=200',
+      '/admin/v1/decision-log?limit=200&cursor=c',
+    ]);
   });
 
   it('gate-keys revoke, which has no answer', async () => {

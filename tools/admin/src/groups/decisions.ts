@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { apiPath } from '../api-path.ts';
 import type { CommandSpec } from '../command-spec.ts';
 import { environmentOption, type EnvironmentOptions } from '../environment-option.ts';
-import { pageOptions, printList, type PageOptions } from '../print-list.ts';
+import { pageOptions, printLines, printList, type PageOptions } from '../print-list.ts';
 import { rowFields } from '../row-fields.ts';
 import type { Column } from '../row-table.ts';
 
@@ -56,4 +56,27 @@ const get: CommandSpec = {
   },
 };
 
-export const decisionCommands: readonly CommandSpec[] = [list, get];
+const VERIFYING =
+  'As NDJSON, for `sealgate-verify decisions`. Save the heads first: decisions that are made meanwhile are then behind the last head, and none that a head covers is left out.';
+
+const processOption = (): Option => new Option('--process <process>', 'only of this process');
+
+const heads: CommandSpec<{ readonly process?: string }> = {
+  usage: 'heads',
+  summary: 'Print the heads of the chains of decisions that the ledger holds, each with its proof, one a line',
+  details: VERIFYING,
+  examples: ['sealgate decisions heads'],
+  options: [processOption()],
+  run: (session, _args, { process }) => printLines(session, { path: apiPath`/decision-heads`, query: { process } }),
+};
+
+const log: CommandSpec<{ readonly process?: string }> = {
+  usage: 'log',
+  summary: 'Print the log of decisions of all environments, by process and number, one a line',
+  details: VERIFYING,
+  examples: ['sealgate decisions log'],
+  options: [processOption()],
+  run: (session, _args, { process }) => printLines(session, { path: apiPath`/decision-log`, query: { process } }),
+};
+
+export const decisionCommands: readonly CommandSpec[] = [list, get, heads, log];

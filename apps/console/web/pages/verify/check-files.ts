@@ -1,4 +1,4 @@
-import type { Jwks, PartnerEnvelope } from '@sealgate/envelope';
+import type { EligibilityDocument, Jwks, PartnerEnvelope } from '@sealgate/envelope';
 import { sha256 } from '@sealgate/json';
 import { settleSignatures, type NoteVerifier } from '@sealgate/merkle';
 import {
@@ -8,6 +8,7 @@ import {
   checkConsistency,
   checkDeclaration,
   checkDelivery,
+  checkEligibility,
   checkEnvelope,
   checkPack,
   checkReceipt,
@@ -25,7 +26,16 @@ import {
 import { sortFile, type NamedFile, type Sorted } from './sort-file.ts';
 
 export type Kind =
-  'receipt' | 'answer' | 'checkpoint' | 'consistency' | 'declaration' | 'envelope' | 'pack' | 'delivery' | 'signed';
+  | 'receipt'
+  | 'answer'
+  | 'checkpoint'
+  | 'consistency'
+  | 'declaration'
+  | 'envelope'
+  | 'eligibility'
+  | 'pack'
+  | 'delivery'
+  | 'signed';
 
 /** What dropped files are, and what checking them found. */
 export type Checked =
@@ -90,6 +100,7 @@ function tasksOf(sorted: readonly Sorted[], pins: Pins): Task[] {
     ...declarations.map((declaration) => declarationTask(declaration, pins)),
     ...checkpointTasks(of('note'), of('path'), pins),
     ...of('envelope').map(({ name, envelope }) => envelopeTask(name, envelope, pins)),
+    ...of('eligibility').map(({ name, document }) => eligibilityTask(name, document, pins)),
     ...of('pack').map((pack) => packTask(pack, pins)),
     ...(others.length === 0 ? of('record').map(({ name }) => refused(name, RECORD_ALONE)) : []),
     ...(isBody && others.length > 0 ? delivered.map((record) => deliveryTask(record, others, pins)) : []),
@@ -202,6 +213,9 @@ function envelopeTask(name: string, envelope: PartnerEnvelope, pins: Pins): Task
   };
   return task('envelope', name, { check });
 }
+
+const eligibilityTask = (name: string, document: EligibilityDocument, pins: Pins): Task =>
+  task('eligibility', name, { check: () => checkEligibility({ name, document, jwks: jwksOf(pins) }) });
 
 const packTask = ({ name, file }: Of<'pack'>, pins: Pins): Task =>
   task('pack', name, { check: () => checkPack({ file, verifier: requiredVerifier(pins), jwks: jwksOf(pins) }) });

@@ -1,7 +1,8 @@
-import { isPartnerEnvelope, type PartnerEnvelope } from '@sealgate/envelope';
+import { isPartnerEnvelope, type EligibilityDocument, type PartnerEnvelope } from '@sealgate/envelope';
 import type { JsonValue } from '@sealgate/json';
 import {
   UnreadableError,
+  eligibilityIn,
   parseJson,
   readConsistencyPath,
   readDeclarationFile,
@@ -33,6 +34,7 @@ export type Sorted = { readonly name: string } & (
   | { readonly is: 'answer'; readonly records: readonly AnsweredRecord[] }
   | { readonly is: 'declaration'; readonly file: DeclarationFile }
   | { readonly is: 'envelope'; readonly envelope: PartnerEnvelope }
+  | { readonly is: 'eligibility'; readonly document: EligibilityDocument }
   | { readonly is: 'pack'; readonly file: ReturnType<typeof readPackFile> }
   | { readonly is: 'keys'; readonly jwks: string }
   | { readonly is: 'path'; readonly connection: Connection }
@@ -64,7 +66,7 @@ export function sortFile({ name, bytes }: NamedFile): Sorted {
 }
 
 const UNKNOWN =
-  'is no proof, answer, checkpoint, declaration, envelope, pack or key set that is known here. Content and deliveries are checked beside the proof or the record that they belong to, signed documents with their signature and key set above.';
+  'is no proof, answer, checkpoint, declaration, envelope, eligibility record, pack or key set that is known here. Content and deliveries are checked beside the proof or the record that they belong to, signed documents with their signature and key set above.';
 
 /** Throws UnreadableError where a member is missing. */
 function known(name: string, value: JsonValue, text: string): Sorted | undefined {
@@ -75,6 +77,8 @@ function known(name: string, value: JsonValue, text: string): Sorted | undefined
     return { is: 'receipt', name, file: readReceiptFile(name, value), value, bodySha256 };
   }
   if (isPartnerEnvelope(value)) return { is: 'envelope', name, envelope: value };
+  const document = eligibilityIn(value);
+  if (document !== undefined) return { is: 'eligibility', name, document };
   if ('pack_hash' in members) return { is: 'pack', name, file: readPackFile(name, value) };
   if (Array.isArray(members['keys'])) return { is: 'keys', name, jwks: text };
   if (Array.isArray(members['records'])) return { is: 'answer', name, records: readWriteAnswer(name, value) };

@@ -12,6 +12,7 @@ const titles = {
   consistency: 'Two checkpoints of one log',
   declaration: 'A declared loss',
   envelope: 'A partner envelope',
+  eligibility: 'An eligibility record',
   pack: 'An assessor pack',
   delivery: 'A delivery and its record',
   signed: 'A signed document',
@@ -168,8 +169,8 @@ function DropField({ onFiles }: { onFiles: (files: readonly File[]) => void }): 
       <Icon name="file" size={28} />
       <strong>Drop files here, or choose them</strong>
       <span>
-        A proof, checkpoint, declaration, envelope or pack; with a proof, the answer to the write or the content; with a
-        delivery, its record; two checkpoints with what connects them. Nothing leaves this page.
+        A proof, checkpoint, declaration, envelope, eligibility record or pack; with a proof, the answer to the write or
+        the content; with a delivery, its record; two checkpoints with what connects them. Nothing leaves this page.
       </span>
       <input
         type="file"

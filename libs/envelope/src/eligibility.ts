@@ -1,0 +1,24 @@
+import { Bytes, canonical, sha256, type JsonValue } from '@sealgate/json';
+
+/** An object that says it is an eligibility record; what else it says has to be looked at. */
+export type EligibilityDocument = { readonly [member: string]: JsonValue };
+
+/** An eligibility record as it is told: `evidence_hash` and `signature` are over the canonical form of the other members. */
+export function sealEligibility<Members extends { readonly [member: string]: JsonValue }>(
+  members: Members,
+  sign: (bytes: Uint8Array) => string,
+): Members & { readonly evidence_hash: string; readonly signature: string } {
+  const bytes = Bytes.from(canonical(members));
+  return { ...members, evidence_hash: sha256(bytes).toString('hex'), signature: sign(bytes) };
+}
+
+/** The bytes that the hash and the signature of an eligibility record are over. */
+export function eligibilityBytes(document: EligibilityDocument): Bytes {
+  const { evidence_hash: _hash, signature: _signature, ...rest } = document;
+  return Bytes.from(canonical(rest));
+}
+
+export function isEligibilityDocument(value: JsonValue): value is { [member: string]: JsonValue } {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return ['subject_ref', 'record_version', 'evidence_hash'].every((member) => Object.hasOwn(value, member));
+}

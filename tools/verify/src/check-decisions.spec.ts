@@ -1,0 +1,232 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  dataHashOf,
+  decisionHash,
+  DECISION_HEAD_TYPE,
+  type ChainedDecision,
+  type DecisionHead,
+} from '@sealgate/envelope';
+import { generateNoteKey } from '@sealgate/merkle';
+import { runCli } from './cli.ts';
+import { checkDecisions } from './check-decisions.ts';
+import { at, CHANNEL, directoryOf, sampleLog } from './testing/sample-log.ts';
+
+type Line = ChainedDecision & { hash: string | null };
+
+/** The log of a process that decided `count` times, chained as the gate does it. */
+function linesOf(process: string, count: number, prevHash: string | null = null): Line[] {
+  const lines: Line[] = [];
+  for (let seq = 1; seq <= count; seq += 1) {
+    const decision: ChainedDecision = {
+      ...{
+        action: 'enter',
+        decision: 'deny',
+        decision_id: `gd_${process}_${seq}`,
+        environment: 'live',
+        key_id: 'key_1',
+      },
+      ...{ evaluated_at: '2030-01-02T03:04:05.678Z', fail_closed: false, ledger_record_id: null, policy_version: null },
+      ...{ process, reason_codes: ['SUBJECT_UNKNOWN'], record_version: null, request_id: `r${seq}`, seq },
+      ...{ subject_ref: 'subj_a', venue_id: 'hall' },
+    };
+    lines.push({ ...decision, hash: decisionHash(decision, lines.at(-1)?.hash ?? prevHash) });
+  }
+  return lines;
+}
+
+/** Heads that end at these numbers; the last one ends the process where `ended` says so. */
+function headsOf(lines: readonly Line[], ends: readonly number[], ended = true): DecisionHead[] {
+  const hashAt = (seq: number) => (seq === 0 ? null : at(lines, seq - 1).hash);
+  return ends.map((last, index) => {
+    const before = index === 0 ? 0 : at(ends, index - 1);
+    return {
+      ...{ v: 1, process: at(lines, 0).process, number: index + 1, first_seq: before + 1, last_seq: last },
+      ...{ prev_hash: hashAt(before), hash: hashAt(last), dropped: [], ended: ended && index === ends.length - 1 },
+      at: `2030-01-02T03:0${index}:00.000Z`,
+    };
+  });
+}
+
+/** The heads as records of a log, each with its proof. */
+async function saved(lines: readonly Line[], heads: readonly DecisionHead[], type = DECISION_HEAD_TYPE) {
+  const key = generateNoteKey('log.example/ledger');
+  const salt = Buffer.alloc(32, 7);
+  const entries = heads.map((head, index) => {
+    const data = { ...head, dropped: head.dropped.map((each) => ({ ...each })) };
+    const receipt = {
+      ...{ network: 'demo', channel: CHANNEL, id: `head-${index}`, type, owner: null, salt: salt.toString('hex') },
+      ...{ dataHash: dataHashOf(salt, data, null), extra: null, transactionId: `tx-${index}`, index },
+      at: '2030-01-02T03:04:05.678Z',
+    };
+    return { receipt, data };
+  });
+  const log = sampleLog(entries.length, { key, entries });
+  const proofs = await Promise.all(entries.map((_, index) => log.proofOf(index)));
+  const headLines = entries.map(({ data, receipt }, index) => ({
+    record: { id: receipt.id, type, data },
+    ...at(proofs, index),
+  }));
+  const text = (all: readonly unknown[]) => all.map((each) => `${JSON.stringify(each)}\n`).join('');
+  const directory = await directoryOf(
+    new Map([
+      ['decisions.ndjson', text(lines)],
+      ['heads.ndjson', text(headLines)],
+      ['log.vkey', key.verifierKey],
+    ]),
+  );
+  const input = { decisions: `${directory}/decisions.ndjson`, heads: `${directory}/heads.ndjson` };
+  return { directory, input: { ...input, verifier: log.verifier, channel: CHANNEL } };
+}
+
+async function judged(lines: readonly Line[], heads: readonly DecisionHead[], more: { from?: string } = {}) {
+  const { input } = await saved(lines, heads);
+  const { verified, steps, notes } = await checkDecisions({ ...input, ...more });
+  const faults = steps.filter(({ status }) => status === 'failed').map(({ step, detail }) => `${step}: ${detail}`);
+  return { verified, faults, notes };
+}
+
+describe('a log of decisions', () => {
+  const lines = linesOf('p1', 9);
+  const heads = headsOf(lines, [4, 9]);
+  const without = (...seqs: number[]) => lines.filter(({ seq }) => !seqs.includes(seq));
+  const fault = async (changed: readonly Line[], of = heads) => (await judged(changed, of)).faults;
+
+  it('holds where every decision is there as it was made, of several processes too', async () => {
+    expect(await judged(lines, heads)).toEqual({ verified: true, faults: [], notes: [] });
+    const other = linesOf('p2', 3);
+    const all = await judged([...lines, ...other], [...heads, ...headsOf(other, [2, 3])]);
+    expect(all).toEqual({ verified: true, faults: [], notes: [] });
+  });
+
+  it('names a decision that is missing: in the middle, at a head, the first, the last', async () => {
+    expect(await fault(without(3))).toEqual(['missing: Decision 3 of process p1 is missing from the log.']);
+    expect(await fault(without(4, 5))).toEqual(['missing: Decisions 4 to 5 of process p1 are missing from the log.']);
+    expect(await fault(without(1))).toEqual(['missing: Decision 1 of process p1 is missing from the log.']);
+    expect(await fault(without(8, 9))).toEqual(['missing: Decisions 8 to 9 of process p1 are missing from the log.']);
+    expect(await fault([])).toEqual(['missing: Decisions 1 to 9 of process p1 are missing from the log.']);
+  });
+
+  it('names a decision that was changed, in any member', async () => {
+    const changes: Partial<Line>[] = [
+      { decision: 'allow' },
+      { reason_codes: ['ELIGIBLE'] },
+      { evaluated_at: '2030-01-02T03:04:05.679Z' },
+      { subject_ref: null },
+      { record_version: 2 },
+      { hash: 'ab'.repeat(32) },
+      { hash: null },
+    ];
+    for (const change of changes) {
+      const found = await fault(lines.map((line) => (line.seq === 6 ? { ...line, ...change } : line)));
+      expect(found[0]).toMatch(/^changed: gd_p1_6 /);
+    }
+  });
+
+  it('names the part that was changed and hashed anew', async () => {
+    const anew = linesOf('p1', 9).map((line) => ({ ...line, venue_id: 'elsewhere' }));
+    for (const [index, line] of anew.entries())
+      anew[index] = { ...line, hash: decisionHash(line, anew[index - 1]?.hash ?? null) };
+    // Behind the head the chain goes on from what the ledger holds.
+    expect(await fault(anew)).toEqual([
+      expect.stringMatching(/^changed: Decisions 1 to 4 of process p1 do not lead to head 1 in the ledger/),
+      expect.stringMatching(/^changed: gd_p1_5 /),
+    ]);
+  });
+
+  it('names what is doubled, out of order, exchanged, or put behind the end', async () => {
+    expect(await fault([...lines.slice(0, 3), at(lines, 2), ...lines.slice(3)])).toEqual([
+      'doubled: gd_p1_3 is there more than once.',
+    ]);
+    expect(await fault([...without(3).slice(0, 4), at(lines, 2), ...lines.slice(5)])).toEqual([
+      'order: gd_p1_3 stands behind decisions that came after it.',
+    ]);
+    const exchanged = lines.map((line) => {
+      const other = at(lines, line.seq === 2 ? 2 : line.seq === 3 ? 1 : line.seq - 1);
+      return { ...other, seq: line.seq };
+    });
+    expect((await fault(exchanged))[0]).toMatch(/^changed: gd_p1_3 /);
+    const longer = linesOf('p1', 10);
+    expect(await fault(longer)).toEqual([
+      'added: gd_p1_10 stands behind the last head of its process, which says that nothing does.',
+    ]);
+  });
+
+  it('tells what is not sealed yet, and calls nothing missing for it', async () => {
+    const running = await judged(lines, headsOf(lines, [4], false));
+    expect(running).toMatchObject({ verified: true, faults: [] });
+    expect(running.notes).toEqual([
+      'Process p1 has not said that it ended: it runs, or what it decided after number 9 was lost with it. 5 decisions of it are behind its last head, and nothing proves them yet.',
+    ]);
+    const crashed = await judged(lines.slice(0, 4), headsOf(lines, [4], false));
+    expect(crashed).toMatchObject({ verified: true, faults: [] });
+    const old = linesOf('p0', 2).map((line) => ({ ...line, hash: null }));
+    expect(await judged([...old, ...lines], heads)).toMatchObject({
+      verified: true,
+      notes: ['1 processes have no head: nothing proves what they decided.'],
+    });
+  });
+
+  it('says of what a process dropped that it was dropped, and follows the chain beyond', async () => {
+    const [first, second] = [at(heads, 0), at(heads, 1)];
+    const dropped = { ...second, dropped: [{ first_seq: 6, last_seq: 7, hash: at(lines, 6).hash! }] };
+    expect(await fault(without(6, 7), [first, dropped])).toEqual([
+      'dropped: Decisions 6 to 7 of process p1 could not be written and were dropped, as its head says.',
+    ]);
+    const changed = without(6, 7).map((line) => (line.seq === 8 ? { ...line, venue_id: 'x' } : line));
+    expect((await fault(changed, [first, dropped]))[0]).toMatch(/^changed: gd_p1_8 /);
+  });
+
+  it('refuses heads that are missing, doubled, not in a row, in another channel, no heads, or not proved', async () => {
+    const three = headsOf(lines, [3, 6, 9]);
+    expect((await fault(lines, [at(three, 0), at(three, 2)]))[0]).toBe(
+      'heads: Heads 2 to 2 of process p1 are missing.',
+    );
+    expect((await fault(lines, [at(three, 0), ...three]))[0]).toMatch(/Head 1 of process p1 is there more than once/);
+    const bent = { ...at(three, 1), prev_hash: at(lines, 0).hash };
+    expect((await fault(lines, [at(three, 0), bent, at(three, 2)]))[0]).toMatch(/does not go on where/);
+    expect(await fault(lines, [])).toEqual(['heads: There are no heads to compare with.']);
+    const { input } = await saved(lines, heads);
+    expect((await checkDecisions({ ...input, channel: 'demo.other' })).conclusion).toContain('heads');
+    const { input: others } = await saved(lines, heads, 'case.seal');
+    expect((await checkDecisions(others)).verified).toBe(false);
+    const stranger = sampleLog(1).verifier;
+    expect((await checkDecisions({ ...input, verifier: stranger })).conclusion).toContain('signature');
+  });
+
+  it('leaves out what heads before a time cover', async () => {
+    const from = '2030-01-02T03:01:00.000Z';
+    const kept = await judged(lines.slice(4), heads, { from });
+    expect(kept).toMatchObject({ verified: true, faults: [] });
+    const partly = await judged(lines.slice(2), heads, { from });
+    expect(partly).toMatchObject({ verified: true, notes: ['2 decisions before the first head were not looked at.'] });
+    expect((await judged(lines.slice(5), heads, { from })).faults).toEqual([
+      'missing: Decision 5 of process p1 is missing from the log.',
+    ]);
+  });
+
+  it('is checked by a command, with its exit codes', async () => {
+    const run = async (directory: string, ...more: string[]) => {
+      let text = '';
+      const take = (part: string) => void (text += part);
+      const key = ['--key', 'log.vkey'];
+      const code = await runCli(['decisions', 'decisions.ndjson', 'heads.ndjson', ...key, ...more], {
+        out: take,
+        err: take,
+        directory,
+      });
+      return { code, text };
+    };
+    const good = await saved(lines, heads);
+    expect(await run(good.directory, '--channel', CHANNEL)).toMatchObject({
+      code: 0,
+      text: expect.stringContaining('All 9 decisions that 2 heads of 1 processes cover are there'),
+    });
+    const bad = await saved(without(2), heads);
+    expect(await run(bad.directory)).toMatchObject({
+      code: 1,
+      text: expect.stringContaining('Decision 2 of process p1'),
+    });
+    expect((await run(good.directory, '--from', 'yesterday')).code).toBe(2);
+    expect((await run('/nowhere')).code).toBe(2);
+  });
+});

@@ -1,0 +1,158 @@
+import { DECISION_HEAD_TYPE } from '@sealgate/envelope';
+import type { ChainedDecision, DecisionHead } from '@sealgate/envelope';
+import type { NoteVerifier } from '@sealgate/merkle';
+import { reportReceipt } from './check-receipt.ts';
+import { readNdjson } from './ndjson.ts';
+import type { NdjsonLine } from './ndjson.ts';
+import { readReceiptFile } from './receipt-file.ts';
+import { startReport } from './report.ts';
+import type { Reporter } from './report.ts';
+import {
+  hasMember,
+  listAt,
+  numberAt,
+  objectAt,
+  rootObject,
+  stringAt,
+  stringOrNullAt,
+  stringsAt,
+  valueAt,
+} from './shape.ts';
+import type { Place } from './shape.ts';
+import { UnreadableError } from './unreadable-error.ts';
+
+export interface HeadsInput {
+  /** NDJSON of `{record, receipt, proof}`, one head a line. */
+  readonly heads: string;
+  readonly verifier: NoteVerifier;
+  /** The channel that the heads have to be in. */
+  readonly channel?: string | undefined;
+  /** RFC 3339: heads that were made before are left out, and so are decisions before the first that is left. */
+  readonly from?: string | undefined;
+}
+
+/** A line of the log of decisions; `hash` is null where a version before chains wrote it. */
+export type LoggedLine = ChainedDecision & { readonly hash: string | null };
+
+/** @throws UnreadableError for a line of another form. */
+export function readDecision({ where, value }: NdjsonLine): LoggedLine {
+  const place = rootObject(where, value);
+  const decision = stringAt(place, 'decision');
+  const seq = numberAt(place, 'seq');
+  if (!Number.isSafeInteger(seq) || seq < 1) throw new UnreadableError(`${where} has a seq that counts nothing.`);
+  return {
+    action: stringAt(place, 'action'),
+    // Whatever stands there is hashed as it stands.
+    decision: decision as 'allow' | 'deny',
+    decision_id: stringAt(place, 'decision_id'),
+    environment: stringAt(place, 'environment'),
+    evaluated_at: stringAt(place, 'evaluated_at'),
+    fail_closed: valueAt(place, 'fail_closed') as boolean,
+    key_id: stringAt(place, 'key_id'),
+    ledger_record_id: stringOrNullAt(place, 'ledger_record_id'),
+    policy_version: stringOrNullAt(place, 'policy_version'),
+    process: stringAt(place, 'process'),
+    reason_codes: stringsAt(place, 'reason_codes'),
+    record_version: valueAt(place, 'record_version') as number | null,
+    request_id: stringAt(place, 'request_id'),
+    seq,
+    subject_ref: stringOrNullAt(place, 'subject_ref'),
+    venue_id: stringOrNullAt(place, 'venue_id'),
+    hash: stringOrNullAt(place, 'hash'),
+  };
+}
+
+/** The heads of each process, in order; those that do not follow one another are faults. */
+export async function readHeads(report: Reporter, input: HeadsInput): Promise<Map<string, DecisionHead[]>> {
+  const byProcess = new Map<string, { head: DecisionHead; where: string }[]>();
+  for await (const { where, value } of readNdjson(input.heads)) {
+    const sub = startReport();
+    const head = readHead(sub, { where, value }, input);
+    report.copyFailures(sub);
+    if (head === undefined || (input.from !== undefined && Date.parse(head.at) < Date.parse(input.from))) continue;
+    const heads = byProcess.get(head.process) ?? [];
+    heads.push({ head, where });
+    byProcess.set(head.process, heads);
+  }
+  const chains = new Map<string, DecisionHead[]>();
+  for (const [process, found] of byProcess) {
+    const sorted = found.toSorted((a, b) => a.head.number - b.head.number);
+    checkOrder(report, { process, heads: sorted, isWhole: input.from === undefined });
+    chains.set(
+      process,
+      sorted.map(({ head }) => head),
+    );
+  }
+  if (chains.size === 0) report.failed('heads', { detail: 'There are no heads to compare with.', where: input.heads });
+  return chains;
+}
+
+/** A head that the ledger holds; undefined, and a failed step, where the line is none. */
+function readHead(report: Reporter, { where, value }: NdjsonLine, { verifier, channel }: HeadsInput) {
+  const file = readReceiptFile(where, value);
+  const { receipt } = file;
+  reportReceipt(report, { file, verifier });
+  const [content] = file.contents;
+  if (receipt.type !== DECISION_HEAD_TYPE || content === undefined) {
+    report.failed('heads', {
+      detail: `The record ${receipt.id} is no head of decisions.`,
+      where,
+      expected: DECISION_HEAD_TYPE,
+      found: receipt.type,
+    });
+    return undefined;
+  }
+  if (channel !== undefined && receipt.channel !== channel) {
+    report.failed('heads', {
+      detail: 'The head is in another channel.',
+      where,
+      expected: channel,
+      found: receipt.channel,
+    });
+  }
+  return headIn(objectAt(objectAt(rootObject(where, value), 'record'), 'data'));
+}
+
+function headIn(place: Place): DecisionHead {
+  if (numberAt(place, 'v') !== 1) throw new UnreadableError(`${place.where} is a head of another version.`);
+  return {
+    v: 1,
+    process: stringAt(place, 'process'),
+    number: numberAt(place, 'number'),
+    first_seq: numberAt(place, 'first_seq'),
+    last_seq: numberAt(place, 'last_seq'),
+    prev_hash: stringOrNullAt(place, 'prev_hash'),
+    hash: stringOrNullAt(place, 'hash'),
+    dropped: listAt(place, 'dropped').map((value, index) => {
+      const each = rootObject(`${place.where}/dropped/${index}`, value);
+      return {
+        first_seq: numberAt(each, 'first_seq'),
+        last_seq: numberAt(each, 'last_seq'),
+        hash: stringAt(each, 'hash'),
+      };
+    }),
+    at: stringAt(place, 'at'),
+    ended: hasMember(place, 'ended') && valueAt(place, 'ended') === true,
+  };
+}
+
+function checkOrder(
+  report: Reporter,
+  {
+    process,
+    heads,
+    isWhole,
+  }: { process: string; heads: readonly { head: DecisionHead; where: string }[]; isWhole: boolean },
+): void {
+  let before = isWhole ? { number: 0, last_seq: 0, hash: null as string | null, ended: false } : undefined;
+  for (const { head, where } of heads) {
+    const fail = (detail: string) => report.failed('heads', { detail, where });
+    if (before?.number === head.number) fail(`Head ${head.number} of process ${process} is there more than once.`);
+    else if (before !== undefined && head.number !== before.number + 1)
+      fail(`Heads ${before.number + 1} to ${head.number - 1} of process ${process} are missing.`);
+    else if (before?.ended === true) fail(`Head ${head.number} of process ${process} comes after its last one.`);
+    else if (before !== undefined && (head.first_seq !== before.last_seq + 1 || head.prev_hash !== before.hash))
+      fail(`Head ${head.number} of process ${process} does not go on where the one before it ends.`);
+    before = head;
+  }
+}
