@@ -4,6 +4,7 @@ import { LOG_LEVELS } from '@sealgate/observability';
 import { booleanField, choiceField, customField, integerField, textField } from './config-field.ts';
 import { listText, parsePostgresUrl, parseRedisUrl, POSTGRES_FORM, REDIS_FORM } from './store-urls.ts';
 import { parseTrustProxy } from './trust-proxy.ts';
+import { witnessFields } from './witness-fields.ts';
 
 const port = { min: 0, max: 65_535 } as const;
 
@@ -249,6 +250,7 @@ export const ledgerFields = {
     description: 'Folder outside the database where every checkpoint is kept too.',
     default: undefined,
   }),
+  ...witnessFields,
 };
 
 /** Faults of the TLS variables that only show when they are seen together; for `check` of `loadConfig`. */

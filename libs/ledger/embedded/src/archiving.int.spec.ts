@@ -226,9 +226,14 @@ describe('the version before', () => {
     return new Map((await test.sql.query<{ name: string; text: string }>({ text })).map((row) => [row.name, row.text]));
   };
   const archive = stepsOf('0014_archive');
-  const later = ['0015_compact', '0016_claims_by_day', '0018_archived_times', '0019_erased_rows', '0022_entries'].map(
-    stepsOf,
-  );
+  const later = [
+    '0015_compact',
+    '0016_claims_by_day',
+    '0018_archived_times',
+    '0019_erased_rows',
+    '0022_entries',
+    '0024_published',
+  ].map(stepsOf);
 
   it('is not gone back to while records are archived', async () => {
     await of.ledger.archiveRecords({ channel: of.channel, before: 256 });

@@ -20,6 +20,7 @@ import { healthOf } from './ledger-health.ts';
 import { prepareUnit } from './prepared-unit.ts';
 import {
   findCheckpoint,
+  findPublished,
   findRecord,
   proveDeclaration,
   proveRecord,
@@ -79,7 +80,10 @@ export interface EmbeddedLedger extends Ledger {
   readRow(channel: string, id: string): Promise<RecordRow | undefined>;
   /** `query` for answers that have to be of bounded size. */
   queryPage(query: PageQuery): Promise<RecordPage>;
-  /** Of a channel, or of another of its logs (`acme.main/e1`); of one that ended, the one that it ended with. */
+  /**
+   * What a channel, or another of its logs (`acme.main/e1`), is shown by: where witnesses cosign, what they cosigned. Of one
+   * that ended, the one that it ended with.
+   */
   checkpoint(log: string): Promise<string | undefined>;
   /** The hashes of a tile of a log; undefined where the newest checkpoint has no such tile. */
   tile(log: string, tile: TileId): Promise<Buffer | undefined>;
@@ -142,6 +146,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     deadlineMs: READ_WITHIN_MS,
     coverWithinMs: COVER_WITHIN_MS,
     checked: checkedCheckpoints(origin, options.verifier),
+    checkedPublished: checkedCheckpoints(origin, options.verifier),
     ...archiveOf(options),
     ...(integrator === undefined ? {} : { catchUp: (log: string, size: number) => integrator.catchUp(log, size) }),
   };
@@ -181,7 +186,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     query: (query) => queryRecords(prove, query),
     queryPage: (query) => queryPage(prove, query),
     prove: (channel, id, wants) => proveRecord(prove, { channel, id, ...(wants === undefined ? {} : { wants }) }),
-    checkpoint: async (log) => (await epochs.fresh()).lastCheckpoint(log) ?? (await findCheckpoint(prove, log))?.note,
+    checkpoint: async (log) => (await epochs.fresh()).lastCheckpoint(log) ?? (await findPublished(prove, log))?.note,
     tile: (log, tile) => findTile(prove, log, tile),
     entries: (log, bundle) => findEntries(prove, log, bundle),
     epochs,

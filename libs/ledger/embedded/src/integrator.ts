@@ -14,7 +14,7 @@ export interface IntegratorOptions
   readonly saved: SavedCheckpoints;
   /** How often work is looked for. */
   readonly everyMs: number;
-  readonly onSigned?: (log: string, size: number, head: number) => void;
+  readonly onSigned?: (log: string, note: string) => void;
   readonly onError?: (error: unknown) => void;
 }
 
@@ -221,7 +221,7 @@ export class Integrator {
       }
       if (result.note !== undefined) {
         await this.#newest.save(log, { note: result.note, checkpoint: this.#checked(log, result.note) });
-        this.#options.onSigned?.(log, result.size, result.head);
+        this.#options.onSigned?.(log, result.note);
       }
       await this.#resume(log);
       return result;

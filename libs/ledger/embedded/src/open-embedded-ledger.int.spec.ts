@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { generateNoteKey, noteVerifier, parseNote } from '@sealgate/merkle';
+import { checkPolicy, generateNoteKey, noteVerifier, parseCheckpoint, parseNote, parsePolicy } from '@sealgate/merkle';
 import { createLog, Metrics } from '@sealgate/observability';
+import { until } from '@sealgate/testing';
 import { LedgerNotOpenedError, openEmbeddedLedger, type OpenLedgerOptions } from './open-embedded-ledger.ts';
 import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
+import { standInWitness } from './testing/stand-in-witness.ts';
 
 let test: TestLedger;
 beforeAll(async () => {
@@ -51,6 +53,33 @@ describe('the ledger of a surface', () => {
     expect(owned.map(({ name }) => name)).toEqual(['partitions', 'ledger', 'integrator']);
     expect(await metrics.text()).toMatch(/ledger_checkpoints_total\{service="test"\} [1-9]/);
     await release();
+  });
+
+  it('has its checkpoints cosigned where a policy names witnesses, and goes on without them where none does', async () => {
+    const channel = 'acme.witnessed';
+    const witness = await standInWitness();
+    const policy = parsePolicy(`witness w ${witness.verifierKey} ${witness.url}\nquorum w\n`);
+    const key = generateNoteKey(ORIGIN);
+    const checkpointDir = mkdtempSync(join(tmpdir(), 'sealgate-witnessed-'));
+    const config = { ledgerSigningKey: key.privateKey, checkpointDir };
+    const one = open({ ...config, ledgerWitnesses: policy });
+    const ledger = await one.opening;
+    await ledger.append({ ...place, channel, records: [record] });
+    const verdict = async (of: typeof ledger) =>
+      checkPolicy(policy, (await of.checkpoint(channel)) ?? '', noteVerifier(key.verifierKey)).problem;
+    await until(async () => (await verdict(ledger)) === undefined);
+    const text = await one.metrics.text();
+    expect(text).toMatch(/ledger_witness_answers_total\{[^}]*outcome="cosigned"[^}]*\} [1-9]/);
+    expect(text).toContain('ledger_uncosigned_logs');
+    await one.release();
+    const other = open(config);
+    const without = await other.opening;
+    await without.append({ ...place, channel, records: [{ ...record, id: 'b' }] });
+    await until(async () => parseCheckpoint((await without.checkpoint(channel))!).size === 2);
+    expect(parseNote((await without.checkpoint(channel))!).signatures).toHaveLength(1);
+    await other.release();
+    await witness.close();
+    rmSync(checkpointDir, { recursive: true });
   });
 
   it('knows no key where it does not', async () => {

@@ -1,4 +1,4 @@
-import { anyOf, noteSigner, noteVerifier, type NoteVerifier } from '@sealgate/merkle';
+import { anyOf, noteSigner, noteVerifier, type LogPolicy, type NoteVerifier } from '@sealgate/merkle';
 import type { Log, Metrics } from '@sealgate/observability';
 import { backgroundLoop, openDatabase, reasonOf, type Database, type Sql } from '@sealgate/storage';
 import { ArchiveFiles } from './archive-files.ts';
@@ -12,6 +12,8 @@ import { Integrator } from './integrator.ts';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 import { keepPartitionsAhead } from './partitions.ts';
 import { savedCheckpoints } from './saved-checkpoints.ts';
+import { keepCosigning, openWitnessing, publishing } from './open-witnessing.ts';
+import type { Witnessing } from './witnessing.ts';
 
 export interface OpenLedgerOptions {
   /** What `ledgerFields` of a surface say. */
@@ -21,6 +23,8 @@ export interface OpenLedgerOptions {
     readonly ledgerSigningKey: string | undefined;
     readonly ledgerVerifierKeys: readonly string[];
     readonly checkpointDir: string | undefined;
+    readonly ledgerWitnesses?: LogPolicy | undefined;
+    readonly ledgerWitnessWaitMs?: number;
     readonly ledgerArchiveDir?: string | undefined;
     /** Of the surfaces whose admin listener has the ledger: see `administration`. */
     readonly adminDatabaseUrl?: string | undefined;
@@ -67,7 +71,8 @@ const WRITE_ERASURES_EVERY_MS = 60_000;
 export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<OpenedEmbeddedLedger> {
   const { config, sql, log, metrics, own } = options;
   const now = () => Math.floor(options.now());
-  const integrator = openIntegrator({ ...options, now });
+  const witnessing = openWitnessing({ ...options, now }, anyOf(verifiersOf(config)));
+  const integrator = openIntegrator({ ...options, now }, witnessing);
   const verifier = anyOf(verifiersOf(config));
   const reading = {
     origin: config.ledgerOrigin,
@@ -95,6 +100,8 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
       await mayIntegrate(sql);
       await start(integrator);
     });
+    await whenReady(() => publishing(sql, witnessing));
+    if (witnessing !== undefined) own('witnesses', keepCosigning(witnessing, log));
   }
   const adminSql = openAdminDatabase(options);
   const operator = { ...reading, sql: adminSql ?? sql, declareSql: sql };
@@ -211,7 +218,10 @@ function verifiersOf(config: OpenLedgerOptions['config']) {
 }
 
 /** Undefined where this process does not integrate. */
-function openIntegrator({ config, sql, now, log, metrics }: Omit<OpenLedgerOptions, 'own' | 'onResult'>) {
+function openIntegrator(
+  { config, sql, now, log, metrics }: Omit<OpenLedgerOptions, 'own' | 'onResult'>,
+  witnessing: Witnessing | undefined,
+) {
   const { ledgerIntegrator, ledgerSigningKey, ledgerOrigin: origin, checkpointDir, ledgerArchiveDir } = config;
   if (!ledgerIntegrator || ledgerSigningKey === undefined || checkpointDir === undefined) return undefined;
   const signer = signerOf(ledgerSigningKey);
@@ -236,7 +246,10 @@ function openIntegrator({ config, sql, now, log, metrics }: Omit<OpenLedgerOptio
       now,
       ledgerArchiveDir === undefined ? undefined : new ArchiveFiles(ledgerArchiveDir),
     ),
-    onSigned: () => signed.inc(),
+    onSigned: (of, note) => {
+      signed.inc();
+      witnessing?.offer(of, note);
+    },
     onHalted: (channel, problem) => log.error('ledger_halted', { channel, problem }),
     onResumed: (channel) => log.warn('ledger_resumed', { channel }),
     onError: (error) =>

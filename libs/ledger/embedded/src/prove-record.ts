@@ -30,6 +30,8 @@ export interface ProveOptions {
   /** Integrates now, where this process may; see `Integrator.catchUp`. */
   readonly catchUp?: (log: string, size: number) => Promise<void>;
   readonly checked: CheckedCheckpoint;
+  /** The same for what is published: it remembers the newest of each log. */
+  readonly checkedPublished: CheckedCheckpoint;
   /** Where archived records lie; absent where this process has no archive. */
   readonly archive?: ArchiveFiles;
   readonly now: () => number;
@@ -67,6 +69,20 @@ export async function findCheckpoint(
   log: string,
 ): Promise<Covering | undefined> {
   const statement = { name: 'ledger checkpoint', text: 'SELECT ledger.checkpoint_v1($1) AS note', values: [log] };
+  const [row] = await readLedger<{ note: string | null }>(sql, statement, deadlineMs);
+  if (row?.note == null) return undefined;
+  return { note: row.note, checkpoint: notCorrupt(() => checked(log, row.note!)) };
+}
+
+/**
+ * The checkpoint that a log is shown by: where witnesses cosign, one with their cosignatures, which may be of fewer entries
+ * than the newest. Undefined before the first.
+ */
+export async function findPublished(
+  { sql, deadlineMs, checkedPublished: checked }: Pick<ProveOptions, 'sql' | 'deadlineMs' | 'checkedPublished'>,
+  log: string,
+): Promise<Covering | undefined> {
+  const statement = { name: 'ledger published', text: 'SELECT ledger.published_v1($1) AS note', values: [log] };
   const [row] = await readLedger<{ note: string | null }>(sql, statement, deadlineMs);
   if (row?.note == null) return undefined;
   return { note: row.note, checkpoint: notCorrupt(() => checked(log, row.note!)) };
@@ -180,6 +196,9 @@ async function provedPath(
 
 async function coveringCheckpoint(options: ProveOptions, log: string, index: number): Promise<Covering> {
   const giveUpAtMs = options.now() + options.coverWithinMs;
+  // With cosignatures, where there are any.
+  const published = await findPublished(options, log);
+  if (published !== undefined && published.checkpoint.size > index) return published;
   for (;;) {
     const newest = await findCheckpoint(options, log);
     if (newest !== undefined && newest.checkpoint.size > index) return newest;

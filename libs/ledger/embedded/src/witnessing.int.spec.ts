@@ -1,0 +1,271 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { checkPolicy, noteVerifier, parseCheckpoint, parseNote, parsePolicy } from '@sealgate/merkle';
+import { createLog } from '@sealgate/observability';
+import { until } from '@sealgate/testing';
+import { Writable } from 'node:stream';
+import type { WitnessOutcome } from './ask-witness.ts';
+import { checkedCheckpoints } from './checked-checkpoint.ts';
+import { Witnessing } from './witnessing.ts';
+import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
+import { standInWitness, type Misbehaviour, type StandInWitness } from './testing/stand-in-witness.ts';
+
+const NETWORK = 'acme';
+let test: TestLedger;
+let witnesses: readonly [StandInWitness, StandInWitness];
+let channel: string;
+let channels = 0;
+
+beforeAll(async () => {
+  test = await openTestLedger();
+  witnesses = [await standInWitness('witness.test/one'), await standInWitness('witness.test/two')];
+}, 120_000);
+afterAll(async () => {
+  for (const witness of witnesses) await witness.close();
+  await test.close();
+});
+beforeEach(async () => {
+  channels += 1;
+  channel = `${NETWORK}.c${channels}`;
+  for (const witness of witnesses) witness.misbehave(undefined);
+  await test.sql.query({ text: 'SELECT ledger.publish_signed_v1()' });
+});
+
+function policyOf(quorum: 'both' | 'either') {
+  const [one, two] = witnesses;
+  return parsePolicy(
+    [
+      `log ${test.verifierKey}`,
+      `witness one ${one.verifierKey} ${one.url}`,
+      `witness two ${two.verifierKey} ${two.url}`,
+      `group needed ${quorum === 'both' ? 'all' : 'any'} one two`,
+      'quorum needed',
+    ].join('\n'),
+  );
+}
+
+/** One process's witnessing; nothing in it is done by a clock but what is asked for here. */
+function opened(quorum: 'both' | 'either', { waitMs = 10_000, answerWithinMs = 5000, now = Date.now } = {}) {
+  const lines: string[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      lines.push(chunk.toString('utf8'));
+      done();
+    },
+  });
+  const outcomes: [string, WitnessOutcome][] = [];
+  const witnessing = new Witnessing({
+    sql: test.sql,
+    policy: policyOf(quorum),
+    ...{ waitMs, answerWithinMs, now },
+    checked: checkedCheckpoints(ORIGIN, noteVerifier(test.verifierKey)),
+    log: createLog({ service: 'test', level: 'info', stream, now: Date.now }),
+    onAnswer: (witness, outcome) => outcomes.push([witness, outcome]),
+  });
+  return { witnessing, lines, outcomes };
+}
+
+/** Writes records and signs for them; gives the note that was signed. */
+async function sign(count = 1): Promise<string> {
+  for (let written = 0; written < count; written += 1) {
+    const records = [{ id: `r${Math.random()}`, type: 'asset', owner: null, data: '{}', extra: null }];
+    await test.ledger.append({ network: NETWORK, channel, note: '', records });
+  }
+  await test.integrator.catchUp(channel, Infinity);
+  const [row] = await test.sql.query<{ note: string }>({
+    text: 'SELECT ledger.checkpoint_v1($1) AS note',
+    values: [channel],
+  });
+  return row!.note;
+}
+
+/** How often it was asked about the channel of the test. */
+const askedAbout = ({ requests }: StandInWitness) => requests.filter((text) => text.includes(`/${channel}\n`)).length;
+const shown = () => test.ledger.checkpoint(channel);
+const sizeOf = (note: string | undefined) => (note === undefined ? undefined : parseCheckpoint(note).size);
+const signers = (note: string | undefined) => parseNote(note ?? '').signatures.map(({ name }) => name);
+const verdict = (note: string, quorum: 'both' | 'either') =>
+  checkPolicy(policyOf(quorum), note, noteVerifier(test.verifierKey)).problem;
+
+describe('witnesses', () => {
+  it('cosign each checkpoint, as it grows, and the log is shown by what they cosigned', async () => {
+    const { witnessing } = opened('both');
+    await witnessing.begin();
+    for (const [count, size] of [
+      [1, 1],
+      [1, 2],
+      [300, 302],
+    ] as const) {
+      const note = await sign(count);
+      witnessing.offer(channel, note);
+      await until(async () => sizeOf(await shown()) === size);
+      expect(verdict((await shown())!, 'both')).toBeUndefined();
+      expect((await shown())!.startsWith(note)).toBe(true);
+    }
+    // Old sizes and proofs were as the witnesses had them, so each was asked once.
+    expect(witnesses[0].requests.map((text) => text.split('\n')[0])).toEqual(['old 0', 'old 1', 'old 2']);
+    expect(witnessing.short).toBe(0);
+    const proved = await test.ledger.prove(
+      channel,
+      (await test.ledger.query({ channel, type: 'asset', afterId: '', limit: 1 }))[0]!.id,
+    );
+    expect(verdict(proved!.proof.checkpoint, 'both')).toBeUndefined();
+    await witnessing.stop();
+  });
+
+  it('that have cosigned something tell a new process how much', async () => {
+    const first = opened('both').witnessing;
+    await first.begin();
+    first.offer(channel, await sign(3));
+    await until(async () => sizeOf(await shown()) === 3);
+    await first.stop();
+    const before = witnesses[0].requests.length;
+    const second = opened('both').witnessing;
+    second.offer(channel, await sign(2));
+    await until(async () => sizeOf(await shown()) === 5);
+    const asked = witnesses[0].requests.slice(before).map((text) => text.split('\n')[0]);
+    expect(asked).toEqual(['old 0', 'old 3']);
+    await second.stop();
+  });
+
+  const lies: [string, WitnessOutcome, Misbehaviour][] = [
+    ['is away', 'unreachable', (response) => void response.destroy()],
+    ['never answers', 'unreachable', () => undefined],
+    ['answers without end', 'unreachable', (response) => void response.writeHead(200).end('— x '.repeat(100_000))],
+    [
+      'sends elsewhere',
+      'unreachable',
+      (response) => void response.writeHead(307, { Location: 'http://127.0.0.1:9/' }).end(),
+    ],
+    ['knows no such log', 'unknown_log', (response) => void response.writeHead(404).end()],
+    ['trusts another key', 'unknown_key', (response) => void response.writeHead(403).end()],
+    ['refuses the proof', 'contradicted', (response) => void response.writeHead(422).end()],
+    ['holds another tree', 'contradicted', (response) => void response.writeHead(409).end('0\n')],
+    ['is ahead', 'ahead', (response) => void response.writeHead(409).end('1000000\n')],
+    ['answers nonsense', 'not_cosigned', (response) => void response.writeHead(200).end('yes')],
+    [
+      'signs another size',
+      'not_cosigned',
+      (response, note) => {
+        const text = parseNote(note).text.replace(/\n1\n/, '\n2\n');
+        response.writeHead(200).end(witnesses[0].line(text));
+      },
+    ],
+    [
+      'gives the signature of a stranger',
+      'not_cosigned',
+      (response, note) => void response.writeHead(200).end(witnesses[1].line(parseNote(note).text)),
+    ],
+    [
+      'signs at a time that has not come',
+      'not_cosigned',
+      (response, note) => void response.writeHead(200).end(witnesses[0].line(parseNote(note).text, 99_999_999_999)),
+    ],
+    [
+      'signs at no time',
+      'not_cosigned',
+      (response, note) => void response.writeHead(200).end(witnesses[0].line(parseNote(note).text, 0)),
+    ],
+  ];
+  it.each(lies)('one that %s adds nothing, is named, and keeps nobody waiting', async (_, outcome, how) => {
+    witnesses[0].misbehave(how);
+    const { witnessing, lines, outcomes } = opened('both', { answerWithinMs: 300 });
+    await witnessing.begin();
+    const note = await sign();
+    witnessing.offer(channel, note);
+    await until(async () => (await shown()) !== undefined);
+    expect(signers(await shown())).toEqual([ORIGIN, 'witness.test/two']);
+    expect(verdict((await shown())!, 'both')).toContain('no quorum');
+    expect(witnessing.short).toBe(1);
+    expect(outcomes).toContainEqual(['one', outcome]);
+    expect(lines.filter((line) => line.includes('"outcome":'))).toEqual([
+      expect.stringContaining(`"outcome":"${outcome}"`),
+    ]);
+    await witnessing.stop();
+  });
+
+  it('that come back are asked again, and what was published short gets what it lacks', async () => {
+    let nowMs = Date.now();
+    witnesses[0].misbehave((response) => void response.destroy());
+    const { witnessing, lines } = opened('both', { now: () => nowMs });
+    await witnessing.begin();
+    witnessing.offer(channel, await sign());
+    await until(() => witnessing.short === 1);
+    witnesses[0].misbehave(undefined);
+    // Not before its pause is over.
+    const asked = witnesses.map(askedAbout);
+    await witnessing.lookAgain();
+    await until(async () => signers(await shown()).length === 2);
+    expect(witnesses.map(askedAbout)).toEqual(asked);
+    nowMs += 60_000;
+    await until(async () => {
+      await witnessing.lookAgain();
+      return witnessing.short === 0;
+    });
+    expect(verdict((await shown())!, 'both')).toBeUndefined();
+    // What the other one gave is kept.
+    expect(askedAbout(witnesses[1])).toBe(asked[1]);
+    expect(lines.join('')).toContain('witness_cosigns_again');
+    await witnessing.stop();
+  });
+
+  it('of which one is slow are not waited for where a quorum is there, nor longer than was said', async () => {
+    witnesses[0].misbehave(() => undefined);
+    const either = opened('either').witnessing;
+    await either.begin();
+    either.offer(channel, await sign());
+    await until(async () => sizeOf(await shown()) === 1);
+    expect(signers(await shown())).toEqual([ORIGIN, 'witness.test/two']);
+    expect(either.short).toBe(0);
+    await either.stop();
+    const both = opened('both', { waitMs: 100 }).witnessing;
+    both.offer(channel, await sign());
+    await until(async () => sizeOf(await shown()) === 2);
+    expect(both.short).toBe(1);
+    await both.stop();
+  });
+});
+
+describe('what a log is shown by', () => {
+  it('never shrinks when witnesses begin, begin again, or end', async () => {
+    await sign(5);
+    expect(sizeOf(await shown())).toBe(5);
+    const { witnessing } = opened('both');
+    await witnessing.begin();
+    expect(sizeOf(await shown())).toBe(5);
+    // Signed, and not published: a crash here loses nothing but time.
+    await sign(2);
+    expect(sizeOf(await shown())).toBe(5);
+    await witnessing.begin();
+    expect(sizeOf(await shown())).toBe(5);
+    await witnessing.lookAgain();
+    await until(async () => sizeOf(await shown()) === 7);
+    await sign(1);
+    await test.sql.query({ text: 'SELECT ledger.publish_signed_v1()' });
+    expect(sizeOf(await shown())).toBe(8);
+    await witnessing.begin();
+    expect(sizeOf(await shown())).toBe(8);
+    await witnessing.stop();
+  });
+
+  it('is nothing yet for a new log, while witnesses are asked about its first checkpoint', async () => {
+    const { witnessing } = opened('both');
+    await witnessing.begin();
+    const note = await sign(1);
+    expect(await shown()).toBeUndefined();
+    witnessing.offer(channel, note);
+    await until(async () => sizeOf(await shown()) === 1);
+    await witnessing.stop();
+  });
+
+  it('is never an older checkpoint than one that was published', async () => {
+    const { witnessing } = opened('both');
+    await witnessing.begin();
+    const [older, newer] = [await sign(1), await sign(1)];
+    witnessing.offer(channel, newer);
+    await until(async () => sizeOf(await shown()) === 2);
+    await test.sql.query({ text: 'SELECT ledger.publish_v1($1, 1, $2, false)', values: [channel, older] });
+    await test.sql.query({ text: `SELECT ledger.publish_v1($1, 99, 'forged', false)`, values: [channel] });
+    expect(sizeOf(await shown())).toBe(2);
+    await witnessing.stop();
+  });
+});
