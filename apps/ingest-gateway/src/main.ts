@@ -25,7 +25,7 @@ import type { IngestCaller } from './domain/caller.ts';
 import { EventTail } from './domain/event-tail.ts';
 import type { KeyGrants } from './domain/key-grants.ts';
 import { readBody } from './domain/read-submission.ts';
-import { timeOrderedIds } from './domain/record-ids.ts';
+import { timeOrderedDigits, timeOrderedIds } from './domain/record-ids.ts';
 import { testDelivery } from './domain/test-delivery.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
 import { chargeSource, ingestGuard, refuseFlooded, type IngestGuardPorts } from './ingest-guard.ts';
@@ -55,8 +55,11 @@ const secretUses = ({ claimRetentionDays }: GatewayConfig): readonly SecretUse[]
 function openBasics(config: GatewayConfig) {
   // Milliseconds with a fraction, so that durations of requests are taken from the same clock.
   const now = () => performance.timeOrigin + performance.now();
-  const freshIds = timeOrderedIds(() => Math.floor(now()), randomPool());
-  const newId = (prefix: string) => prefix + freshIds(0).replaceAll('-', '');
+  const nowMs = () => Math.floor(now());
+  const random = randomPool();
+  const freshIds = timeOrderedIds(nowMs, random);
+  const freshDigits = timeOrderedDigits(nowMs, random);
+  const newId = (prefix: string) => prefix + freshDigits();
   const log = createLog({ service: NAME, level: config.logLevel, stream: process.stdout, now });
   const metrics = new Metrics(NAME, { unknownLabels: 'other' });
   logMetrics(metrics, log);

@@ -39,15 +39,15 @@ export function directRoutes(
   const literals = new Map(tables.filter(({ path }) => LITERAL_PATH.test(path)).map((table) => [table.path, table]));
   const parametric = parametricTables(tables);
   return (request) => {
-    const { url = '', method = '' } = request;
+    const { url = '' } = request;
     const end = url.indexOf('?');
     const path = end < 0 ? url : url.slice(0, end);
     const literal = literals.get(path);
-    if (literal !== undefined) return found(literal, { request, method, url, path, params: {}, app });
+    if (literal !== undefined) return found(literal, request as RoutedRequest, { path, params: {}, app });
     const slash = path.lastIndexOf('/');
     const one = PLAIN_SEGMENT.test(path.slice(slash)) ? parametric.get(path.slice(0, slash)) : undefined;
     if (one === undefined) return undefined;
-    return found(one.table, { request, method, url, path, params: { [one.name]: path.slice(slash + 1) }, app });
+    return found(one.table, request as RoutedRequest, { path, params: { [one.name]: path.slice(slash + 1) }, app });
   };
 }
 
@@ -65,13 +65,13 @@ function parametricTables(tables: readonly PathTable[]): Map<string, Parametric>
   return byPrefix;
 }
 
-type Routed = Pick<RoutedRequest, 'method' | 'url' | 'path' | 'params'>;
-
+/** Node has set method and URL of a request that its server parsed. Express's getter of the address wants the app. */
 function found(
   table: PathTable,
-  { request, ...routed }: Routed & { readonly request: IncomingMessage; readonly app: Express },
+  request: RoutedRequest,
+  routed: Pick<RoutedRequest, 'path' | 'params'> & { readonly app: Express },
 ): DirectRoute | undefined {
-  const mounted = table.methods.get(routed.method);
+  const mounted = table.methods.get(request.method);
   if (mounted === undefined || mounted.route.raw === true) return undefined;
   return { mounted, request: Object.assign(request, routed) };
 }

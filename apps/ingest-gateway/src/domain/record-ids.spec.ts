@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { derivedIds, formatUuid, timeOrderedIds } from './record-ids.ts';
+import { derivedIds, formatUuid, timeOrderedDigits, timeOrderedIds } from './record-ids.ts';
 
 describe('record ids', () => {
   it('writes version and variant where RFC 9562 says', () => {
@@ -21,5 +21,14 @@ describe('record ids', () => {
       () => Buffer.from('cc318c4dc0c0dc0c0c0c', 'hex'),
     );
     expect(ids(0)).toMatch(/^017f22e2-79b0-7/);
+  });
+
+  it('gives the digits of an id without hyphens: the example of RFC 9562 A.6', () => {
+    const digits = timeOrderedDigits(
+      () => 0x017f22e279b0,
+      () => Buffer.from('0cc318c4dc0c0c07398f', 'hex'),
+    );
+    // Version and variant take the place of the first digit of each part.
+    expect(digits()).toBe('017f22e279b07cc398c4dc0c0c07398f');
   });
 });

@@ -43,12 +43,19 @@ interface BeginRow {
   integrated: string;
   levels: number[] | null;
   tiles: string[] | null;
-  edge: Buffer[] | null;
+  /** One tile after another, since pg reads an array character by character; and how many bytes each has. */
+  edge: Buffer | null;
+  edge_bytes: number[];
   first_leaf: string | null;
   last_leaf: string | null;
   leaf_count: string;
   leaves: Buffer | null;
 }
+
+const BEGIN_TEXT = `SELECT w.log, b.head, b.checkpoint, b.integrated, b.levels, b.tiles, b.first_leaf, b.last_leaf, b.leaf_count,
+         b.leaves, (SELECT string_agg(t.hashes, ''::bytea ORDER BY t.at) FROM unnest(b.edge) WITH ORDINALITY t (hashes, at)) AS edge,
+         ARRAY(SELECT octet_length(t.hashes) FROM unnest(b.edge) WITH ORDINALITY t (hashes, at) ORDER BY t.at) AS edge_bytes
+    FROM unnest($1::text[]) w (log), LATERAL ledger.integrate_begin_v2(w.log, $2) b`;
 
 /**
  * Brings new leaves of logs into their trees and signs a checkpoint over each, all in one transaction; a log that another
@@ -65,7 +72,7 @@ export function integrateChannels(
   return sql.transaction(
     async (transaction) => {
       const rows = await transaction.query<BeginRow>({
-        text: 'SELECT w.log, b.* FROM unnest($1::text[]) w (log), LATERAL ledger.integrate_begin_v2(w.log, $2) b',
+        text: BEGIN_TEXT,
         values: [textArray([...signedLast.keys()]), leavesAtOnce],
       });
       const done = new Map<string, Integrated | LedgerCorruptError>();
@@ -163,8 +170,11 @@ function checkNotBehind(log: string, tree: TileTree, signedLast: Checkpoint | un
 }
 
 function edgeOf(row: BeginRow): Tile[] {
+  let end = 0;
   return (row.levels ?? []).map((level, position) => {
-    const hashes = row.edge![position]!;
+    const start = end;
+    end += row.edge_bytes[position]!;
+    const hashes = row.edge!.subarray(start, end);
     return { level, index: Number(row.tiles![position]), width: hashes.length / 32, hashes };
   });
 }
