@@ -1,6 +1,6 @@
 import { Bytes, canonical, sha256Text } from '@sealgate/json';
 import type { JsonValue } from '@sealgate/json';
-import { leafHash } from '@sealgate/merkle';
+import { leafHash, logProofText } from '@sealgate/merkle';
 import type { Declaration } from './declaration.ts';
 
 /** Bytes of the random salt that is hashed before the content of a record. */
@@ -63,6 +63,16 @@ export function receiptLeaf(receipt: ReceiptLeafMembers): Bytes {
 export function receiptEntry(receipt: ReceiptLeafMembers): string {
   const { network, channel, id, type, owner, dataHash, transactionId, at } = receipt;
   return canonical({ v: 1, network, channel, id, type, owner, dataHash, transactionId, at });
+}
+
+/** A receipt and its proof as a C2SP tlog-proof file, with the entry as its extra data. The salt is not in it. */
+export function receiptLogProof({ receipt, proof }: { receipt: Receipt; proof: RecordProof }): string {
+  return logProofText({
+    index: proof.index,
+    path: proof.inclusionPath.map((hash) => Bytes.from(hash, 'hex')),
+    checkpoint: proof.checkpoint,
+    extra: Bytes.from(receiptEntry(receipt)),
+  });
 }
 
 /**

@@ -1,5 +1,5 @@
 // All that is needed to check what was signed, in Node and in browsers.
-export { SALT_BYTES, dataHashOf, receiptEntry, receiptLeaf } from './receipt.ts';
+export { SALT_BYTES, dataHashOf, receiptEntry, receiptLeaf, receiptLogProof } from './receipt.ts';
 export type { Receipt, ReceiptLeafMembers, RecordProof } from './receipt.ts';
 export { DECISION_HEAD_TYPE, decisionHash, decisionHeadText } from './decision-chain.ts';
 export type { ChainedDecision, DecisionHead, DroppedDecisions } from './decision-chain.ts';

@@ -5,6 +5,7 @@ import { addEnvelopeCommand } from './envelope-command.ts';
 import { addLogCommands } from './log-commands.ts';
 import { addPackCommand } from './pack-command.ts';
 import { addPageCommand } from './page-command.ts';
+import { addProofCommand } from './proof-command.ts';
 import { addReceiptCommands } from './receipt-commands.ts';
 import { addSignedCommand } from './signed-command.ts';
 
@@ -42,6 +43,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
     .addHelpText('after', HELP);
   const host: CommandHost = { ...context, exit: (code) => (exitCode = code) };
   addReceiptCommands(program, host);
+  addProofCommand(program, host);
   addLogCommands(program, host);
   addSignedCommand(program, host);
   addPackCommand(program, host);

@@ -1,10 +1,12 @@
-import type { NoteVerifier } from '@sealgate/merkle';
+import { parsePolicy } from '@sealgate/merkle';
+import type { LogPolicy, NoteVerifier } from '@sealgate/merkle';
 import { findDemoFile } from './find-demo-file.ts';
 import { jointVerifier, verifierFrom } from './given-keys.ts';
 import { parseJson } from './parse-json.ts';
 import { pathIn, readBytes, readText } from './read-file.ts';
 import { objectAt, rootObject, stringAt } from './shape.ts';
 import { UnreadableError } from './unreadable-error.ts';
+import { witnessed } from './witnessed.ts';
 
 export interface PinnedKey {
   readonly verifier: NoteVerifier;
@@ -17,10 +19,18 @@ export interface KeyOptions {
   readonly key?: readonly string[] | undefined;
   /** A `dev.json`, whose `ledger.verifierKey` is meant. */
   readonly devJson?: string | undefined;
+  /** A C2SP tlog-policy file, a quorum of whose witnesses has to have cosigned every checkpoint. */
+  readonly policy?: string | undefined;
 }
 
 /** Finds the key to trust: the one given, else that of the local demo, in the directory or above it. Throws UnreadableError. */
-export async function pinnedKey({ key, devJson }: KeyOptions, directory: string): Promise<PinnedKey> {
+export async function pinnedKey({ policy, ...options }: KeyOptions, directory: string): Promise<PinnedKey> {
+  const pinned = await keyOf(options, directory);
+  if (policy === undefined) return pinned;
+  return { ...pinned, verifier: witnessed(pinned.verifier, await readPolicy(pathIn(directory, policy))) };
+}
+
+async function keyOf({ key, devJson }: KeyOptions, directory: string): Promise<PinnedKey> {
   if (key !== undefined && devJson !== undefined)
     throw new UnreadableError('Give either --key or --dev-json, not both.');
   if (key !== undefined) return givenKeys(key, directory);
@@ -55,6 +65,16 @@ function keyInDevJson(bytes: Uint8Array, name: string): PinnedKey {
 }
 
 const demo = (name: string): string => `${name}, the demo on this machine: no independent pin`;
+
+/** Reads a C2SP tlog-policy file. Throws UnreadableError. */
+export async function readPolicy(path: string): Promise<LogPolicy> {
+  const text = await readText(path);
+  try {
+    return parsePolicy(text);
+  } catch (error) {
+    throw new UnreadableError(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
 
 /** A verifier key has two plus signs at its very places; a file name does not. */
 function looksLikeKey(text: string): boolean {

@@ -20,6 +20,7 @@ export function withKeyOptions(command: Command): Command {
       (key: string, before: readonly string[] = []) => [...before, key],
     )
     .option('--dev-json <file>', 'take the key from this dev.json (its ledger.verifierKey)')
+    .option('--policy <file>', 'also require a quorum of the witnesses of this C2SP tlog-policy, of every checkpoint')
     .option('--json', 'print the report as JSON');
 }
 

@@ -2,6 +2,7 @@ import { parseLogName } from '@sealgate/envelope';
 import { parseCheckpoint, parseNote } from '@sealgate/merkle';
 import type { Checkpoint, NoteVerifier } from '@sealgate/merkle';
 import type { Reporter } from './report.ts';
+import { lackOfWitnesses } from './witnessed.ts';
 
 export interface NoteInput {
   /** The signed note, with its newlines. */
@@ -81,9 +82,15 @@ function checkSignature(
   const step = `${prefix}signature`;
   if (verifier.verify(note) !== undefined) {
     report.ok(step, `The checkpoint is signed by the pinned key ${signersOf(note, verifier)}.`);
+    if ('lacks' in verifier) report.ok(`${prefix}witnesses`, 'A quorum of the witnesses of the policy cosigned it.');
     return;
   }
   const pinned = verifier.keys.map(keyLabel);
+  const lack = signersOf(note, verifier) === '' ? undefined : lackOfWitnesses(verifier, note);
+  if (lack !== undefined) {
+    report.failed(`${prefix}witnesses`, { detail: lack, where });
+    return;
+  }
   const expected = `a signature by ${pinned.join(' or ')}`;
   const claims = attempt(() => parseNote(note).signatures.map(keyLabel));
   if ('problem' in claims) {

@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
+import type { Receipt } from '@sealgate/envelope';
 import { createApp, type Guard } from '@sealgate/http';
 import { createLog, httpMetrics, Metrics } from '@sealgate/observability';
 import { expectProblem } from '@sealgate/testing';
 import { PassThrough } from 'node:stream';
 import request from 'supertest';
 import type { PeerCaller } from '../domain/caller.ts';
-import { Mappings } from '../domain/mapping.ts';
 import type { PublicLog } from '../domain/read-assets.ts';
 import { publicDescription } from '../openapi.ts';
+import { anyMapping } from '../testing/open-test-peer.ts';
 import { publicLogRoutes } from './public-log.ts';
 
 const FULL = Buffer.alloc(8192, 'f');
@@ -32,6 +33,37 @@ const LOGS = [
   { epoch: 1, origin: 'ledger.test/acme.main/e1', declaration: DECLARATION },
 ];
 const PROVED_DECLARATION = { statement: DECLARATION, inclusionPath: [], treeSize: 1, checkpoint: 'note' };
+const RECEIPT: Receipt = {
+  network: 'acme',
+  channel: 'acme.main',
+  id: 'r1',
+  type: 'asset',
+  owner: null,
+  dataHash: '1'.repeat(64),
+  salt: '2'.repeat(64),
+  extra: null,
+  transactionId: '3'.repeat(64),
+  at: '2030-01-02T03:04:05.678Z',
+  index: 0,
+};
+const PROOF = {
+  channel: 'acme.main',
+  index: 0,
+  leafHash: '',
+  treeSize: 2,
+  inclusionPath: ['ab'.repeat(32)],
+  checkpoint: NOTE,
+};
+/** Put together by hand from C2SP tlog-proof. */
+const PROOF_FILE = `c2sp.org/tlog-proof@v1
+extra ${Buffer.from(
+  `{"at":"2030-01-02T03:04:05.678Z","channel":"acme.main","dataHash":"${'1'.repeat(64)}","id":"r1","network":"acme",` +
+    `"owner":null,"transactionId":"${'3'.repeat(64)}","type":"asset","v":1}`,
+).toString('base64')}
+index 0
+${Buffer.from('ab'.repeat(32), 'hex').toString('base64')}
+
+${NOTE}`;
 const etagOf = (bytes: Buffer | string): string => `"${createHash('sha256').update(bytes).digest('base64url')}"`;
 
 const guard: Guard<PeerCaller> = {
@@ -46,7 +78,7 @@ const guard: Guard<PeerCaller> = {
 function publicLog({ isOpen = false, showsEntries = true } = {}) {
   const asked: string[] = [];
   const log: PublicLog = {
-    prove: () => Promise.resolve(undefined),
+    prove: (_channel, id) => Promise.resolve(id === 'r1' ? { receipt: RECEIPT, proof: PROOF } : undefined),
     checkpoint: (name) => Promise.resolve(NOTES[name]),
     logs: (channel) => Promise.resolve(channel === 'acme.main' ? LOGS : []),
     declaration: (channel, epoch) =>
@@ -64,7 +96,7 @@ function publicLog({ isOpen = false, showsEntries = true } = {}) {
   const app = createApp<PeerCaller>({
     routes: publicLogRoutes({
       log,
-      mappings: new Mappings([]),
+      mappings: anyMapping,
       isOpen: () => isOpen,
       showsEntries: () => showsEntries,
     }),
@@ -186,6 +218,40 @@ describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
     const places = ['067', '067.p/7', 'x001/067', 'x001/067.p/7', 'x001/x234/067', 'x001/x234/067.p/7'];
     const paths = ['63', 'entries'].flatMap((kind) => places.map((place) => `tile/${kind}/${place}`));
     expect(asked.toSorted()).toEqual([...paths.map((path) => `acme.main/e1 ${path}`), ...paths].toSorted());
+  });
+
+  it.each([
+    ['?format=tlog-proof', undefined],
+    ['?format=tlog-proof', 'application/json'],
+    ['', 'text/x.tlog-proof'],
+    ['', 'application/json, Text/X.tlog-proof;q=0.5'],
+  ])('proves a record by a file that holds no salt: %s with Accept %s', async (query, accept) => {
+    const { app } = publicLog();
+    const asking = request(app).get(`/ledger/acme.main/records/r1/proof${query}`);
+    const got = await (accept === undefined ? asking : asking.set('Accept', accept));
+    expect([got.status, got.text]).toEqual([200, PROOF_FILE]);
+    expect(got.headers).toMatchObject({
+      'content-type': 'text/x.tlog-proof; charset=utf-8',
+      'cache-control': 'no-store',
+    });
+  });
+
+  it.each([
+    ['', undefined],
+    ['', '*/*'],
+    ['', 'text/x.tlog-proof;q=0, application/json'],
+    ['?format=json', 'text/x.tlog-proof'],
+  ])('proves it as JSON otherwise: %s with Accept %s', async (query, accept) => {
+    const { app } = publicLog();
+    const asking = request(app).get(`/ledger/acme.main/records/r1/proof${query}`);
+    const got = await (accept === undefined ? asking : asking.set('Accept', accept));
+    expect(got.body).toEqual({ receipt: RECEIPT, proof: PROOF });
+  });
+
+  it('has no proof in another format, and none of what it does not serve', async () => {
+    const { app } = publicLog();
+    expectProblem(await request(app).get('/ledger/acme.main/records/r1/proof?format=pem'), 'INVALID_REQUEST');
+    expectProblem(await request(app).get('/ledger/acme.main/records/r2/proof?format=tlog-proof'), 'NOT_FOUND');
   });
 
   it('has a path of its own for each log of a channel, and tells the newest', async () => {

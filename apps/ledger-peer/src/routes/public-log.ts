@@ -1,7 +1,8 @@
-import { logName, parseLogName } from '@sealgate/envelope';
+import { logName, parseLogName, receiptLogProof } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
-import { DeclaredLoss, isKnownTag, named, routeFor, type Reply, type Route } from '@sealgate/http';
+import { DeclaredLoss, enumOf, isKnownTag, named, routeFor, type Reply, type Route } from '@sealgate/http';
 import { sha256 } from '@sealgate/json';
+import { LOG_PROOF_TYPE } from '@sealgate/merkle';
 import { Type } from '@sinclair/typebox';
 import type { PeerCaller } from '../domain/caller.ts';
 import type { Mappings } from '../domain/mapping.ts';
@@ -202,18 +203,28 @@ export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicL
     path: '/ledger/:channel/records/:id/proof',
     operationId: 'getProof',
     summary: 'A receipt and its inclusion proof, as the offline verifier takes them',
-    description: 'Of records whose channel and type a mapping of this peer serves; every other one is 404.',
+    description:
+      'Of records whose channel and type a mapping of this peer serves; every other one is 404. As a C2SP tlog-proof file, ' +
+      `by \`format\` or by Accept: ${LOG_PROOF_TYPE}, it holds the entry of the record and not its salt.`,
     params: Type.Object({ channel: Name, id: Name }),
+    query: Type.Object({ format: Type.Optional(enumOf('ProofFormat', ['json', 'tlog-proof'])) }),
+    requestHeaders: { Accept: `${LOG_PROOF_TYPE}: a tlog-proof file, unless \`format\` says otherwise.` },
     responses: {
       200: {
         description: 'The proof.',
+        otherTypes: [LOG_PROOF_TYPE],
+        headers: { Vary: '`Accept`.' },
         schema: named('ProvedRecord', Type.Object({ receipt: Receipt, proof: Proof })),
       },
     },
     errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE', 'RECORD_ARCHIVED'],
-    async handler({ params }) {
-      const body = found(await proveRecord({ log: found(log), mappings }, params.channel, params.id));
-      return { status: 200, body, holdsSecret: true };
+    async handler(context) {
+      const { params, query } = context;
+      const proved = found(await proveRecord({ log: found(log), mappings }, params.channel, params.id));
+      const headers = { Vary: 'Accept' };
+      const isFile = query.format === undefined ? asksForFile(context.header('accept')) : query.format === 'tlog-proof';
+      if (!isFile) return { status: 200, body: proved, headers, holdsSecret: true };
+      return { status: 200, body: receiptLogProof(proved), contentType: `${LOG_PROOF_TYPE}; charset=utf-8`, headers };
     },
   });
   return [logs, ...checkpoints, ...tiles, ...entries, declaration, proof];
@@ -221,6 +232,12 @@ export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicL
 
 /** The path of a partial tile or bundle names its width, so its bytes never change either; but it need not stay. */
 const keptFor = (path: string): string => (path.includes('.p/') ? SHORT : FOREVER);
+
+/** Nobody names this type who does not want it: whatever else is named, and however much it is liked, it is sent. */
+function asksForFile(accept: string | undefined): boolean {
+  const named = accept?.split(',').find((range) => range.split(';', 1)[0]?.trim().toLowerCase() === LOG_PROOF_TYPE);
+  return named !== undefined && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(named);
+}
 
 /** 304 to whoever has these very bytes. What is compressed has a weak ETag, since a strong one would name other bytes. */
 function unlessKnown(

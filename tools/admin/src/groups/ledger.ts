@@ -1,3 +1,4 @@
+import { receiptLogProof } from '@sealgate/envelope';
 import { Option } from 'commander';
 import { apiPath } from '../api-path.ts';
 import type { Format } from '../cell-text.ts';
@@ -53,16 +54,23 @@ const record: CommandSpec = {
   },
 };
 
-const proof: CommandSpec = {
+const proof: CommandSpec<{ readonly tlogProof?: true }> = {
   usage: 'proof <channel> <recordId>',
   summary: 'Print receipt and inclusion proof of a record, as `sealgate-verify receipt` takes them',
   details:
     'Whoever has the verifier key of the ledger checks it without us: sealgate-verify receipt proof.json --key VKEY.',
-  examples: ['sealgate ledger proof acme.main order-7 > proof.json'],
-  run: async (session, [channel = '', recordId = '']) => {
+  examples: [
+    'sealgate ledger proof acme.main order-7 > proof.json',
+    'sealgate ledger proof acme.main order-7 --tlog-proof > order-7.tlog-proof',
+  ],
+  options: [
+    new Option('--tlog-proof', 'a C2SP tlog-proof file instead, which holds no salt: for `sealgate-verify proof`'),
+  ],
+  run: async (session, [channel = '', recordId = ''], { tlogProof }) => {
     const path = apiPath`/ledger/channels/${channel}/records/${recordId}/proof`;
     const { text } = await session.api.json({ method: 'GET', path });
-    session.print(withLineFeed(text));
+    if (tlogProof === undefined) session.print(withLineFeed(text));
+    else session.print(receiptLogProof(JSON.parse(text) as Parameters<typeof receiptLogProof>[0]));
   },
 };
 
