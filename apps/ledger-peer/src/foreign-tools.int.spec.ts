@@ -1,0 +1,204 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { receiptLogProof } from '@sealgate/envelope';
+import { createApp } from '@sealgate/http';
+import { embeddedLedger, Integrator, savedCheckpoints, type EmbeddedLedger } from '@sealgate/ledger-embedded';
+import { generateNoteKey, noteSigner, noteVerifier } from '@sealgate/merkle';
+import { createLog, httpMetrics, Metrics } from '@sealgate/observability';
+import { addressLimiter, memoryLimits } from '@sealgate/rate-limits';
+import { ConfiguredKeys } from './api-keys.ts';
+import { embeddedLog } from './data/embedded-assets.ts';
+import { parseMappings } from './domain/parse-mappings.ts';
+import { peerGuard } from './peer-guard.ts';
+import { publicLogRoutes } from './routes/public-log.ts';
+import { openTestDatabase, type TestDatabase } from './testing/open-test-peer.ts';
+
+const hasGo = spawnSync('go', ['version']).status === 0;
+if (!hasGo) process.emitWarning('SKIPPED: no go on the PATH, so the log is not read with the tools of others.');
+
+const ORIGIN = 'ledger.test/sealgate';
+const CHANNEL = 'acme.main';
+const SIZES = [1, 255, 256, 257, ...(process.env['SEALGATE_FULL'] === '1' ? [65_536, 70_000] : [])];
+const BUILD_WITHIN_MS = 900_000;
+const RUN_WITHIN_MS = 240_000;
+
+const run = promisify(execFile);
+const mapping = { mappings: [{ type: '*', channel: CHANNEL, chaincode: 'records' }] };
+const key = generateNoteKey(ORIGIN);
+
+let folder: string;
+let database: TestDatabase;
+let integrator: Integrator;
+let ledger: EmbeddedLedger;
+let server: Server;
+let url: string;
+let restart: () => Promise<void>;
+let written = 0;
+/** What a test puts between the tools and the log. */
+let between: ((listener: RequestListener) => RequestListener) | undefined;
+
+/** As in a new process: nothing is remembered but what the database and the folder of checkpoints hold. */
+async function openLedger(): Promise<RequestListener> {
+  const { sql } = database;
+  integrator = new Integrator({
+    sql,
+    origin: ORIGIN,
+    signer: noteSigner(key.privateKey),
+    verifier: noteVerifier(key.verifierKey),
+    saved: savedCheckpoints(join(folder, 'checkpoints'), Date.now),
+    leavesAtOnce: 65_536,
+    deadlineMs: 60_000,
+    everyMs: 20,
+    compareEveryMs: 60_000,
+    now: Date.now,
+  });
+  await integrator.start();
+  ledger = embeddedLedger({ sql, origin: ORIGIN, integrator, verifier: noteVerifier(key.verifierKey), now: Date.now });
+  const limits = memoryLimits({ now: Date.now });
+  const rate = { ratePerSecond: 1_000_000, burst: 1_000_000 };
+  return createApp({
+    log: createLog({
+      service: 'ledger-peer',
+      level: 'error',
+      stream: new Writable({ write: (_chunk, _encoding, done) => done() }),
+      now: Date.now,
+    }),
+    metrics: httpMetrics(new Metrics('ledger-peer', { unknownLabels: 'other' })),
+    now: Date.now,
+    newRequestId: () => 'req_1',
+    trustProxy: false,
+    tlsTerminatedUpstream: false,
+    head: true,
+    compress: true,
+    guard: peerGuard({
+      keys: ConfiguredKeys.of(() => 'ab'.repeat(32)),
+      limits,
+      addresses: addressLimiter({ limits, listener: 'peer', now: Date.now }),
+      rate,
+      log: { rate, isOpen: (channel) => channel === CHANNEL },
+      now: Date.now,
+    }),
+    routes: publicLogRoutes({
+      log: embeddedLog(ledger, ORIGIN),
+      mappings: parseMappings(JSON.stringify(mapping), { driver: 'embedded', defaultChannel: undefined }),
+      isOpen: (channel) => channel === CHANNEL,
+      showsEntries: (channel) => channel === CHANNEL,
+    }),
+  });
+}
+
+/** Writes records until the log has so many, and waits until they are signed for. */
+async function grow(size: number): Promise<void> {
+  while (written < size) {
+    const count = Math.min(500, size - written);
+    const records = Array.from({ length: count }, (_, n) => ({
+      id: `r${written + n}`,
+      type: n % 7 === 0 ? 'ärger "\\' : 'asset',
+      owner: n % 2 === 0 ? null : 'Zoë',
+      data: `{"n":${n}}`,
+      extra: null,
+    }));
+    await ledger.append({ network: 'acme', channel: CHANNEL, note: '{}', records });
+    written += count;
+  }
+  await integrator.catchUp(CHANNEL, size);
+}
+
+const fsck = () =>
+  run(
+    join(folder, 'fsck'),
+    [
+      ...['--ui=false', '--alsologtostderr', '-v=1', '-N=2', `--storage_url=${url}`],
+      ...[`--origin=${ORIGIN}/${CHANNEL}`, `--public_key=${join(folder, 'log.vkey')}`],
+    ],
+    { timeout: RUN_WITHIN_MS, maxBuffer: 64 * 1024 * 1024 },
+  );
+
+async function readWithOthers(size: number): Promise<string> {
+  const proved = (await ledger.prove(CHANNEL, `r${size - 1}`))!;
+  writeFileSync(join(folder, 'record.tlog-proof'), receiptLogProof(proved));
+  const args = [url, `${ORIGIN}/${CHANNEL}`, key.verifierKey, join(folder, 'record.tlog-proof'), String(size)];
+  return (await run(join(folder, 'foreign-tools'), args, { timeout: RUN_WITHIN_MS })).stdout.trim();
+}
+
+(hasGo ? describe : describe.skip)('the log, read with the unmodified tools of others', () => {
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'sealgate-foreign-'));
+    writeFileSync(join(folder, 'log.vkey'), key.verifierKey);
+    const build = { cwd: join(import.meta.dirname, 'testing/foreign-tools'), timeout: BUILD_WITHIN_MS };
+    await run('go', ['build', '-o', join(folder, 'foreign-tools'), '.'], build);
+    await run('go', ['build', '-o', join(folder, 'fsck'), 'github.com/transparency-dev/tessera/cmd/fsck'], build);
+    database = await openTestDatabase();
+    let app = await openLedger();
+    server = createServer((request, response) => (between?.(app) ?? app)(request, response)).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/ledger/${CHANNEL}/`;
+    restart = async () => {
+      await integrator.stop();
+      await ledger.drain();
+      app = await openLedger();
+    };
+  }, BUILD_WITHIN_MS);
+
+  afterAll(async () => {
+    server?.close();
+    await integrator?.stop();
+    await ledger?.drain();
+    await database?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const passes = async (size: number) => {
+    const { stderr } = await fsck();
+    expect(stderr).toContain('Completed ranges');
+    expect(stderr).not.toContain('fsck failed');
+    expect(await readWithOthers(size)).toBe(String(size));
+  };
+
+  it.each(SIZES)(
+    'holds at %i entries: fsck of tessera, the client and proofs of torchwood, formats, note and tlog',
+    async (size) => {
+      await grow(size);
+      await passes(size);
+    },
+    2 * RUN_WITHIN_MS,
+  );
+
+  it(
+    'holds after an erasure and in a new process',
+    async () => {
+      expect(await ledger.erase(CHANNEL, 'r7', 'asked for')).toBe(true);
+      await restart();
+      await passes(written);
+    },
+    2 * RUN_WITHIN_MS,
+  );
+
+  it.each([
+    ['an entry is another one', 'tile/entries/000', (bytes: Buffer) => bytes.fill('x', 40, 41)],
+    ['a hash is another one', 'tile/0/000', (bytes: Buffer) => bytes.fill(7, 40, 41)],
+  ])(
+    'is found wrong by them where %s',
+    async (_, path, edit) => {
+      const asServed = Buffer.from(await (await fetch(url + path)).arrayBuffer());
+      between = (listener) => (request, response) => {
+        if (request.url?.endsWith(path) !== true) return listener(request, response);
+        response.end(edit(Buffer.from(asServed)));
+      };
+      try {
+        expect((await fsck()).stderr).toContain('fsck failed');
+        await expect(readWithOthers(written)).rejects.toMatchObject({ code: 1 });
+      } finally {
+        between = undefined;
+      }
+    },
+    2 * RUN_WITHIN_MS,
+  );
+});
