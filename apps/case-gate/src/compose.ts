@@ -86,7 +86,7 @@ function publicAppOf(basics: Basics, parts: Parts, base: AppBase): App {
 
 /** What both listeners do with cases. */
 function casePorts({ config, now, newId }: Basics, parts: Parts) {
-  const { sql, ledger, inTransaction, eligibility, worker, audit, target, onConflict } = parts;
+  const { sql, sealLedger, inTransaction, eligibility, worker, audit, target, onConflict } = parts;
   const auditExport: RecordsPorts['auditExport'] = ({ caseId, actor, requestId, packHash }) =>
     audit.record(sql, {
       ...{ actor, action: 'case.export', resource: 'case', resourceId: caseId, requestId },
@@ -101,7 +101,7 @@ function casePorts({ config, now, newId }: Basics, parts: Parts) {
     readCase: (environment: string, caseId: string) => readCase(sql, environment, caseId),
     inFlight: new InFlight<{ readonly body: string; readonly replayed: boolean }>({ startTimer }),
     fingerprints: config.serverSecrets.derive('gate fingerprints'),
-    ledger,
+    ledger: sealLedger,
     target,
     onConflict,
     readCaseFile: (environment: string, caseId: string) => readCaseFile(sql, environment, caseId),
@@ -168,6 +168,7 @@ function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
     readUnconfirmed: (environment, page) => readUnconfirmed(sql, macs.eligibility, { environment, ...page }),
     readHistory: (id, page) => readHistory(sql, id, page),
     decisions: decisionsStore(prisma),
+    embedded: parts.ledger,
     listAudit: (page) => audit.list(sql, page),
     secretReport: () => parts.secretWatch.report(),
     waiting: () => waitingWork(sql),
@@ -175,11 +176,16 @@ function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
 }
 
 /** Ready: the database answers, the gate could look up what it needs, nothing is wrong with the ledger. Ends within a second. */
-async function readiness({ database, gateSql, ledger }: Parts): Promise<ServiceHealth> {
-  const [fault, gateIsUp] = await Promise.all([database.problem(), canLookUp(gateSql, 500)]);
+async function readiness({ database, gateSql, ledger, sealLedger }: Parts): Promise<ServiceHealth> {
+  const [fault, gateIsUp, sealProblem] = await Promise.all([
+    database.problem(),
+    canLookUp(gateSql, 500),
+    sealLedger.problem(),
+  ]);
   if (fault !== undefined || !gateIsUp) return notReady(fault ?? NO_ANSWER);
-  const { ok, problem } = await ledger.health();
-  // A ledger that works may still have something to say: a channel that is halted.
+  const { ok, problem: logProblem } = await ledger.health();
+  // A halted channel, or a Fabric network that is away: seals wait in the outbox, and the gate does not need it.
+  const problem = logProblem ?? sealProblem;
   const ready = { status: 'ready', ...(problem === null ? {} : { problem }) };
   return ok ? { ok, body: ready } : notReady(problem);
 }

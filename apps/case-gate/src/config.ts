@@ -122,7 +122,8 @@ export type GateConfig = Config<typeof fields>;
 /** @throws ConfigError naming every fault at once. */
 export function readConfig(env: Environment): GateConfig {
   return loadConfig(fields, env, {
-    check: (config) => [...listenerFaults(config), ...ledgerFaults(config), ...gateFaults(config)],
+    // Versions of rows are in the embedded log whichever ledger takes the seals.
+    check: (config) => [...listenerFaults(config), ...ledgerFaults(config, true), ...gateFaults(config)],
   });
 }
 
@@ -133,15 +134,9 @@ export function ledgerChannels(env: Environment): SurfaceChannels {
   return { kind: 'owned', names: [config.ledgerChannel] };
 }
 
-function gateFaults({ ledgerDriver, ledgerNetwork, ledgerChannel }: GateConfig): string[] {
-  const faults: [boolean, string][] = [
-    [ledgerDriver === 'fabric', 'LEDGER_DRIVER: packs need proofs, which the embedded ledger alone has'],
-    [
-      ledgerNetwork !== undefined && parseChannel(ledgerChannel)?.networkId !== ledgerNetwork,
-      'LEDGER_CHANNEL: is of another network than LEDGER_NETWORK',
-    ],
-  ];
-  return faults.flatMap(([isFault, text]) => (isFault ? [text] : []));
+function gateFaults({ ledgerNetwork, ledgerChannel }: GateConfig): string[] {
+  const isOfAnother = ledgerNetwork !== undefined && parseChannel(ledgerChannel)?.networkId !== ledgerNetwork;
+  return isOfAnother ? ['LEDGER_CHANNEL: is of another network than LEDGER_NETWORK'] : [];
 }
 
 /** The set as RFC 8037 writes it; what is no Ed25519 key would be a promise that nobody can check. */

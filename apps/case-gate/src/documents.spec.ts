@@ -63,7 +63,8 @@ describe('the configuration', () => {
   it.each<[string, Record<string, string>]>([
     ['LEDGER_CHANNEL', { LEDGER_CHANNEL: 'main' }],
     ['LEDGER_CHANNEL', { LEDGER_CHANNEL: 'demo.main', LEDGER_NETWORK: 'other' }],
-    ['LEDGER_DRIVER', { LEDGER_DRIVER: 'fabric' }],
+    ['FABRIC_CONFIG', { LEDGER_DRIVER: 'fabric' }],
+    ['FABRIC_CONFIG', { FABRIC_CONFIG: '/etc/fabric.json' }],
     ['CHECKPOINT_DIR', { LEDGER_INTEGRATOR: 'true', LEDGER_SIGNING_KEY: 'PRIVATE+KEY+x' }],
     ['GATE_DEADLINE_MS', { GATE_DEADLINE_MS: '5' }],
     ['DOCUMENT_SIGNING_KEY', { DOCUMENT_SIGNING_KEY: 'secret-of-mine' }],

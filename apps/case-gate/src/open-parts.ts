@@ -22,6 +22,7 @@ import type { EligibilityPorts } from './domain/change-eligibility.ts';
 import type { KeyGrants } from './domain/key-grants.ts';
 import { migrations, SCHEMA } from './gate-migrations.ts';
 import type { GateMetrics } from './gate-metrics.ts';
+import { openFabricSeals, type SealLedger } from './open-seal-ledger.ts';
 import { startWork } from './start-work.ts';
 
 export const NAME = 'case-gate';
@@ -64,6 +65,10 @@ export async function openParts(basics: Basics, own: Own) {
   const shared = openSharedLimits({ url, name: NAME, prefix: 'gate:', replicas, now, log, metrics });
   own('redis', () => shared.close());
   const ledger = await openLedger(basics, { sql, database, own });
+  const sealLedger: SealLedger =
+    config.ledgerDriver === 'embedded'
+      ? Object.assign(ledger, { isLog: true, problem: () => Promise.resolve(null) })
+      : await openFabricSeals({ config, sql, now, log, metrics, own });
   await database.problem(); // Said in the log, whether somebody asks for it or not.
   const macs = macsOf(config);
   const wholeMs = () => Math.floor(now());
@@ -97,6 +102,7 @@ export async function openParts(basics: Basics, own: Own) {
     database,
     shared,
     ledger,
+    sealLedger,
     macs,
     versions,
     seen,

@@ -189,7 +189,7 @@ describe('a process that dies while it seals', () => {
     await makeDue();
     const ports = sealPorts();
     await Promise.all([
-      ...Array.from({ length: 4 }, () => drainOutbox(ports)),
+      ...Array.from({ length: 4 }, () => drainOutbox(ports, 'seals')),
       sealCase(ports, order),
       sealCase(ports, order),
     ]);

@@ -17,10 +17,13 @@ import type { SeenVersions } from './data/seen-versions.ts';
 import type { EligibilityPorts } from './domain/change-eligibility.ts';
 import type { LedgerTarget } from './domain/seal-case.ts';
 import type { Basics, GateMacs } from './open-parts.ts';
+import type { SealLedger } from './open-seal-ledger.ts';
 
 interface WorkParts {
   readonly sql: Database;
+  /** Of versions. */
   readonly ledger: EmbeddedLedger;
+  readonly sealLedger: SealLedger;
   readonly inTransaction: InCaseTransaction;
   readonly inSql: RecordingTransactions;
   readonly macs: GateMacs;
@@ -48,11 +51,11 @@ const HEADS_EVERY_MS = 60_000;
 /** What goes on without a request. */
 export function startWork(basics: Basics, parts: WorkParts) {
   const { config, now, log } = basics;
-  const { sql, ledger, inTransaction, eligibility, target, onConflict, versions, own } = parts;
+  const { sql, ledger, sealLedger, inTransaction, eligibility, target, onConflict, versions, own } = parts;
   const wholeMs = () => Math.floor(now());
-  const outbox = { ...eligibility, sql, ledger, inTransaction, target, onConflict };
+  const outbox = { ...eligibility, sql, inTransaction, target, onConflict };
   const proofs = {
-    ledger,
+    ledger: sealLedger,
     channel: target.channel,
     keepProof: (id: string, proof: string) => keepProof(sql, id, proof),
   };
@@ -67,7 +70,8 @@ export function startWork(basics: Basics, parts: WorkParts) {
     removalStep(sql, () => oldRows(wholeMs(), config.decisionRetentionDays)[rows]);
   const onFailure = (rows: string, error: unknown) => log.warn('retention_failed', { rows, reason: String(error) });
   own('retention', retain({ claims: old('claims'), decisions: old('decisions') }, onFailure));
-  begin('outbox', OUTBOX_EVERY_MS, () => drainOutbox(outbox));
+  begin('outbox', OUTBOX_EVERY_MS, () => drainOutbox({ ...outbox, ledger }, 'versions'));
+  begin('seals', OUTBOX_EVERY_MS, () => drainOutbox({ ...outbox, ledger: sealLedger }, 'seals'));
   begin('versions', VERSIONS_EVERY_MS, () => carryOver({ sql, ledger, versions }), 0);
   begin('remake', REMAKE_EVERY_MS, remaking(basics, parts));
   begin('losses', LOSSES_EVERY_MS, () => parts.losses.refresh());
@@ -101,6 +105,7 @@ function remaking({ config, now, log, counters }: Basics, parts: WorkParts): () 
 function reviewing({ now, newId, log, counters }: Basics, parts: WorkParts): () => Promise<void> {
   return lossReview({
     ...parts,
+    sealsAreInLog: parts.sealLedger.isLog,
     losses: () => parts.losses.current(),
     progress: lossProgress(parts.sql, newId('wrk_')),
     pageRows: LOSS_REVIEW_PAGE_ROWS,

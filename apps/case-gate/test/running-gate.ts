@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { randomPool, timeOrderedIds, type ServerSecrets } from '@sealgate/auth';
@@ -161,7 +160,11 @@ async function runGate(
     metrics,
     counters: gateMetrics(metrics),
   };
-  const composition = await composeGate(change(basics), (_, release) => void releases.unshift(release));
+  const own = (_: string, release: () => void | Promise<void>) => void releases.unshift(release);
+  const composition = await composeGate(change(basics), own).catch(async (error: unknown) => {
+    for (const release of releases) await release();
+    throw error;
+  });
   const [open, admin] = [await listen(composition.publicApp), await listen(composition.adminApp!)];
   let isStopped = false;
   return {

@@ -8,7 +8,6 @@ import {
   loadConfig,
   operatorFields,
   storeFields,
-  textField,
   type Config,
   type Environment,
 } from '@sealgate/service-host';
@@ -19,11 +18,6 @@ export const fields = {
   ...storeFields,
   ...operatorFields,
   ...ledgerFields,
-  fabricConfig: textField({
-    name: 'FABRIC_CONFIG',
-    description: 'The connection file of the Fabric network; needed where LEDGER_DRIVER is fabric.',
-    default: undefined,
-  }),
   bodyMaxBytes: integerField({
     name: 'BODY_MAX_BYTES',
     description: 'Largest request body, after its content encoding was undone.',
@@ -83,14 +77,8 @@ export function ledgerChannels(): SurfaceChannels {
   return { kind: 'unowned', reads: false };
 }
 
-function gatewayFaults({ rateBurst, maxBatchRecords, ledgerDriver, fabricConfig }: GatewayConfig): string[] {
-  return [
-    ...(rateBurst < maxBatchRecords
-      ? ['RATE_BURST: is below MAX_BATCH_RECORDS, so a full batch would never be admitted']
-      : []),
-    ...(ledgerDriver === 'fabric' && fabricConfig === undefined
-      ? ['FABRIC_CONFIG: is required where LEDGER_DRIVER is fabric']
-      : []),
-    ...(ledgerDriver !== 'fabric' && fabricConfig !== undefined ? ['FABRIC_CONFIG: needs LEDGER_DRIVER=fabric'] : []),
-  ];
+function gatewayFaults({ rateBurst, maxBatchRecords }: GatewayConfig): string[] {
+  return rateBurst < maxBatchRecords
+    ? ['RATE_BURST: is below MAX_BATCH_RECORDS, so a full batch would never be admitted']
+    : [];
 }

@@ -102,11 +102,6 @@ const assetFields = {
     description: 'The channel of mappings that name none, as `<networkId>.<name>`.',
     default: undefined,
   }),
-  fabricConfig: textField({
-    name: 'FABRIC_CONFIG',
-    description: 'The connection file of the Fabric network; needed where LEDGER_DRIVER is fabric.',
-    default: undefined,
-  }),
   bodyMaxBytes: integerField({
     name: 'BODY_MAX_BYTES',
     description: 'Largest request body, after its content encoding was undone.',
@@ -221,16 +216,11 @@ function readMappings({
 }
 
 function peerFaults(config: PeerVariables): string[] {
-  const { ledgerDriver, fabricConfig, apiKeys, allowUnauthenticated, host } = config;
+  const { apiKeys, allowUnauthenticated, host } = config;
   const { ledgerNetwork, ledgerChannel } = config;
   const channel = ledgerChannel === undefined ? undefined : parseChannel(ledgerChannel);
   const faults: [boolean, string][] = [
-    [
-      ledgerDriver === 'fabric' && fabricConfig === undefined,
-      'FABRIC_CONFIG: is required where LEDGER_DRIVER is fabric',
-    ],
-    [ledgerDriver === 'fabric' && config.publicLog.size > 0, 'PUBLIC_LOG: needs LEDGER_DRIVER=embedded'],
-    [ledgerDriver !== 'fabric' && fabricConfig !== undefined, 'FABRIC_CONFIG: needs LEDGER_DRIVER=fabric'],
+    [config.ledgerDriver === 'fabric' && config.publicLog.size > 0, 'PUBLIC_LOG: needs LEDGER_DRIVER=embedded'],
     [
       apiKeys.size === 0 && !allowUnauthenticated && !isLoopback(host),
       'API_KEY_HASHES: without keys anybody who reaches HOST may write; set keys, or ALLOW_UNAUTHENTICATED=true',

@@ -38,6 +38,7 @@ const YEAR_MS = 366 * 86_400_000;
 function scripted(answers: (UnitResult['outcome'] | Error)[], proves: 'yes' | 'no' = 'yes') {
   const units: AppendUnit[] = [];
   const ledger: AnchorPorts['ledger'] = {
+    hasLog: true,
     findConflict: async () => undefined,
     async append(unit) {
       units.push(unit);

@@ -110,14 +110,9 @@ export function ledgerChannels(env: Environment): SurfaceChannels {
   return { kind: 'owned', names: [channelOf(config.ledgerNetwork, config.ledgerChannel)] };
 }
 
-function riskFaults({ ledgerDriver, oidcIssuers, publicUrl }: RiskConfig): string[] {
-  return [
-    ...(ledgerDriver === 'fabric'
-      ? ['LEDGER_DRIVER: proofs need a public log, which the embedded ledger alone has']
-      : []),
-    // Tokens for the tools are for their address, which the service cannot guess.
-    ...(oidcIssuers.length > 0 && publicUrl === undefined ? ['PUBLIC_URL: is required where OIDC_ISSUERS is set'] : []),
-  ];
+function riskFaults({ oidcIssuers, publicUrl }: RiskConfig): string[] {
+  // Access tokens for MCP have its URL as their audience, which the service cannot guess.
+  return oidcIssuers.length > 0 && publicUrl === undefined ? ['PUBLIC_URL: is required where OIDC_ISSUERS is set'] : [];
 }
 
 /** The channel in which evidence is anchored, `<networkId>.<name>`. */

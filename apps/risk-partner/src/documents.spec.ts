@@ -58,7 +58,8 @@ describe('the configuration', () => {
   });
 
   it.each<[string, Record<string, string>]>([
-    ['LEDGER_DRIVER', { LEDGER_DRIVER: 'fabric' }],
+    ['FABRIC_CONFIG', { LEDGER_DRIVER: 'fabric' }],
+    ['FABRIC_CONFIG', { FABRIC_CONFIG: '/etc/fabric.json' }],
     ['LEDGER_NETWORK', { LEDGER_NETWORK: 'Not.One' }],
     ['LEDGER_CHANNEL', { LEDGER_CHANNEL: 'a b' }],
     ['CHECKPOINT_DIR', { LEDGER_INTEGRATOR: 'true', LEDGER_SIGNING_KEY: 'PRIVATE+KEY+x' }],

@@ -1,16 +1,49 @@
 import {
   LedgerNotOpenedError,
   openEmbeddedLedger,
-  type EmbeddedLedger,
-  type OpenLedgerOptions,
+  type OpenLedgerOptions as OpenEmbeddedOptions,
 } from '@sealgate/ledger-embedded';
+import type { Ledger } from '@sealgate/ledger-port';
 import { openedOrStartError } from '@sealgate/service-host';
+import { channelOfConfig, type RiskConfig } from './config.ts';
+import { SCHEMA } from './risk-migrations.ts';
+
+export interface AnchorLedger extends Pick<Ledger, 'append' | 'findConflict' | 'prove' | 'health'> {
+  openChannel(network: string, channel: string): Promise<void>;
+  /** Whether there is a public log, against which records can be proved: not on Fabric. */
+  readonly hasLog: boolean;
+}
+
+export interface OpenLedgerOptions extends Omit<OpenEmbeddedOptions, 'config' | 'appendFunctions' | 'onResult'> {
+  readonly config: RiskConfig;
+}
 
 /**
- * The ledger in which evidence is anchored, with an integrator in the processes that run one.
+ * The ledger in which evidence is anchored, as LEDGER_DRIVER names it: embedded, with an integrator in the processes that
+ * run one, or a Fabric network. The Fabric driver is loaded only where it is that one.
  *
- * @throws StartError when the signing key is not this ledger's, or the log is not as it was left.
+ * @throws StartError when the signing key is not this ledger's, the log is not as it was left, or FABRIC_CONFIG is unusable.
  */
-export function openLedger(options: OpenLedgerOptions): Promise<EmbeddedLedger> {
-  return openedOrStartError(LedgerNotOpenedError, () => openEmbeddedLedger(options));
+export async function openLedger(options: OpenLedgerOptions): Promise<AnchorLedger> {
+  if (options.config.ledgerDriver === 'embedded') {
+    const ledger = await openedOrStartError(LedgerNotOpenedError, () => openEmbeddedLedger(options));
+    return Object.assign(ledger, { hasLog: true });
+  }
+  const { GatewayNotOpenedError, openRecordsLedger } = await import('@sealgate/ledger-fabric');
+  const needs = [channelOfConfig(options.config)];
+  const ledger = await openedOrStartError(GatewayNotOpenedError, async () =>
+    openRecordsLedger({ ...options, needs, schema: SCHEMA }),
+  );
+  return {
+    append: (unit) => ledger.append(unit),
+    findConflict: (unit) => ledger.findConflict(unit),
+    prove: (channel, id) => ledger.prove(channel, id),
+    openChannel: (network, name) => ledger.openChannel(network, name),
+    hasLog: false,
+    // Anchors wait in the outbox while the network is away, and nothing else needs it.
+    async health() {
+      const { problem } = await ledger.health();
+      return { ok: true, problem };
+    },
+  };
 }

@@ -77,7 +77,7 @@ export async function openParts(basics: Basics, own: Own) {
   const database = databaseCheck({
     sql,
     sets: migrations,
-    further: () => missingRights(sql, [channelOfConfig(config)]),
+    ...(config.ledgerDriver === 'embedded' ? { further: () => missingRights(sql, [channelOfConfig(config)]) } : {}),
     onChange: (reason) =>
       reason === undefined ? log.info('database_ready') : log.error('database_not_ready', { reason }),
   });
@@ -137,7 +137,7 @@ function runAnchoring(
   const channel = channelOfConfig(config);
   const refused = metrics.counter({
     name: 'risk_anchors_refused_total',
-    help: 'Never to be in the ledger.',
+    help: 'Anchors permanently refused by the ledger.',
     labels: {},
   });
   const ports = {

@@ -1,6 +1,7 @@
 import { apiKeyMigrations } from '@sealgate/api-keys';
 import { auditMigrations } from '@sealgate/audit';
 import { ledgerMigrations } from '@sealgate/ledger-embedded';
+import { fabricMigrations } from '@sealgate/ledger-fabric/migrations';
 import { migrationSet, type MigrationSet } from '@sealgate/storage';
 
 /** The schema of this surface. No other surface reads it. */
@@ -11,5 +12,6 @@ export const migrations: readonly MigrationSet[] = [
   ledgerMigrations,
   apiKeyMigrations(SCHEMA),
   auditMigrations(SCHEMA),
+  fabricMigrations(SCHEMA),
   migrationSet({ name: 'risk', schema: SCHEMA, from: import.meta.url }),
 ];

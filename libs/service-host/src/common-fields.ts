@@ -209,6 +209,11 @@ export const ledgerFields = {
     choices: ['embedded', 'fabric'],
     default: 'embedded',
   }),
+  fabricConfig: textField({
+    name: 'FABRIC_CONFIG',
+    description: 'The connection file of the Fabric network; needed where LEDGER_DRIVER is fabric.',
+    default: undefined,
+  }),
   ledgerOrigin: customField({
     name: 'LEDGER_ORIGIN',
     description: 'Name of the ledger in checkpoints; the origin of a channel is this, a slash and the channel.',
@@ -271,16 +276,23 @@ export function listenerFaults(config: {
   ];
 }
 
-/** Faults of the ledger variables that only show when they are seen together; for `check` of `loadConfig`. */
-export function ledgerFaults(config: {
-  readonly ledgerIntegrator: boolean;
-  readonly ledgerSigningKey: string | undefined;
-  readonly ledgerDriver: 'embedded' | 'fabric';
-  readonly checkpointDir: string | undefined;
-}): string[] {
-  if (!config.ledgerIntegrator) return [];
-  if (config.ledgerDriver !== 'embedded') return ['LEDGER_INTEGRATOR: only the embedded ledger is built here'];
+/** As `listenerFaults`, of the ledger variables. @param hasLog whether the surface writes to an embedded log. */
+export function ledgerFaults(
+  config: {
+    readonly ledgerIntegrator: boolean;
+    readonly ledgerSigningKey: string | undefined;
+    readonly ledgerDriver: 'embedded' | 'fabric';
+    readonly fabricConfig: string | undefined;
+    readonly checkpointDir: string | undefined;
+  },
+  hasLog = config.ledgerDriver === 'embedded',
+): string[] {
+  const { ledgerDriver, fabricConfig, ledgerIntegrator } = config;
+  const wrong = fabricConfig === undefined ? 'is required where LEDGER_DRIVER is fabric' : 'needs LEDGER_DRIVER=fabric';
+  const faults = (ledgerDriver === 'fabric') === (fabricConfig !== undefined) ? [] : [`FABRIC_CONFIG: ${wrong}`];
+  if (!ledgerIntegrator) return faults;
+  if (!hasLog) return [...faults, 'LEDGER_INTEGRATOR: only the embedded ledger is built here'];
   const needed = { LEDGER_SIGNING_KEY: config.ledgerSigningKey, CHECKPOINT_DIR: config.checkpointDir };
   const missing = Object.entries(needed).filter(([, value]) => value === undefined);
-  return missing.map(([name]) => `${name}: is required where LEDGER_INTEGRATOR is true`);
+  return [...faults, ...missing.map(([name]) => `${name}: is required where LEDGER_INTEGRATOR is true`)];
 }

@@ -30,6 +30,20 @@ describe('an assessor pack', () => {
     expect(judge(packOf(parts()), stranger).conclusion).toBe('Failed: pack signature.');
   });
 
+  it('names a seal on Fabric, which has no proof, as one to compare there', () => {
+    const pack = packOf(edited(parts(), ['seals', 0, 'proof'], null));
+    const report = judge(pack);
+    expect(report).toMatchObject({
+      verified: true,
+      conclusion: expect.stringContaining('1 seal(s) are said to be on'),
+    });
+    expect(report.conclusion).not.toContain('in the log');
+    expect(JSON.stringify(report)).toContain('The seal ledger_rec_1 has no proof');
+    // What the pack shows of it is still judged, and a proof that is taken away is a change of the pack.
+    expect(failedSteps(packOf(edited(pack, ['seals', 0, 'seal_hash'], '0'.repeat(64))))).toContain('seal hash');
+    expect(failedSteps(edited(packOf(parts()), ['seals', 0, 'proof'], null))).toContain('pack hash');
+  });
+
   it('may say another time of its making', () => {
     expect(judge({ ...packOf(parts()), generated_at: '2027-01-01T00:00:00.000Z' }).verified).toBe(true);
   });

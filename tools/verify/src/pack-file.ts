@@ -23,7 +23,8 @@ export interface PackSeal {
   readonly document: Place;
   readonly sealHash: string;
   readonly ledgerRecordId: string;
-  readonly record: ReceiptFile;
+  /** Undefined where the seal is on Fabric, which has no public log. */
+  readonly record: ReceiptFile | undefined;
 }
 
 /** An assessor pack. */
@@ -91,13 +92,16 @@ function readEvent(place: Place): PackEvent {
 
 function readSeal(place: Place): PackSeal {
   const document = objectAt(place, 'document');
-  const proof = objectAt(place, 'proof');
-  const record = readReceiptFile(`${place.where}/proof`, proof.object);
+  const record =
+    valueAt(place, 'proof') === null
+      ? undefined
+      : readReceiptFile(`${place.where}/proof`, objectAt(place, 'proof').object);
+  const contents = [{ where: document.where, data: document.object, members: {} }];
   return {
     where: place.where,
     document,
     sealHash: stringAt(place, 'seal_hash'),
     ledgerRecordId: stringAt(place, 'ledger_record_id'),
-    record: { ...record, contents: [{ where: document.where, data: document.object, members: {} }] },
+    record: record && { ...record, contents },
   };
 }

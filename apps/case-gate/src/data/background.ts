@@ -14,6 +14,7 @@ export interface OutboxPorts extends Pick<
   'recordIds' | 'decisionMacs' | 'onCorrupt' | 'onConflict' | 'target'
 > {
   readonly sql: Sql;
+  /** The one that takes what is sent: seals may go to another than versions. */
   readonly ledger: Pick<LedgerAppender, 'append'>;
   readonly inTransaction: InTransaction;
   readonly now: () => number;
@@ -21,25 +22,26 @@ export interface OutboxPorts extends Pick<
 
 /**
  * Sends what is due to the ledger, and does what follows. The same record sent twice is one record, so a process that
- * dies between two steps leaves nothing behind that the next one does not finish. Returns how many were sent.
+ * dies between two steps leaves nothing behind that the next one does not finish. Seals and versions may go to different
+ * ledgers, so that neither waits for the other's. Returns how many were sent.
  */
-export async function drainOutbox(ports: OutboxPorts): Promise<number> {
+export async function drainOutbox(ports: OutboxPorts, what: 'seals' | 'versions'): Promise<number> {
   let sent = 0;
   for (;;) {
-    const due = await takeDue(ports);
+    const due = await takeDue(ports, what);
     await sendRecords(ports, due);
     sent += due.length;
     if (due.length < RECORDS_AT_ONCE) return sent;
   }
 }
 
-async function takeDue({ sql, now }: OutboxPorts): Promise<OutboxRecord[]> {
+async function takeDue({ sql, now }: OutboxPorts, what: 'seals' | 'versions'): Promise<OutboxRecord[]> {
   return sql.query<OutboxRecord>({
     text: `UPDATE gate.outbox o SET attempts = attempts + 1, next_attempt_at = $1::timestamptz + make_interval(secs => $2)
             WHERE outbox_id IN (SELECT outbox_id FROM gate.outbox WHERE next_attempt_at <= $1
-                                 ORDER BY outbox_id LIMIT $3 FOR UPDATE SKIP LOCKED)
+                                  AND (record_type = $4) = $5 ORDER BY outbox_id LIMIT $3 FOR UPDATE SKIP LOCKED)
            RETURNING record_id AS "recordId", record_type AS "recordType", data, next_attempt_at AS "nextAttemptAt"`,
-    values: [new Date(now()), LEASE_MS / 1000, RECORDS_AT_ONCE],
+    values: [new Date(now()), LEASE_MS / 1000, RECORDS_AT_ONCE, SEAL_RECORD_TYPE, what === 'seals'],
   });
 }
 

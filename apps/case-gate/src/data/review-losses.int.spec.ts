@@ -88,6 +88,7 @@ describe('the review of a declared loss', () => {
       versions,
       seen: { all: () => [] },
       losses: () => Promise.resolve([{ epoch: 1, keptAtMs: 0 }]),
+      sealsAreInLog: true,
       progress: lossProgress(sql, worker),
       pageRows: 2,
       now: Date.now,

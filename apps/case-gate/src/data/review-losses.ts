@@ -20,6 +20,8 @@ export interface ReviewParts extends Pick<RemakeParts, 'macs' | 'versions'> {
   readonly eligibility: EligibilityPorts;
   readonly seen: SeenVersions;
   readonly losses: () => Promise<readonly DeclaredLoss[]>;
+  /** Whether seals are in the log whose losses these are: not where they are on Fabric. */
+  readonly sealsAreInLog: boolean;
   readonly progress: LossProgress;
   /** Of a page: how far it has come is kept after each. */
   readonly pageRows: number;
@@ -201,6 +203,7 @@ async function reviewAll(parts: ReviewParts, losses: readonly DeclaredLoss[]): P
   const idsOfSeal = ({ id }: SealPlace) => [id];
   await inPages<SealPlace>(parts, { epoch, part: SEALS, text, more: [] }, async (page) => {
     let seals = 0;
+    if (!parts.sealsAreInLog) return seals;
     for (const { environment, place } of await parts.versions.missing(parts.sql, page, idsOfSeal)) {
       const [caseId = '', policyVersion = ''] = place;
       const order = { environment, caseId, policyVersion };

@@ -18,7 +18,7 @@ export interface CaseFile {
 export interface PackPorts {
   /** Reads all of it in one snapshot; undefined in another environment too. */
   readonly readCaseFile: (environment: string, caseId: string) => Promise<CaseFile | undefined>;
-  readonly ledger: Pick<LedgerReader, 'prove'>;
+  readonly ledger: Pick<LedgerReader, 'prove'> & { readonly isLog: boolean };
   /** The channel that seals go to. */
   readonly channel: string;
   /** Keeps the first proof of a seal; gives the one that is kept. */
@@ -109,7 +109,7 @@ async function sealEntry(ports: PackPorts, seal: Seal): Promise<JsonValue> {
 }
 
 /**
- * Proves a seal and keeps the proof: `{receipt, proof}`, as a verifier takes it.
+ * Proves a seal and keeps the proof: `{receipt, proof}`, as a verifier takes it; `null` where the ledger has no public log.
  * @throws AppError LEDGER_UNAVAILABLE while no checkpoint covers it.
  */
 export async function proveSeal(
@@ -119,6 +119,7 @@ export async function proveSeal(
   const proof = await ledger.prove(channel, ledgerRecordId).catch((cause: unknown) => {
     throw new AppError('LEDGER_UNAVAILABLE', 'No checkpoint covers the seal yet.', { retryAfterSeconds: 1, cause });
   });
+  if (proof === undefined && !ledger.isLog) return keepProof(ledgerRecordId, 'null');
   if (proof === undefined) throw new Error('A sealed record is in the ledger.');
   return keepProof(ledgerRecordId, canonical({ receipt: { ...proof.receipt }, proof: { ...proof.proof } }));
 }

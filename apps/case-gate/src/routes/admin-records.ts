@@ -92,7 +92,8 @@ const AuditRow = named(
 
 export interface AdminRecordsPorts extends Pick<AdminPorts, 'cursors'> {
   readonly decisions: DecisionsStore;
-  readonly ledger: Pick<LedgerReader, 'query' | 'prove'>;
+  /** The embedded log, which takes heads of decisions whichever ledger takes seals. */
+  readonly embedded: Pick<LedgerReader, 'query' | 'prove'>;
   /** The channel that the heads of decisions go to. */
   readonly channel: string;
   readonly listAudit: (page: AuditPage) => Promise<AuditEvent[]>;
@@ -187,13 +188,15 @@ function headsRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
     responses: { 200: { description: 'A page.', schema: listOf(HeadRow) } },
     errors: ['LEDGER_UNAVAILABLE'],
     async handler({ query }) {
-      const { ledger, channel, cursors } = ports;
+      const { embedded, channel, cursors } = ports;
       const page = readPage(query, cursors, ['decision-heads', query.process ?? '']);
       const prefix = `decisions_${query.process === undefined ? '' : `${query.process}_`}`;
       const order = { channel, type: DECISION_HEAD_TYPE, limit: page.limit + 1 };
-      const found = await asked(ledger.query({ ...order, afterId: String(page.after ?? prefix) }));
+      const found = await asked(embedded.query({ ...order, afterId: String(page.after ?? prefix) }));
       const records = found.filter(({ id }) => id.startsWith(prefix));
-      const proofs = await asked(Promise.all(records.slice(0, page.limit).map(({ id }) => ledger.prove(channel, id))));
+      const proofs = await asked(
+        Promise.all(records.slice(0, page.limit).map(({ id }) => embedded.prove(channel, id))),
+      );
       const item = (record: StoredRecord) => {
         const proved = proofs[records.indexOf(record)];
         if (proved === undefined) throw new Error('A record of the ledger has a place in it.');

@@ -68,7 +68,16 @@ export const Pack = named(
           document: Type.Object({}, { additionalProperties: true }),
           seal_hash: Text,
           ledger_record_id: Text,
-          proof: Type.Object({}, { additionalProperties: true, description: '{receipt, proof} of the ledger record.' }),
+          proof: OrNull(
+            Type.Object(
+              {},
+              {
+                additionalProperties: true,
+                description:
+                  '{receipt, proof} of the ledger record; null where the seal is on Fabric, which has no public log.',
+              },
+            ),
+          ),
         }),
       ),
     ),

@@ -54,6 +54,12 @@ export function anchorStore(options: AnchorStoreOptions): AnchorStore {
         values: [ledgerRecordId],
       });
     },
+    unproved: async ({ ledgerRecordId }) => {
+      await sql.query({
+        text: `UPDATE risk.anchors SET due_at = 'infinity' WHERE ledger_record_id = $1`,
+        values: [ledgerRecordId],
+      });
+    },
     anchored: (anchor) => writeAnchored(options, anchor),
     proved: (anchor) => writeProof(options, anchor),
   };

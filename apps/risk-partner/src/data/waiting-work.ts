@@ -5,7 +5,7 @@ import type { Sql } from '@sealgate/storage';
 export async function waitingWork(sql: Sql): Promise<WaitingItem[]> {
   const rows = await sql.query<{ state: string; count: string; oldest: Date }>({
     text: `SELECT state, count(*) AS count, min(created_at) AS oldest FROM risk.anchors
-            WHERE state IN ('waiting', 'anchored') GROUP BY state`,
+            WHERE state IN ('waiting', 'anchored') AND due_at < 'infinity' GROUP BY state`,
   });
   const item = (what: string, description: string, state: string): WaitingItem => {
     const row = rows.find((one) => one.state === state);

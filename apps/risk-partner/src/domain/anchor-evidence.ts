@@ -31,12 +31,15 @@ export interface AnchorStore {
   /** The ledger holds something else under this id, and always will. */
   refuse(anchor: Anchor): Promise<void>;
   anchored(anchor: Anchor): Promise<void>;
+  /** Anchored in a ledger that has no public log: never due again. */
+  unproved(anchor: Anchor): Promise<void>;
   proved(anchor: ProvenAnchor): Promise<void>;
 }
 
 export interface AnchorPorts {
   readonly store: AnchorStore;
-  readonly ledger: LedgerAppender & Pick<LedgerReader, 'prove'>;
+  /** `hasLog`: whether it can prove a record. An anchor is done once it is proved; without a log, once it is written. */
+  readonly ledger: LedgerAppender & Pick<LedgerReader, 'prove'> & { readonly hasLog: boolean };
   readonly network: string;
   /** `<networkId>.<name>`. */
   readonly channel: string;
@@ -67,7 +70,7 @@ export async function anchorDue(ports: AnchorPorts): Promise<number> {
 async function step(ports: AnchorPorts, anchor: Anchor): Promise<void> {
   try {
     if (anchor.state === 'waiting' && !(await append(ports, anchor))) return;
-    await prove(ports, anchor);
+    await (ports.ledger.hasLog ? prove(ports, anchor) : ports.store.unproved(anchor));
   } catch (error) {
     if (!isOutage(error)) ports.onFailure(anchor, error);
     // Where not even this can be written, the lease ends by itself.

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { App } from '@sealgate/http';
 import { sha256 } from '@sealgate/json';
+import type { LedgerHealth } from '@sealgate/ledger-port';
 import { generateNoteKey } from '@sealgate/merkle';
 import { createLog, httpMetrics, Metrics } from '@sealgate/observability';
 import { migrate, type Database } from '@sealgate/storage';
@@ -41,6 +42,7 @@ export interface TestInstallation {
   newOrg(name?: string): Promise<string>;
   newPerson(orgId: string, roles: readonly string[], more?: object): Promise<TestPerson>;
   newFramework(orgId: string, requirements: readonly string[]): Promise<string>;
+  ledgerHealth(): Promise<LedgerHealth>;
   stop(): Promise<void>;
 }
 
@@ -89,7 +91,16 @@ export async function testInstallation(
   };
   const basics: Basics = { config, now, newId, log, metrics, appBase };
   const releases: (() => void | Promise<void>)[] = [];
-  const parts = await openParts(basics, (_name, release) => void releases.push(release));
+  const release = async () => {
+    for (const each of releases.reverse()) await each();
+    await postgres.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const own = (_name: string, each: () => void | Promise<void>) => void releases.push(each);
+  const parts = await openParts(basics, own).catch(async (error: unknown) => {
+    await release();
+    throw error;
+  });
   const publicServer = await serve(publicApp(appBase, guardPortsOf(basics, parts), publicPortsOf(basics, parts)));
   const adminServer = await serve(await adminAppOf(basics, parts));
   const api = httpCaller(urlOf(publicServer));
@@ -112,15 +123,14 @@ export async function testInstallation(
     admin,
     adminAs,
     ...makers(admin),
+    ledgerHealth: () => parts.ledger.health(),
     async stop() {
       for (const server of [publicServer, adminServer]) {
         server.closeAllConnections();
         server.close();
       }
       for (const caller of [api, adminApi]) caller.close();
-      for (const release of releases.reverse()) await release();
-      await postgres.stop();
-      rmSync(folder, { recursive: true, force: true });
+      await release();
     },
   };
 }

@@ -34,6 +34,8 @@ export type {
 } from './fabric-observer.ts';
 export type { NewClaim } from './journal-entry.ts';
 export { signLowS } from './native-signer.ts';
+export { GatewayNotOpenedError, openGateway, openRecordsLedger } from './open-gateway.ts';
+export type { OpenedGateway, OpenGatewayOptions, OpenRecordsLedgerOptions } from './open-gateway.ts';
 export { openFabric } from './open-fabric.ts';
 export type { FabricOptions, JournalOptions } from './open-fabric.ts';
 export { unsettledTransactions, type UnsettledTransactions } from './unsettled-transactions.ts';
