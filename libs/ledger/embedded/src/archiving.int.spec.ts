@@ -231,6 +231,7 @@ describe('the version before', () => {
     '0016_claims_by_day',
     '0018_archived_times',
     '0019_erased_rows',
+    '0021_tiles',
     '0022_entries',
     '0024_published',
   ].map(stepsOf);

@@ -204,4 +204,29 @@ describe('the embedded ledger', () => {
       expect(await tile(level, index, width)).toBeUndefined();
     expect(await test.ledger.tile('acme.nowhere', { level: 0, index: 0, width: 1 })).toBeUndefined();
   });
+
+  it('looks tiles up by their keys, however many there are', async () => {
+    const { channel } = newChannel();
+    await test.sql.transaction(async (sql) => {
+      await sql.query({
+        text: `WITH c AS (INSERT INTO ledger.channels (channel, network) VALUES ($1, 'acme') RETURNING channel_id)
+               INSERT INTO ledger.tiles (channel_id, level, tile, hashes)
+               SELECT channel_id, 0, n, '\\x00' FROM c, generate_series(0, 999) n`,
+        values: [channel],
+      });
+      const reads = async () => {
+        const text = `SELECT seq_tup_read::int AS walked, idx_scan::int AS found FROM pg_stat_xact_user_tables
+                       WHERE relid = 'ledger.tiles'::regclass`;
+        return (await sql.query<{ walked: number; found: number }>({ text }))[0]!;
+      };
+      const before = await reads();
+      const text = `SELECT ordinal FROM ledger.tiles_v1($1, '{0,0,0,1}'::int2[], '{999,0,1000,0}')`;
+      expect(await sql.query({ text, values: [channel] })).toEqual([{ ordinal: '1' }, { ordinal: '2' }]);
+      expect(await reads()).toEqual({ walked: before.walked, found: before.found + 4 });
+      const gone = `WITH t AS (DELETE FROM ledger.tiles USING ledger.channels c
+                                WHERE c.channel_id = tiles.channel_id AND c.channel = $1)
+                    DELETE FROM ledger.channels WHERE channel = $1`;
+      await sql.query({ text: gone, values: [channel] });
+    });
+  });
 });
