@@ -3,6 +3,8 @@ import { addDecisionsCommand } from './decisions-command.ts';
 import { addDeliveryCommand } from './delivery-command.ts';
 import { addEnvelopeCommand } from './envelope-command.ts';
 import { addLogCommands } from './log-commands.ts';
+import { addMonitorCommand } from './monitor-command.ts';
+import type { LOG_PROBLEMS, LogProblemKind } from './monitor-log.ts';
 import { addPackCommand } from './pack-command.ts';
 import { addPageCommand } from './page-command.ts';
 import { addProofCommand } from './proof-command.ts';
@@ -22,12 +24,12 @@ export interface CommandHost extends CliContext {
   readonly exit: (code: ExitCode) => void;
 }
 
-/** 0: verified. 1: not verified. 2: wrong use, or something that cannot be read. */
-export type ExitCode = 0 | 1 | 2;
+/** 0: verified. 1: not verified. 2: wrong use, or something that cannot be read. From 10 on: what `monitor` found. */
+export type ExitCode = 0 | 1 | 2 | (typeof LOG_PROBLEMS)[LogProblemKind];
 
 const HELP = `
 Exit codes: 0 verified, 1 not verified, 2 wrong use or unreadable.
-Nothing is sent anywhere: every command works without a network, on files.
+Every command but monitor works without a network, on files, and sends nothing anywhere.
 The key: --key takes a C2SP verifier key (<name>+<hash>+<base64>) or a file that holds one. Take it from somewhere you trust,
 not from whoever hands you the proof. Without --key, that of this machine's own demo is used where there is one: .sealgate/dev.json, else
 .sealgate/log.vkey, in the current directory or above.`;
@@ -46,6 +48,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   addProofCommand(program, host);
   addLogCommands(program, host);
   addSignedCommand(program, host);
+  addMonitorCommand(program, host);
   addPackCommand(program, host);
   addEnvelopeCommand(program, host);
   addDecisionsCommand(program, host);

@@ -1,0 +1,245 @@
+import { open, rename } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Bytes } from '@sealgate/json';
+import type { Command } from 'commander';
+import type { CommandHost, ExitCode } from './cli.ts';
+import { followLog, LOG_PROBLEMS, LogProblem, type LogProblemKind, type SeenLog } from './monitor-log.ts';
+import { pinnedKey, readPolicy, type KeyOptions } from './pinned-key.ts';
+import { pathIn, readBytesIfThere, readText } from './read-file.ts';
+import { withKeyOptions } from './run-check.ts';
+import { UnreadableError } from './unreadable-error.ts';
+
+interface MonitorOptions extends KeyOptions {
+  readonly state: string;
+  readonly json?: boolean;
+  readonly bearerFile?: string;
+  readonly every?: string;
+  readonly metricsTextfile?: string;
+  readonly metricsPort?: string;
+}
+
+/** What is known of one log: kept in the state file, and told as metrics. */
+interface Watched {
+  readonly url: string;
+  readonly log: string;
+  seen?: SeenLog | undefined;
+  size: number;
+  checked: number;
+  checkedAtSeconds: number;
+  problem: LogProblemKind | 'unreachable' | undefined;
+}
+
+const READ_WITHIN_MS = 30_000;
+/** A full bundle of the longest entries is 16 MiB and some. */
+const READ_MAX_BYTES = 17 * 1024 * 1024;
+
+/** Of a channel, or of an epoch of one. */
+const LOG_NAME = /^[a-z0-9-]+\.[a-z0-9-]+(\/e\d+)?$/;
+
+const HELP = `
+URL is a log as a ledger peer serves it (https://peer.example/ledger/acme.main), or a copy of one: its checkpoint, tiles and
+entry bundles below. The state file holds the newest checkpoint that was checked of each log: keep it, and with it every
+later look shows what was taken back. Without --every it looks once and ends, as a CronJob does.
+
+Exit codes: 0 all is well, 2 wrong use or unreachable, ${Object.entries(LOG_PROBLEMS)
+  .map(([kind, code]) => `${code} ${kind}`)
+  .join(', ')}. The checkpoints that prove a problem are printed: keep them.
+
+  sealgate-verify monitor https://peer.example/ledger/acme.main --key log.vkey --state seen.json
+  sealgate-verify monitor https://peer.example/ledger/acme.main --key log.vkey --state seen.json --every 60 --metrics-port 9464`;
+
+/** Adds `monitor`, the one command that opens connections and writes files. */
+export function addMonitorCommand(program: Command, host: CommandHost): void {
+  withKeyOptions(program.command('monitor'))
+    .description('do logs only grow, and is every new entry what was signed for? Reads them over HTTP')
+    .argument('<url...>', 'the logs')
+    .requiredOption('--state <file>', 'what was seen of them; written anew after each look')
+    .option('--bearer-file <file>', 'a file with the key of the ledger peer, sent as Authorization: Bearer')
+    .option('--every <seconds>', 'go on looking, with so many seconds between')
+    .option('--metrics-textfile <file>', 'metrics for the textfile collector of a Prometheus node exporter')
+    .option('--metrics-port <port>', 'serve metrics at /metrics of this port on loopback; with --every')
+    .addHelpText('after', HELP)
+    .action(async (urls: string[], options: MonitorOptions) => {
+      try {
+        await monitor(host, urls, options);
+      } catch (error) {
+        if (!(error instanceof UnreadableError)) throw error;
+        host.err(`sealgate-verify monitor: ${error.message}\n`);
+        host.exit(2);
+      }
+    });
+}
+
+async function monitor(host: CommandHost, urls: readonly string[], options: MonitorOptions): Promise<void> {
+  const at = (path: string) => pathIn(host.directory, path);
+  // Which witnesses cosigned is a finding of its own, beside what the log's key signed.
+  const { policy: policyFile, json = false, ...pins } = options;
+  const { verifier } = await pinnedKey(pins, host.directory);
+  const policy = policyFile === undefined ? undefined : await readPolicy(at(policyFile));
+  const bearer = options.bearerFile === undefined ? undefined : (await readText(at(options.bearerFile))).trim();
+  const everyMs = options.every === undefined ? undefined : wholeNumber('--every', options.every) * 1000;
+  const watched = await readState(at(options.state), urls);
+  if (options.metricsPort !== undefined) serveMetrics(wholeNumber('--metrics-port', options.metricsPort), watched);
+  for (;;) {
+    let code: ExitCode = 0;
+    for (const one of watched) {
+      const read = (path: string) => readUrl(`${one.url}/${path}`, bearer);
+      const found = await look(json ? asJson(host, one) : host, one, { verifier, policy, read });
+      code = code === 0 || (code === 2 && found !== 0) ? found : code;
+    }
+    await writeWhole(at(options.state), stateText(watched));
+    if (options.metricsTextfile !== undefined) await writeWhole(at(options.metricsTextfile), metricsText(watched));
+    host.exit(code);
+    if (everyMs === undefined) return;
+    await delay(everyMs);
+  }
+}
+
+/** A line of JSON for each look, whatever it says. */
+function asJson(host: CommandHost, one: Watched): CommandHost {
+  const line = (text: string) => {
+    const { url, log, size, problem = null } = one;
+    host.out(`${JSON.stringify({ command: 'monitor', url, log, size, problem, text })}\n`);
+  };
+  return { ...host, out: line, err: line };
+}
+
+async function look(
+  host: CommandHost,
+  one: Watched,
+  by: Pick<Parameters<typeof followLog>[0], 'verifier' | 'policy' | 'read'>,
+): Promise<ExitCode> {
+  try {
+    const { seen, size, checked, short } = await followLog({ ...by, log: one.log, seen: one.seen });
+    Object.assign(one, { seen, size, checked: one.checked + checked, checkedAtSeconds: Date.now() / 1000 });
+    one.problem = short?.kind;
+    if (short === undefined) host.out(`ok      ${one.url}: ${size} entries, ${checked} of them new.\n`);
+    else tell(host, one, short);
+    return short === undefined ? 0 : LOG_PROBLEMS[short.kind];
+  } catch (error) {
+    if (error instanceof LogProblem) {
+      one.problem = error.kind;
+      tell(host, one, error);
+      return LOG_PROBLEMS[error.kind];
+    }
+    if (!(error instanceof UnreadableError)) throw error;
+    one.problem = 'unreachable';
+    host.err(`sealgate-verify monitor: ${one.url}: ${error.message}\n`);
+    return 2;
+  }
+}
+
+function tell(host: CommandHost, { url }: Watched, { kind, message, notes }: LogProblem): void {
+  host.out(`FAILED  ${url}: ${kind}: ${message}\n${notes.map((note) => `\n${note}`).join('')}`);
+}
+
+/** Bounded in time and size; a redirect is not followed. Undefined for 404. */
+async function readUrl(url: string, bearer: string | undefined): Promise<Bytes | undefined> {
+  try {
+    const response = await fetch(url, {
+      ...(bearer === undefined ? {} : { headers: { Authorization: `Bearer ${bearer}` } }),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(READ_WITHIN_MS),
+    });
+    if (response.status === 404) {
+      await response.body?.cancel();
+      return undefined;
+    }
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of response.body ?? []) {
+      bytes += chunk.length;
+      if (bytes > READ_MAX_BYTES) throw new UnreadableError(`${url} answered more than ${READ_MAX_BYTES} bytes.`);
+      chunks.push(chunk);
+    }
+    if (response.status !== 200) throw new UnreadableError(`${url} answered ${response.status}.`);
+    return Buffer.concat(chunks);
+  } catch (cause) {
+    if (cause instanceof UnreadableError || !(cause instanceof Error)) throw cause;
+    const reason = cause.cause instanceof Error ? cause.cause.message : cause.message;
+    throw new UnreadableError(`${url} cannot be read: ${reason}.`, { cause });
+  }
+}
+
+async function readState(path: string, urls: readonly string[]): Promise<Watched[]> {
+  const bytes = await readBytesIfThere(path);
+  const known = bytes === undefined ? {} : stateIn(bytes.toString('utf8'), path);
+  return urls.map((given) => {
+    const url = given.replace(/\/$/, '');
+    const log = /\/ledger\/(.+)$/.exec(url)?.[1] ?? url.slice(url.lastIndexOf('/') + 1);
+    if (!URL.canParse(url) || !LOG_NAME.test(log)) throw new UnreadableError(`${given} is no URL of a log.`);
+    return { url, log, seen: known[url], size: 0, checked: 0, checkedAtSeconds: 0, problem: undefined };
+  });
+}
+
+function stateIn(text: string, path: string): Record<string, SeenLog> {
+  try {
+    const { v, logs } = JSON.parse(text) as { v?: unknown; logs?: unknown };
+    if (v === 1 && typeof logs === 'object' && logs !== null) return logs as Record<string, SeenLog>;
+  } catch {
+    // Told below: a state that cannot be read must not be taken for none.
+  }
+  throw new UnreadableError(`${path} is no state of a monitor.`);
+}
+
+function stateText(watched: readonly Watched[]): string {
+  const logs = Object.fromEntries(watched.flatMap(({ url, seen }) => (seen === undefined ? [] : [[url, seen]])));
+  return `${JSON.stringify({ v: 1, logs }, null, 2)}\n`;
+}
+
+/** All of it or nothing, whatever crashes. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  const file = await open(`${path}.new`, 'w', 0o644);
+  try {
+    await file.writeFile(text);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+  await rename(`${path}.new`, path);
+}
+
+function metricsText(watched: readonly Watched[]): string {
+  const gauge = (name: string, help: string, lines: readonly string[]) =>
+    `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${lines.map((line) => `${name}${line}\n`).join('')}`;
+  const of = (value: (one: Watched) => number) => watched.map((one) => `{log="${one.log}"} ${value(one)}`);
+  const kinds = [...Object.keys(LOG_PROBLEMS), 'unreachable'];
+  const problems = watched.flatMap(({ log, problem }) =>
+    kinds.map((kind) => `{log="${log}",problem="${kind}"} ${problem === kind ? 1 : 0}`),
+  );
+  return (
+    gauge('sealgate_monitor_problem', 'Whether the last look at a log found this.', problems) +
+    gauge(
+      'sealgate_monitor_size',
+      'Entries of the log that were checked.',
+      of(({ size }) => size),
+    ) +
+    gauge(
+      'sealgate_monitor_checked_entries',
+      'Entries read since this monitor began.',
+      of(({ checked }) => checked),
+    ) +
+    gauge(
+      'sealgate_monitor_checked_timestamp_seconds',
+      'When the log was last found well.',
+      of(({ checkedAtSeconds }) => checkedAtSeconds),
+    )
+  );
+}
+
+function serveMetrics(port: number, watched: readonly Watched[]): void {
+  const server = createServer((request, response) => {
+    const isFound = request.method === 'GET' && request.url === '/metrics';
+    response.writeHead(isFound ? 200 : 404, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' });
+    response.end(isFound ? metricsText(watched) : '');
+  });
+  server.listen(port, '127.0.0.1');
+  server.unref();
+}
+
+function wholeNumber(option: string, text: string): number {
+  const value = Number(text);
+  if (/^[1-9]\d{0,8}$/.test(text) && Number.isSafeInteger(value)) return value;
+  throw new UnreadableError(`${option} takes a whole number from 1 on.`);
+}

@@ -1,0 +1,210 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { receiptEntry } from '@sealgate/envelope';
+import { bundleOf, bundlePath, parseBundlePath, tileWidth } from '@sealgate/merkle';
+import { runCli } from './cli.ts';
+import { followLog, LogProblem, type SeenLog } from './monitor-log.ts';
+import { at, CHANNEL, directoryOf, flipped, sampleLog, type SampleLog } from './testing/sample-log.ts';
+
+const entryOf = ({ entries }: SampleLog, index: number) => Buffer.from(receiptEntry(at(entries, index).receipt));
+
+/** What a log of this size serves, path by path. */
+function served(log: SampleLog, size = log.entries.length): Map<string, Buffer> {
+  const files = new Map<string, Buffer>([['checkpoint', Buffer.from(log.checkpoint(size))]]);
+  for (const [path, hashes] of log.tiles(size)) files.set(path, Buffer.from(hashes));
+  for (let index = 0; index * 256 < size; index += 1) {
+    const width = tileWidth(0, index, size);
+    const entries = Array.from({ length: width }, (_, place) => entryOf(log, index * 256 + place));
+    files.set(bundlePath({ index, width }), bundleOf(entries));
+  }
+  return files;
+}
+
+const follow = (log: SampleLog, files: Map<string, Buffer>, seen?: SeenLog) => {
+  const asked: string[] = [];
+  const read = async (path: string) => {
+    asked.push(path);
+    return files.get(path);
+  };
+  return followLog({ read, verifier: log.verifier, log: CHANNEL, seen }).then((found) => ({ ...found, asked }));
+};
+
+async function problemOf(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof LogProblem)) throw new Error('There is no problem.', { cause: error });
+  return `${error.kind}: ${error.message}`;
+}
+
+/** The log of before, and one that has other entries from an index on, signed by the same key. */
+const log = sampleLog(600);
+const forked = sampleLog(600, { key: log.key, entries: log.entries.slice(0, 299) });
+
+describe('a log that is followed', () => {
+  it.each([0, 1, 255, 256, 257, 512, 600])(
+    'is checked entry by entry up to %d, and goes on from there',
+    async (size) => {
+      const first = await follow(log, served(log, size));
+      expect(first).toMatchObject({ size, checked: size });
+      const second = await follow(log, served(log), first.seen);
+      expect(second).toMatchObject({ size: 600, checked: 600 - size });
+      // Only what is new is read.
+      const read = second.asked.map(parseBundlePath).filter((bundle) => bundle !== undefined);
+      expect(read.map(({ index }) => index)).toEqual(
+        [0, 1, 2].filter((index) => size < 600 && index >= Math.floor(size / 256)),
+      );
+      expect((await follow(log, served(log), second.seen)).checked).toBe(0);
+    },
+  );
+
+  it('takes a whole bundle in the place of a partial one', async () => {
+    const files = served(log, 300);
+    files.delete(bundlePath({ index: 1, width: 44 }));
+    files.set(bundlePath({ index: 1, width: 256 }), served(log).get(bundlePath({ index: 1, width: 256 }))!);
+    expect(await follow(log, files)).toMatchObject({ checked: 300 });
+  });
+
+  it('is a rollback where it has fewer entries than were seen', async () => {
+    const { seen } = await follow(log, served(log));
+    expect(await problemOf(follow(log, served(log, 599), seen))).toBe(
+      'rollback: The log has 599 entries, and had 600.',
+    );
+  });
+
+  it('is a fork where it has other entries than were seen, at one size and at a greater one', async () => {
+    const same = await follow(log, served(log));
+    expect(await problemOf(follow(log, served(forked), same.seen))).toBe(
+      'fork: Two trees of 600 entries are signed: a fork.',
+    );
+    const fewer = await follow(log, served(log, 300));
+    expect(await problemOf(follow(log, served(forked), fewer.seen))).toMatch(/^fork: The 600 entries do not go on/);
+    // What was seen was the same in both.
+    const common = await follow(log, served(log, 299));
+    expect(await follow(log, served(forked), common.seen)).toMatchObject({ checked: 301 });
+  });
+
+  it('names an entry that is not the one of the tree', async () => {
+    const files = served(log);
+    const other = Array.from({ length: 256 }, (_, place) => entryOf(place === 44 ? forked : log, 256 + place));
+    files.set(bundlePath({ index: 1, width: 256 }), bundleOf(other));
+    expect(await problemOf(follow(log, files))).toBe('leaf: Entry 300 is not the one that the tree was made of.');
+    const { seen } = await follow(log, served(log, 290));
+    expect(await problemOf(follow(log, files, seen))).toMatch(/^leaf: Entry 300 /);
+  });
+
+  it('refuses bundles of another channel, that are short, long, or cut', async () => {
+    const path = bundlePath({ index: 0, width: 256 });
+    const changed = (bundle: Buffer) => new Map([...served(log), [path, bundle]]);
+    const bundle = served(log).get(path)!;
+    const strange = Buffer.from(bundle.toString('latin1').replaceAll('"demo.main"', '"demo.mine"'), 'latin1');
+    expect(await problemOf(follow(log, changed(strange)))).toBe('channel: Entry 0 is of demo.mine, not of demo.main.');
+    const none = bundleOf(Array.from({ length: 256 }, () => Buffer.from('[]')));
+    expect(await problemOf(follow(log, changed(none)))).toMatch(/^channel: Entry 0 is no entry of a ledger/);
+    expect(await problemOf(follow(log, changed(bundleOf([entryOf(log, 0)]))))).toMatch(/^leaf: .* holds 1 entries/);
+    expect(await problemOf(follow(log, changed(bundle.subarray(0, -1))))).toMatch(/^leaf: .* ends within an entry/);
+  });
+
+  it('refuses a checkpoint of a stranger, of another log, or that was changed', async () => {
+    const stranger = sampleLog(600);
+    expect(await problemOf(follow(log, served(stranger)))).toMatch(/^signature: /);
+    const of = new Map([
+      ...served(log),
+      ['checkpoint', Buffer.from(log.checkpoint(600, 'log.example/ledger/demo.other'))],
+    ] as const);
+    expect(await problemOf(follow(log, of))).toMatch(/^origin: The checkpoint is of log.example\/ledger\/demo.other/);
+    const bent = new Map([...served(log), ['checkpoint', flipped(log.checkpoint(), 30)]] as const);
+    expect(await problemOf(follow(log, bent))).toMatch(/^signature: /);
+  });
+
+  it('is not gone on with from a state that was changed', async () => {
+    const { seen } = await follow(log, served(log, 300));
+    const changed = {
+      ...seen,
+      edge: seen.edge.map((level) => ({
+        ...level,
+        hashes: flipped(Buffer.from(level.hashes, 'base64'), 3).toString('base64'),
+      })),
+    };
+    await expect(follow(log, served(log), changed)).rejects.toThrow('What was kept of the log is damaged');
+    await expect(follow(log, served(log), { ...seen, edge: [] })).rejects.toThrow(
+      'What was kept of the log is damaged',
+    );
+  });
+});
+
+describe('the monitor', () => {
+  let files = new Map<string, Buffer>();
+  const server = createServer((request, response) => {
+    const body = files.get((request.url ?? '').replace(`/ledger/${CHANNEL}/`, ''));
+    if (request.headers.authorization !== 'Bearer s3cret') response.writeHead(401).end();
+    else response.writeHead(body === undefined ? 404 : 200).end(body);
+  });
+  const url = new Promise<string>((done) =>
+    server.listen(0, '127.0.0.1', () =>
+      done(`http://127.0.0.1:${(server.address() as AddressInfo).port}/ledger/${CHANNEL}`),
+    ),
+  );
+  afterAll(() => void server.close());
+
+  it('tells by its exit code and its metrics what it found, and keeps what it saw', async () => {
+    const policy = `witness w witness.example/w1+815cf22e+BC1xFkK3JrBEAWJ8qfusMvXIUw+xkDzE2wIlhxeSGkiB\nquorum w\n`;
+    const directory = await directoryOf(
+      new Map([
+        ['log.vkey', log.key.verifierKey],
+        ['key', 's3cret\n'],
+        ['policy', policy],
+      ]),
+    );
+    const run = async (...more: string[]) => {
+      let text = '';
+      const take = (part: string) => void (text += part);
+      const common = [
+        '--key',
+        'log.vkey',
+        '--state',
+        'seen.json',
+        '--bearer-file',
+        'key',
+        '--metrics-textfile',
+        'm.prom',
+      ];
+      const code = await runCli(['monitor', await url, ...common, ...more], { out: take, err: take, directory });
+      return { code, text };
+    };
+    const metrics = () => readFileSync(`${directory}/m.prom`, 'utf8');
+    files = served(log, 300);
+    expect(await run()).toMatchObject({ code: 0, text: expect.stringContaining('300 entries, 300 of them new') });
+    expect(metrics()).toContain('sealgate_monitor_size{log="demo.main"} 300\n');
+    files = served(log);
+    expect(await run()).toMatchObject({ code: 0, text: expect.stringContaining('600 entries, 300 of them new') });
+    expect(await run('--policy', 'policy')).toMatchObject({ code: 16, text: expect.stringContaining('no quorum') });
+    const [line] = (await run('--policy', 'policy', '--json')).text.split('\n');
+    expect(JSON.parse(line!)).toMatchObject({ command: 'monitor', size: 600, problem: 'cosignatures' });
+    const state = readFileSync(`${directory}/seen.json`, 'utf8');
+    files = served(forked);
+    // Both checkpoints are the proof.
+    expect(await run()).toMatchObject({ code: 12, text: expect.stringContaining(log.checkpoint()) });
+    expect(metrics()).toContain('sealgate_monitor_problem{log="demo.main",problem="fork"} 1\n');
+    files = served(log, 599);
+    expect((await run()).code).toBe(13);
+    files = new Map();
+    expect((await run()).code).toBe(2);
+    expect(metrics()).toContain('problem="unreachable"} 1\n');
+    expect(readFileSync(`${directory}/seen.json`, 'utf8')).toBe(state);
+    writeFileSync(`${directory}/key`, 'other');
+    expect(await run()).toMatchObject({ code: 2, text: expect.stringContaining('answered 401') });
+    writeFileSync(`${directory}/seen.json`, '{"v":1,');
+    expect(await run()).toMatchObject({ code: 2, text: expect.stringContaining('is no state of a monitor') });
+  });
+
+  it.each([['not a url'], ['http://127.0.0.1:1/ledger/a"b']])('refuses %s', async (given) => {
+    const directory = await directoryOf(new Map([['log.vkey', log.key.verifierKey]]));
+    const quiet = () => undefined;
+    const line = ['monitor', given, '--key', 'log.vkey', '--state', 'seen.json'];
+    expect(await runCli(line, { out: quiet, err: quiet, directory })).toBe(2);
+  });
+});
