@@ -90,6 +90,7 @@ const esbuild = (app: string, place: string) =>
     splitting: true,
     target: 'node24',
     sourcemap: true,
+    define: buildDefinitions(),
     // Maps say where a line stood, which is all that a stack needs; the sources themselves are not deployed.
     sourcesContent: false,
     legalComments: 'none', // THIRD-PARTY-NOTICES.txt has them whole.
@@ -98,6 +99,15 @@ const esbuild = (app: string, place: string) =>
     banner: { js: banner },
     external,
   });
+
+/** What the build says of itself: the version of the workspace, and the commit where SEALGATE_COMMIT names it. */
+function buildDefinitions(): Record<string, string> {
+  const { version } = JSON.parse(readFileSync(join(workspaceRoot, 'package.json'), 'utf8')) as { version: string };
+  return {
+    SEALGATE_BUILD_VERSION: JSON.stringify(version),
+    SEALGATE_BUILD_COMMIT: JSON.stringify(process.env['SEALGATE_COMMIT'] ?? ''),
+  };
+}
 
 const filesIn = (folder: string): string[] => readdirSync(folder).map((file) => join(folder, file));
 

@@ -1,9 +1,15 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem } from '@sealgate/testing';
 import { expectCommonHeaders } from './harness/answers.ts';
+import { programOf } from './harness/bundle.ts';
 import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
 import type { HttpAnswer } from './harness/http-exchange.ts';
 import { sender } from './harness/sender.ts';
+
+const root = join(import.meta.dirname, '../../..');
 
 describe('The ops listener', () => {
   let setup: ContractSetup;
@@ -37,6 +43,51 @@ describe('The ops listener', () => {
     }
   });
 
+  it('says which release runs, like its metrics, its log and its command line', async () => {
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+    const answer = await ask('/version');
+    expectCommonHeaders(answer);
+    expect(answer.status).toBe(200);
+    expect(answer.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
+    expect(answer.body).toMatchObject({ version, node: expect.stringMatching(/^24\./) });
+    const { text } = await ask('/metrics');
+    expect(text).toMatch(
+      new RegExp(`^sealgate_build_info\\{.*version="${version.replaceAll('.', '\\.')}".*\\} 1$`, 'm'),
+    );
+    const [first = ''] = setup.gateway.logText().split('\n');
+    expect(JSON.parse(first)).toMatchObject({ event: 'service_started', version });
+    const said = spawnSync(process.execPath, [programOf('ingest-gateway', 'main'), '--version'], {
+      encoding: 'utf8',
+      env: {},
+    });
+    expect(said.stdout).toMatch(new RegExp(`^ingest-gateway ${version} \\(commit .+, Node 24\\..+\\)\n$`));
+  });
+
+  it('checks a configuration without starting', () => {
+    const check = (env: Record<string, string>) =>
+      spawnSync(process.execPath, [programOf('ingest-gateway', 'main'), '--check-config'], { encoding: 'utf8', env });
+    const bad = check({ PORT: 'x' });
+    expect({ status: bad.status, stdout: bad.stdout }).toEqual({ status: 1, stdout: '' });
+    expect(bad.stderr).toContain('ingest-gateway: The configuration is not valid:\n- PORT: must be a whole number');
+    const good = {
+      // Nobody listens there: nothing is opened.
+      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+      SERVER_SECRETS: `a:${'0'.repeat(64)}`,
+      LEDGER_ORIGIN: 'ledger.test/sealgate',
+    };
+    const { status, stdout, stderr } = check(good);
+    expect({ status, stdout, stderr }).toEqual({
+      status: 0,
+      stdout: 'ingest-gateway: the configuration is valid\n',
+      stderr: '',
+    });
+    const exposed = check({ ...good, HOST: '0.0.0.0' });
+    expect({ status: exposed.status, stderr: exposed.stderr }).toEqual({
+      status: 1,
+      stderr: expect.stringContaining('set TLS_CERT_FILE and TLS_KEY_FILE'),
+    });
+  });
+
   it('labels nothing with what a caller sent', async () => {
     const networkId = await setup.newNetwork();
     const { rawKey, id } = await setup.newKey(networkId);
@@ -57,7 +108,7 @@ describe('The ops listener', () => {
       expectProblem(answer, 'NOT_FOUND');
       expectCommonHeaders(answer);
     }
-    for (const path of ['/metrics', '/health/live', '/health/ready', '/health/startup']) {
+    for (const path of ['/metrics', '/version', '/health/live', '/health/ready', '/health/startup']) {
       const answer = await ask(path, 'POST');
       expectProblem(answer, 'METHOD_NOT_ALLOWED');
       expect(answer.headers['allow']).toBe('GET, HEAD');

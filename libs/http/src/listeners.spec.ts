@@ -110,6 +110,15 @@ describe('the ops listener', () => {
     expect(response.headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
   });
 
+  it('says what runs', async () => {
+    const response = await request(ops().app).get('/version');
+    expect(response).toMatchObject({
+      status: 200,
+      body: { version: '0.0.0-sources', commit: null, node: process.versions.node },
+    });
+    expect(response.headers).toMatchObject({ 'cache-control': 'no-store', 'content-type': 'application/json' });
+  });
+
   it('answers its checks in plain JSON, without a Retry-After nobody knows', async () => {
     const { app, records } = ops();
     const ready = await request(app).get('/health/ready');

@@ -1,4 +1,4 @@
-import type { Log } from '@sealgate/observability';
+import { buildInfo, type Log } from '@sealgate/observability';
 import { createApp, type App } from './create-app.ts';
 import type { Meters } from './mounted-route.ts';
 import type { Reply } from './reply.ts';
@@ -39,11 +39,11 @@ export interface OpsAppOptions extends OpsOptions {
 /** Exactly this, whatever else is wrong: it says that the process answers, and touches nothing to say so. */
 const ALIVE = '{"status":"alive"}';
 
-/** The listener for probes and scrapers: /metrics, /health/live, /health/ready, /health/startup and nothing else. */
+/** The listener for probes and scrapers: /metrics, /health/live, /health/ready, /health/startup, /version, nothing else. */
 export function opsApp(options: OpsAppOptions): App {
   const { log, now, newRequestId } = options;
   return createApp<never>({
-    routes: opsRoutes<never>(options),
+    routes: [...opsRoutes<never>(options), versionRoute()],
     guard: undefined,
     // A probe every few seconds is no news: it is neither logged nor counted.
     log: { ...log, requests: { write: () => undefined } },
@@ -58,7 +58,23 @@ export function opsApp(options: OpsAppOptions): App {
 
 const UNCOUNTED: Meters = { route: () => ({ observe: () => undefined }) };
 
-/** The same routes, for a surface that documents them on its public listener too. */
+function versionRoute(): Route<never> {
+  return routeFor<never>()({
+    method: 'get',
+    path: '/version',
+    operationId: 'version',
+    summary: 'Which release runs, built from which commit, on which Node',
+    permit: 'open',
+    charge: 'none',
+    idempotency: 'none',
+    errors: [],
+    query: 'ignored',
+    responses: { 200: { description: 'What runs.', contentType: 'application/json' } },
+    handler: () => ({ status: 200, body: buildInfo }),
+  });
+}
+
+/** The same routes without the version, for a surface that documents them on its public listener too. */
 export function opsRoutes<Caller>(options: OpsOptions): Route<Caller>[] {
   const route = routeFor<Caller>();
   const open = { method: 'get', permit: 'open', charge: 'none', idempotency: 'none', errors: [] } as const;

@@ -1,3 +1,4 @@
+export { buildInfo, type BuildInfo } from './build-info.ts';
 export type { HttpMetrics, RouteMetrics } from './http-metrics.ts';
 export { httpMetrics } from './http-metrics.ts';
 export type { Labels, LabelSets, LabelValues, UnknownLabels } from './closed-labels.ts';

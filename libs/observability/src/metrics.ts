@@ -1,4 +1,5 @@
 import * as prom from 'prom-client';
+import { buildInfo } from './build-info.ts';
 import { ClosedLabels, type Labels, type LabelSets, type UnknownLabels } from './closed-labels.ts';
 
 /** Upper bounds in seconds that fit a request: from a millisecond to the longest a request may take. */
@@ -9,7 +10,7 @@ export const REQUEST_SECONDS: readonly number[] = [
 export interface MetricsOptions {
   /** `throw` in tests, `other` (the default) in production. */
   readonly unknownLabels?: UnknownLabels;
-  /** CPU, memory, event loop lag, garbage collection and handles of this process. On unless said otherwise. */
+  /** What runs, and CPU, memory, event loop lag, garbage collection and handles of this process. On unless said otherwise. */
   readonly processMetrics?: boolean;
 }
 
@@ -90,7 +91,19 @@ export class Metrics {
     if (options.processMetrics ?? true) {
       prom.collectDefaultMetrics({ register: this.#registry });
       for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
+      this.#tellBuild();
     }
+  }
+
+  #tellBuild(): void {
+    const { version, commit, node } = buildInfo;
+    this.gauge({
+      name: 'sealgate_build_info',
+      help: 'Always 1; its labels say what runs.',
+      labels: { version: [version], commit: [commit ?? 'unknown'], node: [node] },
+    })
+      .child({ version, commit: commit ?? 'unknown', node })
+      .set(1);
   }
 
   /** The media type of `text()`. */

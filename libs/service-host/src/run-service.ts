@@ -1,7 +1,7 @@
-import type { ServiceLog } from '@sealgate/observability';
+import { buildInfo, type ServiceLog } from '@sealgate/observability';
 import { ConfigError } from './load-config.ts';
 import { StartError } from './start-error.ts';
-import { startService, type ServiceOptions } from './start-service.ts';
+import { startService, tlsFor, type ServiceOptions } from './start-service.ts';
 
 export interface RunOptions extends Omit<ServiceOptions, 'log'> {
   readonly log: ServiceLog;
@@ -13,9 +13,21 @@ const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 /**
  * Runs a service until it is told to stop, and then ends the process: 0 after SIGTERM or SIGINT, 1 when it could not start
  * or has met a bug (an unhandled rejection, an uncaught exception), which is logged once. A second signal does not wait.
+ *
+ * With `--check-config` on the command line nothing is opened: the settings are read, with the files of TLS, and the process
+ * ends with 0, or with 1 and every fault of theirs.
  */
 export async function runService(options: RunOptions): Promise<void> {
-  const { name, log } = options;
+  const { name, log, config } = options;
+  if (process.argv.includes('--check-config')) {
+    try {
+      await tlsFor(config);
+      process.stdout.write(`${name}: the configuration is valid\n`);
+      return await exitAfter(log, 0);
+    } catch (error) {
+      return await failStart({ name, log, error });
+    }
+  }
   let isCrashing = false;
   const crash = (event: string, error: unknown) => {
     if (isCrashing) return;
@@ -48,9 +60,15 @@ export async function runService(options: RunOptions): Promise<void> {
 
 /**
  * The frame of a `main.ts`: whatever stops a service from starting becomes one message on stderr and exit code 1. A fault
- * of the configuration or the machine is told without a stack, since there is no bug to look for.
+ * of the configuration or the machine is told without a stack, since there is no bug to look for. `--version` on the command
+ * line prints what this is, and ends before any setting is read.
  */
 export function main(name: string, run: () => Promise<void>): void {
+  if (process.argv.includes('--version')) {
+    const { version, commit, node } = buildInfo;
+    process.stdout.write(`${name} ${version} (commit ${commit ?? 'unknown'}, Node ${node})\n`);
+    return;
+  }
   run().catch((error: unknown) => {
     process.stderr.write(`${name}: ${isForOperators(error) ? error.message : stackOf(error)}\n`);
     process.exitCode = 1;

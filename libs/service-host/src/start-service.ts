@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isLoopback } from '@sealgate/auth';
-import type { Log } from '@sealgate/observability';
+import { buildInfo, type Log } from '@sealgate/observability';
 import { listen, type Listener, type ServedApp } from './listener.ts';
 import { Owner, type Own } from './owner.ts';
 import { StartError } from './start-error.ts';
@@ -110,8 +110,7 @@ class Host {
 
   async start(): Promise<RunningService> {
     const { config, log, compose, name } = this.#options;
-    requireTls(config);
-    const tls = await tlsOf(config);
+    const tls = await tlsFor(config);
     const { opsHost, opsPort } = config;
     const checks: HostChecks = { ready: () => this.#ready(), startup: () => this.#startup() };
     const app = this.#options.opsApp(checks);
@@ -120,7 +119,8 @@ class Host {
     const open = await this.#openTraffic(this.#composition, tls);
     this.#phase = 'running';
     const addresses = { publicUrl: open.publicUrl, opsUrl: this.#ops.url, adminUrl: open.adminUrl };
-    log.info('service_started', { name, ...addresses });
+    const { version, commit } = buildInfo;
+    log.info('service_started', { name, version, commit, ...addresses });
     return { ...addresses, stop: () => this.stop() };
   }
 
@@ -186,6 +186,16 @@ function unavailable(phase: Phase): ServiceHealth {
   return { ok: false, body: { status: phase } };
 }
 
+/**
+ * What the listeners serve TLS with; undefined where they do not.
+ * @throws StartError when they would have to, or its files cannot be used.
+ */
+export async function tlsFor(config: HostConfig): Promise<TlsMaterial | undefined> {
+  requireTls(config);
+  const files = tlsFilesOf(config);
+  return files === undefined ? undefined : readTlsFiles(files);
+}
+
 function requireTls(config: HostConfig): void {
   const { host, adminHost, adminPort, tlsTerminatedUpstream } = config;
   if (tlsFilesOf(config) !== undefined || tlsTerminatedUpstream) return;
@@ -204,9 +214,4 @@ function tlsFilesOf({ tlsCertFile, tlsKeyFile }: HostConfig) {
   return tlsCertFile === undefined || tlsKeyFile === undefined
     ? undefined
     : { certFile: tlsCertFile, keyFile: tlsKeyFile };
-}
-
-async function tlsOf(config: HostConfig): Promise<TlsMaterial | undefined> {
-  const files = tlsFilesOf(config);
-  return files === undefined ? undefined : readTlsFiles(files);
 }
