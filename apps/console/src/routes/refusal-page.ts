@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { problemOf, type AppError } from '@sealgate/errors';
 
 const STYLE =
-  ':root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:15vh auto 0;padding:0 1rem}' +
-  'code{overflow-wrap:anywhere}';
+  ':root{color-scheme:light dark;background:light-dark(#fff,#14181c);color:light-dark(#14181c,#f4f6f8)}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:15vh auto 0;padding:0 1rem}' +
+  'code{overflow-wrap:anywhere}a{color:light-dark(#1a4fc4,#9dbcff)}';
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 

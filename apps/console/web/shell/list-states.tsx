@@ -1,18 +1,34 @@
-import type { ReactNode } from 'react';
+import { useEffect, useState, type ReactNode } from 'react';
 import { Center, Skeleton, Stack, Text, ThemeIcon, VisuallyHidden } from '@mantine/core';
 import { Icon, type IconName } from './icons.tsx';
 import { ProblemView } from './problem-view.tsx';
 import { asProblem } from './problem.ts';
 
-/** Rows that hold the place of a list which is on its way. */
-export const ListLoading = ({ rows = 6 }: { rows?: number }): ReactNode => (
-  <Stack gap="sm" py="sm" role="status">
-    <VisuallyHidden>Loading</VisuallyHidden>
-    {Array.from({ length: rows }, (_, row) => (
-      <Skeleton key={row} height={18} width={`${96 - ((row * 13) % 34)}%`} />
-    ))}
-  </Stack>
-);
+/** A service that is well answers long before. */
+const SLOW_AFTER_MS = 5_000;
+
+/** Rows that hold the place of a list which is on its way; after some seconds it says that the service is slow. */
+export function ListLoading({ rows = 6 }: { rows?: number }): ReactNode {
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSlow(true), SLOW_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <Stack gap="sm" py="sm" role="status">
+      {isSlow ? (
+        <Text size="sm" c="dimmed">
+          Still loading: the service takes longer than usual.
+        </Text>
+      ) : (
+        <VisuallyHidden>Loading</VisuallyHidden>
+      )}
+      {Array.from({ length: rows }, (_, row) => (
+        <Skeleton key={row} height={18} width={`${96 - ((row * 13) % 34)}%`} />
+      ))}
+    </Stack>
+  );
+}
 
 interface EmptyProps {
   readonly title: string;

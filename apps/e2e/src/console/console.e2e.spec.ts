@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { casesStories } from './cases.stories.ts';
 import { doorStories } from './door.stories.ts';
 import { forwardingStories } from './forwarding.stories.ts';
+import { keyboardStories } from './keyboard.stories.ts';
 import { ledgerStories } from './ledger.stories.ts';
 import { openBrowser } from './open-browser.ts';
+import { refusalStories } from './refusals.stories.ts';
 import { risksStories } from './risks.stories.ts';
 import { signInStories } from './sign-in.stories.ts';
 import { startStack, type ConsoleStack } from './start-stack.ts';
@@ -49,5 +51,7 @@ if ('problem' in opened) {
     risksStories(stack);
     casesStories(stack);
     doorStories(stack);
+    refusalStories(stack);
+    keyboardStories(stack);
   });
 }

@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { looksOf } from './page-looks.ts';
+import { askedBy, looksOf } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
 /** Networks, keys, the data view and the ledger, as an operator goes through them. */
@@ -23,6 +24,37 @@ export function ledgerStories(stack: () => ConsoleStack): void {
     return Buffer.from(await answer.arrayBuffer());
   };
 
+  const change = async (path: string, body: object): Promise<Record<string, unknown>> => {
+    const { adminUrl } = stack().dev.surfaces['ingest-gateway']!;
+    const { adminToken } = stack().dev;
+    const { status, json } = await askedBy(adminToken, `${adminUrl}/admin/v1${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+    });
+    expect(status).toBe(201);
+    return json as Record<string, unknown>;
+  };
+
+  /** A network of its own for a story. */
+  const network = async (): Promise<string> => {
+    const networkId = `story-${randomUUID().slice(0, 8)}`;
+    await change('/networks', { networkId, name: 'A story', channels: ['main'] });
+    return networkId;
+  };
+
+  const mint = async (networkId: string, label: string): Promise<string> =>
+    String((await change(`/networks/${networkId}/keys`, { label }))['rawKey']);
+
+  const send = (networkId: string, key: string, body: object): Promise<Response> =>
+    fetch(`${stack().dev.surfaces['ingest-gateway']!.url}/${networkId}`, {
+      method: 'POST',
+      headers: { 'X-Api-Key': key, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(20_000),
+    });
+  const write = (networkId: string, key: string, id: string): Promise<Response> =>
+    send(networkId, key, { id, type: 'story.order', data: { total: 12 } });
+
   describe('the ledger in the console', () => {
     it('takes a network, a key and a record, and shows that its proof holds', async () => {
       await as('operator', '/networks', async (page) => {
@@ -42,13 +74,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
         const { url } = stack().dev.surfaces['ingest-gateway']!;
         expect(await page.getByRole('dialog', { name: /^Key/ }).textContent()).toContain(`curl -sS ${url}/story-net`);
         await page.getByRole('button', { name: 'I have copied it' }).click();
-        const sent = await fetch(`${stack().dev.surfaces['ingest-gateway']!.url}/story-net`, {
-          method: 'POST',
-          headers: { 'X-Api-Key': key, 'content-type': 'application/json' },
-          body: JSON.stringify({ id: 'story-1', type: 'story.order', data: { total: 12 } }),
-          signal: AbortSignal.timeout(20_000),
-        });
-        expect(sent.status).toBeLessThan(300);
+        expect((await write('story-net', key, 'story-1')).status).toBeLessThan(300);
         expect(await looksOf(page, stack(), 'network')).toEqual([]);
         await page.goto('/events?networkId=story-net');
         await page.getByText('story.order').first().waitFor();
@@ -93,6 +119,103 @@ export function ledgerStories(stack: () => ConsoleStack): void {
           .waitFor();
       });
     }, 120_000);
+
+    it('rotates a key while both are taken, and revokes the old one', async () => {
+      const networkId = await network();
+      const old = await mint(networkId, 'Old');
+      await as('operator', `/networks/${networkId}`, async (page) => {
+        const row = page.getByRole('row').filter({ hasText: 'Old' }).first();
+        await row.getByRole('button', { name: 'Rotate' }).click();
+        await page.getByRole('dialog').getByLabel('Label').fill('New');
+        await page.getByRole('button', { name: 'Mint the key' }).click();
+        const shown = page.getByRole('dialog', { name: /^Key/ }).locator('code', { hasText: /^ingest_/ });
+        const fresh = (await shown.first().textContent()) ?? '';
+        await page.getByRole('button', { name: 'I have copied it' }).click();
+        expect(await page.getByText(fresh).count()).toBe(0);
+        expect([(await write(networkId, old, 'r-1')).status, (await write(networkId, fresh, 'r-2')).status]).toEqual([
+          200, 200,
+        ]);
+        await row.getByRole('button', { name: 'Revoke' }).click();
+        await page.getByRole('dialog').getByRole('button', { name: 'Revoke the key' }).click();
+        await page.getByRole('dialog').waitFor({ state: 'detached' });
+        await row.getByText('Revoked').waitFor();
+        expect([(await write(networkId, old, 'r-3')).status, (await write(networkId, fresh, 'r-4')).status]).toEqual([
+          401, 200,
+        ]);
+      });
+    }, 90_000);
+
+    it('shows events as they are written, and one of 100 records whole', async () => {
+      const networkId = await network();
+      const key = await mint(networkId, 'Tail');
+      await as('operator', `/events?networkId=${networkId}&live=1`, async (page) => {
+        await page.getByText('Watching').waitFor();
+        const assets = Array.from({ length: 100 }, (_, n) => ({ id: `many-${n}`, type: 'story.many', data: { n } }));
+        expect((await send(networkId, key, { assets })).status).toBe(200);
+        const table = page.getByRole('table', { name: 'Events as they are written' });
+        await table.getByText('and 97 more').waitFor();
+        expect(await looksOf(page, stack(), 'events-live')).toEqual([]);
+        await table.getByRole('link').first().click();
+        await page.getByRole('table', { name: 'Records' }).getByText('many-99', { exact: true }).waitFor();
+        expect(await page.getByRole('table', { name: 'Records' }).getByRole('link').count()).toBe(100);
+        expect(await looksOf(page, stack(), 'event')).toEqual([]);
+      });
+    }, 120_000);
+
+    it('audits a channel, and erases a record whose proof holds as before', async () => {
+      const networkId = await network();
+      const key = await mint(networkId, 'Erase');
+      expect((await write(networkId, key, 'gone-1')).status).toBe(200);
+      const path = `/ledger/channels/${networkId}.main`;
+      await read(`${path}/records/gone-1/proof`);
+      await as('operator', `/ledger/${networkId}.main`, async (page) => {
+        await page.getByRole('button', { name: 'Audit the channel' }).click();
+        await page.getByText('All 1 records are as they were signed.').waitFor();
+        expect(new URL(page.url()).searchParams.get('audit')).toBeTruthy();
+        expect(await looksOf(page, stack(), 'channel')).toEqual([]);
+        await page.goto(`/ledger/${networkId}.main/gone-1`);
+        await page.getByRole('button', { name: 'Erase its content' }).click();
+        const erase = page.getByRole('button', { name: 'Erase for ever' });
+        await page.getByLabel('Reason').fill('Asked for by its owner');
+        await page.getByLabel('Type gone-1 to confirm').fill('gone-2');
+        expect(await erase.isDisabled()).toBe(true);
+        await page.getByLabel('Type gone-1 to confirm').fill('gone-1');
+        await erase.click();
+        await page.getByText('Salt and content are gone for ever.').waitFor();
+        await page
+          .getByRole('list', { name: /^The proof/ })
+          .getByText('erased')
+          .waitFor();
+        expect(await page.getByText('Fails', { exact: true }).count()).toBe(0);
+        const record = JSON.parse(String(await read(`${path}/records/gone-1`))) as { erased: boolean };
+        expect(record).toMatchObject({ erased: true });
+        expect(JSON.parse(String(await read(`${path}/records/gone-1/proof`)))).toMatchObject({
+          receipt: { salt: null, extra: null },
+        });
+        expect(await looksOf(page, stack(), 'record-erased')).toEqual([]);
+      });
+    }, 120_000);
+
+    it('shows in red what of a proof does not hold, and where', async () => {
+      const channel = stack().dev.demo.channel;
+      const { items } = JSON.parse(String(await read(`/ledger/channels/${channel}/records?limit=1`))) as {
+        items: { id: string }[];
+      };
+      await as('operator', '/home', async (page) => {
+        await page.route('**/records/*/proof', async (route) => {
+          const answer = await route.fetch();
+          const changed = (await answer.text()).replace(/"leafHash":"./, (start) =>
+            start.endsWith('0') ? start.replace(/0$/, '1') : start.replace(/.$/, '0'),
+          );
+          await route.fulfill({ response: answer, body: changed });
+        });
+        await page.goto(`/ledger/${channel}/${encodeURIComponent(items[0]!.id)}`);
+        const drawing = page.getByRole('list', { name: /^The proof/ });
+        await drawing.getByText('Fails', { exact: true }).first().waitFor();
+        expect(await page.getByText('Not verified.').locator('..').textContent()).toContain('Failed: leaf, inclusion.');
+        expect(await looksOf(page, stack(), 'record-forged')).toEqual([]);
+      });
+    }, 90_000);
 
     it('shows a viewer the networks and offers no change', async () => {
       await as('viewer', '/networks', async (page) => {

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { looksOf } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
 interface Init {
@@ -77,6 +78,53 @@ export function signInStories(stack: () => ConsoleStack): void {
     }, 120_000);
   });
 
+  describe('the pages of signing in', () => {
+    it('of the provider and of a refusal look finished, and have no fault of access', async () => {
+      const page = await stack().newPage();
+      try {
+        await page.goto('/sign-in?returnTo=/risks');
+        expect(await looksOf(page, stack(), 'provider-pick')).toEqual([]);
+        for (const [name, path] of [
+          ['about', '/'],
+          ['over', '/sign-in/nobody-began-this'],
+          ['refused', '/auth?client_id=nobody'],
+          ['sign-out', '/session/end'],
+        ] as const) {
+          await page.goto(`${stack().dev.oidc.issuer}${path}`);
+          expect(await looksOf(page, stack(), `provider-${name}`)).toEqual([]);
+        }
+        await page.goto('/signed-in?code=x&state=y');
+        expect(await looksOf(page, stack(), 'sign-in-refused')).toEqual([]);
+        await page.goto('/risks');
+        await page.getByRole('heading', { name: 'Sign in to Sealgate' }).waitFor();
+        expect(await looksOf(page, stack(), 'signed-out')).toEqual([]);
+      } finally {
+        await page.context().close();
+      }
+    }, 120_000);
+
+    it('come again where the session cookie was changed, in every part of it, and nothing else happens', async () => {
+      const page = await stack().signIn('owner', '/verify');
+      try {
+        // Those of the provider come along: cookies know no ports.
+        const cookies = await page.context().cookies(stack().url);
+        const { name, value } = cookies.find((each) => each.name.includes('sealgate-session'))!;
+        for (const at of [0, Math.floor(value.length / 2), value.length - 2]) {
+          const changed = value.slice(0, at) + (value[at] === 'A' ? 'B' : 'A') + value.slice(at + 1);
+          await page.context().addCookies([{ name, value: changed, url: stack().url }]);
+          expect(await sessionIn(page)).toMatchObject({ person: null });
+          expect((await asked(page, '/api/risk-partner/api/risks')).status).toBe(401);
+        }
+        await page.goto('/risks');
+        await page.getByRole('heading', { name: 'Sign in to Sealgate' }).waitFor();
+        await page.context().addCookies([{ name, value, url: stack().url }]);
+        expect(await sessionIn(page)).toMatchObject({ person: { subject: 'demo-owner' } });
+      } finally {
+        await page.context().close();
+      }
+    }, 60_000);
+  });
+
   describe('a hostile reader with the page open', () => {
     it('finds no token: not in storage, cookies, the document, or any answer', async () => {
       const page = await stack().signIn('owner', '/');
@@ -94,8 +142,15 @@ export function signInStories(stack: () => ConsoleStack): void {
           texts.push((await asked(page, path)).text);
         const kept: unknown = await page.evaluate(`JSON.stringify([
           document.cookie, { ...localStorage }, { ...sessionStorage }, document.documentElement.outerHTML,
-          Object.keys(globalThis).map((name) => String(globalThis[name])),
+          Object.keys(globalThis).map((name) => String(globalThis[name])), history.state, window.name,
+          performance.getEntries().map(({ name }) => name),
         ])`);
+        // No place that outlives the page is used at all.
+        expect(
+          await page.evaluate(
+            `Promise.all([caches.keys(), indexedDB.databases(), navigator.serviceWorker.getRegistrations()])`,
+          ),
+        ).toEqual([[], [], []]);
         expect(await page.evaluate('document.cookie')).toBe('');
         const found = [...texts, String(kept)].filter((text) =>
           /eyJ[\w-]{10,}\.[\w-]+\.[\w-]+|refresh_token|access_token/.test(text),

@@ -30,6 +30,8 @@ export interface ConsoleStack {
   readonly url: string;
   readonly dev: DevFile;
   readonly browser: Browser;
+  /** Of `npm start` itself, in which the provider runs. */
+  readonly providerPid: number;
   /** Where pictures go; they are looked at by people. */
   readonly pictures: string;
   /** A window of a browser profile of its own, in which nobody is signed in. Close its context at the end. */
@@ -66,13 +68,14 @@ export async function startStack(browser: Browser): Promise<ConsoleStack> {
   }
   const dev = JSON.parse(readFileSync(join(data, 'dev.json'), 'utf8')) as DevFile;
   const { url } = dev.console;
+  const { pid: providerPid } = JSON.parse(readFileSync(join(data, 'lock.json'), 'utf8')) as { pid: number };
   const newPage = async (options: BrowserContextOptions = {}): Promise<Page> => {
     const context: BrowserContext = await browser.newContext({ baseURL: url, locale: 'en-GB', ...options });
     context.setDefaultTimeout(20_000);
     return context.newPage();
   };
   return {
-    ...{ url, dev, browser, pictures, newPage, stop },
+    ...{ url, dev, browser, providerPid, pictures, newPage, stop },
     async signIn(role, path = '/', options = {}) {
       const page = await newPage(options);
       const person = dev.demo.people.find((one) => one.role === role);

@@ -115,18 +115,23 @@ function PagedList({ filters }: { filters: Filters }): ReactNode {
 
 function LiveList({ filters }: { filters: Filters }): ReactNode {
   const { from: _from, to: _to, requestId: _requestId, ...tailed } = queryOf(filters);
-  const { events, state, missed } = useLiveTail(tailed);
+  const { events, state, missed, again } = useLiveTail(tailed);
   return (
     <>
       <Group gap="xs" role="status">
-        <StateBadge tone={state === 'open' ? 'good' : 'wait'}>
-          {state === 'open' ? 'Watching' : 'Connecting'}
-        </StateBadge>
-        {missed && (
-          <Text size="sm">
-            Some events were left out because there were too many at once: turn Live off to see all.
-          </Text>
+        {state === 'refused' ? (
+          <>
+            <StateBadge tone="bad">Not watching: the service refused</StateBadge>
+            <Button size="compact-sm" variant="default" onClick={again}>
+              Connect again
+            </Button>
+          </>
+        ) : (
+          <StateBadge tone={state === 'open' ? 'good' : 'wait'}>
+            {state === 'open' ? 'Watching' : 'Connecting'}
+          </StateBadge>
         )}
+        {missed && <Text size="sm">Some events may be missing here: turn Live off to see all.</Text>}
       </Group>
       <PlainTable
         label="Events as they are written"

@@ -1,0 +1,154 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { askedBy } from './page-looks.ts';
+import type { ConsoleStack } from './start-stack.ts';
+
+/** Longer than pages wait for an answer, which is 30 s. */
+const GIVEN_UP_MS = 45_000;
+
+/** Picks somebody on the provider's page, and gives where it sends the browser to, which has not gone there yet. */
+async function signedAs(page: Page, subject: string): Promise<string> {
+  const { request } = page.context();
+  const once = { maxRedirects: 0 };
+  const picked = await request.post(page.url(), { form: { subject }, ...once });
+  const sent = await request.get(new URL(picked.headers()['location'] ?? '', page.url()).href, once);
+  return sent.headers()['location'] ?? '';
+}
+
+interface Listed<T> {
+  readonly items: readonly T[];
+}
+
+/** What goes wrong in the middle of something: it is said, it can be got out of, and nothing that was typed is lost. */
+export function refusalStories(stack: () => ConsoleStack): void {
+  const within = async (opening: Promise<Page>, work: (page: Page) => Promise<void>): Promise<void> => {
+    const page = await opening;
+    try {
+      await work(page);
+    } finally {
+      await page.context().close();
+    }
+  };
+  const risks = () => stack().dev.surfaces['risk-partner']!;
+  const register = () => `/risks/${stack().dev.demo.orgId}/register`;
+  const owner = () => stack().dev.demo.keys['owner']!;
+  const admin = async <T>(path: string, method = 'GET', body?: object): Promise<T> => {
+    const url = `${risks().adminUrl}/admin/v1/orgs/${stack().dev.demo.orgId}${path}`;
+    const answer = await askedBy(stack().dev.adminToken, url, { method, ...(body && { body: JSON.stringify(body) }) });
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.json)}`);
+    return answer.json as T;
+  };
+  const personOf = async (role: string): Promise<{ id: string }> => {
+    const { items } = await admin<Listed<{ id: string; roles: string[] }>>('/people?limit=50');
+    return items.find(({ roles }) => roles.includes(role))!;
+  };
+  const makeRisk = async (title: string): Promise<{ id: string }> => {
+    const body = JSON.stringify({ title, category: 'story', inherent: { likelihood: 2, impact: 3 } });
+    return (await askedBy(owner(), `${risks().url}/api/risks`, { method: 'POST', body })).json as { id: string };
+  };
+
+  /** Holds a process for as long as the work takes: it takes connections and answers nothing. */
+  const held = async (pid: number, work: () => Promise<void>): Promise<void> => {
+    process.kill(pid, 'SIGSTOP');
+    try {
+      await work();
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+  };
+
+  describe('in the middle of something', () => {
+    it('a role is taken away: the change is refused with what was typed, and made once the role is back', async () => {
+      const person = await personOf('risk_manager');
+      const { id } = await makeRisk('A role is taken away');
+      await within(stack().signIn('risk_manager', `${register()}/${id}`), async (page) => {
+        await page.getByRole('button', { name: 'Edit' }).click();
+        await page.getByLabel('Title').fill('Typed before');
+        await admin(`/people/${person.id}/roles`, 'PUT', { roles: ['viewer'] });
+        try {
+          await page.getByRole('button', { name: 'Save' }).click();
+          await page.getByRole('alert').getByText('FORBIDDEN').first().waitFor();
+          await page.getByText('Your role does not allow this').waitFor();
+          expect(await page.getByLabel('Title').inputValue()).toBe('Typed before');
+        } finally {
+          await admin(`/people/${person.id}/roles`, 'PUT', { roles: ['risk_manager'] });
+        }
+        await page.getByRole('button', { name: 'Save' }).click();
+        await page.getByRole('heading', { name: 'Typed before' }).waitFor();
+      });
+      expect((await askedBy(owner(), `${risks().url}/api/risks/${id}`)).json).toMatchObject({ title: 'Typed before' });
+    }, 60_000);
+
+    it('somebody is removed while signed in: the next request is refused, and says so', async () => {
+      const person = await personOf('auditor');
+      const path = `/people/${person.id}/identities`;
+      const { items } = await admin<Listed<{ id: string; issuer: string; subject: string }>>(path);
+      const [{ id, issuer, subject }] = items as [{ id: string; issuer: string; subject: string }];
+      await within(stack().signIn('auditor', register()), async (page) => {
+        await page.getByRole('table', { name: 'Risk register' }).waitFor();
+        await admin(`${path}/${id}`, 'DELETE');
+        try {
+          await page.getByRole('link', { name: 'Controls' }).click();
+          await page.getByRole('alert').getByText('UNAUTHENTICATED').first().waitFor();
+          expect(await page.getByRole('table').count()).toBe(0);
+        } finally {
+          await admin(path, 'POST', { issuer, subject });
+        }
+        await page.goto(register());
+        await page.getByRole('table', { name: 'Risk register' }).waitFor();
+      });
+    }, 60_000);
+
+    it('a service stops answering: the page waits, says that no answer came, and goes on when it is back', async () => {
+      await within(stack().signIn('owner', register()), async (page) => {
+        await page.getByRole('table', { name: 'Risk register' }).waitFor();
+        await held(risks().pid, async () => {
+          await page.getByRole('link', { name: 'Assets' }).click();
+          await page.getByRole('status').getByText('Loading').first().waitFor();
+          await page.getByText('the service takes longer than usual').first().waitFor();
+          await page.getByText('NO_ANSWER').first().waitFor({ timeout: GIVEN_UP_MS });
+          expect(await page.getByRole('navigation', { name: 'Pages of Risks' }).getByRole('link').count()).toBe(10);
+        });
+        await page.getByRole('button', { name: 'Try again' }).first().click();
+        await page.getByRole('table', { name: 'Assets' }).waitFor();
+      });
+    }, 120_000);
+
+    it('a change gets no answer: it is not said to have failed, and what was typed stays', async () => {
+      await within(stack().signIn('owner', `${register()}/new`), async (page) => {
+        await page.getByLabel('Title').fill('Did it arrive?');
+        await page.getByLabel('Category').fill('story');
+        for (const name of ['Likelihood', 'Impact']) {
+          await page.getByRole('combobox', { name }).first().click();
+          await page.getByRole('option').first().click();
+        }
+        await page.route('**/api/risk-partner/api/risks', (route) =>
+          route.request().method() === 'POST' ? route.abort('connectionreset') : route.continue(),
+        );
+        await page.getByRole('button', { name: 'Create' }).click();
+        await page.getByText('Whether the change was made is not known').waitFor();
+        expect(await page.getByLabel('Title').inputValue()).toBe('Did it arrive?');
+      });
+    }, 60_000);
+
+    it('the provider goes away: a sign-in says so and can be done again, and who is signed in goes on', async () => {
+      await within(stack().signIn('owner', register()), async (page) => {
+        await page.getByRole('table', { name: 'Risk register' }).waitFor();
+        await within(stack().newPage(), async (other) => {
+          await other.goto('/sign-in?returnTo=/risks');
+          const wayBack = await signedAs(other, 'demo-viewer');
+          await held(stack().providerPid, async () => {
+            await other.goto(wayBack);
+            await other.getByText('The identity provider cannot be reached').waitFor();
+            await page.getByRole('link', { name: 'Controls' }).click();
+            await page.getByRole('table', { name: 'Controls' }).waitFor();
+          });
+          await other.getByRole('link', { name: 'Sign in again' }).click();
+          await other.click('button[value=demo-viewer]');
+          await other.waitForURL((at) => at.origin === stack().url);
+          await other.getByRole('heading', { level: 1 }).waitFor();
+        });
+      });
+    }, 120_000);
+  });
+}
