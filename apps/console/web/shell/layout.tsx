@@ -141,7 +141,9 @@ function Who({ session }: { session: Session }): ReactNode {
           leftSection={<Icon name="person" />}
           maw={{ base: 144, xs: 200 }}
         >
-          {name}
+          <Text span inherit truncate>
+            {name}
+          </Text>
         </Button>
       </Menu.Target>
       <Menu.Dropdown>

@@ -11,6 +11,9 @@ interface Level {
   readonly above: string;
 }
 
+const counted = (count: number, one: string, many: string): string =>
+  `${count.toLocaleString()} ${count === 1 ? one : many}`;
+
 const half = (value: number): number => Math.floor(value / 2);
 
 /** The way from the leaf to the root, hash by hash (RFC 9162, section 2.1.3.2); empty where the path cannot be one. */
@@ -50,13 +53,16 @@ export function ProofDrawing({ file, report }: { file: ReceiptFile; report: Repo
   return (
     <ol className={classes['drawing']} aria-label="The proof, from the signature down to the content">
       <Stage title="Signature" status={statusOf(report, 'signature', 'checkpoint', 'origin')}>
-        The checkpoint of {proof.treeSize.toLocaleString()} entries, against the pinned key.
+        The checkpoint of {counted(proof.treeSize, 'entry', 'entries')}, against the pinned key.
       </Stage>
       <Stage title="Root" status={statusOf(report, 'inclusion', 'size')}>
         <Hash label="computed" value={root} />
         <Hash label="signed" value={signedRoot} />
       </Stage>
-      <Stage title={`Path of ${proof.inclusionPath.length} hashes`} status={statusOf(report, 'inclusion')}>
+      <Stage
+        title={`Path of ${counted(proof.inclusionPath.length, 'hash', 'hashes')}`}
+        status={statusOf(report, 'inclusion')}
+      >
         {levels.length > 0 && (
           <details>
             <summary>Each hash on the way up</summary>
