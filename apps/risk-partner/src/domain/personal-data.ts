@@ -24,7 +24,10 @@ const IBAN_LENGTHS =
 const CARD_DIGITS = { min: 13, max: 19 } as const;
 const IBAN_LENGTH = { min: 15, max: 34 } as const;
 
-/** Whether a line of text names a person's address, phone, social security number, card or account. */
+/**
+ * Whether a line of text names a person's address, phone, social security number, card or account. Raise `SCREENING_RULES`
+ * with every change by which it finds more.
+ */
 export function holdsPersonalData(text: string): boolean {
   const plain = foldCharacters(text);
   if (EMAIL.test(plain) || PHONE.test(plain) || SSN.test(plain) || SSN_IN_GROUPS.test(plain)) return true;
