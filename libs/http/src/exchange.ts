@@ -82,6 +82,10 @@ export class Exchange implements AnyContext {
     return this.request.path;
   }
 
+  get headersAreSent(): boolean {
+    return true;
+  }
+
   get traceparent(): string {
     if (this.#traceparent === undefined) this.#takeOnTrace(newTraceparent());
     return this.#traceparent ?? '';

@@ -36,6 +36,8 @@ export interface HandlerContext<Caller, Params, Query, Body> {
   readonly method: string;
   /** The path as it was sent, without the query. */
   readonly path: string;
+  /** False for a call of a tool, which answers a body alone: what only headers of the reply say need not be made. */
+  readonly headersAreSent: boolean;
   readonly socketAddress: string;
   readonly clientAddress: string;
   /** For `raw` routes alone. */

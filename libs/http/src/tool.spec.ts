@@ -38,6 +38,16 @@ describe('a tool made from a route', () => {
     pathArguments: { thingId: { description: 'Of a list.', examples: ['thg_1'] } },
   });
 
+  it('tells its handler that nobody sees the headers of the reply', async () => {
+    const route = testRoute({
+      ...reads,
+      path: '/told',
+      handler: ({ headersAreSent }) => ({ status: 200, body: { headersAreSent } }),
+    });
+    const told = toolFrom(route, { name: 'told', ...said, guard });
+    expect((await told.call({}, call)).body).toEqual({ headersAreSent: false });
+  });
+
   it('says what it was told, with numbers where a query has digits and an enum where it has words', () => {
     expect(tool).toMatchObject({ name: 'list_things', ...said });
     expect(tool.inputSchema).toEqual({

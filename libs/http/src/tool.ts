@@ -189,6 +189,7 @@ function contextOf<Caller>(
     signal: call.signal,
     method: 'GET',
     path: '',
+    headersAreSent: false,
     socketAddress: '',
     clientAddress: '',
     get request() {

@@ -1,5 +1,5 @@
 import { sealPartnerEnvelope, type PartnerEnvelopeParts } from '@sealgate/envelope';
-import { isKnownTag, listQuery, routeFor, weakTag, type Reply, type Route } from '@sealgate/http';
+import { isKnownTag, listQuery, routeFor, weakTag, type HandlerContext, type Reply, type Route } from '@sealgate/http';
 import { parseLimit } from '@sealgate/paging';
 import type { RiskCaller } from '../domain/caller.ts';
 import { MOST_PAGE_ITEMS, readItem, readPage, type PartnerPage, type PartnerPorts } from '../domain/read-partner.ts';
@@ -62,10 +62,9 @@ function routesOf(collection: PartnerCollection, ports: PartnerRoutePorts) {
       const asked = { limit: parseLimit(limit, PARTNER_LIST_RANGE), cursor, snapshotId, nowMs };
       const page = await readPage(ports.partner, caller, { collection: name, atSnapshot, filters, ...asked });
       const pagination = { limit: page.limit, count: page.count, nextCursor: page.nextCursor };
-      return answer(ports, caller, {
+      return answer(ports, context, {
         nowMs,
-        etag: etagOf(page.texts, { ...page, nowMs }),
-        known: context.header('if-none-match'),
+        etag: () => etagOf(page.texts, { ...page, nowMs }),
         content: { items: page.texts, pagination },
         snapshotId: page.snapshotId,
       });
@@ -91,10 +90,9 @@ function routesOf(collection: PartnerCollection, ports: PartnerRoutePorts) {
       const { id } = context.params;
       const nowMs = ports.now();
       const found = await readItem(ports.partner, caller, { collection: name, atSnapshot, id, nowMs });
-      return answer(ports, caller, {
+      return answer(ports, context, {
         nowMs,
-        etag: etagOf([found.item], { ...found, nextCursor: null, nowMs }),
-        known: context.header('if-none-match'),
+        etag: () => etagOf([found.item], { ...found, nextCursor: null, nowMs }),
         content: { item: found.item },
         snapshotId: found.snapshotId,
       });
@@ -118,18 +116,24 @@ function etagOf(
 interface Answering extends Pick<PartnerEnvelopeParts, 'content' | 'snapshotId'> {
   /** The moment by which the items were judged: what is signed for it held then. */
   readonly nowMs: number;
-  readonly etag: string;
-  /** If-None-Match as it was sent. */
-  readonly known: string | undefined;
+  readonly etag: () => string;
 }
 
+/** The envelope; with tag and signature, which are headers, where somebody gets them. */
 async function answer(
   { sign }: PartnerRoutePorts,
-  { orgId }: RiskCaller,
-  { nowMs, etag, known, ...parts }: Answering,
+  context: Pick<
+    HandlerContext<RiskCaller, unknown, unknown, unknown>,
+    'caller' | 'header' | 'headersAreSent' | 'requestId'
+  >,
+  { nowMs, etag, ...parts }: Answering,
 ): Promise<Reply> {
-  const caching = { ETag: etag, 'Cache-Control': 'private, no-cache', Vary: 'Authorization' };
-  if (isKnownTag(known, etag)) return { status: 304, headers: caching };
-  const { bytes, hashedBytes } = sealPartnerEnvelope({ ...parts, orgId, generatedAt: new Date(nowMs).toISOString() });
+  const seal = () =>
+    sealPartnerEnvelope({ ...parts, orgId: context.caller.orgId, generatedAt: new Date(nowMs).toISOString() });
+  if (!context.headersAreSent) return { status: 200, body: seal().bytes };
+  const tag = etag();
+  const caching = { ETag: tag, 'Cache-Control': 'private, no-cache', Vary: 'Authorization' };
+  if (isKnownTag(context.header('if-none-match'), tag)) return { status: 304, headers: caching };
+  const { bytes, hashedBytes } = seal();
   return { status: 200, body: bytes, headers: { ...caching, 'Evidence-Signature': await sign(hashedBytes) } };
 }
