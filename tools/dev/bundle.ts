@@ -1,5 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { build, stop, type Metafile, type OutputFile } from 'esbuild';
 import { buildPages } from './build-pages.ts';
 import { billOfMaterials, bundledPackages, noticesOf, type PackagedOutputs } from './bundled-packages.ts';
@@ -14,8 +15,8 @@ const external = ['pg-native', 'pg-cloudflare', 'pkcs11js'];
 
 /**
  * Makes `apps/<name>/dist`, or another output folder: main.js, migrate.js and the programs of its threads where the app
- * has them, and below `migrations/<set name>` the SQL of every migration set that the bundles hold; beside them what else is
- * in there: LICENSE, THIRD-PARTY-NOTICES.txt and sbom.cdx.json; below `web` the pages of an app that has any. A surface is
+ * has them, and below `migrations/<set name>` the SQL of every migration set of the app; beside them what else is in there:
+ * LICENSE, THIRD-PARTY-NOTICES.txt and sbom.cdx.json; below `web` the pages of an app that has any. A surface is
  * deployed by copying that folder. It is made
  * beside its place and then exchanged, so that whoever starts the surface meanwhile finds either the old one or the new one.
  * Returns the files and folders that it was made of.
@@ -34,7 +35,7 @@ export async function bundleSurface(name: string, output?: string): Promise<stri
     for (const { path, contents } of outputFiles) writeFileSync(join(making, basename(path)), contents);
     const pages = await buildPages(app, making);
     writeInventory(name, [metafile, pages], making);
-    const sets = migrationSetsOf(metafile);
+    const sets = await migrationSetsOf(app);
     for (const [set, directory] of sets) cpSync(directory, join(making, 'migrations', set), { recursive: true });
     rmSync(place, { recursive: true, force: true });
     renameSync(making, place);
@@ -119,24 +120,14 @@ function programsOf(folder: string): string[] {
     .map((file) => join(folder, file));
 }
 
-/** Finds the sets by the calls that declare them, `migrationSet({ name: '...' })`, in the files that were bundled. */
-function migrationSetsOf(metafile: Metafile): Map<string, string> {
-  const sets = new Map<string, string>();
-  for (const file of Object.keys(metafile.inputs)) {
-    if (file.includes('node_modules') || !file.endsWith('.ts')) continue;
-    const text = readFileSync(join(workspaceRoot, file), 'utf8');
-    for (const [, set = ''] of text.matchAll(/\bmigrationSet\(\s*\{\s*name: '([a-z0-9_-]+)'/g)) {
-      if (sets.has(set)) throw new Error(`Two migration sets are called ${set}.`);
-      sets.set(set, migrationsFolder(file));
-    }
-  }
+/** What `<app>/src/*-migrations.ts` exports as `migrations`: the sets of the app and of the libs that it stands on. */
+async function migrationSetsOf(app: string): Promise<Map<string, string>> {
+  const source = readdirSync(join(app, 'src')).find((file) => file.endsWith('-migrations.ts'));
+  if (source === undefined) return new Map();
+  const { migrations } = (await import(pathToFileURL(join(app, 'src', source)).href)) as {
+    migrations: readonly { readonly name: string; readonly directory: string }[];
+  };
+  const sets = new Map(migrations.map(({ name, directory }) => [name, directory]));
+  if (sets.size < migrations.length) throw new Error(`Two migration sets of ${app} have one name.`);
   return sets;
-}
-
-/** Where the migrations of a lib or app lie, seen from the source file that declares them. */
-function migrationsFolder(file: string): string {
-  const places = ['../migrations', '../prisma/migrations'].map((place) => resolve(workspaceRoot, dirname(file), place));
-  const found = places.find((place) => existsSync(place));
-  if (found === undefined) throw new Error(`${file} declares migrations, but there are none in ${places.join(', ')}.`);
-  return found;
 }

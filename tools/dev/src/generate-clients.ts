@@ -1,13 +1,11 @@
 import { runCommand, type CommandResult } from './checks/run-command.ts';
-import { appsWith, programs } from './workspace.ts';
+import { programs } from './workspace.ts';
 
 /**
- * Makes the typed database client of every app that has a Prisma schema. Prisma would download a schema engine that
+ * Makes the typed database clients of these apps from their Prisma schemas. Prisma would download a schema engine that
  * generating does not use; naming any file that exists as that engine keeps it from trying.
  */
-export async function generateClients(
-  apps: readonly string[] = appsWith('prisma/schema.prisma'),
-): Promise<CommandResult> {
+export async function generateClients(apps: readonly string[]): Promise<CommandResult> {
   for (const name of apps) {
     const result = await runCommand({
       nodeArguments: [programs.prisma, 'generate', '--schema', `apps/${name}/prisma/schema.prisma`],

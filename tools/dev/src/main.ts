@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import { runFabricChecks } from './checks/fabric-checks.ts';
 import { runChecks } from './checks/run-checks.ts';
 import { runFailovers, runRestores, runSoak } from './checks/run-soak.ts';
+import { generateClientTypes } from './generate-client-types.ts';
+import { generateClients } from './generate-clients.ts';
 import { runFabricDemo } from './fabric-demo/run-fabric-demo.ts';
 import { runStart } from './start/run-start.ts';
 import { runStop } from './start/run-stop.ts';
@@ -32,6 +34,13 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   async bundle(names) {
     for (const name of names) await buildSurface(name);
     return 0;
+  },
+  /** Of the libs: the types of `client`; of any app: its database client. */
+  async generate(names) {
+    if (names.includes('client')) await generateClientTypes();
+    const { ok, said } = await generateClients(names.filter((name) => name !== 'client'));
+    if (!ok) process.stderr.write(said);
+    return ok ? 0 : 1;
   },
   'fabric:up': tool('fabric-devnet', 'up'),
   'fabric:down': tool('fabric-devnet', 'down'),

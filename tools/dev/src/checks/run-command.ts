@@ -6,8 +6,8 @@ export interface Command {
   readonly nodeArguments: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  /** `errors` shows standard error and drops the rest; `kept` gives both back, their last part if they are long. */
-  readonly output: 'errors' | 'kept';
+  /** `errors` drops standard output and shows the rest; `kept` gives both back, their last part if they are long. */
+  readonly output: 'shown' | 'errors' | 'kept';
 }
 
 export interface CommandResult {
@@ -24,7 +24,7 @@ export function runCommand(command: Command): Promise<CommandResult> {
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...command.nodeArguments], {
       cwd: workspaceRoot,
       env: { ...process.env, ...command.env },
-      stdio: ['ignore', kept ? 'pipe' : 'ignore', kept ? 'pipe' : 'inherit'],
+      stdio: ['ignore', kept ? 'pipe' : command.output === 'shown' ? 'inherit' : 'ignore', kept ? 'pipe' : 'inherit'],
       timeout: command.timeoutMs,
       killSignal: 'SIGKILL',
     });

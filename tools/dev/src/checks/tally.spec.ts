@@ -1,5 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { afterRetry, closingLine, failedFilesOf, nothing, oneFailure, sum, tallyOf } from './tally.ts';
+import {
+  afterRetry,
+  clearTallies,
+  closingLine,
+  failedFilesOf,
+  nothing,
+  oneFailure,
+  sum,
+  talliesOf,
+  tallyOf,
+  writeTally,
+} from './tally.ts';
 
 describe('the tally of a run', () => {
   it('adds up what each part counted', () => {
@@ -44,5 +55,17 @@ describe('the tally of a run', () => {
 
   it.each([[undefined], [null], ['text']])('counts %p in place of a report as a failure', (report) => {
     expect(tallyOf(report)).toEqual(oneFailure);
+  });
+
+  it('is kept for each kind of tests and each project, until it is cleared', () => {
+    const kind = `kind${process.pid}`;
+    expect(talliesOf(kind)).toEqual([]);
+    writeTally(kind, 'a', { ...nothing, passed: 2 });
+    writeTally(kind, 'b', oneFailure);
+    writeTally(kind, 'a', { ...nothing, passed: 3 });
+    expect(sum(talliesOf(kind))).toEqual({ passed: 3, failed: 1, skipped: 0, flaky: 0 });
+    expect(talliesOf(`${kind}x`)).toEqual([]);
+    clearTallies(kind);
+    expect(talliesOf(kind)).toEqual([]);
   });
 });

@@ -1,3 +1,7 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { workspaceRoot } from '../workspace.ts';
+
 /** What the last line of a run counts: the tests, and one failure for each check that is not made of tests. */
 export interface Tally {
   readonly passed: number;
@@ -64,4 +68,27 @@ export function tallyOf(report: unknown): Tally {
     skipped: count('numPendingTests') + count('numTodoTests'),
     flaky: 0,
   };
+}
+
+/** Named as outputs in nx.json: Nx puts them back with the tasks that it need not run again. */
+const TALLIES = join(workspaceRoot, 'tmp/tallies');
+
+export function writeTally(kind: string, project: string, tally: Tally): void {
+  mkdirSync(TALLIES, { recursive: true });
+  writeFileSync(join(TALLIES, `${kind}-${project}.json`), JSON.stringify(tally));
+}
+
+/** What the projects counted, one tally for each. */
+export function talliesOf(kind: string): Tally[] {
+  return filesOf(kind).map((file) => JSON.parse(readFileSync(file, 'utf8')) as Tally);
+}
+
+export function clearTallies(kind: string): void {
+  for (const file of filesOf(kind)) rmSync(file);
+}
+
+function filesOf(kind: string): string[] {
+  mkdirSync(TALLIES, { recursive: true });
+  const names = readdirSync(TALLIES).filter((name) => name.startsWith(`${kind}-`));
+  return names.map((name) => join(TALLIES, name));
 }
