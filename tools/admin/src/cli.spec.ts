@@ -203,6 +203,21 @@ describe('sealgate', () => {
   });
 });
 
+/** What a proof is printed from. */
+const PROVED = {
+  receipt: {
+    network: 'acme',
+    channel: 'acme.main',
+    id: 'order-7',
+    type: 'order',
+    owner: null,
+    dataHash: '1'.repeat(64),
+    transactionId: '2'.repeat(64),
+    at: '2030-01-02T03:04:05.678Z',
+  },
+  proof: { index: 0, inclusionPath: [], checkpoint: '' },
+};
+
 describe('the help of sealgate', () => {
   it('tells groups, where the admin API is looked for, and exit codes', async () => {
     const { code, out, err } = await run('--help');
@@ -231,9 +246,11 @@ describe('the help of sealgate', () => {
       for (const example of examples) {
         const [program, ...line] = wordsOf(example);
         expect([program, ...line.slice(0, 2)]).toEqual(['sealgate', group, usage.split(' ')[0]]);
+        // It asks the log itself, which is not on this machine; ledger-export.spec.ts runs it.
+        if (usage.startsWith('export ')) continue;
         const ofSource = { secrets: [{ id: 'k1' }], status: 200 };
         const row = group === 'sources' ? ofSource : { status: 'done', report: { ok: true } };
-        const body = { items: [], nextCursor: null, ...row };
+        const body = { items: [], nextCursor: null, ...row, ...PROVED };
         api.answer(() => ({ body }));
         const { code, err } = await runLine(line, { env, ask: async () => 'yes' });
         // What is read from a folder is not on this machine.

@@ -10,6 +10,7 @@ import { rowFields } from '../row-fields.ts';
 import type { Column } from '../row-table.ts';
 import { withLineFeed } from '../session.ts';
 import { archive, fetch } from './ledger-archive.ts';
+import { exportLog } from './ledger-export.ts';
 import { recover } from './ledger-recover.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -165,4 +166,5 @@ export const ledgerCommands: readonly CommandSpec[] = [
   erase,
   archive,
   fetch,
+  exportLog,
 ];

@@ -1,0 +1,236 @@
+import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import {
+  bundlePath,
+  entriesOf,
+  leafHash,
+  noteVerifier,
+  parseCheckpoint,
+  TILE_WIDTH,
+  tilePath,
+  TileTree,
+  tileWidth,
+  type Checkpoint,
+  type Tile,
+} from '@sealgate/merkle';
+import { Option } from 'commander';
+import type { CommandSpec } from '../command-spec.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { UnreachableError } from '../unreachable-error.ts';
+import { UsageError } from '../usage-error.ts';
+
+interface ExportOptions {
+  readonly key?: string;
+  readonly bearerFile?: string;
+}
+
+export const exportLog: CommandSpec<ExportOptions> = {
+  usage: 'export <url> <dir>',
+  summary:
+    'Copy a log into a folder that any file server can serve: checkpoint, tiles and entries; a later run continues it',
+  details:
+    'URL is that of one log (C2SP tlog-tiles), as https://peer.example.com/ledger/acme.main: of ours, or of anybody who serves entries. Only checkpoint and entries are fetched; the tiles are made from them and have to give the signed root, and a log that does not continue what the folder holds is refused with exit code 1. The checkpoint is written last, so that a folder whose copy was cut short stays as it was. Serve partial tiles and the checkpoint for a short time, all else for ever.',
+  examples: [
+    'sealgate ledger export https://peer.example.com/ledger/acme.main ./mirror --key log.example+00000000+AAAA',
+    'sealgate ledger export https://peer.example.com/ledger/acme.main ./mirror --bearer-file peer.key',
+  ],
+  options: [
+    new Option('--key <vkey>', 'the verifier key of the log, pinned; without it no signature is checked'),
+    new Option('--bearer-file <file>', 'a file that holds the key of the ledger peer, where the log is not public'),
+  ],
+  isOffline: () => true,
+  run: async (session, [url = '', dir = ''], { key, bearerFile }) => {
+    try {
+      const bearer = bearerFile === undefined ? undefined : await bearerIn(bearerFile);
+      const { from, size, origin } = await copyLog({ url, dir, verify: verifierOf(key), bearer });
+      if (key === undefined) session.note('sealgate: without --key no signature was checked.\n');
+      session.say(`${dir} holds the ${size} entries of ${origin}, ${size - from} of them new.`);
+      return EXIT_CODES.done;
+    } catch (error) {
+      if (!(error instanceof ExportError)) throw error;
+      session.note(`sealgate: ${error.message}\n`);
+      return EXIT_CODES.refused;
+    }
+  },
+};
+
+/** The log is not what it should be, or not what the folder holds. Nothing but entries and tiles of it was written. */
+class ExportError extends Error {
+  override readonly name = 'ExportError';
+}
+
+async function bearerIn(path: string): Promise<string> {
+  try {
+    return (await readFile(path, 'utf8')).trim();
+  } catch (cause) {
+    throw new UsageError(`--bearer-file: ${path} cannot be read.`, { cause });
+  }
+}
+
+type Verify = (note: string) => boolean;
+
+function verifierOf(key: string | undefined): Verify {
+  if (key === undefined) return () => true;
+  try {
+    const verifier = noteVerifier(key);
+    return (note) => verifier.verify(note) !== undefined;
+  } catch (error) {
+    throw new UsageError(`--key: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+interface Copying {
+  readonly url: string;
+  readonly dir: string;
+  readonly verify: Verify;
+  readonly bearer: string | undefined;
+}
+
+/** Bundles that are fetched at the same time, and are in memory: each is 16 MiB at most, and of ours mostly 80 KiB. */
+const BUNDLES_AT_ONCE = 4;
+
+async function copyLog(copying: Copying) {
+  const { dir, verify } = copying;
+  const note = (await fetchFile(copying, 'checkpoint', MAX_NOTE_BYTES)).toString('utf8');
+  if (!verify(note)) throw new ExportError('The checkpoint is not signed by the pinned key.');
+  const { origin, size, root } = checkpointOf(note, 'The checkpoint of the log');
+  const before = await heldIn(dir);
+  if (before !== undefined && before.origin !== origin) throw new ExportError(`${dir} holds ${before.origin}.`);
+  const from = before?.size ?? 0;
+  if (size < from)
+    throw new ExportError(`The log has ${size} entries now, and ${dir} holds ${from} of it: it was rolled back.`);
+  const tree = before?.tree ?? TileTree.empty();
+  const indexes = Array.from(
+    { length: Math.ceil(size / TILE_WIDTH) - Math.floor(from / TILE_WIDTH) },
+    (_, place) => Math.floor(from / TILE_WIDTH) + place,
+  );
+  for (let at = 0; tree.size < size; at += BUNDLES_AT_ONCE) {
+    const wanted = indexes
+      .slice(at, at + BUNDLES_AT_ONCE)
+      .map((index) => ({ index, width: tileWidth(0, index, size) }));
+    const bundles = await Promise.all(wanted.map((bundle) => fetchFile(copying, bundlePath(bundle), MAX_BUNDLE_BYTES)));
+    for (const [place, bundle] of bundles.entries()) {
+      const id = wanted[place]!;
+      const leaves = leavesOf(bundle, id.width, bundlePath(id));
+      const open = tree.edge().find(({ level, index }) => level === 0 && index === id.index);
+      if (open !== undefined && !Buffer.concat(leaves.slice(0, open.width)).equals(open.hashes)) {
+        throw new ExportError(
+          `${bundlePath(id)} holds other entries than before: the log is a fork of what ${dir} holds.`,
+        );
+      }
+      await writeFileWhole(join(dir, bundlePath(id)), bundle);
+      await writeTiles(dir, tree.append(Buffer.concat(leaves.slice(tree.size - id.index * TILE_WIDTH))));
+    }
+  }
+  if (!tree.root().equals(root)) {
+    throw new ExportError(
+      `The entries do not give the root that was signed over ${size}: ${dir} is left at ${from} entries.`,
+    );
+  }
+  await writeTiles(dir, tree.edge());
+  await writeFileWhole(join(dir, 'checkpoint'), Buffer.from(note));
+  return { from, size, origin };
+}
+
+function leavesOf(bundle: Buffer, width: number, path: string): Buffer[] {
+  let leaves: Buffer[];
+  try {
+    leaves = entriesOf(bundle).map((entry) => leafHash(entry));
+  } catch (cause) {
+    throw new ExportError(`${path} is no bundle of entries.`, { cause });
+  }
+  if (leaves.length !== width) throw new ExportError(`${path} holds ${leaves.length} entries, not ${width}.`);
+  return leaves;
+}
+
+function checkpointOf(note: string, what: string): Checkpoint {
+  try {
+    return parseCheckpoint(note);
+  } catch (cause) {
+    throw new ExportError(`${what} is none: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+}
+
+/** What an earlier run left, which has to be whole: its right edge gives the root of its checkpoint. */
+async function heldIn(dir: string): Promise<(Checkpoint & { readonly tree: TileTree }) | undefined> {
+  const note = await readIfThere(join(dir, 'checkpoint'));
+  if (note === undefined) return undefined;
+  const checkpoint = checkpointOf(note.toString('utf8'), `The checkpoint in ${dir}`);
+  const { size, root } = checkpoint;
+  const edge: Tile[] = [];
+  for (let level = 0; TILE_WIDTH ** level <= size; level += 1) {
+    const index = Math.floor(size / TILE_WIDTH ** (level + 1));
+    const width = tileWidth(level, index, size);
+    if (width === 0) continue;
+    const hashes = await readIfThere(join(dir, tilePath({ level, index, width })));
+    if (hashes === undefined) throw new ExportError(`${tilePath({ level, index, width })} is missing in ${dir}.`);
+    edge.push({ level, index, width, hashes });
+  }
+  try {
+    const tree = TileTree.from(size, edge);
+    if (tree.root().equals(root)) return { ...checkpoint, tree };
+  } catch {
+    // TileTree.from fails in one way only: a tile is not of its length.
+  }
+  throw new ExportError(`The tiles in ${dir} do not give the root of its checkpoint.`);
+}
+
+const MAX_NOTE_BYTES = 1_000_000;
+const MAX_BUNDLE_BYTES = TILE_WIDTH * 65_537;
+const FETCH_WITHIN_MS = 60_000;
+
+async function fetchFile({ url, bearer }: Copying, path: string, maxBytes: number): Promise<Buffer> {
+  const from = `${url.replace(/\/$/, '')}/${path}`;
+  let response: Response;
+  try {
+    const headers = bearer === undefined ? {} : { Authorization: `Bearer ${bearer}` };
+    response = await fetch(from, { headers, redirect: 'error', signal: AbortSignal.timeout(FETCH_WITHIN_MS) });
+    if (response.ok) return await bodyOf(response, maxBytes, from);
+  } catch (cause) {
+    if (cause instanceof ExportError) throw cause;
+    throw new UnreachableError(`${from} cannot be fetched.`, { cause });
+  }
+  await response.body?.cancel();
+  const why =
+    response.status === 404 && path.includes('/entries/')
+      ? ': its entries are not served to you. The ledger peer does where its mappings serve the whole channel, or PUBLIC_LOG names it'
+      : '';
+  throw new ExportError(`${from} was answered with ${response.status}${why}. A later run continues.`);
+}
+
+async function bodyOf(response: Response, maxBytes: number, from: string): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    if (length > maxBytes) throw new ExportError(`${from} is larger than ${maxBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+async function writeTiles(dir: string, tiles: readonly Tile[]): Promise<void> {
+  for (const tile of tiles) await writeFileWhole(join(dir, tilePath(tile)), tile.hashes);
+}
+
+/** Beside, synced, renamed: whoever serves the folder meanwhile never serves half a file. */
+async function writeFileWhole(path: string, bytes: Uint8Array): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const file = await open(`${path}.new`, 'w');
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(`${path}.new`, path);
+}
+
+async function readIfThere(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
