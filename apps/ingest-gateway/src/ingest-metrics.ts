@@ -16,7 +16,7 @@ export interface IngestMetrics {
 }
 
 /** `unsigned`: 401. `flooded`: 429 without a look at the signature. `limited`: 429 by the limits. `failed`: 5xx. */
-export const DELIVERY_OUTCOMES = [
+const DELIVERY_OUTCOMES = [
   'written',
   'replayed',
   'conflict',

@@ -94,8 +94,6 @@ export function openSources(options: OpenSourcesOptions) {
   };
 }
 
-export type OpenedSources = ReturnType<typeof openSources>;
-
 /** Once every process makes with one server secret, what an earlier one sealed is sealed again. Gives what stops it. */
 function sealingAgain({ sql, secretWatch, log }: OpenSourcesOptions, box: SecretBox): () => Promise<void> {
   const loop = backgroundLoop({

@@ -3,7 +3,7 @@ import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
 import { AppError } from '@sealgate/errors';
 
 /** The content codings that are undone, in the order in which a 415 names them. */
-export const CONTENT_CODINGS = ['gzip', 'deflate', 'br'] as const;
+const CONTENT_CODINGS = ['gzip', 'deflate', 'br'] as const;
 export type ContentCoding = (typeof CONTENT_CODINGS)[number];
 
 const gunzipBytes = promisify(gunzip);

@@ -15,11 +15,9 @@ export {
 export { createApp, type App, type AppOptions, type TrustProxy } from './create-app.ts';
 export { utf8MediaType } from './media-type.ts';
 export { isKnownTag } from './request-headers.ts';
-export { SERVER_OPTIONS } from './pipelines.ts';
 export type { Meter, Meters } from './mounted-route.ts';
 export {
   closedObject,
-  cursorParameter,
   instantText,
   lineOfText,
   limitParameter,

@@ -30,7 +30,7 @@ export function limitParameter(range: LimitRange): TOptional<TString> {
 }
 
 /** `cursor` of a list. Anything that could not be one of ours is INVALID_CURSOR. */
-export function cursorParameter(): TOptional<TString> {
+function cursorParameter(): TOptional<TString> {
   return Type.Optional(
     Type.String({
       description: 'Where the page begins: nextCursor of the page before it.',

@@ -25,7 +25,7 @@ const stopping = new WeakMap<Socket, IncomingMessage>();
  * parser stops for nothing but a request that upgrades its connection. So the first request that is too many calls itself
  * one. A request whose client asks for an upgrade does not: there is nothing here to upgrade to.
  */
-export class PipelinedMessage extends IncomingMessage {
+class PipelinedMessage extends IncomingMessage {
   get upgrade(): boolean {
     const last = stopping.get(this.socket);
     return this.method === 'CONNECT' || (last !== undefined && last !== this);

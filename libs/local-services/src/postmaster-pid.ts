@@ -5,7 +5,7 @@ import { LocalServiceError, withFileErrorsExplained } from './local-service-erro
 import { commandLineOf, endProcess, isAlive } from './processes.ts';
 
 /** The id of the PostgreSQL that runs on this cluster now; undefined when none does. The pid file alone proves nothing. */
-export function runningPostmaster(clusterDirectory: string): number | undefined {
+function runningPostmaster(clusterDirectory: string): number | undefined {
   const file = join(clusterDirectory, 'postmaster.pid');
   const pid = withFileErrorsExplained(clusterDirectory, () =>
     existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n', 1)[0]) : Number.NaN,

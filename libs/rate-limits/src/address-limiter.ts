@@ -7,7 +7,7 @@ import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { requestLimiter, type HttpPair } from './request-limiter.ts';
 
 /** Failed authentications of one client address. */
-export const ADDRESS_POLICY: Policy = { name: 'address', ratePerSecond: 20, burst: 100 };
+const ADDRESS_POLICY: Policy = { name: 'address', ratePerSecond: 20, burst: 100 };
 
 export interface AddressLimiterOptions {
   /** Shared by all replicas. */

@@ -1,8 +1,6 @@
-export { ADDRESS_POLICY, addressLimiter, clientNetwork } from './address-limiter.ts';
+export { addressLimiter, clientNetwork } from './address-limiter.ts';
 export type { AddressLimiter, AddressLimiterOptions } from './address-limiter.ts';
-export { gcra, meterOf, microsUntilFull, usedAt } from './gcra.ts';
-export type { Bucket, Level, Meter } from './gcra.ts';
-export { MAX_BURST, MAX_RATE_PER_SECOND, MAX_REPLICAS } from './limit-store.ts';
+export type { Level, Meter } from './gcra.ts';
 export type { Charge, LimitState, LimitStore, Policy } from './limit-store.ts';
 export { memoryLimits } from './memory-limits.ts';
 export type { LocalLimits, MemoryLimitsOptions } from './memory-limits.ts';

@@ -51,8 +51,8 @@ export interface LeasingStore extends LimitStore {
 }
 
 /** Bounds that keep every number of the arithmetic a whole one below 2^53. */
-export const MAX_RATE_PER_SECOND = 1_000_000;
-export const MAX_BURST = 1_000_000;
+const MAX_RATE_PER_SECOND = 1_000_000;
+const MAX_BURST = 1_000_000;
 export const MAX_REPLICAS = 1000;
 
 /** More buckets than this in one charge are a bug. */

@@ -10,7 +10,7 @@ export interface GlobalOptions extends ConnectionOptions {
 
 export const DEFAULT_TIMEOUT_SECONDS = 30;
 /** Node's own `fetch` gives up after this, whatever it is told. */
-export const MAX_TIMEOUT_SECONDS = 300;
+const MAX_TIMEOUT_SECONDS = 300;
 
 export function globalOptions(): Option[] {
   return [

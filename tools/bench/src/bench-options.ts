@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { UsageError } from './usage-error.ts';
 
-export const sectionNames = [
+const sectionNames = [
   'throughput',
   'spread',
   'ledger',

@@ -30,7 +30,7 @@ export function contractPackage(
 }
 
 /** A gzipped tar of metadata.json and code.tar.gz, which in turn holds what the builder hands to the peer. */
-export function packageBytes(plan: NetworkPlan, contract: ContractName, organization: OrganizationName): Buffer {
+function packageBytes(plan: NetworkPlan, contract: ContractName, organization: OrganizationName): Buffer {
   const { contractPorts, contractTls } = plan.organizations.find(({ name }) => name === organization)!;
   const connection = {
     address: `127.0.0.1:${contractPorts[contract]}`,

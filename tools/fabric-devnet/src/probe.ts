@@ -7,7 +7,7 @@ import { DevnetError, messageOf } from './devnet-error.ts';
 import type { ChannelPlan, NetworkPlan, OrganizationPlan } from './network-plan.ts';
 
 /** The record that every `fabric:up` writes; create-once, so that all but the first find it as it is. */
-export const probeRecord = {
+const probeRecord = {
   id: 'sealgate-devnet-probe',
   type: 'devnet.probe',
   owner: null,
@@ -77,7 +77,7 @@ async function untilTrue(attempt: () => Promise<boolean>, end: number, where: st
   throw new DevnetError(`No transaction commits on ${where}: ${last}.`);
 }
 
-export function wordsOfGateway(error: unknown): string {
+function wordsOfGateway(error: unknown): string {
   const details =
     error instanceof GatewayError ? error.details.map(({ address, message }) => `${address}: ${message}`) : [];
   return [messageOf(error), ...details].join('; ');

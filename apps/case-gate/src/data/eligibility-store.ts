@@ -108,7 +108,7 @@ export function storedOf(row: StoredRow, macs: KeyedHasher): RowSays {
 }
 
 /** Undefined where there is no row. */
-export function completeRow(row: StoredRow): EligibilityRow | undefined {
+function completeRow(row: StoredRow): EligibilityRow | undefined {
   const { record_version: version, status, document, changed_at: changedAt, mac } = row;
   if (version === null || status === null || document === null || changedAt === null || mac === null) return undefined;
   const { environment, subject_ref: subjectRef } = row;

@@ -82,7 +82,7 @@ export type Believed<Value> = { readonly value: Value; readonly unasked?: Unaske
 export type Refusal = 'contradicted' | 'missing' | 'unavailable';
 
 /** What is not to be believed, or did not come back with the others of its key: nobody enters on that. */
-export const NOTHING_KNOWN: LookedUp = { isIntact: false, isConfirmed: false, record: undefined, venue: undefined };
+const NOTHING_KNOWN: LookedUp = { isIntact: false, isConfirmed: false, record: undefined, venue: undefined };
 
 /** What is known of an entry, once the ledger has been heard: `refusalOf` tells what it said against a row. */
 export function factsOf(

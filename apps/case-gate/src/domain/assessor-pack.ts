@@ -27,7 +27,7 @@ export interface PackPorts {
   readonly now: () => number;
 }
 
-export const CANONICALIZATION = 'RFC8785';
+const CANONICALIZATION = 'RFC8785';
 
 /** What is hashed and signed: the pack without when it was generated, its hash and its signature. */
 export type SignedMembers = {

@@ -28,7 +28,7 @@ export interface Subject {
   readonly subjectRef: string;
 }
 
-export const ELIGIBILITY_RECORD_TYPE = 'eligibility.record';
+const ELIGIBILITY_RECORD_TYPE = 'eligibility.record';
 
 /** What the ledger ids of a subject's record are made of. */
 export function eligibilityName({ environment, subjectRef }: Subject): string[] {

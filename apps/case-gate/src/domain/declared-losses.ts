@@ -46,7 +46,7 @@ export function notInLedger({ review }: LossStanding): LossStanding {
   return { review: unconfirmedBy(review?.epoch ?? 0, 'not_in_ledger'), mustBeHeld: false };
 }
 
-export function unconfirmedBy(epoch: number, unconfirmed: UnconfirmedCause): LossReview {
+function unconfirmedBy(epoch: number, unconfirmed: UnconfirmedCause): LossReview {
   return { epoch, unconfirmed };
 }
 

@@ -22,7 +22,7 @@ export interface PolicyRules {
 }
 
 /** What stands in place of an approve that was come to without a fact that a rule asked for. */
-export const MISSING_FACT: Ruling = { decision: 'refer', reason_codes: ['ATTRIBUTE_MISSING'] };
+const MISSING_FACT: Ruling = { decision: 'refer', reason_codes: ['ATTRIBUTE_MISSING'] };
 
 /**
  * The outcome under these rules: the first rule whose condition holds, else the default.

@@ -32,7 +32,7 @@ export interface Retained {
 }
 
 /** Counts of deliveries older than `days`. */
-export function oldDeliveryCounts(days: number, nowMs: number): Removal {
+function oldDeliveryCounts(days: number, nowMs: number): Removal {
   const values = [timeDigits(days, nowMs)];
   return { table: 'ingest.delivery_counts', condition: 'position < $1', orderBy: 'position', values };
 }

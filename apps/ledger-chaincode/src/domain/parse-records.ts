@@ -5,7 +5,7 @@ import type { NewRecord } from './record.ts';
 import { checkText, ID_LENGTH, OWNER_LENGTH, TYPE_LENGTH } from './text-rules.ts';
 
 /** More records in one transaction are refused. */
-export const MAX_RECORDS = 1000;
+const MAX_RECORDS = 1000;
 
 /** A longer argument is refused: it is what an ordering service takes of a whole transaction unless told otherwise. */
 export const MAX_ARGUMENT_BYTES = 10_485_760;

@@ -2,13 +2,13 @@ import { invalid } from './refusal.ts';
 import type { RecordVersion } from './record.ts';
 import { checkText, ID_LENGTH, TYPE_LENGTH } from './text-rules.ts';
 
-export const MAX_PAGE_SIZE = 1000;
+const MAX_PAGE_SIZE = 1000;
 
 /** The most versions of one record that `history` answers with. */
-export const MAX_VERSIONS = 1000;
+const MAX_VERSIONS = 1000;
 
 /** An answer ends before it would hold more of data and extra than this, so that a gRPC client of default settings can take it. */
-export const MAX_ANSWER_BYTES = 3_145_728;
+const MAX_ANSWER_BYTES = 3_145_728;
 
 /** So many records are read from the ledger at once: of the largest that can be written, a peer can still send them. */
 const STEP = 16;

@@ -6,7 +6,7 @@ import { given, normalTime, timeText, type FilteredDoc, type Kind, type Writing 
 export const EVIDENCE_KINDS = ['document', 'test_result', 'attestation', 'link', 'log_extract'] as const;
 
 /** States that are stored. `expiring` and `expired` are approved evidence at a certain moment. */
-export const STORED_STATES = [
+const STORED_STATES = [
   'requested',
   'collected',
   'in_review',

@@ -8,7 +8,7 @@ const ACTIONS = { c: 'create', r: 'read', u: 'update', d: 'delete', e: 'export' 
  * Who may do what, and the only place that says so: c create, r read, u update, d delete, e export, one column for each of
  * `ROLES`. A star marks what row filters narrow; it grants nothing. `-` is nothing.
  */
-export const PERMISSION_TABLE = {
+const PERMISSION_TABLE = {
   risk: ['crude', 'crude', 'crue', 're', 'r*u*', 'r*', '-'],
   evidence: ['crude', 'crude', 'crue', 're', 'cr*u*', 'r*', '-'],
   control: ['crud', 'crud', 'cru', 'r', 'r*', 'r*', '-'],
@@ -24,8 +24,6 @@ export const PERMISSION_TABLE = {
   member: ['crud', 'cru', '-', 'r', '-', '-', '-'],
   partner: ['-', '-', '-', '-', '-', '-', 'r'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
-
-export type PermittedResource = keyof typeof PERMISSION_TABLE;
 
 /** Every permission of each role, as `resource:action`. */
 const GRANTED: ReadonlyMap<Role, ReadonlySet<string>> = new Map(

@@ -16,7 +16,7 @@ const route = routeFor<RiskCaller>();
 /** A key of this surface grants nothing by itself: it may what its person may. */
 export type NoGrants = Readonly<Record<string, never>>;
 
-export const KeyLabel = Type.String({ minLength: 1, maxLength: 1000, pattern: '^[^\\u0000-\\u001f\\u007f]*$' });
+const KeyLabel = Type.String({ minLength: 1, maxLength: 1000, pattern: '^[^\\u0000-\\u001f\\u007f]*$' });
 
 export const MintBody = closedObject({
   label: KeyLabel,

@@ -120,7 +120,7 @@ const Framework = named(
   Type.Object({ id: Text, name: Shown, version: Shown, requirementCount: Integer, createdAt: Time }),
 );
 
-export const COVERAGE_STATES = ['covered', 'partial', 'gap', 'not_applicable'] as const;
+const COVERAGE_STATES = ['covered', 'partial', 'gap', 'not_applicable'] as const;
 const CoverageState = enumOf('CoverageState', COVERAGE_STATES);
 
 const Coverage = named(

@@ -8,7 +8,7 @@ import { CATALOGUE, itemEnvelope, listEnvelope, type PartnerCollection } from '.
 
 const route = routeFor<RiskCaller>();
 
-export const PARTNER_LIST_RANGE = { default: 50, max: MOST_PAGE_ITEMS } as const;
+const PARTNER_LIST_RANGE = { default: 50, max: MOST_PAGE_ITEMS } as const;
 
 export interface PartnerRoutePorts {
   readonly partner: PartnerPorts;

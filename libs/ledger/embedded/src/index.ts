@@ -1,8 +1,7 @@
 export type { OnResult } from './append-group.ts';
 export { haltedIn } from './database-problem.ts';
-export { APPEND_LIMITS, embeddedLedger } from './embedded-ledger.ts';
-export type { ChannelState, EmbeddedLedger, EmbeddedLedgerOptions, Eraser } from './embedded-ledger.ts';
-export type { AppendQueueLimits } from './append-queue.ts';
+export { embeddedLedger } from './embedded-ledger.ts';
+export type { ChannelState, EmbeddedLedger, EmbeddedLedgerOptions } from './embedded-ledger.ts';
 export type { LossDeclaration, LossState } from './declare-loss.ts';
 export type { Epochs, Place } from './epochs.ts';
 export type {

@@ -275,7 +275,7 @@ function verdictText(
 }
 
 /** By what the processes have told within the last minutes. */
-export function nextStep({ processes, secrets }: Omit<Report, 'accepted'>): string {
+function nextStep({ processes, secrets }: Omit<Report, 'accepted'>): string {
   const [first] = processes;
   if (first === undefined) return 'No process has told what it has. Wait two minutes and ask again.';
   const lists = new Set(processes.map(({ ids }) => ids.join(',')));

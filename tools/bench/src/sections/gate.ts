@@ -12,7 +12,7 @@ import { startGateRows, type GateRow } from './gate-rows.ts';
 import { runRounds, runSteadily, warmUpRows, type Pace } from './run-rows.ts';
 
 /** Checks each second of the part whose rate is fixed. */
-export const steadyPerSecond = 1_000;
+const steadyPerSecond = 1_000;
 const loggedWithinMs = 60_000;
 const lookAgainMs = 500;
 

@@ -12,7 +12,7 @@ import { readPage, walkAll } from './reads-walk.ts';
 import { runRounds, runSteadily, warmUpRows, type Pace } from './run-rows.ts';
 
 /** Pages each second of the part whose rate is fixed. */
-export const pagesPerSecond = 200;
+const pagesPerSecond = 200;
 const coldRounds = { normal: 400, quick: 50 };
 
 /** The partner list of surface A at size: every page of it read beside bare Express, at a fixed rate, and in any order. */

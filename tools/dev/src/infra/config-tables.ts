@@ -12,7 +12,7 @@ const BETWEEN = /<!-- config:begin -->([\s\S]*?)<!-- config:end -->/;
 const ROW = /^\| `([A-Z0-9_]+)` \|.*\|([^|]*)\|([^|]*)\|$/;
 
 /** The configuration of the app, from the generated table in its README; undefined where it has none. */
-export function configTableOf(app: string): Variable[] | undefined {
+function configTableOf(app: string): Variable[] | undefined {
   const [, table] = BETWEEN.exec(readProjectFile(`apps/${app}/README.md`)) ?? [];
   return table?.split('\n').flatMap((line) => {
     const [, name, form = '', fallback = ''] = ROW.exec(line.replaceAll('\\|', '')) ?? [];

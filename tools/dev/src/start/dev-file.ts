@@ -59,7 +59,7 @@ const entryOf = ({ url, opsUrl, adminUrl, mcp, pid }: RunningSurface): DevSurfac
   pid,
 });
 
-export function mergeDemo(parts: readonly DemoData[]): DemoData {
+function mergeDemo(parts: readonly DemoData[]): DemoData {
   const keys = Object.assign({}, ...parts.map((part) => part.keys)) as Record<string, string>; // Only such parts went in.
   return Object.assign({}, ...parts, { keys }) as DemoData;
 }

@@ -64,7 +64,7 @@ export function demoCases(from: number): DemoCase[] {
   });
 }
 
-export const subjectOf = (index: number): string => `subj_crew_${String(index + 1).padStart(3, '0')}`;
+const subjectOf = (index: number): string => `subj_crew_${String(index + 1).padStart(3, '0')}`;
 
 /** What operators did since: to subjects whose approval is sealed. */
 export const AFTERWARDS = [
