@@ -1,7 +1,7 @@
 import { useState, type ReactNode } from 'react';
-import { Button, Group, Modal, Stack, TextInput, Textarea } from '@mantine/core';
+import { TextInput, Textarea } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { ProblemView } from '../shell/problem-view.tsx';
+import { FormDialog } from './form-dialog.tsx';
 
 interface ConfirmProps {
   readonly title: string;
@@ -34,50 +34,35 @@ export function ConfirmDialog({
   const doing = useMutation({ mutationFn: () => run(reason.trim()), onSuccess: onDone });
   const isReady = (reasonMax === undefined || reason.trim() !== '') && (typed === undefined || word.trim() === typed);
   return (
-    <Modal opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': 'Close' }}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (isReady) doing.mutate();
-        }}
-      >
-        <Stack gap="sm">
-          {children}
-          {reasonMax !== undefined && (
-            <Textarea
-              label="Reason"
-              required
-              autosize
-              minRows={2}
-              maxLength={reasonMax}
-              value={reason}
-              onChange={(event) => setReason(event.currentTarget.value.replaceAll(/[\n\r\t]/g, ' '))}
-            />
-          )}
-          {typed !== undefined && (
-            <TextInput
-              label={`Type ${typed} to confirm`}
-              value={word}
-              autoComplete="off"
-              onChange={(event) => setWord(event.currentTarget.value)}
-            />
-          )}
-          {doing.isError && <ProblemView error={doing.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button
-              type="submit"
-              disabled={!isReady}
-              loading={doing.isPending}
-              {...(tone === 'danger' && { color: 'red.9' })}
-            >
-              {action}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <FormDialog
+      title={title}
+      action={action}
+      doing={doing}
+      onSubmit={() => doing.mutate()}
+      isReady={isReady}
+      {...(tone === 'danger' && { tone: 'danger' })}
+      onClose={onClose}
+    >
+      {children}
+      {reasonMax !== undefined && (
+        <Textarea
+          label="Reason"
+          required
+          autosize
+          minRows={2}
+          maxLength={reasonMax}
+          value={reason}
+          onChange={(event) => setReason(event.currentTarget.value.replaceAll(/[\n\r\t]/g, ' '))}
+        />
+      )}
+      {typed !== undefined && (
+        <TextInput
+          label={`Type ${typed} to confirm`}
+          value={word}
+          autoComplete="off"
+          onChange={(event) => setWord(event.currentTarget.value)}
+        />
+      )}
+    </FormDialog>
   );
 }

@@ -70,3 +70,21 @@ export function ListError({ error, onRetry }: { error: unknown; onRetry?: () => 
     </Stack>
   );
 }
+
+interface UnreadProps {
+  readonly read: {
+    readonly isPending: boolean;
+    readonly isError: boolean;
+    readonly error: unknown;
+    readonly refetch: () => Promise<unknown>;
+  };
+  readonly rows?: number;
+}
+
+/** In place of what is read, until it is there; above it, where reading it again failed. */
+export const Unread = ({ read, rows }: UnreadProps): ReactNode => (
+  <>
+    {read.isError && <ListError error={read.error} onRetry={() => void read.refetch()} />}
+    {read.isPending && <ListLoading {...(rows !== undefined && { rows })} />}
+  </>
+);

@@ -45,3 +45,23 @@ export function Page({ title, intro, above = [], actions, children }: PageProps)
     </Stack>
   );
 }
+
+/** A label and what it is about. */
+export const Fact = ({ label, children }: { label: string; children: ReactNode }): ReactNode => (
+  <Stack gap={2} miw={0}>
+    <Text size="xs" c="dimmed">
+      {label}
+    </Text>
+    <Text size="sm" className="wrap" component="div">
+      {children}
+    </Text>
+  </Stack>
+);
+
+/** A heading of a section within a page. */
+export const Section = ({ title, children }: { readonly title: string; readonly children: ReactNode }): ReactNode => (
+  <Stack gap="sm" component="section" aria-label={title}>
+    <Title order={2}>{title}</Title>
+    {children}
+  </Stack>
+);

@@ -1,5 +1,6 @@
 import { caseGateAdmin, ingestGatewayAdmin, ledgerPeerAdmin, riskPartner } from '@sealgate/client';
 import { consoleFetch } from './console-fetch.ts';
+import type { SurfaceId } from './session.ts';
 
 // A page says what was refused and lets people send it again themselves.
 const retry = false;
@@ -9,3 +10,13 @@ export const riskApi = riskPartner({ baseUrl: '/api/risk-partner', fetch: consol
 export const caseAdmin = caseGateAdmin({ baseUrl: '/admin/case-gate', fetch: consoleFetch, retry });
 export const ledgerAdmin = ledgerPeerAdmin({ baseUrl: '/admin/ledger-peer', fetch: consoleFetch, retry });
 export const ingestAdmin = ingestGatewayAdmin({ baseUrl: '/admin/ingest-gateway', fetch: consoleFetch, retry });
+
+/** What people call the surfaces, and the part of the console that shows their work. */
+export const surfaceNames: Readonly<
+  Record<SurfaceId, { readonly title: string; readonly does: string; readonly part: string }>
+> = {
+  'risk-partner': { title: 'Risk partner', does: 'Risks, controls and evidence', part: '/risks' },
+  'case-gate': { title: 'Case gate', does: 'Cases, eligibility and the door', part: '/cases' },
+  'ledger-peer': { title: 'Ledger peer', does: 'Assets and the public log', part: '/ledger?by=ledger-peer' },
+  'ingest-gateway': { title: 'Ingest gateway', does: 'JSON in, ledger records out', part: '/events' },
+};

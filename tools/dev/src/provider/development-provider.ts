@@ -5,7 +5,7 @@ import { errors, Provider, type JWK } from 'oidc-provider';
 import type { Secrets } from '../start/secrets.ts';
 import { UserError } from '../start/user-error.ts';
 import { DEMO_IDENTITIES } from './demo-people.ts';
-import { CLI_CLIENT, isLoopback, providerConfiguration } from './provider-configuration.ts';
+import { CLI_CLIENT, isLocalUrl, providerConfiguration } from './provider-configuration.ts';
 import { providerStore } from './provider-store.ts';
 import { aboutPage, pageOf, pickPage, sendPage } from './sign-in-page.ts';
 
@@ -90,7 +90,7 @@ function signingKey(secrets: Secrets): JWK {
 function sendCliAnywhereOnLoopback({ Client }: Provider): void {
   const { redirectUriAllowed } = Client.prototype;
   Client.prototype.redirectUriAllowed = function (uri) {
-    return (this.clientId === CLI_CLIENT && isLoopback(uri)) || redirectUriAllowed.call(this, uri);
+    return (this.clientId === CLI_CLIENT && isLocalUrl(uri)) || redirectUriAllowed.call(this, uri);
   };
 }
 

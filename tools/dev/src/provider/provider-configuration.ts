@@ -1,3 +1,4 @@
+import { safeUrl } from '@sealgate/auth';
 import { errors, interactionPolicy, type ClientMetadata, type Configuration, type JWK } from 'oidc-provider';
 import type { DemoIdentity } from './demo-people.ts';
 import { escaped, PAGE_HEADERS, pageOf } from './sign-in-page.ts';
@@ -42,7 +43,7 @@ export function providerConfiguration(options: ConfigurationOptions): Configurat
     conformIdTokenClaims: false, // The claims of a scope stand in the ID token: access tokens are not for userinfo.
     interactions: { policy: alwaysAsk(), url: (_ctx, { uid }) => `/sign-in/${uid}` },
     features: { ...featuresOf(options) },
-    clientBasedCORS: (_ctx, origin) => isLoopback(origin),
+    clientBasedCORS: (_ctx, origin) => isLocalUrl(origin),
     findAccount: (_ctx, subject) => {
       const found = people.find((each) => each.subject === subject);
       return found && { accountId: subject, claims: () => ({ sub: subject, ...claimsOf(found) }) };
@@ -145,7 +146,4 @@ function featuresOf({ audiences, defaultAudience }: ConfigurationOptions): NonNu
 const claimsOf = ({ email, name, groups }: DemoIdentity) => ({ email, email_verified: true, name, groups });
 
 /** Whether the address is one of this machine, by http. */
-export function isLoopback(text: string): boolean {
-  const url = URL.parse(text);
-  return url?.protocol === 'http:' && ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname);
-}
+export const isLocalUrl = (text: string): boolean => safeUrl(text)?.protocol === 'http:';

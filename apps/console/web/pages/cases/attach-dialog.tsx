@@ -1,7 +1,7 @@
 import { useState, type ReactNode } from 'react';
-import { Button, Group, Modal, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
+import { NumberInput, Select, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { ProblemView } from '../../shell/problem-view.tsx';
+import { FormDialog } from '../form-dialog.tsx';
 import { FingerprintOfFile } from '../fingerprint-of-file.tsx';
 import type { NewAttachment } from './case-api.ts';
 import { useEnvironment } from './environment.tsx';
@@ -24,33 +24,22 @@ export function AttachDialog({ path, onDone, onClose }: AttachProps): ReactNode 
   const attach = useMutation({ mutationFn: () => send(path, { attachments: [sent(draft)] }), onSuccess: onDone });
   const isReady = draft.ref !== '' && /^[0-9a-f]{64}$/.test(draft.sha256) && draft.media_type !== '';
   return (
-    <Modal opened onClose={onClose} title="Attach a reference" closeButtonProps={{ 'aria-label': 'Close' }}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (isReady) attach.mutate();
-        }}
-      >
-        <Stack gap="sm">
-          <Text size="sm">The bytes stay where they are: the case keeps a reference and their hash.</Text>
-          <FingerprintOfFile
-            onFound={(sha256, file) =>
-              setDraft({ ...draft, sha256, size_bytes: file.size, media_type: file.type || draft.media_type })
-            }
-          />
-          <AttachFields {...{ draft, onChange: (change) => setDraft({ ...draft, ...change }) }} />
-          {attach.isError && <ProblemView error={attach.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" disabled={!isReady} loading={attach.isPending}>
-              Attach
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <FormDialog
+      title="Attach a reference"
+      action="Attach"
+      doing={attach}
+      onSubmit={() => attach.mutate()}
+      isReady={isReady}
+      onClose={onClose}
+    >
+      <Text size="sm">The bytes stay where they are: the case keeps a reference and their hash.</Text>
+      <FingerprintOfFile
+        onFound={(sha256, file) =>
+          setDraft({ ...draft, sha256, size_bytes: file.size, media_type: file.type || draft.media_type })
+        }
+      />
+      <AttachFields {...{ draft, onChange: (change) => setDraft({ ...draft, ...change }) }} />
+    </FormDialog>
   );
 }
 

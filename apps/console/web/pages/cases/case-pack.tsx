@@ -2,10 +2,10 @@ import type { ReactNode } from 'react';
 import { Button, Group, Paper, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { consoleFetch } from '../../shell/console-fetch.ts';
+import { Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { problemFrom } from '../../shell/problem.ts';
 import { adminPath, type CaseDetail } from './case-api.ts';
-import { Section } from './case-page.tsx';
 import { useEnvironment } from './environment.tsx';
 
 /** The pack for an assessor: a page to print, or a signed file that anybody can check. Each export is audited. */

@@ -1,10 +1,10 @@
 import { useState, type ReactNode } from 'react';
-import { Anchor, Button, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Button, Group, Paper, SimpleGrid, Text } from '@mantine/core';
 import { Link, useParams } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty, ListLoading } from '../../shell/list-states.tsx';
-import { Page } from '../../shell/page.tsx';
+import { Fact, Page, Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
@@ -139,25 +139,6 @@ function Facts({ found }: { readonly found: CaseDetail }): ReactNode {
     </Paper>
   );
 }
-
-export const Fact = ({ label, children }: { readonly label: string; readonly children: ReactNode }): ReactNode => (
-  <div>
-    <Text size="sm" c="dimmed">
-      {label}
-    </Text>
-    <Text size="sm" component="div" className="wrap">
-      {children}
-    </Text>
-  </div>
-);
-
-/** A titled part of a page. */
-export const Section = ({ title, children }: { readonly title: string; readonly children: ReactNode }): ReactNode => (
-  <Stack gap="sm" component="section" aria-label={title}>
-    <Title order={2}>{title}</Title>
-    {children}
-  </Stack>
-);
 
 const Attachments = ({ found }: { readonly found: CaseDetail }): ReactNode => (
   <Section title={`Attachments (${found.attachments.length})`}>

@@ -3,9 +3,9 @@ import { Button, Paper, Text, Timeline } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { CodeText } from '../../shell/code-text.tsx';
 import { ListError, ListLoading } from '../../shell/list-states.tsx';
+import { Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import type { Page, TimelineEntry } from './case-api.ts';
-import { Section } from './case-page.tsx';
 import { useEnvironment } from './environment.tsx';
 
 /** What happened to a case, oldest first; each entry holds the hash of the one before. */

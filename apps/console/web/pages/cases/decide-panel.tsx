@@ -1,22 +1,10 @@
 import { useState, type ReactNode } from 'react';
-import {
-  Button,
-  Code,
-  Group,
-  Paper,
-  SegmentedControl,
-  Select,
-  Stack,
-  Table,
-  TagsInput,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Button, Code, Group, Paper, SegmentedControl, Select, Stack, Table, TagsInput, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { ListLoading } from '../../shell/list-states.tsx';
+import { Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import type { CaseDetail, Explanation, Outcome, Page, Policy, Ruling } from './case-api.ts';
-import { Section } from './case-page.tsx';
 import { RuleSays, State } from './case-words.tsx';
 import { conditionInWords } from './condition-in-words.ts';
 import { useEnvironment, useRead } from './environment.tsx';

@@ -1,17 +1,17 @@
 import { useState, type ReactNode } from 'react';
-import { Button, Group, Modal, MultiSelect, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, MultiSelect, Text, TextInput } from '@mantine/core';
 import type { Schemas } from '@sealgate/client';
 import { useMutation } from '@tanstack/react-query';
 import { getJson, sendJson } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
-import { ProblemView } from '../../shell/problem-view.tsx';
 import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
+import { FormDialog } from '../form-dialog.tsx';
 import { KeyShown } from '../key-shown.tsx';
+import { KeyState, keyState } from '../key-state.tsx';
 import { adminPath, type Page as PageOf } from './case-api.ts';
-import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 
 type Key = Schemas['caseGateAdmin']['Key'];
@@ -60,7 +60,7 @@ export function GateKeysPage(): ReactNode {
           {
             title: 'State',
             width: '7rem',
-            cell: ({ revokedAt, expiresAt }) => <State value={stateOf(revokedAt, expiresAt)} />,
+            cell: (key) => <KeyState times={key} />,
           },
           {
             title: 'Last used',
@@ -71,10 +71,7 @@ export function GateKeysPage(): ReactNode {
             title: 'Actions',
             width: '11rem',
             cell: (key) =>
-              isOperator &&
-              stateOf(key.revokedAt, key.expiresAt) === 'live' && (
-                <KeyActions onOpen={(what) => setOpen({ what, key })} />
-              ),
+              isOperator && keyState(key) === 'live' && <KeyActions onOpen={(what) => setOpen({ what, key })} />,
           },
         ]}
         empty={
@@ -109,12 +106,6 @@ export function GateKeysPage(): ReactNode {
 
 const curlOf = (key: string): string =>
   `curl "$CASE_GATE_URL/v1/gate/check" -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" -d '{"subject_ref":"subj_ada","venue_id":"hall"}'`;
-
-const stateOf = (revokedAt: string | null, expiresAt: string | null): string => {
-  const end = [revokedAt, expiresAt].filter((time) => time !== null).map(Date.parse);
-  if (end.some((time) => time <= Date.now())) return 'revoked';
-  return revokedAt === null ? 'live' : 'ending';
-};
 
 const KeyActions = ({ onOpen }: { readonly onOpen: (what: 'rotate' | 'revoke') => void }): ReactNode => (
   <Group gap={6}>
@@ -154,38 +145,22 @@ function MintDialog({
   });
   const isReady = label.trim() !== '' && scopes.length > 0;
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <FormDialog
       title={replaced === undefined ? 'New gate key' : 'Rotate the key'}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      action={replaced === undefined ? 'Make the key' : 'Rotate'}
+      doing={mint}
+      onSubmit={() => mint.mutate()}
+      isReady={isReady}
+      onClose={onClose}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (isReady) mint.mutate();
-        }}
-      >
-        <Stack gap="sm">
-          <TextInput
-            {...{ label: 'Label', required: true, maxLength: 200, value: label, 'data-autofocus': true }}
-            onChange={(event) => setLabel(event.currentTarget.value)}
-          />
-          <MultiSelect {...{ label: 'Scopes', data: SCOPES, value: scopes, onChange: setScopes, required: true }} />
-          {replaced !== undefined && (
-            <Text size="sm">The old key goes on for one day, so that every tablet can be given the new one.</Text>
-          )}
-          {mint.isError && <ProblemView error={mint.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" disabled={!isReady} loading={mint.isPending}>
-              {replaced === undefined ? 'Make the key' : 'Rotate'}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+      <TextInput
+        {...{ label: 'Label', required: true, maxLength: 200, value: label, 'data-autofocus': true }}
+        onChange={(event) => setLabel(event.currentTarget.value)}
+      />
+      <MultiSelect {...{ label: 'Scopes', data: SCOPES, value: scopes, onChange: setScopes, required: true }} />
+      {replaced !== undefined && (
+        <Text size="sm">The old key goes on for one day, so that every tablet can be given the new one.</Text>
+      )}
+    </FormDialog>
   );
 }

@@ -1,12 +1,12 @@
 import { useState, type ReactNode } from 'react';
-import { Anchor, Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { Anchor, Button, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { Link, useNavigate } from 'react-router';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
-import { ProblemView } from '../../shell/problem-view.tsx';
 import { Time } from '../../shell/time.tsx';
+import { FormDialog } from '../form-dialog.tsx';
 import type { Page as PageOf, Policy, PolicyRules } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
@@ -77,36 +77,26 @@ function DraftDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
     },
   });
   return (
-    <Modal opened onClose={onClose} title="New draft" size="xl" closeButtonProps={{ 'aria-label': 'Close' }}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (parsed.fault === undefined) make.mutate();
+    <FormDialog
+      title="New draft"
+      size="xl"
+      action="Make the draft"
+      doing={make}
+      onSubmit={() => make.mutate()}
+      isReady={parsed.fault === undefined}
+      onClose={onClose}
+    >
+      <TextInput
+        {...{
+          label: 'Version',
+          required: true,
+          pattern: '[A-Za-z0-9._\\-]{1,64}',
+          placeholder: '2026-12',
+          value: version,
         }}
-      >
-        <Stack gap="sm">
-          <TextInput
-            {...{
-              label: 'Version',
-              required: true,
-              pattern: '[A-Za-z0-9._\\-]{1,64}',
-              placeholder: '2026-12',
-              value: version,
-            }}
-            onChange={(event) => setVersion(event.currentTarget.value)}
-          />
-          <RulesInput {...{ text, fault: parsed.fault, onChange: setText }} />
-          {make.isError && <ProblemView error={make.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" disabled={parsed.fault !== undefined} loading={make.isPending}>
-              Make the draft
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+        onChange={(event) => setVersion(event.currentTarget.value)}
+      />
+      <RulesInput {...{ text, fault: parsed.fault, onChange: setText }} />
+    </FormDialog>
   );
 }

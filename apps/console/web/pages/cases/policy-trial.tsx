@@ -4,11 +4,11 @@ import { useMutation } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
+import { Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 import type { Ruling, Trial } from './case-api.ts';
-import { Section } from './case-page.tsx';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 

@@ -5,12 +5,11 @@ import { Link, useParams } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty, ListLoading } from '../../shell/list-states.tsx';
-import { Page } from '../../shell/page.tsx';
+import { Fact, Page, Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import type { Eligibility, Page as PageOf } from './case-api.ts';
-import { Fact, Section } from './case-page.tsx';
 import { State } from './case-words.tsx';
 import { useEnvironment, useRead } from './environment.tsx';
 

@@ -4,11 +4,10 @@ import type { Schemas } from '@sealgate/client';
 import { Link, useNavigate } from 'react-router';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
-import { Page } from '../../shell/page.tsx';
+import { Page, Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import type { Page as PageOf } from './case-api.ts';
-import { Section } from './case-page.tsx';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 

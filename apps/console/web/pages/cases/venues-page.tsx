@@ -1,11 +1,11 @@
 import { useState, type ReactNode } from 'react';
-import { Button, Checkbox, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { Button, Checkbox, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
-import { ProblemView } from '../../shell/problem-view.tsx';
 import { Time } from '../../shell/time.tsx';
+import { FormDialog } from '../form-dialog.tsx';
 import type { Page as PageOf, Venue } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
@@ -72,50 +72,30 @@ function VenueDialog({
     },
   });
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <FormDialog
       title={venue === undefined ? 'New venue' : venue.venue_id}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      action="Save"
+      doing={save}
+      onSubmit={() => save.mutate()}
+      onClose={onClose}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          save.mutate();
-        }}
-      >
-        <Stack gap="sm">
-          {venue === undefined && (
-            <TextInput
-              {...{
-                label: 'Id',
-                description: 'Letters, digits, hyphens and underscores. It never changes.',
-                required: true,
-                pattern: '[A-Za-z0-9_\\-]{1,64}',
-                value: id,
-              }}
-              onChange={(event) => setId(event.currentTarget.value)}
-            />
-          )}
-          <TextInput
-            {...{ label: 'Name', required: true, maxLength: 200, value: name }}
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
-          <Checkbox
-            {...{ label: 'Open', checked: active }}
-            onChange={(event) => setActive(event.currentTarget.checked)}
-          />
-          {save.isError && <ProblemView error={save.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={save.isPending}>
-              Save
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+      {venue === undefined && (
+        <TextInput
+          {...{
+            label: 'Id',
+            description: 'Letters, digits, hyphens and underscores. It never changes.',
+            required: true,
+            pattern: '[A-Za-z0-9_\\-]{1,64}',
+            value: id,
+          }}
+          onChange={(event) => setId(event.currentTarget.value)}
+        />
+      )}
+      <TextInput
+        {...{ label: 'Name', required: true, maxLength: 200, value: name }}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <Checkbox {...{ label: 'Open', checked: active }} onChange={(event) => setActive(event.currentTarget.checked)} />
+    </FormDialog>
   );
 }

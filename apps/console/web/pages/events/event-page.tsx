@@ -5,8 +5,8 @@ import { Link, useParams } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { PlainTable } from '../../shell/cursor-table.tsx';
-import { ListError, ListLoading } from '../../shell/list-states.tsx';
-import { Page } from '../../shell/page.tsx';
+import { Unread } from '../../shell/list-states.tsx';
+import { Fact, Page } from '../../shell/page.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { EventState, type IngestEvent } from './event-list.tsx';
@@ -23,8 +23,7 @@ export function EventPage(): ReactNode {
   });
   return (
     <Page title={eventId} above={above}>
-      {event.isError && <ListError error={event.error} onRetry={() => void event.refetch()} />}
-      {event.isPending && <ListLoading />}
+      <Unread read={event} />
       {event.data !== undefined && <Shown event={event.data} />}
     </Page>
   );
@@ -40,26 +39,26 @@ const Shown = ({ event }: { event: IngestEvent }): ReactNode => (
     )}
     <Paper>
       <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }}>
-        <Member label="State">
+        <Fact label="State">
           <EventState status={event.status} />
-        </Member>
-        <Member label="When">
+        </Fact>
+        <Fact label="When">
           <Time value={event.at} />
-        </Member>
-        <Member label="Kind">{event.kind}</Member>
-        <Member label="Network">
+        </Fact>
+        <Fact label="Kind">{event.kind}</Fact>
+        <Fact label="Network">
           <Anchor component={Link} to={`/networks/${event.networkId}`} size="sm">
             {event.networkId}
           </Anchor>
-        </Member>
-        <Member label="Key">
+        </Fact>
+        <Fact label="Key">
           <CodeText value={event.keyId} label="the id of the key" />
-        </Member>
-        <Member label="Request">
+        </Fact>
+        <Fact label="Request">
           <CodeText value={event.requestId} label="the request id" />
-        </Member>
-        <Member label="Types">{event.types.join(', ') || 'none'}</Member>
-        <Member label="Members taken out as sensitive">{event.strippedFields.toLocaleString()}</Member>
+        </Fact>
+        <Fact label="Types">{event.types.join(', ') || 'none'}</Fact>
+        <Fact label="Members taken out as sensitive">{event.strippedFields.toLocaleString()}</Fact>
       </SimpleGrid>
     </Paper>
     <Stack gap="sm" component="section" aria-label="Records">
@@ -95,15 +94,4 @@ const Shown = ({ event }: { event: IngestEvent }): ReactNode => (
       />
     </Stack>
   </>
-);
-
-const Member = ({ label, children }: { label: string; children: ReactNode }): ReactNode => (
-  <Stack gap={2} miw={0}>
-    <Text size="xs" c="dimmed">
-      {label}
-    </Text>
-    <Text size="sm" className="wrap" component="div">
-      {children}
-    </Text>
-  </Stack>
 );

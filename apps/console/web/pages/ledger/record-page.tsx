@@ -5,7 +5,7 @@ import { useParams } from 'react-router';
 import type { Schemas } from '@sealgate/client';
 import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
-import { ListError, ListLoading } from '../../shell/list-states.tsx';
+import { Unread } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { useAdminRole } from '../../shell/session.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
@@ -38,7 +38,7 @@ export function RecordPage({ surface }: { surface: LedgerSurface }): ReactNode {
   if (record.data !== undefined) return <Shown surface={surface} record={record.data} above={above} />;
   return (
     <Page title={recordId} above={above}>
-      {record.isError ? <ListError error={record.error} onRetry={() => void record.refetch()} /> : <ListLoading />}
+      <Unread read={record} />
     </Page>
   );
 }

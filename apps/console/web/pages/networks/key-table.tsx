@@ -5,11 +5,11 @@ import type { Schemas } from '@sealgate/client';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
-import { StateBadge } from '../../shell/state-badge.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { KeyShown } from '../key-shown.tsx';
+import { KeyState, keyState } from '../key-state.tsx';
 import { curlLine, useGatewayAddress } from './curl-line.ts';
 import { MintForm, type MintedKey } from './mint-form.tsx';
 
@@ -52,7 +52,7 @@ export function KeyTable({ networkId, mayChange }: KeyTableProps): ReactNode {
         columns={[
           { title: 'Label', cell: (key) => <KeyName keyView={key} /> },
           { title: 'May', cell: (key) => <Allowed keyView={key} /> },
-          { title: 'State', cell: (key) => <KeyState keyView={key} /> },
+          { title: 'State', cell: (key) => <KeyState times={key} /> },
           {
             title: 'Last used',
             width: '9rem',
@@ -62,7 +62,9 @@ export function KeyTable({ networkId, mayChange }: KeyTableProps): ReactNode {
             title: 'Actions',
             width: '11rem',
             cell: (key) =>
-              mayChange && isLive(key) ? <KeyActions onOpen={(what) => setOpen({ do: what, key })} /> : null,
+              mayChange && keyState(key) === 'live' ? (
+                <KeyActions onOpen={(what) => setOpen({ do: what, key })} />
+              ) : null,
           },
         ]}
         empty={
@@ -144,9 +146,6 @@ function KeyDialog({ networkId, open, onClose, onDone }: KeyDialogProps): ReactN
   );
 }
 
-const isLive = ({ revokedAt, expiresAt }: Key): boolean =>
-  revokedAt === null && (expiresAt === null || Date.parse(expiresAt) > Date.now());
-
 const KeyName = ({ keyView }: { keyView: Key }): ReactNode => (
   <Stack gap={0}>
     <span className="wrap">{keyView.label}</span>
@@ -170,28 +169,3 @@ function Allowed({ keyView: { permissions, allowedAssetTypes: types, record } }:
     </Stack>
   );
 }
-
-function KeyState({ keyView }: { keyView: Key }): ReactNode {
-  const { revokedAt, expiresAt } = keyView;
-  if (revokedAt !== null) return <Ended word="Revoked" at={revokedAt} />;
-  if (!isLive(keyView)) return <Ended word="Expired" at={expiresAt ?? ''} />;
-  return (
-    <Stack gap={2} align="flex-start">
-      <StateBadge tone="good">Live</StateBadge>
-      {expiresAt !== null && (
-        <Text size="xs" c="dimmed">
-          until <Time value={expiresAt} />
-        </Text>
-      )}
-    </Stack>
-  );
-}
-
-const Ended = ({ word, at }: { word: string; at: string }): ReactNode => (
-  <Stack gap={2} align="flex-start">
-    <StateBadge tone="bad">{word}</StateBadge>
-    <Text size="xs" c="dimmed">
-      <Time value={at} form="ago" />
-    </Text>
-  </Stack>
-);

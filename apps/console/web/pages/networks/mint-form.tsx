@@ -1,10 +1,10 @@
-import { useState, type FormEvent, type ReactNode } from 'react';
-import { Button, Checkbox, Group, Modal, NumberInput, Radio, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { useState, type ReactNode } from 'react';
+import { Checkbox, NumberInput, Radio, Stack, TagsInput, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import type { Schemas } from '@sealgate/client';
 import { dataOf } from '../../shell/console-fetch.ts';
-import { ProblemView } from '../../shell/problem-view.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
+import { FormDialog } from '../form-dialog.tsx';
 import type { Key } from './key-table.tsx';
 
 export type MintedKey = Schemas['ingestGatewayAdmin']['MintedKey'];
@@ -75,57 +75,41 @@ export function MintForm({ networkId, replaces, onMinted, onClose }: MintFormPro
       ),
     onSuccess: onMinted,
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    minting.mutate();
-  };
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <FormDialog
       title={replaces === undefined ? `Mint a key of ${networkId}` : `Rotate “${replaces.label}”`}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      action="Mint the key"
+      doing={minting}
+      onSubmit={() => minting.mutate()}
+      onClose={onClose}
     >
-      <form onSubmit={submit}>
-        <Stack gap="md">
-          {replaces !== undefined && (
-            <NumberInput
-              label="Both keys are valid for (hours)"
-              description="After that the old one ends by itself. 0 ends it now; 168 is the most."
-              min={0}
-              max={168}
-              value={draft.overlapHours}
-              onChange={(overlapHours) => set({ overlapHours })}
-            />
-          )}
-          <TextInput
-            label="Label"
-            description="What the key is for: it is how people tell keys apart."
-            required
-            maxLength={200}
-            value={draft.label}
-            onChange={(event) => set({ label: event.currentTarget.value })}
-          />
-          <MintRules draft={draft} set={set} />
-          <TextInput
-            type="datetime-local"
-            label="Expires"
-            description="In your time zone. Left empty, it is valid until it is revoked."
-            value={draft.expires}
-            onChange={(event) => set({ expires: event.currentTarget.value })}
-          />
-          {minting.isError && <ProblemView error={minting.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={minting.isPending}>
-              Mint the key
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+      {replaces !== undefined && (
+        <NumberInput
+          label="Both keys are valid for (hours)"
+          description="After that the old one ends by itself. 0 ends it now; 168 is the most."
+          min={0}
+          max={168}
+          value={draft.overlapHours}
+          onChange={(overlapHours) => set({ overlapHours })}
+        />
+      )}
+      <TextInput
+        label="Label"
+        description="What the key is for: it is how people tell keys apart."
+        required
+        maxLength={200}
+        value={draft.label}
+        onChange={(event) => set({ label: event.currentTarget.value })}
+      />
+      <MintRules draft={draft} set={set} />
+      <TextInput
+        type="datetime-local"
+        label="Expires"
+        description="In your time zone. Left empty, it is valid until it is revoked."
+        value={draft.expires}
+        onChange={(event) => set({ expires: event.currentTarget.value })}
+      />
+    </FormDialog>
   );
 }
 

@@ -1,10 +1,10 @@
-import { useState, type FormEvent, type ReactNode } from 'react';
-import { Button, Group, Modal, NumberInput, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { useState, type ReactNode } from 'react';
+import { Group, NumberInput, TagsInput, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import type { Schemas } from '@sealgate/client';
 import { dataOf } from '../../shell/console-fetch.ts';
-import { ProblemView } from '../../shell/problem-view.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
+import { FormDialog } from '../form-dialog.tsx';
 
 export type Network = Schemas['ingestGatewayAdmin']['Network'];
 
@@ -42,58 +42,42 @@ export function NetworkForm({ network, onSaved, onClose }: NetworkFormProps): Re
       onSaved(saved);
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    saving.mutate();
-  };
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <FormDialog
       title={network === undefined ? 'New network' : `Change ${network.networkId}`}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      action={network === undefined ? 'Make network' : 'Save'}
+      doing={saving}
+      onSubmit={() => saving.mutate()}
+      onClose={onClose}
     >
-      <form onSubmit={submit}>
-        <Stack gap="sm">
-          {network === undefined && (
-            <TextInput
-              label="Id"
-              description="Lower-case letters, digits and dashes. It is part of every address and never changes."
-              required
-              pattern="[a-z0-9][a-z0-9\-]{1,62}"
-              autoComplete="off"
-              value={networkId}
-              onChange={(event) => setNetworkId(event.currentTarget.value)}
-            />
-          )}
-          <TextInput
-            label="Name"
-            description="For people; may be left out."
-            maxLength={200}
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
-          <TagsInput
-            label="Channels"
-            description="Each is a log of its own. The first is the default. Press Enter after each name."
-            required={channels.length === 0}
-            maxTags={64}
-            value={channels}
-            onChange={setChannels}
-          />
-          <LimitFields rate={rate} burst={burst} onRate={setRate} onBurst={setBurst} />
-          {saving.isError && <ProblemView error={saving.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={saving.isPending}>
-              {network === undefined ? 'Make network' : 'Save'}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+      {network === undefined && (
+        <TextInput
+          label="Id"
+          description="Lower-case letters, digits and dashes. It is part of every address and never changes."
+          required
+          pattern="[a-z0-9][a-z0-9\-]{1,62}"
+          autoComplete="off"
+          value={networkId}
+          onChange={(event) => setNetworkId(event.currentTarget.value)}
+        />
+      )}
+      <TextInput
+        label="Name"
+        description="For people; may be left out."
+        maxLength={200}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <TagsInput
+        label="Channels"
+        description="Each is a log of its own. The first is the default. Press Enter after each name."
+        required={channels.length === 0}
+        maxTags={64}
+        value={channels}
+        onChange={setChannels}
+      />
+      <LimitFields rate={rate} burst={burst} onRate={setRate} onBurst={setBurst} />
+    </FormDialog>
   );
 }
 

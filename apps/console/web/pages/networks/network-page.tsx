@@ -1,10 +1,10 @@
 import { useState, type ReactNode } from 'react';
-import { Anchor, Button, Group, Paper, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Anchor, Button, Group, Paper, SimpleGrid, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from 'react-router';
 import { dataOf } from '../../shell/console-fetch.ts';
-import { ListError, ListLoading } from '../../shell/list-states.tsx';
-import { Page } from '../../shell/page.tsx';
+import { Unread } from '../../shell/list-states.tsx';
+import { Fact, Page } from '../../shell/page.tsx';
 import { useAdminRole } from '../../shell/session.ts';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
@@ -27,7 +27,7 @@ export function NetworkPage(): ReactNode {
   if (network.data === undefined) {
     return (
       <Page title={networkId} above={above}>
-        {network.isError ? <ListError error={network.error} onRetry={() => void network.refetch()} /> : <ListLoading />}
+        <Unread read={network} />
       </Page>
     );
   }
@@ -106,15 +106,3 @@ function Shown({ network }: { network: Network }): ReactNode {
     </Page>
   );
 }
-
-/** A label and what it is about. */
-export const Fact = ({ label, children }: { label: string; children: ReactNode }): ReactNode => (
-  <Stack gap={2} miw={0}>
-    <Text size="xs" c="dimmed">
-      {label}
-    </Text>
-    <Text size="sm" className="wrap" component="div">
-      {children}
-    </Text>
-  </Stack>
-);

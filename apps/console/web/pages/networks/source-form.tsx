@@ -1,9 +1,10 @@
-import { useState, type FormEvent, type ReactNode } from 'react';
-import { Button, Group, Modal, PasswordInput, Select, Stack, Text, TextInput } from '@mantine/core';
+import { useState, type ReactNode } from 'react';
+import { Button, Group, PasswordInput, Select, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
+import { FormDialog } from '../form-dialog.tsx';
 import { commonSignature, HmacFields, sentSignature } from './hmac-fields.tsx';
 import type { Source } from './source-table.tsx';
 
@@ -60,7 +61,13 @@ export function SourceForm({
     onSuccess: onDone,
   });
   return (
-    <SmallForm title="New source" action="Make source" saving={making} onClose={onClose}>
+    <FormDialog
+      title="New source"
+      action="Make source"
+      doing={making}
+      onSubmit={() => making.mutate()}
+      onClose={onClose}
+    >
       <TextInput
         label="Name"
         required
@@ -96,7 +103,7 @@ export function SourceForm({
         onChange={(event) => setSecret(event.currentTarget.value)}
       />
       <Select label="Channel" data={[...channels]} value={channel} onChange={setChannel} />
-    </SmallForm>
+    </FormDialog>
   );
 }
 
@@ -119,7 +126,13 @@ export function SecretForm({ source, onDone, onClose }: FormProps & { readonly s
     onSuccess: onDone,
   });
   return (
-    <SmallForm title={`Secrets of “${source.name}”`} action="Add the secret" saving={adding} onClose={onClose}>
+    <FormDialog
+      title={`Secrets of “${source.name}”`}
+      action="Add the secret"
+      doing={adding}
+      onSubmit={() => adding.mutate()}
+      onClose={onClose}
+    >
       <Text size="sm">
         A delivery may be signed with any of them: add the new one, change it at the sender, then end the old one.
       </Text>
@@ -153,39 +166,6 @@ export function SecretForm({ source, onDone, onClose }: FormProps & { readonly s
         value={value}
         onChange={(event) => setValue(event.currentTarget.value)}
       />
-    </SmallForm>
-  );
-}
-
-interface SmallFormProps {
-  readonly title: string;
-  readonly action: string;
-  readonly saving: { readonly mutate: () => void; readonly isPending: boolean; readonly error: unknown };
-  readonly onClose: () => void;
-  readonly children: ReactNode;
-}
-
-function SmallForm({ title, action, saving, onClose, children }: SmallFormProps): ReactNode {
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    saving.mutate();
-  };
-  return (
-    <Modal opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': 'Close' }}>
-      <form onSubmit={submit}>
-        <Stack gap="sm">
-          {children}
-          {saving.error !== null && <ProblemView error={saving.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={saving.isPending}>
-              {action}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    </FormDialog>
   );
 }

@@ -1,5 +1,5 @@
 import { useState, type ReactNode } from 'react';
-import { Button, Group, Modal, Stack, Text, Title } from '@mantine/core';
+import { Button, Group, Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { Schemas } from '@sealgate/client';
@@ -7,10 +7,10 @@ import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
-import { ProblemView } from '../../shell/problem-view.tsx';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
+import { FormDialog } from '../form-dialog.tsx';
 import { useGatewayAddress } from './curl-line.ts';
 import { SourceDeliveries } from './source-deliveries.tsx';
 import { SecretForm, SourceForm } from './source-form.tsx';
@@ -166,21 +166,16 @@ function TestDelivery({ source, onClose }: { source: Source; onClose: () => void
     },
   });
   return (
-    <Modal opened onClose={onClose} title={`Test “${name}”`} closeButtonProps={{ 'aria-label': 'Close' }}>
-      <Stack gap="sm">
-        <Text size="sm">
-          A sample is signed with the newest secret and taken as any delivery. The record it writes stays.
-        </Text>
-        {test.isError && <ProblemView error={test.error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button loading={test.isPending} onClick={() => test.mutate()}>
-            Send a test delivery
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
+    <FormDialog
+      title={`Test “${name}”`}
+      action="Send a test delivery"
+      doing={test}
+      onSubmit={() => test.mutate()}
+      onClose={onClose}
+    >
+      <Text size="sm">
+        A sample is signed with the newest secret and taken as any delivery. The record it writes stays.
+      </Text>
+    </FormDialog>
   );
 }

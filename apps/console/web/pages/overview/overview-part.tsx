@@ -8,7 +8,7 @@ import { Page } from '../../shell/page.tsx';
 import { useSession, type SurfaceId } from '../../shell/session.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { LedgerCard } from './ledger-card.tsx';
-import { surfaceNames } from './surface-names.ts';
+import { surfaceNames } from '../../shell/surfaces.ts';
 import { WaitingCard } from './waiting-card.tsx';
 
 interface SurfaceState {

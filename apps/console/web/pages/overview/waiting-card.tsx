@@ -9,7 +9,7 @@ import { asProblem } from '../../shell/problem.ts';
 import type { SurfaceId } from '../../shell/session.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
-import { surfaceNames } from './surface-names.ts';
+import { surfaceNames } from '../../shell/surfaces.ts';
 
 interface Waiting {
   readonly what: string;

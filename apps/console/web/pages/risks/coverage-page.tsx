@@ -3,12 +3,11 @@ import { Anchor, Group, List, Paper, Select, SimpleGrid, Stack, Text, UnstyledBu
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { dataOf } from '../../shell/console-fetch.ts';
-import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
-import { Page } from '../../shell/page.tsx';
+import { ListEmpty, ListError, ListLoading, Unread } from '../../shell/list-states.tsx';
+import { Page, Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { useOrganization } from './organization.tsx';
-import { Section } from './record-page.tsx';
 import { Status } from './record-values.tsx';
 import { type RiskClient, type RiskSchemas } from './risk-api.ts';
 import classes from './risks.module.css';
@@ -37,8 +36,7 @@ export function CoveragePage(): ReactNode {
       title="Coverage"
       intro="A requirement is covered by an implemented control with valid evidence. Only evidence that you may see counts."
     >
-      {frameworks.isError && <ListError error={frameworks.error} onRetry={() => void frameworks.refetch()} />}
-      {frameworks.isPending && <ListLoading />}
+      <Unread read={frameworks} />
       {frameworks.data !== undefined && framework === undefined && (
         <ListEmpty title="No framework yet">An operator adds frameworks by the admin API.</ListEmpty>
       )}

@@ -3,7 +3,7 @@ import { Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { dataOf } from '../../shell/console-fetch.ts';
-import { ListError, ListLoading } from '../../shell/list-states.tsx';
+import { ListError, ListLoading, Unread } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { actorOf, BOARD, type Evidence, type EvidenceState } from './evidence-rules.ts';
@@ -43,8 +43,7 @@ export function EvidenceBoard(): ReactNode {
         </>
       }
     >
-      {board.isError && <ListError error={board.error} onRetry={() => void board.refetch()} />}
-      {board.isPending && <ListLoading />}
+      <Unread read={board} />
       {board.data !== undefined && (
         <>
           <div className={classes['board']}>

@@ -1,9 +1,9 @@
 import { useState, type ReactNode } from 'react';
-import { Button, Group, Modal, Paper, Stack, Text, TextInput, Textarea } from '@mantine/core';
+import { Button, Group, Paper, Stack, Text, TextInput, Textarea } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from 'react-router';
 import { dataOf } from '../../shell/console-fetch.ts';
-import { ProblemView } from '../../shell/problem-view.tsx';
+import { FormDialog } from '../form-dialog.tsx';
 import { FingerprintOfFile } from '../fingerprint-of-file.tsx';
 import { actorOf, BOARD, stepsOf, type Evidence, type Step } from './evidence-rules.ts';
 import { useOrganization, usePersonName } from './organization.tsx';
@@ -86,47 +86,34 @@ function StepDialog(props: StepProps): ReactNode {
   const needsHash = step.asks === 'fingerprint' && evidence.kind !== 'link';
   const isReady = (step.asks !== 'reason' || reason.trim() !== '') && (!needsHash || /^[0-9a-f]{64}$/.test(sha256));
   return (
-    <Modal opened onClose={onClose} title={step.label} closeButtonProps={{ 'aria-label': 'Close' }}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (isReady) move.mutate({ reason: reason.trim(), sha256 });
-        }}
-      >
-        <Stack gap="sm">
-          <Text size="sm" className="wrap">
-            {evidence.title}
-          </Text>
-          {step.asks === 'fingerprint' ? (
-            <>
-              <FingerprintOfFile onFound={(found) => setSha256(found)} />
-              <TextInput
-                {...{ label: 'SHA-256 of the content', description: '64 hexadecimal digits.', required: needsHash }}
-                {...{ value: sha256, maxLength: 64 }}
-                onChange={(event) => setSha256(event.currentTarget.value.trim().toLowerCase())}
-              />
-            </>
-          ) : (
-            <Textarea
-              {...{ label: 'Reason', required: step.asks === 'reason', maxLength: 2000, autosize: true, minRows: 2 }}
-              value={reason}
-              onChange={(event) => setReason(event.currentTarget.value)}
-            />
-          )}
-          {move.isError && <ProblemView error={move.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button
-              {...{ type: 'submit', disabled: !isReady, loading: move.isPending }}
-              {...(step.to === 'revoked' && { color: 'red.9' })}
-            >
-              {step.label}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <FormDialog
+      title={step.label}
+      action={step.label}
+      doing={move}
+      onSubmit={() => move.mutate({ reason: reason.trim(), sha256 })}
+      isReady={isReady}
+      {...(step.to === 'revoked' && { tone: 'danger' })}
+      onClose={onClose}
+    >
+      <Text size="sm" className="wrap">
+        {evidence.title}
+      </Text>
+      {step.asks === 'fingerprint' ? (
+        <>
+          <FingerprintOfFile onFound={(found) => setSha256(found)} />
+          <TextInput
+            {...{ label: 'SHA-256 of the content', description: '64 hexadecimal digits.', required: needsHash }}
+            {...{ value: sha256, maxLength: 64 }}
+            onChange={(event) => setSha256(event.currentTarget.value.trim().toLowerCase())}
+          />
+        </>
+      ) : (
+        <Textarea
+          {...{ label: 'Reason', required: step.asks === 'reason', maxLength: 2000, autosize: true, minRows: 2 }}
+          value={reason}
+          onChange={(event) => setReason(event.currentTarget.value)}
+        />
+      )}
+    </FormDialog>
   );
 }

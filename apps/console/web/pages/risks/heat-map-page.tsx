@@ -3,11 +3,10 @@ import { Anchor, Button, Group, List, Paper, SegmentedControl, SimpleGrid, Text,
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { dataOf } from '../../shell/console-fetch.ts';
-import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
-import { Page } from '../../shell/page.tsx';
+import { ListEmpty, ListError, ListLoading, Unread } from '../../shell/list-states.tsx';
+import { Page, Section } from '../../shell/page.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { useOrganization } from './organization.tsx';
-import { Section } from './record-page.tsx';
 import { Score, Status } from './record-values.tsx';
 import { sift, type RiskSchemas } from './risk-api.ts';
 import classes from './risks.module.css';
@@ -53,8 +52,7 @@ export function HeatMapPage(): ReactNode {
         />
         <Text size="sm" c="dimmed">{`${of.label}: ${of.means}.`}</Text>
       </Group>
-      {found.isError && <ListError error={found.error} onRetry={() => void found.refetch()} />}
-      {found.isPending && <ListLoading />}
+      <Unread read={found} />
       {found.data !== undefined && (
         <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
           <Paper>

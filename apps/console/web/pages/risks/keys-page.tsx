@@ -1,15 +1,15 @@
 import { useState, type ReactNode } from 'react';
-import { Button, Group, Modal, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Select, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { PlainTable } from '../../shell/cursor-table.tsx';
-import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
+import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
-import { ProblemView } from '../../shell/problem-view.tsx';
-import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
+import { FormDialog } from '../form-dialog.tsx';
 import { KeyShown } from '../key-shown.tsx';
+import { KeyState, keyState } from '../key-state.tsx';
 import { useOrganization } from './organization.tsx';
 import type { RiskSchemas } from './risk-api.ts';
 
@@ -42,8 +42,7 @@ export function KeysPage(): ReactNode {
       intro="A key may do what you may in this organisation, by REST and by tools. It is shown once, when it is made."
       actions={may('apiKey:create') && <Button onClick={() => setOpen({ what: 'mint' })}>New key</Button>}
     >
-      {found.isError && <ListError error={found.error} onRetry={() => void found.refetch()} />}
-      {found.isPending && <ListLoading />}
+      <Unread read={found} />
       {found.data !== undefined && <KeyTable keys={found.data} onOpen={setOpen} />}
       {(open?.what === 'mint' || open?.what === 'rotate') && (
         <MintDialog
@@ -88,7 +87,7 @@ function KeyTable({
 }): ReactNode {
   const { may } = useOrganization();
   const actions = (key: Key): ReactNode =>
-    key.revokedAt === null && (
+    keyState(key) === 'live' && (
       <Group gap={6}>
         {may('apiKey:create') && (
           <Button size="compact-sm" variant="default" onClick={() => onOpen({ what: 'rotate', key })}>
@@ -110,7 +109,7 @@ function KeyTable({
       columns={[
         { title: 'Label', cell: ({ label }) => <strong>{label}</strong> },
         { title: 'Begins with', width: '12rem', cell: ({ keyPrefix }) => <code>{keyPrefix}</code> },
-        { title: 'State', width: '7rem', cell: ({ revokedAt }) => <KeyState endsAt={revokedAt} /> },
+        { title: 'State', width: '7rem', cell: (key) => <KeyState times={key} /> },
         { title: 'Made', width: '9rem', cell: ({ createdAt }) => <Time value={createdAt} form="ago" /> },
         {
           title: 'Last used',
@@ -121,16 +120,6 @@ function KeyTable({
       ]}
       empty={<ListEmpty title="No key yet">Make one for a program that acts for you.</ListEmpty>}
     />
-  );
-}
-
-/** A rotated key is live until its end has come. */
-function KeyState({ endsAt }: { readonly endsAt: string | null }): ReactNode {
-  if (endsAt === null) return <StateBadge tone="good">Live</StateBadge>;
-  return Date.parse(endsAt) > Date.now() ? (
-    <StateBadge tone="wait">Ending</StateBadge>
-  ) : (
-    <StateBadge tone="plain">Revoked</StateBadge>
   );
 }
 
@@ -156,48 +145,32 @@ function MintDialog({
     onSuccess: onMinted,
   });
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <FormDialog
       title={replaced === undefined ? 'New key' : 'Rotate the key'}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      action={replaced === undefined ? 'Make the key' : 'Rotate'}
+      doing={mint}
+      onSubmit={() => mint.mutate()}
+      isReady={label.trim() !== ''}
+      onClose={onClose}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (label.trim() !== '') mint.mutate();
-        }}
-      >
-        <Stack gap="sm">
-          <TextInput
-            label="Label"
-            description="What uses the key."
-            required
-            maxLength={100}
-            value={label}
-            onChange={(event) => setLabel(event.currentTarget.value)}
-            data-autofocus
-          />
-          {replaced !== undefined && (
-            <Select
-              label="The old key goes on for"
-              data={OVERLAPS}
-              allowDeselect={false}
-              value={overlap}
-              onChange={(value) => setOverlap(value ?? '0')}
-            />
-          )}
-          {mint.isError && <ProblemView error={mint.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" disabled={label.trim() === ''} loading={mint.isPending}>
-              {replaced === undefined ? 'Make the key' : 'Rotate'}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+      <TextInput
+        label="Label"
+        description="What uses the key."
+        required
+        maxLength={100}
+        value={label}
+        onChange={(event) => setLabel(event.currentTarget.value)}
+        data-autofocus
+      />
+      {replaced !== undefined && (
+        <Select
+          label="The old key goes on for"
+          data={OVERLAPS}
+          allowDeselect={false}
+          value={overlap}
+          onChange={(value) => setOverlap(value ?? '0')}
+        />
+      )}
+    </FormDialog>
   );
 }

@@ -1,8 +1,8 @@
 import { useState, type ReactNode } from 'react';
-import { Button, Checkbox, Group, Modal, MultiSelect, Select, Stack, TagsInput, TextInput } from '@mantine/core';
+import { Checkbox, MultiSelect, Select, TagsInput, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { dataOf } from '../../shell/console-fetch.ts';
-import { ProblemView } from '../../shell/problem-view.tsx';
+import { FormDialog } from '../form-dialog.tsx';
 import { riskAdmin, type Person } from './people-page.tsx';
 import { WORDS } from './words.ts';
 
@@ -67,30 +67,19 @@ export function PersonDialog(props: PersonDialogProps): ReactNode {
   const save = useSaved(props);
   const title = person === undefined ? 'Add somebody' : person.name;
   return (
-    <Modal opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': 'Close' }}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (draft.name.trim() !== '') save.mutate(draft);
-        }}
-      >
-        <Stack gap="sm">
-          <PersonFields
-            {...{ draft, isNew: person === undefined }}
-            onChange={(change) => setDraft({ ...draft, ...change })}
-          />
-          {save.isError && <ProblemView error={save.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={save.isPending}>
-              {person === undefined ? 'Add' : 'Save'}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <FormDialog
+      title={title}
+      action={person === undefined ? 'Add' : 'Save'}
+      doing={save}
+      onSubmit={() => save.mutate(draft)}
+      isReady={draft.name.trim() !== ''}
+      onClose={onClose}
+    >
+      <PersonFields
+        {...{ draft, isNew: person === undefined }}
+        onChange={(change) => setDraft({ ...draft, ...change })}
+      />
+    </FormDialog>
   );
 }
 

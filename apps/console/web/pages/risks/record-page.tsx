@@ -1,12 +1,13 @@
 import { useState, type ReactNode } from 'react';
-import { Alert, Button, Group, Modal, Paper, Stack, Text, Title } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Alert, Button, Paper, Text } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { ListLoading } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { Time } from '../../shell/time.tsx';
+import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { EvidenceLife } from './evidence-life.tsx';
 import { useOrganization } from './organization.tsx';
 import { RecordCreator, RecordEditor } from './record-editor.tsx';
@@ -188,48 +189,26 @@ function Removal({
   const queries = useQueryClient();
   const [asked, setAsked] = useState(false);
   const { one, page } = KINDS[kind];
-  const remove = useMutation({
-    mutationFn: () => removeRecord(client, kind, { id: found.record.id, etag: found.etag }),
-    onSuccess: async () => {
-      await navigate(to(page));
-      await queries.invalidateQueries({ queryKey: ['risks'] });
-    },
-  });
   return (
     <>
       <Button variant="default" onClick={() => setAsked(true)}>
         Delete
       </Button>
-      <Modal
-        opened={asked}
-        onClose={() => setAsked(false)}
-        title={`Delete this ${one}?`}
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
-        <Stack gap="sm">
+      {asked && (
+        <ConfirmDialog
+          {...{ title: `Delete this ${one}?`, action: 'Delete', tone: 'danger', onClose: () => setAsked(false) }}
+          run={() => removeRecord(client, kind, { id: found.record.id, etag: found.etag })}
+          onDone={() => {
+            void navigate(to(page));
+            void queries.invalidateQueries({ queryKey: ['risks'] });
+          }}
+        >
           <Text size="sm" className="wrap">
             {title}
           </Text>
           <Text size="sm">It is gone from every list. The audit keeps who deleted it.</Text>
-          {remove.isError && <ProblemView error={remove.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={() => setAsked(false)}>
-              Keep it
-            </Button>
-            <Button color="red.9" loading={remove.isPending} onClick={() => remove.mutate()}>
-              Delete
-            </Button>
-          </Group>
-        </Stack>
-      </Modal>
+        </ConfirmDialog>
+      )}
     </>
   );
 }
-
-/** A heading of a section within a page. */
-export const Section = ({ title, children }: { readonly title: string; readonly children: ReactNode }): ReactNode => (
-  <Stack gap="sm" component="section" aria-label={title}>
-    <Title order={2}>{title}</Title>
-    {children}
-  </Stack>
-);

@@ -1,0 +1,66 @@
+import type { ReactNode } from 'react';
+import { Button, Group, Modal, Stack } from '@mantine/core';
+import { ProblemView } from '../shell/problem-view.tsx';
+
+interface FormDialogProps {
+  readonly title: string;
+  readonly size?: 'xl';
+  /** What the button says that does it. */
+  readonly action: string;
+  readonly tone?: 'danger';
+  /** Whether it can be done yet; without it the members of the form say so themselves. */
+  readonly isReady?: boolean;
+  /** How doing it goes on: a refusal is shown, and what was typed stays. */
+  readonly doing: { readonly isPending: boolean; readonly error: unknown };
+  readonly onSubmit: () => void;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/** The frame of every form over a page. */
+export function FormDialog({
+  title,
+  size,
+  action,
+  tone,
+  isReady = true,
+  doing,
+  onSubmit,
+  onClose,
+  children,
+}: FormDialogProps): ReactNode {
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={title}
+      {...(size !== undefined && { size })}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isReady) onSubmit();
+        }}
+      >
+        <Stack gap="sm">
+          {children}
+          {doing.error !== null && <ProblemView error={doing.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button
+              type="submit"
+              disabled={!isReady}
+              loading={doing.isPending}
+              {...(tone === 'danger' && { color: 'red.9' })}
+            >
+              {action}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
