@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import { TextInput, Textarea } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
+import { isolated } from '../shell/quoted.ts';
 import { FormDialog } from './form-dialog.tsx';
 
 interface ConfirmProps {
@@ -57,7 +58,7 @@ export function ConfirmDialog({
       )}
       {typed !== undefined && (
         <TextInput
-          label={`Type ${typed} to confirm`}
+          label={`Type ${isolated(typed)} to confirm`}
           value={word}
           autoComplete="off"
           onChange={(event) => setWord(event.currentTarget.value)}

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { Alert, Button, Code, Group, Modal, Stack, Text } from '@mantine/core';
 import { CodeText } from '../shell/code-text.tsx';
 import { CopyButton } from '../shell/copy-button.tsx';
+import { quoted } from '../shell/quoted.ts';
 
 interface KeyShownProps {
   readonly label: string;
@@ -16,7 +17,7 @@ export const KeyShown = ({ label, rawKey, curl, onClose }: KeyShownProps): React
   <Modal
     opened
     onClose={onClose}
-    title={`Key “${label}”`}
+    title={`Key ${quoted(label)}`}
     size="lg"
     closeOnClickOutside={false}
     closeOnEscape={false}

@@ -40,6 +40,7 @@ export const theme = createTheme({
     Tooltip: { defaultProps: { withArrow: true, openDelay: 200 } },
     Badge: { defaultProps: { variant: 'light', radius: 'sm' } },
     Anchor: { defaultProps: { underline: 'hover' } },
+    Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
   },
 });
 

@@ -5,9 +5,11 @@ import { forwardingStories } from './forwarding.stories.ts';
 import { keyboardStories } from './keyboard.stories.ts';
 import { ledgerStories } from './ledger.stories.ts';
 import { openBrowser } from './open-browser.ts';
+import { partsStories } from './parts.stories.ts';
 import { refusalStories } from './refusals.stories.ts';
 import { risksStories } from './risks.stories.ts';
 import { signInStories } from './sign-in.stories.ts';
+import { sourcesStories } from './sources.stories.ts';
 import { startStack, type ConsoleStack } from './start-stack.ts';
 import { verifyStories } from './verify.stories.ts';
 
@@ -45,6 +47,7 @@ if ('problem' in opened) {
       await page.context().close();
     });
 
+    partsStories(stack);
     signInStories(stack);
     ledgerStories(stack);
     verifyStories(stack);
@@ -53,5 +56,6 @@ if ('problem' in opened) {
     doorStories(stack);
     refusalStories(stack);
     keyboardStories(stack);
+    sourcesStories(stack);
   });
 }

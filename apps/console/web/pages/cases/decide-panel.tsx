@@ -1,5 +1,17 @@
 import { useState, type ReactNode } from 'react';
-import { Button, Code, Group, Paper, SegmentedControl, Select, Stack, Table, TagsInput, Text, TextInput } from '@mantine/core';
+import {
+  Button,
+  Code,
+  Group,
+  Paper,
+  SegmentedControl,
+  Select,
+  Stack,
+  Table,
+  TagsInput,
+  Text,
+  TextInput,
+} from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { ListLoading } from '../../shell/list-states.tsx';
 import { Section } from '../../shell/page.tsx';

@@ -5,6 +5,7 @@ import type { Schemas } from '@sealgate/client';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
+import { quoted } from '../../shell/quoted.ts';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
@@ -130,7 +131,7 @@ function KeyDialog({ networkId, open, onClose, onDone }: KeyDialogProps): ReactN
   const { id, label, keyPrefix } = open.key;
   return (
     <ConfirmDialog
-      title={`Revoke “${label}”`}
+      title={`Revoke ${quoted(label)}`}
       action="Revoke the key"
       tone="danger"
       run={() =>

@@ -3,6 +3,7 @@ import { Checkbox, NumberInput, Radio, Stack, TagsInput, Text, TextInput } from 
 import { useMutation } from '@tanstack/react-query';
 import type { Schemas } from '@sealgate/client';
 import { dataOf } from '../../shell/console-fetch.ts';
+import { quoted } from '../../shell/quoted.ts';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { FormDialog } from '../form-dialog.tsx';
 import type { Key } from './key-table.tsx';
@@ -77,7 +78,7 @@ export function MintForm({ networkId, replaces, onMinted, onClose }: MintFormPro
   });
   return (
     <FormDialog
-      title={replaces === undefined ? `Mint a key of ${networkId}` : `Rotate “${replaces.label}”`}
+      title={replaces === undefined ? `Mint a key of ${networkId}` : `Rotate ${quoted(replaces.label)}`}
       action="Mint the key"
       doing={minting}
       onSubmit={() => minting.mutate()}

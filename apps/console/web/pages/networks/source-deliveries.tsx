@@ -5,6 +5,7 @@ import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
+import { quoted } from '../../shell/quoted.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
@@ -16,7 +17,7 @@ export const SourceDeliveries = ({ source, onClose }: { source: Source; onClose:
     opened
     onClose={onClose}
     size="xl"
-    title={`Deliveries of “${source.name}”`}
+    title={`Deliveries of ${quoted(source.name)}`}
     closeButtonProps={{ 'aria-label': 'Close' }}
   >
     <CursorTable

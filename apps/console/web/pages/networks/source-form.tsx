@@ -3,6 +3,7 @@ import { Button, Group, PasswordInput, Select, Text, TextInput } from '@mantine/
 import { useMutation } from '@tanstack/react-query';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { ProblemView } from '../../shell/problem-view.tsx';
+import { quoted } from '../../shell/quoted.ts';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { FormDialog } from '../form-dialog.tsx';
 import { commonSignature, HmacFields, sentSignature } from './hmac-fields.tsx';
@@ -127,7 +128,7 @@ export function SecretForm({ source, onDone, onClose }: FormProps & { readonly s
   });
   return (
     <FormDialog
-      title={`Secrets of “${source.name}”`}
+      title={`Secrets of ${quoted(source.name)}`}
       action="Add the secret"
       doing={adding}
       onSubmit={() => adding.mutate()}

@@ -7,6 +7,7 @@ import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
+import { quoted } from '../../shell/quoted.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
@@ -124,7 +125,7 @@ function SourceDialog({ networkId, channels, open, onDone, onClose }: SourceDial
   if (open.do === 'test') return <TestDelivery source={source} onClose={onClose} />;
   return (
     <ConfirmDialog
-      title={`Delete “${name}”`}
+      title={`Delete ${quoted(name)}`}
       action="Delete the source"
       tone="danger"
       typed={name}
@@ -167,7 +168,7 @@ function TestDelivery({ source, onClose }: { source: Source; onClose: () => void
   });
   return (
     <FormDialog
-      title={`Test “${name}”`}
+      title={`Test ${quoted(name)}`}
       action="Send a test delivery"
       doing={test}
       onSubmit={() => test.mutate()}

@@ -1,0 +1,61 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import type { ConsoleStack } from './start-stack.ts';
+
+const readme = readFileSync(resolve(import.meta.dirname, '../../../console/README.md'), 'utf8');
+/** The table of the README: what it calls each part, its address, who looks at it, and what is there. */
+const rows = [...readme.matchAll(/^\| ([^|]+) \| `(\/[a-z]+)` \| ([a-z]*) ?\| ([^|]+) \|$/gm)].map(
+  ([, title = '', path = '', role = '', text = '']) => ({ title, path, role, text }),
+);
+
+const SIZES = [
+  [1440, 'light'],
+  [390, 'dark'],
+] as const;
+const pictureOf = (path: string, width: number): string => `part-${path.slice(1)}-${width}.png`;
+
+/** A picture of each part that the README names, together with what it says of them. */
+export function partsStories(stack: () => ConsoleStack): void {
+  describe('the parts of the console', () => {
+    it('are those of the README, in its order', async () => {
+      const page = await stack().signIn('operator');
+      const menu = page.getByRole('navigation', { name: 'Parts of the console' }).getByRole('link');
+      await menu.first().waitFor();
+      const names = (await menu.allTextContents()).map((text) => text.trim());
+      await page.context().close();
+      expect(names).toEqual(rows.map(({ title }) => title));
+    }, 60_000);
+
+    it.each(rows)(
+      'have a picture of $title',
+      async ({ path, role }) => {
+        const page = role === '' ? await stack().newPage() : await stack().signIn(role, path);
+        try {
+          await page.goto(path);
+          await page.getByRole('heading', { level: 1 }).waitFor();
+          await page.waitForLoadState('networkidle');
+          for (const [width, colorScheme] of SIZES) {
+            await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+            await page.setViewportSize({ width, height: 900 });
+            await page.screenshot({ path: join(stack().pictures, pictureOf(path, width)) });
+          }
+        } finally {
+          await page.context().close();
+        }
+      },
+      120_000,
+    );
+
+    it('are shown on one page', () => {
+      const shown = rows.map(
+        ({ title, path, text }) =>
+          `<h2>${title}</h2><p>${text}</p><img alt="${title}" width="720" src="${pictureOf(path, 1440)}">` +
+          `<img alt="${title}, small and dark" width="195" src="${pictureOf(path, 390)}">`,
+      );
+      const html = `<!doctype html><meta charset="utf-8"><title>The console</title><h1>The console</h1>${shown.join('\n')}`;
+      writeFileSync(join(stack().pictures, 'console.html'), html);
+      expect(rows).toHaveLength(8);
+    });
+  });
+}
