@@ -25,7 +25,10 @@ async function answering(...answers: ((response: ServerResponse) => void)[]): Pr
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  open.push(() => server.closeAllConnections(), () => server.close());
+  open.push(
+    () => server.closeAllConnections(),
+    () => server.close(),
+  );
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
 }
 

@@ -11,6 +11,7 @@ import { risksStories } from './risks.stories.ts';
 import { signInStories } from './sign-in.stories.ts';
 import { sourcesStories } from './sources.stories.ts';
 import { startStack, type ConsoleStack } from './start-stack.ts';
+import { unusualStories } from './unusual.stories.ts';
 import { verifyStories } from './verify.stories.ts';
 
 // Asked before any story is declared, so that those of a machine without a browser are skipped, and say so.
@@ -57,5 +58,6 @@ if ('problem' in opened) {
     refusalStories(stack);
     keyboardStories(stack);
     sourcesStories(stack);
+    unusualStories(stack);
   });
 }

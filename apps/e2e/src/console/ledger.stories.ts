@@ -170,7 +170,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
       await read(`${path}/records/gone-1/proof`);
       await as('operator', `/ledger/${networkId}.main`, async (page) => {
         await page.getByRole('button', { name: 'Audit the channel' }).click();
-        await page.getByText('All 1 records are as they were signed.').waitFor();
+        await page.getByText('The one record is as it was signed.').waitFor();
         expect(new URL(page.url()).searchParams.get('audit')).toBeTruthy();
         expect(await looksOf(page, stack(), 'channel')).toEqual([]);
         await page.goto(`/ledger/${networkId}.main/gone-1`);

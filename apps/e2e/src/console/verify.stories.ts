@@ -44,14 +44,14 @@ async function saidOf(page: Page, address: string, dropped: readonly Dropped[]) 
   return { said, meant };
 }
 
+type BrowserTypes = Record<'DataTransfer', new () => { items: { add(file: File): void } }> &
+  Record<'DragEvent', new (type: string, init: object) => Event>;
+
 /** A file of 50 MB falls on the page, beside the field and then on it. */
 async function dropTooMuch(page: Page, where: string): Promise<void> {
   await page.locator(where).evaluate((element, bytes) => {
     // What the browser has beside Node, where this function is compiled but never runs.
-    const { DataTransfer, DragEvent } = globalThis as unknown as {
-      DataTransfer: new () => { items: { add(file: File): void } };
-      DragEvent: new (type: string, init: object) => Event;
-    };
+    const { DataTransfer, DragEvent } = globalThis as unknown as BrowserTypes;
     const transfer = new DataTransfer();
     transfer.items.add(new File([new Uint8Array(bytes)], 'large.json'));
     element.dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: transfer }));

@@ -80,7 +80,9 @@ function Progressed({ run: { status, walked, size, report } }: { run: AuditRun }
   if (report === null) return <StateBadge tone="bad">The audit ended without a finding; begin it again</StateBadge>;
   const { ok, problem, firstBadRecordId } = report;
   const finding = ok
-    ? `All ${report.size.toLocaleString()} records are as they were signed.`
+    ? report.size === 1
+      ? 'The one record is as it was signed.'
+      : `All ${report.size.toLocaleString()} records are as they were signed.`
     : `${problem ?? 'It is not as it was signed.'} First at ${firstBadRecordId ?? 'an unknown record'}.`;
   return (
     <Group gap="xs">
