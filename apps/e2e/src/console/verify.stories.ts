@@ -9,7 +9,6 @@ import type { ConsoleStack } from './start-stack.ts';
 
 const ONE_FILE = pathToFileURL(resolve(import.meta.dirname, '../../../console/dist/verify.html')).href;
 const TOO_LARGE_BYTES = 50_000_000;
-
 const FIELDS = {
   logKeys: 'Key of the log',
   jwks: 'Key set',
@@ -34,23 +33,23 @@ async function judged(page: Page, { files, pins, kind }: Dropped): Promise<strin
 async function saidOf(page: Page, address: string, dropped: readonly Dropped[]) {
   const said: [string, string][] = [];
   const meant: [string, string][] = [];
-  for (const one of dropped) {
+  for (const { title, failed, ...one } of dropped) {
     await page.goto(address);
-    const verdict = await judged(page, one);
-    const failed = /Failed: .*\./.exec(verdict)?.[0] ?? verdict.slice(0, 'Verified.'.length);
-    said.push([one.title, failed]);
-    meant.push([one.title, one.failed.length === 0 ? 'Verified.' : `Failed: ${one.failed.join(', ')}.`]);
+    const verdict = await judged(page, { title, failed, ...one });
+    said.push([title, /Failed: .*\./.exec(verdict)?.[0] ?? verdict.slice(0, 'Verified.'.length)]);
+    meant.push([title, failed.length === 0 ? 'Verified.' : `Failed: ${failed.join(', ')}.`]);
   }
   return { said, meant };
 }
 
+type Place = { id: string; channel: string };
+/** What a browser has beside Node. */
 type BrowserTypes = Record<'DataTransfer', new () => { items: { add(file: File): void } }> &
   Record<'DragEvent', new (type: string, init: object) => Event>;
 
 /** A file of 50 MB falls on the page, beside the field and then on it. */
 async function dropTooMuch(page: Page, where: string): Promise<void> {
   await page.locator(where).evaluate((element, bytes) => {
-    // What the browser has beside Node, where this function is compiled but never runs.
     const { DataTransfer, DragEvent } = globalThis as unknown as BrowserTypes;
     const transfer = new DataTransfer();
     transfer.items.add(new File([new Uint8Array(bytes)], 'large.json'));
@@ -294,10 +293,8 @@ async function signedDelivery({ admin, networkId, gatewayUrl, ask }: Sender) {
   const [id, time] = [`msg_${randomUUID()}`, Math.floor(Date.now() / 1000)];
   const signature = sign(null, Buffer.from(`${id}.${time}.${body}`), privateKey).toString('base64');
   const headers = { 'webhook-id': id, 'webhook-timestamp': String(time), 'webhook-signature': `v1a,${signature}` };
-  const { records } = JSON.parse((await ask(`${gatewayUrl}${path}`, headers, sent)).text) as {
-    records: { id: string; channel: string }[];
-  };
-  const { id: recordId, channel } = records[0]!;
+  const answer = JSON.parse((await ask(`${gatewayUrl}${path}`, headers, sent)).text) as { records: Place[] };
+  const { id: recordId, channel } = answer.records[0]!;
   const record = (await admin(`/ledger/channels/${channel}/records/${recordId}`)).text;
   return { record, body, senderKeys };
 }
