@@ -90,10 +90,23 @@ describe('an edit of one column is named by the audit', () => {
       ...rights,
     ];
     // Whoever takes a halt away has the integrator write it again; declared losses are edited in declared-losses.int.spec.ts,
-    // what is archived in archive-tampering.int.spec.ts.
-    const elsewhere = /^(halts|epochs|archived|archives|unwritten_erasures)\./;
+    // what is archived in archive-tampering.int.spec.ts, and what witnesses cosigned is shown only as it was signed (below).
+    const elsewhere = /^(published|halts|epochs|archived|archives|unwritten_erasures)\./;
     const isApart = (name: string) => apart.includes(name) || elsewhere.test(name);
     expect(columns.map(({ name }) => name).filter((name) => !edited.has(name) && !isApart(name))).toEqual([]);
+  });
+
+  it('a checkpoint that witnesses cosigned is not shown where it was edited', async () => {
+    await test.sql.query({ text: 'SELECT ledger.publish_cosigned_v1()' });
+    try {
+      expect(await test.ledger.checkpoint(channel)).toContain(`\n${SIZE}\n`);
+      await spoil(
+        `UPDATE ledger.published SET note = replace(note, E'\\n${SIZE}\\n', E'\\n${SIZE - 1}\\n') WHERE channel_id = ${CHANNEL_ID}`,
+      );
+      await expect(test.ledger.checkpoint(channel)).rejects.toThrow(channel);
+    } finally {
+      await test.sql.query({ text: 'SELECT ledger.publish_signed_v1()' });
+    }
   });
 
   it.each(["channel = channel || 'x'", 'channel_id = DEFAULT'])('channels: %s', async (set) => {

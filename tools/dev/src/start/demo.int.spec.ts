@@ -222,13 +222,15 @@ describe('the data of the demo', () => {
   });
 
   it('is the same after a restart, and so are its people, with the tokens of before', async () => {
-    const before = await sizes();
+    // But for the gate's channel: a gate that stops writes the head of its decisions there.
+    const rest = async () => (await sizes()).filter(([channel]) => channel !== 'demo.cases');
+    const before = await rest();
     const token = await tokenOf('viewer');
     const viewer = await ask(risk('/api/whoami'), token);
     expect(JSON.parse(viewer.text)).toMatchObject({ roles: ['viewer'], via: 'token' });
     expect(call('stop').status).toBe(0);
     start(portBase);
     await until(async () => (await ask(risk('/api/whoami'), token).catch(() => undefined))?.text === viewer.text);
-    expect(await sizes()).toEqual(before);
+    expect(await rest()).toEqual(before);
   }, 120_000);
 });
