@@ -194,6 +194,7 @@ it('the migration can be taken back as long as nothing was declared, and not aft
   const epochs = stepsOf('0010_epochs');
   const archive = stepsOf('0014_archive');
   const compact = stepsOf('0015_compact');
+  const tiles = stepsOf('0021_tiles');
   const bodies = () =>
     test.sql.query({
       text: `SELECT p.oid::regprocedure::text AS name, md5(prosrc) AS body, proconfig FROM pg_proc p
@@ -201,6 +202,7 @@ it('the migration can be taken back as long as nothing was declared, and not aft
               ORDER BY 1`,
     });
   // They stand on this one.
+  await runStep(test, tiles.down);
   await runStep(test, compact.down);
   await runStep(test, archive.down);
   const now = await bodies();
@@ -210,6 +212,7 @@ it('the migration can be taken back as long as nothing was declared, and not aft
   expect(await bodies()).toEqual(now);
   await runStep(test, archive.up);
   await runStep(test, compact.up);
+  await runStep(test, tiles.up);
   await at.loseRecords();
   await at.recover();
   await expect(runStep(test, epochs.down)).rejects.toThrow('a channel declared a loss');
