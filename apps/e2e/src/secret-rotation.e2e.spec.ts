@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
 import type { WriteAnswer } from './harness/answers.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
@@ -24,11 +24,11 @@ const storyTimeoutMs = 240_000;
 
 let postgres: ThrowawayPostgres;
 let folder: string;
-beforeAll(async () => {
+beforeEach(async () => {
   postgres = await throwawayPostgres();
   folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-rotation-'));
 }, setupTimeoutMs);
-afterAll(async () => {
+afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
   await postgres.stop();
 });
