@@ -55,7 +55,7 @@ describe('The ops listener', () => {
       new RegExp(`^sealgate_build_info\\{.*version="${version.replaceAll('.', '\\.')}".*\\} 1$`, 'm'),
     );
     const [first = ''] = setup.gateway.logText().split('\n');
-    expect(JSON.parse(first)).toMatchObject({ event: 'service_started', version });
+    expect(JSON.parse(first)).toMatchObject({ event: 'service_starting', version });
     const said = spawnSync(process.execPath, [programOf('ingest-gateway', 'main'), '--version'], {
       encoding: 'utf8',
       env: {},

@@ -49,7 +49,8 @@ describe('a service process', () => {
       child.kill(signal);
       expect(await inFlight).toBe('answered');
       const { code, events, stderr } = await ended;
-      expect(events).toEqual(['service_started', 'service_stopping', 'store_released', 'service_stopped']);
+      const stopping = ['service_stopping', 'store_released', 'service_stopped'];
+      expect(events).toEqual(['service_starting', 'service_started', ...stopping]);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     },
   );
@@ -85,13 +86,14 @@ describe('a service process', () => {
     await fetch(`${await publicUrl()}${path}`).catch(() => 'cut');
     const { code, lines } = await ended;
     expect(code).toBe(1);
-    expect(lines.slice(1)).toMatchObject([{ level: 'error', event, stack: expect.stringContaining(message) }]);
+    expect(lines.slice(2)).toMatchObject([{ level: 'error', event, stack: expect.stringContaining(message) }]);
   });
 
   it('that meets a bug while starting lets go, logs it and ends with 1', async () => {
     const { code, lines, stderr } = await run({ TEST_CASE: '1' }).ended;
     expect(code).toBe(1);
     expect(lines).toMatchObject([
+      { event: 'service_starting', version: '0.0.0-sources', commit: null },
       { event: 'store_released' },
       { event: 'start_failed', stack: expect.stringContaining('a bug while composing') },
     ]);

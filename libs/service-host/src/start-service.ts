@@ -110,6 +110,8 @@ class Host {
 
   async start(): Promise<RunningService> {
     const { config, log, compose, name } = this.#options;
+    const { version, commit } = buildInfo;
+    log.info('service_starting', { name, version, commit });
     const tls = await tlsFor(config);
     const { opsHost, opsPort } = config;
     const checks: HostChecks = { ready: () => this.#ready(), startup: () => this.#startup() };
@@ -119,8 +121,7 @@ class Host {
     const open = await this.#openTraffic(this.#composition, tls);
     this.#phase = 'running';
     const addresses = { publicUrl: open.publicUrl, opsUrl: this.#ops.url, adminUrl: open.adminUrl };
-    const { version, commit } = buildInfo;
-    log.info('service_started', { name, version, commit, ...addresses });
+    log.info('service_started', { name, ...addresses });
     return { ...addresses, stop: () => this.stop() };
   }
 
