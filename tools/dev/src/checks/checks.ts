@@ -79,6 +79,6 @@ export const checks: readonly Check[] = [
     name: 'integration',
     run: () => runJest({ project: 'integration', workers: 1, timeoutMs: 25 * minuteMs, retryFailed: true }),
   },
-  { name: 'e2e', run: () => runJest({ project: 'e2e', workers: 1, timeoutMs: 20 * minuteMs, retryFailed: true }) },
+  { name: 'e2e', run: () => runJest({ project: 'e2e', workers: 1, timeoutMs: 30 * minuteMs, retryFailed: true }) },
   { name: 'fabric', run: fabric },
 ];
