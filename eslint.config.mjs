@@ -27,6 +27,8 @@ const boundaries = (alsoAllowed) => [
     allow: ['#platform', '#ed25519'],
     enforceBuildableLibDependency: false,
     banTransitiveDependencies: true,
+    // Only tests of the local services import the testing library, which stands on them.
+    ignoredCircularDependencies: [['local-services', 'testing']],
     depConstraints: Object.entries(mayImport).map(([sourceTag, tags]) => ({
       sourceTag,
       onlyDependOnLibsWithTags: [...tags, ...alsoAllowed],

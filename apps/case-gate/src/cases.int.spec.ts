@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ServerSecrets } from '@sealgate/auth';
 import { expectProblem, until } from '@sealgate/testing';
 import { caseTransactionsOf, check, gateSite, newCase, sealedCase, SETUP_MS } from '../test/running-gate.ts';
 
@@ -204,7 +205,6 @@ describe('the end of a case', () => {
       site.sql.query({ text: 'SELECT status FROM gate.cases WHERE case_id = $1', values: [left.caseId] });
     expect(await stored()).toEqual([{ status: 'received' }]);
     const { expireCases } = await import('./data/background.ts');
-    const { ServerSecrets } = await import('@sealgate/auth');
     const inTransaction = caseTransactionsOf(site.sql, ServerSecrets.parse(SECRETS));
     // One that is not intact ends before it, and keeps it from nothing.
     const { caseId: edited } = await newCase(late, key);

@@ -1,7 +1,9 @@
-import { globSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { workspaceRoot } from '../workspace.ts';
+import { programs, workspaceRoot } from '../workspace.ts';
 
 interface Project {
   readonly targets?: Readonly<Record<string, { readonly inputs?: readonly string[] }>>;
@@ -32,7 +34,35 @@ function readsBeyond(folder: string, file: string): boolean {
   return paths.some(([, path]) => !normalize(join(dirname(file), path!, '/')).startsWith(`${folder}/`));
 }
 
+/** What each project depends on, as Nx sees it: a result of one is made again when one of these changes. */
+function dependencies(): Map<string, string[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'sealgate-graph-'));
+  try {
+    const file = join(folder, 'graph.json');
+    const env = { ...process.env, NX_DAEMON: 'false', NX_TUI: 'false' };
+    spawnSync(process.execPath, [programs.nx, 'graph', `--file=${file}`], { cwd: workspaceRoot, env });
+    const { graph } = JSON.parse(readFileSync(file, 'utf8')) as {
+      graph: { dependencies: Record<string, { target: string }[]> };
+    };
+    return new Map(Object.entries(graph.dependencies).map(([name, to]) => [name, to.map(({ target }) => target)]));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 describe('the projects', () => {
+  it('are made and tested again when what they import changes', () => {
+    const of = dependencies();
+    for (const surface of ['risk-partner', 'case-gate', 'ledger-peer', 'ingest-gateway'])
+      expect([surface, of.get(surface)]).toEqual([
+        surface,
+        expect.arrayContaining(['http', 'service-host', 'storage']),
+      ]);
+    expect(of.get('console')).toEqual(expect.arrayContaining(['http', 'service-host', 'console-web']));
+    expect(of.get('console-web')).toEqual(expect.arrayContaining(['client', 'verify']));
+    expect(of.get('verify')).toEqual(expect.arrayContaining(['envelope', 'errors', 'json', 'merkle']));
+  });
+
   it('are found', () => expect(folders.length).toBeGreaterThan(30));
 
   it.each(folders)('%s is linted and tested by npm test', (folder) => {
