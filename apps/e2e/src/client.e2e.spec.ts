@@ -8,6 +8,7 @@ import {
   itemsOf,
   provedRiskPartner,
   UnprovedError,
+  type Jwks,
   type ProvedRecord,
 } from '@sealgate/client';
 import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
@@ -96,9 +97,7 @@ describe('a partner that uses the client', () => {
       });
       expect([response.status, await response.text()]).toEqual([201, expect.any(String)]);
     }
-    const pinned = (await (await fetch(`${first}/.well-known/jwks.json`)).json()) as Parameters<
-      typeof provedRiskPartner
-    >[0]['pinned'];
+    const pinned = (await (await fetch(`${first}/.well-known/jwks.json`)).json()) as Jwks;
     const partner = provedRiskPartner({ baseUrl: second, headers, pinned });
     const names: (string | null)[] = [];
     const pages = itemsOf((cursor) => partner.GET('/api/v1/assets', { params: { query: { limit: 2, ...cursor } } }));

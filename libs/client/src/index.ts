@@ -13,6 +13,7 @@ export {
   type Schemas,
 } from './clients.ts';
 export type { Problem, ProblemFault } from './problem.ts';
+export type { Jwks } from '@sealgate/envelope';
 export { itemsOf, ProblemError } from './pages.ts';
 export { checkRecord, provedEnvelope, UnprovedError, type ProvedRecord } from './proved.ts';
 export { NoAnswerError, type RetryPolicy } from './retrying.ts';

@@ -6,7 +6,7 @@ import type { Schemas } from '@sealgate/client';
 import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { Unread } from '../../shell/list-states.tsx';
-import { Page } from '../../shell/page.tsx';
+import { Fact, Page } from '../../shell/page.tsx';
 import { useAdminRole } from '../../shell/session.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
@@ -68,17 +68,17 @@ function Shown({ surface, record, above }: ShownProps): ReactNode {
     >
       <Paper>
         <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
-          <Member label="Type">{record.type}</Member>
-          <Member label="Owner">{record.owner ?? 'none'}</Member>
-          <Member label="Written">
+          <Fact label="Type">{record.type}</Fact>
+          <Fact label="Owner">{record.owner ?? 'none'}</Fact>
+          <Fact label="Written">
             <Time value={record.at} />
-          </Member>
-          <Member label="Place">{record.index?.toLocaleString() ?? 'not known'}</Member>
+          </Fact>
+          <Fact label="Place">{record.index?.toLocaleString() ?? 'not known'}</Fact>
         </SimpleGrid>
         <Group mt="md" gap="xl">
-          <Member label="Transaction">
+          <Fact label="Transaction">
             <CodeText value={record.transactionId} label="the transaction id" />
-          </Member>
+          </Fact>
         </Group>
       </Paper>
       <ProofPanel surface={surface} record={record} />
@@ -127,17 +127,6 @@ function Shown({ surface, record, above }: ShownProps): ReactNode {
     </Page>
   );
 }
-
-const Member = ({ label, children }: { label: string; children: ReactNode }): ReactNode => (
-  <Stack gap={2} miw={0}>
-    <Text size="xs" c="dimmed">
-      {label}
-    </Text>
-    <Text size="sm" className="wrap" component="div">
-      {children}
-    </Text>
-  </Stack>
-);
 
 /** Longer contents are shown on a click: a megabyte of JSON makes every scroll slow. */
 const SHOWN_CHARACTERS = 20_000;
