@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { findRedisServer } from '@sealgate/local-services';
 import { programs } from '../workspace.ts';
 import { buildRedis } from './build-redis.ts';
@@ -13,6 +14,9 @@ export interface Check {
 }
 
 const minuteMs = 60_000;
+
+/** Tests on real services wait for them much of the time: two files at once, where there are two cores. */
+const workers = Math.min(2, availableParallelism());
 
 /** A target of Nx that passes without a word, and shows what it said where it fails. */
 const quiet = (name: string, target: string): Check => ({
@@ -77,8 +81,8 @@ export const checks: readonly Check[] = [
   unitTests('browser', 'browser'),
   {
     name: 'integration',
-    run: () => runJest({ project: 'integration', workers: 1, timeoutMs: 25 * minuteMs, retryFailed: true }),
+    run: () => runJest({ project: 'integration', workers, timeoutMs: 25 * minuteMs, retryFailed: true }),
   },
-  { name: 'e2e', run: () => runJest({ project: 'e2e', workers: 1, timeoutMs: 30 * minuteMs, retryFailed: true }) },
+  { name: 'e2e', run: () => runJest({ project: 'e2e', workers, timeoutMs: 30 * minuteMs, retryFailed: true }) },
   { name: 'fabric', run: fabric },
 ];

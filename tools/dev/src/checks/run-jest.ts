@@ -19,14 +19,14 @@ export interface JestRun {
 }
 
 /** More failed files than this are a defect, not a busy machine. */
-const MOST_RETRIED = 3;
+const MOST_RETRIED = 5;
 
 /** Runs one project of jest with its own output shown, and counts what it reports. */
 export async function runJest(run: JestRun): Promise<Tally> {
   const { tally, failedFiles } = await runOnce(run);
   if (run.retryFailed !== true || failedFiles.length === 0 || failedFiles.length > MOST_RETRIED) return tally;
   process.stderr.write(`\nRunning once more what failed: ${failedFiles.join(', ')}\n`);
-  const retried = await runOnce({ ...run, paths: failedFiles });
+  const retried = await runOnce({ ...run, workers: 1, paths: failedFiles });
   const after = afterRetry(tally, retried.tally);
   if (after.flaky > 0) process.stderr.write(`FLAKY: ${after.flaky} failed at first and passed alone; see above.\n`);
   return after;
