@@ -1,15 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PrismaPg } from '@prisma/adapter-pg';
-import { auditChange } from '@sealgate/audit';
 import { jwksOf } from '@sealgate/envelope';
 import type { App } from '@sealgate/http';
-import { accessTokens, adminPeople } from '@sealgate/identity';
 import { InFlight } from '@sealgate/idempotency';
-import { httpMetrics } from '@sealgate/observability';
 import { cursorCodec } from '@sealgate/paging';
-import { addressLimiter } from '@sealgate/rate-limits';
-import { cachedCheck, type Composition, type Own, type ServiceHealth } from '@sealgate/service-host';
-import { isReachable } from '@sealgate/storage';
+import { readiness, type Composition, type Own } from '@sealgate/service-host';
 import { administration, publicApp, type AppBase } from './app.ts';
 import type { GateConfig } from './config.ts';
 import { countCases, lastDecided, listCases, listEvents } from './data/case-lists.ts';
@@ -24,30 +19,24 @@ import { waitingWork } from './data/waiting-work.ts';
 import { SCHEMA } from './gate-migrations.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
 import type { RecordsPorts } from './routes/records.ts';
-import { openParts, startTimer, type Basics, type Parts } from './open-parts.ts';
+import { openParts, type Basics, type Parts } from './parts.ts';
 import { publicDescription } from './openapi.ts';
 
 /** Opens everything that the surface stands on, and makes its listeners of it. */
-export async function composeGate(basics: Basics, own: Own): Promise<Composition> {
+export async function compose(basics: Basics, own: Own): Promise<Composition> {
   const parts = await openParts(basics, own);
-  const base = appBaseOf(basics, parts);
-  const check = () => readiness(parts);
-  const otherwise = notReady(NO_ANSWER);
-  const look = cachedCheck({ check, otherwise, deadlineMs: 850, keepMs: 900, now: basics.now });
-  const ready = async (): Promise<ServiceHealth> => {
-    const health = await look();
-    // Who decides limits is known here, and told as it is now.
-    return health.ok ? { ok: true, body: { ...health.body, limits: parts.shared.limits.state } } : health;
+  const base: AppBase = { ...basics.appBase, isReachable: parts.isReachable };
+  return {
+    publicApp: publicAppOf(basics, parts, base),
+    adminApp: adminAppOf(basics, parts, base),
+    ready: readiness({
+      ...databaseAndLedger(parts),
+      limits: parts.limits,
+      otherwise: NO_ANSWER,
+      deadlineMs: 850,
+      now: basics.now,
+    }),
   };
-  return { publicApp: publicAppOf(basics, parts, base), adminApp: adminAppOf(basics, parts, base), ready };
-}
-
-function appBaseOf({ config, now, newId, log, metrics }: Basics, { sql }: Parts): AppBase {
-  const { trustProxy, tlsTerminatedUpstream } = config;
-  const meters = httpMetrics(metrics);
-  const newRequestId = () => newId('req_');
-  const base = { log, metrics: meters, now, newRequestId, trustProxy, tlsTerminatedUpstream };
-  return { ...base, isReachable: () => isReachable(sql, 500) };
 }
 
 function publicAppOf(basics: Basics, parts: Parts, base: AppBase): App {
@@ -57,8 +46,8 @@ function publicAppOf(basics: Basics, parts: Parts, base: AppBase): App {
     gateLookups: parts.gateLookups,
     apiLookups: parts.apiLookups,
     touchKey: (keyId: string) => parts.lastUsed.touch(keyId),
-    limits: parts.shared.limits,
-    addresses: addressLimiter({ limits: parts.shared.limits, listener: 'gate', now }),
+    limits: parts.limits,
+    addresses: parts.addresses,
     policies: {
       api: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },
       gate: { ratePerSecond: config.gateRatePerSecond, burst: config.gateRateBurst },
@@ -99,7 +88,7 @@ function casePorts({ config, now, newId }: Basics, parts: Parts) {
     inTransaction,
     caseTtlDays: config.caseTtlDays,
     readCase: (environment: string, caseId: string) => readCase(sql, environment, caseId),
-    inFlight: new InFlight<{ readonly body: string; readonly replayed: boolean }>({ startTimer }),
+    inFlight: new InFlight<{ readonly body: string; readonly replayed: boolean }>(),
     fingerprints: config.serverSecrets.derive('gate fingerprints'),
     ledger: sealLedger,
     target,
@@ -118,20 +107,14 @@ function publicUrlOf({ publicUrl, host, port, tlsCertFile }: GateConfig): string
 }
 
 function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
-  const { config, now, log } = basics;
-  const { sql, macs, versions, keys, audit, inTransaction, inSql } = parts;
+  const { config, now } = basics;
+  const { sql, macs, versions, keys, audit, auditChange, adminAccess, inTransaction, inSql } = parts;
   const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
   const wholeMs = () => Math.floor(now());
-  const access = {
-    tokens: config.adminTokenHashes,
-    findPerson: adminPeople(accessTokens({ issuers: config.oidcIssuers, now, log }), config.adminOidc),
-    addresses: addressLimiter({ limits: parts.shared.limits, listener: 'gate-admin', now }),
-  };
-  const recordChange = auditChange(audit, sql);
   const keyParts = { keys, macs: macs.keys, versions, now: wholeMs };
   const venueParts = { macs: macs.venues, versions };
   const policyParts = { macs: macs.policies, versions };
-  return administration(base, access, {
+  return administration(base, adminAccess, {
     ...casePorts(basics, parts),
     listCases: (filter, page) => listCases(sql, filter, page),
     countCases: (environment) => countCases(sql, environment),
@@ -140,14 +123,14 @@ function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
     nextTurn: () => nextTurn(),
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('gate cursors'), now: wholeMs }),
     inSql: (work) => inSql(work),
-    auditChange: recordChange,
+    auditChange,
     inAuditedTransaction: (context, { action, subjectRef, environment, reason, recordVersion }, work) =>
       inTransaction(async (cases, transaction) => {
         const result = await work(cases);
         const named = recordVersion === undefined ? {} : { record_version: String(recordVersion) };
         const detail = { environment, reason, ...named };
         const change = { action, resource: 'subject', resourceId: subjectRef, detail };
-        await recordChange(context, change, transaction);
+        await auditChange(context, change, transaction);
         return result;
       }),
     keys,
@@ -175,20 +158,19 @@ function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
   });
 }
 
-/** Ready: the database answers, the gate could look up what it needs, nothing is wrong with the ledger. Ends within a second. */
-async function readiness({ database, gateSql, ledger, sealLedger }: Parts): Promise<ServiceHealth> {
-  const [fault, gateIsUp, sealProblem] = await Promise.all([
-    database.problem(),
-    canLookUp(gateSql, 500),
-    sealLedger.problem(),
-  ]);
-  if (fault !== undefined || !gateIsUp) return notReady(fault ?? NO_ANSWER);
-  const { ok, problem: logProblem } = await ledger.health();
-  // A halted channel, or a Fabric network that is away: seals wait in the outbox, and the gate does not need it.
-  const problem = logProblem ?? sealProblem;
-  const ready = { status: 'ready', ...(problem === null ? {} : { problem }) };
-  return ok ? { ok, body: ready } : notReady(problem);
-}
-
 const NO_ANSWER = 'the database does not answer';
-const notReady = (problem: string | null): ServiceHealth => ({ ok: false, body: { status: 'not ready', problem } });
+
+/** What readiness asks: the database, for the gate's own look-ups too, and the ledgers. Ends within a second. */
+function databaseAndLedger({ database, gateSql, ledger, sealLedger }: Parts) {
+  return {
+    async database() {
+      const [fault, gateIsUp] = await Promise.all([database.problem(), canLookUp(gateSql, 500)]);
+      return fault ?? (gateIsUp ? undefined : NO_ANSWER);
+    },
+    async ledger() {
+      const [{ ok, problem }, sealProblem] = await Promise.all([ledger.health(), sealLedger.problem()]);
+      // A halted channel, or a Fabric network that is away: seals wait in the outbox, and the gate does not need it.
+      return { ok, problem: problem ?? sealProblem };
+    },
+  };
+}

@@ -1,7 +1,6 @@
-import type { SecretWatch } from '@sealgate/audit';
+import type { SecretWatch, Surface } from '@sealgate/audit';
 import type { EmbeddedLedger } from '@sealgate/ledger-embedded';
-import type { Own } from '@sealgate/service-host';
-import { backgroundLoop, reasonOf, removalStep, retain, type Database } from '@sealgate/storage';
+import { removalStep } from '@sealgate/storage';
 import { drainOutbox, expireCases, keepProofs, oldRows } from './data/background.ts';
 import { keepProof } from './data/case-reads.ts';
 import type { DecisionLog } from './data/decision-log.ts';
@@ -16,11 +15,10 @@ import { lossReview } from './data/review-losses.ts';
 import type { SeenVersions } from './data/seen-versions.ts';
 import type { EligibilityPorts } from './domain/change-eligibility.ts';
 import type { LedgerTarget } from './domain/seal-case.ts';
-import type { Basics, GateMacs } from './open-parts.ts';
+import type { Basics, GateMacs } from './parts.ts';
 import type { SealLedger } from './open-seal-ledger.ts';
 
-interface WorkParts {
-  readonly sql: Database;
+type WorkParts = Pick<Surface, 'sql' | 'repeat' | 'retain'> & {
   /** Of versions. */
   readonly ledger: EmbeddedLedger;
   readonly sealLedger: SealLedger;
@@ -35,8 +33,7 @@ interface WorkParts {
   readonly seen: SeenVersions;
   readonly losses: LossWatch;
   readonly decisions: Pick<DecisionLog, 'seal'>;
-  readonly own: Own;
-}
+};
 
 const OUTBOX_EVERY_MS = 250;
 const PROOFS_EVERY_MS = 1000;
@@ -50,8 +47,8 @@ const HEADS_EVERY_MS = 60_000;
 
 /** What goes on without a request. */
 export function startWork(basics: Basics, parts: WorkParts) {
-  const { config, now, log } = basics;
-  const { sql, ledger, sealLedger, inTransaction, eligibility, target, onConflict, versions, own } = parts;
+  const { config, now } = basics;
+  const { sql, ledger, sealLedger, inTransaction, eligibility, target, onConflict, versions, repeat, retain } = parts;
   const wholeMs = () => Math.floor(now());
   const outbox = { ...eligibility, sql, inTransaction, target, onConflict };
   const proofs = {
@@ -59,17 +56,13 @@ export function startWork(basics: Basics, parts: WorkParts) {
     channel: target.channel,
     keepProof: (id: string, proof: string) => keepProof(sql, id, proof),
   };
-  const begin = (name: string, everyMs: number, work: () => Promise<unknown>, firstAfterMs = everyMs) => {
-    const onFailure = (error: unknown) => log.warn(`${name}_failed`, { reason: reasonOf(error) });
-    const loop = backgroundLoop({ work, pauseMs: everyMs, firstAfterMs, onFailure });
-    own(name, () => loop.stop());
-  };
+  const begin = (name: string, everyMs: number, work: () => Promise<unknown>, firstAfterMs = everyMs) =>
+    repeat({ name, everyMs, firstAfterMs, work });
   begin('proofs', PROOFS_EVERY_MS, () => keepProofs(sql, proofs));
   begin('expiry', EXPIRY_EVERY_MS, () => expireCases({ sql, inTransaction, now: wholeMs }));
   const old = (rows: 'claims' | 'decisions') =>
     removalStep(sql, () => oldRows(wholeMs(), config.decisionRetentionDays)[rows]);
-  const onFailure = (rows: string, error: unknown) => log.warn('retention_failed', { rows, reason: String(error) });
-  own('retention', retain({ claims: old('claims'), decisions: old('decisions') }, onFailure));
+  retain({ claims: old('claims'), decisions: old('decisions') });
   begin('outbox', OUTBOX_EVERY_MS, () => drainOutbox({ ...outbox, ledger }, 'versions'));
   begin('seals', OUTBOX_EVERY_MS, () => drainOutbox({ ...outbox, ledger: sealLedger }, 'seals'));
   begin('versions', VERSIONS_EVERY_MS, () => carryOver({ sql, ledger, versions }), 0);

@@ -5,16 +5,16 @@ import { tmpdir } from 'node:os';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { randomPool, timeOrderedIds, type ServerSecrets } from '@sealgate/auth';
+import type { ServerSecrets } from '@sealgate/auth';
 import { generateDocumentKey } from '@sealgate/envelope';
 import { embeddedLedger } from '@sealgate/ledger-embedded';
 import type { LedgerAppender } from '@sealgate/ledger-port';
 import { generateNoteKey } from '@sealgate/merkle';
 import { createLog, Metrics } from '@sealgate/observability';
-import type { Composition, ServedApp } from '@sealgate/service-host';
-import { migrate, openDatabase, type Database } from '@sealgate/storage';
+import { basicsOf, type Composition, type ServedApp } from '@sealgate/service-host';
+import { migrate, openDatabase, startTimer, type Database } from '@sealgate/storage';
 import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
-import { composeGate } from '../src/compose.ts';
+import { compose } from '../src/compose.ts';
 import { readConfig } from '../src/config.ts';
 import { caseTransactions, type InCaseTransaction } from '../src/data/case-transaction.ts';
 import { ledgerVersions } from '../src/data/ledger-versions.ts';
@@ -23,7 +23,7 @@ import { seenVersions } from '../src/data/seen-versions.ts';
 import { SCOPES } from '../src/domain/key-grants.ts';
 import { migrations } from '../src/gate-migrations.ts';
 import { gateMetrics } from '../src/gate-metrics.ts';
-import { startTimer, type Basics } from '../src/open-parts.ts';
+import type { Basics } from '../src/parts.ts';
 
 export interface Answer {
   readonly status: number;
@@ -152,16 +152,9 @@ async function runGate(
   const log = createLog({ service: 'case-gate', level: 'info', stream, now });
   const metrics = new Metrics('case-gate', { unknownLabels: 'throw', processMetrics: false });
   const releases: (() => void | Promise<void>)[] = [];
-  const basics = {
-    config: readConfig(env),
-    now,
-    newId: timeOrderedIds(now, randomPool()),
-    log,
-    metrics,
-    counters: gateMetrics(metrics),
-  };
+  const basics = { ...basicsOf({ config: readConfig(env), now, log, metrics }), counters: gateMetrics(metrics) };
   const own = (_: string, release: () => void | Promise<void>) => void releases.unshift(release);
-  const composition = await composeGate(change(basics), own).catch(async (error: unknown) => {
+  const composition = await compose(change(basics), own).catch(async (error: unknown) => {
     for (const release of releases) await release();
     throw error;
   });

@@ -1,7 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { cachedCheck, type Composition, type Own, type ServiceHealth } from '@sealgate/service-host';
-import type { ServiceLog } from '@sealgate/observability';
-import { consoleApp, type AppBase } from './app.ts';
+import {
+  cachedCheck,
+  type Basics as HostBasics,
+  type Composition,
+  type Own,
+  type ServiceHealth,
+} from '@sealgate/service-host';
+import { consoleApp } from './app.ts';
 import type { ConsoleConfig } from './config.ts';
 import type { ConsoleMetrics } from './console-metrics.ts';
 import { Forwarder, type PassageOutcome } from './data/forwarder.ts';
@@ -14,13 +19,8 @@ import { Cookies } from './domain/cookies.ts';
 import { signInFlow } from './domain/sign-in.ts';
 import { audiencesOf, SURFACE_IDS } from './domain/surfaces.ts';
 
-export interface Basics {
-  readonly config: ConsoleConfig;
-  readonly now: () => number;
-  readonly newId: (prefix: string) => string;
-  readonly log: ServiceLog;
+export interface Basics extends Omit<HostBasics<ConsoleConfig>, 'metrics'> {
   readonly counters: ConsoleMetrics;
-  readonly appBase: AppBase;
   readonly webFiles: WebFiles;
 }
 

@@ -10,7 +10,6 @@ describe('where large bodies are read', () => {
     const metrics = new Metrics('ingest-gateway');
     const reading = openReading({
       bodyMaxBytes: 1_048_576,
-      startTimer: () => () => undefined,
       log: createLog({ service: 'test', level: 'error', stream: new PassThrough(), now: () => 0 }),
       metrics,
       own: (_name, release) => void released.push(release),

@@ -3,11 +3,11 @@ import { dirname, extname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Log, Metrics } from '@sealgate/observability';
 import { StartError, type Own } from '@sealgate/service-host';
+import { startTimer } from '@sealgate/storage';
 import { ReadingThread, type ReadingLimits } from './data/reading-thread.ts';
 
 export interface OpenReadingOptions {
   readonly bodyMaxBytes: number;
-  readonly startTimer: (done: () => void, ms: number) => () => void;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly own: Own;
@@ -31,7 +31,7 @@ const YOUNG_MIB = 48;
  * Where large bodies are read. No thread is started yet.
  * @throws StartError where its program is missing, rather than at the first large body.
  */
-export function openReading({ bodyMaxBytes, startTimer, log, metrics, own }: OpenReadingOptions): ReadingThread {
+export function openReading({ bodyMaxBytes, log, metrics, own }: OpenReadingOptions): ReadingThread {
   const thread = new ReadingThread({
     program: readingProgram(import.meta.filename),
     limits: LIMITS,

@@ -1,10 +1,9 @@
-import type { SecretWatch } from '@sealgate/audit';
+import type { SecretWatch, Surface } from '@sealgate/audit';
 import type { SecretBox } from '@sealgate/auth';
 import { InFlight } from '@sealgate/idempotency';
 import type { LedgerAppender } from '@sealgate/ledger-port';
 import type { Log, Metrics } from '@sealgate/observability';
 import type { Own } from '@sealgate/service-host';
-import { backgroundLoop, type Database } from '@sealgate/storage';
 import type { GatewayConfig } from './config.ts';
 import { deliveriesStore } from './data/deliveries-store.ts';
 import { deliveryCounts } from './data/delivery-counts.ts';
@@ -17,9 +16,8 @@ import { takeDelivery } from './domain/take-delivery.ts';
 import { FailingSources, watchedDeliveries, type DeliveryReport } from './domain/watched-deliveries.ts';
 import type { IngestMetrics } from './ingest-metrics.ts';
 
-export interface OpenSourcesOptions {
+export interface OpenSourcesOptions extends Pick<Surface, 'sql' | 'repeat'> {
   readonly config: GatewayConfig;
-  readonly sql: Database;
   readonly ledger: LedgerAppender;
   readonly events: EventStore;
   readonly read: ReadBody;
@@ -27,7 +25,6 @@ export interface OpenSourcesOptions {
   readonly counters: IngestMetrics;
   readonly newId: (prefix: string) => string;
   readonly now: () => number;
-  readonly startTimer: (done: () => void, ms: number) => () => void;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly own: Own;
@@ -69,7 +66,7 @@ export function openSources(options: OpenSourcesOptions) {
   };
   const take = takeDelivery({
     ledger: options.ledger,
-    inFlight: new InFlight({ startTimer: options.startTimer, waitMs: IN_FLIGHT_WAIT_MS }),
+    inFlight: new InFlight({ waitMs: IN_FLIGHT_WAIT_MS }),
     fingerprints: serverSecrets.derive('ingest fingerprints'),
     recordIds: serverSecrets.derive('ingest record ids'),
     read: options.read,
@@ -78,7 +75,18 @@ export function openSources(options: OpenSourcesOptions) {
     onVouched: (source, holds) => failing.vouched(source, holds),
     now,
   });
-  own('source secrets', sealingAgain(options, box));
+  options.repeat({
+    name: 'source secrets',
+    everyMs: SEAL_AGAIN_EVERY_MS,
+    failure: 'source_secrets_unsealed',
+    level: 'debug',
+    // Once every process makes with one server secret, what an earlier one sealed is sealed again.
+    async work() {
+      if (!(await options.secretWatch.isSettled())) return;
+      const sealed = await sealAgain(sql, box);
+      if (sealed > 0) log.info('source_secrets_sealed_again', { sources: sealed });
+    },
+  });
   return {
     find: live.find,
     lately: live.lately,
@@ -92,18 +100,4 @@ export function openSources(options: OpenSourcesOptions) {
     store: sourcesStore(sql),
     seal: (value: string, sourceId: string) => box.seal(value, sourceId),
   };
-}
-
-/** Once every process makes with one server secret, what an earlier one sealed is sealed again. Gives what stops it. */
-function sealingAgain({ sql, secretWatch, log }: OpenSourcesOptions, box: SecretBox): () => Promise<void> {
-  const loop = backgroundLoop({
-    pauseMs: SEAL_AGAIN_EVERY_MS,
-    onFailure: (error) => log.debug('source_secrets_unsealed', { reason: String(error) }),
-    async work() {
-      if (!(await secretWatch.isSettled())) return;
-      const sources = await sealAgain(sql, box);
-      if (sources > 0) log.info('source_secrets_sealed_again', { sources });
-    },
-  });
-  return () => loop.stop();
 }

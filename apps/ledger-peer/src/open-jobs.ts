@@ -1,7 +1,7 @@
+import type { Surface } from '@sealgate/audit';
 import type { BodyTurns } from '@sealgate/http';
 import type { Log, Metrics } from '@sealgate/observability';
 import type { Own } from '@sealgate/service-host';
-import { retain, type Database } from '@sealgate/storage';
 import { jobRemovals } from './data/job-retention.ts';
 import { jobWorker } from './data/job-worker.ts';
 import { jobsStore, type JobsStore } from './data/jobs-store.ts';
@@ -9,8 +9,7 @@ import { leases as openLeases } from './data/leases.ts';
 import { runJob, type RunJobPorts } from './domain/run-job.ts';
 import { jobMetrics } from './peer-metrics.ts';
 
-export interface OpenJobsOptions {
-  readonly sql: Database;
+export interface OpenJobsOptions extends Pick<Surface, 'sql' | 'retain'> {
   /** Names this process among all that ever ran. */
   readonly owner: string;
   readonly config: { readonly jobsAtOnce: number; readonly jobsMaxWaiting: number };
@@ -30,7 +29,18 @@ const LOOK_EVERY_MS = 1000;
 const SETTLE_WITHIN_MS = 4000;
 
 /** The store of jobs and what runs them in this process, begun. */
-export function openJobs({ sql, owner, config, running, turns, now, log, metrics, own }: OpenJobsOptions): JobsStore {
+export function openJobs({
+  sql,
+  retain,
+  owner,
+  config,
+  running,
+  turns,
+  now,
+  log,
+  metrics,
+  own,
+}: OpenJobsOptions): JobsStore {
   const leases = openLeases({
     sql,
     owner,
@@ -66,7 +76,6 @@ export function openJobs({ sql, owner, config, running, turns, now, log, metrics
   worker.start();
   own('job worker', () => worker.stop());
   jobMetrics(metrics, worker);
-  const onFailure = (rows: string, error: unknown) => log.warn('retention_failed', { rows, reason: String(error) });
-  own('job retention', retain(jobRemovals(sql, now), onFailure));
+  retain(jobRemovals(sql, now));
   return jobs;
 }

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { auditTrail } from '@sealgate/audit';
+import { randomPool, timeOrderedIds } from '@sealgate/auth';
 import { LedgerUnavailableError, OutcomeUnknownError, type AppendUnit, type UnitResult } from '@sealgate/ledger-port';
 import { anchorStore, waitingAnchors } from './data/anchor-store.ts';
 import { anchorDue, type AnchorPorts } from './domain/anchor-evidence.ts';
-import { timeOrderedIds } from './domain/time-ordered-ids.ts';
 import { approvedEvidence, listOf, rowsOf, type Made } from './testing/demo-rows.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 
@@ -79,7 +79,7 @@ const told: string[] = [];
 
 function run(ledger: AnchorPorts['ledger']): Promise<number> {
   const now = () => clockMs;
-  const newId = timeOrderedIds(now);
+  const newId = timeOrderedIds(now, randomPool());
   const store = anchorStore({ sql: there.sql, audit: auditTrail({ schema: 'risk', now, newId }), now, newId });
   const onRefused = () => void told.push('refused');
   return anchorDue({

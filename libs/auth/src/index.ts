@@ -7,4 +7,4 @@ export { ServerSecrets } from './server-secrets.ts';
 export { HashedSecrets, tokenHashes, type HashedSecret, type HashedSecretsOptions } from './hashed-secrets.ts';
 export { isLoopback, safeUrl } from './safe-url.ts';
 export { randomPool } from './random-pool.ts';
-export { timeOrderedIds } from './time-ordered-ids.ts';
+export { timeOrderedBytes, timeOrderedIds } from './time-ordered-ids.ts';

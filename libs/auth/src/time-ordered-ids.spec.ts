@@ -1,14 +1,39 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { randomPool } from './random-pool.ts';
 import { timeOrderedIds } from './time-ordered-ids.ts';
 
-it('ids are a prefix, the millisecond and chance, and sort by when they were made', () => {
-  let now = 0x0123456789ab;
-  const newId = timeOrderedIds(
-    () => now + 0.75,
-    (bytes) => Buffer.alloc(bytes, 0xff),
-  );
-  // Version and variant of RFC 9562 stand at digits 13 and 17.
-  expect(newId('key_')).toBe('key_0123456789ab7fffbfffffffffffffff');
-  now += 1;
-  expect(newId('')).toBe('0123456789ac7fffbfffffffffffffff');
+const ones = (bytes: number) => Buffer.alloc(bytes, 0xff);
+
+describe('time-ordered ids', () => {
+  it('are a prefix and a UUIDv7: the millisecond, a count within it, and random bits', () => {
+    let now = 0x0123456789ab;
+    const newId = timeOrderedIds(() => now + 0.75, ones);
+    // Version and variant of RFC 9562 stand at digits 13 and 17.
+    expect(newId('key_')).toBe('key_0123456789ab7000bfffffffffffffff');
+    expect(newId('key_')).toBe('key_0123456789ab7001bfffffffffffffff');
+    now += 1;
+    expect(newId('')).toBe('0123456789ac7000bfffffffffffffff');
+  });
+
+  it('have the form of the example of RFC 9562 A.6', () => {
+    const newId = timeOrderedIds(
+      () => 0x017f22e279b0,
+      () => Buffer.from('18c4dc0c0c07398f', 'hex'),
+    );
+    // The example counts with random bits, so its third group is another.
+    expect(newId('')).toBe('017f22e279b0700098c4dc0c0c07398f');
+  });
+
+  it('sort in the order in which they were made, also within a millisecond and when the clock steps back', () => {
+    let now = Date.UTC(2026, 0, 1);
+    const newId = timeOrderedIds(() => now, randomPool());
+    const made: string[] = [];
+    for (let count = 0; count < 70_000; count += 1) made.push(newId('rsk_'));
+    now -= 1000;
+    made.push(newId('rsk_'));
+    now += 5000;
+    made.push(newId('rsk_'));
+    expect(made).toEqual([...made].sort());
+    expect(new Set(made).size).toBe(made.length);
+  });
 });

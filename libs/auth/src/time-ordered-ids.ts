@@ -1,16 +1,31 @@
+const MOST_IN_ONE_MS = 0x1000;
+
 /**
- * Ids of 32 hex digits behind a prefix, in the order of their making by the millisecond and unguessable: 48 bits of time, 74
- * of chance, in the layout of a UUIDv7 (RFC 9562 section 5.7).
+ * The 16 bytes of a UUIDv7 (RFC 9562 section 5.7): 48 bits of milliseconds, 12 that count within one (section 6.2, method 1)
+ * and 62 random bits. Those of one maker sort in the order of their making, whatever the clock does; nobody can guess one.
  * @param now milliseconds since the epoch, with a fraction or without.
  * @param random gives that many random bytes; a `randomPool`.
  */
-export function timeOrderedIds(now: () => number, random: (bytes: number) => Uint8Array): (prefix: string) => string {
-  return (prefix) => {
-    const bytes = Buffer.alloc(16);
-    bytes.writeUIntBE(Math.floor(now()), 0, 6);
-    bytes.set(random(10), 6);
-    bytes[6] = 0x70 | (bytes[6]! & 0x0f);
+export function timeOrderedBytes(now: () => number, random: (bytes: number) => Uint8Array): () => Buffer {
+  let lastMs = 0;
+  let count = 0;
+  return () => {
+    const atMs = Math.max(Math.floor(now()), lastMs);
+    count = atMs === lastMs ? count + 1 : 0;
+    // What one millisecond cannot count borrows the next.
+    lastMs = count === MOST_IN_ONE_MS ? atMs + 1 : atMs;
+    count %= MOST_IN_ONE_MS;
+    const bytes = Buffer.allocUnsafe(16);
+    bytes.writeUIntBE(lastMs, 0, 6);
+    bytes.writeUInt16BE(0x7000 | count, 6);
+    bytes.set(random(8), 8);
     bytes[8] = 0x80 | (bytes[8]! & 0x3f);
-    return prefix + bytes.toString('hex');
+    return bytes;
   };
+}
+
+/** Ids made of a prefix and the 32 hex digits of `timeOrderedBytes`. */
+export function timeOrderedIds(now: () => number, random: (bytes: number) => Uint8Array): (prefix: string) => string {
+  const next = timeOrderedBytes(now, random);
+  return (prefix) => prefix + next().toString('hex');
 }

@@ -39,4 +39,5 @@ export {
   type ServiceOptions,
 } from './start-service.ts';
 export { main, runService, type RunOptions } from './run-service.ts';
+export { basicsOf, readiness, runSurface, type Basics, type SurfaceConfig } from './run-surface.ts';
 export { NODE_OPTIONS } from './node-options.ts';

@@ -20,7 +20,7 @@ export interface BackgroundLoop {
 
 /** Runs `work` again and again until it is stopped, never two runs at a time. The first begins after this has returned. */
 export function backgroundLoop(options: BackgroundLoopOptions): BackgroundLoop {
-  const { work, pauseMs, firstAfterMs = 0, onFailure, startTimer = startTimeout } = options;
+  const { work, pauseMs, firstAfterMs = 0, onFailure, startTimer: start = startTimer } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
   const told = new Set<string>();
@@ -41,7 +41,7 @@ export function backgroundLoop(options: BackgroundLoopOptions): BackgroundLoop {
   };
   const pause = (ms: number): void => {
     if (signal.aborted) return;
-    endPause = startTimer(() => {
+    endPause = start(() => {
       endPause = undefined;
       running = run();
     }, ms);
@@ -79,7 +79,8 @@ export function reasonOf(error: unknown): string {
   return cause === undefined ? String(error) : `${String(error)} ${String(cause)}`;
 }
 
-function startTimeout(done: () => void, ms: number): () => void {
+/** Calls `done` once, later, unless what it returns is called before. */
+export function startTimer(done: () => void, ms: number): () => void {
   const timer = setTimeout(done, ms);
   return () => clearTimeout(timer);
 }

@@ -1,4 +1,4 @@
-export { backgroundLoop, reasonOf } from './background-loop.ts';
+export { backgroundLoop, reasonOf, startTimer } from './background-loop.ts';
 export type { BackgroundLoop, BackgroundLoopOptions } from './background-loop.ts';
 export { byteaArray, ElementWriter, int4Array, int8Array, joinedArray, textArray } from './binary-array.ts';
 export type { Database, DatabaseOptions, PoolStats, QueryOptions, Sql, Statement } from './database.ts';

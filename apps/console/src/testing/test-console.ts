@@ -130,7 +130,14 @@ function composed({ url, surfaceUrl, provider, clock, counted, logged, releases 
   const log = { error: write, warn: write, info: write, debug: write, requests } as never;
   const metrics = { route: () => ({ observe: () => undefined }) };
   const newRequestId = () => ids('req_');
-  const appBase = { log, metrics, now: clock.now, newRequestId, trustProxy: false, tlsTerminatedUpstream: false };
+  const appBase = {
+    log,
+    metrics,
+    now: clock.now,
+    newRequestId,
+    trustProxy: false as const,
+    tlsTerminatedUpstream: false,
+  };
   const basics = { config, now: clock.now, newId: ids, log, counters, appBase };
   return compose({ ...basics, webFiles: { index: INDEX, files: FILES } }, (_name, release) => releases.push(release));
 }

@@ -1,3 +1,4 @@
+import { timeOrderedBytes } from '@sealgate/auth';
 import { sha256 } from '@sealgate/json';
 
 /** Gives the records of one request their ids, by position. */
@@ -39,23 +40,7 @@ export function derivedIds(seed: Buffer): RecordIds {
 }
 
 /** UUIDv7 (RFC 9562 section 5.7): ordered by time, unguessable. */
-export function timeOrderedIds(now: () => number, random: (bytes: number) => Uint8Array): RecordIds {
-  return () => formatUuid(timeAndChance(now, random), 7);
-}
-
-/** The 32 digits of such ids, without hyphens. */
-export function timeOrderedDigits(now: () => number, random: (bytes: number) => Uint8Array): () => string {
-  return () => {
-    const bytes = timeAndChance(now, random);
-    bytes[6] = (bytes[6]! & 0x0f) | 0x70;
-    bytes[8] = (bytes[8]! & 0x3f) | 0x80;
-    return bytes.toString('hex');
-  };
-}
-
-function timeAndChance(now: () => number, random: (bytes: number) => Uint8Array): Buffer {
-  const bytes = Buffer.allocUnsafe(16);
-  bytes.writeUIntBE(now(), 0, 6);
-  bytes.set(random(10), 6);
-  return bytes;
+export function freshUuids(now: () => number, random: (bytes: number) => Uint8Array): RecordIds {
+  const next = timeOrderedBytes(now, random);
+  return () => formatUuid(next(), 7);
 }

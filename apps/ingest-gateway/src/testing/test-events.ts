@@ -1,12 +1,11 @@
 import { PrismaPg } from '@prisma/adapter-pg';
-import { randomPool } from '@sealgate/auth';
+import { randomPool, timeOrderedIds } from '@sealgate/auth';
 import { embeddedLedger, type EmbeddedLedgerOptions } from '@sealgate/ledger-embedded';
 import type { NewRecord } from '@sealgate/ledger-port';
 import { migrate, openDatabase } from '@sealgate/storage';
 import { throwawayPostgres } from '@sealgate/testing';
 import { eventsStore } from '../data/events-store.ts';
 import type { EventFilter } from '../domain/read-events.ts';
-import { timeOrderedIds } from '../domain/record-ids.ts';
 import { readNote, writeNote } from '../domain/unit-note.ts';
 import { PrismaClient } from '../generated/prisma/client.ts';
 import { migrations } from '../ingest-migrations.ts';
@@ -46,8 +45,7 @@ export async function openTestEvents() {
   const events = eventsStore(prisma, sql);
   const clock = { nowMs: START_MS };
   const now = () => clock.nowMs;
-  const ids = timeOrderedIds(now, randomPool());
-  const newId = (prefix: string) => prefix + ids(0).replaceAll('-', '');
+  const newId = timeOrderedIds(now, randomPool());
   await sql.query({
     text: `INSERT INTO ingest.networks (network_id, channels) VALUES ('acme', '{main}'), ('demo', '{main}'), ('quiet', '{main}')`,
   });

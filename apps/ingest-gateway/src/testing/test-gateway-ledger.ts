@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { randomPool, ServerSecrets } from '@sealgate/auth';
+import { randomPool, timeOrderedIds, ServerSecrets } from '@sealgate/auth';
 import { InFlight } from '@sealgate/idempotency';
 import { openEmbeddedLedger } from '@sealgate/ledger-embedded';
 import { generateNoteKey } from '@sealgate/merkle';
@@ -11,7 +11,7 @@ import { migrate, openDatabase } from '@sealgate/storage';
 import { throwawayPostgres } from '@sealgate/testing';
 import { answerWrite, type AnswerWrite } from '../domain/answer-write.ts';
 import type { IngestCaller } from '../domain/caller.ts';
-import { timeOrderedIds } from '../domain/record-ids.ts';
+import { freshUuids } from '../domain/record-ids.ts';
 import { migrations } from '../ingest-migrations.ts';
 import { APPEND_FUNCTIONS } from '../open-ledger.ts';
 
@@ -40,8 +40,7 @@ export async function openTestGatewayLedger({ integrates }: { readonly integrate
     appendFunctions: APPEND_FUNCTIONS,
     own: (_name, release) => owned.push(release),
   });
-  const freshIds = timeOrderedIds(Date.now, randomPool());
-  const newId = (prefix: string) => prefix + freshIds(0).replaceAll('-', '');
+  const newId = timeOrderedIds(Date.now, randomPool());
   const secrets = ServerSecrets.parse(`s1:${'s'.repeat(32)}`);
   const caller: IngestCaller = {
     networkId: 'acme',
@@ -59,7 +58,7 @@ export async function openTestGatewayLedger({ integrates }: { readonly integrate
       inFlight: new InFlight(),
       fingerprints: secrets.derive('ingest fingerprints'),
       recordIds: secrets.derive('ingest record ids'),
-      freshIds,
+      freshIds: freshUuids(Date.now, randomPool()),
       newEventId: () => newId('evt_'),
       onAnswer: () => undefined,
     });

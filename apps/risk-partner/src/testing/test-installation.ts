@@ -4,18 +4,17 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { App } from '@sealgate/http';
 import { sha256 } from '@sealgate/json';
 import type { LedgerHealth } from '@sealgate/ledger-port';
 import { generateNoteKey } from '@sealgate/merkle';
-import { createLog, httpMetrics, Metrics } from '@sealgate/observability';
+import { createLog, Metrics } from '@sealgate/observability';
+import { basicsOf, type ServedApp } from '@sealgate/service-host';
 import { migrate, type Database } from '@sealgate/storage';
 import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import { Writable } from 'node:stream';
-import { publicApp } from '../app.ts';
+import { listenersOf } from '../compose.ts';
 import { readConfig } from '../config.ts';
-import { timeOrderedIds } from '../domain/time-ordered-ids.ts';
-import { adminAppOf, guardPortsOf, openParts, publicPortsOf, type Basics } from '../parts.ts';
+import { openParts } from '../parts.ts';
 import { migrations } from '../risk-migrations.ts';
 import { httpCaller, type Answer, type HttpCaller } from './http-caller.ts';
 
@@ -80,16 +79,7 @@ export async function testInstallation(
   });
   const log = createLog({ service: 'risk-partner', level: config.logLevel, stream, now });
   const metrics = new Metrics('risk-partner', { unknownLabels: 'throw' });
-  const newId = timeOrderedIds(() => Math.floor(now()));
-  const appBase = {
-    log,
-    metrics: httpMetrics(metrics),
-    now,
-    newRequestId: () => newId('req_'),
-    trustProxy: false,
-    tlsTerminatedUpstream: false,
-  };
-  const basics: Basics = { config, now, newId, log, metrics, appBase };
+  const basics = basicsOf({ config, now, log, metrics });
   const releases: (() => void | Promise<void>)[] = [];
   const release = async () => {
     for (const each of releases.reverse()) await each();
@@ -101,8 +91,9 @@ export async function testInstallation(
     await release();
     throw error;
   });
-  const publicServer = await serve(publicApp(appBase, guardPortsOf(basics, parts), publicPortsOf(basics, parts)));
-  const adminServer = await serve(await adminAppOf(basics, parts));
+  const { publicApp, adminApp } = await listenersOf(basics, parts);
+  const publicServer = await serve(publicApp);
+  const adminServer = await serve(adminApp!);
   const api = httpCaller(urlOf(publicServer));
   const adminApi = httpCaller(urlOf(adminServer));
   const adminAs: TestInstallation['adminAs'] = (key, method, path, body) =>
@@ -160,7 +151,7 @@ function makers(admin: TestInstallation['admin']): Pick<TestInstallation, 'newOr
   };
 }
 
-async function serve(app: App): Promise<Server> {
+async function serve(app: ServedApp): Promise<Server> {
   const server = createServer({ ...app.serverOptions });
   app.attachTo(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

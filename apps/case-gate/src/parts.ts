@@ -1,12 +1,10 @@
 import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
-import { auditTrail, startSecretWatch } from '@sealgate/audit';
+import { connectionOf, openSurface } from '@sealgate/audit';
 import type { KeyedHasher } from '@sealgate/auth';
 import { conflictIn, heldIn, LedgerNotOpenedError, missingRights, openEmbeddedLedger } from '@sealgate/ledger-embedded';
 import { parseChannel } from '@sealgate/ledger-port';
-import type { Metrics, ServiceLog } from '@sealgate/observability';
-import { openSharedLimits } from '@sealgate/rate-limits';
-import { openedOrStartError, type Own } from '@sealgate/service-host';
-import { databaseCheck, openDatabase, type Database, type DatabaseCheck } from '@sealgate/storage';
+import { openedOrStartError, type Basics as HostBasics, type Own } from '@sealgate/service-host';
+import { openDatabase, startTimer, type Database, type DatabaseCheck } from '@sealgate/storage';
 import type { GateConfig } from './config.ts';
 import { callerLookups } from './data/caller-lookups.ts';
 import { caseTransactions } from './data/case-transaction.ts';
@@ -27,13 +25,7 @@ import { startWork } from './start-work.ts';
 
 export const NAME = 'case-gate';
 
-export interface Basics {
-  readonly config: GateConfig;
-  /** Milliseconds since the epoch, with a fraction. */
-  readonly now: () => number;
-  readonly newId: (prefix: string) => string;
-  readonly log: ServiceLog;
-  readonly metrics: Metrics;
+export interface Basics extends HostBasics<GateConfig> {
   readonly counters: GateMetrics;
 }
 
@@ -51,19 +43,14 @@ const GATE_MARGIN_MS = 30;
 /** Everything that is opened, each with how it is let go; released in reverse. */
 export async function openParts(basics: Basics, own: Own) {
   const { config, now, newId, log, metrics } = basics;
-  const { sql, gateSql } = openDatabases(basics, own);
-  const database = databaseCheck({
-    sql,
-    sets: migrations,
-    further: () => missingRights(sql, [targetOf(config).channel]),
-    onChange: (reason) =>
-      reason === undefined ? log.info('database_ready') : log.error('database_not_ready', { reason }),
+  const { channel } = targetOf(config);
+  const surface = openSurface({
+    ...{ ...basics, own, name: NAME, schema: SCHEMA, migrations },
+    further: (sql) => missingRights(sql, [channel]),
   });
-  own('database check', () => database.close());
-  const { redisUrl: url, replicas } = config;
+  const { sql, database, audit } = surface;
+  const gateSql = openGateDatabase(basics, own);
   await connectAll(gateSql, config.gateDatabasePoolSize);
-  const shared = openSharedLimits({ url, name: NAME, prefix: 'gate:', replicas, now, log, metrics });
-  own('redis', () => shared.close());
   const ledger = await openLedger(basics, { sql, database, own });
   const sealLedger: SealLedger =
     config.ledgerDriver === 'embedded'
@@ -83,7 +70,6 @@ export async function openParts(basics: Basics, own: Own) {
   const writer = ledgerWriter({ sql, ledger, target, recordIds, seen, onConflict, log, now: wholeMs, startTimer });
   own('ledger writer', () => writer.stop());
   const versions = ledgerVersions({ target, recordIds });
-  const audit = auditTrail({ schema: SCHEMA, now: wholeMs, newId });
   const inTransaction = caseTransactions(writer.inTransaction, { macs, versions, audit });
   const losses = openLossWatch(basics, gateSql);
   const lookups = openLookups(basics, { sql, gateSql, macs, seen, recordIds, losses });
@@ -96,56 +82,21 @@ export async function openParts(basics: Basics, own: Own) {
   });
   basics.counters.watchLog(decisions);
   own('decision log', () => decisions.end());
-  const stores = {
-    sql,
-    gateSql,
-    database,
-    shared,
-    ledger,
-    sealLedger,
-    macs,
-    versions,
-    seen,
-    losses,
-    keys,
-    audit,
-    lastUsed,
-    decisions,
-  };
-  const process = newId('proc_');
-  const accepted = { ADMIN_TOKEN_HASHES: config.adminTokenHashes };
-  const secretsOf = { secrets: config.serverSecrets, accepted, uses: secretUses };
-  const secretWatch = startSecretWatch({ sql, schema: SCHEMA, ...secretsOf, process, now: wholeMs, log, metrics, own });
-  const parts = { ...stores, inTransaction, inSql: writer.inTransaction, eligibility, target, onConflict, secretWatch };
-  const worker = startWork(basics, { ...parts, own });
+  const opened = { gateSql, ledger, sealLedger, macs, versions, seen, losses, keys, lastUsed, decisions };
+  const secretWatch = surface.watchSecrets(secretUses);
+  const work = { inTransaction, inSql: writer.inTransaction, eligibility, target, onConflict, secretWatch };
+  const parts = { ...surface, ...opened, ...work };
+  const worker = startWork(basics, parts);
   return { ...parts, ...lookups, worker };
 }
 
 /** The gate has connections of its own, so that no other work can be in its way. */
-function openDatabases({ config, log }: Basics, own: Own) {
-  const common = {
-    url: config.databaseUrl,
-    preparedStatements: config.databasePreparedStatements,
-    onPooler: () => log.info('database_pooler', { preparedStatements: false }),
-    onIdleError: (error: Error) => log.warn('database_connection_lost', { reason: error.message }),
-  };
-  const sql = openDatabase({
-    ...common,
-    applicationName: NAME,
-    maxConnections: config.databasePoolSize,
-    connectTimeoutMs: 1000,
-    deadlineMs: 2000,
-  });
-  own('database', () => sql.close());
-  const gateSql = openDatabase({
-    ...common,
-    applicationName: `${NAME} gate`,
-    maxConnections: config.gateDatabasePoolSize,
-    connectTimeoutMs: config.gateDeadlineMs,
-    deadlineMs: config.gateDeadlineMs,
-  });
+function openGateDatabase(basics: Basics, own: Own): Database {
+  const { gateDatabasePoolSize: maxConnections, gateDeadlineMs: deadlineMs } = basics.config;
+  const bounds = { maxConnections, connectTimeoutMs: deadlineMs, deadlineMs };
+  const gateSql = openDatabase({ ...connectionOf(basics), applicationName: `${NAME} gate`, ...bounds });
   own('gate database', () => gateSql.close());
-  return { sql, gateSql };
+  return gateSql;
 }
 
 /** So that the first checks need not wait for connections. A database that is away is no reason not to start. */
@@ -232,9 +183,4 @@ function openLookups({ config, now, log, counters }: Basics, parts: LookupParts)
     gateLookups: callerLookups({ ...options, sql: gateSql, deadlineMs: config.gateDeadlineMs - GATE_MARGIN_MS }),
     apiLookups: callerLookups({ ...options, sql, deadlineMs: 1000 }),
   };
-}
-
-export function startTimer(done: () => void, ms: number): () => void {
-  const timer = setTimeout(done, ms);
-  return () => clearTimeout(timer);
 }

@@ -1,0 +1,132 @@
+import { randomPool } from '@sealgate/auth';
+import type { App } from '@sealgate/http';
+import { InFlight } from '@sealgate/idempotency';
+import { cursorCodec } from '@sealgate/paging';
+import { memoryLimits } from '@sealgate/rate-limits';
+import { readiness, type Composition, type Own } from '@sealgate/service-host';
+import { backgroundLoop, reasonOf, startTimer } from '@sealgate/storage';
+import { administration, publicApp } from './app.ts';
+import { callersStore } from './data/callers-store.ts';
+import { holdNetwork, networksStore } from './data/networks-store.ts';
+import { countLiveSources } from './data/sources-store.ts';
+import { answerWrite } from './domain/answer-write.ts';
+import type { IngestCaller } from './domain/caller.ts';
+import { EventTail } from './domain/event-tail.ts';
+import { freshUuids } from './domain/record-ids.ts';
+import { testDelivery } from './domain/test-delivery.ts';
+import { chargeSource, ingestGuard, refuseFlooded, type IngestGuardPorts } from './ingest-guard.ts';
+import { openParts, type Basics, type Parts } from './parts.ts';
+
+/** Opens everything that the surface stands on, and makes its listeners of it. */
+export async function compose(basics: Basics, own: Own): Promise<Composition> {
+  const parts = await openParts(basics, own);
+  const guard = guardPortsOf(basics, parts);
+  return {
+    publicApp: publicAppOf(basics, parts, guard),
+    adminApp: adminAppOf(basics, parts, guard),
+    ready: readiness({
+      database: () => parts.database.problem(),
+      ledger: () => parts.ledger.health(),
+      limits: parts.limits,
+      otherwise: 'the database does not answer in time',
+      deadlineMs: 1400,
+      now: basics.now,
+    }),
+  };
+}
+
+/** Who may use the public listener, and how much. */
+function guardPortsOf({ config, now }: Basics, parts: Parts): IngestGuardPorts {
+  const { sql, limits, addresses, ledger, lastUsed, sources } = parts;
+  const callers = callersStore({ sql, now, deadlineMs: 1000 });
+  return {
+    findCaller: (keyHash: Buffer) => callers.find(keyHash),
+    findSource: (sourceId: string) => sources.find(sourceId),
+    ...(ledger.confirmsGuards ? { knownLately: { caller: callers.lately, source: sources.lately } } : {}),
+    touchKey: (keyId: string) => lastUsed.touch(keyId),
+    limits,
+    refusals: memoryLimits({ now }),
+    addresses,
+    defaultLimits: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },
+    now,
+  };
+}
+
+function publicAppOf({ config, now, newId, appBase }: Basics, parts: Parts, guard: IngestGuardPorts): App {
+  const { ledger, read, pings, sources, counters } = parts;
+  const { maxBatchRecords, bodyMaxBytes, serverSecrets } = config;
+  const recordPing = ({ networkId, keyId }: IngestCaller, requestId: string) => {
+    const eventId = newId('evt_');
+    pings.add({ eventId, networkId, keyId, requestId, atMs: Math.floor(now()) });
+    counters.pinged();
+    return eventId;
+  };
+  return publicApp(appBase, guard, {
+    answerWrite: answerWrite({
+      ledger,
+      inFlight: new InFlight(),
+      fingerprints: serverSecrets.derive('ingest fingerprints'),
+      recordIds: serverSecrets.derive('ingest record ids'),
+      freshIds: freshUuids(now, randomPool()),
+      newEventId: () => newId('evt_'),
+      onAnswer({ replayed, confirmed }, { caller }) {
+        counters.accepted(replayed);
+        if (confirmed) guard.touchKey(caller.keyId);
+      },
+    }),
+    recordPing,
+    maxBatchRecords,
+    bodyMaxBytes,
+    read,
+    onRefusal: counters.refused,
+    takeDelivery: sources.takeDelivery,
+    refuseFlooded(path) {
+      const refusal = refuseFlooded(guard.refusals, path);
+      if (refusal !== undefined) sources.onFlooded(path);
+      return refusal;
+    },
+  });
+}
+
+/** People who watch events as they are written, in one process. */
+const MOST_TAILS = 20;
+const TAIL_EVERY_MS = 1000;
+
+function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, guard: IngestGuardPorts): App {
+  const { sql, ledger, keys, secretWatch, prisma, events, sources } = parts;
+  const networks = networksStore(prisma);
+  const begin = (work: () => Promise<void>) => {
+    const onFailure = (error: unknown) => log.warn('event_tail_failed', { reason: reasonOf(error) });
+    const loop = backgroundLoop({ work, pauseMs: TAIL_EVERY_MS, onFailure });
+    return () => void loop.stop();
+  };
+  const charge = chargeSource(ingestGuard(guard));
+  const testing = { findSource: sources.find, takeDelivery: sources.takeDelivery, charge, newId, now };
+  return administration(appBase, parts.adminAccess, {
+    networks,
+    holdsChannel: (channel) => ledger.holdsChannel(channel),
+    openChannel: (network, channel) => ledger.openChannel(network, channel),
+    holdNetwork,
+    countLiveKeys: (networkId, transaction) => keys.countLive(networkId, transaction),
+    countSources: (networkId, transaction) => countLiveSources(transaction, networkId),
+    keys,
+    events,
+    tail: new EventTail({ events, now, mostListeners: MOST_TAILS, begin }),
+    startTimer,
+    sources: sources.store,
+    channelsOf: async (networkId) => (await networks.find(networkId))?.channels,
+    seal: sources.seal,
+    deliveries: sources.deliveries,
+    testDelivery: (about) => testDelivery(testing, about),
+    ledger: ledger.administration,
+    cursors: cursorCodec({ hasher: config.serverSecrets.derive('ingest cursors'), now }),
+    inTransaction: (work) => sql.transaction(work),
+    auditChange: parts.auditChange,
+    now,
+    newId,
+    defaultLimits: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },
+    maxBatchRecords: config.maxBatchRecords,
+    secretReport: () => secretWatch.report(),
+    waiting: async () => [await ledger.waiting()],
+  });
+}

@@ -1,0 +1,65 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
+import { openSurface, type SecretUse } from '@sealgate/audit';
+import { missingRights } from '@sealgate/ledger-embedded';
+import type { Basics as HostBasics, Own } from '@sealgate/service-host';
+import type { GatewayConfig } from './config.ts';
+import { ingestRemovals } from './data/event-retention.ts';
+import { eventsStore } from './data/events-store.ts';
+import { pingEvents } from './data/ping-events.ts';
+import { readingPlaces } from './data/reading-places.ts';
+import { sealedSecrets } from './data/sources-store.ts';
+import type { KeyGrants } from './domain/key-grants.ts';
+import { readBody } from './domain/read-submission.ts';
+import { PrismaClient } from './generated/prisma/client.ts';
+import { ingestMetrics } from './ingest-metrics.ts';
+import { migrations } from './ingest-migrations.ts';
+import { openLedger } from './open-ledger.ts';
+import { openReading } from './open-reading.ts';
+import { openSources } from './open-sources.ts';
+import { SCHEMA } from './schema.ts';
+
+export const NAME = 'ingest-gateway';
+
+export type Basics = HostBasics<GatewayConfig>;
+export type Parts = Awaited<ReturnType<typeof openParts>>;
+
+const DAY_MS = 86_400_000;
+/** What is checked with a server secret after it was made. Claims lie in the ledger, where this role cannot count them. */
+const secretUses = ({ claimRetentionDays }: GatewayConfig): readonly SecretUse[] => [
+  sealedSecrets,
+  { what: 'claims on Idempotency-Keys', keptMs: claimRetentionDays * DAY_MS },
+  { what: 'cursors of lists', keptMs: DAY_MS },
+];
+
+/** Everything that is opened, each with how it is let go; released in reverse. */
+export async function openParts(basics: Basics, own: Own) {
+  const { config, now, newId, log, metrics } = basics;
+  const isEmbedded = config.ledgerDriver === 'embedded';
+  const surface = openSurface({
+    ...{ ...basics, own, name: NAME, schema: SCHEMA, migrations },
+    // Networks and their channels are made while it runs.
+    ...(isEmbedded ? { further: (sql) => missingRights(sql, ['']) } : {}),
+  });
+  const { sql, database } = surface;
+  const counters = ingestMetrics(metrics);
+  const { settled: onSettled } = counters;
+  const { whenReady } = database;
+  const ledger = await openLedger({ config, sql, now, log, metrics, own, whenReady, onSettled });
+  const reading = openReading({ bodyMaxBytes: config.bodyMaxBytes, log, metrics, own });
+  const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'ingest_', now, newId });
+  const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now });
+  own('last used', () => lastUsed.close());
+  const pings = pingEvents({ sql, onDropped: (count) => log.warn('ping_events_dropped', { count }) });
+  own('ping events', () => pings.flush());
+  const { eventRetentionDays: eventDays, claimRetentionDays } = config;
+  const claimDays = isEmbedded ? claimRetentionDays : undefined;
+  surface.retain(ingestRemovals(sql, { eventDays, claimDays }, now));
+  await database.problem(); // Said in the log, whether somebody asks for it or not.
+  const secretWatch = surface.watchSecrets(secretUses(config));
+  const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
+  const read = readingPlaces({ readHere: readBody, readApart: reading.read, now });
+  const events = eventsStore(prisma, sql);
+  const sources = openSources({ ...basics, ...surface, ledger, events, read, secretWatch, counters, own });
+  return { ...surface, counters, ledger, read, events, prisma, keys, lastUsed, pings, secretWatch, sources };
+}

@@ -1,0 +1,162 @@
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import type { App } from '@sealgate/http';
+import { InFlight } from '@sealgate/idempotency';
+import type { LedgerHealth } from '@sealgate/ledger-port';
+import { cursorCodec } from '@sealgate/paging';
+import { cachedCheck, type Composition, type HostChecks, type Own } from '@sealgate/service-host';
+import { tellingOutages } from '@sealgate/storage';
+import { administration, publicApp } from './app.ts';
+import { waitingJobs } from './data/waiting-jobs.ts';
+import { answerSync } from './domain/answer-sync.ts';
+import { logKeys } from './log-keys.ts';
+import { isScraper } from './metrics-access.ts';
+import { publicDescription } from './openapi.ts';
+import { CHECK_WITHIN_MS, LOOK_WITHIN_MS, openParts, planning, type Basics, type Parts } from './parts.ts';
+import { answerMetrics } from './peer-metrics.ts';
+
+/** Opens everything that the surface stands on, and makes its listeners of it. */
+export async function compose(basics: Basics, own: Own, host: HostChecks): Promise<Composition> {
+  const parts = await openParts(basics, own);
+  const checks = checksOf(basics, parts);
+  return {
+    publicApp: publicAppOf(basics, parts, { host, own: checks }),
+    adminApp: adminAppOf(basics, parts),
+    async ready() {
+      const [fault, credentials, health] = await Promise.all([
+        checks.database(),
+        checks.credentials(),
+        checks.ledger(),
+      ]);
+      const { ok, problem, contracts } = health;
+      // Where the database is at fault, what the ledger in it says is another way to say so.
+      const told = fault === undefined ? [...credentials.problems, problem] : [fault, ...credentials.problems];
+      const reasons = new Set(told.filter((reason) => reason !== null));
+      const isReady = ok && credentials.ok && fault === undefined;
+      const listed = contracts === undefined ? {} : { contracts };
+      return {
+        ok: isReady,
+        // A ledger that works may still have something to say: a channel that is halted.
+        body: {
+          status: isReady ? 'healthy' : 'unhealthy',
+          ...(reasons.size === 0 ? {} : { reason: [...reasons].join('; ') }),
+          ...listed,
+        },
+      };
+    },
+    async startup() {
+      const { ok, problems } = await checks.credentials();
+      return { ok, body: ok ? { status: 'healthy' } : { status: 'unhealthy', reason: problems.join('; ') } };
+    },
+  };
+}
+
+const KEEP_CHECK_MS = 900;
+
+function checksOf({ now }: Basics, { ledger, database }: Parts) {
+  const options = { deadlineMs: CHECK_WITHIN_MS, keepMs: KEEP_CHECK_MS, now };
+  return {
+    database: cachedCheck({
+      ...options,
+      check: () => database.problem(),
+      otherwise: 'the database does not answer in time',
+    }),
+    ledger: cachedCheck<LedgerHealth>({
+      ...options,
+      check: () => ledger.health(),
+      otherwise: { ok: false, problem: 'the ledger does not answer in time' },
+    }),
+    credentials: cachedCheck({
+      ...options,
+      check: () => ledger.credentials(),
+      otherwise: { ok: false, problems: ['the credentials could not be looked at in time'] },
+    }),
+  };
+}
+
+type Checks = ReturnType<typeof checksOf>;
+
+function publicAppOf(
+  basics: Basics,
+  { limits, addresses, ledger, jobs, bodyTurns }: Parts,
+  { host, own }: { host: HostChecks; own: Checks },
+) {
+  const { config, now, newId, log, metrics, appBase } = basics;
+  const jwks = logKeys(config);
+  if (jwks.keys.length === 0 && config.ledgerDriver === 'embedded')
+    log.warn('no_log_keys', { reason: 'Without LEDGER_VERIFIER_KEYS this process publishes no key of the log.' });
+  const { ratePerSecond, rateBurst: burst, serverSecrets, bodyMaxBytes, answerWithinMs, mappings } = config;
+  const guard = {
+    keys: config.apiKeys,
+    limits,
+    addresses,
+    rate: { ratePerSecond, burst },
+    now,
+    log: {
+      rate: { ratePerSecond: config.logRatePerSecond, burst: config.logRateBurst },
+      isOpen: (channel: string) => config.publicLog.has(channel),
+    },
+  };
+  const answer = answerSync({
+    ...planning(config),
+    ledger: ledger.assets,
+    jobs,
+    inFlight: new InFlight(),
+    fingerprints: serverSecrets.derive('peer fingerprints'),
+    newJobId: () => newId('job_'),
+    now,
+    pause: (ms) => delay(ms),
+    answerWithinMs,
+    onAnswer: answerMetrics(metrics).answered,
+  });
+  const cursors = cursorCodec({
+    hasher: serverSecrets.derive('peer cursors'),
+    now,
+    maxBytes: CURSOR_MAX_BYTES,
+    sentIn: 'body',
+  });
+  return publicApp(appBase, guard, {
+    assets: {
+      answerSync: answer,
+      reading: { ledger: ledger.assets, mappings, log: ledger.log, cursors },
+      bodyMaxBytes,
+      bodyTurns,
+      nextTurn: () => nextTurn(),
+    },
+    jobs: { jobs },
+    publicLog: {
+      log: ledger.log,
+      mappings,
+      isOpen: (channel) => config.apiKeys.size === 0 || config.publicLog.has(channel),
+      showsEntries: (channel) => config.publicLog.has(channel) || mappings.servesAll(channel),
+    },
+    health: {
+      ...host,
+      metrics,
+      checkTimeoutMs: LOOK_WITHIN_MS,
+      credentials: own.credentials,
+      isScraper: (request) => isScraper(request, config.metricsAllow),
+    },
+    descriptions: { describe: () => publicDescription(config.publicUrl), jwks },
+  });
+}
+
+/** An id of 256 code points, escaped and in base64, with room to spare. */
+const CURSOR_MAX_BYTES = 4096;
+
+function adminAppOf({ config, now, newId, appBase }: Basics, parts: Parts): App {
+  const { sql, ledger, secretWatch, adminAccess, auditChange } = parts;
+  const administered = ledger.administration;
+  const state = {
+    secretReport: () => secretWatch.report(),
+    waiting: () => Promise.all([waitingJobs(sql), ledger.waiting()]),
+  };
+  if (administered === undefined) return administration(appBase, adminAccess, { ledger: undefined, ...state });
+  const administering = {
+    ledger: administered,
+    cursors: cursorCodec({ hasher: config.serverSecrets.derive('peer admin cursors'), now }),
+    auditChange: (...told: Parameters<typeof auditChange>) => tellingOutages(() => auditChange(...told)),
+    now,
+    newId,
+  };
+  return administration(appBase, adminAccess, { ledger: administering, ...state });
+}

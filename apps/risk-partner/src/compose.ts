@@ -1,0 +1,129 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import type { App } from '@sealgate/http';
+import { readiness, type Composition, type Own } from '@sealgate/service-host';
+import { administration, mcpApp, publicApp } from './app.ts';
+import type { RiskConfig } from './config.ts';
+import { auditEvents } from './data/audit-events.ts';
+import { callersStore } from './data/callers-store.ts';
+import { dashboardSummaries } from './data/dashboard-summaries.ts';
+import { frameworksStore } from './data/frameworks-store.ts';
+import { identitiesStore, organizationsOf, signInStore } from './data/identities-store.ts';
+import { orgsStore, peopleStore } from './data/orgs-store.ts';
+import { partnerPorts } from './data/partner-ports.ts';
+import { resourceReads } from './data/resource-reads.ts';
+import { resourceWrites } from './data/resource-writes.ts';
+import { waitingWork } from './data/waiting-work.ts';
+import { recordDeedIn, writeDeed } from './data/write-deed.ts';
+import { PrismaClient } from './generated/prisma/client.ts';
+import { openParts, type Basics, type Parts } from './parts.ts';
+import type { PublicPorts } from './public-routes.ts';
+import { SCHEMA } from './risk-migrations.ts';
+import { MCP_PATH } from './routes/mcp.ts';
+
+/** Opens everything that the surface stands on, and makes its listeners of it. */
+export async function compose(basics: Basics, own: Own): Promise<Composition> {
+  return listenersOf(basics, await openParts(basics, own));
+}
+
+export async function listenersOf(basics: Basics, parts: Parts): Promise<Composition> {
+  const { config, appBase, now } = basics;
+  const [guard, ports] = [guardPortsOf(basics, parts), publicPortsOf(basics, parts)];
+  const { mcpPort: port } = config;
+  return {
+    publicApp: publicApp(appBase, guard, ports),
+    further: port === undefined ? [] : [{ app: mcpApp(appBase, guard, ports), port, portVariable: 'MCP_PORT' }],
+    adminApp: await adminAppOf(basics, parts),
+    ready: readiness({
+      database: () => parts.database.problem(),
+      ledger: () => parts.ledger.health(),
+      limits: parts.limits,
+      otherwise: 'the database does not answer in time',
+      deadlineMs: 1400,
+      now,
+    }),
+  };
+}
+
+function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Parts): PublicPorts {
+  const { sql, audit, keys, cursors, anchoring, signers, readKeys } = parts;
+  const masked = metrics
+    .counter({ name: 'risk_personal_data_masked_total', help: 'Old texts that were not shown.', labels: {} })
+    .child({});
+  const onMasked = (collection: string, id: string, member: string) => {
+    masked.inc();
+    log.warn('personal_data_masked', { collection, id, member });
+  };
+  return {
+    partner: partnerPorts({ sql, onMasked, cursors }),
+    sign: (bytes) => signers[0].sign(bytes),
+    readKeys,
+    reads: resourceReads(sql),
+    summaries: dashboardSummaries(sql),
+    manage: { writes: resourceWrites({ sql, audit, now, newId, onAnchor: () => anchoring.wake() }), newId },
+    audit: auditEvents(sql),
+    keys,
+    cursors,
+    recordDeed: recordDeedIn(sql, writeDeed(audit)),
+    now,
+    publicUrl: config.publicUrl,
+    organizationsOf: organizationsOf(sql),
+    mcpSignIn: parts.tokens.isConfigured
+      ? { resource: mcpResourceOf(config), issuers: parts.tokens.issuers }
+      : undefined,
+    allowedHosts: config.mcpAllowedHosts,
+    allowedOrigins: config.mcpAllowedOrigins,
+    onBug: (error, requestId) =>
+      log.error('tool_failed', { requestId, stack: error instanceof Error ? (error.stack ?? '') : String(error) }),
+  };
+}
+
+/** What clients address the tools by, and tokens for them are for; see `riskFaults`. */
+const mcpResourceOf = ({ publicUrl = '' }: RiskConfig): string => `${publicUrl}${MCP_PATH}`;
+
+function guardPortsOf({ config, now, newId }: Basics, { sql, limits, addresses, lastUsed, audit, tokens }: Parts) {
+  const callers = callersStore({ sql, now, deadlineMs: 1000 });
+  return {
+    findCaller: (keyHash: Buffer) => callers.find(keyHash),
+    people: tokens.isConfigured
+      ? {
+          tokens,
+          store: signInStore({
+            ...{ sql, now, recordDeed: recordDeedIn(sql, writeDeed(audit)), deadlineMs: 1000 },
+            newRequestId: () => newId('req_'),
+          }),
+          mcpAudience: mcpResourceOf(config),
+        }
+      : undefined,
+    touchKey: (keyId: string) => lastUsed.touch(keyId),
+    limits,
+    addresses,
+    keyLimits: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },
+    now,
+  };
+}
+
+/** A transaction begins and ends within these, or its caller is told 503. */
+const transactionOptions = { maxWait: 4000, timeout: 4000 };
+
+async function adminAppOf(
+  { now, newId, appBase }: Basics,
+  { sql, audit, keys, cursors, secretWatch, adminAccess }: Parts,
+): Promise<App> {
+  const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }), transactionOptions });
+  // The first query compiles Prisma's own engine, which takes a slow machine longer than a transaction may wait to begin.
+  await prisma.org.findFirst().catch(() => undefined);
+  const write = writeDeed(audit);
+  return administration(appBase, adminAccess, {
+    orgs: orgsStore(prisma, write),
+    people: peopleStore(prisma, write),
+    identities: identitiesStore(sql, recordDeedIn(sql, write)),
+    frameworks: frameworksStore(prisma, { now, write }),
+    keys,
+    cursors,
+    recordDeed: recordDeedIn(sql, write),
+    newId,
+    now,
+    secretReport: () => secretWatch.report(),
+    waiting: () => waitingWork(sql),
+  });
+}

@@ -1,0 +1,139 @@
+import type { HashedSecrets, ServerSecrets } from '@sealgate/auth';
+import { accessTokens, adminPeople, type AdminRule, type OidcIssuer } from '@sealgate/identity';
+import type { Log, Metrics } from '@sealgate/observability';
+import { addressLimiter, openSharedLimits } from '@sealgate/rate-limits';
+import {
+  backgroundLoop,
+  databaseCheck,
+  isReachable,
+  openDatabase,
+  reasonOf,
+  retain,
+  type BackgroundLoop,
+  type Database,
+  type MigrationSet,
+  type RemovalStep,
+} from '@sealgate/storage';
+import { auditChange } from './audit-change.ts';
+import { auditTrail } from './audit-trail.ts';
+import { startSecretWatch, type SecretUse } from './secret-watch.ts';
+
+type Own = (name: string, release: () => void | Promise<void>) => void;
+
+/** What the configuration of every surface holds. */
+export interface SurfaceSettings {
+  readonly databaseUrl: string;
+  readonly databasePoolSize: number;
+  readonly databasePreparedStatements: boolean | undefined;
+  readonly redisUrl: string | undefined;
+  readonly replicas: number;
+  readonly serverSecrets: ServerSecrets;
+  readonly adminTokenHashes: HashedSecrets;
+  readonly adminOidc: readonly AdminRule[];
+  readonly oidcIssuers: readonly OidcIssuer[];
+}
+
+export interface SurfaceOptions {
+  /** The database and Redis list connections by it. */
+  readonly name: string;
+  /** Of its tables; its keys in Redis and its address limits begin with it as well. */
+  readonly schema: string;
+  readonly config: SurfaceSettings;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly newId: (prefix: string) => string;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly own: Own;
+  readonly migrations: readonly MigrationSet[];
+  /** What else has to be right in the database; see `databaseCheck`. */
+  readonly further?: (sql: Database) => Promise<string | undefined>;
+}
+
+/** Work of the process that no request waits for. */
+export interface RepeatedWork {
+  readonly name: string;
+  readonly work: () => Promise<unknown>;
+  readonly everyMs: number;
+  /** Default: none. */
+  readonly firstAfterMs?: number;
+  /** The log line of what `work` throws, `<name>_failed` unless given, and how urgent it is. Default: `warn`. */
+  readonly failure?: string;
+  readonly level?: 'debug' | 'warn';
+}
+
+const CONNECT_WITHIN_MS = 1000;
+const QUERY_WITHIN_MS = 2000;
+const REACHABLE_WITHIN_MS = 500;
+
+/** Opens what all surfaces have: database, shared limits, admin access, audit trail. `own` releases it in reverse. */
+export function openSurface(options: SurfaceOptions) {
+  const { name, schema, config, now, newId, log, metrics, own, further } = options;
+  const sql = openDatabase({
+    ...connectionOf(options),
+    applicationName: name,
+    maxConnections: config.databasePoolSize,
+    connectTimeoutMs: CONNECT_WITHIN_MS,
+    deadlineMs: QUERY_WITHIN_MS,
+  });
+  own('database', () => sql.close());
+  const database = databaseCheck({
+    sql,
+    sets: options.migrations,
+    ...(further === undefined ? {} : { further: () => further(sql) }),
+    onChange: (reason) =>
+      reason === undefined ? log.info('database_ready') : log.error('database_not_ready', { reason }),
+  });
+  own('database check', () => database.close());
+  const { redisUrl: url, replicas } = config;
+  const shared = openSharedLimits({ url, name, prefix: `${schema}:`, replicas, now, log, metrics });
+  own('redis', () => shared.close());
+  const { limits } = shared;
+  const audit = auditTrail({ schema, now, newId });
+  const tokens = accessTokens({ issuers: config.oidcIssuers, now, log });
+  const reachable = () => isReachable(sql, REACHABLE_WITHIN_MS);
+  return {
+    ...{ sql, database, limits, audit, tokens, isReachable: reachable },
+    auditChange: auditChange(audit, sql),
+    /** Failed authentications on the public listener. */
+    addresses: addressLimiter({ limits, listener: schema, now }),
+    adminAccess: {
+      tokens: config.adminTokenHashes,
+      findPerson: adminPeople(tokens, config.adminOidc),
+      addresses: addressLimiter({ limits, listener: `${schema}-admin`, now }),
+      isReachable: reachable,
+    },
+    /** `accepted`: the keys that stand in the configuration, by their variable, beside the admin tokens. */
+    watchSecrets: (uses: readonly SecretUse[], accepted: Readonly<Record<string, HashedSecrets>> = {}) =>
+      startSecretWatch({
+        ...{ sql, schema, uses, now, log, metrics, own },
+        secrets: config.serverSecrets,
+        accepted: { ADMIN_TOKEN_HASHES: config.adminTokenHashes, ...accepted },
+        process: newId('proc_'),
+      }),
+    /** Runs work again and again until the process ends. */
+    repeat({ name, work, everyMs, firstAfterMs = 0, failure = `${name}_failed`, level = 'warn' }: RepeatedWork) {
+      const onFailure = (error: unknown) => log[level](failure, { reason: reasonOf(error) });
+      const loop: BackgroundLoop = backgroundLoop({ work, pauseMs: everyMs, firstAfterMs, onFailure });
+      own(name, () => loop.stop());
+      return loop;
+    },
+    /** Removes old rows; see `retain`. */
+    retain(steps: Readonly<Record<string, RemovalStep>>): void {
+      const onFailure = (rows: string, error: unknown) => log.warn('retention_failed', { rows, reason: String(error) });
+      own('retention', retain(steps, onFailure));
+    },
+  };
+}
+
+export type Surface = ReturnType<typeof openSurface>;
+
+/** How a further pool of the same process reaches the same database. */
+export function connectionOf({ config, log }: Pick<SurfaceOptions, 'config' | 'log'>) {
+  return {
+    url: config.databaseUrl,
+    preparedStatements: config.databasePreparedStatements,
+    onPooler: () => log.info('database_pooler', { preparedStatements: false }),
+    onIdleError: (error: Error) => log.warn('database_connection_lost', { reason: error.message }),
+  };
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals';
+import { testClock } from '@sealgate/testing';
+import { readiness } from './run-surface.ts';
+
+type Ledger = Awaited<ReturnType<Parameters<typeof readiness>[0]['ledger']>>;
+
+function setUp() {
+  const clock = testClock();
+  const asked: string[] = [];
+  const state = { fault: undefined as string | undefined, ledger: { ok: true, problem: null } as Ledger };
+  const limits = { state: 'shared' };
+  const ready = readiness({
+    database: () => (asked.push('database'), Promise.resolve(state.fault)),
+    ledger: () => (asked.push('ledger'), Promise.resolve(state.ledger)),
+    limits,
+    otherwise: 'nothing answers',
+    deadlineMs: 20,
+    now: clock.now,
+  });
+  return { clock, asked, state, limits, ready };
+}
+
+describe('readiness', () => {
+  it('is ready where database and ledger are well, and says who decides limits as it is now', async () => {
+    const { asked, limits, ready } = setUp();
+    expect(await ready()).toEqual({ ok: true, body: { status: 'ready', limits: 'shared' } });
+    limits.state = 'local';
+    expect(await ready()).toEqual({ ok: true, body: { status: 'ready', limits: 'local' } });
+    expect(asked).toEqual(['database', 'ledger']);
+  });
+
+  it('stays ready while the ledger works and has a problem to report', async () => {
+    const { state, ready } = setUp();
+    state.ledger = { ok: true, problem: 'demo.main is halted', contracts: [] };
+    const body = { status: 'ready', problem: 'demo.main is halted', contracts: [], limits: 'shared' };
+    expect(await ready()).toEqual({ ok: true, body });
+  });
+
+  it('is not ready, by what is wrong, where the ledger or the database is not well', async () => {
+    const { clock, asked, state, ready } = setUp();
+    state.ledger = { ok: false, problem: 'no peer answers' };
+    expect(await ready()).toEqual({ ok: false, body: { status: 'not ready', problem: 'no peer answers' } });
+    clock.advance(1_000);
+    state.fault = 'the database is away';
+    expect(await ready()).toEqual({ ok: false, body: { status: 'not ready', problem: 'the database is away' } });
+    expect(asked).toEqual(['database', 'ledger', 'database']);
+  });
+
+  it('is not ready where a check does not end in time', async () => {
+    const { clock } = setUp();
+    const never = () => new Promise<never>(() => undefined);
+    const limits = { state: 'shared' };
+    const given = { database: never, ledger: never, limits, otherwise: 'nothing answers', deadlineMs: 5 };
+    const ready = readiness({ ...given, now: clock.now });
+    expect(await ready()).toEqual({ ok: false, body: { status: 'not ready', problem: 'nothing answers' } });
+  });
+});
