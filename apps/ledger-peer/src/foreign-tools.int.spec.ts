@@ -10,9 +10,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { receiptLogProof } from '@sealgate/envelope';
 import { createApp } from '@sealgate/http';
 import { embeddedLedger, Integrator, savedCheckpoints, type EmbeddedLedger } from '@sealgate/ledger-embedded';
-import { generateNoteKey, noteSigner, noteVerifier } from '@sealgate/merkle';
+import { anyOf, checkLogKeys, generateNoteKey, noteSigner, noteVerifier, parseCheckpoint } from '@sealgate/merkle';
 import { createLog, httpMetrics, Metrics } from '@sealgate/observability';
 import { addressLimiter, memoryLimits } from '@sealgate/rate-limits';
+import { until } from '@sealgate/testing';
 import { ConfiguredKeys } from './api-keys.ts';
 import { embeddedLog } from './data/embedded-assets.ts';
 import { parseMappings } from './domain/parse-mappings.ts';
@@ -25,6 +26,7 @@ if (!hasGo) process.emitWarning('SKIPPED: no go on the PATH, so the log is not r
 
 const ORIGIN = 'ledger.test/sealgate';
 const CHANNEL = 'acme.main';
+const OTHER = 'acme.other';
 const SIZES = [1, 255, 256, 257];
 const LARGE_SIZES = process.env['SEALGATE_FULL'] === '1' ? [65_536, 70_000] : [];
 const BUILD_WITHIN_MS = 900_000;
@@ -33,6 +35,9 @@ const RUN_WITHIN_MS = 240_000;
 const run = promisify(execFile);
 const mapping = { mappings: [{ type: '*', channel: CHANNEL, chaincode: 'records' }] };
 const key = generateNoteKey(ORIGIN);
+const next = generateNoteKey(ORIGIN);
+/** The root keys that sign, the first of them first. */
+let signing = [key];
 
 let folder: string;
 let database: TestDatabase;
@@ -48,11 +53,12 @@ let between: ((listener: RequestListener) => RequestListener) | undefined;
 /** As in a new process: nothing is remembered but what the database and the folder of checkpoints hold. */
 async function openLedger(): Promise<RequestListener> {
   const { sql } = database;
+  const verifier = anyOf([key, next].map(({ verifierKey }) => noteVerifier(verifierKey)))!;
   integrator = new Integrator({
     sql,
     origin: ORIGIN,
-    signer: noteSigner(key.privateKey),
-    verifier: noteVerifier(key.verifierKey),
+    signer: noteSigner(signing.map(({ privateKey }) => privateKey).join(',')),
+    verifier,
     saved: savedCheckpoints(join(folder, 'checkpoints'), Date.now),
     leavesAtOnce: 65_536,
     deadlineMs: 60_000,
@@ -61,7 +67,7 @@ async function openLedger(): Promise<RequestListener> {
     now: Date.now,
   });
   await integrator.start();
-  ledger = embeddedLedger({ sql, origin: ORIGIN, integrator, verifier: noteVerifier(key.verifierKey), now: Date.now });
+  ledger = embeddedLedger({ sql, origin: ORIGIN, integrator, verifier, now: Date.now });
   const limits = memoryLimits({ now: Date.now });
   const rate = { ratePerSecond: 1_000_000, burst: 1_000_000 };
   return createApp({
@@ -83,13 +89,13 @@ async function openLedger(): Promise<RequestListener> {
       limits,
       addresses: addressLimiter({ limits, listener: 'peer', now: Date.now }),
       rate,
-      log: { rate, isOpen: (channel) => channel === CHANNEL },
+      log: { rate, isOpen: () => true },
       now: Date.now,
     }),
     routes: publicLogRoutes({
       log: embeddedLog(ledger, ORIGIN),
       mappings: parseMappings(JSON.stringify(mapping), { driver: 'embedded', defaultChannel: undefined }),
-      isOpen: (channel) => channel === CHANNEL,
+      isOpen: () => true,
       showsEntries: (channel) => channel === CHANNEL,
     }),
   });
@@ -109,7 +115,32 @@ async function grow(size: number): Promise<void> {
     await ledger.append({ network: 'acme', channel: CHANNEL, note: '{}', records });
     written += count;
   }
-  await integrator.catchUp(CHANNEL, size);
+  await signed(CHANNEL, size);
+}
+
+/** Where a round of the integrator is at work on the log, `catchUp` leaves it to that. */
+async function signed(channel: string, size: number): Promise<void> {
+  await integrator.catchUp(channel, size);
+  await until(async () => parseCheckpoint((await ledger.checkpoint(channel)) ?? '').size >= size);
+}
+
+/** torchwood joins the log lines of one policy by "all", so each log has a policy of its own; one of them is enough. */
+async function checkByPolicies(channel: string, keys: readonly string[]): Promise<string> {
+  const files = keys.map((vkey, at) => {
+    const file = join(folder, `${at}.policy`);
+    writeFileSync(file, `log ${vkey}\nquorum none\n`);
+    return file;
+  });
+  const args = ['policy', url.replace(CHANNEL, channel), ...files];
+  return (await run(join(folder, 'foreign-tools'), args, { timeout: RUN_WITHIN_MS })).stdout.trim();
+}
+const logKey = (channel: string, root = key) => noteSigner(root.privateKey).ofLog(`${ORIGIN}/${channel}`).logKeys[0]!;
+/** What an outsider is told, by a statement that the root key signed. */
+async function statedKeys(channel: string, root = key): Promise<string[]> {
+  const note = await (await fetch(`${url.replace(CHANNEL, channel)}key`)).text();
+  const verdict = checkLogKeys(noteVerifier(root.verifierKey), note, Date.now());
+  if (verdict.problem !== undefined) throw new Error(verdict.problem);
+  return verdict.keys.map(({ verifierKey }) => verifierKey);
 }
 
 const fsck = () =>
@@ -141,6 +172,9 @@ async function readWithOthers(size: number): Promise<string> {
     server = createServer((request, response) => (between?.(app) ?? app)(request, response)).listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/ledger/${CHANNEL}/`;
+    const records = ['a', 'b', 'c'].map((id) => ({ id, type: 'asset', owner: null, data: '{}', extra: null }));
+    await ledger.append({ network: 'acme', channel: OTHER, note: '{}', records });
+    await signed(OTHER, 3);
     restart = async () => {
       await integrator.stop();
       await ledger.drain();
@@ -161,6 +195,9 @@ async function readWithOthers(size: number): Promise<string> {
     expect(stderr).toContain('Completed ranges');
     expect(stderr).not.toContain('fsck failed');
     expect(await readWithOthers(size)).toBe(String(size));
+    const keys = [...(await statedKeys(CHANNEL)), ...(await statedKeys(OTHER))];
+    expect(await checkByPolicies(CHANNEL, keys)).toBe(`${ORIGIN}/${CHANNEL} ${size}`);
+    expect(await checkByPolicies(OTHER, keys)).toBe(`${ORIGIN}/${OTHER} 3`);
   };
 
   it.each(SIZES)(
@@ -180,6 +217,33 @@ async function readWithOthers(size: number): Promise<string> {
       await passes(written);
     },
     2 * RUN_WITHIN_MS,
+  );
+
+  it(
+    'takes a log by its own key and no other, and goes on over an exchange of the root key',
+    async () => {
+      await expect(checkByPolicies(CHANNEL, [logKey(OTHER)])).rejects.toMatchObject({ code: 1 });
+      await expect(checkByPolicies(CHANNEL, [logKey(CHANNEL, next)])).rejects.toMatchObject({ code: 1 });
+      const turn = async (roots: (typeof key)[]) => {
+        signing = roots;
+        await restart();
+        await grow(written + 1);
+      };
+      const told = () => `${ORIGIN}/${CHANNEL} ${written}`;
+      await turn([next, key]);
+      // Whoever knows one key of the log, the old or the new one, and whoever knows both.
+      for (const keys of [[logKey(CHANNEL)], [logKey(CHANNEL, next)], await statedKeys(CHANNEL)])
+        expect(await checkByPolicies(CHANNEL, [...keys, logKey(OTHER)])).toBe(told());
+      await passes(written);
+      await turn([next]);
+      expect(await statedKeys(CHANNEL)).toEqual([logKey(CHANNEL, next), logKey(CHANNEL)]);
+      expect(await statedKeys(CHANNEL, next)).toEqual(await statedKeys(CHANNEL));
+      expect(await checkByPolicies(CHANNEL, await statedKeys(CHANNEL))).toBe(told());
+      await expect(checkByPolicies(CHANNEL, [logKey(CHANNEL)])).rejects.toMatchObject({ code: 1 });
+      await turn([next, key]);
+      await passes(written);
+    },
+    4 * RUN_WITHIN_MS,
   );
 
   it.each([

@@ -10,6 +10,7 @@ import { explorerRoutes, type LedgerExplorer } from './admin-ledger-explorer.ts'
 const AT = '2030-01-02T03:04:05.678Z';
 const NAMES = ['acme.a', 'acme.b', 'acme.c'];
 const KEYS = { origin: 'ledger.test', keys: [{ verifierKey: 'ledger.test+0+A', name: 'ledger.test', keyId: '0' }] };
+const STATEMENT = 'sealgate-log-keys/v1\nledger.test/acme.a\nkey k from t\n\n— ledger.test x\n';
 const overviewOf = (channel: string) => ({
   channel,
   size: 3,
@@ -47,6 +48,7 @@ const working: LedgerExplorer = {
     NAMES.includes(channel)
       ? [{ epoch: 0, origin: `ledger.test/${channel}`, checkpoint: undefined, declaration: null }]
       : [],
+  logKeys: async (channel) => (channel === 'acme.a' ? STATEMENT : undefined),
   keys: KEYS,
 };
 
@@ -105,6 +107,9 @@ describe('looking around in a ledger on an admin listener', () => {
     });
     expectProblem(await get('/channels/acme.z/logs'), 'NOT_FOUND');
     expect((await get('/keys')).body).toEqual(KEYS);
+    const statement = await get('/channels/acme.a/key');
+    expect([statement.text, statement.headers['content-type']]).toEqual([STATEMENT, 'text/plain; charset=utf-8']);
+    expectProblem(await get('/channels/acme.b/key'), 'NOT_FOUND');
   });
 
   it.each([
@@ -112,13 +117,19 @@ describe('looking around in a ledger on an admin listener', () => {
     ['LEDGER_UNAVAILABLE', new LedgerUnavailableError('away')],
   ] as const)('answers %s where the ledger says so', async (code, error) => {
     const fail = () => Promise.reject(error);
-    const ask = surfaceOf({ overview: fail, list: fail, logs: fail, keys: KEYS });
-    for (const path of ['/channels', '/channels/acme.a', '/channels/acme.a/records', '/channels/acme.a/logs'])
+    const ask = surfaceOf({ overview: fail, list: fail, logs: fail, logKeys: fail, keys: KEYS });
+    for (const path of ['/channels', ...['', '/records', '/logs', '/key'].map((rest) => `/channels/acme.a${rest}`)])
       expectProblem(await ask(path), code);
   });
 
   it('is nothing for strangers', async () => {
-    for (const path of ['/channels', '/channels/acme.a/records', '/channels/acme.a/logs', '/keys'])
+    for (const path of [
+      '/channels',
+      '/channels/acme.a/records',
+      '/channels/acme.a/logs',
+      '/channels/acme.a/key',
+      '/keys',
+    ])
       expectProblem(await get(path, 'x'.repeat(32)), 'UNAUTHENTICATED');
   });
 });

@@ -108,6 +108,7 @@ export interface LedgerExplorer {
       readonly declaration: object | null;
     }[]
   >;
+  logKeys(channel: string): Promise<string | undefined>;
   readonly keys: {
     readonly origin: string;
     readonly keys: readonly { readonly verifierKey: string; readonly name: string; readonly keyId: string }[];
@@ -216,6 +217,20 @@ function logRoutes({ ledger }: ExplorerPorts): Route<AdminCaller>[] {
       return { status: 200, body: { channel, logs: rows } };
     },
   });
+  const logKeys = adminRoute({
+    ...base,
+    path: '/admin/v1/ledger/channels/:channel/key',
+    operationId: 'getLogKeys',
+    summary: 'Which keys sign the checkpoints of the log that a channel goes on in, signed by the root key',
+    params,
+    responses: { 200: { description: 'A signed note.', contentType: 'text/plain; charset=utf-8' } },
+    errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    async handler({ params: { channel } }) {
+      const note = await asked(ledger.exploration.logKeys(channel));
+      if (note === undefined) throw new AppError('NOT_FOUND', 'Nothing is signed for in this channel.');
+      return { status: 200, body: note, contentType: 'text/plain; charset=utf-8' };
+    },
+  });
   const keys = adminRoute({
     ...base,
     path: '/admin/v1/ledger/keys',
@@ -225,7 +240,7 @@ function logRoutes({ ledger }: ExplorerPorts): Route<AdminCaller>[] {
     errors: [],
     handler: () => Promise.resolve({ status: 200, body: ledger.exploration.keys }),
   });
-  return [logs, keys];
+  return [logs, logKeys, keys];
 }
 
 const noChannel = (): AppError => new AppError('NOT_FOUND', 'There is no such channel.');

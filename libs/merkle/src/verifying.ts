@@ -20,6 +20,8 @@ export { parseVerifierKey } from './note-key.ts';
 export type { VerifierKey } from './note-key.ts';
 export { anyOf, noteVerifier, parseNote, parseSignatures, signatureLine } from './note.ts';
 export type { NoteSignature, NoteVerifier, ParsedNote } from './note.ts';
+export { checkLogKeys, logKeysText, parseLogKeys, statedVerifier } from './log-keys.ts';
+export type { LogKeys, LogKeysVerdict, StatedKey, StatedVerifier } from './log-keys.ts';
 export { checkpointText, parseCheckpoint } from './checkpoint.ts';
 export type { Checkpoint } from './checkpoint.ts';
 export { cosignatureVerifier } from './cosignature.ts';

@@ -17,10 +17,13 @@ export interface CliContext {
   readonly err: (text: string) => void;
   /** Relative paths are seen from here, and the key of the demo is looked for from here upwards. */
   readonly directory: string;
+  /** Milliseconds since the epoch; the clock of this machine, unless given. */
+  readonly now?: () => number;
 }
 
 /** What a command reports its exit code with. */
 export interface CommandHost extends CliContext {
+  readonly now: () => number;
   readonly exit: (code: ExitCode) => void;
 }
 
@@ -43,7 +46,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
     .configureOutput({ writeOut: context.out, writeErr: context.err })
     .showHelpAfterError('("sealgate-verify --help" and "sealgate-verify <command> --help" show how.)')
     .addHelpText('after', HELP);
-  const host: CommandHost = { ...context, exit: (code) => (exitCode = code) };
+  const host: CommandHost = { now: Date.now, ...context, exit: (code) => (exitCode = code) };
   addReceiptCommands(program, host);
   addProofCommand(program, host);
   addLogCommands(program, host);

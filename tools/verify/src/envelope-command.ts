@@ -39,7 +39,7 @@ export function addEnvelopeCommand(program: Command, host: CommandHost): void {
         if (envelope === undefined) throw new UnreadableError(`${name} is no partner envelope (svc.partner.v1).`);
         const signature = await readSignature(host, options);
         const isPinned = options.key !== undefined || options.devJson !== undefined;
-        const verifier = isPinned ? (await pinnedKey(options, host.directory)).verifier : undefined;
+        const verifier = isPinned ? (await pinnedKey(options, host)).verifier : undefined;
         return checkEnvelope({ name, envelope, signature, verifier });
       });
     });

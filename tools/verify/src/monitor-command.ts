@@ -75,7 +75,7 @@ async function monitor(host: CommandHost, urls: readonly string[], options: Moni
   const at = (path: string) => pathIn(host.directory, path);
   // Which witnesses cosigned is a finding of its own, beside what the log's key signed.
   const { policy: policyFile, json = false, ...pins } = options;
-  const { verifier } = await pinnedKey(pins, host.directory);
+  const { verifier } = await pinnedKey(pins, host);
   const policy = policyFile === undefined ? undefined : await readPolicy(at(policyFile));
   const bearer = options.bearerFile === undefined ? undefined : (await readText(at(options.bearerFile))).trim();
   const everyMs = options.every === undefined ? undefined : wholeNumber('--every', options.every) * 1000;

@@ -15,6 +15,7 @@ import {
   type LogPolicy,
   type NoteVerifier,
 } from '@sealgate/merkle';
+import { originOf } from './signed-checkpoint.ts';
 import { UnreadableError } from './unreadable-error.ts';
 
 /** What can be wrong with a log, and the exit code that tells it. */
@@ -115,8 +116,7 @@ function openNote(note: string, { verifier, log }: Pick<FollowInput, 'verifier' 
     throw new LogProblem('signature', 'The checkpoint is signed by no pinned key.', [note]);
   }
   const checkpoint = parseCheckpoint(note);
-  // A key is that of a ledger, or of one of its logs.
-  const expected = verifier.name.endsWith(`/${log}`) ? verifier.name : `${verifier.name}/${log}`;
+  const expected = originOf(verifier, log);
   if (checkpoint.origin !== expected) {
     throw new LogProblem('origin', `The checkpoint is of ${checkpoint.origin}, not of ${expected}.`, [note]);
   }

@@ -13,7 +13,11 @@ async function run(file: string): Promise<{ said: string[]; code: number | undef
   let code: number | undefined;
   const say = (text: string): void => void said.push(text);
   const program = new Command();
-  addPageCommand(program, { out: say, err: say, directory: folder, exit: (given) => (code = given) }, file);
+  addPageCommand(
+    program,
+    { out: say, err: say, directory: folder, now: Date.now, exit: (given) => (code = given) },
+    file,
+  );
   await program.parseAsync(['page'], { from: 'user' });
   return { said, code };
 }

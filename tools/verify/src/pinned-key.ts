@@ -1,5 +1,5 @@
-import { parsePolicy } from '@sealgate/merkle';
-import type { LogPolicy, NoteVerifier } from '@sealgate/merkle';
+import { checkLogKeys, parsePolicy, statedVerifier } from '@sealgate/merkle';
+import type { LogKeys, LogPolicy, NoteVerifier } from '@sealgate/merkle';
 import { findDemoFile } from './find-demo-file.ts';
 import { jointVerifier, verifierFrom } from './given-keys.ts';
 import { parseJson } from './parse-json.ts';
@@ -17,17 +17,51 @@ export interface PinnedKey {
 export interface KeyOptions {
   /** C2SP verifier keys, or files that hold them: of one log, whose checkpoints each of them may have signed. */
   readonly key?: readonly string[] | undefined;
+  /** Files that hold statements of the keys of logs, signed by the pinned key: what such a key signed for its log counts too. */
+  readonly statement?: readonly string[] | undefined;
   /** A `dev.json`, whose `ledger.verifierKey` is meant. */
   readonly devJson?: string | undefined;
   /** A C2SP tlog-policy file, a quorum of whose witnesses has to have cosigned every checkpoint. */
   readonly policy?: string | undefined;
 }
 
-/** Finds the key to trust: the one given, else that of the local demo, in the directory or above it. Throws UnreadableError. */
-export async function pinnedKey({ policy, ...options }: KeyOptions, directory: string): Promise<PinnedKey> {
+export interface KeyContext {
+  /** Relative paths are seen from here. */
+  readonly directory: string;
+  /** Milliseconds since the epoch: a statement has an end. */
+  readonly now: () => number;
+}
+
+/** A statement of log keys that is not to be believed, in a sentence. */
+export class StatementRefusedError extends UnreadableError {
+  readonly where: string;
+
+  constructor(where: string, problem: string) {
+    super(problem);
+    this.where = where;
+  }
+}
+
+/**
+ * Finds the key to trust: the one given, else that of the local demo, in the directory or above it. Throws UnreadableError, and
+ * StatementRefusedError.
+ */
+export async function pinnedKey(
+  { policy, statement = [], ...options }: KeyOptions,
+  { directory, now }: KeyContext,
+): Promise<PinnedKey> {
   const pinned = await keyOf(options, directory);
-  if (policy === undefined) return pinned;
-  return { ...pinned, verifier: witnessed(pinned.verifier, await readPolicy(pathIn(directory, policy))) };
+  const statements: LogKeys[] = [];
+  for (const path of statement) statements.push(await readStatement(pathIn(directory, path), pinned.verifier, now()));
+  const verifier = statements.length === 0 ? pinned.verifier : statedVerifier(pinned.verifier, statements, now());
+  if (policy === undefined) return { ...pinned, verifier };
+  return { ...pinned, verifier: witnessed(verifier, await readPolicy(pathIn(directory, policy))) };
+}
+
+async function readStatement(path: string, root: NoteVerifier, nowMs: number): Promise<LogKeys> {
+  const verdict = checkLogKeys(root, await readText(path), nowMs);
+  if (verdict.problem !== undefined) throw new StatementRefusedError(path, verdict.problem);
+  return verdict;
 }
 
 async function keyOf({ key, devJson }: KeyOptions, directory: string): Promise<PinnedKey> {

@@ -30,14 +30,14 @@ export function addProofCommand(program: Command, host: CommandHost): void {
         const entry = options.entry === undefined ? undefined : await readBytes(pathIn(host.directory, options.entry));
         const policy =
           options.policy === undefined ? undefined : await readPolicy(pathIn(host.directory, options.policy));
-        const logs = await pinnedLogs(options, (policy?.logs.length ?? 0) > 0, host.directory);
+        const logs = await pinnedLogs(options, (policy?.logs.length ?? 0) > 0, host);
         return checkLogProof({ text, where, entry, policy, logs });
       });
     });
 }
 
 /** The pinned key, unless the policy names the logs and none was given. */
-async function pinnedLogs({ key, devJson }: KeyOptions, policyHasLogs: boolean, directory: string) {
-  if (policyHasLogs && key === undefined && devJson === undefined) return undefined;
-  return (await pinnedKey({ key, devJson }, directory)).verifier;
+async function pinnedLogs({ policy: _, ...pins }: KeyOptions, policyHasLogs: boolean, host: CommandHost) {
+  if (policyHasLogs && pins.key === undefined && pins.devJson === undefined) return undefined;
+  return (await pinnedKey(pins, host)).verifier;
 }

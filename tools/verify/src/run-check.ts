@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import type { CommandHost } from './cli.ts';
-import { pinnedKey } from './pinned-key.ts';
+import { pinnedKey, StatementRefusedError } from './pinned-key.ts';
 import type { KeyOptions, PinnedKey } from './pinned-key.ts';
 import { reportJson, reportText } from './print-report.ts';
 import type { ReportKey } from './print-report.ts';
+import { startReport } from './report.ts';
 import type { Report } from './report.ts';
 import { UnreadableError } from './unreadable-error.ts';
 
@@ -19,6 +20,11 @@ export function withKeyOptions(command: Command): Command {
       'the pinned verifier key of the log, or a file that holds one a line; repeatable: a signature by any counts',
       (key: string, before: readonly string[] = []) => [...before, key],
     )
+    .option(
+      '--statement <file>',
+      'which keys sign for a log, as the pinned root key stated it (/ledger/<channel>/key); repeatable',
+      (file: string, before: readonly string[] = []) => [...before, file],
+    )
     .option('--dev-json <file>', 'take the key from this dev.json (its ledger.verifierKey)')
     .option('--policy <file>', 'also require a quorum of the witnesses of this C2SP tlog-policy, of every checkpoint')
     .option('--json', 'print the report as JSON');
@@ -31,7 +37,7 @@ export async function runKeyedCheck(
   check: (key: PinnedKey) => Report | Promise<Report>,
 ): Promise<void> {
   await tell(host, { name, options }, async () => {
-    const key = await pinnedKey(options, host.directory);
+    const key = await pinnedKey(options, host);
     const keys = key.verifier.keys.map(({ name: of, keyHash }) => ({ name: of, keyHash, source: key.source }));
     return { report: await check(key), keys };
   });
@@ -52,7 +58,7 @@ async function tell(
   check: () => Promise<{ report: Report; keys: readonly ReportKey[] }>,
 ): Promise<void> {
   try {
-    const { report, keys } = await check();
+    const { report, keys } = await check().catch(refusedStatement);
     host.out(options.json === true ? reportJson(name, report, keys) : reportText(report, keys));
     host.exit(report.verified ? 0 : 1);
   } catch (error) {
@@ -63,4 +69,12 @@ async function tell(
     else host.err(`sealgate-verify ${name}: ${message}\n`);
     host.exit(2);
   }
+}
+
+/** A statement that is not believed is a finding, and no file that cannot be read. */
+function refusedStatement(error: unknown): { report: Report; keys: readonly ReportKey[] } {
+  if (!(error instanceof StatementRefusedError)) throw error;
+  const report = startReport();
+  report.failed('statement', { detail: error.message, where: error.where });
+  return { report: report.finish(''), keys: [] };
 }

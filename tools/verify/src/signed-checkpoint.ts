@@ -1,6 +1,6 @@
 import { parseLogName } from '@sealgate/envelope';
 import { parseCheckpoint, parseNote } from '@sealgate/merkle';
-import type { Checkpoint, NoteVerifier } from '@sealgate/merkle';
+import type { Checkpoint, NoteVerifier, StatedVerifier } from '@sealgate/merkle';
 import type { Reporter } from './report.ts';
 import { lackOfWitnesses } from './witnessed.ts';
 
@@ -42,7 +42,7 @@ export function openCheckpoint(
       ok: `The checkpoint is of ${channel}, in the log that the key is named for.`,
       failed: 'The checkpoint is of another log or channel.',
       where,
-      expected: `${verifier.name}/${channel}`,
+      expected: originOf(verifier, channel),
       found: checkpoint.origin,
     });
     return checkpoint;
@@ -57,8 +57,15 @@ export function openCheckpoint(
 
 /** The log that a checkpoint is of (`acme.main`, `acme.main/e1`); undefined when its origin is not of the ledger of the key. */
 export function logOf({ origin }: Checkpoint, verifier: NoteVerifier): string | undefined {
-  const log = origin.startsWith(`${verifier.name}/`) ? origin.slice(verifier.name.length + 1) : '';
+  const isOwnKey = origin === verifier.name;
+  const ledger = isOwnKey ? origin.replace(/\/[^/]+(?:\/e[1-9]\d*)?$/, '') : verifier.name;
+  const log = origin.startsWith(`${ledger}/`) ? origin.slice(ledger.length + 1) : '';
   return /^[^/.]+\.[^/.]+$/.test(parseLogName(log)?.channel ?? '') ? log : undefined;
+}
+
+/** The origin of a log: a pinned key is that of a ledger, and named for it, or that of the log itself. */
+export function originOf({ name }: NoteVerifier, log: string): string {
+  return name.endsWith(`/${log}`) ? name : `${name}/${log}`;
 }
 
 /** The pinned keys that a note carries a good signature of. */
@@ -92,6 +99,11 @@ function checkSignature(
     return;
   }
   const expected = `a signature by ${pinned.join(' or ')}`;
+  const refusal = 'refusal' in verifier ? (verifier as StatedVerifier).refusal(note) : undefined;
+  if (refusal !== undefined) {
+    report.failed(step, { detail: refusal, where, expected });
+    return;
+  }
   const claims = attempt(() => parseNote(note).signatures.map(keyLabel));
   if ('problem' in claims) {
     report.failed(step, { detail: `This is no signed note: ${claims.problem}`, where, expected });

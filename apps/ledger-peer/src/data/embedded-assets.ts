@@ -79,6 +79,7 @@ export function embeddedLog(ledger: EmbeddedLedger, origin: string): PublicLog {
   return {
     prove: (channel, id, serves) => ledger.prove(channel, id, serves),
     checkpoint: (log) => ledger.checkpoint(log),
+    logKeys: (log) => ledger.logKeys(log),
     async logs(channel) {
       const epochs = (await ledger.epochs.fresh()).of(channel);
       if (epochs.length === 0 && (await ledger.checkpoint(channel)) === undefined) return [];

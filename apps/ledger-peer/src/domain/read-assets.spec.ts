@@ -78,6 +78,7 @@ describe('reading an asset', () => {
         return { receipt: { of: channel }, proof: {} } as never;
       },
       checkpoint: async () => undefined,
+      logKeys: async () => undefined,
       tile: async () => undefined,
       entries: async () => undefined,
       logs: async () => [],

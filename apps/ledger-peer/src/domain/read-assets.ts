@@ -23,6 +23,8 @@ export interface PublicLog {
   ): Promise<{ receipt: Receipt; proof: RecordProof } | undefined>;
   /** Of a channel, or of its log of a later epoch: `<channel>/e<epoch>`. */
   checkpoint(log: string): Promise<string | undefined>;
+  /** Which keys sign for a log, as a note of the root key; undefined where nothing is signed for. */
+  logKeys(log: string): Promise<string | undefined>;
   /** The logs of a channel, oldest first: it goes on in the last one. None where nothing is signed for. */
   logs(channel: string): Promise<readonly PublicLogEpoch[]>;
   /** What an epoch begins with, and the proof of it; undefined where there is none that is signed for. */

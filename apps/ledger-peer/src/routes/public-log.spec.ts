@@ -80,6 +80,7 @@ function publicLog({ isOpen = false, showsEntries = true } = {}) {
   const log: PublicLog = {
     prove: (_channel, id) => Promise.resolve(id === 'r1' ? { receipt: RECEIPT, proof: PROOF } : undefined),
     checkpoint: (name) => Promise.resolve(NOTES[name]),
+    logKeys: (name) => Promise.resolve(name in NOTES ? `statement of ${name}` : undefined),
     logs: (channel) => Promise.resolve(channel === 'acme.main' ? LOGS : []),
     declaration: (channel, epoch) =>
       Promise.resolve(channel === 'acme.main' && epoch === 1 ? PROVED_DECLARATION : undefined),
@@ -169,22 +170,25 @@ describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
     expect((await request(app).get('/ledger/acme.main/tile/0/000')).status).toBe(200);
   });
 
-  it('has a checkpoint asked for again each time, and sends it only when it is another', async () => {
+  it.each([
+    ['checkpoint', NOTE],
+    ['key', 'statement of acme.main'],
+  ])('has a %s asked for again each time, and sends it only when it is another', async (what, note) => {
     const { app } = publicLog();
     const ask = (tags?: string) => {
-      const asking = request(app).get('/ledger/acme.main/checkpoint');
+      const asking = request(app).get(`/ledger/acme.main/${what}`);
       return tags === undefined ? asking : asking.set('If-None-Match', tags);
     };
     const got = await ask();
-    expect(got.text).toBe(NOTE);
+    expect(got.text).toBe(note);
     expect(got.headers).toMatchObject({
       'content-type': 'text/plain; charset=utf-8',
       'cache-control': 'private, no-cache',
-      etag: etagOf(NOTE),
+      etag: etagOf(note),
     });
-    for (const tags of [etagOf(NOTE), `"x", W/${etagOf(NOTE)}`, '*']) {
+    for (const tags of [etagOf(note), `"x", W/${etagOf(note)}`, '*']) {
       const again = await ask(tags);
-      expect([again.status, again.text, again.headers['etag']]).toEqual([304, '', etagOf(NOTE)]);
+      expect([again.status, again.text, again.headers['etag']]).toEqual([304, '', etagOf(note)]);
       expect(again.headers['cache-control']).toBe('private, no-cache');
     }
     expect((await ask('"x"')).status).toBe(200);
@@ -196,6 +200,7 @@ describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
       '/ledger/acme.main/tile/0/999',
       '/ledger/acme.main/tile/entries/999',
       '/ledger/acme.other/checkpoint',
+      '/ledger/acme.other/key',
     ]) {
       const answer = await request(app).get(path).set('If-None-Match', '*');
       expectProblem(answer, 'NOT_FOUND');
@@ -269,12 +274,14 @@ describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
     });
     expect((await request(app).get(`${path}/checkpoint`)).text).toBe(NOTE);
     expect((await request(app).get(`${path}/e1/checkpoint`)).text).toBe(NOTES['acme.main/e1']);
+    expect((await request(app).get(`${path}/key`)).text).toBe('statement of acme.main');
+    expect((await request(app).get(`${path}/e1/key`)).text).toBe('statement of acme.main/e1');
     expect((await request(app).get(`${path}/e1/declaration`)).body).toEqual(PROVED_DECLARATION);
   });
 
   it.each(['e0', 'e01', 'e2', 'x1', '1', 'e1.5', 'E1'])('has nothing under %s', async (epoch) => {
     const { app } = publicLog();
-    for (const rest of ['checkpoint', 'declaration'])
+    for (const rest of ['checkpoint', 'key', 'declaration'])
       expectProblem(await request(app).get(`/ledger/acme.main/${epoch}/${rest}`), 'NOT_FOUND');
     expectProblem(await request(app).get(`/ledger/acme.main%2F${epoch}/checkpoint`), 'NOT_FOUND');
     expectProblem(await request(app).get('/ledger/acme.other'), 'NOT_FOUND');

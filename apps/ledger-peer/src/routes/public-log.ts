@@ -107,31 +107,50 @@ export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicL
       return { status: 200, body: found(await asked(found(log).declaration(channel, epoch))) };
     },
   });
-  const checkpoints = [OF_CHANNEL, OF_EPOCH].map(({ path, params, suffix, of }) =>
-    route({
-      ...ofLog,
-      path: `${path}/checkpoint`,
-      operationId: `getCheckpoint${suffix}`,
-      summary: `The newest signed checkpoint${of} (C2SP tlog-checkpoint)`,
-      params: Type.Object(params),
-      requestHeaders,
-      responses: {
-        200: {
-          description: 'A signed note.',
-          contentType: 'text/plain; charset=utf-8',
-          schema: Type.String(),
-          headers,
+  const notes = [
+    {
+      name: 'checkpoint',
+      operationId: 'getCheckpoint',
+      summary: (of: string) => `The newest signed checkpoint${of} (C2SP tlog-checkpoint)`,
+      read: (from: PublicLog, of: string) => from.checkpoint(of),
+    },
+    {
+      name: 'key',
+      operationId: 'getLogKeys',
+      summary: (of: string) => `Which keys sign the checkpoints${of}, signed by the root key of the ledger`,
+      description:
+        'A signed note. Its text: `sealgate-log-keys/v1`, the origin, and a line for each key: `key <vkey> from <time>`, for a ' +
+        'key from before an exchange of the root key with `until <time>`. The first signs now.',
+      read: (from: PublicLog, of: string) => from.logKeys(of),
+    },
+  ].flatMap(({ name, operationId, summary, read, ...more }) =>
+    [OF_CHANNEL, OF_EPOCH].map(({ path, params, suffix, of }) =>
+      route({
+        ...ofLog,
+        ...more,
+        path: `${path}/${name}`,
+        operationId: `${operationId}${suffix}`,
+        summary: summary(of),
+        params: Type.Object(params),
+        requestHeaders,
+        responses: {
+          200: {
+            description: 'A signed note.',
+            contentType: 'text/plain; charset=utf-8',
+            schema: Type.String(),
+            headers,
+          },
+          304: notModified,
         },
-        304: notModified,
-      },
-      errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
-      async handler(context) {
-        const note = found(await asked(found(log).checkpoint(logOf(context.params))));
-        const cacheControl = cachedBy(context.params.channel, 'no-cache');
-        const caching = { 'Cache-Control': cacheControl, ifNoneMatch: context.header('if-none-match') };
-        return unlessKnown({ body: note, contentType: 'text/plain; charset=utf-8' }, caching);
-      },
-    }),
+        errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+        async handler(context) {
+          const note = found(await asked(read(found(log), logOf(context.params))));
+          const cacheControl = cachedBy(context.params.channel, 'no-cache');
+          const caching = { 'Cache-Control': cacheControl, ifNoneMatch: context.header('if-none-match') };
+          return unlessKnown({ body: note, contentType: 'text/plain; charset=utf-8' }, caching);
+        },
+      }),
+    ),
   );
   const tiles = [OF_CHANNEL, OF_EPOCH].map((place) =>
     route({
@@ -227,7 +246,7 @@ export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicL
       return { status: 200, body: receiptLogProof(proved), contentType: `${LOG_PROOF_TYPE}; charset=utf-8`, headers };
     },
   });
-  return [logs, ...checkpoints, ...tiles, ...entries, declaration, proof];
+  return [logs, ...notes, ...tiles, ...entries, declaration, proof];
 }
 
 /** The path of a partial tile or bundle names its width, so its bytes never change either; but it need not stay. */

@@ -9,7 +9,7 @@ import {
   tileWidth,
   verifyConsistency,
   type Checkpoint,
-  type NoteSigner,
+  type RootSigner,
 } from '@sealgate/merkle';
 import { DatabaseUnavailableError, int8Array, type Sql } from '@sealgate/storage';
 import { archivedLine, ArchiveFileError, recordOfRow, type ContentRow } from './archived-record.ts';
@@ -23,7 +23,7 @@ import { lockArchive, writeErasures, type ErasureOptions } from './write-erasure
 /** `sql` is of a role that may read and erase in the channels. */
 export interface ArchiverOptions extends ErasureOptions {
   readonly origin: string;
-  readonly signer: NoteSigner;
+  readonly signer: RootSigner;
   readonly checked: CheckedCheckpoint;
   /** Holds a channel against what is kept of it outside the database, and halts it where it does not continue that. */
   readonly compare: (channel: string) => Promise<void>;
@@ -171,7 +171,8 @@ export class Archiver {
         channel,
         `records below ${size} are not those that were signed for: audit the channel`,
       );
-    return signer.sign(checkpointText({ origin: `${origin}/${channel}`, size, root }));
+    const of = `${origin}/${channel}`;
+    return signer.ofLog(of).sign(checkpointText({ origin: of, size, root }));
   }
 }
 

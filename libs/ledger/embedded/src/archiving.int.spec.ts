@@ -234,6 +234,7 @@ describe('the version before', () => {
     '0021_tiles',
     '0022_entries',
     '0024_published',
+    '0026_log_keys',
   ].map(stepsOf);
 
   it('is not gone back to while records are archived', async () => {

@@ -16,6 +16,7 @@ import { findEntries } from './find-entries.ts';
 import { ledgerExploration, type LedgerExploration } from './explore-ledger.ts';
 import type { Integrator } from './integrator.ts';
 import { conflictIn } from './known-ids.ts';
+import { findLogKeys } from './log-keys.ts';
 import { healthOf } from './ledger-health.ts';
 import { prepareUnit } from './prepared-unit.ts';
 import {
@@ -85,6 +86,8 @@ export interface EmbeddedLedger extends Ledger {
    * that ended, the one that it ended with.
    */
   checkpoint(log: string): Promise<string | undefined>;
+  /** Which keys sign for a log: a note of the root key (`log-keys.ts`). Undefined before its first checkpoint. */
+  logKeys(log: string): Promise<string | undefined>;
   /** The hashes of a tile of a log; undefined where the newest checkpoint has no such tile. */
   tile(log: string, tile: TileId): Promise<Buffer | undefined>;
   /** A bundle of the entries of a log, with id, type and owner of each record: see `find-entries.ts`. */
@@ -151,7 +154,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     ...(integrator === undefined ? {} : { catchUp: (log: string, size: number) => integrator.catchUp(log, size) }),
   };
   return {
-    exploration: ledgerExploration({ ...prove, origin, verifierKeys: options.verifierKeys ?? [] }),
+    exploration: ledgerExploration({ ...prove, ...signedBy(options) }),
     get depth() {
       return queue.depth;
     },
@@ -187,6 +190,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     queryPage: (query) => queryPage(prove, query),
     prove: (channel, id, wants) => proveRecord(prove, { channel, id, ...(wants === undefined ? {} : { wants }) }),
     checkpoint: async (log) => (await epochs.fresh()).lastCheckpoint(log) ?? (await findPublished(prove, log))?.note,
+    logKeys: (log) => findLogKeys({ ...prove, verifier: options.verifier }, log),
     tile: (log, tile) => findTile(prove, log, tile),
     entries: (log, bundle) => findEntries(prove, log, bundle),
     epochs,
@@ -201,6 +205,12 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     health: () => healthOf(sql, integrator),
   };
 }
+
+const signedBy = ({ origin, verifier, verifierKeys = [] }: EmbeddedLedgerOptions) => ({
+  origin,
+  verifier,
+  verifierKeys,
+});
 
 function openQueue(options: EmbeddedLedgerOptions, epochs: Epochs): AppendQueue {
   const { sql, now } = options;

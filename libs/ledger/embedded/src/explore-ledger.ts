@@ -1,8 +1,9 @@
 import { logName, type Declaration } from '@sealgate/envelope';
-import { parseVerifierKey } from '@sealgate/merkle';
+import { parseVerifierKey, type NoteVerifier } from '@sealgate/merkle';
 import type { Sql } from '@sealgate/storage';
 import { readLedger } from './database-problem.ts';
 import type { Epochs } from './epochs.ts';
+import { findLogKeys } from './log-keys.ts';
 import { findCheckpoint, type ProveOptions } from './prove-record.ts';
 
 /** A channel as somebody who looks for what waits wants it. */
@@ -52,6 +53,8 @@ export interface LedgerExploration {
   list(page: RecordsWanted): Promise<ListedRecord[] | undefined>;
   /** Oldest first; none where there is no such channel. */
   logs(channel: string): Promise<ChannelLog[]>;
+  /** Which keys sign for the log that a channel goes on in, signed by the root key: see `EmbeddedLedger.logKeys`. */
+  logKeys(channel: string): Promise<string | undefined>;
   /** Records of all channels that are not signed for, and since when the oldest of them is there. */
   unsigned(): Promise<UnsignedRecords>;
   /** What checkpoints are checked with: of this process where it signs, and those that it was told. */
@@ -83,6 +86,7 @@ export interface RecordsWanted {
 
 type Ports = Pick<ProveOptions, 'sql' | 'epochs' | 'deadlineMs' | 'checked'> & {
   readonly origin: string;
+  readonly verifier: NoteVerifier | undefined;
   readonly verifierKeys: readonly string[];
 };
 
@@ -91,6 +95,7 @@ export function ledgerExploration(ports: Ports): LedgerExploration {
     overview: (wanted) => readOverview(ports, wanted),
     list: (page) => listRecords(ports, page),
     logs: (channel) => readLogs(ports, channel),
+    logKeys: async (channel) => findLogKeys(ports, (await ports.epochs.fresh()).log(channel)),
     unsigned: () => readUnsigned(ports),
     keys: { origin: ports.origin, keys: ports.verifierKeys.map(publishedKey) },
   };

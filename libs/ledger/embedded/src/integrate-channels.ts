@@ -2,21 +2,24 @@ import {
   checkpointText,
   TileTree,
   type Checkpoint,
-  type NoteSigner,
   type NoteVerifier,
+  type RootSigner,
   type Tile,
 } from '@sealgate/merkle';
 import { textArray, type Database } from '@sealgate/storage';
 import type { CheckedCheckpoint } from './checked-checkpoint.ts';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
+import type { LogKeyStatements } from './log-keys.ts';
 import { commitTrees, type SignedTree } from './tile-store.ts';
 
 export interface IntegrateOptions {
   readonly sql: Database;
-  readonly signer: NoteSigner;
+  /** Its root keys, from which those of the logs are derived. */
+  readonly signer: RootSigner;
   readonly verifier: NoteVerifier;
   /** By that verifier. */
   readonly checked: CheckedCheckpoint;
+  readonly logKeys: LogKeyStatements;
   readonly origin: string;
   /** Most leaves of one log in one transaction. */
   readonly leavesAtOnce: number;
@@ -63,13 +66,14 @@ const BEGIN_TEXT = `SELECT w.log, b.head, b.checkpoint, b.integrated, b.levels, 
  * signed last, and that the leaves follow on without a gap: where one is not as it was left, nothing is signed for it, its
  * LedgerCorruptError is its answer, and the others go on.
  */
-export function integrateChannels(
+export async function integrateChannels(
   options: IntegrateOptions,
   work: readonly LogWork[],
 ): Promise<Map<string, Integrated | LedgerCorruptError>> {
-  const { sql, deadlineMs, leavesAtOnce } = options;
+  const { sql, deadlineMs, leavesAtOnce, logKeys } = options;
+  let stated: string[] = [];
   const signedLast = new Map(work.map(({ log, signedLast: last }) => [log, last]));
-  return sql.transaction(
+  const results = await sql.transaction(
     async (transaction) => {
       const rows = await transaction.query<BeginRow>({
         text: BEGIN_TEXT,
@@ -83,10 +87,15 @@ export function integrateChannels(
         if ('signed' in next && next.signed !== undefined) signed.push(next.signed);
       }
       if (signed.length > 0) await transaction.query(commitTrees(signed));
+      // A log that is not as it was left gets no new word about it either.
+      stated = logKeys.due([...done].flatMap(([log, result]) => (result instanceof LedgerCorruptError ? [] : [log])));
+      await logKeys.write(transaction, stated);
       return done;
     },
     { deadlineMs },
   );
+  logKeys.kept(stated);
+  return results;
 }
 
 /** Groups at work at a time: while one waits for its files to be synced, another is in the database. */
@@ -133,7 +142,8 @@ function nextTree(
   if (row.leaves === null) return { integrated: { size: integrated, head, note: undefined } };
   const full = tree.append(row.leaves);
   const [size, root] = [tree.size, tree.root()];
-  const note = options.signer.sign(checkpointText({ origin: `${options.origin}/${log}`, size, root }));
+  const origin = `${options.origin}/${log}`;
+  const note = options.signer.ofLog(origin).sign(checkpointText({ origin, size, root }));
   return {
     integrated: { size, head, note },
     signed: { log, tiles: [...full, ...tree.edge()], size, root, note },

@@ -1,4 +1,4 @@
-import { checkedCheckpoints, type CheckedCheckpoint } from './checked-checkpoint.ts';
+import { checkedCheckpoints } from './checked-checkpoint.ts';
 import { compareChannels, type Compared } from './compare-channels.ts';
 import { ComparisonSchedule, type ComparisonScheduleOptions } from './comparison-schedule.ts';
 import { isOutage } from './database-problem.ts';
@@ -6,11 +6,12 @@ import { channelOfLog, readCurrentLogs, type CurrentLog } from './epochs.ts';
 import { HaltedChannels, readHalts, type HaltedChannelsOptions } from './halts.ts';
 import { inGroups, integrateChannels, type Integrated, type IntegrateOptions } from './integrate-channels.ts';
 import { isOfKept, LedgerCorruptError, LedgerNotContinuedError } from './ledger-corrupt-error.ts';
+import { LogKeyStatements } from './log-keys.ts';
 import { NewestCheckpoints } from './newest-checkpoints.ts';
 import type { SavedCheckpoints } from './saved-checkpoints.ts';
 
 export interface IntegratorOptions
-  extends Omit<IntegrateOptions, 'checked'>, Omit<HaltedChannelsOptions, 'sql'>, ComparisonScheduleOptions {
+  extends Omit<IntegrateOptions, 'checked' | 'logKeys'>, Omit<HaltedChannelsOptions, 'sql'>, ComparisonScheduleOptions {
   readonly saved: SavedCheckpoints;
   /** How often work is looked for. */
   readonly everyMs: number;
@@ -33,7 +34,6 @@ const LEAVES_TOGETHER = 512;
  */
 export class Integrator {
   readonly #options: IntegrateOptions & IntegratorOptions;
-  readonly #checked: CheckedCheckpoint;
   readonly #newest: NewestCheckpoints;
   readonly #halted: HaltedChannels;
   readonly #comparison: ComparisonSchedule;
@@ -49,8 +49,8 @@ export class Integrator {
   #stopped = false;
 
   constructor(options: IntegratorOptions) {
-    this.#checked = checkedCheckpoints(options.origin, options.verifier);
-    this.#options = { ...options, checked: this.#checked };
+    const checked = checkedCheckpoints(options.origin, options.verifier);
+    this.#options = { ...options, checked, logKeys: new LogKeyStatements(options) };
     this.#halted = new HaltedChannels(options);
     this.#comparison = new ComparisonSchedule(options);
     this.#newest = new NewestCheckpoints(options.saved);
@@ -220,7 +220,7 @@ export class Integrator {
         return worse;
       }
       if (result.note !== undefined) {
-        await this.#newest.save(log, { note: result.note, checkpoint: this.#checked(log, result.note) });
+        await this.#newest.save(log, { note: result.note, checkpoint: this.#options.checked(log, result.note) });
         this.#options.onSigned?.(log, result.note);
       }
       await this.#resume(log);

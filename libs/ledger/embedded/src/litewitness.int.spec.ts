@@ -7,10 +7,19 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { checkPolicy, noteVerifier, parsePolicy, type LogPolicy } from '@sealgate/merkle';
+import {
+  checkPolicy,
+  generateNoteKey,
+  noteSigner,
+  noteVerifier,
+  parseCheckpoint,
+  parseNote,
+  parsePolicy,
+  type LogPolicy,
+} from '@sealgate/merkle';
 import { createLog } from '@sealgate/observability';
 import { until } from '@sealgate/testing';
-import type { WitnessOutcome } from './ask-witness.ts';
+import { askWitness, type WitnessOutcome } from './ask-witness.ts';
 import { checkedCheckpoints } from './checked-checkpoint.ts';
 import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
 import { Witnessing } from './witnessing.ts';
@@ -53,6 +62,7 @@ function found(command: string, args: readonly string[]): void {
 }
 
 const CHANNEL = 'acme.main';
+const LOG = `${ORIGIN}/${CHANNEL}`;
 let test: TestLedger;
 let folder: string;
 let policy: LogPolicy;
@@ -105,10 +115,14 @@ async function freePort(): Promise<number> {
 function addLog(): void {
   const database = new DatabaseSync(join(folder, 'db'));
   const empty = createHash('sha256').digest('base64');
-  database
-    .prepare('INSERT INTO log (origin, tree_size, tree_hash) VALUES (?, 0, ?)')
-    .run(`${ORIGIN}/${CHANNEL}`, empty);
-  database.prepare('INSERT INTO key (origin, key) VALUES (?, ?)').run(`${ORIGIN}/${CHANNEL}`, test.verifierKey);
+  database.prepare('INSERT INTO log (origin, tree_size, tree_hash) VALUES (?, 0, ?)').run(LOG, empty);
+  database.close();
+  addKey(test.signer.ofLog(LOG).logKeys[0]!);
+}
+
+function addKey(key: string): void {
+  const database = new DatabaseSync(join(folder, 'db'));
+  database.prepare('INSERT INTO key (origin, key) VALUES (?, ?)').run(LOG, key);
   database.close();
 }
 
@@ -163,6 +177,31 @@ itWithWitness(
     await until(async () => JSON.stringify(await verdict()).includes('"size":305'));
     await second.stop();
     expect(outcomes).toEqual(['unknown_log', 'cosigned', 'cosigned', 'cosigned']);
+  },
+  60_000,
+);
+
+itWithWitness(
+  'litewitness, which knows a log by its own key, follows an exchange of the root key while both sign',
+  async () => {
+    const next = generateNoteKey(ORIGIN);
+    const { text } = parseNote((await test.ledger.checkpoint(CHANNEL))!);
+    const checkpoint = parseCheckpoint(text);
+    const outcomeOf = async (rootKeys: string) => {
+      const answer = await askWitness(policy.witnesses[0]!, {
+        checkpoint,
+        note: noteSigner(rootKeys).ofLog(LOG).sign(text),
+        oldSize: checkpoint.size,
+        pathFrom: () => Promise.resolve([]),
+        signal: AbortSignal.timeout(10_000),
+        nowSeconds: Math.floor(Date.now() / 1000),
+      });
+      return answer.outcome;
+    };
+    expect(await outcomeOf(`${next.privateKey},${test.signingKey}`)).toBe('cosigned');
+    expect(await outcomeOf(next.privateKey)).toBe('unknown_key');
+    addKey(noteSigner(next.privateKey).ofLog(LOG).logKeys[0]!);
+    expect(await outcomeOf(next.privateKey)).toBe('cosigned');
   },
   60_000,
 );

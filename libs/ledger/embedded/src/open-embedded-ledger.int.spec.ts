@@ -78,7 +78,10 @@ describe('the ledger of a surface', () => {
     const without = await other.opening;
     await without.append({ ...place, channel, records: [{ ...record, id: 'b' }] });
     await until(async () => parseCheckpoint((await without.checkpoint(channel))!).size === 2);
-    expect(parseNote((await without.checkpoint(channel))!).signatures).toHaveLength(1);
+    expect(parseNote((await without.checkpoint(channel))!).signatures.map(({ name }) => name)).toEqual([
+      `${ORIGIN}/${channel}`,
+      ORIGIN,
+    ]);
     await other.release();
     await witness.close();
     rmSync(checkpointDir, { recursive: true });
@@ -104,14 +107,21 @@ describe('the ledger of a surface', () => {
       const proved = await ledger.prove(channel, id);
       const first = await ledger.prove(channel, 'r0');
       await release();
-      return [proved!, first!].map(({ proof }) => parseNote(proof.checkpoint).signatures.map(({ keyHash }) => keyHash));
+      return [proved!, first!].map(({ proof }) => {
+        const { signatures } = parseNote(proof.checkpoint);
+        const ofLog = signatures.filter(({ name }) => name === `${ORIGIN}/${channel}`);
+        const ofRoot = signatures.filter(({ name }) => name === ORIGIN).map(({ keyHash }) => keyHash);
+        expect(signatures).toEqual([...ofLog, ...signatures.slice(ofLog.length)]);
+        expect(ofLog).toHaveLength(ofRoot.length);
+        return ofRoot;
+      });
     };
     const [ofOld, ofNext] = [old, next].map(({ verifierKey }) => noteVerifier(verifierKey).keyHash);
     expect(await write({ ledgerSigningKey: old.privateKey }, 'r0')).toEqual([[ofOld], [ofOld]]);
 
     // The old one alone is stored and kept. Nobody told this process of it.
     await expect(write({ ledgerSigningKey: next.privateKey }, 'lost')).rejects.toThrow(
-      `signed by no published key, but by ${ORIGIN}+${ofOld}`,
+      new RegExp(`signed by no published key, but by ${ORIGIN}/${channel}\\+[0-9a-f]{8}, ${ORIGIN}\\+${ofOld}`),
     );
     const both = `${next.privateKey},${old.privateKey}`;
     expect(await write({ ledgerSigningKey: both }, 'r1')).toEqual([

@@ -36,6 +36,14 @@ describe('ledger', () => {
     expect(JSON.parse((await run('ledger checkpoint acme.main --json')).out)).toEqual({ checkpoint: note });
   });
 
+  it('prints the statement of the keys of a log to the byte', async () => {
+    const note = 'sealgate-log-keys/v1\nlog.example/acme.main\nkey k from t\n\n— log.example abc=\n';
+    api.answer(() => ({ body: note }));
+    expect(await run('ledger key acme.main')).toEqual({ code: 0, err: '', out: note });
+    expect(api.seen[0]?.path).toBe('/admin/v1/ledger/channels/acme.main/key');
+    expect(JSON.parse((await run('ledger key acme.main --json')).out)).toEqual({ statement: note });
+  });
+
   it('prints a record with its content in lines, and encodes its id as one segment', async () => {
     api.answer(() => ({ body: RECORD }));
     const { out } = await run('ledger record acme.main order/7');

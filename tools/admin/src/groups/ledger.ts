@@ -42,6 +42,18 @@ const checkpoint: CommandSpec = {
   },
 };
 
+const key: CommandSpec = {
+  usage: 'key <channel>',
+  summary: 'Print which keys sign the checkpoints of a channel: a statement that the root key signed',
+  details:
+    'Whoever pins the root key trusts these keys by it: sealgate-verify checkpoint FILE --key ROOT --statement key.txt. A policy (C2SP tlog-policy) names them in its log lines. With --json it is {"statement": "..."}.',
+  examples: ['sealgate ledger key acme.main > key.txt'],
+  run: async (session, [channel = '']) => {
+    const note = await session.api.text({ method: 'GET', path: apiPath`/ledger/channels/${channel}/key` });
+    session.print(session.json ? `${JSON.stringify({ statement: note })}\n` : note);
+  },
+};
+
 const record: CommandSpec = {
   usage: 'record <channel> <recordId>',
   summary: 'Read a record',
@@ -159,6 +171,7 @@ function auditText(report: JsonObject): string {
 export const ledgerCommands: readonly CommandSpec[] = [
   channels,
   checkpoint,
+  key,
   record,
   proof,
   audit,

@@ -1,5 +1,7 @@
 // Reads and checks a log with nothing but the libraries of others. Usage: foreign-tools <url> <origin> <vkey> <proof> <size>
 // Prints how many entries it read; whatever does not hold ends it with exit code 1.
+// Usage: foreign-tools policy <url of a log> <policy>...: its checkpoint has to satisfy one of the policies (C2SP tlog-policy).
+// Prints origin and size.
 package main
 
 import (
@@ -22,7 +24,29 @@ func check(err error) {
 	}
 }
 
+func checkPolicies(url string, files []string) {
+	var policies []torchwood.Policy
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		check(err)
+		policy, err := torchwood.ParsePolicy(text)
+		check(err)
+		policies = append(policies, policy)
+	}
+	fetcher, err := torchwood.NewTileFetcher(url)
+	check(err)
+	signed, err := fetcher.ReadEndpoint(context.Background(), "checkpoint")
+	check(err)
+	checkpoint, _, err := torchwood.VerifyCheckpoint(signed, torchwood.ThresholdPolicy(1, policies...))
+	check(err)
+	fmt.Println(checkpoint.Origin, checkpoint.N)
+}
+
 func main() {
+	if os.Args[1] == "policy" {
+		checkPolicies(os.Args[2], os.Args[3:])
+		return
+	}
 	url, origin, proofFile := os.Args[1], os.Args[2], os.Args[4]
 	atLeast, err := strconv.ParseInt(os.Args[5], 10, 64)
 	check(err)

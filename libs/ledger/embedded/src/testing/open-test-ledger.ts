@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { generateNoteKey, noteSigner, noteVerifier, type NoteSigner } from '@sealgate/merkle';
+import { generateNoteKey, noteSigner, noteVerifier, type RootSigner } from '@sealgate/merkle';
 import { migrate, openDatabase, type Database } from '@sealgate/storage';
 import { throwawayPostgres, type OwnPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import type { ArchiveFiles } from '../archive-files.ts';
@@ -22,7 +22,8 @@ export interface TestLedger {
   readonly url: string;
   readonly checkpointFolder: string;
   readonly verifierKey: string;
-  readonly signer: NoteSigner;
+  readonly signer: RootSigner;
+  readonly signingKey: string;
   /** Another process's view of the same database: own queue, own integrator, same signing key. */
   reopen(
     more?: Partial<EmbeddedLedgerOptions>,
@@ -74,6 +75,7 @@ export async function openTestLedger(server?: OwnPostgres): Promise<TestLedger> 
     checkpointFolder: folder,
     verifierKey: key.verifierKey,
     signer,
+    signingKey: key.privateKey,
     reopen,
     async close() {
       await integrator.stop();
