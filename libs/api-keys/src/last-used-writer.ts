@@ -1,4 +1,4 @@
-import type { Sql } from '@sealgate/storage';
+import { writeBehind, type Sql } from '@sealgate/storage';
 import { keyTable } from './key-queries.ts';
 
 export interface LastUsedWriter {
@@ -33,10 +33,6 @@ const MAX_KEYS = 50_000;
 export function lastUsedWriter(options: LastUsedWriterOptions): LastUsedWriter {
   const { sql, now, delayMs = 1_000 } = options;
   const writtenAt = new Map<string, number>();
-  let pending = new Map<string, number>();
-  let timer: NodeJS.Timeout | undefined;
-  let writing: Promise<void> = Promise.resolve();
-  let closed = false;
 
   const forgetOld = (): void => {
     for (const [id, at] of writtenAt) {
@@ -45,46 +41,37 @@ export function lastUsedWriter(options: LastUsedWriterOptions): LastUsedWriter {
     }
   };
 
-  const write = async (touched: ReadonlyMap<string, number>): Promise<void> => {
-    try {
+  const behind = writeBehind<number>({
+    write(touched) {
+      forgetOld();
       const dates = [...touched.values()].map((at) => new Date(at));
-      await sql.query({
+      return sql.query({
         name: 'keys last used',
         text: updateText(options.schema),
         values: [[...touched.keys()], dates],
       });
-    } catch (error) {
+    },
+    delayMs,
+    mostWaiting: MAX_KEYS,
+    onFailure(error, touched) {
       for (const id of touched.keys()) writtenAt.delete(id);
       options.onError?.(error);
-    }
-  };
-
-  const flush = (): Promise<void> => {
-    clearTimeout(timer);
-    timer = undefined;
-    forgetOld();
-    const touched = pending;
-    pending = new Map();
-    if (touched.size > 0) writing = writing.then(() => write(touched));
-    return writing;
-  };
+    },
+  });
 
   return {
     touch(id) {
       const at = now();
       const last = writtenAt.get(id);
-      if (closed || (last !== undefined && at - last < INTERVAL_MS)) return;
+      if (last !== undefined && at - last < INTERVAL_MS) return;
+      if (last === undefined && writtenAt.size >= MAX_KEYS) forgetOld();
       if (last === undefined && writtenAt.size >= MAX_KEYS) return;
       writtenAt.delete(id); // So that it moves to the end.
       writtenAt.set(id, at);
-      pending.set(id, at);
-      timer ??= setTimeout(() => void flush(), delayMs).unref();
+      behind.put(id, at);
     },
-    flush,
-    close() {
-      closed = true;
-      return flush();
-    },
+    flush: behind.flush,
+    close: behind.close,
   };
 }
 

@@ -17,3 +17,5 @@ export { removalStatement, removalStep, removeInSteps, retain } from './retentio
 export type { Removal, RemovalStep } from './retention.ts';
 export { isReachable, telling503, tellingOutages } from './telling-outages.ts';
 export type { OutageTelling } from './telling-outages.ts';
+export { writeBehind } from './write-behind.ts';
+export type { WriteBehind, WriteBehindOptions } from './write-behind.ts';

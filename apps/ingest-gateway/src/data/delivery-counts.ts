@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { backgroundLoop, type BackgroundLoop, type Sql } from '@sealgate/storage';
+import { writeBehind, type Sql } from '@sealgate/storage';
 
 /** Deliveries of one source, minute and outcome that left no event. */
 export interface DeliveryCount {
@@ -12,7 +12,7 @@ export interface DeliveryCount {
 }
 
 interface Waiting extends DeliveryCount {
-  deliveries: number;
+  readonly deliveries: number;
 }
 
 const MOST_WAITING = 10_000;
@@ -23,34 +23,22 @@ const POSITION_DIGITS = 32;
 
 /**
  * Counts deliveries that left no event, and writes the counts once a second off the request path: a source that is flooded
- * costs a row for each minute and code. While the database is away as many are kept as there are sources and codes, up to a bound.
+ * costs a row for each minute and code. Counts are kept in memory up to a bound, and lost where a write fails.
  */
 export function deliveryCounts(sql: Sql, onFailure: (error: unknown) => void) {
-  let waiting = new Map<string, Waiting>();
-  const flush = async (): Promise<void> => {
-    if (waiting.size === 0) return;
-    const batch = waiting;
-    waiting = new Map();
-    try {
-      await insert(sql, [...batch]);
-    } catch (error) {
-      onFailure(error);
-    }
-  };
-  const loop: BackgroundLoop = backgroundLoop({ work: flush, pauseMs: FLUSH_EVERY_MS, onFailure });
+  const behind = writeBehind<Waiting>({
+    write: (batch) => insert(sql, [...batch.values()]),
+    delayMs: FLUSH_EVERY_MS,
+    mostWaiting: MOST_WAITING,
+    onFailure,
+  });
   return {
     add(count: DeliveryCount): void {
-      const position = positionOf(count);
-      const key = `${count.sourceId} ${position}`;
-      const known = waiting.get(key);
-      if (known !== undefined) waiting.set(key, { ...count, deliveries: known.deliveries + 1 });
-      else if (waiting.size < MOST_WAITING) waiting.set(key, { ...count, deliveries: 1 });
+      const key = `${count.sourceId} ${positionOf(count)}`;
+      behind.put(key, { ...count, deliveries: (behind.get(key)?.deliveries ?? 0) + 1 });
     },
-    flush,
-    async close(): Promise<void> {
-      await loop.stop();
-      await flush();
-    },
+    flush: behind.flush,
+    close: behind.close,
   };
 }
 
@@ -61,8 +49,7 @@ function positionOf({ atMs, outcome, code = '' }: DeliveryCount): string {
   return time + hash('sha256', `${outcome} ${code}`).slice(0, POSITION_DIGITS - TIME_DIGITS);
 }
 
-async function insert(sql: Sql, rows: readonly (readonly [string, Waiting])[]): Promise<void> {
-  const counts = rows.map(([, count]) => count);
+async function insert(sql: Sql, counts: readonly Waiting[]): Promise<void> {
   await sql.query({
     text: `INSERT INTO ingest.delivery_counts AS c (source_id, position, outcome, code, deliveries, request_id, last_at)
            SELECT s, p, o, nullif(e, ''), d, r, to_timestamp(t / 1000.0)

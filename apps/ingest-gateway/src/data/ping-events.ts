@@ -1,4 +1,4 @@
-import type { Sql } from '@sealgate/storage';
+import { writeBehind, type Sql } from '@sealgate/storage';
 
 export interface PingEvent {
   readonly eventId: string;
@@ -19,25 +19,17 @@ const FLUSH_EVERY_MS = 100;
 
 /** Events of pings, written together off the request path. */
 export function pingEvents({ sql, onDropped }: { sql: Sql; onDropped: (count: number) => void }): PingEvents {
-  let waiting: PingEvent[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> = Promise.resolve();
-
-  const flush = (): Promise<void> => {
-    clearTimeout(timer);
-    timer = undefined;
-    const batch = waiting;
-    waiting = [];
-    if (batch.length > 0) running = running.then(() => insert(sql, batch)).catch(() => onDropped(batch.length));
-    return running;
-  };
+  const behind = writeBehind<PingEvent>({
+    write: (batch) => insert(sql, [...batch.values()]),
+    delayMs: FLUSH_EVERY_MS,
+    mostWaiting: MOST_WAITING,
+    onFailure: (_error, batch) => onDropped(batch.size),
+  });
   return {
     add(event) {
-      if (waiting.length >= MOST_WAITING) return onDropped(1);
-      waiting.push(event);
-      timer ??= setTimeout(() => void flush(), FLUSH_EVERY_MS);
+      if (!behind.put(event.eventId, event)) onDropped(1);
     },
-    flush,
+    flush: behind.flush,
   };
 }
 
