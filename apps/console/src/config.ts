@@ -8,6 +8,7 @@ import {
   publicUrlFields,
   storeFields,
   textField,
+  tracingFields,
   type Config,
   type Environment,
 } from '@sealgate/service-host';
@@ -54,6 +55,7 @@ const providerFields = {
 export const fields = {
   ...{ port, host, opsPort, opsHost, tlsCertFile, tlsKeyFile, tlsTerminatedUpstream, trustProxy },
   ...{ drainDelayMs, drainTimeoutMs, logLevel },
+  ...tracingFields,
   ...providerFields,
   publicUrl: customField({
     name: 'PUBLIC_URL',

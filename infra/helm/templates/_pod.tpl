@@ -122,6 +122,14 @@ securityContext:
       name: {{ . }}
       key: {{ $values.verifierKeys.key }}
 {{- end }}
+{{- if $values.tracing.endpoint }}
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ $values.tracing.endpoint | quote }}
+- name: OTEL_TRACES_SAMPLER
+  value: {{ $values.tracing.sampler | quote }}
+- name: OTEL_TRACES_SAMPLER_ARG
+  value: {{ $values.tracing.share | quote }}
+{{- end }}
 {{- with include "sealgate.sharedEnv" .root | trim }}
 {{ . }}
 {{- end }}

@@ -1,4 +1,5 @@
 import { AppError } from '@sealgate/errors';
+import { inSpan } from '@sealgate/observability';
 import type { Exchange } from './exchange.ts';
 import { headerValues } from './request-headers.ts';
 
@@ -12,7 +13,7 @@ export async function authenticate(exchange: Exchange): Promise<void> {
   const { guard } = exchange;
   try {
     if (isSentTwice(exchange)) throw new AppError('UNAUTHENTICATED', 'A credential was sent twice.');
-    exchange.caller = await guard.authenticate(exchange.view);
+    exchange.caller = await inSpan({ name: 'authenticate' }, () => guard.authenticate(exchange.view));
     exchange.isKnownCaller = true;
   } catch (error) {
     exchange.isKnownCaller = false;

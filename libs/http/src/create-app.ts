@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
-import type { Log, RequestLog } from '@sealgate/observability';
+import { withSpan, type Log, type RequestLog } from '@sealgate/observability';
 import { AnswerWriter } from './answer.ts';
 import type { AppServices } from './app-services.ts';
 import { attach } from './attach.ts';
@@ -9,7 +9,7 @@ import { Compression } from './compression.ts';
 import { directRoutes } from './direct-routes.ts';
 import { Exchange } from './exchange.ts';
 import type { Guard } from './guard.ts';
-import type { Meters } from './mounted-route.ts';
+import type { Meters, MountedRoute } from './mounted-route.ts';
 import { allowHeader, pathTables, type PathTable } from './path-table.ts';
 import type { Route } from './route.ts';
 import { securityHeaders } from './security-headers.ts';
@@ -74,7 +74,7 @@ export function createApp<Caller>(options: AppOptions<Caller>): App {
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     const found = direct(request);
     if (found !== undefined) {
-      void serve(new Exchange(found.request, response as Response, services, found.mounted), found.mounted);
+      serveTraced(new Exchange(found.request, response as Response, services, found.mounted), found.mounted);
       return;
     }
     // Express makes its own Request and Response of these, by changing their prototypes.
@@ -108,12 +108,17 @@ function checkedTables<Caller>(options: AppOptions<Caller>): PathTable[] {
   throw new Error(`The routes cannot be mounted:\n${faults.map((fault) => `- ${fault}`).join('\n')}`);
 }
 
+function serveTraced(exchange: Exchange, mounted: MountedRoute): void {
+  if (exchange.span === undefined) void serve(exchange, mounted);
+  else void withSpan(exchange.span, () => serve(exchange, mounted));
+}
+
 /** Express tries the next path that fits where this one has no such method, so that Allow lists them all. */
 function dispatcher(table: PathTable, services: AppServices, missed: WeakMap<object, PathTable[]>): RequestHandler {
   return (request, response, next) => {
     const mounted = table.methods.get(request.method);
     if (mounted !== undefined) {
-      void serve(new Exchange(request, response, services, mounted), mounted);
+      serveTraced(new Exchange(request, response, services, mounted), mounted);
       return;
     }
     const tables = missed.get(request);

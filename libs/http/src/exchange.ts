@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Response } from 'express';
 import { AppError } from '@sealgate/errors';
-import type { RequestRecord } from '@sealgate/observability';
+import { inSpan, startSpan, type RequestRecord, type Span } from '@sealgate/observability';
 import type { AppServices } from './app-services.ts';
 import { CallerChangedError, lookUp } from './authenticate.ts';
 import type { RoutedRequest } from './direct-routes.ts';
@@ -27,6 +27,8 @@ export class Exchange implements AnyContext {
   readonly mounted: MountedRoute | undefined;
   readonly startedAt: number;
   readonly record: RequestRecord;
+  /** Undefined where nobody traces. Everything that the request makes happen runs in it. */
+  readonly span: Span | undefined;
   params: unknown = undefined;
   query: unknown = undefined;
   body: unknown = undefined;
@@ -61,7 +63,15 @@ export class Exchange implements AnyContext {
       requestId: requestIdOf(headerOf(request, 'x-request-id'), services.newRequestId),
     };
     const traceparent = headerOf(request, 'traceparent');
-    if (traceparent !== undefined) this.#takeOnTrace(traceparent);
+    this.span = startSpan({
+      name: mounted === undefined ? request.method : `${request.method} ${mounted.template}`,
+      kind: 'server',
+      attributes: { 'http.request.method': request.method, 'network.protocol.version': request.httpVersion },
+      remote: { traceparent, tracestate: headerOf(request, 'tracestate') },
+      beginsTrace: true,
+    });
+    const taken = this.span?.traceparent ?? traceparent;
+    if (taken !== undefined) this.#takeOnTrace(taken);
   }
 
   get requestId(): string {
@@ -89,6 +99,12 @@ export class Exchange implements AnyContext {
   get traceparent(): string {
     if (this.#traceparent === undefined) this.#takeOnTrace(newTraceparent());
     return this.#traceparent ?? '';
+  }
+
+  get tracestate(): string | undefined {
+    const isOfCaller = this.record.traceId !== undefined && this.header('traceparent')?.includes(this.record.traceId);
+    if (this.span !== undefined) return this.span.tracestate;
+    return isOfCaller === true ? this.header('tracestate') : undefined;
   }
 
   get signal(): AbortSignal {
@@ -163,7 +179,9 @@ export class Exchange implements AnyContext {
   async takeCharge(cost: number): Promise<void> {
     // A request that is served again costs once. What was refused took nothing, and is decided by what holds now.
     const admission =
-      this.#paid?.cost === cost ? this.#paid.admission : await this.guard.charge(this.caller, cost, this);
+      this.#paid?.cost === cost
+        ? this.#paid.admission
+        : await inSpan({ name: 'charge' }, () => this.guard.charge(this.caller, cost, this));
     const { admitted, headers, retryAfterSeconds } = admission;
     if (admitted && this.isProvisional) this.#paid = { cost, admission };
     this.wasCharged = true;

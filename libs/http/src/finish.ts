@@ -1,5 +1,6 @@
 import { types } from 'node:util';
 import { AppError, PROBLEM_MEDIA_TYPE, problemOf } from '@sealgate/errors';
+import type { RequestRecord, Span } from '@sealgate/observability';
 import type { Answer } from './answer.ts';
 import { encodingFor } from './compression.ts';
 import type { Exchange } from './exchange.ts';
@@ -156,7 +157,8 @@ function noticeUndeclared(exchange: Exchange, { code }: AppError): void {
 }
 
 function renderProblem(exchange: Exchange, error: AppError): string {
-  const problem = problemOf(error, exchange.requestId);
+  const made = problemOf(error, exchange.requestId);
+  const problem = exchange.span === undefined ? made : { ...made, traceId: exchange.span.traceId };
   const decorate = exchange.mounted?.problem;
   if (decorate === undefined) return JSON.stringify(problem);
   try {
@@ -193,4 +195,18 @@ function finishRecord(exchange: Exchange, status: number): void {
   services.requests.write(record);
   exchange.endTurn?.();
   mounted?.meter.observe(status, record.durationMs);
+  if (exchange.span !== undefined) endSpan(exchange.span, record);
+}
+
+/** Semantic conventions: only what is our fault fails the span of a server. */
+function endSpan(span: Span, { route, status, code, records, replayed, outcome }: RequestRecord): void {
+  span.set({
+    'http.response.status_code': status,
+    ...(route === 'none' ? {} : { 'http.route': route }),
+    ...(code === undefined ? {} : { 'sealgate.problem.code': code }),
+    ...(records === undefined ? {} : { 'sealgate.records': records }),
+    ...(replayed === undefined ? {} : { 'sealgate.replayed': replayed }),
+    ...(outcome === undefined ? {} : { 'sealgate.outcome': outcome }),
+  });
+  span.end(status >= 500 ? (code ?? String(status)) : undefined);
 }

@@ -31,6 +31,8 @@ export interface HandlerContext<Caller, Params, Query, Body> {
   readonly requestId: string;
   /** A W3C traceparent: the caller's, or one made for this request. Pass it on to whatever is called. */
   readonly traceparent: string;
+  /** The W3C tracestate that belongs to it. */
+  readonly tracestate?: string | undefined;
   /** Aborted when the client goes away before it was answered. */
   readonly signal: AbortSignal;
   readonly method: string;

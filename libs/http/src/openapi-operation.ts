@@ -69,6 +69,7 @@ const Problem = named(
       instance: Text,
       code: Text,
       errors: Type.Optional(Type.Array(Fault)),
+      traceId: Type.Optional(Type.String({ description: 'W3C trace id, where the service traces.' })),
     },
     { description: 'RFC 9457. `code` is what programs go by; `detail` is for people.' },
   ),

@@ -3,6 +3,7 @@ import { parseAdminRules, parseIssuers, type AdminRule, type OidcIssuer } from '
 import { LOG_LEVELS } from '@sealgate/observability';
 import { booleanField, choiceField, customField, integerField, textField } from './config-field.ts';
 import { listText, parsePostgresUrl, parseRedisUrl, POSTGRES_FORM, REDIS_FORM } from './store-urls.ts';
+import { tracingFields } from './tracing-fields.ts';
 import { parseTrustProxy } from './trust-proxy.ts';
 import { witnessFields } from './witness-fields.ts';
 
@@ -82,6 +83,7 @@ export const listenerFields = {
     choices: LOG_LEVELS,
     default: 'info',
   }),
+  ...tracingFields,
 };
 
 /** What a service says that names itself in its OpenAPI document, or to whoever asks for its metadata. */

@@ -41,3 +41,4 @@ export {
 export { main, runService, type RunOptions } from './run-service.ts';
 export { basicsOf, readiness, runSurface, type Basics, type SurfaceConfig } from './run-surface.ts';
 export { NODE_OPTIONS } from './node-options.ts';
+export { tracingFields } from './tracing-fields.ts';

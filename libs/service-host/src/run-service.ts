@@ -1,10 +1,13 @@
-import { buildInfo, type ServiceLog } from '@sealgate/observability';
+import { buildInfo, type Metrics, type ServiceLog } from '@sealgate/observability';
 import { ConfigError } from './load-config.ts';
 import { StartError } from './start-error.ts';
-import { startService, tlsFor, type ServiceOptions } from './start-service.ts';
+import { startService, tlsFor, type HostConfig, type ServiceOptions } from './start-service.ts';
+import type { TracingConfig } from './tracing-fields.ts';
 
-export interface RunOptions extends Omit<ServiceOptions, 'log'> {
+export interface RunOptions extends Omit<ServiceOptions, 'log' | 'config'> {
+  readonly config: HostConfig & TracingConfig;
   readonly log: ServiceLog;
+  readonly metrics: Metrics;
 }
 
 /** The signals that ask a service to stop. */
@@ -47,15 +50,25 @@ export async function runService(options: RunOptions): Promise<void> {
     for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
   });
   try {
+    const endTracing = await tracingOf(options);
     const service = await Promise.race([startService(options), stopAsked]);
     // Told to stop while it still started: nothing has been promised to anybody yet.
     if (service === undefined) return await exitAfter(log, 0);
     await stopAsked;
     await service.stop();
+    await endTracing?.();
     await exitAfter(log, 0);
   } catch (error) {
     await failStart({ name, log, error });
   }
+}
+
+/** OpenTelemetry is loaded where a collector is named, and nowhere else. */
+async function tracingOf({ name, config, log, metrics }: RunOptions): Promise<(() => Promise<void>) | undefined> {
+  const { otlpEndpoint } = config;
+  if (otlpEndpoint === undefined) return undefined;
+  const { startTracing } = await import('./tracing.ts');
+  return startTracing({ name, config: { ...config, otlpEndpoint }, log, metrics });
 }
 
 /**

@@ -6,6 +6,7 @@ import type { ServedApp } from './listener.ts';
 import type { Own } from './owner.ts';
 import { main, runService } from './run-service.ts';
 import type { Composition, HostChecks, HostConfig, ServiceHealth } from './start-service.ts';
+import type { TracingConfig } from './tracing-fields.ts';
 import type { TrustedProxies } from './trust-proxy.ts';
 
 export interface SurfaceConfig extends HostConfig {
@@ -52,14 +53,14 @@ export interface SurfaceOptions<Config> {
 }
 
 /** The whole of a `main.ts`: reads the settings, opens what every surface has, and runs it until it is told to stop. */
-export function runSurface<Config extends SurfaceConfig>(options: SurfaceOptions<Config>): void {
+export function runSurface<Config extends SurfaceConfig & TracingConfig>(options: SurfaceOptions<Config>): void {
   const { name, readConfig, opsApp, checkTimeoutMs, compose } = options;
   main(name, async () => {
     const basics = openBasics(name, readConfig(process.env));
     const { config, log, metrics, now, appBase } = basics;
     const ops = { metrics, checkTimeoutMs, log, now, newRequestId: appBase.newRequestId };
     await runService({
-      ...{ name, config, log },
+      ...{ name, config, log, metrics },
       opsApp: (checks) => opsApp({ ...ops, ...checks }),
       compose: (own, checks) => compose(basics, own, checks),
     });

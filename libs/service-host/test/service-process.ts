@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createLog } from '@sealgate/observability';
+import { createLog, Metrics } from '@sealgate/observability';
 import { integerField, listenerFields, loadConfig, main, runService } from '../src/index.ts';
 import { opsApp, servedApp } from './served-app.ts';
 
@@ -15,6 +15,7 @@ main('test-service', async () => {
     name: 'test-service',
     config,
     log,
+    metrics: new Metrics('test-service'),
     opsApp,
     compose: async (own) => {
       own('store', () => log.info('store_released'));

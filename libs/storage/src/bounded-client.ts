@@ -1,7 +1,9 @@
 import { Client, type ClientConfig, Query, type QueryResult } from 'pg';
 import { requestCancel } from './cancel-request.ts';
+import { spanChannel, startSpan } from '@sealgate/observability';
 import type { Statement } from './database.ts';
 import { NeverSentError, READ_ONLY } from './database-errors.ts';
+import { statementSpan, tracedQuery } from './statement-span.ts';
 
 /** A connection that rested this long is looked at again before it is trusted with a statement. */
 const TRUSTED_REST_MS = 10;
@@ -136,6 +138,16 @@ export class BoundedClient extends Client {
       query.name = name;
       this.query(query);
     });
+  }
+
+  /**
+   * Every statement comes through here, Prisma's too. Their forms are pg's: a `Query` with its callback, arguments that end
+   * in a callback, or arguments alone, for a promise.
+   */
+  override query(...args: unknown[]): never {
+    const ask = super.query.bind(this) as unknown as (...given: unknown[]) => never;
+    const span = spanChannel.hasSubscribers ? startSpan(statementSpan(args[0])) : undefined;
+    return span === undefined ? ask(...args) : tracedQuery(span, ask, args);
   }
 
   /** Resolves when the server waits for the next statement, or when the connection broke. */

@@ -1,5 +1,7 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool, type PoolClient } from 'pg';
+import { activeSpan } from '@sealgate/observability';
 import { BoundedClient } from './bounded-client.ts';
 import type { DatabaseOptions, Statement } from './database.ts';
 import { connectFailure } from './database-errors.ts';
@@ -155,6 +157,22 @@ async function roleOf(client: BoundedClient, mustWrite: boolean): Promise<Answer
   }
 }
 
+/** What waited for a connection goes on as part of its own trace, and not of the one that gave the connection back. */
+class TracedPool extends Pool {
+  override connect(): Promise<PoolClient>;
+  override connect(callback: ConnectCallback): void;
+  override connect(callback?: ConnectCallback): Promise<PoolClient> | void {
+    if (callback === undefined) return super.connect();
+    return super.connect(activeSpan() === undefined ? callback : AsyncLocalStorage.bind(callback));
+  }
+}
+
+type ConnectCallback = (
+  error: Error | undefined,
+  client: PoolClient | undefined,
+  done: (release?: unknown) => void,
+) => void;
+
 /** An idle connection that was given up because another one of the pool was cut. */
 class SuspectedError extends Error {
   constructor(cause: Error) {
@@ -168,7 +186,7 @@ function makePool(
   servers: DatabaseServers,
   look: (client: BoundedClient) => Promise<void>,
 ): Pool {
-  return new Pool({
+  return new TracedPool({
     // eslint-disable-next-line @typescript-eslint/no-misused-promises -- The pool waits for it; its types do not say so.
     onConnect: (client) => look(client as LeasedClient),
     max: options.maxConnections,

@@ -22,3 +22,4 @@ export { describeWithRedis, redisAvailable, throwawayRedis } from './throwaway-r
 export type { ThrowawayRedis } from './throwaway-redis.ts';
 export { until } from './until.ts';
 export type { UntilOptions } from './until.ts';
+export { otlpReceiver, type OtlpReceiver, type ReceivedSpan } from './otlp-receiver.ts';

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@sealgate/errors';
 import { closedObject, routeFor, type Method, type Route } from '@sealgate/http';
+import { activeSpan, inSpan } from '@sealgate/observability';
 import type { Cookies } from '../domain/cookies.ts';
 import { forwardedPath } from '../domain/forwarded-path.ts';
 import { requireOwnOrigin, type OriginRequest } from '../domain/own-origin.ts';
@@ -37,6 +38,7 @@ interface Forwarded extends OriginRequest {
   readonly path: string;
   readonly requestId: string;
   readonly traceparent: string;
+  readonly tracestate?: string | undefined;
   readonly clientAddress: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -65,8 +67,16 @@ export function forwardRoutes(ports: ForwardPorts): Route<ConsoleCaller>[] {
     const path = forwardedPath(context.path, `/${side}/${surface}`);
     const { url = '' } = request;
     const query = url.includes('?') ? url.slice(url.indexOf('?')) : '';
-    const headers = [...(await credentialOf(ports, context, listener)), ...aboutRequest(context, ports.publicUrl)];
-    await ports.forward({ request, response, surface, baseUrl: listener.url, target: path + query, headers });
+    const credential = await credentialOf(ports, context, listener);
+    const start = {
+      name: context.method,
+      kind: 'client',
+      attributes: { 'http.request.method': context.method },
+    } as const;
+    await inSpan(start, () => {
+      const headers = [...credential, ...aboutRequest(context, ports.publicUrl)];
+      return ports.forward({ request, response, surface, baseUrl: listener.url, target: path + query, headers });
+    });
   };
   return (Object.keys(SIDES) as Side[]).flatMap((side) =>
     METHODS.map((method) =>
@@ -106,9 +116,13 @@ async function credentialOf(
 }
 
 /** Surfaces that trust the console count failures by the client's address, and not by ours. */
-const aboutRequest = ({ requestId, traceparent, clientAddress }: Forwarded, publicUrl: string): Header[] => [
+const aboutRequest = (
+  { requestId, traceparent, tracestate, clientAddress }: Forwarded,
+  publicUrl: string,
+): Header[] => [
   ['X-Request-Id', requestId],
-  ['traceparent', traceparent],
+  ['traceparent', activeSpan()?.traceparent ?? traceparent],
+  ...(tracestate === undefined ? [] : [['tracestate', tracestate] as const]),
   ['X-Forwarded-For', clientAddress],
   ['X-Forwarded-Proto', new URL(publicUrl).protocol.slice(0, -1)],
 ];

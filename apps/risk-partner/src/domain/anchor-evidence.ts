@@ -5,6 +5,7 @@ import {
   type LedgerAppender,
   type LedgerReader,
 } from '@sealgate/ledger-port';
+import { inSpan } from '@sealgate/observability';
 
 /** A fingerprint on its way into the ledger. `data` is the record's, worded when the evidence was approved. */
 export interface Anchor {
@@ -63,7 +64,8 @@ const LONGEST_PAUSE_MS = 60_000;
  */
 export async function anchorDue(ports: AnchorPorts): Promise<number> {
   const due = await ports.store.take({ nowMs: ports.now(), leaseMs: LEASE_MS, limit: AT_ONCE });
-  await Promise.all(due.map((anchor) => step(ports, anchor)));
+  const start = { name: 'anchor evidence', beginsTrace: true };
+  await Promise.all(due.map((anchor) => inSpan(start, () => step(ports, anchor))));
   return due.length;
 }
 

@@ -1,11 +1,15 @@
 import type { UnitResult } from '@sealgate/ledger-port';
 import { LedgerOverloadedError, LedgerUnavailableError, OutcomeUnknownError } from '@sealgate/ledger-port';
+import { activeSpan, spanChannel, startSpan, withSpan, type Span } from '@sealgate/observability';
 import type { PreparedUnit } from './prepared-unit.ts';
 
 /** A unit on its way. `sent` is true while the database may have it: from then on silence means unknown. */
 export interface WaitingUnit {
   readonly prepared: PreparedUnit;
   readonly deadlineMs: number;
+  /** Of its append, where somebody traces, and of its time in the queue. */
+  readonly span?: Span | undefined;
+  readonly queued?: Span | undefined;
   sent: boolean;
   settled: boolean;
   /** Its caller was answered "unknown": whatever is learned of it later, it is still to be settled. */
@@ -84,6 +88,7 @@ export class AppendQueue {
       const unit: WaitingUnit = {
         prepared,
         deadlineMs: now() + limits.answerWithinMs,
+        ...(spanChannel.hasSubscribers && { span: activeSpan(), queued: startSpan({ name: 'ledger queue' }) }),
         sent: false,
         settled: false,
         toldUnknown: false,
@@ -128,7 +133,7 @@ export class AppendQueue {
     if (group.length === 0) return;
     for (const [, lane] of taken) lane.isRunning = true;
     this.#underWay.push(group);
-    void this.#options.run(group).then(() => {
+    void this.#runTraced(group).then(() => {
       this.#underWay = this.#underWay.filter((other) => other !== group);
       for (const [channel, lane] of taken) {
         lane.isRunning = false;
@@ -138,6 +143,17 @@ export class AppendQueue {
       }
       this.#schedule();
     });
+  }
+
+  /** A group is written for all its units: as part of the first one's trace, with links to the others. */
+  async #runTraced(group: readonly WaitingUnit[]): Promise<void> {
+    const { run } = this.#options;
+    if (!spanChannel.hasSubscribers) return run(group);
+    for (const { queued } of group) queued?.end();
+    const [parent = null, ...links] = group.flatMap(({ span }) => (span?.isSampled === true ? [span] : []));
+    const span = startSpan({ name: 'ledger write', parent, links, attributes: { 'sealgate.units': group.length } });
+    await withSpan(span, () => run(group));
+    span?.end();
   }
 
   #takeGroup<Ready extends readonly [channel: string, lane: Lane]>(
@@ -197,6 +213,7 @@ function tellIfLate(unit: WaitingUnit, now: number): void {
   if (unit.settled || now < unit.deadlineMs) return;
   unit.settled = true;
   unit.toldUnknown = unit.sent;
+  unit.queued?.end('TIMEOUT');
   unit.reject(
     unit.sent
       ? new OutcomeUnknownError(unit.prepared.transactionIdHex)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ArchiveOrder, type ArchiveProgress, type AuditReport, type Ledger } from '@sealgate/ledger-port';
 import { tileWidth, type BundleId, type NoteVerifier, type TileId } from '@sealgate/merkle';
+import { inSpan } from '@sealgate/observability';
 import type { Database } from '@sealgate/storage';
 import { appendGroup, MetDuplicates, type OnResult } from './append-group.ts';
 import { APPEND_FUNCTIONS, type AppendFunctions } from './append-statement.ts';
@@ -130,6 +131,9 @@ export const APPEND_LIMITS: AppendQueueLimits = {
   answerWithinMs: 3000,
 };
 
+const APPEND = { name: 'ledger append' };
+const PROVE = { name: 'ledger prove' };
+
 const SETTLE_WITHIN_MS = 120_000;
 const COVER_WITHIN_MS = 3000;
 const READ_WITHIN_MS = 2000;
@@ -162,7 +166,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     // migrations/0011_append_new.sql writes.
     append(unit) {
       assert(unit.guard === undefined || appendFunctions.takesGuards, 'A guard goes to functions that confirm it.');
-      return queue.add(prepareUnit(unit, now(), random));
+      return inSpan(APPEND, () => queue.add(prepareUnit(unit, now(), random)));
     },
     findConflict: (unit) => conflictIn(sql, unit),
     drain: () => queue.drained(),
@@ -188,7 +192,8 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     readRow: (channel, id) => findRecord(prove, { channel, id }),
     query: (query) => queryRecords(prove, query),
     queryPage: (query) => queryPage(prove, query),
-    prove: (channel, id, wants) => proveRecord(prove, { channel, id, ...(wants === undefined ? {} : { wants }) }),
+    prove: (channel, id, wants) =>
+      inSpan(PROVE, () => proveRecord(prove, { channel, id, ...(wants === undefined ? {} : { wants }) })),
     checkpoint: async (log) => (await epochs.fresh()).lastCheckpoint(log) ?? (await findPublished(prove, log))?.note,
     logKeys: (log) => findLogKeys({ ...prove, verifier: options.verifier }, log),
     tile: (log, tile) => findTile(prove, log, tile),

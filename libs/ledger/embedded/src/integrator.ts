@@ -1,3 +1,4 @@
+import { inSpan } from '@sealgate/observability';
 import { checkedCheckpoints } from './checked-checkpoint.ts';
 import { compareChannels, type Compared } from './compare-channels.ts';
 import { ComparisonSchedule, type ComparisonScheduleOptions } from './comparison-schedule.ts';
@@ -119,12 +120,11 @@ export class Integrator {
       if (waiting.length > 0) await this.#compareThese(waiting);
       const idle = this.#nextIdle(logs);
       const due = logs.filter((row) => row === idle || this.#isDue(row));
-      const [few, many] = [due.filter(isSmall), due.filter((row) => !isSmall(row))];
-      await inGroups(few, CHANNELS_AT_ONCE, (rows) => this.#tryTogether(rows));
-      for (const row of many) {
-        if (this.#stopped) return;
-        await this.#tryCatchUp(row);
-      }
+      const start = { name: 'ledger integrate', beginsTrace: due.some((row) => row.size !== row.integrated) };
+      await inSpan(start, async () => {
+        await inGroups(due.filter(isSmall), CHANNELS_AT_ONCE, (few) => this.#tryTogether(few));
+        for (const row of due) if (!isSmall(row) && !this.#stopped) await this.#tryCatchUp(row);
+      });
     } catch (error) {
       // The database is away: the next round tries again. It may come back as an older one.
       if (isOutage(error)) return this.#comparison.anew();

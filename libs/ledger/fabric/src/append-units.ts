@@ -6,6 +6,7 @@ import {
   type UnitClaim,
   type UnitResult,
 } from '@sealgate/ledger-port';
+import { inSpan } from '@sealgate/observability';
 import type { ChannelMap, ChannelPlace } from './channel-map.ts';
 import type { ClaimStore, HeldClaim } from './claim-store.ts';
 import type { ContractCall } from './contract-call.ts';
@@ -50,7 +51,10 @@ export class AppendUnits {
   }
 
   append(unit: AppendUnit): Promise<UnitResult> {
-    const result = unit.claim === undefined ? this.#appendUnclaimed(unit) : this.#appendClaimed(unit, unit.claim);
+    const { claim } = unit;
+    const result = inSpan({ name: 'ledger append' }, () =>
+      claim === undefined ? this.#appendUnclaimed(unit) : this.#appendClaimed(unit, claim),
+    );
     this.#running.add(result);
     const done = (): void => void this.#running.delete(result);
     result.then(done, done);

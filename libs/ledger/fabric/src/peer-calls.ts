@@ -1,4 +1,5 @@
 import { GatewayError, type Proposal } from '@hyperledger/fabric-gateway';
+import { inSpan } from '@sealgate/observability';
 import type { CallWindow } from './call-window.ts';
 import type { FabricDeadlines } from './connection-file.ts';
 import type { ContractCall } from './contract-call.ts';
@@ -32,6 +33,12 @@ export interface Endorsed {
   readonly request: Buffer;
   readonly peer: PeerGateway;
 }
+
+/** The gateway protocol carries no trace context: a trace ends at the peer. */
+const SPANS = {
+  evaluate: { name: 'fabric evaluate', kind: 'client' },
+  endorse: { name: 'fabric endorse', kind: 'client' },
+} as const;
 
 /** Proposals in all while endorsers disagree or a chaincode is away. */
 const ATTEMPTS = 4;
@@ -98,7 +105,8 @@ export class PeerCalls {
         // A peer that hangs must leave the next one time to answer.
         const shareMs = (deadline.atMs - startedAtMs) / (failures + 1 < peers.count ? 2 : 1);
         const options = { deadline: startedAtMs + Math.min(deadlinesMs[phase], shareMs) };
-        const answer = await run(proposalOf(call, peer), peer, options);
+        const [proposal, asked] = [proposalOf(call, peer), peer];
+        const answer = await inSpan(SPANS[phase], () => run(proposal, asked, options));
         peers.answered(peer.endpoint);
         observer.phase?.(phase, true, now() - startedAtMs);
         return answer;

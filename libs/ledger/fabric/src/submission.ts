@@ -1,4 +1,5 @@
 import { GatewayError } from '@hyperledger/fabric-gateway';
+import { inSpan } from '@sealgate/observability';
 import type { CallWindow } from './call-window.ts';
 import type { FabricDeadlines, FabricLimits } from './connection-file.ts';
 import type { Committed, ContractCall, Settlement, SubmitOptions } from './contract-call.ts';
@@ -39,6 +40,7 @@ const CONFLICTS: ReadonlySet<string> = new Set(['MVCC_READ_CONFLICT', 'PHANTOM_R
 const FIRST_CONFLICT_PAUSE_MS = 10;
 const LONGEST_CONFLICT_PAUSE_MS = 500;
 const JOURNAL_AGAIN_MS = 50;
+const SUBMIT = { name: 'fabric submit', kind: 'client' } as const;
 
 /**
  * One write from proposal to block. Up to the journal row nothing can have been ordered, whatever happens; from it on the
@@ -95,7 +97,8 @@ export class Submission {
     let entry: JournalEntry;
     try {
       entry = entryOf(call, options, endorsed, fromBlock);
-      journalled = await this.#journal(entry, deadline);
+      const made = entry;
+      journalled = await inSpan({ name: 'fabric journal' }, () => this.#journal(made, deadline));
     } catch (error) {
       window.leave('badly');
       throw error;
@@ -141,7 +144,7 @@ export class Submission {
   async #send(entry: JournalEntry, endorsed: Endorsed, deadline: Deadline): Promise<Settlement> {
     const open = this.#track(entry, endorsed);
     this.#goOn(this.#sendOnce(open, endorsed));
-    const settlement = await orEnded(open.settlement, deadline);
+    const settlement = await inSpan({ name: 'fabric commit' }, () => orEnded(open.settlement, deadline));
     if (settlement === undefined) {
       open.late = true;
       return { status: 'unknown', transactionId: open.transactionId };
@@ -161,7 +164,7 @@ export class Submission {
     const { settler, window, observer, now, deadlinesMs } = this.#options;
     const startedAtMs = now();
     try {
-      await sendRequest(peer, open.request, deadlinesMs.submit);
+      await inSpan(SUBMIT, () => sendRequest(peer, open.request, deadlinesMs.submit));
       this.#orderersAway = false;
       window.leave('well');
       observer.phase?.('submit', true, now() - startedAtMs);

@@ -63,6 +63,20 @@ describeWith('helm', (helm) => {
     expect(envOf(render('ledger-peer'), 'StatefulSet')).not.toHaveProperty('LEDGER_ARCHIVE_DIR');
   });
 
+  it('sends spans to a collector where one is named, and lets them out', () => {
+    const traced = render('ledger-peer', 'tracing.endpoint=http://collector:4318', 'tracing.share=0.1');
+    expect(envOf(traced, 'Deployment')).toMatchObject({
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
+      OTEL_TRACES_SAMPLER: 'parentbased_always_on',
+      OTEL_TRACES_SAMPLER_ARG: '0.1',
+    });
+    expect(JSON.stringify(traced)).toContain('{"port":4318}');
+    const plain = render('ledger-peer');
+    expect(envOf(plain, 'Deployment')).not.toHaveProperty('OTEL_EXPORTER_OTLP_ENDPOINT');
+    expect(JSON.stringify(plain)).not.toContain('4318');
+    expect(() => render('ledger-peer', 'tracing.endpoint=collector:4318')).toThrow('tracing');
+  });
+
   it.each(surfaces)('tells every pod of %s the keys of the log', (surface) => {
     for (const { kind, spec } of podsOf(render(surface, 'integrator.enabled=true', 'integrator.signingKey.name=key')))
       expect(spec.containers[0].env.map(({ name }) => name).includes('LEDGER_VERIFIER_KEYS')).toBe(kind !== 'Job');

@@ -1,0 +1,209 @@
+import { subscribe, tracingChannel, unsubscribe } from 'node:diagnostics_channel';
+import {
+  createTraceState,
+  isSpanContextValid,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  TraceFlags,
+  type Context,
+  type Span as OtelSpan,
+  type SpanContext,
+  type Tracer,
+} from '@opentelemetry/api';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BasicTracerProvider,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  type Sampler,
+} from '@opentelemetry/sdk-trace-base';
+import {
+  buildInfo,
+  failureType,
+  spanChannel,
+  startSpan,
+  type Log,
+  type Metrics,
+  type Span,
+  type SpanMessage,
+  type SpanStart,
+} from '@sealgate/observability';
+import { spanExport, spanFates, TRACING_LIMITS, type ExportConfig, type TracingLimits } from './span-export.ts';
+import type { TracingConfig } from './tracing-fields.ts';
+
+export interface TracingOptions {
+  readonly name: string;
+  readonly config: TracingConfig & ExportConfig;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly limits?: Partial<TracingLimits>;
+}
+
+const SPAN_LIMITS = {
+  attributeCountLimit: 32,
+  attributeValueLengthLimit: 256,
+  linkCountLimit: 256,
+  eventCountLimit: 0,
+};
+
+/**
+ * Exports spans to an OpenTelemetry collector until the returned function is called, which sends what waits and never
+ * rejects. A request never waits for a collector: spans wait in a bounded queue, and what it does not hold is counted.
+ * @throws StartError where the certificate cannot be read.
+ */
+export function startTracing({ name, config, log, metrics, limits }: TracingOptions): () => Promise<void> {
+  const bounds = { ...TRACING_LIMITS, ...limits };
+  const fates = spanFates(metrics, log);
+  const provider = new BasicTracerProvider({
+    sampler: samplerOf(config),
+    resource: resourceFromAttributes({
+      'service.name': name,
+      'service.version': buildInfo.version,
+      ...config.otelResourceAttributes,
+      ...(config.otelServiceName === undefined ? {} : { 'service.name': config.otelServiceName }),
+    }),
+    spanLimits: SPAN_LIMITS,
+    spanProcessors: [spanExport(config, fates, bounds)],
+  });
+  const tracer = provider.getTracer('sealgate', buildInfo.version);
+  const onSpan = (message: unknown): void => answerMessage(message as SpanMessage, tracer);
+  subscribe(spanChannel.name, onSpan);
+  const unsubscribeRedis = traceRedis();
+  return async () => {
+    unsubscribe(spanChannel.name, onSpan);
+    unsubscribeRedis();
+    await withinTime(provider.shutdown(), bounds.drainTimeoutMs);
+    if (fates.waiting > 0) log.warn('trace_spans_lost', { spans: fates.waiting });
+  };
+}
+
+function samplerOf({ otelTracesSampler, otelTracesSamplerArg }: TracingConfig): Sampler {
+  const root = otelTracesSampler.endsWith('always_on')
+    ? new AlwaysOnSampler()
+    : otelTracesSampler.endsWith('always_off')
+      ? new AlwaysOffSampler()
+      : new TraceIdRatioBasedSampler(otelTracesSamplerArg);
+  return otelTracesSampler.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root;
+}
+
+const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
+
+/** A span of ours over one of the SDK's. */
+class TracedSpan implements Span {
+  readonly inner: OtelSpan;
+  readonly #context: SpanContext;
+  isEnded = false;
+
+  constructor(inner: OtelSpan) {
+    this.inner = inner;
+    this.#context = inner.spanContext();
+  }
+
+  get context(): SpanContext {
+    return this.#context;
+  }
+
+  get traceId(): string {
+    return this.#context.traceId;
+  }
+
+  get isSampled(): boolean {
+    return (this.#context.traceFlags & TraceFlags.SAMPLED) !== 0;
+  }
+
+  get traceparent(): string {
+    const { traceId, spanId } = this.#context;
+    return `00-${traceId}-${spanId}-${this.isSampled ? '01' : '00'}`;
+  }
+
+  get tracestate(): string | undefined {
+    const text = this.#context.traceState?.serialize();
+    return text === '' ? undefined : text;
+  }
+
+  set(attributes: Readonly<Record<string, string | number | boolean>>): void {
+    this.inner.setAttributes(attributes);
+  }
+
+  end(failure?: string): void {
+    if (this.isEnded) return;
+    this.isEnded = true;
+    if (failure !== undefined) {
+      this.inner.setAttribute('error.type', failure);
+      this.inner.setStatus({ code: SpanStatusCode.ERROR });
+    }
+    this.inner.end();
+  }
+}
+
+function answerMessage(message: SpanMessage, tracer: Tracer): void {
+  const { start, parent } = message;
+  const within = start.remote === undefined ? contextOfParent(parent) : contextOfRemote(start.remote);
+  if (within === undefined && start.beginsTrace !== true) return;
+  const { name, kind = 'internal', attributes = {}, links = [] } = start;
+  const linked = links.flatMap((span) => (span instanceof TracedSpan ? [{ context: span.context }] : []));
+  const options = { kind: KINDS[kind], attributes: { ...attributes }, links: linked };
+  message.span = new TracedSpan(tracer.startSpan(name, options, within ?? ROOT_CONTEXT));
+}
+
+/** Of what nobody keeps, and of what has ended, there are no parts: a loop that a request began outlives it. */
+function contextOfParent(parent: Span | undefined): Context | undefined {
+  if (!(parent instanceof TracedSpan) || parent.isEnded || !parent.isSampled) return undefined;
+  return trace.setSpan(ROOT_CONTEXT, parent.inner);
+}
+
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+
+/** W3C Trace Context, sections 3.2 and 3.3: of a traceparent that is not valid nothing is taken on. */
+function contextOfRemote({ traceparent, tracestate }: NonNullable<SpanStart['remote']>): Context | undefined {
+  const [, version, traceId = '', spanId = '', flags = '', further] = TRACEPARENT.exec(traceparent ?? '') ?? [];
+  if (version === undefined || version === 'ff' || (version === '00' && further !== undefined)) return undefined;
+  const context: SpanContext = {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED,
+    isRemote: true,
+    ...(tracestate === undefined ? {} : { traceState: createTraceState(tracestate) }),
+  };
+  return isSpanContextValid(context) ? trace.setSpanContext(ROOT_CONTEXT, context) : undefined;
+}
+
+interface RedisCall {
+  readonly command?: unknown;
+  span?: Span | undefined;
+  error?: unknown;
+}
+
+const COMMAND = /^[a-z]{2,20}$/i;
+
+/** ioredis publishes its commands. Their names alone are taken: arguments are keys and values. */
+function traceRedis(): () => void {
+  const channel = tracingChannel<string, RedisCall>('ioredis:command');
+  const handlers = {
+    start(call: RedisCall) {
+      const { command } = call;
+      const name = typeof command === 'string' && COMMAND.test(command) ? command.toUpperCase() : 'OTHER';
+      const attributes = { 'db.system.name': 'redis', 'db.operation.name': name };
+      call.span = startSpan({ name, kind: 'client', attributes });
+    },
+    end: () => undefined,
+    asyncStart: () => undefined,
+    asyncEnd: ({ span, error }: RedisCall) => span?.end(error === undefined ? undefined : failureType(error)),
+    error: () => undefined,
+  };
+  channel.subscribe(handlers);
+  return () => channel.unsubscribe(handlers);
+}
+
+async function withinTime(work: Promise<unknown>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeUp = new Promise((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work.catch(() => undefined), timeUp]);
+  clearTimeout(timer);
+}
