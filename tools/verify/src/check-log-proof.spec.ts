@@ -1,31 +1,15 @@
-import { generateKeyPairSync, hash, sign } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { receiptEntry, receiptLogProof } from '@sealgate/envelope';
 import { checkpointText, generateNoteKey, leafHash, logProofText, noteSigner, parseNote } from '@sealgate/merkle';
 import { runCli } from './cli.ts';
 import { directoryOf, sampleLog } from './testing/sample-log.ts';
+import { witness } from './testing/sample-witness.ts';
 
 const log = sampleLog(300);
 const VKEY = log.key.verifierKey;
 const proved = await log.proofOf(7);
 const FILE = receiptLogProof(proved);
 const ORIGIN = proved.proof.checkpoint.split('\n', 1)[0]!;
-
-/** As C2SP tlog-cosignature writes it down, and by nothing of ours. */
-function witness(name: string) {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-  const key = Buffer.concat([Buffer.of(4), publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)]);
-  const id = hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), key]), 'buffer').subarray(0, 4);
-  const time = Buffer.alloc(8);
-  time.writeUInt32BE(1_893_553_445, 4);
-  return {
-    key: `${name}+${id.toString('hex')}+${key.toString('base64')}`,
-    cosign(text: string): string {
-      const signature = sign(null, Buffer.from(`cosignature/v1\ntime 1893553445\n${text}`), privateKey);
-      return `— ${name} ${Buffer.concat([id, time, signature]).toString('base64')}\n`;
-    },
-  };
-}
 
 const [one, two] = [witness('w1.example'), witness('w2.example')];
 const cosigned = (by: string) => FILE + by;

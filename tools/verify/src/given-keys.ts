@@ -1,5 +1,5 @@
-import { anyOf, noteVerifier } from '@sealgate/merkle';
-import type { NoteVerifier } from '@sealgate/merkle';
+import { anyOf, noteVerifier, parsePolicy } from '@sealgate/merkle';
+import type { LogPolicy, NoteVerifier } from '@sealgate/merkle';
 import { UnreadableError } from './unreadable-error.ts';
 
 /** The verifier of one C2SP verifier key. Throws UnreadableError, which says where the text stood. */
@@ -9,6 +9,15 @@ export function verifierFrom(text: string, where: string): NoteVerifier {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new UnreadableError(`${where} holds no verifier key: ${why}`);
+  }
+}
+
+/** A C2SP tlog-policy. Throws UnreadableError, which says where the text stood, and the line. */
+export function policyFrom(text: string, where: string): LogPolicy {
+  try {
+    return parsePolicy(text);
+  } catch (error) {
+    throw new UnreadableError(`${where}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

@@ -1,7 +1,7 @@
-import { checkLogKeys, parsePolicy, statedVerifier } from '@sealgate/merkle';
+import { checkLogKeys, statedVerifier } from '@sealgate/merkle';
 import type { LogKeys, LogPolicy, NoteVerifier } from '@sealgate/merkle';
 import { findDemoFile } from './find-demo-file.ts';
-import { jointVerifier, verifierFrom } from './given-keys.ts';
+import { jointVerifier, policyFrom, verifierFrom } from './given-keys.ts';
 import { parseJson } from './parse-json.ts';
 import { pathIn, readBytes, readText } from './read-file.ts';
 import { objectAt, rootObject, stringAt } from './shape.ts';
@@ -102,12 +102,7 @@ const demo = (name: string): string => `${name}, the demo on this machine: no in
 
 /** Reads a C2SP tlog-policy file. Throws UnreadableError. */
 export async function readPolicy(path: string): Promise<LogPolicy> {
-  const text = await readText(path);
-  try {
-    return parsePolicy(text);
-  } catch (error) {
-    throw new UnreadableError(`${path}: ${error instanceof Error ? error.message : String(error)}`);
-  }
+  return policyFrom(await readText(path), path);
 }
 
 /** A verifier key has two plus signs at its very places; a file name does not. */

@@ -5,10 +5,11 @@ import { vectors, type Vector } from './testing/vectors.ts';
 
 /** A command line with what is pinned, as its options take it. */
 function parametersOf({ command, pins }: Vector): string[] {
-  const { logKeys, jwks, signature, senderKeys } = pins;
+  const { logKeys, policy, jwks, signature, senderKeys } = pins;
   return [
     ...command,
     ...(logKeys === undefined ? [] : ['--key', logKeys]),
+    ...(policy === undefined ? [] : ['--policy', 'pinned.policy']),
     ...(jwks === undefined || (command[0] === 'envelope' && signature === undefined) ? [] : ['--jwks', 'pinned.json']),
     ...(signature === undefined ? [] : ['--signature', signature]),
     ...(senderKeys === undefined ? [] : ['--sender-key', senderKeys]),
@@ -17,7 +18,7 @@ function parametersOf({ command, pins }: Vector): string[] {
 
 describe('the command line', () => {
   it.each(vectors.map((vector) => [vector.title, vector] as const))('judges %s', async (_title, vector) => {
-    const files = { ...vector.files, 'pinned.json': vector.pins.jwks ?? '' };
+    const files = { ...vector.files, 'pinned.json': vector.pins.jwks ?? '', 'pinned.policy': vector.pins.policy ?? '' };
     const directory = await directoryOf(new Map(Object.entries(files)));
     let said = '';
     const say = (text: string): void => void (said += text);

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { askedBy, looksOf } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
+
+/** A witness of C2SP's examples, who has cosigned nothing here. */
+const WITNESS = 'w1.example+11c8f4c8+BEtCePP28bkSi/ZxLF65+cydHDRh+AhwUc5Okowfb9iu';
 
 /** Networks, keys, the data view and the ledger, as an operator goes through them. */
 export function ledgerStories(stack: () => ConsoleStack): void {
@@ -90,6 +94,29 @@ export function ledgerStories(stack: () => ConsoleStack): void {
             .count(),
         ).toBe(5);
         expect(await looksOf(page, stack(), 'record')).toEqual([]);
+        const [saved] = await Promise.all([
+          page.waitForEvent('download'),
+          page.getByRole('link', { name: 'Save as tlog-proof' }).click(),
+        ]);
+        expect(saved.suggestedFilename()).toBe('story-1.tlog-proof');
+        const file = readFileSync(await saved.path());
+        expect(file.subarray(0, 23).toString()).toBe('c2sp.org/tlog-proof@v1\n');
+        await page.goto('/verify');
+        await page.getByText('Policy (tlog-policy)').waitFor({ state: 'attached' });
+        const policy = Buffer.from(`log ${stack().dev.ledger.verifierKey}\nquorum none\n`);
+        const drop = (...files: [string, Buffer][]) =>
+          page
+            .locator('input[type=file]')
+            .setInputFiles(files.map(([name, buffer]) => ({ name, mimeType: '', buffer })));
+        const verdict = page.locator('[data-kind="proof"] [role=status]');
+        await page.getByRole('button', { name: 'published keys' }).click();
+        await page.waitForFunction('document.querySelector("textarea").value !== ""');
+        await drop(['story-1.tlog-proof', file], ['trusted.policy', policy]);
+        expect(await verdict.textContent()).toContain('Record story-1 of type story.order is in');
+        await page.getByText('Every checkpoint now needs the cosignatures').waitFor();
+        const strict = Buffer.from(`witness w ${WITNESS}\nquorum w\n`);
+        await drop(['story-1.tlog-proof', file], ['strict.policy', strict]);
+        await verdict.getByText('Not verified.').waitFor();
       });
     }, 180_000);
 

@@ -11,6 +11,7 @@ const ONE_FILE = pathToFileURL(resolve(import.meta.dirname, '../../../console/di
 const TOO_LARGE_BYTES = 50_000_000;
 const FIELDS = {
   logKeys: 'Key of the log',
+  policy: 'Policy (tlog-policy)',
   jwks: 'Key set',
   signature: 'Signature: Evidence-Signature',
   senderKeys: 'Public keys of senders',
@@ -172,8 +173,7 @@ async function filesOf({ dev }: ConsoleStack): Promise<Dropped[]> {
     return Buffer.from(await response.arrayBuffer());
   };
 
-  await write('verify-1');
-  await write('verify-2');
+  for (const id of ['verify-1', 'verify-2']) await write(id);
   const answer = (await write('verify-3')).text;
   const proof = await proofOf('verify-3');
   const older = await checkpointAt(checkpoint, 3);

@@ -61,19 +61,22 @@ describe('ledger', () => {
     expect(api.seen[0]?.path).toBe('/admin/v1/ledger/channels/acme.main/records/order-7/proof');
   });
 
-  it('prints a proof as a file that stands alone, byte for byte', async () => {
-    const { data: _data, ...receipt } = { ...RECORD, dataHash: '1'.repeat(64), salt: '2'.repeat(64) };
-    const note = 'log.example/acme.main\n8\nAAAA=\n\n— log.example abc=\n';
-    const proof = { index: 7, inclusionPath: ['ab'.repeat(32)], checkpoint: note };
-    api.answer(() => ({ body: JSON.stringify({ receipt, proof }) }));
-    const { out } = await run('ledger proof acme.main order-7 --tlog-proof');
-    const entry =
-      `{"at":"2030-01-02T03:04:05.678Z","channel":"acme.main","dataHash":"${'1'.repeat(64)}","id":"order/7",` +
-      '"network":"acme","owner":null,"transactionId":"tx1","type":"order","v":1}';
-    const path = Buffer.from('ab'.repeat(32), 'hex').toString('base64');
-    const extra = Buffer.from(entry).toString('base64');
-    expect(out).toBe(`c2sp.org/tlog-proof@v1\nextra ${extra}\nindex 7\n${path}\n\n${note}`);
-  });
+  it.each(['--format tlog-proof', '--tlog-proof'])(
+    'prints a proof as a file that stands alone, byte for byte: %s',
+    async (option) => {
+      const { data: _data, ...receipt } = { ...RECORD, dataHash: '1'.repeat(64), salt: '2'.repeat(64) };
+      const note = 'log.example/acme.main\n8\nAAAA=\n\n— log.example abc=\n';
+      const proof = { index: 7, inclusionPath: ['ab'.repeat(32)], checkpoint: note };
+      api.answer(() => ({ body: JSON.stringify({ receipt, proof }) }));
+      const { out } = await run(`ledger proof acme.main order-7 ${option}`);
+      const entry =
+        `{"at":"2030-01-02T03:04:05.678Z","channel":"acme.main","dataHash":"${'1'.repeat(64)}","id":"order/7",` +
+        '"network":"acme","owner":null,"transactionId":"tx1","type":"order","v":1}';
+      const path = Buffer.from('ab'.repeat(32), 'hex').toString('base64');
+      const extra = Buffer.from(entry).toString('base64');
+      expect(out).toBe(`c2sp.org/tlog-proof@v1\nextra ${extra}\nindex 7\n${path}\n\n${note}`);
+    },
+  );
 
   const auditOf = (more: object) => ({
     auditId: 'aud_1',

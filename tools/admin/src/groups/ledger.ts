@@ -67,22 +67,28 @@ const record: CommandSpec = {
   },
 };
 
-const proof: CommandSpec<{ readonly tlogProof?: true }> = {
+const proof: CommandSpec<{ readonly format: 'json' | 'tlog-proof' }> = {
   usage: 'proof <channel> <recordId>',
   summary: 'Print receipt and inclusion proof of a record, as `sealgate-verify receipt` takes them',
   details:
     'Whoever has the verifier key of the ledger checks it without us: sealgate-verify receipt proof.json --key VKEY.',
   examples: [
     'sealgate ledger proof acme.main order-7 > proof.json',
-    'sealgate ledger proof acme.main order-7 --tlog-proof > order-7.tlog-proof',
+    'sealgate ledger proof acme.main order-7 --format tlog-proof > order-7.tlog-proof',
   ],
   options: [
-    new Option('--tlog-proof', 'a C2SP tlog-proof file instead, which holds no salt: for `sealgate-verify proof`'),
+    new Option(
+      '--format <format>',
+      'tlog-proof: a C2SP tlog-proof file, which holds no salt, for `sealgate-verify proof`',
+    )
+      .choices(['json', 'tlog-proof'])
+      .default('json'),
+    new Option('--tlog-proof', 'the same as --format tlog-proof').implies({ format: 'tlog-proof' }),
   ],
-  run: async (session, [channel = '', recordId = ''], { tlogProof }) => {
+  run: async (session, [channel = '', recordId = ''], { format }) => {
     const path = apiPath`/ledger/channels/${channel}/records/${recordId}/proof`;
     const { text } = await session.api.json({ method: 'GET', path });
-    if (tlogProof === undefined) session.print(withLineFeed(text));
+    if (format === 'json') session.print(withLineFeed(text));
     else session.print(receiptLogProof(JSON.parse(text) as Parameters<typeof receiptLogProof>[0]));
   },
 };

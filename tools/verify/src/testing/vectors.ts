@@ -1,11 +1,12 @@
-import { documentSigner, generateDocumentKey, jwksOf } from '@sealgate/envelope';
+import { documentSigner, generateDocumentKey, jwksOf, receiptLogProof } from '@sealgate/envelope';
 import { canonical, type JsonValue } from '@sealgate/json';
-import { generateNoteKey } from '@sealgate/merkle';
+import { generateNoteKey, parseNote } from '@sealgate/merkle';
 import * as delivery from './sample-delivery.ts';
 import * as envelopes from './sample-envelope.ts';
 import * as epochs from './sample-epoch.ts';
 import { sampleLog } from './sample-log.ts';
 import * as packs from './sample-pack.ts';
+import { witness } from './sample-witness.ts';
 
 /** Files, what is trusted, and which steps fail by hand: the same for the command line and for the page. */
 export interface Vector {
@@ -14,6 +15,8 @@ export interface Vector {
   readonly files: Readonly<Record<string, string>>;
   readonly pins: {
     readonly logKeys?: string;
+    /** A C2SP tlog-policy. */
+    readonly policy?: string;
     readonly jwks?: string;
     readonly signature?: string;
     readonly senderKeys?: string;
@@ -73,6 +76,37 @@ function receipts(): Vector[] {
     one('by another key of that name', good, ['signature'], stranger),
     withData('with the content that was sent', record.data, []),
     withData('with content that was not sent', { order: 8 }, ['content']),
+  ];
+}
+
+function logProofs(): Vector[] {
+  const good = receiptLogProof(PROOF);
+  const [first, second] = [witness('w1.example'), witness('w2.example')];
+  const policy = `witness one ${first.key}\nwitness two ${second.key}\ngroup both all one two\nquorum both\n`;
+  const seen = [first, second].map(({ cosign }) => cosign(parseNote(PROOF.proof.checkpoint).text));
+  const one = (title: string, file: string, failed: readonly string[], pins: Vector['pins'] = { logKeys }): Vector => ({
+    title: `a tlog-proof ${title}`,
+    files: { 'order.tlog-proof': file },
+    pins,
+    command: ['proof', 'order.tlog-proof'],
+    failed,
+  });
+  const byPolicy = { logKeys, policy };
+  return [
+    one('that holds', good, []),
+    one('of another place', good.replace('index 7', 'index 8'), ['inclusion']),
+    one('of another entry', receiptLogProof({ ...PROOF, receipt: { ...PROOF.receipt, owner: 'Eve' } }), ['inclusion']),
+    one('by another key', good, ['checkpoint'], { logKeys: stranger }),
+    one('that is cut short', good.slice(0, 60), ['proof']),
+    one('that both witnesses of a policy cosigned', good + seen.join(''), [], byPolicy),
+    one('that one of two witnesses cosigned', good + seen[0]!, ['checkpoint'], byPolicy),
+    one('of a log that the policy does not name', good, ['checkpoint'], { policy: `log ${stranger}\nquorum none\n` }),
+    {
+      ...one('of witnesses', text(PROOF), ['witnesses'], byPolicy),
+      title: 'a proof that no witness cosigned',
+      files: { 'proof.json': text(PROOF) },
+      command: ['receipt', 'proof.json'],
+    },
   ];
 }
 
@@ -244,6 +278,7 @@ function signedDocuments(): Vector[] {
 /** Made anew for each run of the tests, with keys of their own. */
 export const vectors: readonly Vector[] = [
   ...receipts(),
+  ...logProofs(),
   ...answers(),
   ...checkpoints(),
   ...declarations(),

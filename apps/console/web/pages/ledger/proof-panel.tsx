@@ -2,6 +2,7 @@ import { useMemo, type ReactNode } from 'react';
 import { Anchor, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { Schemas } from '@sealgate/client';
+import { receiptLogProof } from '@sealgate/envelope';
 import { consoleFetch, dataOf } from '../../shell/console-fetch.ts';
 import { ListLoading } from '../../shell/list-states.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
@@ -45,7 +46,7 @@ export function ProofPanel({ surface, record }: ProofPanelProps): ReactNode {
     <Stack gap="sm" component="section" aria-label="Proof">
       <Group justify="space-between">
         <Title order={2}>Proof</Title>
-        {proof.data !== undefined && <SaveProof bytes={proof.data.bytes} name={`${id.slice(0, 60)}.proof.json`} />}
+        {proof.data !== undefined && <SaveProof {...proof.data} name={id.slice(0, 60)} />}
       </Group>
       <Paper>
         {proof.isError && <ProblemView error={proof.error} onRetry={() => void proof.refetch()} />}
@@ -86,17 +87,42 @@ function Judged({ checked }: { checked: Checked }): ReactNode {
   );
 }
 
-/** What `sealgate-verify receipt` and the page Verify take. */
-function SaveProof({ bytes, name }: { bytes: Uint8Array; name: string }): ReactNode {
-  const address = useMemo(() => URL.createObjectURL(new Blob([bytes.slice()], { type: 'application/json' })), [bytes]);
+/** What `sealgate-verify receipt`, `sealgate-verify proof` and the page Verify take. */
+function SaveProof({ bytes, checked, name }: { bytes: Uint8Array; checked: Checked; name: string }): ReactNode {
+  // Of a proof that does not hold nothing is made: its hashes may be anything.
+  const file = 'receipt' in checked && checked.report.verified ? checked.receipt : undefined;
   return (
     <Group gap="xs">
-      <Button component="a" href={address} download={name} variant="default" size="xs">
+      <Save content={bytes} type="application/json" name={`${name}.proof.json`}>
         Save the proof
-      </Button>
+      </Save>
+      {file !== undefined && (
+        <Save content={receiptLogProof(file)} type="text/x.tlog-proof" name={`${name}.tlog-proof`}>
+          Save as tlog-proof
+        </Save>
+      )}
       <Anchor href="/verify" size="sm">
         Check it elsewhere
       </Anchor>
     </Group>
+  );
+}
+
+interface SaveProps {
+  readonly content: Uint8Array | string;
+  readonly type: string;
+  readonly name: string;
+  readonly children: string;
+}
+
+function Save({ content, type, name, children }: SaveProps): ReactNode {
+  const address = useMemo(() => {
+    const part = typeof content === 'string' ? content : content.slice();
+    return URL.createObjectURL(new Blob([part], { type }));
+  }, [content, type]);
+  return (
+    <Button component="a" href={address} download={name} variant="default" size="xs">
+      {children}
+    </Button>
   );
 }

@@ -1,6 +1,6 @@
-import type { EligibilityDocument, Jwks, PartnerEnvelope } from '@sealgate/envelope';
+import type { EligibilityDocument, PartnerEnvelope } from '@sealgate/envelope';
 import { sha256 } from '@sealgate/json';
-import { settleSignatures, type NoteVerifier } from '@sealgate/merkle';
+import { settleSignatures } from '@sealgate/merkle';
 import {
   UnreadableError,
   checkAnswer,
@@ -10,23 +10,31 @@ import {
   checkDelivery,
   checkEligibility,
   checkEnvelope,
+  checkLogProof,
   checkPack,
   checkReceipt,
   checkSigned,
   checkpointIn,
-  jointVerifier,
-  parseJson,
-  readKeySet,
-  senderKey,
-  verifierFrom,
+  policyFrom,
   type Connection,
   type ReceiptFile,
   type Report,
 } from '@sealgate/verify/checks';
+import {
+  jwksOf,
+  noPins,
+  pinnedVerifier,
+  policyOf,
+  requiredVerifier,
+  senderKeysOf,
+  signatureOf,
+  type Pins,
+} from './pins.ts';
 import { sortFile, type NamedFile, type Sorted } from './sort-file.ts';
 
 export type Kind =
   | 'receipt'
+  | 'proof'
   | 'answer'
   | 'checkpoint'
   | 'consistency'
@@ -40,22 +48,9 @@ export type Kind =
 /** What dropped files are, and what checking them found. */
 export type Checked =
   | { readonly kind: Kind; readonly name: string; readonly report: Report; readonly receipt?: ReceiptFile }
-  | { readonly kind: 'keys'; readonly name: string; readonly jwks: string }
+  | { readonly kind: 'keys'; readonly name: string; readonly text: string }
+  | { readonly kind: 'policy'; readonly name: string; readonly text: string }
   | { readonly kind: 'unreadable'; readonly name: string; readonly why: string };
-
-/** What the reader trusts, as texts. */
-export interface Pins {
-  /** C2SP verifier keys, one a line. */
-  readonly logKeys: string;
-  /** A JWK set. */
-  readonly jwks: string;
-  /** A detached JWS: of an envelope the header Evidence-Signature. */
-  readonly signature: string;
-  /** Public keys of senders (`whpk_`), one a line. */
-  readonly senderKeys: string;
-}
-
-export const noPins: Pins = { logKeys: '', jwks: '', signature: '', senderKeys: '' };
 
 /** One check, and the name that its result goes by. */
 interface Task {
@@ -64,14 +59,15 @@ interface Task {
   readonly judge: () => Promise<Checked>;
 }
 
-type Of<Role extends Sorted['is']> = Extract<Sorted, { readonly is: Role }>;
+type Of<Role extends Sorted['is']> = Sorted & { readonly is: Role };
 
 /** Finds out what the files are and which belong together, and checks them in this page alone. Never throws for what they hold. */
 export async function checkFiles(files: readonly NamedFile[], pins: Pins): Promise<Checked[]> {
   const sorted = files.map(sortFile);
   const jwks = sorted.findLast((file) => file.is === 'keys')?.jwks ?? pins.jwks;
+  const policy = sorted.findLast((file): file is Of<'policy'> => file.is === 'policy')?.text ?? pins.policy;
   const results: Checked[] = [];
-  for (const { name, judge } of tasksOf(sorted, { ...pins, jwks })) {
+  for (const { name, judge } of tasksOf(sorted, { ...pins, jwks, policy })) {
     try {
       results.push(await judge());
     } catch (error) {
@@ -94,7 +90,9 @@ function tasksOf(sorted: readonly Sorted[], pins: Pins): Task[] {
     (receipts.length === 1 ? answers[0] : undefined);
   const used = new Set(receipts.map(({ file }) => acknowledged(file)));
   return [
-    ...of('keys').map(({ name, jwks }) => ready({ kind: 'keys', name, jwks })),
+    ...of('keys').map(({ name, jwks }) => ready({ kind: 'keys', name, text: jwks })),
+    ...of('policy').map(({ name, text }) => policyTask(name, text)),
+    ...of('log-proof').map(({ name, text }) => logProofTask(name, text, pins)),
     ...receipts.flatMap(({ file }) => receiptTasks(file, { answer: acknowledged(file), content, declarations }, pins)),
     ...answers.filter((answer) => !used.has(answer)).map(({ name }) => refused(name, ANSWER_ALONE)),
     ...declarations.map((declaration) => declarationTask(declaration, pins)),
@@ -134,6 +132,22 @@ function task(
       return { kind, name, report, ...(receipt === undefined ? {} : { receipt }) };
     },
   };
+}
+
+/** A policy that cannot be read is told by itself: nothing is judged by it. */
+const policyTask = (name: string, text: string): Task => ({
+  name,
+  judge: () => Promise.resolve(policyFrom(text, name)).then((): Checked => ({ kind: 'policy', name, text })),
+});
+
+/** As the command `proof`: the logs are those of the policy, unless a key is pinned. */
+function logProofTask(name: string, text: string, pins: Pins): Task {
+  const check = (): Report => {
+    const policy = policyOf(pins);
+    const isNamed = (policy?.logs.length ?? 0) > 0 && pins.logKeys.trim() === '';
+    return checkLogProof({ text, where: name, policy, logs: isNamed ? undefined : pinnedVerifier(pins) });
+  };
+  return task('proof', name, { check });
 }
 
 interface Beside {
@@ -230,46 +244,6 @@ function deliveryTask(record: Of<'record'> | Of<'receipt'>, others: readonly Of<
 function signedTask({ name, bytes, why }: Of<'other'>, pins: Pins): Task {
   if (pins.signature.trim() === '' || pins.jwks.trim() === '') return refused(name, why);
   return task('signed', name, { check: () => checkSigned({ name, bytes, signature: signatureOf(pins) }) });
-}
-
-const linesOf = (text: string): string[] =>
-  text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
-
-function requiredVerifier({ logKeys }: Pins): NoteVerifier {
-  const lines = linesOf(logKeys);
-  if (lines.length === 0) {
-    throw new UnreadableError('No key to check with: paste the key of the log above, from where you trust it.');
-  }
-  return jointVerifier(
-    lines.map((line, index) => verifierFrom(line, `Line ${index + 1} of the keys`)),
-    'The list of keys',
-  );
-}
-
-function jwksOf({ jwks }: Pins): Jwks | undefined {
-  if (jwks.trim() === '') return undefined;
-  return readKeySet('The key set', parseJson(new TextEncoder().encode(jwks), 'The key set'));
-}
-
-function signatureOf(pins: Pins): { readonly jws: string; readonly jwks: Jwks } | undefined {
-  const jwks = jwksOf(pins);
-  const jws = pins.signature.trim().replace(/^evidence-signature:\s*/i, '');
-  return jwks !== undefined && jws !== '' ? { jws, jwks } : undefined;
-}
-
-function senderKeysOf({ senderKeys }: Pins): NonNullable<ReturnType<typeof senderKey>>[] {
-  const lines = linesOf(senderKeys);
-  if (lines.length === 0) {
-    throw new UnreadableError('No key to check with: paste the public key of the sender above (whpk_...).');
-  }
-  return lines.map((line, index) => {
-    const key = senderKey(line);
-    if (key !== undefined) return key;
-    throw new UnreadableError(`Line ${index + 1} of the senders' keys is none: whpk_ and 32 bytes in base64.`);
-  });
 }
 
 /** One proof, of which a page has the bytes. Never throws for what they hold. */

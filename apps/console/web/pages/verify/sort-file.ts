@@ -23,6 +23,8 @@ export interface NamedFile {
 /** One file, by what it is. */
 export type Sorted = { readonly name: string } & (
   | { readonly is: 'note'; readonly note: string }
+  /** A C2SP tlog-proof file, and a C2SP tlog-policy. */
+  | { readonly is: 'log-proof' | 'policy'; readonly text: string }
   /** `bodySha256`: of the delivery that the record was made from. */
   | {
       readonly is: 'receipt';
@@ -49,6 +51,8 @@ type Members = { readonly [member: string]: JsonValue };
 export function sortFile({ name, bytes }: NamedFile): Sorted {
   if (bytes.length === 0) return { is: 'unreadable', name, why: `${name} is empty.` };
   const text = textIn(bytes);
+  if (text?.startsWith('c2sp.org/tlog-proof@') === true) return { is: 'log-proof', name, text };
+  if (text !== undefined && isPolicy(text)) return { is: 'policy', name, text };
   if (text !== undefined && isNote(text)) return { is: 'note', name, note: text };
   let value: JsonValue;
   try {
@@ -66,7 +70,7 @@ export function sortFile({ name, bytes }: NamedFile): Sorted {
 }
 
 const UNKNOWN =
-  'is no proof, answer, checkpoint, declaration, envelope, eligibility record, pack or key set that is known here. Content and deliveries are checked beside the proof or the record that they belong to, signed documents with their signature and key set above.';
+  'is no proof, policy, answer, checkpoint, declaration, envelope, eligibility record, pack or key set that is known here. Content and deliveries are checked beside the proof or the record that they belong to, signed documents with their signature and key set above.';
 
 /** Throws UnreadableError where a member is missing. */
 function known(name: string, value: JsonValue, text: string): Sorted | undefined {
@@ -90,6 +94,9 @@ function known(name: string, value: JsonValue, text: string): Sorted | undefined
 
 /** A signed note has a blank line before signature lines, which begin with an em dash. */
 const isNote = (text: string): boolean => /\n\r?\n— \S/.test(text);
+
+/** The first line that is neither empty nor a comment begins with one of its four words. */
+const isPolicy = (text: string): boolean => /^(?:\s*(?:#.*)?\n)*[ \t]*(?:log|witness|group|quorum)[ \t]/.test(text);
 
 const isPath = (value: JsonValue): boolean =>
   'consistencyPath' in membersOf(value) ||

@@ -1,12 +1,14 @@
 import { useEffect, useId, useState, type ChangeEvent, type DragEvent, type ReactNode } from 'react';
 import { Icon } from '../../shell/icons.tsx';
-import { checkFiles, noPins, type Checked, type Pins } from './check-files.ts';
+import { checkFiles, type Checked } from './check-files.ts';
+import { noPins, type Pins } from './pins.ts';
 import { ProofDrawing } from './proof-drawing.tsx';
 import { ReportView } from './report-view.tsx';
 import classes from './verify.module.css';
 
 const titles = {
   receipt: 'A record and its proof',
+  proof: 'A proof that stands alone',
   answer: 'An answer to a write, and its proof',
   checkpoint: 'A checkpoint',
   consistency: 'Two checkpoints of one log',
@@ -17,6 +19,7 @@ const titles = {
   delivery: 'A delivery and its record',
   signed: 'A signed document',
   keys: 'A key set',
+  policy: 'A policy of witnesses',
   unreadable: 'Not checked',
 } as const;
 
@@ -77,7 +80,8 @@ export function VerifyDesk({ helpWithKeys }: { helpWithKeys?: (use: (keys: strin
     try {
       const found = await readAndCheck(chosen, before);
       const keys = found.findLast((one) => one.kind === 'keys');
-      if (keys !== undefined) setPins({ ...before, jwks: keys.jwks });
+      const policy = found.findLast((one) => one.kind === 'policy');
+      setPins({ ...before, ...(keys && { jwks: keys.text }), ...(policy && { policy: policy.text }) });
       setResults(found);
     } finally {
       setBusy(false);
@@ -131,7 +135,11 @@ function Pinned({ pins, onChange, helpWithKeys }: PinnedProps): ReactNode {
       />
       {helpWithKeys?.((logKeys) => onChange({ ...pins, logKeys }))}
       <details>
-        <summary>For envelopes, packs, signed documents and deliveries: more keys, and signatures</summary>
+        <summary>For witnesses, envelopes, packs, signed documents and deliveries: more keys, and signatures</summary>
+        <label htmlFor={`${id}-policy`}>
+          Policy (tlog-policy): logs, and witnesses that have to cosign; it may be dropped as a file
+        </label>
+        <textarea id={`${id}-policy`} rows={3} spellCheck={false} value={pins.policy} onChange={set('policy')} />
         <label htmlFor={`${id}-jwks`}>Key set (JWKS); it may be dropped as a file</label>
         <textarea id={`${id}-jwks`} rows={3} spellCheck={false} value={pins.jwks} onChange={set('jwks')} />
         <label htmlFor={`${id}-jws`}>Signature: Evidence-Signature of an envelope, or of another document</label>
@@ -169,8 +177,9 @@ function DropField({ onFiles }: { onFiles: (files: readonly File[]) => void }): 
       <Icon name="file" size={28} />
       <strong>Drop files here, or choose them</strong>
       <span>
-        A proof, checkpoint, declaration, envelope, eligibility record or pack; with a proof, the answer to the write or
-        the content; with a delivery, its record; two checkpoints with what connects them. Nothing leaves this page.
+        A proof (also a tlog-proof file), checkpoint, declaration, envelope, eligibility record or pack; with a proof,
+        the answer to the write or the content; with a delivery, its record; two checkpoints with what connects them.
+        Nothing leaves this page.
       </span>
       <input
         type="file"
@@ -197,6 +206,7 @@ const Result = ({ result }: { result: Checked }): ReactNode => (
       </p>
     )}
     {result.kind === 'keys' && <p>Its keys are trusted now for envelopes, packs and signed documents.</p>}
+    {result.kind === 'policy' && <p>Every checkpoint now needs the cosignatures that it asks for.</p>}
     {'report' in result && (
       <div className={'receipt' in result ? classes['beside'] : ''}>
         <ReportView report={result.report} />

@@ -15,7 +15,7 @@ export function VerifyPart(): ReactNode {
   return (
     <Page
       title="Verify"
-      intro="Checks in this page what sealgate-verify checks, but for whole logs and logs of decisions: proofs, answers, checkpoints, declared losses, envelopes, eligibility records, packs, deliveries and signed documents. The same page also works from a disk: npx sealgate-verify page says where it lies."
+      intro="Checks in this page what sealgate-verify checks, but for whole logs and logs of decisions: proofs (tlog-proof files too), answers, checkpoints, declared losses, envelopes, eligibility records, packs, deliveries and signed documents. The same page also works from a disk: npx sealgate-verify page says where it lies."
     >
       <VerifyDesk
         helpWithKeys={(use) =>

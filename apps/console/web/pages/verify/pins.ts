@@ -1,0 +1,78 @@
+import type { Jwks } from '@sealgate/envelope';
+import type { LogPolicy, NoteVerifier } from '@sealgate/merkle';
+import {
+  UnreadableError,
+  jointVerifier,
+  parseJson,
+  policyFrom,
+  readKeySet,
+  senderKey,
+  verifierFrom,
+  witnessed,
+} from '@sealgate/verify/checks';
+
+/** What the reader trusts, as texts. */
+export interface Pins {
+  /** C2SP verifier keys, one a line. */
+  readonly logKeys: string;
+  /** A C2SP tlog-policy: whose cosignatures every checkpoint needs, and which logs a tlog-proof may be of. */
+  readonly policy: string;
+  /** A JWK set. */
+  readonly jwks: string;
+  /** A detached JWS: of an envelope the header Evidence-Signature. */
+  readonly signature: string;
+  /** Public keys of senders (`whpk_`), one a line. */
+  readonly senderKeys: string;
+}
+
+export const noPins: Pins = { logKeys: '', policy: '', jwks: '', signature: '', senderKeys: '' };
+
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+
+export function policyOf({ policy }: Pins): LogPolicy | undefined {
+  return policy.trim() === '' ? undefined : policyFrom(policy, 'The policy');
+}
+
+/** Whose checkpoints count: signed by a pinned key, and cosigned as the policy wants it where there is one. */
+export function requiredVerifier(pins: Pins): NoteVerifier {
+  const policy = policyOf(pins);
+  return policy === undefined ? pinnedVerifier(pins) : witnessed(pinnedVerifier(pins), policy);
+}
+
+export function pinnedVerifier({ logKeys }: Pins): NoteVerifier {
+  const lines = linesOf(logKeys);
+  if (lines.length === 0) {
+    throw new UnreadableError('No key to check with: paste the key of the log above, from where you trust it.');
+  }
+  return jointVerifier(
+    lines.map((line, index) => verifierFrom(line, `Line ${index + 1} of the keys`)),
+    'The list of keys',
+  );
+}
+
+export function jwksOf({ jwks }: Pins): Jwks | undefined {
+  if (jwks.trim() === '') return undefined;
+  return readKeySet('The key set', parseJson(new TextEncoder().encode(jwks), 'The key set'));
+}
+
+export function signatureOf(pins: Pins): { readonly jws: string; readonly jwks: Jwks } | undefined {
+  const jwks = jwksOf(pins);
+  const jws = pins.signature.trim().replace(/^evidence-signature:\s*/i, '');
+  return jwks !== undefined && jws !== '' ? { jws, jwks } : undefined;
+}
+
+export function senderKeysOf({ senderKeys }: Pins): NonNullable<ReturnType<typeof senderKey>>[] {
+  const lines = linesOf(senderKeys);
+  if (lines.length === 0) {
+    throw new UnreadableError('No key to check with: paste the public key of the sender above (whpk_...).');
+  }
+  return lines.map((line, index) => {
+    const key = senderKey(line);
+    if (key !== undefined) return key;
+    throw new UnreadableError(`Line ${index + 1} of the senders' keys is none: whpk_ and 32 bytes in base64.`);
+  });
+}
