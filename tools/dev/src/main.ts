@@ -31,8 +31,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'soak:failover': runFailovers,
   'soak:restore': runRestores,
   tour: runTour,
+  /** Of an app: its folder dist; of `client`: the package that is published. */
   async bundle(names) {
-    for (const name of names) await buildSurface(name);
+    if (names.includes('client')) await (await import('../package-client.ts')).packageClient();
+    for (const name of names.filter((one) => one !== 'client')) await buildSurface(name);
     return 0;
   },
   /** Of the libs: the types of `client`; of any app: its database client. */

@@ -1,0 +1,113 @@
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build, stop, type Metafile } from 'esbuild';
+// eslint-disable-next-line @nx/enforce-module-boundaries -- comes with rollup-plugin-dts; package.json pins it under overrides
+import { rollup } from 'rollup';
+import { dts } from 'rollup-plugin-dts';
+import { billOfMaterials, bundledPackages, noticesOf } from './bundled-packages.ts';
+import { workspaceRoot } from './src/workspace.ts';
+
+const source = join(workspaceRoot, 'libs/client');
+/** The two programs of the package, by the conditions under which Node and bundlers take them. */
+const outputs = { node: 'index.js', browser: 'browser.js' } as const;
+/** `crypto.hash` came with 20.12. */
+const NODE = '20.12';
+
+/**
+ * Makes `libs/client/dist`, the package that is published: one ES module for Node and one for browsers, one declaration
+ * file, package.json, README, licences. It depends on no package: what it needs of others is inside. It is made in `tmp`
+ * and then put in its place, as the bundles of surfaces are.
+ * Throws Error when the sources do not bundle, or a declaration names a file of the workspace.
+ */
+export async function packageClient(): Promise<void> {
+  const place = join(source, 'dist');
+  const making = join(workspaceRoot, `tmp/client-${process.pid}`);
+  rmSync(making, { recursive: true, force: true });
+  mkdirSync(making, { recursive: true });
+  try {
+    const parts = await Promise.all((['node', 'browser'] as const).map((platform) => bundle(platform, making)));
+    writeFileSync(join(making, 'index.d.ts'), await declarations());
+    const { version, license } = JSON.parse(readFileSync(join(workspaceRoot, 'package.json'), 'utf8')) as Own;
+    const packages = bundledPackages(parts, workspaceRoot);
+    writeFileSync(join(making, 'package.json'), `${JSON.stringify(manifest({ version, license }), null, 2)}\n`);
+    writeFileSync(join(making, 'THIRD-PARTY-NOTICES.txt'), noticesOf(packages));
+    writeFileSync(join(making, 'sbom.cdx.json'), billOfMaterials('@sealgate/client', { version, license }, packages));
+    cpSync(join(workspaceRoot, 'LICENSE'), join(making, 'LICENSE'));
+    cpSync(join(source, 'README.md'), join(making, 'README.md'));
+    rmSync(place, { recursive: true, force: true });
+    renameSync(making, place);
+  } finally {
+    await stop();
+    rmSync(making, { recursive: true, force: true });
+  }
+}
+
+interface Own {
+  readonly version: string;
+  readonly license: string;
+}
+
+const manifest = ({ version, license }: Own) => ({
+  name: '@sealgate/client',
+  version,
+  description: 'Typed client of the Sealgate services: retries, lists, offline checks of signatures and proofs.',
+  license,
+  type: 'module',
+  exports: {
+    '.': { types: './index.d.ts', browser: `./${outputs.browser}`, default: `./${outputs.node}` },
+    './package.json': './package.json',
+  },
+  types: './index.d.ts',
+  sideEffects: false,
+  engines: { node: `>=${NODE}` },
+});
+
+async function bundle(platform: keyof typeof outputs, folder: string): Promise<Metafile> {
+  const { metafile } = await build({
+    entryPoints: [join(source, 'src/index.ts')],
+    outfile: join(folder, outputs[platform]),
+    absWorkingDir: workspaceRoot,
+    bundle: true,
+    platform,
+    format: 'esm',
+    target: platform === 'node' ? `node${NODE}` : 'es2022',
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: 'none', // THIRD-PARTY-NOTICES.txt has them whole.
+    logLevel: 'silent',
+    metafile: true,
+  });
+  return metafile;
+}
+
+/** Packages whose types are written out in the declarations. */
+const INSIDE = [
+  '@sealgate/envelope',
+  '@sealgate/errors',
+  '@sealgate/json',
+  '@sealgate/merkle',
+  'openapi-fetch',
+  'openapi-typescript-helpers',
+];
+
+/** Every type that the package exports, in one file. Types of the platform (`Request`) are left to the reader's own. */
+async function declarations(): Promise<string> {
+  const made = await rollup({
+    input: join(source, 'src/index.ts'),
+    external: /^node:/,
+    treeshake: { moduleSideEffects: false },
+    plugins: [dts({ tsconfig: join(workspaceRoot, 'tsconfig.base.json'), includeExternal: INSIDE })],
+    onLog: (_level, log) => {
+      throw new Error(`The declarations of the client: ${log.message}`);
+    },
+  });
+  try {
+    const { output } = await made.generate({ format: 'es' });
+    const [{ code }] = output;
+    const named = /\b(?:from|import)[ (]*["'][^"']+["']|\bBuffer\b/.exec(code);
+    if (output.length > 1 || named !== null) throw new Error(`The declarations of the client name ${named?.[0]}.`);
+    return code;
+  } finally {
+    await made.close();
+  }
+}
