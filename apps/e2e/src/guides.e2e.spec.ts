@@ -1,48 +1,32 @@
-import { execFile, spawnSync } from 'node:child_process';
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { generateKeyPairSync } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
 import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
-import { askGate, gateSetup, type GateSetup } from './harness/gate-setup.ts';
+import {
+  guideFolder,
+  hasPython,
+  languages,
+  removeFolder,
+  root,
+  run,
+  runProgram,
+  shown,
+} from './harness/guide-programs.ts';
 import { riskSetup, type RiskSetup } from './harness/risk-setup.ts';
 
-const root = join(import.meta.dirname, '../../..');
-const run = promisify(execFile);
-const hasPython = spawnSync('python3', ['-c', 'import cryptography']).status === 0;
-if (!hasPython) process.stderr.write('SKIPPED: the Python of the guides; there is no python3 with cryptography.\n');
-const languages = [
-  ['ts', 'TypeScript', true],
-  ['python', 'Python', hasPython],
-  ['sh', 'curl', true],
-] as const;
 const storyTimeoutMs = 60_000;
 
-/** Within the checkout, where programs find the client and `npx` the verifier. */
 let folder: string;
 beforeAll(() => {
-  mkdirSync(join(root, 'tmp'), { recursive: true });
-  folder = mkdtempSync(join(root, 'tmp/guides-'));
+  folder = guideFolder();
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => removeFolder(folder));
 
-/** Runs what a guide shows in a language, as it stands there, and gives what it printed. */
-async function runs(guide: string, language: string, env: Readonly<Record<string, string>>): Promise<string> {
-  const text = readFileSync(join(root, 'infra/guides', guide), 'utf8');
-  const [, code] = new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(text) ?? [];
-  if (code === undefined) throw new Error(`${guide} shows nothing in ${language}.`);
-  const file = join(folder, `${guide}.${{ ts: 'mts', python: 'py', sh: 'sh' }[language]!}`);
-  writeFileSync(file, code);
-  const program = { ts: process.execPath, python: 'python3', sh: 'sh' }[language]!;
-  const parameters = language === 'sh' ? ['-eu', file] : [file];
-  const { stdout } = await run(program, parameters, {
-    cwd: folder,
-    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
-  });
-  return stdout;
-}
+const runs = (guide: string, language: string, env: Readonly<Record<string, string>>, number = 0): Promise<string> =>
+  runProgram(folder, { guide, language, number }, env);
 
 describe('the guide for senders', () => {
   let setup: ContractSetup;
@@ -69,6 +53,44 @@ describe('the guide for senders', () => {
       expect(items.map(({ id }) => id)).toEqual([...printed]);
     },
     storyTimeoutMs,
+  );
+
+  (hasPython ? it : it.skip)(
+    'checks a tlog-proof offline in Python, and believes none that was changed',
+    async () => {
+      const { rawKey } = await setup.newKey(env['SEALGATE_NETWORK']!);
+      const channel = `${env['SEALGATE_NETWORK']!}.main`;
+      const ids = ['proof-0', 'proof-1', 'proof-2', 'proof-3', 'proof-4'];
+      for (const id of ids) {
+        await fetch(`${env['SEALGATE_URL']!}/${env['SEALGATE_NETWORK']!}`, {
+          method: 'POST',
+          headers: { 'x-api-key': rawKey, 'content-type': 'application/json' },
+          body: JSON.stringify({ id, type: 'order', data: {} }),
+        });
+      }
+      const path = (id: string) => `/ledger/channels/${channel}/records/${id}/proof`;
+      const isThere = async (id: string) => (await setup.admin.get(path(id))).status === 200;
+      for (const id of ids) await until(() => isThere(id), { timeoutMs: 30_000, what: `a proof of ${id}` });
+      const admin = { SEALGATE_ADMIN_URL: setup.gateway.admin.origin, SEALGATE_ADMIN_TOKEN: setup.adminToken };
+      const sealgate = join(root, 'tools/admin/bin/sealgate.mjs');
+      const check = (text: string, key = setup.verifierKey): Promise<string> => {
+        writeFileSync(join(folder, 'order.tlog-proof'), text);
+        writeFileSync(join(folder, 'log.vkey'), `${key}\n`);
+        return runs('send-records.md', 'python', {}, 1);
+      };
+      for (const id of ids) {
+        const parameters = [sealgate, 'ledger', 'proof', channel, id, '--format', 'tlog-proof'];
+        const { stdout: proof } = await run(process.execPath, parameters, { env: { ...process.env, ...admin } });
+        expect(await check(proof)).toContain(`VERIFIED ${id} order`);
+        const [, index = ''] = /^index (\d+)$/m.exec(proof) ?? [];
+        const [, extra = ''] = /^extra (.+)$/m.exec(proof) ?? [];
+        const other = Buffer.from(Buffer.from(extra, 'base64').toString().replace('"order"', '"Order"'));
+        await expect(check(proof.replace(/^index .*$/m, `index ${Number(index) + 1}`))).rejects.toThrow();
+        await expect(check(proof.replace(extra, other.toString('base64')))).rejects.toThrow(/ValueError/);
+        await expect(check(proof.replace(/\n(\d+)\n/, (_all, size) => `\n${Number(size) + 1}\n`))).rejects.toThrow();
+      }
+    },
+    2 * storyTimeoutMs,
   );
 });
 
@@ -111,6 +133,49 @@ describe('the guide for partners', () => {
       storyTimeoutMs,
     );
 
+  (hasPython ? it : it.skip)(
+    'checks what curl saved offline in Python, and nothing that was changed',
+    async () => {
+      await runs('read-as-a-partner.md', 'sh', env);
+      expect(await runs('read-as-a-partner.md', 'python', {}, 1)).toMatch(/^VERIFIED org_\S+ \S+ 3 items\n$/);
+      const file = join(folder, 'assets.json');
+      const saved = readFileSync(file, 'utf8');
+      writeFileSync(file, saved.replace('"ship"', '"shop"'));
+      await expect(runs('read-as-a-partner.md', 'python', {}, 1)).rejects.toThrow(/ValueError/);
+    },
+    storyTimeoutMs,
+  );
+
+  it(
+    'gives the tools of MCP to a program, and to every client by its file',
+    async () => {
+      const printed = await runs('use-mcp.md', 'ts', env);
+      const [tools = '', ...listed] = printed.trim().split('\n');
+      expect(tools.split(' ')).toContain('list_assets');
+      expect(listed.sort()).toEqual([...ids].sort());
+      const files = shown('use-mcp.md', 'json').map((text) => JSON.parse(text) as McpFile);
+      const [toml = ''] = shown('use-mcp.md', 'toml');
+      const servers = files.map(({ mcpServers, servers: own }) => (mcpServers ?? own)!['sealgate']!);
+      const [, url = ''] = /^url = "(.*)"$/m.exec(toml) ?? [];
+      expect(toml).toContain('bearer_token_env_var = "SEALGATE_KEY"');
+      expect(servers).toHaveLength(3);
+      for (const one of [...servers, { url, headers: { Authorization: 'Bearer ${SEALGATE_KEY}' } }]) {
+        const address = one.url.replace('https://risks.example.com', env['SEALGATE_URL']!);
+        const authorization = one.headers.Authorization.replace(
+          /\$\{(?:env:SEALGATE_KEY|SEALGATE_KEY|input:sealgate-key)\}/,
+          env['SEALGATE_KEY']!,
+        );
+        const client = new Client({ name: 'by-file', version: '1.0.0' });
+        const requestInit = { headers: { Authorization: authorization } };
+        await client.connect(new StreamableHTTPClientTransport(new URL(address), { requestInit }));
+        const { structuredContent } = await client.callTool({ name: 'list_assets', arguments: {} });
+        await client.close();
+        expect((structuredContent as { items: unknown[] }).items).toHaveLength(3);
+      }
+    },
+    storyTimeoutMs,
+  );
+
   for (const [language, name, isThere] of languages)
     (isThere ? it : it.skip)(
       `takes nothing by keys that are not pinned, in ${name}`,
@@ -131,39 +196,12 @@ describe('the guide for partners', () => {
     );
 });
 
-describe('the guide for venues', () => {
-  let postgres: ThrowawayPostgres;
-  let setup: GateSetup;
-  let env: Record<string, string>;
-  beforeAll(async () => {
-    postgres = await throwawayPostgres();
-    // The guides give the gate a second; a busy machine that has just started the process may need longer for the first.
-    setup = await gateSetup({ postgres });
-    const SUBJECT = `subj_${randomBytes(8).toString('hex')}`;
-    const post = (path: string, idempotencyKey: string, body?: unknown) =>
-      askGate(setup, ['POST', `/v1/cases${path}`], { idempotencyKey, ...(body !== undefined && { body }) });
-    const { case_id } = (await post('', SUBJECT, { subject_ref: SUBJECT, venue_ids: ['hall'] })).body;
-    await post(`/${String(case_id)}/decide`, 'decide', { policy_version: 'p1', decision: 'approve' });
-    await post(`/${String(case_id)}/seal`, `${String(case_id)}:p1`);
-    await askGate(setup, ['POST', '/v1/gate/check'], { body: { subject_ref: SUBJECT, venue_id: 'hall' } });
-    env = { SEALGATE_URL: setup.gate.public.origin, SEALGATE_KEY: setup.key, SUBJECT, VENUE: 'hall' };
-  }, setupTimeoutMs);
-  afterAll(async () => {
-    await setup.stop();
-    await postgres.stop();
-  }, setupTimeoutMs);
-
-  for (const [language, name, isThere] of languages)
-    (isThere ? it : it.skip)(
-      `opens for who may enter and for nobody else, in ${name}`,
-      async () => {
-        expect(await runs('keep-a-door.md', language, env)).toMatch(/^ALLOW/);
-        expect(await runs('keep-a-door.md', language, { ...env, VENUE: 'cellar' })).toMatch(/^DENY/);
-        expect(await runs('keep-a-door.md', language, { ...env, SEALGATE_KEY: 'gk_no' })).toMatch(/^DENY/);
-        // Nobody listens there; curl says so and ends with an error, which keeps the door shut as well.
-        const away = runs('keep-a-door.md', language, { ...env, SEALGATE_URL: 'http://127.0.0.1:1' });
-        expect(await away.catch(() => 'DENY')).toMatch(/^DENY/);
-      },
-      storyTimeoutMs,
-    );
-});
+/** What clients of MCP are told by; some call the outer member otherwise. */
+interface McpFile {
+  readonly mcpServers?: Readonly<Record<string, McpServer>>;
+  readonly servers?: Readonly<Record<string, McpServer>>;
+}
+interface McpServer {
+  readonly url: string;
+  readonly headers: { readonly Authorization: string };
+}

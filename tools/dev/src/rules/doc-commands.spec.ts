@@ -8,7 +8,30 @@ const pages = projectFiles().filter((path) => path.endsWith('.md'));
 const scriptsOf = (markdown: string): string[] =>
   [...markdown.matchAll(/\bnpm (?:run ([\w:-]+)|(start|stop|test)\b)/g)].map(([, named, own]) => named ?? own ?? '');
 
+const projects = new Map(
+  projectFiles()
+    .filter((path) => path.endsWith('/project.json'))
+    .map((path) => JSON.parse(readProjectFile(path)) as { name: string; targets?: Record<string, unknown> })
+    .map(({ name, targets = {} }) => [name, Object.keys(targets)]),
+);
+
+/** Targets of Nx that a page tells to run, each with its project: `npx nx test case-gate`, `npx nx run client:generate`. */
+const nxTasksOf = (markdown: string): (readonly [target: string, project: string])[] =>
+  [...markdown.matchAll(/\bnpx nx (?:run ([\w-]+):([\w-]+)|(test|build|lint|browser) ([\w-]+))/g)].map(
+    ([, project, target, named, of]) => [target ?? named ?? '', project ?? of ?? ''] as const,
+  );
+
 describe('the commands of the docs', () => {
+  it('are targets of projects, where Nx runs them', () => {
+    const tasks = pages.flatMap((page) => nxTasksOf(readProjectFile(page)));
+    expect(tasks).toContainEqual(['build', 'client']);
+    expect(tasks.filter(([target, project]) => projects.get(project)?.includes(target) !== true)).toEqual([]);
+    expect(nxTasksOf('`npx nx run client:generate`, npx nx test no-such')).toEqual([
+      ['generate', 'client'],
+      ['test', 'no-such'],
+    ]);
+  });
+
   it('are scripts of package.json', () => {
     const missing = pages.flatMap((page) =>
       scriptsOf(readProjectFile(page))

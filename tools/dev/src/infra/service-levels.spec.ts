@@ -1,0 +1,60 @@
+import { describe, expect, it } from '@jest/globals';
+import { readProjectFile } from '../rules/project-files.ts';
+import { rules } from './alert-rules.ts';
+
+const page = readProjectFile('infra/operations/service-levels.md');
+
+/** The rows of a table between its markers, without the head. */
+function rowsOf(name: string): string[][] {
+  const [, part = ''] = new RegExp(`<!-- ${name}:begin -->(.*)<!-- ${name}:end -->`, 's').exec(page) ?? [];
+  const rows = part.split('\n').filter((line) => line.startsWith('|'));
+  return rows.slice(2).map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+const burning = rules.filter(({ alert = '' }) => alert.endsWith('BudgetBurning'));
+
+/** What may fail: the number behind the burn rate in the first comparison of each alert of that name. */
+const allowedBy = (alert: string): string[] => [
+  ...new Set(burning.filter((rule) => rule.alert === alert).map(({ expr }) => /> [\d.]+ \* ([\d.]+)/.exec(expr)![1]!)),
+];
+
+/** 0.001 as 99.9 %. */
+const promised = (alert: string): string => `${Number((100 - 100 * Number(allowedBy(alert)[0])).toFixed(3))} %`;
+
+describe('the page of service levels', () => {
+  it('tells the objectives of the rules', () => {
+    expect(allowedBy('SealgateAvailabilityBudgetBurning')).toHaveLength(1);
+    expect(allowedBy('SealgateLatencyBudgetBurning')).toHaveLength(1);
+    const availability = `${promised('SealgateAvailabilityBudgetBurning')} of answers are no 5xx`;
+    const within = (le = '') => `${promised('SealgateLatencyBudgetBurning')} come within ${le} s`;
+    const latencies = rules.filter(({ record }) => record === 'service_le:latency:promised');
+    expect(rowsOf('objectives')).toEqual(
+      latencies.map(({ labels }) => [labels?.['service'], availability, within(labels?.['le'])]),
+    );
+  });
+
+  it('tells how fast each alert lets the budget burn, and over which windows', () => {
+    const rows = burning.map(({ alert = '', expr, labels, annotations }) => {
+      const comparisons = [...expr.matchAll(/rate(\w+) \/ \S+:rate(\w+) > ([\d.]+) \*/g)];
+      expect(comparisons.map(([, failed, all]) => failed === all)).toEqual([true, true]);
+      const [[, long, , rate], [, short, , shortRate]] = comparisons as [RegExpExecArray, RegExpExecArray];
+      expect([shortRate, labels?.['window']]).toEqual([rate, long]);
+      const runbook = annotations?.['runbook']?.replace('infra/', '../');
+      return [`[${alert}](${runbook})`, labels?.['severity'], rate, long, short];
+    });
+    expect(rows.length).toBeGreaterThan(0);
+    expect(rowsOf('burn')).toEqual(rows);
+  });
+
+  it('names alerts that there are, with their runbooks', () => {
+    const named = [...page.matchAll(/\[(Sealgate\w+)\]\(\.\.\/(runbooks\/[\w-]+\.md)\)/g)];
+    const runbookOf = new Map(rules.map(({ alert, annotations }) => [alert, annotations?.['runbook']]));
+    const faults = named.filter(([, alert, runbook]) => runbookOf.get(alert) !== `infra/${runbook}`);
+    expect(faults.map(([text]) => text)).toEqual([]);
+  });
+});
