@@ -13,24 +13,28 @@ const require = createRequireOfBundle(import.meta.url);`;
 /** Asked for by pg and by Fabric's gateway client only where they are installed; we never use them. */
 const external = ['pg-native', 'pg-cloudflare', 'pkcs11js'];
 
+/** Commands that are handed out as bundles too, beside the surfaces: folders in `tools`. */
+export const BUNDLED_TOOLS = ['admin', 'verify'];
+
 /**
- * Makes `apps/<name>/dist`, or another output folder: main.js, migrate.js and the programs of its threads where the app
- * has them, and below `migrations/<set name>` the SQL of every migration set of the app; beside them what else is in there:
+ * Makes `apps/<name>/dist`, or `tools/<name>/dist` of a command, or another output folder: main.js, migrate.js and the
+ * programs of its threads where the app has them, and below `migrations/<set name>` the SQL of every migration set of the app; beside them what else is in there:
  * LICENSE, THIRD-PARTY-NOTICES.txt and sbom.cdx.json; below `web` the pages of an app that has any. A surface is
  * deployed by copying that folder. It is made
  * beside its place and then exchanged, so that whoever starts the surface meanwhile finds either the old one or the new one.
+ * Source maps are made for files that lie in `mapsAt`: whatever is to be the same wherever it is made names one place.
  * Returns the files and folders that it was made of.
  * Throws Error when the app has no main.ts, the code does not bundle, or two sets share a name.
  */
-export async function bundleSurface(name: string, output?: string): Promise<string[]> {
-  const app = join(workspaceRoot, 'apps', name);
+export async function bundleSurface(name: string, output?: string, mapsAt = output): Promise<string[]> {
+  const app = join(workspaceRoot, BUNDLED_TOOLS.includes(name) ? 'tools' : 'apps', name);
   const place = output ?? join(app, 'dist');
   if (!existsSync(join(app, 'src/main.ts'))) {
     throw new Error(`There is no surface ${name}: apps/${name}/src/main.ts is missing.`);
   }
   const making = `${place}.${process.pid}`;
   try {
-    const { outputFiles, metafile } = await runEsbuild(app, place);
+    const { outputFiles, metafile } = await runEsbuild(app, mapsAt ?? place);
     mkdirSync(making, { recursive: true });
     for (const { path, contents } of outputFiles) writeFileSync(join(making, basename(path)), contents);
     const pages = await buildPages(app, making);

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
 /** An npm package of which something is in a bundle. */
 export interface BundledPackage {
@@ -9,6 +9,8 @@ export interface BundledPackage {
   readonly licence: string;
   /** Its licence and notice files. Empty where it ships none. */
   readonly texts: readonly string[];
+  /** Of what the registry hands out, as the lock file pins it: `sha512-<base64>`. */
+  readonly integrity?: string | undefined;
 }
 
 const FOLDER = /^(.*node_modules\/(?:@[^/]+\/)?[^/@][^/]*)\//;
@@ -34,7 +36,13 @@ export function bundledPackages(parts: readonly PackagedOutputs[], root: string)
       return folder === undefined ? [] : [join(root, folder)];
     }),
   );
-  const found = [...new Set(folders)].map(packageAt);
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Readonly<Record<string, { readonly integrity?: string }>>;
+  };
+  const found = [...new Set(folders)].map((folder) => ({
+    ...packageAt(folder),
+    integrity: packages[relative(root, folder).replaceAll('\\', '/')]?.integrity,
+  }));
   const byKey = new Map(found.map((one) => [purlOf(one), one]));
   return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
 }
@@ -64,6 +72,12 @@ export function noticesOf(packages: readonly BundledPackage[]): string {
   return ['The bundles in this folder hold code of these packages.\n', ...parts].join('\n');
 }
 
+function hashesOf({ integrity }: BundledPackage): { hashes?: object[] } {
+  const [, encoded] = /^sha512-([A-Za-z0-9+/=]+)$/.exec(integrity ?? '') ?? [];
+  if (encoded === undefined) return {};
+  return { hashes: [{ alg: 'SHA-512', content: Buffer.from(encoded, 'base64').toString('hex') }] };
+}
+
 /** The same as a bill of materials, CycloneDX 1.6: https://cyclonedx.org/docs/1.6/json/ No date: equal sources make equal files. */
 export function billOfMaterials(
   surface: string,
@@ -85,6 +99,7 @@ export function billOfMaterials(
       'bom-ref': purlOf(one),
       name: one.name,
       version: one.version,
+      ...hashesOf(one),
       licenses: licences(one.licence),
       purl: purlOf(one),
     })),

@@ -32,8 +32,8 @@ for (const { address } of addresses) {
   console.log(`${address} ready: ${status} ${body}`);
   if (status !== 200) faults.push(`${address} is not ready: ${status} ${body}`);
 }
-// A path of no surface: that it is refused by a problem document shows that one of ours answers.
-const publicUrl = new URL('/helm-test', process.env.PUBLIC);
+// A path of no surface, and below the console's pages none either: a problem document shows that one of ours answers.
+const publicUrl = new URL('/api/helm-test', process.env.PUBLIC);
 const answer = await ask(publicUrl);
 console.log(`${publicUrl.origin}: ${answer.status}`);
 if (!answer.body.includes('urn:sealgate:problem:')) faults.push(`${publicUrl.origin}: ${answer.status} ${answer.body}`);

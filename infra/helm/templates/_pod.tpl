@@ -110,6 +110,14 @@ securityContext:
 - name: CHECKPOINT_DIR
   value: /checkpoints
 {{ include "sealgate.secretVariable" (dict "variable" "LEDGER_SIGNING_KEY" "secret" $values.integrator.signingKey) }}
+{{- with $values.integrator.witnesses.policy.configMap }}
+- name: LEDGER_WITNESS_POLICY
+  value: file:///etc/sealgate/witnesses/{{ $values.integrator.witnesses.policy.key }}
+{{- end }}
+{{- with $values.integrator.witnesses.waitMs }}
+- name: LEDGER_WITNESS_WAIT_MS
+  value: {{ . | quote }}
+{{- end }}
 {{- end }}
 {{- if $values.archive.enabled }}
 - name: LEDGER_ARCHIVE_DIR
@@ -194,6 +202,11 @@ securityContext:
 {{- if .integrates }}
 - name: checkpoints
   mountPath: /checkpoints
+{{- if $values.integrator.witnesses.policy.configMap }}
+- name: witnesses
+  mountPath: /etc/sealgate/witnesses
+  readOnly: true
+{{- end }}
 {{- else if $values.tls.secretName }}
 - name: tls
   mountPath: /etc/sealgate/tls
@@ -225,7 +238,7 @@ securityContext:
 {{- end }}
 {{- end }}
 
-{{- define "sealgate.sharedVolumes" -}}
+{{- define "sealgate.caVolume" -}}
 {{- if .Values.ca.secret }}
 - name: ca
   secret:
@@ -236,6 +249,10 @@ securityContext:
   configMap:
     name: {{ .Values.ca.configMap }}
 {{- end }}
+{{- end }}
+
+{{- define "sealgate.sharedVolumes" -}}
+{{- include "sealgate.caVolume" . }}
 {{- range $index, $file := .Values.files }}
 - name: files-{{ $index }}
   {{- if $file.secret }}
@@ -258,6 +275,11 @@ securityContext:
 - name: checkpoints
   persistentVolumeClaim:
     claimName: {{ include "sealgate.checkpointClaim" .root }}
+{{- with $values.integrator.witnesses.policy.configMap }}
+- name: witnesses
+  configMap:
+    name: {{ . }}
+{{- end }}
 {{- else if $values.tls.secretName }}
 - name: tls
   secret:

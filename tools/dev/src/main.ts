@@ -1,13 +1,15 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { runFabricChecks } from './checks/fabric-checks.ts';
 import { runChecks } from './checks/run-checks.ts';
 import { runFailovers, runRestores, runSoak } from './checks/run-soak.ts';
 import { generateClientTypes } from './generate-client-types.ts';
 import { generateClients } from './generate-clients.ts';
+import { makeImageTree } from './release/image-tree.ts';
 import { runFabricDemo } from './fabric-demo/run-fabric-demo.ts';
 import { runStart } from './start/run-start.ts';
 import { runStop } from './start/run-stop.ts';
 import { runTool } from './run-tool.ts';
+import { UserError } from './start/user-error.ts';
 import { runTour } from './tour/run-tour.ts';
 import { buildSurface } from './surfaces/bundled.ts';
 import { workspaceRoot } from './workspace.ts';
@@ -36,6 +38,17 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     if (names.includes('client')) await (await import('../package-client.ts')).packageClient();
     for (const name of names.filter((one) => one !== 'client')) await buildSurface(name);
     return 0;
+  },
+  /** `image <name> <folder>`: what an image holds beside its base, as docker/Dockerfile copies it. */
+  async image([name = '', folder = '']) {
+    try {
+      await makeImageTree(name, resolve(folder));
+      return 0;
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      process.stderr.write(`${error.message}\n`);
+      return 1;
+    }
   },
   /** Of the libs: the types of `client`; of any app: its database client. */
   async generate(names) {

@@ -19,6 +19,8 @@ export interface CliContext {
   readonly directory: string;
   /** Milliseconds since the epoch; the clock of this machine, unless given. */
   readonly now?: () => number;
+  /** For a command that goes on until it is told to end: aborted by SIGTERM or SIGINT from then on. */
+  readonly stopSignal?: () => AbortSignal;
 }
 
 /** What a command reports its exit code with. */

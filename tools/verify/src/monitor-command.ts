@@ -1,10 +1,11 @@
 import { open, rename } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bytes } from '@sealgate/json';
 import type { Command } from 'commander';
 import type { CommandHost, ExitCode } from './cli.ts';
-import { followLog, LOG_PROBLEMS, LogProblem, type LogProblemKind, type SeenLog } from './monitor-log.ts';
+import { followLog, LOG_PROBLEMS, LogProblem, type SeenLog } from './monitor-log.ts';
+import { metricsText, serveMetrics, type WatchedLog } from './monitor-metrics.ts';
 import { pinnedKey, readPolicy, type KeyOptions } from './pinned-key.ts';
 import { pathIn, readBytesIfThere, readText } from './read-file.ts';
 import { withKeyOptions } from './run-check.ts';
@@ -17,17 +18,13 @@ interface MonitorOptions extends KeyOptions {
   readonly every?: string;
   readonly metricsTextfile?: string;
   readonly metricsPort?: string;
+  readonly metricsHost: string;
 }
 
 /** What is known of one log: kept in the state file, and told as metrics. */
-interface Watched {
+interface Watched extends WatchedLog {
   readonly url: string;
-  readonly log: string;
   seen?: SeenLog | undefined;
-  size: number;
-  checked: number;
-  checkedAtSeconds: number;
-  problem: LogProblemKind | 'unreachable' | undefined;
 }
 
 const READ_WITHIN_MS = 30_000;
@@ -46,6 +43,8 @@ Exit codes: 0 all is well, 2 wrong use or unreachable, ${Object.entries(LOG_PROB
   .map(([kind, code]) => `${code} ${kind}`)
   .join(', ')}. The checkpoints that prove a problem are printed: keep them.
 
+With --every, SIGTERM and SIGINT end it at once, with what was checked so far in the state file and the code of the last look.
+
   sealgate-verify monitor https://peer.example/ledger/acme.main --key log.vkey --state seen.json
   sealgate-verify monitor https://peer.example/ledger/acme.main --key log.vkey --state seen.json --every 60 --metrics-port 9464`;
 
@@ -58,7 +57,8 @@ export function addMonitorCommand(program: Command, host: CommandHost): void {
     .option('--bearer-file <file>', 'a file with the key of the ledger peer, sent as Authorization: Bearer')
     .option('--every <seconds>', 'go on looking, with so many seconds between')
     .option('--metrics-textfile <file>', 'metrics for the textfile collector of a Prometheus node exporter')
-    .option('--metrics-port <port>', 'serve metrics at /metrics of this port on loopback; with --every')
+    .option('--metrics-port <port>', 'serve metrics at /metrics of this port; with --every')
+    .option('--metrics-host <address>', 'the address to serve them on', '127.0.0.1')
     .addHelpText('after', HELP)
     .action(async (urls: string[], options: MonitorOptions) => {
       try {
@@ -80,19 +80,47 @@ async function monitor(host: CommandHost, urls: readonly string[], options: Moni
   const bearer = options.bearerFile === undefined ? undefined : (await readText(at(options.bearerFile))).trim();
   const everyMs = options.every === undefined ? undefined : wholeNumber('--every', options.every) * 1000;
   const watched = await readState(at(options.state), urls);
-  if (options.metricsPort !== undefined) serveMetrics(wholeNumber('--metrics-port', options.metricsPort), watched);
-  for (;;) {
+  const endMetrics =
+    options.metricsPort === undefined
+      ? undefined
+      : await serveMetrics(metricsPlace(options.metricsPort, options.metricsHost), watched);
+  const stop = everyMs === undefined ? undefined : host.stopSignal?.();
+  const isStopped = () => stop?.aborted === true;
+  const lookAtAll = async (): Promise<ExitCode> => {
     let code: ExitCode = 0;
     for (const one of watched) {
-      const read = (path: string) => readUrl(`${one.url}/${path}`, bearer);
-      const found = await look(json ? asJson(host, one) : host, one, { verifier, policy, read });
+      const read = (path: string) => {
+        stop?.throwIfAborted();
+        return readUrl(`${one.url}/${path}`, { bearer, stop });
+      };
+      const found = await look(json ? asJson(host, one) : host, one, { verifier, policy, read, isStopped });
       code = code === 0 || (code === 2 && found !== 0) ? found : code;
     }
-    await writeWhole(at(options.state), stateText(watched));
-    if (options.metricsTextfile !== undefined) await writeWhole(at(options.metricsTextfile), metricsText(watched));
-    host.exit(code);
-    if (everyMs === undefined) return;
-    await delay(everyMs);
+    return code;
+  };
+  try {
+    for (;;) {
+      const code = await lookAtAll();
+      await writeWhole(at(options.state), stateText(watched));
+      // Cut short, it says nothing: the code of the look before stays.
+      if (isStopped()) return;
+      if (options.metricsTextfile !== undefined) await writeWhole(at(options.metricsTextfile), metricsText(watched));
+      host.exit(code);
+      if (everyMs === undefined) return;
+      await pause(everyMs, stop);
+      if (isStopped()) return;
+    }
+  } finally {
+    endMetrics?.();
+  }
+}
+
+/** Ends early where it is told to stop. */
+async function pause(everyMs: number, stop: AbortSignal | undefined): Promise<void> {
+  try {
+    await delay(everyMs, undefined, stop === undefined ? {} : { signal: stop });
+  } catch (error) {
+    if (stop?.aborted !== true) throw error;
   }
 }
 
@@ -108,7 +136,10 @@ function asJson(host: CommandHost, one: Watched): CommandHost {
 async function look(
   host: CommandHost,
   one: Watched,
-  by: Pick<Parameters<typeof followLog>[0], 'verifier' | 'policy' | 'read'>,
+  {
+    isStopped,
+    ...by
+  }: Pick<Parameters<typeof followLog>[0], 'verifier' | 'policy' | 'read'> & { readonly isStopped: () => boolean },
 ): Promise<ExitCode> {
   try {
     const { seen, size, checked, short } = await followLog({ ...by, log: one.log, seen: one.seen });
@@ -118,6 +149,8 @@ async function look(
     else tell(host, one, short);
     return short === undefined ? 0 : LOG_PROBLEMS[short.kind];
   } catch (error) {
+    // A look that was cut short says nothing about the log.
+    if (isStopped()) return 0;
     if (error instanceof LogProblem) {
       one.problem = error.kind;
       tell(host, one, error);
@@ -135,12 +168,16 @@ function tell(host: CommandHost, { url }: Watched, { kind, message, notes }: Log
 }
 
 /** Bounded in time and size; a redirect is not followed. Undefined for 404. */
-async function readUrl(url: string, bearer: string | undefined): Promise<Bytes | undefined> {
+async function readUrl(
+  url: string,
+  { bearer, stop }: { readonly bearer: string | undefined; readonly stop: AbortSignal | undefined },
+): Promise<Bytes | undefined> {
+  const within = AbortSignal.timeout(READ_WITHIN_MS);
   try {
     const response = await fetch(url, {
       ...(bearer === undefined ? {} : { headers: { Authorization: `Bearer ${bearer}` } }),
       redirect: 'manual',
-      signal: AbortSignal.timeout(READ_WITHIN_MS),
+      signal: stop === undefined ? within : AbortSignal.any([within, stop]),
     });
     if (response.status === 404) {
       await response.body?.cancel();
@@ -200,42 +237,11 @@ async function writeWhole(path: string, text: string): Promise<void> {
   await rename(`${path}.new`, path);
 }
 
-function metricsText(watched: readonly Watched[]): string {
-  const gauge = (name: string, help: string, lines: readonly string[]) =>
-    `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${lines.map((line) => `${name}${line}\n`).join('')}`;
-  const of = (value: (one: Watched) => number) => watched.map((one) => `{log="${one.log}"} ${value(one)}`);
-  const kinds = [...Object.keys(LOG_PROBLEMS), 'unreachable'];
-  const problems = watched.flatMap(({ log, problem }) =>
-    kinds.map((kind) => `{log="${log}",problem="${kind}"} ${problem === kind ? 1 : 0}`),
-  );
-  return (
-    gauge('sealgate_monitor_problem', 'Whether the last look at a log found this.', problems) +
-    gauge(
-      'sealgate_monitor_size',
-      'Entries of the log that were checked.',
-      of(({ size }) => size),
-    ) +
-    gauge(
-      'sealgate_monitor_checked_entries',
-      'Entries read since this monitor began.',
-      of(({ checked }) => checked),
-    ) +
-    gauge(
-      'sealgate_monitor_checked_timestamp_seconds',
-      'When the log was last found well.',
-      of(({ checkedAtSeconds }) => checkedAtSeconds),
-    )
-  );
-}
-
-function serveMetrics(port: number, watched: readonly Watched[]): void {
-  const server = createServer((request, response) => {
-    const isFound = request.method === 'GET' && request.url === '/metrics';
-    response.writeHead(isFound ? 200 : 404, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' });
-    response.end(isFound ? metricsText(watched) : '');
-  });
-  server.listen(port, '127.0.0.1');
-  server.unref();
+function metricsPlace(portText: string, address: string): { port: number; address: string } {
+  const port = wholeNumber('--metrics-port', portText);
+  if (port > 65_535) throw new UnreadableError('--metrics-port is at most 65535.');
+  if (isIP(address) === 0) throw new UnreadableError('--metrics-host takes an IP address, such as 0.0.0.0.');
+  return { port, address };
 }
 
 function wholeNumber(option: string, text: string): number {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { receiptEntry } from '@sealgate/envelope';
 import { bundleOf, bundlePath, parseBundlePath, tileWidth } from '@sealgate/merkle';
+import { until } from '@sealgate/testing';
 import { runCli } from './cli.ts';
 import { followLog, LogProblem, type SeenLog } from './monitor-log.ts';
 import { at, CHANNEL, directoryOf, flipped, sampleLog, type SampleLog } from './testing/sample-log.ts';
@@ -138,17 +139,24 @@ describe('a log that is followed', () => {
 
 describe('the monitor', () => {
   let files = new Map<string, Buffer>();
+  /** Where it is set, nothing is answered. */
+  let hang: (() => void) | undefined;
   const server = createServer((request, response) => {
+    if (hang !== undefined) return hang();
     const body = files.get((request.url ?? '').replace(`/ledger/${CHANNEL}/`, ''));
     if (request.headers.authorization !== 'Bearer s3cret') response.writeHead(401).end();
     else response.writeHead(body === undefined ? 404 : 200).end(body);
+    return undefined;
   });
   const url = new Promise<string>((done) =>
     server.listen(0, '127.0.0.1', () =>
       done(`http://127.0.0.1:${(server.address() as AddressInfo).port}/ledger/${CHANNEL}`),
     ),
   );
-  afterAll(() => void server.close());
+  afterAll(() => {
+    server.close();
+    server.closeAllConnections();
+  });
 
   it('tells by its exit code and its metrics what it found, and keeps what it saw', async () => {
     const policy = `witness w witness.example/w1+815cf22e+BC1xFkK3JrBEAWJ8qfusMvXIUw+xkDzE2wIlhxeSGkiB\nquorum w\n`;
@@ -199,6 +207,68 @@ describe('the monitor', () => {
     expect(await run()).toMatchObject({ code: 2, text: expect.stringContaining('answered 401') });
     writeFileSync(`${directory}/seen.json`, '{"v":1,');
     expect(await run()).toMatchObject({ code: 2, text: expect.stringContaining('is no state of a monitor') });
+  });
+
+  it('serves metrics where it is told to, and ends between two looks or within one when it is told to', async () => {
+    const vkeys = `${sampleLog(1).key.verifierKey},${log.key.verifierKey}\n`;
+    const directory = await directoryOf(
+      new Map([
+        ['log.vkey', vkeys],
+        ['key', 's3cret\n'],
+      ]),
+    );
+    // One that is free: the system's choice, given back.
+    const chosen = createServer();
+    await new Promise<void>((done) => chosen.listen(0, '127.0.0.1', done));
+    const { port } = chosen.address() as AddressInfo;
+    await new Promise((done) => chosen.close(done));
+    const start = async (every: string) => {
+      const stop = new AbortController();
+      const said: string[] = [];
+      const ended = runCli(
+        `monitor ${await url} --key log.vkey --state seen.json --bearer-file key ${every}`.split(' '),
+        { out: (text) => said.push(text), err: (text) => said.push(text), directory, stopSignal: () => stop.signal },
+      );
+      return { stop, said, ended };
+    };
+    files = served(log);
+    const served600 = await start(`--every 3600 --metrics-port ${port} --metrics-host 127.0.0.1`);
+    await until(() => served600.said.length > 0);
+    const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
+    expect(await answer.text()).toContain('sealgate_monitor_problem{log="demo.main",problem="fork"} 0\n');
+    // The port is taken: said in a sentence, not by a crash.
+    const second = await start(`--every 3600 --metrics-port ${port}`);
+    expect(await second.ended).toBe(2);
+    expect(second.said.join('')).toContain(`Metrics cannot be served on port ${port} of 127.0.0.1: EADDRINUSE.`);
+    served600.stop.abort();
+    expect(await served600.ended).toBe(0);
+    expect(readFileSync(`${directory}/seen.json`, 'utf8')).toContain(await url);
+
+    // A look that never ends: the log does not answer.
+    const before = readFileSync(`${directory}/seen.json`, 'utf8');
+    let isAsked = false;
+    hang = () => (isAsked = true);
+    const hanging = await start('--every 3600');
+    await until(() => isAsked);
+    hanging.stop.abort();
+    expect(await hanging.ended).toBe(0);
+    hang = undefined;
+    expect(hanging.said).toEqual([]);
+    expect(readFileSync(`${directory}/seen.json`, 'utf8')).toBe(before);
+  });
+
+  it.each([
+    ['--metrics-host localhost', '--metrics-host takes an IP address'],
+    ['--metrics-port 65536', '--metrics-port is at most 65535'],
+    ['--metrics-port', 'argument missing'],
+  ])('refuses %s', async (more, reason) => {
+    const directory = await directoryOf(new Map([['log.vkey', log.key.verifierKey]]));
+    let said = '';
+    const take = (text: string) => void (said += text);
+    const port = more.startsWith('--metrics-port') ? '' : '--metrics-port 9464 ';
+    const line = `monitor http://127.0.0.1:1/ledger/demo.main --key log.vkey --state s.json --every 60 ${port}${more}`;
+    expect(await runCli(line.split(' '), { out: take, err: take, directory })).toBe(2);
+    expect(said).toContain(reason);
   });
 
   it.each([['not a url'], ['http://127.0.0.1:1/ledger/a"b']])('refuses %s', async (given) => {

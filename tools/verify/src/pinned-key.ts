@@ -85,7 +85,7 @@ async function givenKeys(given: readonly string[], directory: string): Promise<P
   for (const key of given) {
     const [lines, where] = looksLikeKey(key)
       ? [[key], '--key']
-      : [(await readText(pathIn(directory, key))).trim().split(/\s*\n\s*/), key];
+      : [(await readText(pathIn(directory, key))).trim().split(BETWEEN_KEYS), key];
     verifiers.push(...lines.map((line) => verifierFrom(line, where)));
   }
   const verifier = jointVerifier(verifiers, '--key');
@@ -104,6 +104,9 @@ const demo = (name: string): string => `${name}, the demo on this machine: no in
 export async function readPolicy(path: string): Promise<LogPolicy> {
   return policyFrom(await readText(path), path);
 }
+
+/** A line each, or separated by commas as LEDGER_VERIFIER_KEYS holds them; a comma may stand in a name. */
+const BETWEEN_KEYS = /\s*(?:\n|,(?=\s*[^\s,+]+\+[0-9a-f]{8}\+))\s*/;
 
 /** A verifier key has two plus signs at its very places; a file name does not. */
 function looksLikeKey(text: string): boolean {

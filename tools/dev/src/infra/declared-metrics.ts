@@ -9,8 +9,9 @@ export interface DeclaredMetrics {
   readonly texts: ReadonlySet<string>;
 }
 
-const SOURCE = /^(?:apps|libs)\/(?!e2e\/).*\/src\/.*(?<!\.(?:spec|fixture|contract))\.ts$/;
-const DECLARES = /\bmetrics\s*\.(?:counter|gauge|histogram|observedCounter)\(|\.(?:counter|histogram)\(\{/;
+const SOURCE = /^(?:(?:apps|libs)\/(?!e2e\/).*|tools\/verify)\/src\/.*(?<!\.(?:spec|fixture|contract))\.ts$/;
+const DECLARES =
+  /\bgauge\(\s*\{|\bmetrics\s*\.(?:counter|gauge|histogram|observedCounter)\(|\.(?:counter|histogram)\(\{/;
 const METRIC_NAME = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)+$/;
 
 /**

@@ -185,16 +185,16 @@ describeWith('helm', (helm) => {
     const settings = ['integrator.enabled=true', 'integrator.signingKey.name=key', 'ingress.enabled=true'];
     const isArchived = surface === 'ledger-peer' || surface === 'ingest-gateway';
     settings.push('ingress.hosts={a.example.com}', `archive.enabled=${isArchived}`);
+    settings.push('monitor.enabled=true', 'monitor.logs={https://peer.example/ledger/acme.main}');
     settings.push('admin.service.enabled=true', 'env.OIDC_ISSUERS=[{}]', 'env.ADMIN_OIDC=[{}]');
     const { output } = templateOf(helm, surface, settings, surface);
     const rendered = parseYaml(output) as Rendered[];
     for (const [kind, names] of namesOfRelease(surface))
       expect({ kind, names: named(rendered, kind) }).toEqual({
         kind,
-        names:
-          kind === 'HTTPRoute' || kind === 'HorizontalPodAutoscaler' || kind === 'ServiceMonitor'
-            ? []
-            : expect.arrayContaining([...names].filter((name) => isArchived || !name.startsWith('archive-'))),
+        names: ['CronJob', 'HTTPRoute', 'HorizontalPodAutoscaler', 'ServiceMonitor'].includes(kind)
+          ? []
+          : expect.arrayContaining([...names].filter((name) => isArchived || !name.startsWith('archive-'))),
       });
   });
 });

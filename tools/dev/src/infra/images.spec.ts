@@ -24,9 +24,39 @@ describe('the Dockerfile', () => {
     expect(JSON.parse(entry)).toEqual(['node', ...NODE_OPTIONS]);
   });
 
-  it('stands on the Node of the project, twice', () => {
-    const wanted = `node:${readProjectFile('.node-version').trim()}-slim`;
-    expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)).toEqual([wanted, wanted]);
+  it('stands on the Node of the project, twice, where no release names another by its digest', () => {
+    const wanted = `docker.io/library/node:${readProjectFile('.node-version').trim()}-slim`;
+    expect([...dockerfile.matchAll(/^ARG NODE_IMAGE=(\S+)/gm)].map(([, image]) => image)).toEqual([wanted]);
+    expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)).toEqual(Array(2).fill('${NODE_IMAGE}'));
+    // A digest that stands here would be invented, or old.
+    expect(dockerfile).not.toMatch(/@sha256:[0-9a-f]/);
+    expect(dockerfile).toContain('org.opencontainers.image.base.name="${NODE_IMAGE}"');
+  });
+
+  it('keeps the rules that hadolint has for such a file', () => {
+    const lines = dockerfile.replaceAll(/\\\n\s*/g, '').split('\n');
+    const given = (name: string) => lines.filter((line) => line.startsWith(`${name} `));
+    expect(lines.filter((line) => /^[a-z]+ /.test(line))).toEqual([]);
+    // DL3000, DL3002, DL3006/7, DL3020, DL3025, DL4000, DL4006.
+    expect(given('WORKDIR').filter((line) => !/^WORKDIR \//.test(line))).toEqual([]);
+    expect(given('USER').at(-1)).toMatch(/^USER [1-9]\d*:[1-9]\d*$/);
+    expect([...given('FROM'), ...given('ARG')].filter((line) => /:latest|FROM [^$:]+$/.test(line))).toEqual([]);
+    expect([...given('ADD'), ...given('MAINTAINER')]).toEqual([]);
+    for (const line of [...given('ENTRYPOINT'), ...given('CMD')]) expect(line).toMatch(/ \[".*"\]$/);
+    expect(given('CMD')).toHaveLength(1);
+    expect(given('ENTRYPOINT')).toHaveLength(1);
+    expect(given('RUN').filter((line) => /\bsudo\b|\bcd \/|(?:^|\s)apt |[^|]\|[^|]/.test(line))).toEqual([]);
+    // The stage that is deployed runs nothing: it holds the base, our tree and what describes both.
+    const deployed = lines.slice(lines.lastIndexOf('FROM ${NODE_IMAGE}'));
+    expect(deployed.filter((line) => /^(RUN|ADD|VOLUME|ONBUILD|SHELL|HEALTHCHECK) /.test(line))).toEqual([]);
+    expect(deployed.filter((line) => line.startsWith('COPY '))).toEqual(['COPY --from=build /image/ /']);
+  });
+
+  it('makes that tree by the command that the tests make it by', () => {
+    expect(dockerfile).toContain('node tools/dev/bootstrap.mjs image "$SURFACE" /image');
+    expect(readProjectFile('tools/dev/src/release/images.int.spec.ts')).toContain(
+      "'tools/dev/bootstrap.mjs'), 'image',",
+    );
   });
 
   it('carries the version of the project, and a revision that the build says', () => {

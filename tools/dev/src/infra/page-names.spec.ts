@@ -101,11 +101,11 @@ describe('the pages for operators', () => {
     expect(
       Object.fromEntries([...namesOfRelease('ledger-peer')].map(([kind, names]) => [kind, [...names].sort()])),
     ).toMatchObject({
-      Deployment: ['ledger-peer'],
+      Deployment: ['ledger-peer', 'ledger-peer-monitor'],
       Job: ['ledger-peer-migrate'],
-      PersistentVolumeClaim: ['archive-ledger-peer', 'checkpoints-ledger-peer-integrator-0'],
+      PersistentVolumeClaim: ['archive-ledger-peer', 'checkpoints-ledger-peer-integrator-0', 'ledger-peer-monitor'],
       Pod: ['ledger-peer-test'],
-      Service: ['ledger-peer', 'ledger-peer-admin', 'ledger-peer-ops'],
+      Service: ['ledger-peer', 'ledger-peer-admin', 'ledger-peer-monitor', 'ledger-peer-ops'],
       StatefulSet: ['ledger-peer-integrator'],
     });
   });

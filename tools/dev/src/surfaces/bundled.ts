@@ -20,12 +20,12 @@ export function bundled(name: string): Required<Pick<Surface, 'name' | 'programs
 }
 
 /** Makes what the bundle needs and is not there yet, then the bundle, in the app's `dist` where no folder is given. */
-export async function buildSurface(name: string, output?: string): Promise<string[]> {
+export async function buildSurface(name: string, output?: string, mapsAt?: string): Promise<string[]> {
   if (needsClient(join(workspaceRoot, 'apps', name))) {
     const { ok, said } = await generateClients([name]);
     if (!ok) throw new UserError(`The database client of ${name} could not be made: ${said.trim()}`);
   }
-  return bundleSurface(name, output);
+  return bundleSurface(name, output, mapsAt);
 }
 
 /** Builds unless what lies there was made of the files as they are now: beside it stands what it was made of. */

@@ -1,0 +1,84 @@
+import { createServer } from 'node:http';
+import { LOG_PROBLEMS, type LogProblemKind } from './monitor-log.ts';
+import { UnreadableError } from './unreadable-error.ts';
+
+/** What is told of one log. */
+export interface WatchedLog {
+  readonly log: string;
+  size: number;
+  checked: number;
+  checkedAtSeconds: number;
+  problem: LogProblemKind | 'unreachable' | undefined;
+}
+
+/** As a scraper reads them, or the textfile collector of a node exporter. */
+export function metricsText(watched: readonly WatchedLog[]): string {
+  const log = watched.map((one) => one.log);
+  const kinds = [...Object.keys(LOG_PROBLEMS), 'unreachable'];
+  return [
+    gauge(
+      {
+        name: 'sealgate_monitor_problem',
+        help: 'Whether the last look at a log found this.',
+        labels: { log, problem: kinds },
+      },
+      watched.flatMap(({ problem }) => kinds.map((kind) => (problem === kind ? 1 : 0))),
+    ),
+    gauge(
+      { name: 'sealgate_monitor_size', help: 'Entries of the log that were checked.', labels: { log } },
+      watched.map(({ size }) => size),
+    ),
+    gauge(
+      { name: 'sealgate_monitor_checked_entries', help: 'Entries read since this monitor began.', labels: { log } },
+      watched.map(({ checked }) => checked),
+    ),
+    gauge(
+      {
+        name: 'sealgate_monitor_checked_timestamp_seconds',
+        help: 'When the log was last found well.',
+        labels: { log },
+      },
+      watched.map(({ checkedAtSeconds }) => checkedAtSeconds),
+    ),
+  ].join('');
+}
+
+/** A metric with one value for each combination of its labels, the last label changing fastest. */
+function gauge(
+  {
+    name,
+    help,
+    labels,
+  }: { readonly name: string; readonly help: string; readonly labels: Readonly<Record<string, readonly string[]>> },
+  values: readonly number[],
+): string {
+  const series = Object.entries(labels).reduce<readonly string[]>(
+    (before, [label, of]) =>
+      before.flatMap((start) => of.map((value) => `${start}${start === '' ? '' : ','}${label}="${value}"`)),
+    [''],
+  );
+  const lines = series.map((one, index) => `${name}{${one}} ${values[index] ?? 0}\n`);
+  return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${lines.join('')}`;
+}
+
+/** Settles once it listens, with what ends it. Throws UnreadableError where it cannot listen. */
+export async function serveMetrics(
+  { port, address }: { readonly port: number; readonly address: string },
+  watched: readonly WatchedLog[],
+): Promise<() => void> {
+  const server = createServer((request, response) => {
+    const isFound = request.method === 'GET' && request.url === '/metrics';
+    response.writeHead(isFound ? 200 : 404, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' });
+    response.end(isFound ? metricsText(watched) : '');
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', ({ code = '' }: NodeJS.ErrnoException) =>
+      reject(new UnreadableError(`Metrics cannot be served on port ${port} of ${address}: ${code}.`)),
+    );
+    server.listen(port, address, resolve);
+  });
+  return () => {
+    server.close();
+    server.closeAllConnections();
+  };
+}
