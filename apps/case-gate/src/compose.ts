@@ -152,7 +152,8 @@ function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
     readHistory: (id, page) => readHistory(sql, id, page),
     decisions: decisionsStore(prisma),
     embedded: parts.ledger,
-    listAudit: (page) => audit.list(sql, page),
+    listAudit: (query) => audit.list(sql, query),
+    spelling: 'snake_case',
     secretReport: () => parts.secretWatch.report(),
     waiting: () => waitingWork(sql),
   });

@@ -1,4 +1,4 @@
-import { adminStateRoutes, openApi, type OpenApiDocument } from '@sealgate/http';
+import { adminStateRoutes, openApi, type AdminStatePorts, type OpenApiDocument } from '@sealgate/http';
 import { telling503 } from '@sealgate/storage';
 import { adminCaseStepRoutes } from './routes/admin-case-steps.ts';
 import { adminCaseRoutes } from './routes/admin-cases.ts';
@@ -57,7 +57,7 @@ export function adminDescription(): OpenApiDocument {
       ...adminCaseStepRoutes(noPorts()),
       ...adminRulingRoutes(noPorts()),
       ...adminRecordRoutes(noPorts()),
-      ...adminStateRoutes(noPorts()),
+      ...adminStateRoutes(noPorts<AdminStatePorts>({ spelling: 'snake_case' })),
     ]),
     securityScheme: 'Bearer',
   });

@@ -128,5 +128,6 @@ function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, 
     maxBatchRecords: config.maxBatchRecords,
     secretReport: () => secretWatch.report(),
     waiting: async () => [await ledger.waiting()],
+    listAudit: (query) => parts.audit.list(sql, query),
   });
 }

@@ -144,16 +144,19 @@ function publicAppOf(
 const CURSOR_MAX_BYTES = 4096;
 
 function adminAppOf({ config, now, newId, appBase }: Basics, parts: Parts): App {
-  const { sql, ledger, secretWatch, adminAccess, auditChange } = parts;
+  const { sql, ledger, secretWatch, adminAccess, audit, auditChange } = parts;
   const administered = ledger.administration;
+  const cursors = cursorCodec({ hasher: config.serverSecrets.derive('peer admin cursors'), now });
   const state = {
+    cursors,
+    listAudit: (query: Parameters<typeof audit.list>[1]) => tellingOutages(() => audit.list(sql, query)),
     secretReport: () => secretWatch.report(),
     waiting: () => Promise.all([waitingJobs(sql), ledger.waiting()]),
   };
   if (administered === undefined) return administration(appBase, adminAccess, { ledger: undefined, ...state });
   const administering = {
     ledger: administered,
-    cursors: cursorCodec({ hasher: config.serverSecrets.derive('peer admin cursors'), now }),
+    cursors,
     auditChange: (...told: Parameters<typeof auditChange>) => tellingOutages(() => auditChange(...told)),
     now,
     newId,

@@ -125,5 +125,6 @@ async function adminAppOf(
     now,
     secretReport: () => secretWatch.report(),
     waiting: () => waitingWork(sql),
+    listAudit: (query) => audit.list(sql, query),
   });
 }

@@ -57,6 +57,38 @@ describe('an audit trail', () => {
     expect(seen).toEqual(['7', '6', '5', '4', '3', '2', '1', 'key_1']);
   });
 
+  it('is searched by who, what and when, within a page as beyond it', async () => {
+    clock.advance(60_000);
+    const start = new Date(clock.now());
+    const events = [
+      { ...entry, actor: 'ada', requestId: 'r1' },
+      { ...entry, action: 'key.mint' },
+      { ...entry, actor: 'ada', resource: 'case', resourceId: 'case_1' },
+      { ...entry, actor: "o'hara -- $1", resourceId: 'key_2' },
+    ];
+    for (const one of events) {
+      await trail.record(sql, one);
+      clock.advance(1_000);
+    }
+    const at = (seconds: number) => new Date(start.getTime() + seconds * 1_000);
+    const found = async (page: object) =>
+      (await trail.list(sql, { limit: 10, from: start, ...page })).map((event) =>
+        events.findIndex(
+          ({ actor, action, resourceId }) =>
+            [actor, action, resourceId].join() === [event.actor, event.action, event.resourceId].join(),
+        ),
+      );
+    expect(await found({})).toEqual([3, 2, 1, 0]);
+    expect(await found({ actor: 'ada' })).toEqual([2, 0]);
+    expect(await found({ actor: 'ada', limit: 1 })).toEqual([2]);
+    expect(await found({ actor: 'ada', after: { at: at(2), id: 'evt_' } })).toEqual([0]);
+    expect(await found({ actor: 'ad' })).toEqual([]);
+    expect(await found({ action: 'key.mint' })).toEqual([1]);
+    expect(await found({ resource: 'key', resourceId: 'key_2', actor: "o'hara -- $1" })).toEqual([3]);
+    expect(await found({ requestId: 'r1' })).toEqual([0]);
+    expect(await found({ from: at(1), to: at(3) })).toEqual([2, 1]);
+  });
+
   it('leaves out what it is not told', async () => {
     clock.advance(60_000);
     await trail.record(sql, entry);

@@ -23,10 +23,14 @@ export interface AuditEvent {
   readonly detail: JsonValue;
 }
 
-export interface AuditPage {
+/** Filters are exact, and absent ones ask for nothing. `from` is within the time asked for, `to` is not. */
+export interface AuditPage extends Partial<Pick<AuditEvent, 'actor' | 'action' | 'resource' | 'resourceId'>> {
   readonly limit: number;
   /** The last event of the page before. */
   readonly after?: { readonly at: Date; readonly id: string };
+  readonly requestId?: string;
+  readonly from?: Date;
+  readonly to?: Date;
 }
 
 export interface AuditTrail {
@@ -65,14 +69,34 @@ export function auditTrail(options: AuditTrailOptions): AuditTrail {
         values: [...values, detail === null ? null : canonical(detail)],
       });
     },
-    async list(sql, { limit, after }) {
+    async list(sql, page) {
+      const { conditions, values } = conditionsOf(page);
+      const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
       const text = `SELECT id, at, actor, action, resource, resource_id AS "resourceId", request_id AS "requestId", detail
-        FROM ${table} ${after === undefined ? '' : 'WHERE (at, id) < ($2, $3)'} ORDER BY at DESC, id DESC LIMIT $1`;
-      const position = after === undefined ? [] : [after.at, after.id];
-      const rows = await sql.query<StoredEvent>({ text, values: [limit, ...position] });
+        FROM ${table} ${where} ORDER BY at DESC, id DESC LIMIT $1`;
+      const rows = await sql.query<StoredEvent>({ text, values: [page.limit, ...values] });
       return rows.map((row) => ({ ...row, detail: detailOf(row) }));
     },
   };
+}
+
+/** Their parameters begin at $2. */
+function conditionsOf(page: AuditPage): { conditions: string[]; values: unknown[] } {
+  const { after, from, to } = page;
+  const values: unknown[] = [];
+  const given = (value: unknown): string => `$${values.push(value) + 1}`;
+  const wanted = [
+    ['actor', page.actor],
+    ['action', page.action],
+    ['resource', page.resource],
+    ['resource_id', page.resourceId],
+    ['request_id', page.requestId],
+  ] as const;
+  const conditions = wanted.flatMap(([column, value]) => (value === undefined ? [] : [`${column} = ${given(value)}`]));
+  if (from !== undefined) conditions.push(`at >= ${given(from)}`);
+  if (to !== undefined) conditions.push(`at < ${given(to)}`);
+  if (after !== undefined) conditions.push(`(at, id) < (${given(after.at)}, ${given(after.id)})`);
+  return { conditions, values };
 }
 
 type StoredEvent = Omit<AuditEvent, 'detail'> & { readonly detail: string | null };

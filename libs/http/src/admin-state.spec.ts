@@ -1,13 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
+import { ServerSecrets } from '@sealgate/auth';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
+import { cursorCodec } from '@sealgate/paging';
 import { expectProblem } from '@sealgate/testing';
 import request from 'supertest';
 import { ADMIN, adminSurface, IDENTITY, OPERATOR, VIEWER } from '../test/admin-surface.ts';
 import { adminStateRoutes, type WaitingItem } from './admin-state.ts';
 
+const hasher = ServerSecrets.parse(`s1:${'x'.repeat(32)}`).derive('cursors');
+const auditPorts = { listAudit: () => Promise.resolve([]), cursors: cursorCodec({ hasher, now: () => 0 }) };
 const NOTHING = { processes: [], secrets: [], accepted: [] };
 const surfaceOf = (waiting: () => Promise<WaitingItem[]>) => {
-  const { app } = adminSurface(adminStateRoutes({ secretReport: () => Promise.resolve(NOTHING), waiting }));
+  const { app } = adminSurface(
+    adminStateRoutes({ ...auditPorts, secretReport: () => Promise.resolve(NOTHING), waiting }),
+  );
   return (path: string, token: string) => request(app).get(`/admin/v1${path}`).set('Authorization', `Bearer ${token}`);
 };
 const get = surfaceOf(() =>

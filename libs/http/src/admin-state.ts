@@ -1,6 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox';
 import { adminRoute, type AdminCaller } from './admin-app.ts';
 import { asked } from './admin-ledger-loss.ts';
+import { adminAuditRoutes, type AdminAuditPorts } from './admin-audit.ts';
 import { adminSecretRoutes, type AdminSecretPorts } from './admin-secrets.ts';
 import { enumOf, named } from './named-schema.ts';
 import { instantText } from './parameters.ts';
@@ -52,7 +53,7 @@ export interface WaitingItem {
   readonly oldestAt: Date | undefined;
 }
 
-export interface AdminStatePorts extends AdminSecretPorts {
+export interface AdminStatePorts extends AdminSecretPorts, AdminAuditPorts {
   /** What waits in this surface. Bounded in time; rejects where the database is away. */
   readonly waiting: () => Promise<readonly WaitingItem[]>;
 }
@@ -87,7 +88,7 @@ export function adminStateRoutes(ports: AdminStatePorts): Route<AdminCaller>[] {
       return { status: 200, body: { items } satisfies Static<typeof Waiting> };
     },
   });
-  return [whoami, waiting, ...adminSecretRoutes(ports)];
+  return [whoami, waiting, ...adminAuditRoutes(ports), ...adminSecretRoutes(ports)];
 }
 
 function whoamiOf({ actor, role, identity }: AdminCaller): Static<typeof Whoami> {

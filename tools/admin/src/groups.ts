@@ -1,4 +1,5 @@
 import type { Group } from './command-spec.ts';
+import { auditCommands, gateAuditCommands } from './groups/audit.ts';
 import { decisionCommands } from './groups/decisions.ts';
 import { eventCommands } from './groups/events.ts';
 import { frameworkCommands } from './groups/frameworks.ts';
@@ -96,6 +97,18 @@ export const GROUPS: readonly Group[] = [
     summary: 'Frameworks of an organisation: requirements that controls are mapped to.',
     surfaces: ['risk-partner'],
     commands: frameworkCommands,
+  },
+  {
+    name: 'audit',
+    summary: 'Who changed or exported what by the admin listener. Each surface tells of its own.',
+    surfaces: ['ingest-gateway', 'ledger-peer', 'risk-partner'],
+    commands: auditCommands,
+  },
+  {
+    name: 'gate-audit',
+    summary: 'The same of the case gate.',
+    surfaces: ['case-gate'],
+    commands: gateAuditCommands,
   },
   {
     name: 'secrets',

@@ -1,4 +1,3 @@
-import type { AuditEvent, AuditPage } from '@sealgate/audit';
 import { DECISION_HEAD_TYPE } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
 import {
@@ -76,27 +75,12 @@ const DecisionsQuery = listQuery(ADMIN_LIST_RANGE, {
   to: Type.Optional(instantText()),
 });
 
-const AuditRow = named(
-  'AuditEvent',
-  Type.Object({
-    id: Text,
-    at: Time,
-    actor: Text,
-    action: Text,
-    resource: Text,
-    resource_id: Text,
-    request_id: OrNull(Text),
-    detail: Type.Unknown(),
-  }),
-);
-
 export interface AdminRecordsPorts extends Pick<AdminPorts, 'cursors'> {
   readonly decisions: DecisionsStore;
   /** The embedded log, which takes heads of decisions whichever ledger takes seals. */
   readonly embedded: Pick<LedgerReader, 'query' | 'prove'>;
   /** The channel that the heads of decisions go to. */
   readonly channel: string;
-  readonly listAudit: (page: AuditPage) => Promise<AuditEvent[]>;
 }
 
 export function adminRecordRoutes(ports: AdminRecordsPorts): Route<AdminCaller>[] {
@@ -136,25 +120,7 @@ export function adminRecordRoutes(ports: AdminRecordsPorts): Route<AdminCaller>[
       return { status: 200, body: rowOf(row) };
     },
   });
-  const audit = adminRoute({
-    ...adminBase,
-    method: 'get',
-    path: '/admin/v1/audit',
-    operationId: 'listAudit',
-    summary: 'Who changed or exported what, newest first',
-    query: listQuery(ADMIN_LIST_RANGE, {}),
-    responses: { 200: { description: 'A page.', schema: listOf(AuditRow) } },
-    errors: [],
-    async handler({ query }) {
-      const page = readPage(query, ports.cursors, ['audit']);
-      const [at = '', id = ''] = String(page.after ?? '').split(' ');
-      const after = page.after === undefined ? {} : { after: { at: new Date(at), id } };
-      const rows = await ports.listAudit({ limit: page.limit + 1, ...after });
-      const position = (event: AuditEvent) => `${event.at.toISOString()} ${event.id}`;
-      return { status: 200, body: page.answer(rows, { item: auditRowOf, position }) };
-    },
-  });
-  return [list, get, audit, chainRoute(ports), headsRoute(ports)];
+  return [list, get, chainRoute(ports), headsRoute(ports)];
 }
 
 function chainRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
@@ -263,17 +229,4 @@ function rowOf(row: LoggedDecision): Static<typeof DecisionRow> {
     evaluated_at: row.evaluatedAt.toISOString(),
     hash: row.hash === null ? null : Buffer.from(row.hash).toString('hex'),
   };
-}
-
-function auditRowOf({
-  id,
-  at,
-  actor,
-  action,
-  resource,
-  resourceId,
-  requestId,
-  detail,
-}: AuditEvent): Static<typeof AuditRow> {
-  return { id, at: at.toISOString(), actor, action, resource, resource_id: resourceId, request_id: requestId, detail };
 }

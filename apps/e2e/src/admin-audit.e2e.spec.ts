@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import { throwawayPostgres } from '@sealgate/testing';
+import type { AdminClient } from './harness/admin-client.ts';
+import { contractSetup, setupTimeoutMs } from './harness/contract-setup.ts';
+import { peerSetup } from './harness/peer-setup.ts';
+import { riskSetup } from './harness/risk-setup.ts';
+
+const events = async (admin: AdminClient, query: string): Promise<unknown> =>
+  (await admin.ask('GET', `/audit?${query}`))['items'];
+const actor = expect.stringMatching(/^admin:[0-9a-f]{8}$/);
+const told = { id: expect.stringMatching(/^evt_/), at: expect.stringMatching(/Z$/), actor, detail: expect.anything() };
+
+describe('The audit of the admin listener', () => {
+  it(
+    'of the gateway tells who made a network, and is no way to change what is told',
+    async () => {
+      const setup = await contractSetup();
+      try {
+        const networkId = await setup.newNetwork();
+        const query = `resource=network&resourceId=${networkId}`;
+        const requestId = expect.any(String);
+        expect(await events(setup.admin, query)).toEqual([
+          { ...told, action: 'network.create', resource: 'network', resourceId: networkId, requestId },
+        ]);
+        expect(await events(setup.admin, `${query}&to=2020-01-01T00:00:00Z`)).toEqual([]);
+        expect((await setup.admin.send('DELETE', '/audit')).status).toBe(405);
+        expect((await setup.admin.get('/audit?resource_id=x')).body).toMatchObject({ code: 'UNKNOWN_PARAMETER' });
+        expect((await setup.gateway.admin.send({ path: '/admin/v1/audit' })).status).toBe(401);
+      } finally {
+        await setup.stop();
+      }
+    },
+    setupTimeoutMs,
+  );
+
+  it(
+    'of the ledger peer tells of an erasure',
+    async () => {
+      const setup = await peerSetup();
+      try {
+        const body = { assets: [{ id: 'a-1', type: 'asset', data: {} }] };
+        expect((await setup.ask('POST', '/api/assets', { body })).status).toBe(200);
+        await setup.admin.ask('POST', `/ledger/channels/${setup.channel}/records/a-1/erase`, { reason: 'asked for' });
+        expect(await events(setup.admin, 'resource=record')).toMatchObject([{ ...told, action: 'record.erase' }]);
+      } finally {
+        await setup.stop();
+      }
+    },
+    setupTimeoutMs,
+  );
+
+  it(
+    'of the risk surface tells what was done to every organisation',
+    async () => {
+      const postgres = await throwawayPostgres();
+      const setup = await riskSetup(postgres);
+      try {
+        const { id } = await setup.newPerson(['owner']);
+        const found = await events(setup.admin, `resourceId=${id}`);
+        expect(found).toMatchObject([expect.objectContaining({ resourceId: id })]);
+      } finally {
+        await setup.stop();
+        await postgres.stop();
+      }
+    },
+    setupTimeoutMs,
+  );
+});

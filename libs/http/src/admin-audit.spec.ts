@@ -1,0 +1,101 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { ServerSecrets } from '@sealgate/auth';
+import { cursorCodec } from '@sealgate/paging';
+import { expectProblem } from '@sealgate/testing';
+import request from 'supertest';
+import { ADMIN, adminSurface, VIEWER } from '../test/admin-surface.ts';
+import { adminAuditRoutes, type AuditQuery } from './admin-audit.ts';
+
+const hasher = ServerSecrets.parse(`s1:${'x'.repeat(32)}`).derive('cursors');
+const cursors = cursorCodec({ hasher, now: () => 0 });
+const eventOf = (number: number) => ({
+  id: `evt_${number}`,
+  at: new Date(Date.UTC(2030, 0, 1, 0, 0, number)),
+  actor: 'admin:1f2e3d4c',
+  action: 'key.revoke',
+  resource: 'key',
+  resourceId: `key_${number}`,
+  requestId: null,
+  detail: { reason: 'leaked' },
+});
+
+let asked: AuditQuery[] = [];
+beforeEach(() => {
+  asked = [];
+});
+const surfaceOf = (spelling?: 'snake_case') => {
+  const listAudit = (query: AuditQuery) => {
+    asked.push(query);
+    const events = [3, 2, 1].map(eventOf).filter(({ at }) => query.after === undefined || at < query.after.at);
+    return Promise.resolve(events.slice(0, query.limit));
+  };
+  const { app } = adminSurface(adminAuditRoutes({ cursors, listAudit, ...(spelling && { spelling }) }));
+  return (query: Record<string, string | string[]>, token = ADMIN) =>
+    request(app).get('/admin/v1/audit').query(query).set('Authorization', `Bearer ${token}`);
+};
+const get = surfaceOf();
+
+describe('the audit of an admin listener', () => {
+  it('is read page by page, by viewers too', async () => {
+    const first = await get({ limit: '2' }, VIEWER).expect(200);
+    expect(first.body.items).toEqual([
+      { ...eventOf(3), at: '2030-01-01T00:00:03.000Z' },
+      { ...eventOf(2), at: '2030-01-01T00:00:02.000Z' },
+    ]);
+    const second = await get({ limit: '2', cursor: first.body.nextCursor }).expect(200);
+    expect(second.body).toMatchObject({ items: [{ id: 'evt_1' }], nextCursor: null });
+    expect(asked).toEqual([{ limit: 3 }, { limit: 3, after: { at: eventOf(2).at, id: 'evt_2' } }]);
+  });
+
+  it('hands every filter on, and ties the cursor to it', async () => {
+    const filters = {
+      actor: 'oidc:https://i#e',
+      action: 'key.revoke',
+      resource: 'key',
+      resourceId: 'k',
+      requestId: 'r',
+    };
+    const times = { from: '2030-01-01T00:00:00+01:00', to: '2030-01-02T00:00:00Z' };
+    const { body } = await get({ limit: '1', ...filters, ...times }).expect(200);
+    expect(asked).toEqual([
+      { limit: 2, ...filters, from: new Date('2029-12-31T23:00:00Z'), to: new Date('2030-01-02T00:00:00Z') },
+    ]);
+    await get({ limit: '1', ...filters, ...times, cursor: body.nextCursor }).expect(200);
+    expectProblem(
+      await get({ limit: '1', ...filters, actor: 'x', ...times, cursor: body.nextCursor }),
+      'INVALID_CURSOR',
+    );
+  });
+
+  it('is spelt as the surface spells', async () => {
+    const snake = surfaceOf('snake_case');
+    const { body } = await snake({ resource_id: 'key_1', request_id: 'r1' }).expect(200);
+    expect(body.items[0]).toMatchObject({ resource_id: 'key_3', request_id: null });
+    expect(Object.keys(body.items[0])).not.toContain('resourceId');
+    expect(asked).toEqual([{ limit: 51, resourceId: 'key_1', requestId: 'r1' }]);
+    expectProblem(await snake({ resourceId: 'key_1' }), 'UNKNOWN_PARAMETER');
+  });
+
+  it.each([
+    [{ limit: '0' }, 'INVALID_LIMIT'],
+    [{ limit: '201' }, 'INVALID_LIMIT'],
+    [{ cursor: '' }, 'INVALID_CURSOR'],
+    [{ cursor: 'abc' }, 'INVALID_CURSOR'],
+    [{ actor: ['a', 'b'] }, 'UNKNOWN_PARAMETER'],
+    [{ resource_id: 'a' }, 'UNKNOWN_PARAMETER'],
+    [{ detail: 'a' }, 'UNKNOWN_PARAMETER'],
+    [{ actor: '' }, 'INVALID_REQUEST'],
+    [{ actor: 'a\u0000' }, 'INVALID_REQUEST'],
+    [{ action: 'a'.repeat(513) }, 'INVALID_REQUEST'],
+    [{ from: '2030-02-30T00:00:00Z' }, 'INVALID_REQUEST'],
+    [{ to: 'yesterday' }, 'INVALID_REQUEST'],
+  ] as const)('refuses %j', async (query, code) => {
+    expectProblem(await get(query as Record<string, string>), code);
+    expect(asked).toEqual([]);
+  });
+
+  it('is nobody else’s', async () => {
+    expectProblem(await get({}, 'x'.repeat(32)), 'UNAUTHENTICATED');
+    expect(asked).toEqual([]);
+  });
+});

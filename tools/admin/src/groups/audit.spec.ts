@@ -1,0 +1,32 @@
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { runLine } from '../testing/run-line.ts';
+import { standInApi } from '../testing/stand-in-api.ts';
+
+const api = await standInApi();
+const { env } = api;
+afterAll(() => api.close());
+
+const FILTERS = '--actor admin:1 --action key.revoke --resource key --id key_1 --request r1 --to 2030-01-02T00:00:00Z';
+const event = { id: 'evt_1', at: '2030-01-01T00:00:00.000Z', actor: 'admin:1', action: 'key.revoke', resource: 'key' };
+
+describe.each([
+  ['audit', 'resourceId', 'requestId'],
+  ['gate-audit', 'resource_id', 'request_id'],
+])('%s list', (group, id, request) => {
+  it('sends every filter as the surface spells it, and prints a line for each event', async () => {
+    api.answer(() => ({
+      body: { items: [{ ...event, [id]: 'key_1', [request]: 'r1', detail: null }], nextCursor: null },
+    }));
+    const { code, out } = await runLine(`${group} list ${FILTERS}`, { env });
+    expect(code).toBe(0);
+    const url = new URL(api.seen.at(-1)?.path ?? '', api.url);
+    expect(url.pathname).toBe('/admin/v1/audit');
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      ...{ actor: 'admin:1', action: 'key.revoke', resource: 'key', [id]: 'key_1', [request]: 'r1' },
+      to: '2030-01-02T00:00:00Z',
+    });
+    expect(out).toBe(`AT                        ACTOR    ACTION      RESOURCE  ID     REQUEST
+2030-01-01T00:00:00.000Z  admin:1  key.revoke  key       key_1  r1
+`);
+  });
+});
