@@ -1,6 +1,5 @@
 import type { Metrics } from '@sealgate/observability';
-import { DENY_REASONS, FAIL_CLOSED_REASONS, type GateReason } from './domain/gate-decision.ts';
-import type { GateDecision } from './domain/check-entry.ts';
+import { DENY_REASONS, FAIL_CLOSED_REASONS, type GateDecision, type GateReason } from './domain/check-entry.ts';
 
 export interface GateMetrics {
   decided(decision: Pick<GateDecision, 'allow' | 'reason'>): void;

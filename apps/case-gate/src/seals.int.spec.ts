@@ -249,7 +249,7 @@ describe('a ledger', () => {
   it('that holds other content under the id is a conflict, which a person is told of', async () => {
     const { caseId, subjectRef } = await decidedCase();
     const ports = sealPorts();
-    const { ledgerRecordId } = await import('./domain/ledger-record-id.ts');
+    const { ledgerRecordId } = await import('./domain/versioned-record.ts');
     const id = ledgerRecordId(ports.recordIds, ['seal', caseId, 'p1']);
     await ports.ledger.append({
       network: 'gate',

@@ -6,8 +6,7 @@ import type { LedgerWitness } from '../src/data/ledger-witness.ts';
 import { seenVersions } from '../src/data/seen-versions.ts';
 import { rowOf, type EligibilityRecord } from '../src/domain/eligibility-record.ts';
 import { signGrants } from '../src/domain/key-grants.ts';
-import { venueMac } from '../src/domain/venue-record.ts';
-import type { VersionedRecord } from '../src/domain/versioned-record.ts';
+import { venueMac, type VersionedRecord } from '../src/domain/versioned-record.ts';
 
 const secrets = ServerSecrets.parse(`s1:${'k'.repeat(32)}`);
 export const macs = { eligibility: secrets.derive('e'), venues: secrets.derive('v'), keys: secrets.derive('k') };

@@ -7,7 +7,7 @@ import { openApiFaults } from '@sealgate/testing';
 import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { fields, readConfig } from './config.ts';
-import { parseSubmission } from './domain/parse-submission.ts';
+import { parseSubmission } from './domain/parse-record.ts';
 import { adminDescription, publicDescription } from './openapi.ts';
 
 const folder = join(import.meta.dirname, '..');

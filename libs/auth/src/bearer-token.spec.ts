@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { bearerToken } from './bearer-token.ts';
+import { bearerToken } from './api-key.ts';
 
 describe('bearerToken', () => {
   it.each(['Bearer abc', 'bearer abc', 'BEARER abc', 'bEaReR    abc'])('reads the token of "%s"', (header) => {

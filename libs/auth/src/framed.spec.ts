@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { framed } from './framed.ts';
+import { framed } from './keyed-hasher.ts';
 
 describe('framed', () => {
   it('writes each text with its length in UTF-8 bytes', () => {

@@ -1,10 +1,10 @@
 export { keyHashOf, mintKey, type ApiKeyPrefix, type MintedKey } from './api-key.ts';
-export { bearerToken } from './bearer-token.ts';
-export { framed } from './framed.ts';
+export { bearerToken } from './api-key.ts';
+export { framed } from './keyed-hasher.ts';
 export { KeyedHasher, type HashingKey, type KeyedHash } from './keyed-hasher.ts';
 export { SealedTextError, SecretBox } from './secret-box.ts';
 export { ServerSecrets } from './server-secrets.ts';
 export { HashedSecrets, tokenHashes, type HashedSecret, type HashedSecretsOptions } from './hashed-secrets.ts';
 export { isLoopback, safeUrl } from './safe-url.ts';
-export { randomPool } from './random-pool.ts';
+export { randomPool } from './time-ordered-ids.ts';
 export { timeOrderedBytes, timeOrderedIds } from './time-ordered-ids.ts';

@@ -1,6 +1,22 @@
 import assert from 'node:assert/strict';
 import { createHmac, hash, timingSafeEqual, type KeyObject } from 'node:crypto';
-import { frame } from './framed.ts';
+
+/**
+ * Joins texts so that no two different lists give the same result: each is written as its length in UTF-8 bytes, a colon
+ * and the text. Without it `['ab', 'c']` and `['a', 'bc']` would hash alike.
+ * @throws AssertionError for a lone surrogate: UTF-8 has no form for it, and two such texts would become one.
+ */
+export function framed(parts: readonly string[]): string {
+  let text = '';
+  for (const part of parts) text += frame(part);
+  return text;
+}
+
+/** One text with its length before it. */
+export function frame(part: string): string {
+  assert(part.isWellFormed(), 'A text to be hashed must not hold a lone surrogate.');
+  return `${Buffer.byteLength(part)}:${part}`;
+}
 
 /** A hash and the id of the secret that made it. Store both: the id says later which secret can check it. */
 export interface KeyedHash {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { randomPool } from './random-pool.ts';
+import { randomPool } from './time-ordered-ids.ts';
 
 describe('the random pool', () => {
   it('hands out every byte of a block once, and fills another when one is used up', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { randomPool } from './random-pool.ts';
-import { timeOrderedIds } from './time-ordered-ids.ts';
+import { randomPool, timeOrderedIds } from './time-ordered-ids.ts';
 
 const ones = (bytes: number) => Buffer.alloc(bytes, 0xff);
 

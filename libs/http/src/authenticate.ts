@@ -1,7 +1,7 @@
 import { AppError } from '@sealgate/errors';
 import { inSpan } from '@sealgate/observability';
 import type { Exchange } from './exchange.ts';
-import { headerValues } from './request-headers.ts';
+import { headerValues } from './request-view.ts';
 
 /** The caller is not what he was when he was last looked up: the request is served again, as he is now. */
 export class CallerChangedError extends Error {

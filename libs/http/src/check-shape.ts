@@ -1,8 +1,13 @@
+import addFormats from 'ajv-formats';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import type { TSchema } from '@sinclair/typebox';
 import { AppError, type ErrorCode, type Fault } from '@sealgate/errors';
+import { faultsOf } from './faults.ts';
+import { isInstant } from './instant.ts';
+import { DECIMAL_KEYWORD, isDecimalIn } from './parameters.ts';
 import type { Exchange } from './exchange.ts';
 import type { MountedRoute } from './mounted-route.ts';
 import { notFound } from './path-pattern.ts';
-import { parseQuery } from './query-string.ts';
 
 /**
  * Query and body against their schemas, all faults at once; then the path, whose misfits are rows that cannot exist.
@@ -45,4 +50,75 @@ function shapeError(faults: readonly Fault[], pagedBy: 'query' | 'body'): AppErr
 
 function parameterError(code: ErrorCode, name: string, faults: readonly Fault[]): AppError | undefined {
   return faults.length === 0 ? undefined : new AppError(code, `The ${name} is not valid.`, { faults });
+}
+
+export interface ParsedQuery {
+  readonly values: Readonly<Record<string, string>>;
+  /** Parameters that are unknown or came more than once. */
+  readonly faults: readonly Fault[];
+}
+
+/** More faults than this help nobody. */
+export const MAX_FAULTS = 100;
+
+/** Reads the query of a URL: every parameter must be known and come once. */
+export function parseQuery(url: string, known: ReadonlySet<string>): ParsedQuery {
+  const start = url.indexOf('?');
+  if (start < 0 || start === url.length - 1) return { values: {}, faults: [] };
+  const values: Record<string, string> = {};
+  const faults = new Map<string, Fault>();
+  for (const [name, value] of new URLSearchParams(url.slice(start + 1))) {
+    if (!known.has(name)) faults.set(name, fault(name, 'is not a parameter of this path'));
+    else if (Object.hasOwn(values, name)) faults.set(name, fault(name, 'may be given once'));
+    else values[name] = value;
+    if (faults.size === MAX_FAULTS) break;
+  }
+  return { values, faults: [...faults.values()] };
+}
+
+function fault(name: string, detail: string): Fault {
+  return { in: 'query', pointer: `/${escapePointer(name)}`, detail };
+}
+
+/** One token of an RFC 6901 pointer. */
+export function escapePointer(token: string): string {
+  return token.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+/**
+ * Bodies up to this size are checked to the end, so that every fault is told at once. A larger one could hold a million
+ * faults, and naming them would stall the process: there the first one has to do.
+ */
+const ALL_FAULTS_MAX_BYTES = 262_144;
+
+/** Checks a value; the answer is its faults, none when it fits. */
+export type Validator = (value: unknown, sizeBytes: number) => readonly Fault[];
+
+function newAjv(allErrors: boolean): Ajv {
+  const ajv = new Ajv({ strict: true, allErrors, coerceTypes: false, useDefaults: false, ownProperties: true });
+  addFormats.default(ajv);
+  ajv.addFormat('date-time', isInstant);
+  ajv.addKeyword({ keyword: DECIMAL_KEYWORD, type: 'string', schemaType: 'object', validate: isDecimalIn });
+  return ajv;
+}
+
+/** Compiles the schemas of one app. Both compilers are made once and used for all of them. */
+export class SchemaCompiler {
+  readonly #thorough = newAjv(true);
+  readonly #brief = newAjv(false);
+
+  /** @throws Error when the schema is not valid under ajv's strict mode. */
+  compile(schema: TSchema, where: Fault['in']): Validator {
+    const thorough = this.#thorough.compile(schema);
+    let brief: ValidateFunction | undefined;
+    return (value, sizeBytes) => {
+      if (sizeBytes <= ALL_FAULTS_MAX_BYTES) return thorough(value) ? [] : faultsOf(errorsOf(thorough), where);
+      brief ??= this.#brief.compile(schema);
+      return brief(value) ? [] : faultsOf(errorsOf(brief), where);
+    };
+  }
+}
+
+function errorsOf(validate: ValidateFunction): readonly ErrorObject[] {
+  return validate.errors ?? [];
 }

@@ -1,6 +1,6 @@
 import { sha256 } from '@sealgate/json';
 import type { Reply } from './reply.ts';
-import { isKnownTag } from './request-headers.ts';
+import { isKnownTag } from './request-view.ts';
 
 /**
  * The weak entity tag of what an answer says (RFC 9110, section 8.8.1): bytes may differ under it, by the time of the answer

@@ -8,10 +8,7 @@ import type { RoutedRequest } from './direct-routes.ts';
 import type { Admission, Guard, RateLimitHeaders, RequestNotes } from './guard.ts';
 import type { MountedRoute } from './mounted-route.ts';
 import type { AnyContext } from './route.ts';
-import { headerValues } from './request-headers.ts';
-import { exactRequestId, requestIdOf } from './request-id.ts';
-import { RequestView } from './request-view.ts';
-import { newTraceparent, traceIdOf } from './trace-context.ts';
+import { exactRequestId, headerValues, newTraceparent, requestIdOf, RequestView, traceIdOf } from './request-view.ts';
 
 const NO_BODY = Buffer.alloc(0);
 

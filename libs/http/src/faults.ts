@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv';
 import type { Fault } from '@sealgate/errors';
 import { DECIMAL_KEYWORD } from './parameters.ts';
-import { escapePointer } from './query-string.ts';
+import { escapePointer } from './check-shape.ts';
 
 /** A problem document names at most this many faults. */
 const MAX_FAULTS = 100;

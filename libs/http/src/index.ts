@@ -13,8 +13,8 @@ export {
   type RouteDefinition,
 } from './route.ts';
 export { createApp, type App, type AppOptions, type TrustProxy } from './create-app.ts';
-export { utf8MediaType } from './media-type.ts';
-export { isKnownTag } from './request-headers.ts';
+export { utf8MediaType } from './read-body.ts';
+export { isKnownTag } from './request-view.ts';
 export type { Meter, Meters } from './mounted-route.ts';
 export {
   closedObject,

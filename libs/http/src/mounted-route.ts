@@ -4,7 +4,7 @@ import type { RouteMetrics } from '@sealgate/observability';
 import { errorCodesOf } from './error-codes.ts';
 import { pathTemplate } from './path-pattern.ts';
 import type { AnyRoute } from './route.ts';
-import type { SchemaCompiler, Validator } from './validator.ts';
+import type { SchemaCompiler, Validator } from './check-shape.ts';
 
 /** Counts the answers of one route. */
 export type Meter = Pick<RouteMetrics, 'observe'>;

@@ -1,7 +1,7 @@
 import { mountRoute, type Meters, type MountedRoute, type PathRules } from './mounted-route.ts';
 import { comparePaths, pathTemplate } from './path-pattern.ts';
 import type { AnyRoute } from './route.ts';
-import { SchemaCompiler } from './validator.ts';
+import { SchemaCompiler } from './check-shape.ts';
 
 /** All that one path answers. */
 export interface PathTable {

@@ -6,8 +6,7 @@ import type { Exchange } from './exchange.ts';
 import type { MountedRoute } from './mounted-route.ts';
 import { notFound, pathValuesOf } from './path-pattern.ts';
 import { answerError, answerReply, finishRaw, prepareRaw } from './finish.ts';
-import { isBodyThere } from './read-body.ts';
-import { requireSingleHeaders, takeBody } from './take-body.ts';
+import { isBodyThere, requireSingleHeaders, takeBody } from './read-body.ts';
 
 /**
  * Everything between the choice of a route and the end of its answer, in the order of refusal that all surfaces share:

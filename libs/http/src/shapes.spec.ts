@@ -6,7 +6,7 @@ import { expectProblem } from '@sealgate/testing';
 import { plain, testRoute, testSurface } from '../test/test-surface.ts';
 import { closedObject, instantText, lineOfText, listQuery } from './index.ts';
 import { isInstant } from './instant.ts';
-import { SchemaCompiler } from './validator.ts';
+import { SchemaCompiler } from './check-shape.ts';
 
 /** The faults of a value, as `pointer detail`. */
 function faultsOf(schema: TSchema, value: unknown): string[] {

@@ -4,10 +4,9 @@ import type { Guard } from './guard.ts';
 import { schemaJson, type JsonObject } from './named-schema.ts';
 import { DECIMAL_KEYWORD, type DecimalRange } from './parameters.ts';
 import { pathNames } from './path-pattern.ts';
-import { escapePointer, MAX_FAULTS } from './query-string.ts';
+import { escapePointer, MAX_FAULTS, SchemaCompiler, type Validator } from './check-shape.ts';
 import type { Reply } from './reply.ts';
 import type { AnyContext, Route } from './route.ts';
-import { SchemaCompiler, type Validator } from './validator.ts';
 
 /** What a call of a tool brings along of the request it came in. */
 export interface ToolCall<Caller> {

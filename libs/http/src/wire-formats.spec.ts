@@ -1,10 +1,9 @@
-import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { isJsonMediaType } from './media-type.ts';
+import { describe, expect, it } from '@jest/globals';
+import { isJsonMediaType } from './read-body.ts';
 import { comparePaths, pathTemplate } from './path-pattern.ts';
-import { parseQuery } from './query-string.ts';
-import { headerValues } from './request-headers.ts';
-import { newTraceparent, traceIdOf } from './trace-context.ts';
+import { parseQuery } from './check-shape.ts';
+import { headerValues, newTraceparent, traceIdOf } from './request-view.ts';
 
 describe('traceIdOf', () => {
   const trace = '4bf92f3577b34da6a3ce929d0e0e4736';

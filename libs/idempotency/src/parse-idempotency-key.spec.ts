@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
 import fc from 'fast-check';
-import { parseIdempotencyKey } from './parse-idempotency-key.ts';
+import { parseIdempotencyKey } from './claim.ts';
 
 /** A key, which may hold quotes, backslashes and semicolons like any other visible character. */
 const visible = fc.string({

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { httpMetrics } from './http-metrics.ts';
-import { Metrics } from './metrics.ts';
+import { httpMetrics, Metrics } from './metrics.ts';
 
 async function scrape(use: (http: ReturnType<typeof httpMetrics>) => void): Promise<string> {
   const metrics = new Metrics('s', { unknownLabels: 'throw', processMetrics: false });

@@ -1,6 +1,6 @@
 export { buildInfo, type BuildInfo } from './build-info.ts';
-export type { HttpMetrics, RouteMetrics } from './http-metrics.ts';
-export { httpMetrics } from './http-metrics.ts';
+export type { HttpMetrics, RouteMetrics } from './metrics.ts';
+export { httpMetrics } from './metrics.ts';
 export type { Labels, LabelSets, LabelValues, UnknownLabels } from './closed-labels.ts';
 export { createLog, LOG_LEVELS } from './log.ts';
 export type { Log, LogLevel, LogOptions, ServiceLog } from './log.ts';

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { LineTransport } from './line-transport.ts';
+import { LineTransport } from './log.ts';
 
 /** A stream that a test can block, and what it was given in which writes. */
 class BlockableStream extends Writable {

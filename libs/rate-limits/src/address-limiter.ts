@@ -1,9 +1,8 @@
 import { isIP } from 'node:net';
 import { AppError } from '@sealgate/errors';
 import { ipKeyGenerator } from 'express-rate-limit';
-import type { Charge, LimitStore, Policy } from './limit-store.ts';
+import { rateLimitHeaders, type Charge, type LimitStore, type Policy } from './limit-store.ts';
 import { memoryLimits } from './memory-limits.ts';
-import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { requestLimiter, type HttpPair } from './request-limiter.ts';
 
 /** Failed authentications of one client address. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { LimitState } from './limit-store.ts';
-import { rateLimitHeaders } from './rate-limit-headers.ts';
+import { rateLimitHeaders, type LimitState } from './limit-store.ts';
 
 const admitted: LimitState = {
   admitted: true,

@@ -1,8 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
 import { rateLimit, type IncrementResponse, type Store } from 'express-rate-limit';
-import type { LimitState, LimitStore, Policy } from './limit-store.ts';
-import { rateLimitHeaders, type RateLimitHeaders } from './rate-limit-headers.ts';
+import {
+  rateLimitHeaders,
+  type LimitState,
+  type LimitStore,
+  type Policy,
+  type RateLimitHeaders,
+} from './limit-store.ts';
 
 /** A request and its response, Express's or Node's own. */
 export interface HttpPair {

@@ -7,7 +7,6 @@ import type { DatabaseOptions, Statement } from './database.ts';
 import { connectFailure } from './database-errors.ts';
 import { DatabaseServers, ROLE_TEXT, type ServerRole } from './database-servers.ts';
 import { DatabaseRefusedError, DatabaseUnavailableError } from './database-unavailable-error.ts';
-import { freshPoll } from './loop-turns.ts';
 
 const IDLE_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
@@ -258,4 +257,13 @@ async function withinTime(work: Promise<unknown>, ms: number): Promise<void> {
   });
   await Promise.race([work, timeUp]);
   clearTimeout(timer);
+}
+
+/**
+ * Waits until the event loop has asked the kernel for news once more: whatever had reached a socket of this
+ * process before the call (an end, a reset) has been handled when it returns.
+ */
+export function freshPoll(): Promise<void> {
+  // The first immediate may run before the next poll, the second runs after it.
+  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 }

@@ -8,6 +8,7 @@ import { makeImageTree } from './release/image-tree.ts';
 import { runFabricDemo } from './fabric-demo/run-fabric-demo.ts';
 import { runStart } from './start/run-start.ts';
 import { runStop } from './start/run-stop.ts';
+import { countRequestFiles } from './request-files.ts';
 import { runTool } from './run-tool.ts';
 import { UserError } from './start/user-error.ts';
 import { runTour } from './tour/run-tour.ts';
@@ -33,6 +34,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'soak:failover': runFailovers,
   'soak:restore': runRestores,
   tour: runTour,
+  'request-files': countRequestFiles,
   /** Of an app: its folder dist; of `client`: the package that is published. */
   async bundle(names) {
     if (names.includes('client')) await (await import('../package-client.ts')).packageClient();

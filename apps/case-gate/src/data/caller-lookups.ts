@@ -6,8 +6,7 @@ import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
 import type { LookedUp } from '../domain/check-entry.ts';
 import type { DeclaredLoss } from '../domain/declared-losses.ts';
 import type { EntryIds, GateCaller } from '../domain/gate-caller.ts';
-import type { VenueRecord } from '../domain/venue-record.ts';
-import { seenName } from '../domain/versioned-record.ts';
+import { seenName, type VenueRecord } from '../domain/versioned-record.ts';
 import {
   believedRecord,
   believedVenue,

@@ -2,11 +2,16 @@ import type { LedgerAppender } from '@sealgate/ledger-port';
 import { heldIn } from '@sealgate/ledger-embedded';
 import type { Sql } from '@sealgate/storage';
 import { keyVersion, type KeyGrants, type KeyState } from '../domain/key-grants.ts';
-import { ledgerRecordId } from '../domain/ledger-record-id.ts';
+import {
+  ledgerRecordId,
+  venueVersion,
+  versionIds,
+  versionOfRow,
+  type VenueRecord,
+  type VersionedRecord,
+} from '../domain/versioned-record.ts';
 import { versionOfPolicy, type StoredPolicy } from '../domain/manage-policies.ts';
 import { ledgerUnit } from '../domain/seal-case.ts';
-import { venueVersion, type VenueRecord } from '../domain/venue-record.ts';
-import { versionIds, versionOfRow, type VersionedRecord } from '../domain/versioned-record.ts';
 import { KEY_STATE_COLUMNS } from './keys-store.ts';
 import type { LedgerVersions } from './ledger-versions.ts';
 import { POLICY_COLUMNS } from './policies-store.ts';

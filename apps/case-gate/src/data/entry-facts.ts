@@ -3,8 +3,14 @@ import { eligibilityName, eligibilityVersion } from '../domain/change-eligibilit
 import type { LookedUp } from '../domain/check-entry.ts';
 import { newestEpoch, standingOf, type DeclaredLoss } from '../domain/declared-losses.ts';
 import { storedStatus, type EligibilityRecord } from '../domain/eligibility-record.ts';
-import { isVenueAuthentic, venueName, venueVersion, type VenueRecord } from '../domain/venue-record.ts';
-import { seenName, type VersionedRecord } from '../domain/versioned-record.ts';
+import {
+  isVenueAuthentic,
+  seenName,
+  venueName,
+  venueVersion,
+  type VenueRecord,
+  type VersionedRecord,
+} from '../domain/versioned-record.ts';
 import { storedOf } from './eligibility-store.ts';
 import type { Known, KnownRows, KnownSubject } from './known-rows.ts';
 import type { SeenVersions } from './seen-versions.ts';

@@ -1,7 +1,7 @@
 import { BoundedMap } from '@sealgate/api-keys';
 import type { EligibilityRecord } from '../domain/eligibility-record.ts';
 import type { KeyGrants } from '../domain/key-grants.ts';
-import type { VenueRecord } from '../domain/venue-record.ts';
+import type { VenueRecord } from '../domain/versioned-record.ts';
 import type { SubjectRow, VenueRow } from './entry-facts.ts';
 import type { KeyRow } from './verified-keys.ts';
 

@@ -3,9 +3,8 @@ import type { Log } from '@sealgate/observability';
 import type { Database, Sql } from '@sealgate/storage';
 import type { KeyedHasher } from '@sealgate/auth';
 import type { OutboxRecord } from '../domain/case-transaction.ts';
-import { ledgerRecordId } from '../domain/ledger-record-id.ts';
+import { ledgerRecordId, seenName, type VersionedRecord } from '../domain/versioned-record.ts';
 import { ledgerUnit, type LedgerTarget } from '../domain/seal-case.ts';
-import { seenName, type VersionedRecord } from '../domain/versioned-record.ts';
 import type { SeenVersions } from './seen-versions.ts';
 
 /**

@@ -2,8 +2,7 @@ import { byteaArray, int8Array, textArray, type Statement } from '@sealgate/stor
 import { eligibilityName } from '../domain/change-eligibility.ts';
 import type { EntryIds } from '../domain/gate-caller.ts';
 import type { KeyGrants } from '../domain/key-grants.ts';
-import { venueName, type VenueRecord } from '../domain/venue-record.ts';
-import { seenName } from '../domain/versioned-record.ts';
+import { seenName, venueName, type VenueRecord } from '../domain/versioned-record.ts';
 import type { Guess, SubjectRow, VenueRow } from './entry-facts.ts';
 import type { Known, KnownRows, KnownSubject } from './known-rows.ts';
 import type { LedgerWitness } from './ledger-witness.ts';

@@ -1,6 +1,6 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import type { Sql } from '@sealgate/storage';
-import { isVenueAuthentic, venueMac, venueName, venueVersion, type VenueRecord } from '../domain/venue-record.ts';
+import { isVenueAuthentic, venueMac, venueName, venueVersion, type VenueRecord } from '../domain/versioned-record.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import type { LedgerVersions } from './ledger-versions.ts';
 import type { RecordingSql, Urgency } from './ledger-writer.ts';

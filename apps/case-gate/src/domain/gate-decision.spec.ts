@@ -1,10 +1,10 @@
-import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, it } from '@jest/globals';
 import { ServerSecrets } from '@sealgate/auth';
 import type { JsonValue } from '@sealgate/json';
-import { checkEntry, type GateDecision, type LookedUp } from './check-entry.ts';
+import { checkEntry, CONDITIONS, reasonFor, type GateDecision, type GateReason, type LookedUp } from './check-entry.ts';
+import type { Entry, EntryFacts } from './check-entry.ts';
 import { readRecord, recordOf, rowOf, type CurrentDecision, type EligibilityRecord } from './eligibility-record.ts';
-import { CONDITIONS, reasonFor, type Entry, type EntryFacts, type GateReason } from './gate-decision.ts';
 
 const NOW = Date.parse('2026-06-01T00:00:00.000Z');
 const entry: Entry = {

@@ -7,7 +7,7 @@ import type { CaseTransaction, InTransaction } from './case-transaction.ts';
 import { applyDecision, type EligibilityPorts } from './change-eligibility.ts';
 import { currentDecisionOf } from './decide-case.ts';
 import { noCase } from './case-lifetime.ts';
-import { ledgerRecordId } from './ledger-record-id.ts';
+import { ledgerRecordId } from './versioned-record.ts';
 import { isDecided, SEAL_VERSION, sealDocument } from './seal-document.ts';
 
 export const SEAL_RECORD_TYPE = 'case.seal';

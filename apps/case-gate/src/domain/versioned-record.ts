@@ -1,6 +1,6 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import { canonical, type JsonValue } from '@sealgate/json';
-import { ledgerRecordIds } from './ledger-record-id.ts';
+import { isAuthentic } from './eligibility-record.ts';
 
 /**
  * One version of something that decides who may do what: a subject's record, a key, a venue, a policy version. Each is a
@@ -37,4 +37,57 @@ export function versionOfRow(
   members: Readonly<Record<string, JsonValue>>,
 ): VersionedRecord {
   return { name, type: `${name[0]}.record`, version, data: canonical({ v: 1, ...members, record_version: version }) };
+}
+
+/**
+ * The id of a ledger record: a keyed hash of what it stands for, so that whoever makes it again makes the same one, and
+ * nobody else can guess or occupy it. It is stored beside what it was made of: a later secret makes another one.
+ */
+export function ledgerRecordId(hasher: KeyedHasher, parts: readonly string[]): string {
+  return `ledger_rec_${hasher.hash(...parts).digest.toString('hex')}`;
+}
+
+/** The ids that any of the secrets may have made of it, that of the current one first. */
+export function ledgerRecordIds(hasher: KeyedHasher, parts: readonly string[]): string[] {
+  return hasher.hashAll(...parts).map(({ digest }) => `ledger_rec_${digest.toString('hex')}`);
+}
+
+/** A venue, as its row holds it. */
+export interface VenueRecord {
+  readonly environment: string;
+  readonly venueId: string;
+  readonly name: string;
+  /** At an inactive venue nobody may enter. */
+  readonly active: boolean;
+  /** 1 for the first; each change is one more. */
+  readonly recordVersion: number;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** The MAC over every column, as `<secretId>:<base64url>`. */
+export function venueMac(venue: VenueRecord, macs: KeyedHasher): string {
+  const { id, digest } = macs.hash(...partsOf(venue));
+  return `${id}:${digest.toString('base64url')}`;
+}
+
+/** Whether a row is as it was written. */
+export function isVenueAuthentic(venue: VenueRecord, mac: unknown, macs: KeyedHasher): mac is string {
+  return typeof venue.active === 'boolean' && isAuthentic(mac, macs, partsOf(venue));
+}
+
+function partsOf({ environment, venueId, name, active, recordVersion, createdAt, updatedAt }: VenueRecord): string[] {
+  const times = [createdAt.toISOString(), updatedAt.toISOString()];
+  return [environment, venueId, name, String(active), String(recordVersion), ...times];
+}
+
+/** What the ledger ids of a venue are made of. */
+export function venueName({ environment, venueId }: Pick<VenueRecord, 'environment' | 'venueId'>): string[] {
+  return ['venue', environment, venueId];
+}
+
+export function venueVersion(venue: VenueRecord, mac: string): VersionedRecord {
+  const { environment, venueId, active, updatedAt, recordVersion } = venue;
+  const members = { environment, venue_id: venueId, active, updated_at: updatedAt.toISOString(), mac };
+  return versionOfRow(venueName(venue), recordVersion, members);
 }

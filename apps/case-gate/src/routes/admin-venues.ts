@@ -14,7 +14,7 @@ import {
 import { Type, type Static } from '@sinclair/typebox';
 import type { RecordingSql } from '../data/ledger-writer.ts';
 import type { VenuesStore } from '../data/venues-store.ts';
-import type { VenueRecord } from '../domain/venue-record.ts';
+import type { VenueRecord } from '../domain/versioned-record.ts';
 import { Environment, Name, Text, Time, VenueId } from '../schemas.ts';
 import { adminBase, EnvironmentQuery, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
 

@@ -1,3 +1,6 @@
+import { AppError } from '@sealgate/errors';
+import type { CanonicalRecord } from './read-submission.ts';
+
 /** Default rates of a bucket, or those set for one network or key. */
 export interface Limits {
   readonly ratePerSecond: number;
@@ -33,4 +36,10 @@ export function refusedType(grants: KeyGrants, types: Iterable<string>): string 
   if (allowed === undefined) return undefined;
   for (const type of types) if (!allowed.includes(type)) return type;
   return undefined;
+}
+
+/** @throws AppError UNKNOWN_CHANNEL when a record names a channel that the network does not have. */
+export function checkChannels(records: readonly CanonicalRecord[], channels: readonly string[]): void {
+  const isKnown = records.every(({ targetChannels = [] }) => targetChannels.every((name) => channels.includes(name)));
+  if (!isKnown) throw new AppError('UNKNOWN_CHANNEL', 'The network does not have every channel that is named.');
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
 import type { KeyGrants } from './key-grants.ts';
-import { parseSubmission } from './parse-submission.ts';
+import { parseSubmission } from './parse-record.ts';
 
 const envelope: KeyGrants = { record: 'envelope' };
 const read = (body: JsonValue, grants = envelope) => parseSubmission(body, grants, 100);

@@ -1,6 +1,6 @@
 import { canonical, parseStrict, type JsonValue } from '@sealgate/json';
 import type { RecordRules } from './key-grants.ts';
-import { parseSubmission } from './parse-submission.ts';
+import { parseSubmission } from './parse-record.ts';
 import { readDelivery, type CanonicalDelivery, type DeliveryRules } from './read-delivery.ts';
 import { stripSensitive } from './sensitive-names.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { renderAnswer, renderPing } from './render-answer.ts';
+import { renderAnswer, renderPing } from './answer-write.ts';
 
 describe('the answer of a write', () => {
   it('is what JSON.stringify would write, in the documented order', () => {

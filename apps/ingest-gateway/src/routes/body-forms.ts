@@ -4,7 +4,7 @@ import { RECORD_LIMITS } from '../domain/parse-record.ts';
 
 /**
  * The four forms of a body, for the description alone: what a body is and what is wrong with it is said by
- * `parse-submission.ts`, with every fault in the words of the contract.
+ * `parse-record.ts`, with every fault in the words of the contract.
  */
 export function bodyForms(maxBatchRecords: number): readonly TSchema[] {
   const { idMaxCodePoints, typeMaxCodePoints, ownerMaxCodePoints, maxChannels } = RECORD_LIMITS;

@@ -3,11 +3,9 @@ import { CallerChangedError, named, routeFor, type Route } from '@sealgate/http'
 import { StaleGuardError } from '@sealgate/ledger-port';
 import { Type } from '@sinclair/typebox';
 import type { IngestCaller } from '../domain/caller.ts';
-import { checkChannels } from '../domain/check-channels.ts';
-import { mayUse, refusedType } from '../domain/key-grants.ts';
+import { checkChannels, mayUse, refusedType } from '../domain/key-grants.ts';
 import type { ReadBody } from '../domain/read-submission.ts';
-import type { AnswerWrite } from '../domain/answer-write.ts';
-import { renderPing } from '../domain/render-answer.ts';
+import { renderPing, type AnswerWrite } from '../domain/answer-write.ts';
 import { bodyForms } from './body-forms.ts';
 import { RecordReceipt } from './record-receipt.ts';
 

@@ -1,6 +1,6 @@
+import { sha256 } from '@sealgate/json';
 import type { AppendUnit } from '@sealgate/ledger-port';
 import { packRecords, type PackedRecords } from './packed-records.ts';
-import { transactionIdOf } from './transaction-id.ts';
 
 /** A unit with everything the log needs worked out: salts, hashes, transaction id. Sent again, it is the same bytes. */
 export interface PreparedUnit {
@@ -38,4 +38,31 @@ export function prepareUnit(unit: AppendUnit, atMs: number, random: (bytes: numb
   const packed = packRecords(records, { atMs, network, channel, transactionIdHex }, random);
   const bytes = UNIT_OVERHEAD_BYTES + unit.note.length + packed.bytes.length;
   return { unit, note, beside, nonce, transactionId, transactionIdHex, atMs, packed, bytes };
+}
+
+export interface TransactionParts {
+  /** 16 bytes that nobody could know before, so that nobody can guess a transaction id from what was sent. */
+  readonly nonce: Uint8Array;
+  readonly claim: Uint8Array | null;
+  readonly fingerprint: string | null;
+  readonly channel: string;
+  readonly note: string;
+  readonly recordIds: readonly string[];
+}
+
+/**
+ * The 32 bytes that name a transaction: SHA-256 over all that its claim row says. It is part of every leaf, so the
+ * signed tree vouches for the claim as well, and an audit that recomputes it sees an edit in any column.
+ */
+export function transactionIdOf(parts: TransactionParts): Buffer {
+  const text = JSON.stringify([
+    'sealgate.transaction.v1',
+    Buffer.from(parts.nonce).toString('hex'),
+    parts.claim === null ? null : Buffer.from(parts.claim).toString('hex'),
+    parts.fingerprint,
+    parts.channel,
+    parts.note,
+    parts.recordIds,
+  ]);
+  return sha256(text);
 }
