@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { derivedIds, formatUuid, freshUuids } from './record-ids.ts';
 
@@ -13,6 +14,20 @@ describe('record ids', () => {
     expect(one(0)).toBe(again(0));
     expect(new Set([one(0), one(1), one(256), derivedIds(Buffer.alloc(32, 2))(0)]).size).toBe(4);
     expect(one(0)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
+  it('derives what RFC 9562 makes of each half of SHA-256 over seed and pair, whatever its digits', () => {
+    for (let byte = 0; byte < 64; byte += 1) {
+      const seed = Buffer.alloc(32, byte);
+      const ids = derivedIds(seed);
+      for (const position of [0, 1, 2, 9_999]) {
+        const pair = Buffer.alloc(4);
+        pair.writeUInt32BE(Math.floor(position / 2));
+        const digest = createHash('sha256').update(seed).update(pair).digest();
+        const half = position % 2 === 0 ? digest.subarray(0, 16) : digest.subarray(16);
+        expect(ids(position)).toBe(formatUuid(half, 8));
+      }
+    }
   });
 
   it('orders by time what is not derived: the example of RFC 9562 A.6 has this time', () => {

@@ -1,9 +1,11 @@
+import { hash } from 'node:crypto';
 import { timeOrderedBytes } from '@sealgate/auth';
-import { sha256 } from '@sealgate/json';
 
 /** Gives the records of one request their ids, by position. */
 export type RecordIds = (position: number) => string;
 
+/** The first digits of the variant. */
+const VARIANT = '89ab';
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 /** The text form of 16 bytes with this version and the RFC 9562 variant. */
@@ -27,16 +29,24 @@ export function formatUuid(bytes: Uint8Array, version: 7 | 8): string {
 export function derivedIds(seed: Buffer): RecordIds {
   const input = Buffer.alloc(seed.length + 4);
   input.set(seed);
-  let made = { pair: -1, digest: seed };
+  let made = { pair: -1, digits: '' };
   return (position) => {
     const pair = position >> 1;
     if (made.pair !== pair) {
       input.writeUInt32BE(pair, seed.length);
-      made = { pair, digest: sha256(input) };
+      made = { pair, digits: hash('sha256', input) };
     }
-    const half = (position & 1) * 16;
-    return formatUuid(made.digest.subarray(half, half + 16), 8);
+    return uuidOfDigits(made.digits, (position & 1) * 32);
   };
+}
+
+/** The text form of 32 hexadecimal digits with version 8 and the RFC 9562 variant. */
+function uuidOfDigits(digits: string, from: number): string {
+  const part = (start: number, end: number) => digits.slice(from + start, from + end);
+  const unit = digits.charCodeAt(from + 16);
+  // The two low bits of the digit: a is 0x61 and stands for ten.
+  const variant = VARIANT.charAt((unit > 0x39 ? unit + 1 : unit) & 3);
+  return `${part(0, 8)}-${part(8, 12)}-8${part(13, 16)}-${variant}${part(17, 20)}-${part(20, 32)}`;
 }
 
 /** UUIDv7 (RFC 9562 section 5.7): ordered by time, unguessable. */

@@ -22,19 +22,21 @@ export interface LeafParts {
 }
 
 const TEXT_COLUMNS = ['id', 'type', 'owner', 'data', 'extra'] as const;
-/** After the texts: salts, hashes of contents, hashes of leaves; each element 32 bytes behind its length. */
-const HASH_COLUMNS = 3;
+/** After the texts: salts and hashes of leaves; each element 32 bytes behind its length. */
+const HASH_COLUMNS = 2;
 const HASH_BYTES = 32;
 const LENGTH_BYTES = 4;
 const ELEMENT_BYTES = LENGTH_BYTES + HASH_BYTES;
 
 /** How a column's elements are typed. */
-export const PACKED_TYPES = ['text', 'text', 'text', 'text', 'text', 'bytea', 'bytea', 'bytea'] as const;
+export const PACKED_TYPES = ['text', 'text', 'text', 'text', 'text', 'bytea', 'bytea'] as const;
 const LEAF_COLUMN = TEXT_COLUMNS.length + HASH_COLUMNS - 1;
+/** Salts are drawn for so many records at a time. */
+const SALTS_AT_ONCE = 256;
 
 const writer = new ElementWriter(65_536);
 
-/** Draws the salts, works out the hashes, and packs it all. */
+/** Draws the salts, works out the hashes of the leaves, and packs it all. */
 export function packRecords(
   records: readonly NewRecord[],
   parts: LeafParts,
@@ -51,15 +53,15 @@ export function packRecords(
   const bytes = writer.take(width * HASH_COLUMNS);
   for (let column = 1; column <= HASH_COLUMNS; column += 1) starts.push(textEnd + column * width);
   const leafOf = leafWriter(parts);
-  let at = textEnd;
-  for (const record of records) {
+  let salts: Buffer | undefined;
+  for (const [position, record] of records.entries()) {
+    const drawn = position % SALTS_AT_ONCE;
+    if (drawn === 0) salts = random(Math.min(records.length - position, SALTS_AT_ONCE) * HASH_BYTES);
+    const at = textEnd + position * ELEMENT_BYTES;
     const salt = putElement(bytes, at);
-    bytes.set(random(HASH_BYTES), salt);
-    const dataHash = putElement(bytes, at + width);
-    bytes.write(hashContent(bytes, salt, record), dataHash, 'latin1');
-    const leaf = leafOf(record, bytes.toString('hex', dataHash, dataHash + HASH_BYTES));
-    bytes.write(hash('sha256', leaf, 'binary'), putElement(bytes, at + 2 * width), 'latin1');
-    at += ELEMENT_BYTES;
+    for (let byte = 0; byte < HASH_BYTES; byte += 1) bytes[salt + byte] = salts![drawn * HASH_BYTES + byte]!;
+    const leaf = leafOf(record, hashContent(bytes, salt, record));
+    bytes.write(hash('sha256', leaf, 'binary'), putElement(bytes, at + width), 'latin1');
   }
   return { bytes, starts };
 }
@@ -75,20 +77,27 @@ function putElement(bytes: Buffer, at: number): number {
   return bytes.writeInt32BE(HASH_BYTES, at);
 }
 
-const CONTENT_OPENS = Buffer.from('{"data":');
-let scratch = Buffer.allocUnsafeSlow(65_536);
+const CONTENT_OPENS = '{"data":';
+let scratch = scratchOf(65_536);
 const BYTES_PER_UNIT = 3;
 
-/** SHA-256(salt ‖ JCS({data, extra})) as a binary string; data and extra are canonical, and `data` sorts before `extra`. */
-function hashContent(salts: Buffer, salt: number, { data, extra }: NewRecord): string {
+/** Room for a salt, and behind it what every content opens with. */
+function scratchOf(length: number): Buffer {
+  const buffer = Buffer.allocUnsafeSlow(length);
+  buffer.write(CONTENT_OPENS, HASH_BYTES, 'latin1');
+  return buffer;
+}
+
+/** SHA-256(salt ‖ JCS({data, extra})), 64 hex digits; data and extra are canonical, and `data` sorts before `extra`. */
+function hashContent(bytes: Buffer, salt: number, { data, extra }: NewRecord): string {
   const tail = extra === null ? ',"extra":null}' : `,"extra":${extra}}`;
   const most = HASH_BYTES + CONTENT_OPENS.length + (data.length + tail.length) * BYTES_PER_UNIT;
-  if (scratch.length < most) scratch = Buffer.allocUnsafeSlow(most * 2);
-  let end = salts.copy(scratch, 0, salt, salt + HASH_BYTES);
-  end += CONTENT_OPENS.copy(scratch, end);
+  if (scratch.length < most) scratch = scratchOf(most * 2);
+  for (let at = 0; at < HASH_BYTES; at += 1) scratch[at] = bytes[salt + at]!;
+  let end = HASH_BYTES + CONTENT_OPENS.length;
   end += scratch.write(data, end, 'utf8');
   end += scratch.write(tail, end, 'utf8');
-  return hash('sha256', scratch.subarray(0, end), 'binary');
+  return hash('sha256', scratch.subarray(0, end), 'hex');
 }
 
 /**
