@@ -74,7 +74,7 @@ interface Stretch {
 interface StretchRow {
   row_count: string;
   first_bad: string | null;
-  leaf_hashes: Buffer | null;
+  leaf_hashes: string | null;
 }
 
 /** Walks one log of a channel from its first entry to its last. @throws Finding. */
@@ -161,7 +161,7 @@ export class Walk {
   /** The leaf hashes of a stretch, each of which is what its row gives. */
   async #leaves({ from, until }: Stretch): Promise<Buffer> {
     const [row] = await this.#ask<StretchRow>(
-      'SELECT row_count, first_bad, leaf_hashes FROM ledger.audit_records_v1($1, $2, $3)',
+      "SELECT row_count, first_bad, encode(leaf_hashes, 'base64') AS leaf_hashes FROM ledger.audit_records_v1($1, $2, $3)",
       [from, until],
     );
     const isWhole = Number(row!.row_count) === until - from;
@@ -172,7 +172,7 @@ export class Walk {
       throw new Finding(`record ${bad}: ${problem}`, id);
     }
     if (missing !== undefined) throw new Finding(`record ${missing} is missing`, await this.#enteredId(missing));
-    return row!.leaf_hashes!;
+    return Buffer.from(row!.leaf_hashes!, 'base64');
   }
 
   async #missing(from: number, until: number): Promise<number> {
