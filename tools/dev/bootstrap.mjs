@@ -4,7 +4,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 
@@ -31,16 +31,31 @@ function lockHash() {
   return createHash('sha256').update(readFileSync(lockFile)).digest('hex');
 }
 
-/**
- * By our own stamp, or, where somebody ran npm himself, by the file that npm leaves after an install. npm writes that
- * file and the lock file within moments of each other, in either order.
- */
+/** By our own stamp, or by what npm says that it installed: somebody ran it himself, or only our own version changed. */
 function isInstalled() {
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === lockHash()) return true;
   const left = join(modules, '.package-lock.json');
-  if (!existsSync(left) || statSync(left).mtimeMs < statSync(lockFile).mtimeMs - 30_000) return false;
+  if (!existsSync(left)) return false;
+  const wanted = packagesIn(lockFile);
+  const there = packagesIn(left);
+  const isThere = ([path, { version, resolved, optional, devOptional }]) =>
+    there[path] === undefined
+      ? optional === true || devOptional === true
+      : there[path].version === version && there[path].resolved === resolved;
+  const named = Object.entries(wanted).filter(([path]) => path.startsWith('node_modules/'));
+  if (named.length === 0 || !named.every(isThere) || Object.keys(there).some((path) => wanted[path] === undefined))
+    return false;
   stamp();
   return true;
+}
+
+/** By where they lie. npm keeps the same form in the lock file and, once all is in place, beside what it installed. */
+function packagesIn(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')).packages ?? {};
+  } catch {
+    return {}; // Cut short, or no lock file: nothing in it fits, and npm says what is wrong.
+  }
 }
 
 function stamp() {

@@ -16,7 +16,12 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/part-of: sealgate
 app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- with .Chart.Annotations }}
+{{- with index . "sealgate/revision" }}
+sealgate/revision: {{ . | trunc 63 | quote }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "sealgate.image" -}}

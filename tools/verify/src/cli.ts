@@ -9,6 +9,7 @@ import { addPackCommand } from './pack-command.ts';
 import { addPageCommand } from './page-command.ts';
 import { addProofCommand } from './proof-command.ts';
 import { addReceiptCommands } from './receipt-commands.ts';
+import { addReleaseCommand } from './release-command.ts';
 import { addSignedCommand } from './signed-command.ts';
 
 /** What the command line needs of the process that runs it. */
@@ -58,6 +59,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   addEnvelopeCommand(program, host);
   addDecisionsCommand(program, host);
   addDeliveryCommand(program, host);
+  addReleaseCommand(program, host);
   addPageCommand(program, host);
   try {
     await program.parseAsync([...args], { from: 'user' });

@@ -1,0 +1,139 @@
+import { hash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { NoteSigner } from '@sealgate/merkle';
+import { projectFiles, readProjectFile } from '../rules/project-files.ts';
+import { UserError } from '../start/user-error.ts';
+import { packageClient } from '../../package-client.ts';
+import { generateClientTypes } from '../generate-client-types.ts';
+import { buildSurface } from '../surfaces/bundled.ts';
+import { workspaceRoot } from '../workspace.ts';
+import { imageNames, makeImageTree } from './image-tree.ts';
+import { tarGz, type TarEntry } from './tar-file.ts';
+
+export interface ReleaseOptions {
+  /** Replaced as a whole once everything is made. */
+  readonly output: string;
+  /** Undefined for a dry run. */
+  readonly signer: NoteSigner | undefined;
+  readonly commit: string;
+  readonly committedSeconds: number;
+}
+
+/** What a page of ours can lead to: the pages, what they show and the files for who runs it. */
+const DOCUMENTS = /^(?:[A-Z]+(?:\.md)?|(?:docker|infra)\/.*|(?:apps|libs|tools)\/.*(?:\.md|openapi\.json|RESULTS.*))$/;
+const CHART = 'infra/helm/';
+
+/**
+ * Makes a release: for each surface what its image holds and its bill of packages, the Dockerfile that makes images of these,
+ * the verifier, the admin command, the chart, the pages, the notes of the version, and the list of all with their digests, which
+ * is signed. One commit makes the same bytes each time.
+ * @throws UserError where the changelog has no section of the version.
+ */
+export async function makeRelease(
+  options: ReleaseOptions,
+): Promise<{ files: number; version: string; commit: string }> {
+  const { output, signer, commit, committedSeconds } = options;
+  const { version } = JSON.parse(readProjectFile('package.json')) as { version: string };
+  const making = `${output}.${process.pid}`;
+  const files = new Map<string, Uint8Array>();
+  const add = (name: string, bytes: Uint8Array | string) => files.set(name, Buffer.from(bytes));
+  const pack = (name: string, entries: readonly TarEntry[]) => add(name, tarGz(entries, committedSeconds));
+  rmSync(making, { recursive: true, force: true });
+  mkdirSync(making, { recursive: true });
+  process.env['SEALGATE_COMMIT'] = commit;
+  try {
+    for (const name of imageNames()) {
+      const tree = join(making, name);
+      await makeImageTree(name, tree);
+      pack(`sealgate-${name}-${version}.tar.gz`, entriesOf(tree));
+      add(`sealgate-${name}-${version}.cdx.json`, readFileSync(join(tree, 'app/sbom.cdx.json')));
+      if (name === 'console') add(`sealgate-verify-${version}.html`, readFileSync(join(tree, 'app/verify.html')));
+    }
+    await buildSurface('admin', join(making, 'admin/app'), join(workspaceRoot, 'app'));
+    pack(`sealgate-admin-${version}.tar.gz`, entriesOf(join(making, 'admin')));
+    await generateClientTypes();
+    await packageClient();
+    pack(`sealgate-client-${version}.tgz`, entriesOf(join(workspaceRoot, 'libs/client/dist'), 'package/'));
+    // As Helm names and lays out a chart.
+    pack(`sealgate-${version}.tgz`, chartEntries(commit));
+    pack(`sealgate-docs-${version}.tar.gz`, projectEntries(DOCUMENTS, ''));
+    add('Dockerfile', releaseDockerfile(readProjectFile('docker/Dockerfile'), { version, commit }));
+    add('RELEASE-NOTES.md', changelogSection(readProjectFile('CHANGELOG.md'), version));
+  } finally {
+    rmSync(making, { recursive: true, force: true });
+  }
+  const names = [...files.keys()].toSorted();
+  const sums = names.map((name) => `${hash('sha256', files.get(name)!)}  ${name}\n`).join('');
+  add('SHA256SUMS', sums);
+  if (signer !== undefined) add('SHA256SUMS.note', signer.sign(sums));
+  mkdirSync(making, { recursive: true });
+  for (const [name, bytes] of files) writeFileSync(join(making, name), bytes);
+  rmSync(output, { recursive: true, force: true });
+  renameSync(making, output);
+  return { files: files.size, version, commit };
+}
+
+function entriesOf(folder: string, prefix = ''): TarEntry[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = `${prefix}${entry.name}`;
+    return entry.isDirectory()
+      ? entriesOf(join(folder, entry.name), `${path}/`)
+      : [{ path, bytes: readFileSync(join(folder, entry.name)) }];
+  });
+}
+
+const projectEntries = (which: RegExp, prefix: string): TarEntry[] =>
+  projectFiles()
+    .filter((path) => which.test(path))
+    .map((path) => ({ path: `${prefix}${path}`, bytes: readFileSync(join(workspaceRoot, path)) }));
+
+/** With the commit, which its labels then say. What .helmignore leaves out stays out: values files of surfaces and the page lie in the archive of the pages. */
+function chartEntries(commit: string): TarEntry[] {
+  const ignored = readProjectFile(`${CHART}.helmignore`).split('\n').filter(Boolean);
+  const isIgnored = (path: string) =>
+    ignored.some((rule) => (rule.endsWith('/') ? path.startsWith(rule) : path === rule || basename(path) === rule));
+  return projectFiles()
+    .filter((path) => path.startsWith(CHART))
+    .map((path) => path.slice(CHART.length))
+    .filter((path) => path !== '.helmignore' && !isIgnored(path))
+    .map((path) => {
+      const text = readProjectFile(`${CHART}${path}`);
+      const whole = path === 'Chart.yaml' ? `${text}annotations: { sealgate/revision: "${commit}" }\n` : text;
+      return { path: `sealgate/${path}`, bytes: Buffer.from(whole) };
+    });
+}
+
+/**
+ * The Dockerfile of a release: the stage that is deployed, whose tree comes from the archive of the surface in place of a build. So
+ * an image needs neither sources nor a registry of packages, only the base image.
+ */
+export function releaseDockerfile(
+  dockerfile: string,
+  { version, commit }: { readonly version: string; readonly commit: string },
+): string {
+  const stages = dockerfile.split(/^(?=FROM )/m);
+  const deployed = stages.at(-1) ?? '';
+  const copied = deployed
+    .replace('COPY --from=build /image/ /', `ADD sealgate-\${SURFACE}-${version}.tar.gz /`)
+    .replace('ARG REVISION=unknown', `ARG REVISION=${commit}`)
+    .replace(/^# --build-arg REVISION.*\n/m, '');
+  if (stages.length !== 3 || !copied.includes('\nADD ') || !copied.includes(`ARG REVISION=${commit}\n`))
+    throw new Error('docker/Dockerfile has not the stages that a release knows.');
+  const base = /^ARG NODE_IMAGE=.*$/m.exec(stages[0] ?? '')?.[0] ?? '';
+  return [
+    '# syntax=docker/dockerfile:1',
+    '# In the folder of the release: docker build --build-arg SURFACE=ingest-gateway -t sealgate/ingest-gateway .',
+    '# The base image by its digest: --build-arg NODE_IMAGE=docker.io/library/node:24-slim@sha256:...',
+    base,
+    '',
+    copied,
+  ].join('\n');
+}
+
+/** What changed with the version. @throws UserError where the changelog says nothing of it. */
+export function changelogSection(changelog: string, version: string): string {
+  const section = changelog.split(/^(?=## \[)/m).find((part) => part.startsWith(`## [${version}]`));
+  if (section === undefined) throw new UserError(`CHANGELOG.md has no section of ${version}.`);
+  return `${section.trim()}\n`;
+}
