@@ -53,7 +53,7 @@ export const policyOf = (rendered: readonly Rendered[], component: string): read
 export const templateOf = (helm: RunCommand, surface: string, settings: readonly string[], release = 'shop') =>
   helm([
     ...['template', release, 'infra/helm', '--kube-version', '1.31.0', '-f', `infra/helm/values/${surface}.yaml`],
-    ...settings.flatMap((setting) => [/^\w+=[[{]/.test(setting) ? '--set-json' : '--set', setting]),
+    ...settings.flatMap((setting) => [/^\w+=[[{]|=\d+\.\d+$/.test(setting) ? '--set-json' : '--set', setting]),
   ]);
 
 /** What the chart makes of a release called `shop`. Throws Error with what helm said where it refuses. */
