@@ -2,6 +2,7 @@ import { decisionHash } from '@sealgate/envelope';
 import type { DecisionHead, DroppedDecisions } from '@sealgate/envelope';
 import { readDecision, readHeads } from './decision-files.ts';
 import type { HeadsInput, LoggedLine } from './decision-files.ts';
+import { compareHeads } from './heads-in-log.ts';
 import { readNdjson } from './ndjson.ts';
 import { startReport } from './report.ts';
 import type { Report, Reporter } from './report.ts';
@@ -9,6 +10,8 @@ import type { Report, Reporter } from './report.ts';
 export interface DecisionsInput extends HeadsInput {
   /** NDJSON of the log of decisions, by process and number. */
   readonly decisions: string;
+  /** A copy of the log that the heads are in: with it, heads that were withheld are named. */
+  readonly log?: string | undefined;
 }
 
 /** Faults of one kind that are told one by one; past it they are counted. */
@@ -22,8 +25,9 @@ const MOST_TOLD = 100;
 export async function checkDecisions(input: DecisionsInput): Promise<Report> {
   const report = limited(startReport());
   const chains = new Map<string, ProcessChain>();
-  for (const [process, of] of await readHeads(report, input))
-    chains.set(process, new ProcessChain(report, process, of));
+  const read = await readHeads(report, input);
+  for (const [process, of] of read.chains) chains.set(process, new ProcessChain(report, process, of));
+  if (input.log !== undefined) await compareHeads(report, { ...input, directory: input.log, heads: read.saved });
   const counts = { sealed: 0, unsealed: 0, left: 0 };
   for await (const line of readNdjson(input.decisions)) {
     const decision = readDecision(line);

@@ -3,6 +3,7 @@ import type { ChainedDecision, DecisionHead } from '@sealgate/envelope';
 import type { NoteVerifier } from '@sealgate/merkle';
 import { reportReceipt } from './check-receipt.ts';
 import { readNdjson } from './ndjson.ts';
+import type { SavedHead } from './heads-in-log.ts';
 import type { NdjsonLine } from './ndjson.ts';
 import { readReceiptFile } from './receipt-file.ts';
 import { startReport } from './report.ts';
@@ -62,13 +63,21 @@ export function readDecision({ where, value }: NdjsonLine): LoggedLine {
   };
 }
 
-/** The heads of each process, in order; those that do not follow one another are faults. */
-export async function readHeads(report: Reporter, input: HeadsInput): Promise<Map<string, DecisionHead[]>> {
+/**
+ * The heads of each process, in order, and every head as it was saved, those from before `from` too; heads that do not follow
+ * one another are faults.
+ */
+export async function readHeads(
+  report: Reporter,
+  input: HeadsInput,
+): Promise<{ readonly chains: Map<string, DecisionHead[]>; readonly saved: readonly SavedHead[] }> {
+  const saved: SavedHead[] = [];
   const byProcess = new Map<string, { head: DecisionHead; where: string }[]>();
   for await (const { where, value } of readNdjson(input.heads)) {
     const sub = startReport();
-    const head = readHead(sub, { where, value }, input);
+    const { head, receipt } = readHead(sub, { where, value }, input);
     report.copyFailures(sub);
+    if (head !== undefined) saved.push({ receipt, where });
     if (head === undefined || (input.from !== undefined && Date.parse(head.at) < Date.parse(input.from))) continue;
     const heads = byProcess.get(head.process) ?? [];
     heads.push({ head, where });
@@ -84,10 +93,10 @@ export async function readHeads(report: Reporter, input: HeadsInput): Promise<Ma
     );
   }
   if (chains.size === 0) report.failed('heads', { detail: 'There are no heads to compare with.', where: input.heads });
-  return chains;
+  return { chains, saved };
 }
 
-/** A head that the ledger holds; undefined, and a failed step, where the line is none. */
+/** A head that the ledger holds, with its receipt; undefined, and a failed step, where the line is none. */
 function readHead(report: Reporter, { where, value }: NdjsonLine, { verifier, channel }: HeadsInput) {
   const file = readReceiptFile(where, value);
   const { receipt } = file;
@@ -100,7 +109,7 @@ function readHead(report: Reporter, { where, value }: NdjsonLine, { verifier, ch
       expected: DECISION_HEAD_TYPE,
       found: receipt.type,
     });
-    return undefined;
+    return { head: undefined, receipt };
   }
   if (channel !== undefined && receipt.channel !== channel) {
     report.failed('heads', {
@@ -110,7 +119,7 @@ function readHead(report: Reporter, { where, value }: NdjsonLine, { verifier, ch
       found: receipt.channel,
     });
   }
-  return headIn(objectAt(objectAt(rootObject(where, value), 'record'), 'data'));
+  return { head: headIn(objectAt(objectAt(rootObject(where, value), 'record'), 'data')), receipt };
 }
 
 function headIn(place: Place): DecisionHead {

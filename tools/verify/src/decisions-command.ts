@@ -12,8 +12,19 @@ Save the heads first. Every decision that a head covers has to be there once and
 head of a process is at most a minute old, or its process crashed: it is told, and is no fault. Decisions that the retention
 has removed are missing: --from leaves out what heads before that time cover.
 
+A head that was left out of HEADS takes the decisions it covers with it, and nothing in HEADS shows that where it is the last one,
+or all of a process. --log DIR is a copy of the channel's log (checkpoint and bundles of entries): every entry of type
+gate.decisions in it has to be among the heads, and every head among the entries. Copy the log before you save the heads.
+
+  sealgate ledger export https://peer.example/ledger/gate.seals copy/ --key log.vkey
   sealgate decisions heads > heads.ndjson && sealgate decisions log > decisions.ndjson
-  sealgate-verify decisions decisions.ndjson heads.ndjson --key log.vkey --channel gate.seals`;
+  sealgate-verify decisions decisions.ndjson heads.ndjson --key log.vkey --channel gate.seals --log copy/`;
+
+interface DecisionOptions {
+  readonly channel?: string;
+  readonly from?: string;
+  readonly log?: string;
+}
 
 /** Adds `decisions`. */
 export function addDecisionsCommand(program: Command, host: CommandHost): void {
@@ -22,15 +33,23 @@ export function addDecisionsCommand(program: Command, host: CommandHost): void {
     .argument('<decisions>', 'the log of decisions as NDJSON')
     .argument('<heads>', 'the heads of its chains as NDJSON, each with its proof')
     .option('--channel <channel>', 'the channel that the heads have to be in: <network>.<name>')
+    .option('--log <dir>', 'a copy of the log of that channel: names heads that were withheld')
     .option('--from <time>', 'leave out heads that were made before, RFC 3339')
     .addHelpText('after', HELP)
-    .action(async (decisions: string, heads: string, options: CommonOptions & { channel?: string; from?: string }) => {
+    .action(async (decisions: string, heads: string, options: CommonOptions & DecisionOptions) => {
       await runKeyedCheck(host, { name: 'decisions', options }, ({ verifier }) => {
-        const { channel, from } = options;
+        const { channel, from, log } = options;
         if (from !== undefined && Number.isNaN(Date.parse(from)))
           throw new UnreadableError('--from takes an RFC 3339 time.');
         const at = (path: string) => pathIn(host.directory, path);
-        return checkDecisions({ decisions: at(decisions), heads: at(heads), verifier, channel, from });
+        return checkDecisions({
+          decisions: at(decisions),
+          heads: at(heads),
+          verifier,
+          channel,
+          from,
+          ...(log === undefined ? {} : { log: at(log) }),
+        });
       });
     });
 }
