@@ -11,6 +11,7 @@ const sectionNames = [
   'gate',
   'reads',
   'sources',
+  'log',
   'profile',
 ] as const;
 export type SectionName = (typeof sectionNames)[number];
@@ -41,7 +42,7 @@ export const usage = `Usage: npm run bench -- [options]
 
   --quick            short rounds and a small ledger: shows that it runs, not how fast it is
   --sections a,b     of throughput, spread, ledger, bodies, peer, gate, reads, sources,
-                     profile
+                     log, profile
                      (default: throughput, ledger and bodies)
   --profile          where the gateway spends its time; alone, only that
   --rounds N         rounds of the throughput table (default 5)

@@ -12,6 +12,7 @@ import { renderReport, type RunFacts, type SectionReport } from './report.ts';
 import { gateSection } from './sections/gate.ts';
 import { hostileBodiesSection } from './sections/hostile-bodies.ts';
 import { ledgerAtSize } from './sections/ledger-at-size.ts';
+import { logSection } from './sections/log.ts';
 import { peerSection } from './sections/peer.ts';
 import { profileSection } from './sections/profile.ts';
 import { readsSection } from './sections/reads.ts';
@@ -28,6 +29,7 @@ const sections: Readonly<Record<SectionName, (context: BenchContext) => Promise<
   gate: gateSection,
   reads: readsSection,
   sources: sourcesSection,
+  log: logSection,
   profile: profileSection,
 };
 
@@ -73,12 +75,12 @@ export async function runBench(run: BenchRun): Promise<{ text: string; trusted: 
   return { text, trusted: reports.every(({ withheld }) => withheld.length === 0) };
 }
 
-/** Each section measures the gateway, but for those that measure the peer, the gate and surface A. */
+/** Each section measures the gateway, but for those that measure the peer, the gate and surface A; that of the log both. */
 function measuredBy(names: readonly SectionName[]): MeasuredSurface[] {
   const gateway = names.some((name) => name !== 'peer' && name !== 'gate' && name !== 'reads');
   return [
     ...(gateway ? (['ingest-gateway'] as const) : []),
-    ...(names.includes('peer') ? (['ledger-peer'] as const) : []),
+    ...(names.includes('peer') || names.includes('log') ? (['ledger-peer'] as const) : []),
     ...(names.includes('gate') ? (['case-gate'] as const) : []),
     ...(names.includes('reads') ? (['risk-partner'] as const) : []),
   ];

@@ -125,6 +125,30 @@ export const targets = {
     better: 'higher',
     show: ratio,
   },
+  monitorLeaves: {
+    name: 'entries a second that the monitor reads and checks',
+    limit: 50_000,
+    better: 'higher',
+    show: wholeNumber,
+  },
+  tilesServed: {
+    name: 'tiles a second without 429, under the default bucket of one reader',
+    limit: 1_000,
+    better: 'higher',
+    show: wholeNumber,
+  },
+  witnessedAppends: {
+    name: 'appends/s with a witness against none',
+    limit: 0.97,
+    better: 'higher',
+    show: ratio,
+  },
+  witnessedCpu: {
+    name: 'CPU of all servers for an append with a witness against none',
+    limit: 1.03,
+    better: 'lower',
+    show: ratio,
+  },
   openers: { name: 'half a million openers refused', limit: 100, better: 'lower', show: milliseconds },
   stall: { name: 'longest stall that a body causes', limit: 50, better: 'lower', show: milliseconds },
 } as const satisfies Record<string, Target>;

@@ -17,12 +17,14 @@ export interface PeerSiteOptions {
   /** Absent: the embedded ledger. */
   readonly fabricConfig?: string;
   readonly stack: ReleaseStack;
+  /** Settings beyond those of every peer here. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** The ledger peer as an installation has it: a mapping file, one key, limits on and out of reach. */
 export async function preparePeerSite(
   context: BenchContext,
-  { name, channel, fabricConfig, stack }: PeerSiteOptions,
+  { name, channel, fabricConfig, stack, env: more }: PeerSiteOptions,
 ): Promise<PeerSite> {
   const mappingFile = join(context.folder, `mapping-${name}.json`);
   writeFileSync(mappingFile, JSON.stringify({ mappings: [{ type: '*', channel, chaincode: 'records' }] }));
@@ -35,6 +37,7 @@ export async function preparePeerSite(
     ...(fabricConfig === undefined
       ? {}
       : { LEDGER_DRIVER: 'fabric', FABRIC_CONFIG: fabricConfig, LEDGER_INTEGRATOR: 'false' }),
+    ...more,
   };
   const site = await prepareSite(context, {
     ...{ name, surface: 'ledger-peer', redisUrl: context.redis?.url, stack },
