@@ -60,6 +60,7 @@ describe('a checkpoint that the key of its log signed', () => {
   it.each([
     ['both --key root.vkey', `signed by the pinned key ${LEDGER}+`],
     ['both --key root.vkey --channel a.main', 'in the log that the key is named for'],
+    ['main --key root.vkey --statement main.key', 'from a statement of the key above'],
     ['main --key root.vkey --statement main.key', `signed by the pinned key ${originOf('a.main')}+`],
     ['main --key root.vkey --statement other.key --statement main.key --channel a.main', 'VERIFIED'],
     ['main --key root.vkey --statement ending.key', 'VERIFIED'],
