@@ -4,21 +4,16 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { receiptLogProof } from '@sealgate/envelope';
-import { createApp } from '@sealgate/http';
-import { embeddedLedger, Integrator, savedCheckpoints, type EmbeddedLedger } from '@sealgate/ledger-embedded';
-import { anyOf, checkLogKeys, generateNoteKey, noteSigner, noteVerifier, parseCheckpoint } from '@sealgate/merkle';
-import { createLog, httpMetrics, Metrics } from '@sealgate/observability';
-import { addressLimiter, memoryLimits } from '@sealgate/rate-limits';
+import type { EmbeddedLedger, Integrator } from '@sealgate/ledger-embedded';
+import { checkLogKeys, generateNoteKey, noteSigner, noteVerifier, parseCheckpoint } from '@sealgate/merkle';
 import { until } from '@sealgate/testing';
-import { ConfiguredKeys } from './api-keys.ts';
 import { embeddedLog } from './data/embedded-assets.ts';
 import { parseMappings } from './domain/parse-mappings.ts';
-import { peerGuard } from './peer-guard.ts';
 import { publicLogRoutes } from './routes/public-log.ts';
+import { openTestLog, testApp } from './testing/open-test-log.ts';
 import { openTestDatabase, type TestDatabase } from './testing/open-test-peer.ts';
 
 const hasGo = spawnSync('go', ['version']).status === 0;
@@ -52,53 +47,16 @@ let between: ((listener: RequestListener) => RequestListener) | undefined;
 
 /** As in a new process: nothing is remembered but what the database and the folder of checkpoints hold. */
 async function openLedger(): Promise<RequestListener> {
-  const { sql } = database;
-  const verifier = anyOf([key, next].map(({ verifierKey }) => noteVerifier(verifierKey)))!;
-  integrator = new Integrator({
-    sql,
-    origin: ORIGIN,
-    signer: noteSigner(signing.map(({ privateKey }) => privateKey).join(',')),
-    verifier,
-    saved: savedCheckpoints(join(folder, 'checkpoints'), Date.now),
-    leavesAtOnce: 65_536,
-    deadlineMs: 60_000,
-    everyMs: 20,
-    compareEveryMs: 60_000,
-    now: Date.now,
+  const checkpoints = join(folder, 'checkpoints');
+  const keys = { signing, believed: [key, next] };
+  ({ integrator, ledger } = await openTestLog({ sql: database.sql, origin: ORIGIN, folder: checkpoints, ...keys }));
+  const routes = publicLogRoutes({
+    log: embeddedLog(ledger, ORIGIN),
+    mappings: parseMappings(JSON.stringify(mapping), { driver: 'embedded', defaultChannel: undefined }),
+    isOpen: () => true,
+    showsEntries: (channel) => channel === CHANNEL,
   });
-  await integrator.start();
-  ledger = embeddedLedger({ sql, origin: ORIGIN, integrator, verifier, now: Date.now });
-  const limits = memoryLimits({ now: Date.now });
-  const rate = { ratePerSecond: 1_000_000, burst: 1_000_000 };
-  return createApp({
-    log: createLog({
-      service: 'ledger-peer',
-      level: 'error',
-      stream: new Writable({ write: (_chunk, _encoding, done) => done() }),
-      now: Date.now,
-    }),
-    metrics: httpMetrics(new Metrics('ledger-peer', { unknownLabels: 'other' })),
-    now: Date.now,
-    newRequestId: () => 'req_1',
-    trustProxy: false,
-    tlsTerminatedUpstream: false,
-    head: true,
-    compress: true,
-    guard: peerGuard({
-      keys: ConfiguredKeys.of(() => 'ab'.repeat(32)),
-      limits,
-      addresses: addressLimiter({ limits, listener: 'peer', now: Date.now }),
-      rate,
-      log: { rate, isOpen: () => true },
-      now: Date.now,
-    }),
-    routes: publicLogRoutes({
-      log: embeddedLog(ledger, ORIGIN),
-      mappings: parseMappings(JSON.stringify(mapping), { driver: 'embedded', defaultChannel: undefined }),
-      isOpen: () => true,
-      showsEntries: (channel) => channel === CHANNEL,
-    }),
-  });
+  return testApp({ routes, keyHash: 'ab'.repeat(32), isOpen: true, compress: true });
 }
 
 /** Writes records until the log has so many, and waits until they are signed for. */

@@ -2,21 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ServerSecrets } from '@sealgate/auth';
-import { BodyTurns, createApp } from '@sealgate/http';
-import { embeddedLedger, Integrator, savedCheckpoints, type EmbeddedLedger } from '@sealgate/ledger-embedded';
-import { generateNoteKey, noteSigner, noteVerifier } from '@sealgate/merkle';
-import { createLog, httpMetrics, Metrics } from '@sealgate/observability';
+import { BodyTurns } from '@sealgate/http';
+import { embeddedLedger, type EmbeddedLedger, type Integrator } from '@sealgate/ledger-embedded';
+import { generateNoteKey } from '@sealgate/merkle';
 import { cursorCodec } from '@sealgate/paging';
-import { addressLimiter, memoryLimits } from '@sealgate/rate-limits';
-import { ConfiguredKeys } from './api-keys.ts';
 import { embeddedAssets, embeddedLog } from './data/embedded-assets.ts';
 import { parseMappings } from './domain/parse-mappings.ts';
-import { peerGuard } from './peer-guard.ts';
 import { assetRoutes } from './routes/assets.ts';
 import { publicLogRoutes } from './routes/public-log.ts';
+import { openTestLog, testApp } from './testing/open-test-log.ts';
 import { openTestDatabase, type TestDatabase } from './testing/open-test-peer.ts';
 
 /** A peer that maps `asset` and `demo.*` onto `acme.main`, in a database that other surfaces write to as well. */
@@ -39,22 +35,9 @@ let url: string;
 beforeAll(async () => {
   database = await openTestDatabase();
   folder = mkdtempSync(`${tmpdir()}/peer-checkpoints-`);
-  const key = generateNoteKey(ORIGIN);
   const { sql } = database;
-  integrator = new Integrator({
-    sql,
-    origin: ORIGIN,
-    signer: noteSigner(key.privateKey),
-    verifier: noteVerifier(key.verifierKey),
-    saved: savedCheckpoints(folder, Date.now),
-    leavesAtOnce: 1000,
-    deadlineMs: 10_000,
-    everyMs: 20,
-    compareEveryMs: 60_000,
-    now: Date.now,
-  });
-  await integrator.start();
-  ledger = embeddedLedger({ sql, origin: ORIGIN, integrator, now: Date.now });
+  const keys = [generateNoteKey(ORIGIN)];
+  ({ integrator, ledger } = await openTestLog({ sql, origin: ORIGIN, folder, signing: keys, believed: keys }));
   const mappings = parseMappings(JSON.stringify(mapping), { driver: 'embedded', defaultChannel: undefined });
   const cursors = cursorCodec({
     hasher: ServerSecrets.parse(`s1:${'s'.repeat(32)}`).derive('cursors'),
@@ -63,28 +46,9 @@ beforeAll(async () => {
   });
   const log = embeddedLog(ledger, 'ledger.test');
   const reading = { ledger: embeddedAssets({ ledger, sql, settleWithinMs: 1000 }), mappings, log, cursors };
-  const limits = memoryLimits({ now: Date.now });
-  const app = createApp({
-    log: createLog({
-      service: 'ledger-peer',
-      level: 'error',
-      stream: new Writable({ write: (_chunk, _encoding, done) => done() }),
-      now: Date.now,
-    }),
-    metrics: httpMetrics(new Metrics('ledger-peer', { unknownLabels: 'other' })),
-    now: Date.now,
-    newRequestId: () => 'req_1',
-    trustProxy: false,
-    tlsTerminatedUpstream: false,
-    head: true,
-    guard: peerGuard({
-      keys: ConfiguredKeys.of(() => ''),
-      limits,
-      addresses: addressLimiter({ limits, listener: 'peer', now: Date.now }),
-      rate: { ratePerSecond: 1000, burst: 1000 },
-      now: Date.now,
-      log: { rate: { ratePerSecond: 1000, burst: 1000 }, isOpen: () => false },
-    }),
+  const app = testApp({
+    keyHash: '',
+    isOpen: false,
     routes: [
       ...assetRoutes({
         reading,

@@ -1,0 +1,76 @@
+import { Writable } from 'node:stream';
+import { createApp, type App, type Route } from '@sealgate/http';
+import { embeddedLedger, Integrator, savedCheckpoints } from '@sealgate/ledger-embedded';
+import { anyOf, noteSigner, noteVerifier, type generateNoteKey } from '@sealgate/merkle';
+import { createLog, httpMetrics, Metrics } from '@sealgate/observability';
+import { addressLimiter, memoryLimits } from '@sealgate/rate-limits';
+import type { Database } from '@sealgate/storage';
+import { ConfiguredKeys } from '../api-keys.ts';
+import type { PeerCaller } from '../domain/caller.ts';
+import { peerGuard } from '../peer-guard.ts';
+
+type NoteKeyPair = ReturnType<typeof generateNoteKey>;
+
+export interface TestLogOptions {
+  readonly sql: Database;
+  readonly origin: string;
+  /** Of checkpoints. */
+  readonly folder: string;
+  /** The root keys that sign, the first of them first, and those that are believed. */
+  readonly signing: readonly NoteKeyPair[];
+  readonly believed: readonly NoteKeyPair[];
+}
+
+/** The embedded ledger with an integrator, as a new process opens it on what the database and the folder hold. */
+export async function openTestLog({ sql, origin, folder, signing, believed }: TestLogOptions) {
+  const verifier = anyOf(believed.map(({ verifierKey }) => noteVerifier(verifierKey)))!;
+  const integrator = new Integrator({
+    sql,
+    origin,
+    signer: noteSigner(signing.map(({ privateKey }) => privateKey).join(',')),
+    verifier,
+    saved: savedCheckpoints(folder, Date.now),
+    leavesAtOnce: 65_536,
+    deadlineMs: 60_000,
+    everyMs: 20,
+    compareEveryMs: 60_000,
+    now: Date.now,
+  });
+  await integrator.start();
+  return { integrator, ledger: embeddedLedger({ sql, origin, integrator, verifier, now: Date.now }) };
+}
+
+export interface TestAppOptions {
+  readonly routes: readonly Route<PeerCaller>[];
+  /** SHA-256 of the key, in hex; empty: none is needed. */
+  readonly keyHash: string;
+  /** Whether the log is open to everybody. */
+  readonly isOpen: boolean;
+  readonly compress?: boolean;
+}
+
+/** The public listener with these routes, limits out of reach, and a log that nobody reads. */
+export function testApp({ routes, keyHash, isOpen, compress = false }: TestAppOptions): App {
+  const limits = memoryLimits({ now: Date.now });
+  const rate = { ratePerSecond: 1_000_000, burst: 1_000_000 };
+  const stream = new Writable({ write: (_chunk, _encoding, done) => done() });
+  return createApp({
+    log: createLog({ service: 'ledger-peer', level: 'error', stream, now: Date.now }),
+    metrics: httpMetrics(new Metrics('ledger-peer', { unknownLabels: 'other' })),
+    now: Date.now,
+    newRequestId: () => 'req_1',
+    trustProxy: false,
+    tlsTerminatedUpstream: false,
+    head: true,
+    compress,
+    guard: peerGuard({
+      keys: ConfiguredKeys.of(() => keyHash),
+      limits,
+      addresses: addressLimiter({ limits, listener: 'peer', now: Date.now }),
+      rate,
+      log: { rate, isOpen: () => isOpen },
+      now: Date.now,
+    }),
+    routes,
+  });
+}
