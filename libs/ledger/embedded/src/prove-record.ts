@@ -113,6 +113,10 @@ export async function proveRecord(
   wanted: RecordWanted,
 ): Promise<{ receipt: Receipt; proof: RecordProof } | undefined> {
   const { channel } = wanted;
+  // Asked beside the record, which is most likely in the log that the channel goes on in.
+  const likely = logName(channel, options.epochs.of(channel).at(-1)?.epoch ?? 0);
+  const shown = findPublished(options, likely);
+  shown.catch(() => undefined); // Thrown below, where there is such a record and it is in this log.
   const row = await findRecord(options, wanted);
   if (row === undefined) return undefined;
   await options.epochs.fresh();
@@ -120,7 +124,7 @@ export async function proveRecord(
   const { index, epoch = 0 } = receipt;
   const log = logName(channel, epoch);
   const leafHash = receiptLeaf(receipt);
-  const covering = await coveringCheckpoint(options, log, index);
+  const covering = await coveringCheckpoint(options, { log, index }, log === likely ? shown : undefined);
   const inclusion = await provedPath(options, log, { leafHash, index, covering });
   assert.equal(
     row.leaf_hash.toString('hex'),
@@ -194,10 +198,14 @@ async function provedPath(
   return path.map((hash) => hash.toString('hex'));
 }
 
-async function coveringCheckpoint(options: ProveOptions, log: string, index: number): Promise<Covering> {
+async function coveringCheckpoint(
+  options: ProveOptions,
+  { log, index }: { log: string; index: number },
+  shown = findPublished(options, log),
+): Promise<Covering> {
   const giveUpAtMs = options.now() + options.coverWithinMs;
   // With cosignatures, where there are any.
-  const published = await findPublished(options, log);
+  const published = await shown;
   if (published !== undefined && published.checkpoint.size > index) return published;
   for (;;) {
     const newest = await findCheckpoint(options, log);
