@@ -20,6 +20,19 @@ const cookieOf = () => [...browser.jarOf(test.url)].map((pair) => pair.join('=')
 const headersOf = () => ({ cookie: cookieOf(), origin: test.url, 'x-sealgate-console': '1' });
 
 describe('what is passed on', () => {
+  it('belongs to the trace of the browser, where it has one', async () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    await browser.change(test.url, RISKS, { method: 'POST', headers: { traceparent, tracestate: 'v=1' }, body: '{}' });
+    expect(test.seen[0]?.headers).toMatchObject({ traceparent, tracestate: 'v=1' });
+    await browser.change(test.url, RISKS, {
+      method: 'POST',
+      headers: { traceparent: `${traceparent}-more`, tracestate: 'v=1' },
+      body: '{}',
+    });
+    expect(test.seen[1]?.headers.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
+    expect(test.seen[1]?.headers).not.toHaveProperty('tracestate');
+  });
+
   it('is the request as it was sent, with the token, the request id and nothing that is ours alone', async () => {
     const answer = await browser.change(test.url, `${RISKS}?limit=5&a=%2F`, {
       method: 'PATCH',

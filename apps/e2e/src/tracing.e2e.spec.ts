@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { throwawayPostgres, until, type ReceivedSpan } from '@sealgate/testing';
+import { redisAvailable, throwawayPostgres, until, type ReceivedSpan } from '@sealgate/testing';
 import { contractSetup, setupTimeoutMs } from './harness/contract-setup.ts';
 import { missingCollector, startCollector, type Collector } from './harness/otel-collector.ts';
 import { peerSetup } from './harness/peer-setup.ts';
@@ -127,6 +127,7 @@ describe('A trace', () => {
             expect.stringMatching(/^POST \/api\/assets > ledger append > ledger write > SELECT /),
           ]),
         );
+        if (redisAvailable) expect(paths).toContainEqual(expect.stringMatching(/^POST \/api\/assets > charge > EVAL/));
       } finally {
         await setup.stop();
       }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Response } from 'express';
 import { AppError } from '@sealgate/errors';
-import { inSpan, startSpan, type RequestRecord, type Span } from '@sealgate/observability';
+import { inSpan, spanChannel, startSpan, type RequestRecord, type Span } from '@sealgate/observability';
 import type { AppServices } from './app-services.ts';
 import { CallerChangedError, lookUp } from './authenticate.ts';
 import type { RoutedRequest } from './direct-routes.ts';
@@ -60,13 +60,8 @@ export class Exchange implements AnyContext {
       requestId: requestIdOf(headerOf(request, 'x-request-id'), services.newRequestId),
     };
     const traceparent = headerOf(request, 'traceparent');
-    this.span = startSpan({
-      name: mounted === undefined ? request.method : `${request.method} ${mounted.template}`,
-      kind: 'server',
-      attributes: { 'http.request.method': request.method, 'network.protocol.version': request.httpVersion },
-      remote: { traceparent, tracestate: headerOf(request, 'tracestate') },
-      beginsTrace: true,
-    });
+    // Where nobody traces, nothing is made that only a span needs.
+    this.span = spanChannel.hasSubscribers ? requestSpan(request, mounted, traceparent) : undefined;
     const taken = this.span?.traceparent ?? traceparent;
     if (taken !== undefined) this.#takeOnTrace(taken);
   }
@@ -197,4 +192,18 @@ export class Exchange implements AnyContext {
 function headerOf(request: RoutedRequest, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' || value === undefined ? value : value.join(', ');
+}
+
+function requestSpan(
+  request: RoutedRequest,
+  mounted: MountedRoute | undefined,
+  traceparent: string | undefined,
+): Span | undefined {
+  return startSpan({
+    name: mounted === undefined ? request.method : `${request.method} ${mounted.template}`,
+    kind: 'server',
+    attributes: { 'http.request.method': request.method, 'network.protocol.version': request.httpVersion },
+    remote: { traceparent, tracestate: headerOf(request, 'tracestate') },
+    beginsTrace: true,
+  });
 }

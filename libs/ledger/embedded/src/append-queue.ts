@@ -133,7 +133,8 @@ export class AppendQueue {
     if (group.length === 0) return;
     for (const [, lane] of taken) lane.isRunning = true;
     this.#underWay.push(group);
-    void this.#runTraced(group).then(() => {
+    const run = spanChannel.hasSubscribers ? this.#runTraced(group) : this.#options.run(group);
+    void run.then(() => {
       this.#underWay = this.#underWay.filter((other) => other !== group);
       for (const [channel, lane] of taken) {
         lane.isRunning = false;
@@ -147,12 +148,10 @@ export class AppendQueue {
 
   /** A group is written for all its units: as part of the first one's trace, with links to the others. */
   async #runTraced(group: readonly WaitingUnit[]): Promise<void> {
-    const { run } = this.#options;
-    if (!spanChannel.hasSubscribers) return run(group);
     for (const { queued } of group) queued?.end();
     const [parent = null, ...links] = group.flatMap(({ span }) => (span?.isSampled === true ? [span] : []));
     const span = startSpan({ name: 'ledger write', parent, links, attributes: { 'sealgate.units': group.length } });
-    await withSpan(span, () => run(group));
+    await withSpan(span, () => this.#options.run(group));
     span?.end();
   }
 
