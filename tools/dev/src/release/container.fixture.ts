@@ -119,6 +119,14 @@ export function startContainer({ tree, image, command, env = {}, mounts = [] }: 
   return { pid, said: () => said, ended, kill: (signal) => process.kill(pid(), signal) };
 }
 
+/** What a process has used since its start. The kernel counts processor time in hundredths of a second. */
+export function usageOf(pid: number): { readonly cpuMs: number; readonly mebibytes: number } {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const [utime = 0, stime = 0] = stat.slice(stat.lastIndexOf(')')).split(' ').slice(12, 14).map(Number);
+  const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return { cpuMs: (utime + stime) * 10, mebibytes: Math.round(Number(kibibytes) / 1024) };
+}
+
 /** A certificate authority and a certificate of it for 127.0.0.1: `ca.crt`, `served.crt` and `served.key` in the folder. */
 export function makeCertificates(folder: string): void {
   const openssl = (...parameters: string[]) => {

@@ -27,23 +27,14 @@ import {
   lend,
   makeCertificates,
   startContainer,
+  usageOf,
   whyNoContainers,
   type Container,
   type Mount,
 } from './container.fixture.ts';
 import { encryptedStores, type EncryptedStores } from './encrypted-stores.fixture.ts';
+import { BUDGET_MIB, idleMebibytes, READY_CPU_MS } from './image-budget.fixture.ts';
 import { imageNames } from './image-tree.ts';
-
-/** What a tree may weigh, in MiB: about a tenth more than it does. The base image is beside it. */
-const BUDGET_MIB: Readonly<Record<string, number>> = {
-  'case-gate': 17,
-  console: 6,
-  'ingest-gateway': 17,
-  'ledger-chaincode': 5,
-  'ledger-peer': 10,
-  'risk-partner': 18,
-  verify: 1,
-};
 
 const ORIGIN = 'ledger.example.com';
 const image = imageConfigOf(readProjectFile('docker/Dockerfile'));
@@ -213,6 +204,7 @@ if (reason !== undefined)
       const base = await freePortBase();
       const authority = readFileSync(join(folder, 'ca.crt'));
       const [open, ops] = [`https://127.0.0.1:${base}`, `http://127.0.0.1:${base + 1}`];
+      const startedAt = performance.now();
       const container = start(name, {
         env: envOf(name, {
           MIGRATION_DATABASE_URL: '',
@@ -237,6 +229,12 @@ if (reason !== undefined)
       ).catch((error: unknown) => {
         throw new Error(container.said(), { cause: error });
       });
+      const readyMs = performance.now() - startedAt;
+      const { cpuMs, mebibytes } = usageOf(container.pid());
+      process.stdout.write(`${name}: ready after ${Math.round(readyMs)} ms, ${cpuMs} ms of CPU; ${mebibytes} MiB.\n`);
+      // How long it takes is up to who else works here; on an idle core it is little more than what it computes.
+      expect(cpuMs).toBeLessThanOrEqual(READY_CPU_MS);
+      expect(mebibytes).toBeLessThanOrEqual(idleMebibytes(name));
       expect(await (await fetch(`${ops}/version`)).json()).toMatchObject({ version, commit });
       // Process 1, under the user of the image, with no group, no capability and no way to any.
       const about = readFileSync(`/proc/${container.pid()}/status`, 'utf8');
