@@ -1,0 +1,85 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { workspaceRoot } from '../workspace.ts';
+import { chartSurfaces } from './chart-names.ts';
+import { describeWith } from './describe-with.fixture.ts';
+import { templateOf } from './helm-render.fixture.ts';
+
+const BUILD_WITHIN_MS = 900_000;
+const source = join(workspaceRoot, 'tools/dev/src/infra/kubernetes-check');
+
+/** Of each surface: as it is installed alone, and with all that it can be asked for. */
+const everything: Readonly<Record<string, readonly string[]>> = {
+  'case-gate': ['autoscaling.enabled=true'],
+  console: ['ingress={"enabled":true,"hosts":["console.example.com"],"tlsSecretName":"front"}'],
+  'ingest-gateway': ['archive.enabled=true', 'autoscaling.enabled=true', 'ca.configMap=authority'],
+  'ledger-peer': [
+    ...['archive.enabled=true', 'monitor.enabled=true', 'monitor.logs={https://peer.example/ledger/acme.main}'],
+    ...['monitor.policy.configMap=w', 'integrator.witnesses.policy.configMap=w', 'integrator.witnesses.waitMs=900'],
+    ...['serviceMonitor.enabled=true', 'ca.secret=authority'],
+  ],
+  'risk-partner': [
+    ...['admin.service.enabled=true', 'env.OIDC_ISSUERS=[{}]', 'env.ADMIN_OIDC=[{}]'],
+    'httpRoute={"enabled":true,"parentRefs":[{"name":"edge"}]}',
+  ],
+};
+/** Of operators that a cluster may have; Kubernetes itself does not know them. */
+const foreign = ['skipped HTTPRoute', 'skipped ServiceMonitor'];
+
+let folder = '';
+let problem: string | undefined;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sealgate-kubernetes-'));
+  cpSync(source, folder, { recursive: true });
+  const built = spawnSync('go', ['build', '-o', 'kubernetes-check', '.'], {
+    cwd: folder,
+    encoding: 'utf8',
+    timeout: BUILD_WITHIN_MS,
+  });
+  if (built.status !== 0)
+    problem = built.error?.message ?? built.stderr.trim().split('\n').at(-1) ?? 'it did not build';
+  if (problem !== undefined) process.stderr.write(`SKIPPED: what Kubernetes says of the chart: ${problem}\n`);
+}, BUILD_WITHIN_MS);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function check(manifests: string): string[] {
+  const { status, stdout } = spawnSync(join(folder, 'kubernetes-check'), { input: manifests, encoding: 'utf8' });
+  expect(status).toBe(0);
+  return stdout.split('\n').filter((line) => line !== '' && !foreign.includes(line));
+}
+
+describeWith('helm', (helm) => {
+  it.each(
+    chartSurfaces.flatMap((surface): [string, readonly string[]][] => [
+      [surface, []],
+      [surface, everything[surface] ?? []],
+    ]),
+  )(
+    'Kubernetes takes what the chart makes of %s with %j, and runs its pods under "restricted"',
+    (surface, settings) => {
+      if (problem !== undefined) return;
+      const { ok, output, errors } = templateOf(helm, surface, settings);
+      expect({ ok, errors }).toMatchObject({ ok: true });
+      expect(check(output)).toEqual([]);
+      expect(output.match(/^kind: /gm)?.length).toBeGreaterThan(5);
+    },
+  );
+
+  it('would refuse a field that there is not, a field twice, and a pod that may too much', () => {
+    if (problem !== undefined) return;
+    const { output } = templateOf(helm, 'case-gate', []);
+    expect(check(output.replace('  maxUnavailable: 1\n', '  maxUnavailable: 1\n  maxAvailable: 1\n'))).toEqual([
+      expect.stringContaining('unknown field "spec.maxAvailable"'),
+    ]);
+    expect(check(output.replace('  maxUnavailable: 1\n', '  maxUnavailable: 1\n  maxUnavailable: 2\n'))).toContainEqual(
+      expect.stringContaining('"maxUnavailable" already set'),
+    );
+    expect(
+      check(output.replaceAll('allowPrivilegeEscalation: false', 'allowPrivilegeEscalation: true')),
+    ).toContainEqual(expect.stringContaining('allowPrivilegeEscalation != false'));
+  });
+});
