@@ -95,8 +95,14 @@ function known(name: string, value: JsonValue, text: string): Sorted | undefined
 /** A signed note has a blank line before signature lines, which begin with an em dash. */
 const isNote = (text: string): boolean => /\n\r?\n— \S/.test(text);
 
-/** The first line that is neither empty nor a comment begins with one of its four words. */
-const isPolicy = (text: string): boolean => /^(?:\s*(?:#.*)?\n)*[ \t]*(?:log|witness|group|quorum)[ \t]/.test(text);
+/** Its first line that is neither empty nor a comment begins with one of its words, and one line names the quorum. */
+function isPolicy(text: string): boolean {
+  const lines = text.split('\n').filter((line) => !/^[ \t]*(?:#|$)/.test(line));
+  return (
+    /^[ \t]*(?:log|witness|group|quorum)[ \t]/.test(lines[0] ?? '') &&
+    lines.some((line) => /^[ \t]*quorum[ \t]/.test(line))
+  );
+}
 
 const isPath = (value: JsonValue): boolean =>
   'consistencyPath' in membersOf(value) ||
