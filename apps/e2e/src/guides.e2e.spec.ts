@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
@@ -205,3 +205,16 @@ interface McpServer {
   readonly url: string;
   readonly headers: { readonly Authorization: string };
 }
+
+describe('the guide for contributors', () => {
+  it(
+    'runs one file of tests',
+    async () => {
+      const [, command = ''] = shown('change-sealgate.md', 'sh');
+      const path = [dirname(process.execPath), process.env['PATH']].join(delimiter);
+      const { stderr } = await run('sh', ['-euc', command], { cwd: root, env: { ...process.env, PATH: path } });
+      expect(stderr).toMatch(/Test Suites: 1 passed, 1 total\nTests: +\d+ passed/);
+    },
+    2 * storyTimeoutMs,
+  );
+});

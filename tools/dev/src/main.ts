@@ -61,6 +61,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   // What makes the client's declarations is large, and a start stays for days.
   release: async (parameters) => (await import('./release/run-release.ts')).runRelease(parameters),
+  async docs() {
+    const place = await (await import('./site/build-site.ts')).buildSite();
+    process.stdout.write(`The site is in ${place}.\n`);
+    return 0;
+  },
   'fabric:up': tool('fabric-devnet', 'up'),
   'fabric:down': tool('fabric-devnet', 'down'),
   'fabric:status': tool('fabric-devnet', 'status'),

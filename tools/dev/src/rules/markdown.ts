@@ -46,7 +46,8 @@ export function anchorsOf(markdown: string): Set<string> {
   return anchors;
 }
 
-const slugOf = (heading: string): string =>
+/** The anchor of a heading, but for the number of one that is repeated. */
+export const slugOf = (heading: string): string =>
   heading
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .toLowerCase()
