@@ -41,7 +41,6 @@ export const APPEND_FUNCTIONS: AppendFunctions = {
   takesBeside: false,
   takesGuards: false,
 };
-const NO_HASHES = byteaArray([]);
 const placeholders = (count: number): string => Array.from({ length: count }, (_, at) => `$${at + 1}`).join(',');
 /** The one row of a group that is new as a whole. */
 const ALL_WRITTEN = 'all written';
@@ -73,8 +72,6 @@ export function appendStatement(
     int4Array(recordUnit),
     ...PACKED_TYPES.map((type, column) => joinedArray(type, recordUnit.length, columnOf(units, column))),
   ];
-  // The functions take hashes of contents and, since 0015_compact.sql, do nothing with them.
-  values.splice(-1, 0, NO_HASHES);
   if (functions.takesBeside) values.push(textArray(units.map(({ beside }) => beside)));
   if (functions.takesGuards)
     values.push(textArray(units.map(({ unit: { guard } }) => (guard === undefined ? null : guardText(guard)))));

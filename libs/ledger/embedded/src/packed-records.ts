@@ -22,21 +22,21 @@ export interface LeafParts {
 }
 
 const TEXT_COLUMNS = ['id', 'type', 'owner', 'data', 'extra'] as const;
-/** After the texts: salts and hashes of leaves; each element 32 bytes behind its length. */
-const HASH_COLUMNS = 2;
+/** After the texts: salts, hashes of contents, hashes of leaves; each element 32 bytes behind its length. */
+const HASH_COLUMNS = 3;
 const HASH_BYTES = 32;
 const LENGTH_BYTES = 4;
 const ELEMENT_BYTES = LENGTH_BYTES + HASH_BYTES;
 
 /** How a column's elements are typed. */
-export const PACKED_TYPES = ['text', 'text', 'text', 'text', 'text', 'bytea', 'bytea'] as const;
+export const PACKED_TYPES = ['text', 'text', 'text', 'text', 'text', 'bytea', 'bytea', 'bytea'] as const;
 const LEAF_COLUMN = TEXT_COLUMNS.length + HASH_COLUMNS - 1;
 /** Salts are drawn for so many records at a time. */
 const SALTS_AT_ONCE = 256;
 
 const writer = new ElementWriter(65_536);
 
-/** Draws the salts, works out the hashes of the leaves, and packs it all. */
+/** Draws the salts, works out the hashes, and packs it all. */
 export function packRecords(
   records: readonly NewRecord[],
   parts: LeafParts,
@@ -60,8 +60,11 @@ export function packRecords(
     const at = textEnd + position * ELEMENT_BYTES;
     const salt = putElement(bytes, at);
     for (let byte = 0; byte < HASH_BYTES; byte += 1) bytes[salt + byte] = salts![drawn * HASH_BYTES + byte]!;
-    const leaf = leafOf(record, hashContent(bytes, salt, record));
-    bytes.write(hash('sha256', leaf, 'binary'), putElement(bytes, at + width), 'latin1');
+    // Nothing since migration 0015 reads it, but what a migration back leaves does.
+    const dataHash = putElement(bytes, at + width);
+    bytes.write(hashContent(bytes, salt, record), dataHash, 'latin1');
+    const leaf = leafOf(record, bytes.toString('hex', dataHash, dataHash + HASH_BYTES));
+    bytes.write(hash('sha256', leaf, 'binary'), putElement(bytes, at + 2 * width), 'latin1');
   }
   return { bytes, starts };
 }
@@ -88,7 +91,7 @@ function scratchOf(length: number): Buffer {
   return buffer;
 }
 
-/** SHA-256(salt ‖ JCS({data, extra})), 64 hex digits; data and extra are canonical, and `data` sorts before `extra`. */
+/** SHA-256(salt ‖ JCS({data, extra})) as a binary string; data and extra are canonical, and `data` sorts before `extra`. */
 function hashContent(bytes: Buffer, salt: number, { data, extra }: NewRecord): string {
   const tail = extra === null ? ',"extra":null}' : `,"extra":${extra}}`;
   const most = HASH_BYTES + CONTENT_OPENS.length + (data.length + tail.length) * BYTES_PER_UNIT;
@@ -97,7 +100,7 @@ function hashContent(bytes: Buffer, salt: number, { data, extra }: NewRecord): s
   let end = HASH_BYTES + CONTENT_OPENS.length;
   end += scratch.write(data, end, 'utf8');
   end += scratch.write(tail, end, 'utf8');
-  return hash('sha256', scratch.subarray(0, end), 'hex');
+  return hash('sha256', scratch.subarray(0, end), 'binary');
 }
 
 /**
