@@ -98,7 +98,8 @@ describe('the guide for venues', () => {
       } = parse(shown('keep-a-door.md', 'yaml')[0]!) as { http_filters: [EnvoyFilter] };
       expect(filter.typed_config).toMatchObject({
         failure_mode_allow: false,
-        http_service: { authorization_request: { allowed_headers: { patterns: [{ exact: 'x-subject' }] } } },
+        allowed_headers: { patterns: [{ exact: 'x-subject' }] },
+        http_service: { server_uri: { timeout: '1s' } },
       });
     },
     storyTimeoutMs,
