@@ -36,7 +36,7 @@ const SAMPLERS = [
   'parentbased_traceidratio',
 ] as const;
 
-/** Tracing, under OpenTelemetry's own names. Every other `OTEL_` variable is refused, as one that nobody would read. */
+/** Tracing, under OpenTelemetry's own names. Other `OTEL_` variables are ignored: platforms set them in every pod. */
 export const tracingFields = {
   otlpEndpoint: customField<string | undefined>({
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',

@@ -232,10 +232,13 @@ describe('the settings of tracing', () => {
     ['OTEL_TRACES_SAMPLER', 'jaeger_remote'],
     ['OTEL_TRACES_SAMPLER_ARG', '1.5'],
     ['OTEL_TRACES_SAMPLER_ARG', '-1'],
-    ['OTEL_BSP_MAX_QUEUE_SIZE', '10'],
-    ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'http://collector'],
   ])('refuse %s=%s', (name, value) => {
     expect(() => loadConfig(tracingFields, { [name]: value })).toThrow(name);
+  });
+
+  it('let other variables of OpenTelemetry be, which its operator sets in every pod', () => {
+    const ofPlatform = { OTEL_RESOURCE_ATTRIBUTES_POD_NAME: 'p', OTEL_PROPAGATORS: 'b3', OTEL_SDK_DISABLED: 'true' };
+    expect(loadConfig(tracingFields, ofPlatform)).toEqual(loadConfig(tracingFields, {}));
   });
 
   it('are refused where the certificate cannot be read', () => {

@@ -11,9 +11,10 @@ const VERSION = 'v0.165.0';
 const folder = join(tmpdir(), `sealgate-go-${userInfo().uid}`, `otelcol-${VERSION}`);
 const binary = join(folder, 'otelcol');
 
-/** Why there is no collector; undefined where there is one. Builds it where Go is: some minutes, once. */
+/** Why there is no collector; undefined where there is one. Building it takes Go some minutes, once: only where asked for. */
 export function missingCollector(): string | undefined {
   if (existsSync(binary)) return undefined;
+  if (process.env['SEALGATE_FULL'] !== '1') return 'SEALGATE_FULL=1 builds it';
   const building = `${folder}.${process.pid}`;
   try {
     mkdirSync(building, { recursive: true });
