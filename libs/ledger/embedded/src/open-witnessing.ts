@@ -9,6 +9,7 @@ import { Witnessing } from './witnessing.ts';
 
 const WITNESS_WAIT_MS = 5000;
 const WITNESS_WITHIN_MS = 10_000;
+const REST_MS = 500;
 const LOOK_AGAIN_EVERY_MS = 5000;
 
 /** Undefined where this process does not integrate, or no witness is configured. */
@@ -24,7 +25,7 @@ export function openWitnessing(
     labels: { witness: policy.witnesses.map(({ name }) => name), outcome: WITNESS_OUTCOMES },
   });
   const witnessing = new Witnessing({
-    ...{ sql, policy, waitMs, log, now, answerWithinMs: WITNESS_WITHIN_MS },
+    ...{ sql, policy, waitMs, log, now, restMs: REST_MS, answerWithinMs: WITNESS_WITHIN_MS },
     checked: checkedCheckpoints(config.ledgerOrigin, verifier),
     onAnswer: (witness, outcome) => answers.child({ witness, outcome }).inc(),
   });

@@ -44,7 +44,10 @@ function policyOf(quorum: 'both' | 'either') {
 }
 
 /** One process's witnessing; nothing in it is done by a clock but what is asked for here. */
-function opened(quorum: 'both' | 'either', { waitMs = 10_000, answerWithinMs = 5000, now = Date.now } = {}) {
+function opened(
+  quorum: 'both' | 'either',
+  { waitMs = 10_000, restMs = 0, answerWithinMs = 5000, now = Date.now } = {},
+) {
   const lines: string[] = [];
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -56,7 +59,7 @@ function opened(quorum: 'both' | 'either', { waitMs = 10_000, answerWithinMs = 5
   const witnessing = new Witnessing({
     sql: test.sql,
     policy: policyOf(quorum),
-    ...{ waitMs, answerWithinMs, now },
+    ...{ waitMs, restMs, answerWithinMs, now },
     checked: checkedCheckpoints(ORIGIN, noteVerifier(test.verifierKey)),
     log: createLog({ service: 'test', level: 'info', stream, now: Date.now }),
     onAnswer: (witness, outcome) => outcomes.push([witness, outcome]),
@@ -114,6 +117,19 @@ describe('witnesses', () => {
     );
     expect(verdict(proved!.proof.checkpoint, 'both')).toBeUndefined();
     await witnessing.stop();
+  });
+
+  it('are asked about a busy log after a rest, and then about the newest checkpoint alone', async () => {
+    const resting = opened('both', { restMs: 300 }).witnessing;
+    await resting.begin();
+    for (const _ of [1, 2, 3]) resting.offer(channel, await sign());
+    await until(async () => sizeOf(await shown()) === 3);
+    expect(askedAbout(witnesses[0])).toBe(2);
+    await resting.stop();
+    const stopped = opened('both', { restMs: 600_000 }).witnessing;
+    stopped.offer(channel, await sign());
+    await until(async () => sizeOf(await shown()) === 4);
+    await stopped.stop();
   });
 
   it('that have cosigned something tell a new process how much', async () => {

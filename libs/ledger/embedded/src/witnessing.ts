@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { consistencyPath, type Checkpoint, type LogPolicy, type PolicyWitness } from '@sealgate/merkle';
 import type { Log } from '@sealgate/observability';
 import type { Sql } from '@sealgate/storage';
@@ -11,6 +12,8 @@ export interface WitnessingOptions {
   readonly policy: LogPolicy;
   /** How long a checkpoint waits for a quorum before it is published with fewer cosignatures. */
   readonly waitMs: number;
+  /** A log's next checkpoint is taken up no sooner after this one was: cosigning each would cost the writes of a busy log. */
+  readonly restMs: number;
   /** How long a witness may take. */
   readonly answerWithinMs: number;
   readonly checked: CheckedCheckpoint;
@@ -103,7 +106,9 @@ export class Witnessing {
       if (this.#running.size >= LOGS_AT_ONCE) return;
       if (this.#running.has(log)) continue;
       this.#waiting.delete(log);
+      const rest = delay(this.#options.restMs, undefined, { signal: this.#ending.signal }).catch(() => undefined);
       const round = this.#cosign(log, signed)
+        .then(() => rest)
         .catch((error: unknown) => this.#options.log.warn('checkpoint_not_published', { log, reason: String(error) }))
         .finally(() => {
           this.#running.delete(log);
