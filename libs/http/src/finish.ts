@@ -91,7 +91,7 @@ function send(exchange: Exchange, unsent: Unsent): Promise<void> | undefined {
     return write(exchange, unsent, { headers, body, encoding });
   }
   if (request.method === 'HEAD') return write(exchange, unsent, { headers, body, encoding });
-  const compressing = compression.compress(body, encoding);
+  const compressing = compression.compress(body, encoding, unsent.compresses === true ? 'fast' : 'usual');
   if (compressing === undefined) return write(exchange, unsent, { headers, body, encoding: 'identity' });
   return compressing.then((compressed) =>
     compressed === undefined

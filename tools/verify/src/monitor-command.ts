@@ -175,7 +175,11 @@ async function readUrl(
   const within = AbortSignal.timeout(READ_WITHIN_MS);
   try {
     const response = await fetch(url, {
-      ...(bearer === undefined ? {} : { headers: { Authorization: `Bearer ${bearer}` } }),
+      // Without being told, Node asks for Brotli over TLS alone; it costs the log a third of what gzip does.
+      headers: {
+        'Accept-Encoding': 'br, gzip',
+        ...(bearer === undefined ? {} : { Authorization: `Bearer ${bearer}` }),
+      },
       redirect: 'manual',
       signal: stop === undefined ? within : AbortSignal.any([within, stop]),
     });
