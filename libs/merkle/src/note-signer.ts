@@ -24,8 +24,8 @@ export interface NoteSigner {
 /** Signs by root keys, and gives each log a key of its own. */
 export interface RootSigner extends NoteSigner {
   /**
-   * Signs for the log of this origin: by the keys that are derived from the root keys for it and named as it, then by the root
-   * keys, each in their order. Throws when the origin cannot stand in a signature line.
+   * Signs for the log of this origin: by the root keys, as before logs had keys, then by those that are derived from them for
+   * it and named as it, each in their order. Throws when the origin cannot stand in a signature line.
    */
   ofLog(origin: string): LogSigner;
 }
@@ -60,7 +60,7 @@ export function noteSigner(privateKeys: string): RootSigner {
       const known = remembered.get(origin);
       if (known !== undefined) return known;
       const derived = keys.map((key) => logKeyOf(key, origin));
-      const signer = { ...signerOf([...derived, ...keys]), logKeys: derived.map(({ verifierKey }) => verifierKey) };
+      const signer = { ...signerOf([...keys, ...derived]), logKeys: derived.map(({ verifierKey }) => verifierKey) };
       if (remembered.size >= MAX_REMEMBERED) remembered.clear();
       remembered.set(origin, signer);
       return signer;

@@ -12,9 +12,9 @@ const stranger = noteSigner(generateNoteKey(LEDGER).privateKey);
 const originOf = (channel: string) => `${LEDGER}/${channel}`;
 const keyOf = (channel: string, by = signer) => by.ofLog(originOf(channel)).logKeys[0]!;
 const textOf = (origin: string) => checkpointText({ origin, size: 0, root: EMPTY_ROOT });
-/** Of a note its text and the first signature: what is left where others keep what they know alone. */
-const byFirst = (note: string) => note.slice(0, note.indexOf('\n', parseNote(note).text.length + 1) + 1);
-const byLogKey = (channel: string, of = channel) => byFirst(signer.ofLog(originOf(channel)).sign(textOf(originOf(of))));
+/** Of a note its text and the last signature: what is left where others keep what they know alone. */
+const byLast = (note: string) => `${parseNote(note).text}\n${note.trimEnd().split('\n').at(-1)}\n`;
+const byLogKey = (channel: string, of = channel) => byLast(signer.ofLog(originOf(channel)).sign(textOf(originOf(of))));
 const stated = (channel: string, { by = signer, untilMs }: { by?: typeof signer; untilMs?: number } = {}) => {
   const key = { verifierKey: keyOf(channel), fromMs: NOW - DAY, ...(untilMs === undefined ? {} : { untilMs }) };
   return by.sign(logKeysText({ origin: originOf(channel), keys: [key] }));

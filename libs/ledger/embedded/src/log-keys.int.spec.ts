@@ -79,7 +79,7 @@ describe('the keys of a log', () => {
     expect(verifies(OLD, (await ledger.logKeys(CHANNEL))!)).toBe(true);
     expect(await ledger.exploration.logKeys(CHANNEL)).toBe(await ledger.logKeys(CHANNEL));
     const { signatures } = parseNote((await ledger.checkpoint(CHANNEL))!);
-    expect(signatures.map(({ name }) => name)).toEqual([`${ORIGIN}/${CHANNEL}`, ORIGIN]);
+    expect(signatures.map(({ name }) => name)).toEqual([ORIGIN, `${ORIGIN}/${CHANNEL}`]);
     const before = await stored();
     nowMs += HOUR;
     await write();
@@ -100,7 +100,7 @@ describe('the keys of a log', () => {
     expect([OLD, NEW].map((root) => verifies(root, note))).toEqual([true, true]);
     const { signatures } = parseNote((await ledger.checkpoint(CHANNEL))!);
     expect(signatures.map(({ keyHash }) => keyHash)).toEqual(
-      [keyOf(NEW), keyOf(OLD), NEW.verifierKey, OLD.verifierKey].map((key) => noteVerifier(key).keyHash),
+      [NEW.verifierKey, OLD.verifierKey, keyOf(NEW), keyOf(OLD)].map((key) => noteVerifier(key).keyHash),
     );
     // The old root key is gone: what both signed goes on saying what is so, and the end is not put off.
     nowMs += 10 * DAY;

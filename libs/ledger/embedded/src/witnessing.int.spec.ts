@@ -85,7 +85,7 @@ async function sign(count = 1): Promise<string> {
 const askedAbout = ({ requests }: StandInWitness) => requests.filter((text) => text.includes(`/${channel}\n`)).length;
 const shown = () => test.ledger.checkpoint(channel);
 const sizeOf = (note: string | undefined) => (note === undefined ? undefined : parseCheckpoint(note).size);
-/** Beside the key of the log itself, which signs first. */
+/** Beside the root key, which signs first. */
 const signers = (note: string | undefined) =>
   parseNote(note ?? '')
     .signatures.map(({ name }) => name)
@@ -193,7 +193,7 @@ describe('witnesses', () => {
     const note = await sign();
     witnessing.offer(channel, note);
     await until(async () => (await shown()) !== undefined);
-    expect(signers(await shown())).toEqual([ORIGIN, 'witness.test/two']);
+    expect(signers(await shown())).toEqual([`${ORIGIN}/${channel}`, 'witness.test/two']);
     expect(verdict((await shown())!, 'both')).toContain('no quorum');
     expect(witnessing.short).toBe(1);
     expect(outcomes).toContainEqual(['one', outcome]);
@@ -234,7 +234,7 @@ describe('witnesses', () => {
     await either.begin();
     either.offer(channel, await sign());
     await until(async () => sizeOf(await shown()) === 1);
-    expect(signers(await shown())).toEqual([ORIGIN, 'witness.test/two']);
+    expect(signers(await shown())).toEqual([`${ORIGIN}/${channel}`, 'witness.test/two']);
     expect(either.short).toBe(0);
     await either.stop();
     const both = opened('both', { waitMs: 100 }).witnessing;

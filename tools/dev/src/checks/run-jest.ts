@@ -26,7 +26,7 @@ export async function runJest(run: JestRun): Promise<Tally> {
   const { tally, failedFiles } = await runOnce(run);
   if (run.retryFailed !== true || failedFiles.length === 0 || failedFiles.length > MOST_RETRIED) return tally;
   process.stderr.write(`\nRunning once more what failed: ${failedFiles.join(', ')}\n`);
-  const retried = await runOnce({ ...run, workers: 1, paths: failedFiles });
+  const retried = await runOnce({ ...run, workers: 1, paths: failedFiles, isRetry: true });
   const after = afterRetry(tally, retried.tally);
   if (after.flaky > 0) process.stderr.write(`FLAKY: ${after.flaky} failed at first and passed alone; see above.\n`);
   return after;
@@ -38,10 +38,12 @@ async function runOnce({
   workers,
   timeoutMs,
   env = {},
-}: JestRun): Promise<{ tally: Tally; failedFiles: string[] }> {
+  isRetry = false,
+}: JestRun & { readonly isRetry?: boolean }): Promise<{ tally: Tally; failedFiles: string[] }> {
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-check-'));
   const report = join(folder, 'report.json');
-  const how = workers === 1 ? ['--runInBand'] : [`--maxWorkers=${workers}`];
+  // What a failed test left open must not hold up the rest.
+  const how = [...(workers === 1 ? ['--runInBand'] : [`--maxWorkers=${workers}`]), ...(isRetry ? ['--forceExit'] : [])];
   const parameters = [
     ...['--selectProjects', project, ...how, ...paths],
     ...(paths.length === 0 ? ['--passWithNoTests'] : []),
