@@ -92,8 +92,7 @@ describe('Secrets exchanged on two processes, one after the other, under load', 
       const sideStory = { ...story, channel: 'rotated.side', savedFolders: [] };
       expect(await judgeLog(sideStory)).toBe(kept.length);
       const note = (await gateway.admin.get('/ledger/channels/rotated.main/checkpoint')).text;
-      // By the new root key, and by the key of the log.
-      expect(note.match(/^— /gm)).toHaveLength(2);
+      expect(note.match(/^— /gm)).toHaveLength(2); // The new root key, and that of the log.
       const ids = new Map((JSON.parse(answers[0]!) as WriteAnswer).records.map(({ id, channel }) => [channel, id]));
       expect(ids.size).toBe(2);
 
