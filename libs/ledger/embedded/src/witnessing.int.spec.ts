@@ -129,6 +129,12 @@ describe('witnesses', () => {
     const stopped = opened('both', { restMs: 600_000 }).witnessing;
     stopped.offer(channel, await sign());
     await until(async () => sizeOf(await shown()) === 4);
+    // Logs that rest hold up no other one, however many they are.
+    for (let others = 0; others < 6; others += 1) {
+      channel = `${NETWORK}.c${(channels += 1)}`;
+      stopped.offer(channel, await sign());
+      await until(async () => sizeOf(await shown()) === 1);
+    }
     await stopped.stop();
   });
 

@@ -57,6 +57,8 @@ export class Witnessing {
   /** The newest checkpoint of each log that is not taken up: later ones take its place, so it is bounded by the logs. */
   readonly #waiting = new Map<string, Signed>();
   readonly #running = new Map<string, Promise<void>>();
+  /** Logs that were taken up less than `restMs` ago. They hold up no other log. */
+  readonly #resting = new Set<string>();
   /** What is published with too few cosignatures, so that those it has are not lost when it is taken up again. */
   readonly #short = new Map<string, { readonly note: string; readonly lines: Map<string, string> }>();
   readonly #standings = new Map<string, Standing>();
@@ -104,11 +106,11 @@ export class Witnessing {
   #takeUp(): void {
     for (const [log, signed] of this.#waiting) {
       if (this.#running.size >= LOGS_AT_ONCE) return;
-      if (this.#running.has(log)) continue;
+      if (this.#running.has(log) || this.#resting.has(log)) continue;
       this.#waiting.delete(log);
-      const rest = delay(this.#options.restMs, undefined, { signal: this.#ending.signal }).catch(() => undefined);
+      this.#resting.add(log);
+      void this.#rest(log);
       const round = this.#cosign(log, signed)
-        .then(() => rest)
         .catch((error: unknown) => this.#options.log.warn('checkpoint_not_published', { log, reason: String(error) }))
         .finally(() => {
           this.#running.delete(log);
@@ -116,6 +118,13 @@ export class Witnessing {
         });
       this.#running.set(log, round);
     }
+  }
+
+  async #rest(log: string): Promise<void> {
+    // Ends early, where everything ends.
+    await delay(this.#options.restMs, undefined, { signal: this.#ending.signal }).catch(() => undefined);
+    this.#resting.delete(log);
+    this.#takeUp();
   }
 
   /** One checkpoint, from the first question to what is published of it. */
