@@ -30,6 +30,7 @@ export function gateMetrics(metrics: Metrics): GateMetrics {
       const help = 'Decisions that wait to be written.';
       metrics.gauge({
         name: 'gate_waiting_decisions',
+        aggregator: 'sum',
         help,
         labels: {},
         collect: (gauge) => gauge.set({}, log.waiting),

@@ -55,6 +55,7 @@ export function openSources(options: OpenSourcesOptions) {
   });
   options.metrics.gauge({
     name: 'sealgate_ingest_failing_sources',
+    aggregator: 'max',
     help: 'Sources whose signatures have all failed lately, as far as this process has seen.',
     labels: {},
     collect: (gauge) => gauge.set({}, failing.count()),

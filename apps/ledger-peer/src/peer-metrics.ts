@@ -25,7 +25,8 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
     help: 'Assets in transactions by what became of them.',
     labels: { outcome: OUTCOMES },
   });
-  const inFlight = metrics.gauge({ name: 'ledger_calls_in_flight', help: 'Calls under way.', labels: {} }).child({});
+  const underWay = { name: 'ledger_calls_in_flight', help: 'Calls under way.', aggregator: 'sum' } as const;
+  const inFlight = metrics.gauge(underWay).child({});
   const byCall = {
     write: seconds.child({ call: 'write' }),
     settle: seconds.child({ call: 'settle' }),
@@ -91,5 +92,5 @@ export function answerMetrics(metrics: Metrics): AnswerMetrics {
 /** How many jobs this process runs. */
 export function jobMetrics(metrics: Metrics, worker: { readonly running: number }): void {
   const gauge = { name: 'peer_jobs_running', help: 'Jobs that this process has in hand.', labels: {} };
-  metrics.gauge({ ...gauge, collect: (running) => running.set({}, worker.running) });
+  metrics.gauge({ ...gauge, aggregator: 'sum', collect: (running) => running.set({}, worker.running) });
 }

@@ -112,11 +112,13 @@ function runAnchoring(
 function watchOutbox({ now, metrics }: Basics, { sql, repeat }: Surface): void {
   const waiting = metrics.gauge({
     name: 'risk_anchors_waiting',
+    aggregator: 'max',
     help: 'Approved fingerprints that are not in the ledger yet.',
     labels: {},
   });
   const oldest = metrics.gauge({
     name: 'risk_anchors_oldest_seconds',
+    aggregator: 'max',
     help: 'How long the first of them has waited.',
     labels: {},
   });

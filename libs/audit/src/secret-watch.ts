@@ -115,8 +115,8 @@ export function secretWatch(options: SecretWatchOptions): SecretWatch {
   const own = ownAccepted(options.accepted, log);
   metrics.gauge({
     name: 'server_secret_missing_rows',
+    aggregator: 'max',
     help: 'Rows that were made with a server secret that this process does not have.',
-    labels: {},
     collect: (gauge) => gauge.set({}, missingRows),
   });
 

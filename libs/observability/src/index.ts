@@ -17,9 +17,11 @@ export type {
   HistogramDefinition,
   MetricDefinition,
   MetricsOptions,
+  MetricsSnapshot,
 } from './metrics.ts';
 export { isSecretName, REDACTED, redactText } from './redact.ts';
 export type { RequestLog, RequestRecord } from './request-record.ts';
 export type { LogFields } from './safe-fields.ts';
 export { activeSpan, failureType, inSpan, spanChannel, startSpan, withSpan } from './span.ts';
 export type { Span, SpanAttributes, SpanMessage, SpanStart } from './span.ts';
+export { WorkerMetrics } from './worker-metrics.ts';

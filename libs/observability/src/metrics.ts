@@ -12,6 +12,8 @@ export interface MetricsOptions {
   readonly unknownLabels?: UnknownLabels;
   /** What runs, and CPU, memory, event loop lag, garbage collection and handles of this process. On unless said otherwise. */
   readonly processMetrics?: boolean;
+  /** What `text` gives in place of the metrics of this process, where it is one of several workers: those of all. */
+  readonly wholeText?: () => Promise<string>;
 }
 
 export interface MetricDefinition<Sets extends LabelSets> {
@@ -27,6 +29,11 @@ export interface HistogramDefinition<Sets extends LabelSets> extends MetricDefin
 }
 
 export interface GaugeDefinition<Sets extends LabelSets> extends MetricDefinition<Sets> {
+  /**
+   * What one value is made of those of several workers: `sum` of what each has of its own, `max` or `min` of what all look
+   * at, whichever is worse. Counters and histograms are always summed.
+   */
+  readonly aggregator: 'sum' | 'max' | 'min';
   /** Called before every scrape, to set what is only known by asking. Must not wait. When it throws, nothing is set. */
   readonly collect?: (gauge: Gauge<Sets>) => void;
 }
@@ -70,6 +77,9 @@ export interface Histogram<Sets extends LabelSets> {
   observe(labels: Labels<Sets>, value: number): void;
 }
 
+/** The metrics of one process at one moment. */
+export type MetricsSnapshot = prom.MetricObjectWithValues<prom.MetricValue<string>>[];
+
 /** Gauges of prom-client that are named as counters; each is the sum of one that is there by type. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
@@ -84,14 +94,25 @@ const NAME = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 export class Metrics {
   readonly #registry = new prom.Registry();
   readonly #unknownLabels: UnknownLabels;
+  readonly #wholeText: (() => Promise<string>) | undefined;
 
   constructor(service: string, options: MetricsOptions = {}) {
     this.#unknownLabels = options.unknownLabels ?? 'other';
+    this.#wholeText = options.wholeText;
     this.#registry.setDefaultLabels({ service });
     if (options.processMetrics ?? true) {
       prom.collectDefaultMetrics({ register: this.#registry });
       for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
+      this.#setProcessAggregators();
       this.#tellBuild();
+    }
+  }
+
+  /** As prom-client has them, the start would be left out, and a lag averaged with that of a process that does nothing. */
+  #setProcessAggregators(): void {
+    for (const metric of this.#registry.getMetricsAsArray()) {
+      const changed = { omit: 'min', average: 'max' }[String(metric.aggregator)];
+      if (changed !== undefined) Object.assign(metric, { aggregator: changed });
     }
   }
 
@@ -100,6 +121,7 @@ export class Metrics {
     this.gauge({
       name: 'sealgate_build_info',
       help: 'Always 1; its labels say what runs.',
+      aggregator: 'max',
       labels: { version: [version], commit: [commit ?? 'unknown'], node: [node] },
     })
       .child({ version, commit: commit ?? 'unknown', node })
@@ -161,7 +183,8 @@ export class Metrics {
 
   gauge<const Sets extends LabelSets = Record<never, never>>(definition: GaugeDefinition<Sets>): Gauge<Sets> {
     const collect = (): void => collectQuietly(() => definition.collect?.(gauge));
-    const inner = new prom.Gauge({ ...this.#configured(definition, 'gauge'), collect });
+    const { aggregator } = definition;
+    const inner = new prom.Gauge({ ...this.#configured(definition, 'gauge'), aggregator, collect });
     const labels = this.#labels(definition, (values) => {
       const bound = inner.labels(values);
       bound.set(0);
@@ -176,7 +199,12 @@ export class Metrics {
 
   /** Everything in the Prometheus text format. */
   text(): Promise<string> {
-    return this.#registry.metrics();
+    return this.#wholeText === undefined ? this.#registry.metrics() : this.#wholeText();
+  }
+
+  /** Every metric with its values, as plain objects that can be sent to another process: see `WorkerMetrics`. */
+  snapshot(): Promise<MetricsSnapshot> {
+    return this.#registry.getMetricsAsJSON();
   }
 
   #labels<Child>(

@@ -31,6 +31,7 @@ export function openSharedLimits(options: OpenSharedLimitsOptions): OpenedLimits
   const { url, name, prefix, replicas, now, log, metrics } = options;
   const gauge = metrics.gauge({
     name: 'limits_shared',
+    aggregator: 'min',
     help: '1 while Redis decides the limits of all replicas: once it has answered, and while it does.',
     labels: {},
   });

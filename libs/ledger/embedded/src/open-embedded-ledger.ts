@@ -90,7 +90,7 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
     onResult: countStored(metrics, options.onResult),
   });
   const depth = { name: 'ledger_waiting_units', help: 'Units that wait or are being written.', labels: {} };
-  metrics.gauge({ ...depth, collect: (gauge) => gauge.set({}, ledger.depth) });
+  metrics.gauge({ ...depth, aggregator: 'sum', collect: (gauge) => gauge.set({}, ledger.depth) });
   own('partitions', keepPartitionsAhead(sql, { log, metrics }));
   own('ledger', () => ledger.drain());
   if (integrator !== undefined) {
@@ -131,6 +131,7 @@ function openArchiver(
   const help = 'Files of the archive, and channels, that hold what was erased and could not be written anew.';
   metrics.gauge({
     name: 'ledger_unwritten_erasures',
+    aggregator: 'max',
     help,
     labels: {},
     collect: (gauge) => gauge.set({}, archiver.unwritten),
@@ -258,6 +259,7 @@ function openIntegrator(
   const halted = 'Channels that are not signed for, because they are not as they were left.';
   metrics.gauge({
     name: 'ledger_halted_channels',
+    aggregator: 'max',
     help: halted,
     labels: {},
     collect: (gauge) => gauge.set({}, integrator.halted.size),

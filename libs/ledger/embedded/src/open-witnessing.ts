@@ -17,8 +17,8 @@ export function openWitnessing(
   { config, sql, now, log, metrics }: Pick<OpenLedgerOptions, 'config' | 'sql' | 'now' | 'log' | 'metrics'>,
   verifier: NoteVerifier | undefined,
 ): Witnessing | undefined {
-  const { ledgerIntegrator, ledgerWitnesses: policy, ledgerWitnessWaitMs: waitMs = WITNESS_WAIT_MS } = config;
-  if (!ledgerIntegrator || policy === undefined) return undefined;
+  const { checkpointDir, ledgerWitnesses: policy, ledgerWitnessWaitMs: waitMs = WITNESS_WAIT_MS } = config;
+  if (!config.ledgerIntegrator || checkpointDir === undefined || policy === undefined) return undefined;
   const answers = metrics.counter({
     name: 'ledger_witness_answers_total',
     help: 'Checkpoints that a witness was asked to cosign, by what it answered.',
@@ -31,6 +31,7 @@ export function openWitnessing(
   });
   metrics.gauge({
     name: 'ledger_uncosigned_logs',
+    aggregator: 'max',
     help: 'Logs that are shown by a checkpoint with fewer cosignatures than the policy asks for.',
     labels: {},
     collect: (gauge) => gauge.set({}, witnessing.short),

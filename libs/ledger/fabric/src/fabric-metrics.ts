@@ -47,17 +47,19 @@ export function fabricObserver(metrics: Metrics, log: Log, stateOf: () => Fabric
     help: 'Second and further attempts, by reason.',
     labels: { reason: RETRIES },
   });
-  const gauge = (name: string, help: string, read: (state: FabricState) => number) =>
+  const gauge = (name: string, help: string, read: (state: FabricState) => number, aggregator: 'sum' | 'max' = 'sum') =>
     metrics.gauge({
       name,
       help,
+      aggregator,
       labels: {},
       collect: (it) => it.set({}, read(stateOf())),
     });
   gauge('ledger_gateway_calls', 'Calls under way towards a peer.', ({ calls }) => calls);
   gauge('ledger_window', 'How many calls may be under way at once.', ({ window }) => window);
   gauge('ledger_queue_length', 'Calls that wait for a place in the window.', ({ queued }) => queued);
-  gauge('ledger_queue_age_seconds', 'How long the oldest of them has waited.', ({ queueAgeMs }) => queueAgeMs / 1000);
+  const ageSeconds = ({ queueAgeMs }: FabricState) => queueAgeMs / 1000;
+  gauge('ledger_queue_age_seconds', 'How long the oldest of them has waited.', ageSeconds, 'max');
   gauge('ledger_unsettled_transactions', 'Transactions that are sent and not settled.', ({ unsettled }) => unsettled);
   gauge(
     'ledger_unsettled_age_seconds',
