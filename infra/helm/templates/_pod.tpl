@@ -103,6 +103,8 @@ securityContext:
 # Who has limits of its own shares them.
 - name: REPLICAS
   value: {{ ternary $values.autoscaling.maxReplicas $values.replicas $values.autoscaling.enabled | quote }}
+- name: WORKERS
+  value: {{ ternary 1 $values.workers .integrates | quote }}
 {{- end }}
 {{- if .integrates }}
 - name: LEDGER_INTEGRATOR

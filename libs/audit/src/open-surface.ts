@@ -27,6 +27,8 @@ export interface SurfaceSettings {
   readonly databasePreparedStatements: boolean | undefined;
   readonly redisUrl: string | undefined;
   readonly replicas: number;
+  /** Processes of each replica. */
+  readonly workers: number;
   readonly serverSecrets: ServerSecrets;
   readonly adminTokenHashes: HashedSecrets;
   readonly adminOidc: readonly AdminRule[];
@@ -85,7 +87,8 @@ export function openSurface(options: SurfaceOptions) {
       reason === undefined ? log.info('database_ready') : log.error('database_not_ready', { reason }),
   });
   own('database check', () => database.close());
-  const { redisUrl: url, replicas } = config;
+  const { redisUrl: url } = config;
+  const replicas = config.replicas * config.workers;
   const shared = openSharedLimits({ url, name, prefix: `${schema}:`, replicas, now, log, metrics });
   own('redis', () => shared.close());
   const { limits } = shared;

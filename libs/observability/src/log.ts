@@ -42,6 +42,8 @@ export interface LogOptions {
   readonly stream: NodeJS.WritableStream;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** What every line has that is not of a request. */
+  readonly fields?: LogFields;
 }
 
 /**
@@ -86,7 +88,7 @@ export function createLog(options: LogOptions): ServiceLog {
       child: (fields) => leveledLog({ ...inherited, ...fields }),
     };
   };
-  const log = leveledLog({});
+  const log = leveledLog(options.fields ?? {});
   const writesRequests = isEnabled('info');
   return {
     ...log,

@@ -1,6 +1,7 @@
 import { safeUrl, ServerSecrets, tokenHashes } from '@sealgate/auth';
-import { parseAdminRules, parseIssuers, type AdminRule, type OidcIssuer } from '@sealgate/identity';
+import { parseAdminRules, parseIssuers } from '@sealgate/identity';
 import { LOG_LEVELS } from '@sealgate/observability';
+import { MOST_PROCESSES } from './config-faults.ts';
 import { booleanField, choiceField, customField, integerField, textField } from './config-field.ts';
 import { listText, parsePostgresUrl, parseRedisUrl, POSTGRES_FORM, REDIS_FORM } from './store-urls.ts';
 import { tracingFields } from './tracing-fields.ts';
@@ -146,9 +147,17 @@ export const storeFields = {
   }),
   replicas: integerField({
     name: 'REPLICAS',
-    description: 'How many processes share the limits while Redis is away.',
+    description: 'How many replicas, each of WORKERS processes, share the limits while Redis is away.',
     min: 1,
-    max: 1000,
+    max: MOST_PROCESSES,
+    default: 1,
+  }),
+  workers: integerField({
+    name: 'WORKERS',
+    description:
+      'Processes that answer requests on one port, for machines with several cores: each with its own memory and pool.',
+    min: 1,
+    max: 64,
     default: 1,
   }),
   serverSecrets: customField({
@@ -259,42 +268,3 @@ export const ledgerFields = {
   }),
   ...witnessFields,
 };
-
-/** Faults of the TLS variables that only show when they are seen together; for `check` of `loadConfig`. */
-export function listenerFaults(config: {
-  readonly tlsCertFile: string | undefined;
-  readonly tlsKeyFile: string | undefined;
-  readonly oidcIssuers: readonly OidcIssuer[];
-  readonly adminOidc: readonly AdminRule[];
-}): string[] {
-  const { tlsCertFile, tlsKeyFile, oidcIssuers, adminOidc } = config;
-  const isUnknown = ({ issuer }: AdminRule) =>
-    issuer === undefined ? oidcIssuers.length === 0 : !oidcIssuers.some((known) => known.issuer === issuer);
-  return [
-    ...((tlsCertFile === undefined) === (tlsKeyFile === undefined)
-      ? []
-      : ['TLS_CERT_FILE, TLS_KEY_FILE: must be set together']),
-    ...(adminOidc.some(isUnknown) ? ['ADMIN_OIDC: must name issuers that OIDC_ISSUERS holds'] : []),
-  ];
-}
-
-/** As `listenerFaults`, of the ledger variables. @param hasLog whether the surface writes to an embedded log. */
-export function ledgerFaults(
-  config: {
-    readonly ledgerIntegrator: boolean;
-    readonly ledgerSigningKey: string | undefined;
-    readonly ledgerDriver: 'embedded' | 'fabric';
-    readonly fabricConfig: string | undefined;
-    readonly checkpointDir: string | undefined;
-  },
-  hasLog = config.ledgerDriver === 'embedded',
-): string[] {
-  const { ledgerDriver, fabricConfig, ledgerIntegrator } = config;
-  const wrong = fabricConfig === undefined ? 'is required where LEDGER_DRIVER is fabric' : 'needs LEDGER_DRIVER=fabric';
-  const faults = (ledgerDriver === 'fabric') === (fabricConfig !== undefined) ? [] : [`FABRIC_CONFIG: ${wrong}`];
-  if (!ledgerIntegrator) return faults;
-  if (!hasLog) return [...faults, 'LEDGER_INTEGRATOR: only the embedded ledger is built here'];
-  const needed = { LEDGER_SIGNING_KEY: config.ledgerSigningKey, CHECKPOINT_DIR: config.checkpointDir };
-  const missing = Object.entries(needed).filter(([, value]) => value === undefined);
-  return [...faults, ...missing.map(([name]) => `${name}: is required where LEDGER_INTEGRATOR is true`)];
-}

@@ -12,10 +12,9 @@ export {
 export { ConfigError, loadConfig, type Environment, type LoadOptions } from './load-config.ts';
 export { cachedCheck } from './cached-check.ts';
 export { checkConfigTable, configTable } from './config-table.ts';
+export { ledgerFaults, listenerFaults } from './config-faults.ts';
 export {
-  ledgerFaults,
   ledgerFields,
-  listenerFaults,
   listenerFields,
   migrationFields,
   operatorFields,

@@ -10,6 +10,19 @@ export interface RunOptions extends Omit<ServiceOptions, 'log' | 'config'> {
   readonly metrics: Metrics;
 }
 
+export interface ProcessOptions extends Pick<RunOptions, 'name' | 'config' | 'log' | 'metrics'> {
+  /** Brings up what runs in the process. */
+  readonly start: () => Promise<StartedService>;
+  /** Resolves once the process is to stop: unless given, SIGTERM or SIGINT say so. */
+  readonly stopAsked?: Promise<void>;
+}
+
+interface StartedService {
+  stop(): Promise<void>;
+  /** Whether the process ends with 1 although it was told to stop; asked once it has stopped. */
+  hasFailed?(): boolean;
+}
+
 /** The signals that ask a service to stop. */
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
@@ -20,8 +33,13 @@ const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
  * With `--check-config` on the command line nothing is opened: the settings are read, with the files of TLS, and the process
  * ends with 0, or with 1 and every fault of theirs.
  */
-export async function runService(options: RunOptions): Promise<void> {
-  const { name, log, config } = options;
+export function runService(options: RunOptions): Promise<void> {
+  return runProcess({ ...options, start: () => startService(options) });
+}
+
+/** As `runService`, with another way to bring it up. */
+export async function runProcess(options: ProcessOptions): Promise<void> {
+  const { name, log, config, start, stopAsked = signalled() } = options;
   if (process.argv.includes('--check-config')) {
     try {
       await tlsFor(config);
@@ -40,31 +58,34 @@ export async function runService(options: RunOptions): Promise<void> {
   };
   process.on('uncaughtException', (error) => crash('uncaught_exception', error));
   process.on('unhandledRejection', (reason) => crash('unhandled_rejection', reason));
-  const stopAsked = new Promise<undefined>((resolve) => {
-    let signals = 0;
-    const onSignal = () => {
-      signals += 1;
-      if (signals > 1) process.exit(1);
-      resolve(undefined);
-    };
-    for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
-  });
   try {
     const endTracing = await tracingOf(options);
-    const service = await Promise.race([startService(options), stopAsked]);
+    const service = await Promise.race([start(), stopAsked]);
     // Told to stop while it still started: nothing has been promised to anybody yet.
-    if (service === undefined) return await exitAfter(log, 0);
+    if (typeof service !== 'object') return await exitAfter(log, 0);
     await stopAsked;
     await service.stop();
     await endTracing?.();
-    await exitAfter(log, 0);
+    await exitAfter(log, service.hasFailed?.() === true ? 1 : 0);
   } catch (error) {
     await failStart({ name, log, error });
   }
 }
 
+function signalled(): Promise<void> {
+  return new Promise((resolve) => {
+    let signals = 0;
+    const onSignal = () => {
+      signals += 1;
+      if (signals > 1) process.exit(1);
+      resolve();
+    };
+    for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
+  });
+}
+
 /** OpenTelemetry is loaded where a collector is named, and nowhere else. */
-async function tracingOf({ name, config, log, metrics }: RunOptions): Promise<(() => Promise<void>) | undefined> {
+async function tracingOf({ name, config, log, metrics }: ProcessOptions): Promise<(() => Promise<void>) | undefined> {
   const { otlpEndpoint } = config;
   if (otlpEndpoint === undefined) return undefined;
   const { startTracing } = await import('./tracing.ts');

@@ -4,7 +4,7 @@ import { cachedCheck } from './cached-check.ts';
 import type { Environment } from './load-config.ts';
 import type { ServedApp } from './listener.ts';
 import type { Own } from './owner.ts';
-import { main, runService } from './run-service.ts';
+import { main, runService, type RunOptions } from './run-service.ts';
 import type { Composition, HostChecks, HostConfig, ServiceHealth } from './start-service.ts';
 import type { TracingConfig } from './tracing-fields.ts';
 import type { TrustedProxies } from './trust-proxy.ts';
@@ -12,6 +12,8 @@ import type { TrustedProxies } from './trust-proxy.ts';
 export interface SurfaceConfig extends HostConfig {
   readonly logLevel: LogLevel;
   readonly trustProxy: TrustedProxies;
+  /** Processes that answer requests; 1 unless the surface lets operators choose. */
+  readonly workers?: number;
 }
 
 /** What everything in a process is given: settings, time, ids, and where to log and count. */
@@ -34,7 +36,7 @@ export interface Basics<Config> {
 }
 
 export interface OpsNeeds extends HostChecks {
-  readonly metrics: Metrics;
+  readonly metrics: Pick<Metrics, 'contentType' | 'text'>;
   readonly checkTimeoutMs: number;
   readonly log: ServiceLog;
   readonly now: () => number;
@@ -52,25 +54,64 @@ export interface SurfaceOptions<Config> {
   readonly compose: (basics: Basics<Config>, own: Own, checks: HostChecks) => Promise<Composition>;
 }
 
-/** The whole of a `main.ts`: reads the settings, opens what every surface has, and runs it until it is told to stop. */
+/**
+ * The whole of a `main.ts`: reads the settings, opens what every surface has, and runs it until it is told to stop, in as
+ * many processes as WORKERS says.
+ */
 export function runSurface<Config extends SurfaceConfig & TracingConfig>(options: SurfaceOptions<Config>): void {
-  const { name, readConfig, opsApp, checkTimeoutMs, compose } = options;
-  main(name, async () => {
-    const basics = openBasics(name, readConfig(process.env));
-    const { config, log, metrics, now, appBase } = basics;
-    const ops = { metrics, checkTimeoutMs, log, now, newRequestId: appBase.newRequestId };
-    await runService({
-      ...{ name, config, log, metrics },
-      opsApp: (checks) => opsApp({ ...ops, ...checks }),
-      compose: (own, checks) => compose(basics, own, checks),
-    });
+  main(options.name, async () => {
+    const config = options.readConfig(process.env);
+    const { workers = 1 } = config;
+    if (workers === 1 || process.argv.includes('--check-config')) return runAlone(options, config);
+    const { PrimaryLink, runPrimary, runWorker, workerNumber } = await import('./run-workers.ts');
+    const { name, opsApp, checkTimeoutMs } = options;
+    const number = workerNumber();
+    if (number === undefined) {
+      const { log, metrics, now, appBase } = openBasics(name, config);
+      const ops = { checkTimeoutMs, log, now, newRequestId: appBase.newRequestId };
+      const { contentType } = metrics;
+      return runPrimary({
+        ...{ name, config, log, metrics, now, checkTimeoutMs, workers },
+        opsApp: ({ ready, startup, text }) => opsApp({ ...ops, ready, startup, metrics: { contentType, text } }),
+      });
+    }
+    const primary = new PrimaryLink(checkTimeoutMs);
+    const worker = number === 1 ? config : withoutSingleWork(config);
+    return runWorker({ ...serviceOf(options, openBasics(name, worker, { number, wholeText: primary.text })), primary });
   });
 }
 
-function openBasics<Config extends SurfaceConfig>(name: string, config: Config): Basics<Config> {
+const runAlone = <Config extends SurfaceConfig & TracingConfig>(options: SurfaceOptions<Config>, config: Config) =>
+  runService(serviceOf(options, openBasics(options.name, config)));
+
+function serviceOf<Config extends SurfaceConfig & TracingConfig>(
+  { name, opsApp, checkTimeoutMs, compose }: SurfaceOptions<Config>,
+  basics: Basics<Config>,
+): RunOptions {
+  const { config, log, metrics, now, appBase } = basics;
+  const ops = { metrics, checkTimeoutMs, log, now, newRequestId: appBase.newRequestId };
+  return {
+    ...{ name, config, log, metrics },
+    opsApp: (checks) => opsApp({ ...ops, ...checks }),
+    compose: (own, checks) => compose(basics, own, checks),
+  };
+}
+
+/** What one worker does for all: it has the admin listener, and the folder of checkpoints, without which none are signed. */
+function withoutSingleWork<Config extends SurfaceConfig>(config: Config): Config {
+  return Object.freeze({ ...config, adminPort: undefined, checkpointDir: undefined });
+}
+
+function openBasics<Config extends SurfaceConfig>(
+  name: string,
+  config: Config,
+  worker?: { readonly number: number; readonly wholeText: () => Promise<string> },
+): Basics<Config> {
   const now = () => performance.timeOrigin + performance.now();
-  const log = createLog({ service: name, level: config.logLevel, stream: process.stdout, now });
-  const metrics = new Metrics(name, { unknownLabels: 'other' });
+  const fields = worker === undefined ? {} : { worker: worker.number };
+  const log = createLog({ service: name, level: config.logLevel, stream: process.stdout, now, fields });
+  const whole = worker === undefined ? {} : { wholeText: worker.wholeText };
+  const metrics = new Metrics(name, { unknownLabels: 'other', ...whole });
   logMetrics(metrics, log);
   return basicsOf({ config, now, log, metrics });
 }

@@ -59,6 +59,10 @@ export interface ServiceOptions {
    * for a surface that answers health routes on its public listener too.
    */
   readonly compose: (own: Own, checks: HostChecks) => Promise<Composition>;
+  /** What answers the checks of this process in place of an ops listener: where it is a worker. */
+  readonly openOps?: (checks: HostChecks) => Promise<Pick<Listener, 'url' | 'close'>>;
+  /** What `compose` is given in place of the checks of this process: those of all workers. */
+  readonly wholeChecks?: HostChecks;
   /** How long each release may take. */
   readonly releaseTimeoutMs?: number;
   /** How often the TLS files are looked at. */
@@ -98,7 +102,7 @@ class Host {
   readonly #options: ServiceOptions;
   readonly #owner: Owner;
   readonly #traffic: Listener[] = [];
-  #ops: Listener | undefined;
+  #ops: Pick<Listener, 'url' | 'close'> | undefined;
   #composition: Composition | undefined;
   #phase: Phase = 'starting';
   #stopped: Promise<void> | undefined;
@@ -113,11 +117,9 @@ class Host {
     const { version, commit } = buildInfo;
     log.info('service_starting', { name, version, commit });
     const tls = await tlsFor(config);
-    const { opsHost, opsPort } = config;
     const checks: HostChecks = { ready: () => this.#ready(), startup: () => this.#startup() };
-    const app = this.#options.opsApp(checks);
-    this.#ops = await listen({ app, host: opsHost, port: opsPort, portVariable: 'OPS_PORT' });
-    this.#composition = await compose(this.#owner.own, checks);
+    this.#ops = await (this.#options.openOps ?? this.#listenForOps)(checks);
+    this.#composition = await compose(this.#owner.own, this.#options.wholeChecks ?? checks);
     const open = await this.#openTraffic(this.#composition, tls);
     this.#phase = 'running';
     const addresses = { publicUrl: open.publicUrl, opsUrl: this.#ops.url, adminUrl: open.adminUrl };
@@ -129,6 +131,11 @@ class Host {
     this.#stopped ??= this.#stop();
     return this.#stopped;
   }
+
+  readonly #listenForOps = (checks: HostChecks): Promise<Listener> => {
+    const { opsHost: host, opsPort: port } = this.#options.config;
+    return listen({ app: this.#options.opsApp(checks), host, port, portVariable: 'OPS_PORT' });
+  };
 
   async #openTraffic({ publicApp, adminApp, further = [] }: Composition, tls: TlsMaterial | undefined) {
     const { config } = this.#options;

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
 import { until } from '@sealgate/testing';
 import { gatewayProgram, nodeOptionsOf } from './bundle.ts';
 import { guard } from './guardian.ts';
@@ -13,6 +14,8 @@ export interface Gateway {
   readonly admin: HttpClient;
   readonly pid: number;
   readonly isRunning: boolean;
+  /** The processes that answer requests, where it has several; Linux only. */
+  workerPids(): number[];
   /** Starts it, and resolves once it may be given traffic. Rejects with what it said when it ends instead. */
   start(): Promise<void>;
   /** Ends it as a crash of the machine would: without a chance to do anything. */
@@ -40,6 +43,13 @@ export interface GatewayOptions {
 
 const readyTimeoutMs = 30_000;
 const stopTimeoutMs = 30_000;
+
+/** Runs any story on surfaces of this many processes each; the console has one. Those of a story's own `env` win. */
+const workers = process.env['SEALGATE_WORKERS'];
+
+function workersOf(program: string): Readonly<Record<string, string>> {
+  return workers === undefined || basename(resolve(program, '../..')) === 'console' ? {} : { WORKERS: workers };
+}
 
 /** A gateway on free ports, not yet started. */
 export async function prepareGateway({
@@ -72,11 +82,15 @@ export async function prepareGateway({
     get isRunning() {
       return isRunning();
     },
+    workerPids() {
+      const pid = String(child?.pid);
+      return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+    },
     async start() {
       const log = openSync(logFile, 'a');
       // Nothing of this process's environment: what the gateway needs is what it is told here.
       child = spawn(process.execPath, [...nodeOptionsOf(program), program], {
-        env: { ...env, ...ports },
+        env: { ...workersOf(program), ...env, ...ports },
         stdio: ['ignore', log, log],
       });
       closeSync(log);

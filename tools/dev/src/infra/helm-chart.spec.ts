@@ -109,6 +109,15 @@ describeWith('helm', (helm) => {
     expect(named(render('case-gate', 'replicas=1'), 'PodDisruptionBudget')).toEqual([]);
   });
 
+  it('gives servers the workers that are asked for, the integrator one, and the console none', () => {
+    expect(envOf(render('ledger-peer'), 'Deployment')).toMatchObject({ WORKERS: '1' });
+    const several = render('ledger-peer', 'workers=4');
+    expect(envOf(several, 'Deployment')).toMatchObject({ WORKERS: '4' });
+    expect(envOf(several, 'StatefulSet')).toMatchObject({ WORKERS: '1' });
+    expect(envOf(render('console'), 'Deployment')).not.toHaveProperty('WORKERS');
+    expect(() => render('console', 'workers=2')).toThrow('workers');
+  });
+
   it('keeps the label by which rules know a surface', () => {
     const monitor = render('risk-partner', 'serviceMonitor.enabled=true').find(({ kind }) => kind === 'ServiceMonitor');
     expect(monitor?.spec).toMatchObject({ jobLabel: 'app.kubernetes.io/part-of', endpoints: [{ honorLabels: true }] });

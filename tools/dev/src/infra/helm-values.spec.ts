@@ -35,6 +35,7 @@ const ofDatabases = [
   'LEDGER_INTEGRATOR',
   'LEDGER_VERIFIER_KEYS',
   'REPLICAS',
+  'WORKERS',
 ];
 
 describe.each(configuredSurfaces)('the values of $app', ({ app, variables }) => {
