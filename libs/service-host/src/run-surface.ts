@@ -72,7 +72,8 @@ export function runSurface<Config extends SurfaceConfig & TracingConfig>(options
       const { contentType } = metrics;
       return runPrimary({
         ...{ name, config, log, metrics, now, checkTimeoutMs, workers },
-        opsApp: ({ ready, startup, text }) => opsApp({ ...ops, ready, startup, metrics: { contentType, text } }),
+        opsApp: ({ readyInDetail: ready, startup, text }) =>
+          opsApp({ ...ops, ready, startup, metrics: { contentType, text } }),
       });
     }
     const primary = new PrimaryLink(checkTimeoutMs);

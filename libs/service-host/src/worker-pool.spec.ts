@@ -106,7 +106,8 @@ describe('a pool of workers', () => {
     expect((await starting).publicUrl).toBe('http://127.0.0.1:1/1');
     expect(await pool.startup()).toEqual({ ok: true });
     const body = { status: 'ready', limits: 'shared', workers: { running: 3, wanted: 3 } };
-    expect(await pool.ready()).toEqual({ ok: true, body });
+    expect(await pool.readyInDetail()).toEqual({ ok: true, body });
+    expect(await pool.ready()).toEqual({ ok: true, body: { status: 'ready', limits: 'shared' } });
   });
 
   it.each([1, 2])('does not start, nor try again, when worker %i ends before all have started', async (number) => {
@@ -152,12 +153,12 @@ describe('a pool of workers', () => {
     await settled();
     const workersSaid = { running: 1, wanted: 2 };
     const body = { problem: '1 of 2 workers run', status: 'ready', limits: 'shared', workers: workersSaid };
-    expect(await pool.ready()).toEqual({ ok: true, body });
+    expect(await pool.readyInDetail()).toEqual({ ok: true, body });
     expect([await value('workers_running'), await value('workers_wanted')]).toEqual(['1', '2']);
     workers[0]!.end(1);
     await settled();
     const none = { status: 'not ready', problem: 'no worker runs', workers: { running: 0, wanted: 2 } };
-    expect(await pool.ready()).toEqual({ ok: false, body: none });
+    expect(await pool.readyInDetail()).toEqual({ ok: false, body: none });
   });
 
   it('is not ready where one that runs is not, or does not answer', async () => {
@@ -165,14 +166,14 @@ describe('a pool of workers', () => {
     workers[1]!.health = { ok: false, body: { status: 'not ready', problem: 'no database' } };
     const counts = { running: 2, wanted: 2 };
     const body = { status: 'not ready', problem: 'no database', workers: counts };
-    expect(await pool.ready()).toEqual({ ok: false, body });
+    expect(await pool.readyInDetail()).toEqual({ ok: false, body });
     workers[1]!.isStuck = true;
     const silent = { status: 'not ready', problem: 'worker 2 does not answer', workers: counts };
-    expect(await pool.ready()).toEqual({ ok: false, body: silent });
+    expect(await pool.readyInDetail()).toEqual({ ok: false, body: silent });
     workers[1]!.isStuck = false;
     workers[1]!.health = { ok: true, body: { status: 'ready', problem: 'demo.main is halted' } };
     const halted = { status: 'ready', problem: 'demo.main is halted', workers: counts };
-    expect(await pool.ready()).toEqual({ ok: true, body: halted });
+    expect(await pool.readyInDetail()).toEqual({ ok: true, body: halted });
   });
 
   it('kills a worker that gives no sign of life, and starts another', async () => {

@@ -108,12 +108,17 @@ export class WorkerPool {
     if (this.#phase !== 'running') return { ok: false, body: { status: this.#phase } };
     const { count, checkTimeoutMs } = this.#options;
     const started = this.#started();
-    const workers = { running: started.length, wanted: count };
     const healths = await Promise.all(started.map(([number, of]) => healthOf(number, of, checkTimeoutMs)));
     const worst = healths.find(({ ok }) => !ok) ?? healths.find(({ body }) => body !== undefined && 'problem' in body);
     const { ok, body } = worst ?? healths[0] ?? notReady('no worker runs');
     const lacking = ok && started.length < count ? { problem: `${started.length} of ${count} workers run` } : {};
-    return { ok, body: { ...lacking, ...body, workers } };
+    return { ok, body: { ...lacking, ...body } };
+  };
+
+  /** As `ready`, for operators: with how many workers run, and how many should. */
+  readonly readyInDetail: HealthCheck = async () => {
+    const { ok, body } = await this.ready();
+    return { ok, body: { ...body, workers: { running: this.#started().length, wanted: this.#options.count } } };
   };
 
   readonly startup: HealthCheck = () =>
