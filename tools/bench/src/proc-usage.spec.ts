@@ -1,5 +1,6 @@
+import { spawn } from 'node:child_process';
 import { describe, expect, it } from '@jest/globals';
-import { cpuMsOf, peakRssBytesOf, rssBytesOf } from './proc-usage.ts';
+import { childrenOf, cpuMsOf, peakRssBytesOf, rssBytesOf } from './proc-usage.ts';
 
 const self = { name: 'self', pid: process.pid };
 
@@ -13,6 +14,15 @@ describe('what a process uses', () => {
     expect(rssBytesOf(process.pid)).toBeGreaterThan(1_000_000);
     // The kernel brings both up to date now and then, not in one moment.
     expect(peakRssBytesOf(process.pid)).toBeGreaterThan(0.9 * (rssBytesOf(process.pid) ?? 0));
+  });
+
+  it('knows the children of a process while they live', async () => {
+    const child = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: ['pipe', 'ignore', 'ignore'] });
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    expect(childrenOf(process.pid).includes(child.pid ?? 0)).toBe(process.platform === 'linux');
+    child.stdin.end();
+    await ended;
+    expect(childrenOf(process.pid)).not.toContain(child.pid);
   });
 
   it('is unknown of a process that is gone', () => {

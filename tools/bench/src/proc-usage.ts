@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 /** A process whose cost is counted. `family`: its children too, those that ended meanwhile included (PostgreSQL). */
 export interface WatchedProcess {
@@ -23,13 +23,18 @@ function tickMs(): number {
   return 1_000 / ticksPerSecond;
 }
 
+/** The processes that this one has started and that live. Linux only: else none. */
+export function childrenOf(pid: number): number[] {
+  const numbers = existsSync('/proc') ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : [];
+  return numbers.map(Number).filter((child) => readStat(child)?.parent === pid);
+}
+
 /** Milliseconds of CPU, user and system, that all threads have used since the process began. Linux only: else undefined. */
 export function cpuMsOf({ pid, family = false }: WatchedProcess): number | undefined {
   const stat = readStat(pid);
   if (stat === undefined) return undefined;
   if (!family) return stat.own * tickMs();
-  const children = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (readStat(Number(name)) ?? []) : []));
-  const living = children.filter(({ parent }) => parent === pid).reduce((sum, { own }) => sum + own, 0);
+  const living = childrenOf(pid).reduce((sum, child) => sum + (readStat(child)?.own ?? 0), 0);
   return (stat.own + stat.ended + living) * tickMs();
 }
 

@@ -4,7 +4,7 @@ import type { Gateway } from '../gateway/gateway-process.ts';
 import { prepareSite, type GatewaySite } from '../gateway/gateway-site.ts';
 import type { BenchContext } from '../bench-context.ts';
 import type { Destination, LoadResult } from '../load/load-plan.ts';
-import type { WatchedProcess } from '../proc-usage.ts';
+import { childrenOf, type WatchedProcess } from '../proc-usage.ts';
 import type { ReleaseStack } from '../release-stack.ts';
 import { startEchoServer, type EchoName } from '../servers/echo-server.ts';
 
@@ -65,7 +65,7 @@ const channels = 4;
 
 /**
  * Single records in other shapes of load, beside Express: many connections, several channels (whose heads are locked apart
- * from each other), and two replicas on one database. Two gateways with Redis, or without where there is none.
+ * from each other), two replicas on one database, and one of two workers. With Redis, or without where there is none.
  */
 export async function startSpreadRows(context: BenchContext, stack: ReleaseStack): Promise<Row[]> {
   const express = await echoRow(
@@ -76,6 +76,12 @@ export async function startSpreadRows(context: BenchContext, stack: ReleaseStack
   const site = await prepareSite(context, { name: 'spread', redisUrl: context.redis?.url, stack });
   const gateways = [await site.start(), await site.start()];
   const [gateway] = gateways;
+  const workersSite = await prepareSite(context, {
+    ...{ name: 'workers', redisUrl: context.redis?.url, stack },
+    env: { WORKERS: '2' },
+  });
+  const withWorkers = await workersSite.start();
+  const toWorkers = await makeSender({ site: workersSite, gateway: withWorkers }, 'spread-workers');
   const senders: Sender[] = [];
   for (let number = 1; number <= 3 + channels; number += 1)
     senders.push(await makeSender({ site, gateway: gateway! }, `spread-${number}`));
@@ -95,6 +101,15 @@ export async function startSpreadRows(context: BenchContext, stack: ReleaseStack
     row(`gateway, ${manyConnections} connections`, [many!], [gateway!], manyConnections),
     row(`gateway, ${channels} channels at once`, apart, [gateway!]),
     row('two replicas of the gateway, one channel', [shared!], gateways),
+    {
+      ...row('gateway, WORKERS=2, one channel', [toWorkers], [withWorkers]),
+      // The primary hands out connections and adds up the log: its cost is part of the service.
+      watch: [
+        ...[...childrenOf(withWorkers.pid), withWorkers.pid].map((pid) => ({ name: 'server', pid })),
+        ...storesOf(context, context.redis),
+      ],
+      kept: { site: workersSite, channels: [toWorkers.channel] },
+    },
   ];
 }
 
