@@ -65,20 +65,27 @@ describe('the metrics of several workers', () => {
 
   it('keeps what a worker counted that ended, and not what it held', async () => {
     const { one, totals } = await twoWorkers();
-    await totals.end(2);
+    totals.end(2);
     const after = linesOf(await totals.text(await none.snapshot()));
     expect(after).toContain('requests_total{kind="a",service="gate"} 7');
     expect(after).toContain('wait_seconds_count{service="gate"} 3');
     expect(after).toContain('depth{service="gate"} 2');
     one.requests.inc({ kind: 'a' });
     totals.take(1, await one.metrics.snapshot());
-    await totals.end(1);
+    totals.end(1);
     // All have ended, one of them twice over: nothing is lost and nothing counts double.
-    await totals.end(1);
+    totals.end(1);
     const last = linesOf(await totals.text(await none.snapshot()));
     expect(last).toContain('requests_total{kind="a",service="gate"} 8');
     expect(last).toContain('wait_seconds_bucket{le="+Inf",service="gate"} 3');
     expect(last.some((line) => line.startsWith('depth'))).toBe(false);
+  });
+
+  it('loses nothing where two workers end at the same moment', async () => {
+    const { totals } = await twoWorkers();
+    totals.end(1);
+    totals.end(2);
+    expect(linesOf(await totals.text(await none.snapshot()))[0]).toBe('requests_total{kind="a",service="gate"} 7');
   });
 
   it('adds the metrics of the processes themselves so that no metric or label is lost or doubled', async () => {

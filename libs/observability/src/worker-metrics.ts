@@ -15,13 +15,14 @@ export class WorkerMetrics {
     this.#latest.set(worker, snapshot);
   }
 
-  /** A worker that ended: only its counters and histograms are kept. */
-  async end(worker: number): Promise<void> {
+  /** A worker that ended: only its counters and histograms are kept. At once, so that no scrape comes between. */
+  end(worker: number): void {
     const last = this.#latest.get(worker);
     if (last === undefined) return;
     this.#latest.delete(worker);
     const counted = last.filter(({ type }) => isCounted(type));
-    this.#ended = await aggregate([this.#ended, counted]).getMetricsAsJSON();
+    // Metrics that are sums already hold their values; only those that count need to be asked.
+    this.#ended = aggregate([this.#ended, counted]).getMetricsAsArray() as unknown as MetricsSnapshot;
   }
 
   /** What was taken last of each, in the Prometheus text format. @param own of the process that adds them up. */

@@ -187,7 +187,7 @@ export class WorkerPool {
   #onEnd(number: number, { process, id, forkedAtMs }: Running, { code, signal }: WorkerEnd): void {
     const { log, now, startTimer } = this.#options;
     this.#running.delete(number);
-    void this.#metrics.end(id);
+    this.#metrics.end(id);
     if (this.#phase === 'draining' && code !== 0) this.#unclean += 1;
     if (this.#phase !== 'running') return;
     const lived = now() - forkedAtMs;
