@@ -1,26 +1,26 @@
 import { CATALOGUE } from './catalogue.ts';
 import type { ErrorCode } from './error-code.ts';
 
-/** One place in a request that is wrong. */
+/** One invalid place in a request. */
 export interface Fault {
-  /** `arguments`: of a tool. */
+  /** `arguments`: the arguments of an MCP tool call. */
   readonly in: 'body' | 'query' | 'header' | 'path' | 'arguments';
-  /** A plain RFC 6901 JSON pointer; the empty string is the whole. */
+  /** An RFC 6901 JSON pointer; the empty string is the whole value. */
   readonly pointer: string;
-  /** One sentence for people. It never quotes the body. */
+  /** One sentence for people. Never quotes the body. */
   readonly detail: string;
 }
 
 export interface AppErrorOptions {
   /** Listed as `errors` in the problem document. */
   faults?: readonly Fault[];
-  /** Finite; rounded up to whole seconds, at least 1. When absent, every 429 and 503 gets 1: the contract promises one. */
+  /** Finite; rounded up to whole seconds, at least 1. Defaults to 1 for every 429 and 503. */
   retryAfterSeconds?: number;
-  /** Further members of the problem document. They may not replace its standard members. */
+  /** Extension members of the problem document. They must not replace standard members. */
   members?: Readonly<Record<string, unknown>>;
-  /** Further headers of the answer. */
+  /** Additional response headers. */
   headers?: Readonly<Record<string, string>>;
-  /** What was caught; for the log alone, it is never sent. */
+  /** The underlying error. Logged, never sent. */
   cause?: unknown;
 }
 
@@ -35,8 +35,8 @@ const STANDARD_MEMBERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A failure that was foreseen, and the only one a caller is told about; everything else that is thrown is a bug and is
- * answered as INTERNAL. The detail is sent to the caller as it is: no SQL, path of a file, key or body belongs in it.
+ * An expected failure that is reported to the caller. Any other thrown value is a bug and is answered as INTERNAL.
+ * `detail` is sent unchanged: it must not hold SQL, file paths, keys or parts of a body.
  * @throws TypeError when a member would replace a standard one, or `retryAfterSeconds` is not finite.
  */
 export class AppError extends Error {

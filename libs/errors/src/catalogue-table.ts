@@ -1,7 +1,7 @@
 import { CATALOGUE } from './catalogue.ts';
 import { ITEM_CODES } from './error-code.ts';
 
-/** The catalogue as a Markdown table for the docs, in the order of declaration; codes of single items come last. */
+/** The catalogue as a Markdown table, in declaration order; item codes come last. */
 export function catalogueTable(): string {
   const rows = Object.entries(CATALOGUE).map(([code, entry]) => row(String(entry.status), code, entry));
   const itemRows = Object.entries(ITEM_CODES).map(([code, entry]) => row('item of a 200', code, entry));

@@ -1,9 +1,9 @@
 import type { CatalogueEntry } from './error-code.ts';
 
 /**
- * Every error code that a surface may send, each declared once. Clients program against `code`; `title` is constant per
- * code, and `description` says what happened and what the caller can do about it. The docs and the OpenAPI documents are
- * generated from this table, so a code that is not in it cannot be sent: `AppError` does not accept it.
+ * Every error code that an API may send. Clients program against `code`; `title` is constant per code; `description`
+ * gives the cause and what the caller can do. The docs and the OpenAPI documents are generated from this table, and
+ * `AppError` accepts only its codes.
  */
 export const CATALOGUE = {
   INVALID_JSON: {

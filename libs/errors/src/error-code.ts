@@ -1,6 +1,6 @@
 import { CATALOGUE } from './catalogue.ts';
 
-/** Codes that stand only beside an item inside a 200 of the ledger peer, and never head a problem document. */
+/** Codes of single items in a 200 response of the ledger peer. Never the code of a problem document. */
 export const ITEM_CODES = {
   NOT_ATTEMPTED: {
     title: 'The item was not attempted',
@@ -14,11 +14,11 @@ export interface CatalogueEntry {
   readonly description: string;
 }
 
-/** A code that may head a problem document. */
+/** A code of a problem document. */
 export type ErrorCode = keyof typeof CATALOGUE;
 
-/** A code that may stand beside a single item of a batch. */
+/** A code of a single batch item. */
 export type ItemCode = ErrorCode | keyof typeof ITEM_CODES;
 
-/** Every code in the order of the catalogue. The type is lost in `Object.keys`, which cannot know that there are no others. */
+/** Every code, in catalogue order. The cast restores the type that `Object.keys` loses. */
 export const ERROR_CODES = Object.keys(CATALOGUE) as readonly ErrorCode[];

@@ -2,7 +2,7 @@ import type { AppError, Fault } from './app-error.ts';
 import { CATALOGUE } from './catalogue.ts';
 import type { ErrorCode } from './error-code.ts';
 
-/** An RFC 9457 problem document, in the order in which its members are sent. */
+/** An RFC 9457 problem document. Members are sent in this order. */
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -10,7 +10,7 @@ export interface Problem {
   readonly detail: string;
   readonly instance: string;
   readonly code: ErrorCode;
-  /** Absent when there is nothing to point at. */
+  /** Absent when there are no faults. */
   readonly errors?: readonly Fault[];
   readonly [member: string]: unknown;
 }
@@ -23,7 +23,7 @@ export function problemType(code: ErrorCode): string {
   return `urn:sealgate:problem:${code.toLowerCase().replaceAll('_', '-')}`;
 }
 
-/** The document to send for an error. It says what the error says and nothing else: no cause, no stack. */
+/** The problem document of an error. Leaves out cause and stack. */
 export function problemOf(error: AppError, requestId: string): Problem {
   return {
     type: problemType(error.code),
