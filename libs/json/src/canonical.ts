@@ -2,27 +2,27 @@ import { Bytes, sha256Text } from '#platform';
 import type { JsonValue } from './json-value.ts';
 
 const INITIAL_BYTES = 64 * 1024;
-/** A buffer that grew beyond this for one large value is given back afterwards. */
+/** A buffer that grew beyond this size is released after the value is written. */
 const MOST_KEPT_BYTES = 1024 * 1024;
-/** Up to this length a string is copied by a loop; a longer one is cheaper by way of the platform's own printer. */
+/** Strings up to this length are copied by a loop; JSON.stringify is faster for longer ones. */
 const LONGEST_COPIED = 64;
-/** Up to so many members are sorted by insertion: it allocates nothing and takes one pass when they are sorted already. */
+/** Up to this many members are sorted by insertion: no allocation, and one pass when they are already sorted. */
 const MOST_INSERTED = 16;
 /** UTF-8 needs at most this many bytes for one UTF-16 code unit. */
 const BYTES_PER_UNIT = 3;
 
 /**
- * Writes values in RFC 8785 form as UTF-8 bytes. Writing bytes is about as fast as the platform's JSON.stringify,
- * members sorted or not, where joining strings takes twice as long and has to be flattened afterwards.
+ * Writes values in RFC 8785 form as UTF-8 bytes. About as fast as JSON.stringify, sorted or not; joining strings takes
+ * twice as long and needs flattening afterwards.
  */
 export class CanonicalWriter {
   #bytes: Bytes = Bytes.allocUnsafe(INITIAL_BYTES);
   #length = 0;
 
   /**
-   * Writes a value and returns what `read` makes of its bytes, which are overwritten by the next value.
-   * @throws TypeError for what JSON cannot say: a number that is not finite, half of a surrogate pair, undefined,
-   * anything but arrays and plain objects.
+   * Writes a value and returns the result of `read` on its bytes. The next call overwrites the bytes.
+   * @throws TypeError for values that JSON cannot represent: non-finite numbers, lone surrogates, undefined, anything
+   * but arrays and plain objects.
    */
   write<T>(value: JsonValue, read: (bytes: Bytes) => T): T {
     this.#length = 0;
@@ -67,7 +67,7 @@ export class CanonicalWriter {
 
   #number(value: number): void {
     if (!Number.isFinite(value)) throw new TypeError('JSON has no form for a number that is not finite.');
-    // RFC 8785 takes ECMAScript's form, in which -0 is 0.
+    // RFC 8785 uses ECMAScript's number format, in which -0 is 0.
     this.#ascii(String(value));
   }
 
@@ -87,7 +87,7 @@ export class CanonicalWriter {
     this.#length = at;
   }
 
-  /** RFC 8785 escapes exactly what ECMAScript does, but has no form for half of a surrogate pair. */
+  /** RFC 8785 escapes as ECMAScript does, but rejects lone surrogates. */
   #anyString(text: string): void {
     if (!text.isWellFormed()) throw new TypeError('JSON has no form for half of a surrogate pair.');
     const quoted = JSON.stringify(text);
@@ -117,7 +117,7 @@ export class CanonicalWriter {
   }
 }
 
-/** In the order of UTF-16 code units, which is how ECMAScript compares strings and what RFC 8785 asks for. */
+/** Sorts by UTF-16 code units: ECMAScript's string order, required by RFC 8785. */
 function sorted(names: string[]): string[] {
   if (names.length > MOST_INSERTED) return names.sort();
   for (let next = 1; next < names.length; next++) {
@@ -129,23 +129,23 @@ function sorted(names: string[]): string[] {
   return names;
 }
 
-/** A Date, a Map or a Buffer has other members than it seems to; hashing what it happens to list would be a bug. */
+/** Rejects a Date, Map or Buffer: its enumerable members are not its content. */
 function assertPlain(value: object): void {
   if (typeof value !== 'object') throw new TypeError(`JSON has no form for ${typeof value}.`);
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === null) return;
-  // A plain object of another realm has another Object.prototype, which has none itself.
+  // A plain object of another realm has that realm's Object.prototype, whose prototype is null.
   if (Object.getPrototypeOf(prototype) !== null) throw new TypeError('Only arrays and plain objects are JSON.');
 }
 
-/** One buffer for all calls: they are synchronous, and nothing of it leaves before the next call. */
+/** One buffer for all calls: they are synchronous, and none keeps the buffer. */
 const writer = new CanonicalWriter();
 
 /**
- * The RFC 8785 (JCS) form of a value: members in the order of UTF-16 code units, numbers and strings as ECMAScript prints
- * them, no blanks.
- * @throws TypeError for what JSON cannot say: numbers that are not finite, half of a surrogate pair, undefined, objects
- * that are not plain.
+ * The RFC 8785 (JCS) form of a value: members sorted by UTF-16 code units, numbers and strings as ECMAScript prints
+ * them, no whitespace.
+ * @throws TypeError for values that JSON cannot represent: non-finite numbers, lone surrogates, undefined, objects that
+ * are not plain.
  */
 export function canonical(value: JsonValue): string {
   return writer.write(value, textOf);

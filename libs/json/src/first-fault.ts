@@ -6,39 +6,39 @@ import { FIRST_HASH, hashOfKey, unescapedKey } from './name-key.ts';
 import { isSafeNumber } from './safe-number.ts';
 import type { NameSource } from './wide-names.ts';
 
-/** The first thing in a body that strict JSON does not allow. */
+/** The first violation of strict JSON in a body. */
 export interface StrictFault {
   readonly code: Extract<ErrorCode, 'INVALID_JSON' | 'JSON_TOO_DEEP' | 'DUPLICATE_MEMBER' | 'UNSAFE_NUMBER'>;
-  /** Offset in bytes of the value or the member name at fault, or of the byte that cannot stand where it does. */
+  /** Byte offset of the invalid value or member name, or of the unexpected byte. */
   readonly at: number;
-  /** False where the grammar itself is broken: then there is no value to point at. */
+  /** False for a syntax error: there is no value to point at. */
   readonly grammatical: boolean;
   readonly detail: string;
 }
 
 /**
- * Finds the first fault of UTF-8 bytes, in the order in which they are written; undefined when they are strict JSON. It
- * builds nothing of what it reads and goes no deeper than MAX_DEPTH. Time is linear.
+ * Finds the first fault of UTF-8 bytes, in text order; undefined when they are strict JSON. Allocates no values and
+ * recurses no deeper than MAX_DEPTH. Linear time.
  */
 export function firstFault(bytes: Bytes): StrictFault | undefined {
   return new Walk(bytes).document();
 }
 
-/** A number no longer than this and without an exponent has too few digits to be unsafe. */
+/** A number up to this length without an exponent has too few digits to be unsafe. */
 const ALWAYS_SAFE_LENGTH = 15;
-/** Returned instead of the offset behind what was read, once there is a fault. */
+/** Returned instead of the end offset after a fault. */
 const STOP = -1;
 const PROTO_HASH = hashOfKey('__proto__');
 const SIMPLE_ESCAPES = '"\\/bfnrt';
 
 /**
- * One walk over the bytes. Each reading function takes the offset where its thing begins and returns the one behind it.
- * Characters are written as numbers, because an imported constant would be loaded anew for every byte.
+ * One pass over the bytes. Each read method takes a start offset and returns the end offset. Characters are numeric
+ * literals, because an imported constant would be loaded again for every byte.
  */
 class Walk implements NameSource {
   readonly #bytes: Bytes;
   readonly #length: number;
-  /** The bytes as one character each, from which names and numbers are cut at next to no cost. */
+  /** The bytes as Latin-1 characters: slicing names and numbers from a string is cheap. */
   readonly #cut: string;
   readonly #names: MemberNames;
   #fault: StrictFault | undefined;
@@ -122,7 +122,7 @@ class Walk implements NameSource {
     return this.#refuse('DUPLICATE_MEMBER', open, 'The object has an earlier member of this name.');
   }
 
-  /** Reads a string and leaves a hash of it in `#nameHash`. */
+  /** Reads a string and stores its hash in `#nameHash`. */
   #name(open: number): number {
     const bytes = this.#bytes;
     const length = this.#length;
@@ -136,13 +136,13 @@ class Walk implements NameSource {
       if (byte === 0x5c /* \ */ || byte < 0x20) break;
       hash = Math.imul(hash ^ byte, 0x01000193);
     }
-    // An escape makes equal names differ in bytes, so a name with one is hashed by what it means.
+    // Escapes make equal names differ in bytes, so an escaped name is hashed unescaped.
     const end = this.#string(open);
     if (end !== STOP) this.#nameHash = hashOfKey(this.#unescape(open, end));
     return end;
   }
 
-  /** The key of the name that begins here: the UTF-8 of what it means, one character per byte. */
+  /** The key of the name at this offset: its unescaped UTF-8, one character per byte. */
   keyAt(open: number): string {
     let at = open + 1;
     for (; this.#bytes[at] !== 0x22 /* " */; at++) {
@@ -153,7 +153,7 @@ class Walk implements NameSource {
     return this.#cut.slice(open + 1, at);
   }
 
-  /** Keeps its result, because the name read last is asked for again and this is the dearest step of a walk. */
+  /** Caches the last result: the same name is often requested twice, and unescaping is the most expensive step. */
   #unescape(open: number, end: number): string {
     this.#unescaped = unescapedKey(this.#cut.slice(open, end));
     this.#unescapedAt = open;
@@ -175,7 +175,7 @@ class Walk implements NameSource {
     return this.#broken(length);
   }
 
-  /** Returns the offset of the last character of the escape; a surrogate pair counts as one. */
+  /** Returns the offset of the last character of the escape; a surrogate pair is one escape. */
   #escape(at: number, open: number): number {
     if (this.#byte(at + 1) !== 0x75 /* u */) {
       return at + 1 < this.#length && SIMPLE_ESCAPES.includes(this.#cut.charAt(at + 1)) ? at + 1 : this.#broken(at + 1);
@@ -188,7 +188,7 @@ class Walk implements NameSource {
     return this.#refuse('INVALID_JSON', open, 'The text holds half of a surrogate pair.');
   }
 
-  /** The code unit that `\uXXXX` stands for; STOP when there is no such escape at this offset. */
+  /** The code unit of a `\uXXXX` escape; STOP when there is none at this offset. */
   #hexEscape(at: number): number {
     if (this.#byte(at) !== 0x5c /* \ */ || this.#byte(at + 1) !== 0x75 /* u */) return STOP;
     let unit = 0;
@@ -226,7 +226,7 @@ class Walk implements NameSource {
     return this.#digits(sign === 0x2b /* + */ || sign === 0x2d /* - */ ? start + 1 : start);
   }
 
-  /** One digit or more. */
+  /** Reads one or more digits. */
   #digits(start: number): number {
     let at = start;
     while (this.#byte(at) >= 0x30 /* 0 */ && this.#byte(at) <= 0x39 /* 9 */) at++;
@@ -246,7 +246,7 @@ class Walk implements NameSource {
     }
   }
 
-  /** Zero behind the end, which is no character of JSON. */
+  /** Returns 0, which is not a JSON character, after the end. */
   #byte(at: number): number {
     return at < this.#length ? (this.#bytes[at] as number) : 0;
   }
@@ -257,7 +257,7 @@ class Walk implements NameSource {
     return STOP;
   }
 
-  /** For people, who count lines and columns from one. */
+  /** Line and column, counted from 1. */
   #place(at: number): string {
     let line = 1;
     let lineStart = 0;
@@ -279,7 +279,7 @@ class Walk implements NameSource {
   }
 }
 
-/** Negative for what is no hexadecimal digit. */
+/** Negative for a byte that is not a hexadecimal digit. */
 function hexDigitOf(byte: number): number {
   if (byte <= 0x39 /* 9 */) return byte - 0x30;
   const digit = (byte | 0x20) - 0x57; // A small a, 0x61, is ten.

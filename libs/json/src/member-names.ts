@@ -1,42 +1,42 @@
 import { MAX_DEPTH } from './json-value.ts';
 import { type NameSource, WideNames } from './wide-names.ts';
 
-/** So many names of an object are compared one by one, by their hashes alone. */
+/** Up to this many names of an object are compared one by one, by hash. */
 const MOST_COMPARED = 16;
 /**
- * The names of all open objects, the innermost last: a hash, and where the name begins. Walks do not interleave, and each
- * writes before it reads, so all share the room that the deepest can need.
+ * Hash and start offset of the names of all open objects, innermost last. Shared by all walks: they do not interleave,
+ * and each writes before it reads.
  */
 const hashes = new Int32Array(MAX_DEPTH * MOST_COMPARED);
 const places = new Int32Array(MAX_DEPTH * MOST_COMPARED);
 
 /**
- * The member names of the objects that are open while a body is walked, to find one that is there twice. Most objects have
- * few members: their hashes are compared in a loop and nothing is allocated. An object with two equal hashes, or with many
- * members, gets a table. So the hash needs no secret: the worst that chosen names can cause is a dearer way to keep them.
+ * Member names of the open objects of a walk, to find duplicates. Small objects: hashes are compared in a loop without
+ * allocation. Objects with two equal hashes or many members get a table. The hash needs no secret seed: chosen
+ * collisions only cause the switch to the table.
  */
 export class MemberNames {
   readonly #source: NameSource;
   #top = 0;
-  /** By what `open` returned for the object. */
+  /** Keyed by the return value of `open`. */
   #wide: Map<number, WideNames> | undefined;
 
   constructor(source: NameSource) {
     this.#source = source;
   }
 
-  /** Begins an object as a member or an item of the innermost one; the result stands for it. */
+  /** Opens an object within the innermost one; returns its handle. */
   open(): number {
     return this.#top;
   }
 
-  /** Ends the innermost object. */
+  /** Closes the innermost object. */
   close(object: number): void {
     this.#top = object;
     this.#wide?.delete(object);
   }
 
-  /** Adds a name to the innermost object; false when it is there already. Equal names must come with equal hashes. */
+  /** Adds a name to the innermost object; false for a duplicate. Equal names must have equal hashes. */
   add(object: number, place: number, hash: number): boolean {
     const top = this.#top;
     const wide = this.#wide?.get(object);

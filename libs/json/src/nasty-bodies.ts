@@ -1,8 +1,8 @@
 import { hashOfKey } from './name-key.ts';
 
 /**
- * Bodies of a given size made to be slow, for the tests and the benchmark: each exhausts another part of the parser.
- * `code` is the refusal it must meet, undefined where the body is valid and has to be parsed to its end.
+ * Bodies of a given size that are slow to parse, for tests and the benchmark: each stresses another part of the parser.
+ * `code` is the expected refusal, undefined for a valid body.
  */
 export interface NastyBody {
   readonly name: string;
@@ -10,7 +10,7 @@ export interface NastyBody {
   readonly text: string;
 }
 
-/** Every body, about `size` characters long. */
+/** All bodies, about `size` characters each. */
 export function nastyBodies(size: number): NastyBody[] {
   const distinct = membersOf(size - 16, (index) => `"${index.toString(36)}":0`);
   const nested = (inner: string, depth: number) => '{"a":'.repeat(depth) + inner + '}'.repeat(depth);
@@ -69,7 +69,7 @@ function nastyStrings(size: number): NastyBody[] {
   ];
 }
 
-/** As many copies of a piece as fit. */
+/** Repeats a piece as often as fits. */
 function fill(size: number, piece: string): string {
   return piece.repeat(Math.floor(size / piece.length));
 }
@@ -88,12 +88,12 @@ function twice(name: string): string {
   return `{"${name}":0,"${name}":0}`;
 }
 
-/** Numbers below 2^24 in runs that agree in their low seventeen bits, as a hash table of their values would sort them. */
+/** Numbers below 2^24 in runs with equal low 17 bits, to collide in a hash table. */
 function lowBitsEqual(index: number): number {
   return (index % 128) * 2 ** 17 + Math.floor(index / 128);
 }
 
-/** An object of members with equal hashes, each with an escape, so that they are dear to compare. */
+/** An object whose member names have equal hashes and contain escapes, which makes comparing them expensive. */
 function equalHashes(pairs: number): string {
   const names = equalHashesOf(pairs).map(
     (name) => `"\\u${name.charCodeAt(0).toString(16).padStart(4, '0')}${name.slice(1)}":0`,
@@ -101,7 +101,7 @@ function equalHashes(pairs: number): string {
   return `{${names.join(',')}}`;
 }
 
-/** Two to the power of `pairs` texts with one hash: pairs of pieces that lead from one state of the hash to one other. */
+/** 2^pairs strings with equal hashes, built from pairs of colliding pieces. */
 export function equalHashesOf(pairs: number): string[] {
   let texts = [''];
   for (let pair = 0; pair < pairs; pair++) {

@@ -1,9 +1,8 @@
 import { MAX_DEPTH } from './json-value.ts';
 
 /**
- * Whether brackets go deeper than allowed within the first so many bytes. Where they do, `parseStrict` refuses the body,
- * for that or for something before it, and walks no further than there: to refuse it costs little, however long it is.
- * Costs a nanosecond or two for each byte looked at.
+ * True when brackets nest deeper than allowed within the first `withinBytes` bytes. `parseStrict` then refuses the body
+ * at or before that point, so the refusal is cheap for any length. Costs one or two nanoseconds per byte examined.
  */
 export function opensTooDeep(bytes: Uint8Array, withinBytes: number): boolean {
   const end = Math.min(bytes.length, withinBytes);

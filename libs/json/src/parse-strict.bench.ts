@@ -1,4 +1,7 @@
-/** Run directly by Node. Prints what clean bodies cost, and how long each nasty body of 1 MiB and 8 MiB stalls. */
+/**
+ * Run directly by Node. Prints the time for ordinary bodies, and the stall that each hostile body of 1 MiB and 8 MiB
+ * causes.
+ */
 import { AppError } from '@sealgate/errors';
 import { canonical, canonicalHash } from './canonical.ts';
 import { nastyBodies } from './nasty-bodies.ts';
@@ -6,7 +9,7 @@ import { parseStrict } from './parse-strict.ts';
 import { firstFault } from './first-fault.ts';
 
 const MIB = 1024 * 1024;
-/** Generous beside the goal of 50 ms per MiB, because the machine may be busy with other things. */
+/** Twice the goal of 50 ms per MiB, because the machine may be busy. */
 const BOUND_MS_PER_MIB = 100;
 const ROUNDS = 9;
 

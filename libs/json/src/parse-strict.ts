@@ -5,28 +5,24 @@ import type { JsonValue } from './json-value.ts';
 import { pointerAt } from './pointer-at.ts';
 
 /**
- * Parses a body as strict JSON: UTF-8 without a byte order mark, at most 64 levels, no member twice or named `__proto__`,
- * no half of a surrogate pair, and only numbers that a double keeps (see `isSafeNumber`). Nothing is parsed before one
- * linear walk over the bytes has found it strict.
- * @throws AppError INVALID_JSON, JSON_TOO_DEEP, DUPLICATE_MEMBER or UNSAFE_NUMBER, with one fault: the encoding first,
- * then whatever is wrong first in the order of the text. Its pointer is empty where the grammar is broken. It never quotes
- * a value.
+ * Parses strict JSON: UTF-8 without a byte order mark, at most 64 levels, no duplicate member, no member `__proto__`,
+ * no lone surrogate, and only numbers that a double preserves (see `isSafeNumber`). One linear pass validates the bytes
+ * before anything is parsed.
+ * @throws AppError INVALID_JSON, JSON_TOO_DEEP, DUPLICATE_MEMBER or UNSAFE_NUMBER with one fault: an encoding error
+ * first, then the first fault in text order. The pointer is empty for a syntax error. Values are never quoted.
  */
 export function parseStrict(bytes: Uint8Array): JsonValue {
   return parseSound(soundBody(bytes));
 }
 
-/**
- * `parseStrict` in two turns of the event loop, for a body so large that walking and parsing it in one would hold up
- * everybody else.
- */
+/** `parseStrict` split over two turns of the event loop, so that a large body does not block other requests as long. */
 export async function parseStrictInTurns(bytes: Uint8Array, nextTurn: () => Promise<void>): Promise<JsonValue> {
   const body = soundBody(bytes);
   await nextTurn();
   return parseSound(body);
 }
 
-/** The body, when nothing is wrong with it. */
+/** Validates the body and returns its bytes. */
 function soundBody(bytes: Uint8Array): Bytes {
   const body = Bytes.isBuffer(bytes) ? bytes : Bytes.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (body.length === 0) throw refusal('INVALID_JSON', '', 'The body is empty.');
@@ -42,7 +38,7 @@ function soundBody(bytes: Uint8Array): Bytes {
 }
 
 function parseSound(body: Bytes): JsonValue {
-  // Strict JSON is JSON, and JSON.parse without a reviver returns nothing but JSON values.
+  // The bytes are valid JSON, and JSON.parse without a reviver returns only JSON values.
   return JSON.parse(body.toString('utf8')) as JsonValue;
 }
 

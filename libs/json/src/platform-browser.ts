@@ -1,6 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 
-// The same names as platform-node.ts, whose comments say what they are for.
+// Same exports as platform-node.ts, which documents them.
 
 export type HashEncoding = 'hex' | 'base64url' | 'binary';
 type Encoding = 'utf8' | 'hex' | 'base64' | 'base64url' | 'latin1' | 'binary';
@@ -9,21 +9,21 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const strictDecoder = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
 
-/** A call takes only so many arguments. */
+/** Maximum number of arguments passed to one call. */
 const CHARACTERS_AT_ONCE = 8_192;
 
-/** Bytes with the few methods of Node's Buffer that these libraries call; they do here what they do there. */
+/** Bytes with the methods of Node's Buffer that these libraries use, with the same behaviour. */
 export interface Bytes extends Uint8Array<ArrayBuffer> {
   toString(encoding?: Encoding, start?: number, end?: number): string;
   equals(other: Uint8Array): boolean;
-  /** Copies a part of these bytes into others and returns how many. */
+  /** Copies a part of these bytes into `target` and returns the number of bytes copied. */
   copy(target: Uint8Array, targetStart?: number, start?: number, end?: number): number;
-  /** Writes a text from an offset on, as far as there is room, and returns how many bytes that took. */
+  /** Writes a text at an offset, truncated to the space available, and returns the number of bytes written. */
   write(text: string, offset?: number, encoding?: Encoding): number;
   subarray(start?: number, end?: number): Bytes;
 }
 
-/** The constructor of Uint8Array, with all its overloads, for bytes over a plain buffer. */
+/** The Uint8Array constructor with all its overloads, over ArrayBuffer. */
 const PlainBytes = Uint8Array as unknown as {
   new (source: number | ArrayLike<number> | ArrayBuffer, byteOffset?: number, length?: number): Uint8Array<ArrayBuffer>;
 };
@@ -82,7 +82,7 @@ function encode(text: string, encoding: Encoding): BrowserBytes {
   return bytes;
 }
 
-/** What no encoder wrote decodes to nothing. Callers compare what they decoded with its one spelling. */
+/** Returns no bytes for invalid base64. Callers compare the result with its canonical encoding. */
 function fromBase64(text: string): string {
   try {
     return atob(text.replaceAll('-', '+').replaceAll('_', '/'));
@@ -97,7 +97,7 @@ const viewOf = ({ buffer, byteOffset, length }: Uint8Array): BrowserBytes =>
 type Source = string | ArrayBufferLike | ArrayLike<number>;
 
 export const Bytes = {
-  /** From a text, a copy of bytes, or a view of a part of a buffer. */
+  /** Encodes a text, copies bytes, or creates a view of a part of a buffer. */
   from(source: Source, encodingOrOffset?: Encoding | number, length?: number): Bytes {
     if (typeof source === 'string') return encode(source, (encodingOrOffset as Encoding | undefined) ?? 'utf8');
     if (source instanceof ArrayBuffer) return new BrowserBytes(source, Number(encodingOrOffset ?? 0), length);
@@ -123,7 +123,7 @@ export const Bytes = {
   byteLength: (text: string): number => encoder.encode(text).length,
 };
 
-/** Whether bytes are UTF-8. */
+/** True for valid UTF-8. */
 export function isUtf8(bytes: Uint8Array): boolean {
   try {
     strictDecoder.decode(bytes);

@@ -1,16 +1,15 @@
 import { hash } from 'node:crypto';
 
 /**
- * What this library and those above it need of the platform. This is Node's; `platform-browser.ts` says the same in a
- * browser's words and is taken by the condition `browser` of package.json. Bytes are Node's Buffer here, so nothing of
- * its speed is lost.
+ * Platform functions for this library and those built on it. This is the Node version; the `browser` condition of
+ * package.json selects `platform-browser.ts`. Bytes are Node's Buffer here, at full speed.
  */
 export { Buffer as Bytes, isUtf8 } from 'node:buffer';
 
-/** How a hash is written. `binary`: one character for each byte. */
+/** Encoding of a hash. `binary`: one character per byte. */
 export type HashEncoding = 'hex' | 'base64url' | 'binary';
 
-/** SHA-256 of bytes, or of a text's UTF-8, as a text. */
+/** SHA-256 of bytes, or of the UTF-8 of a text, as a string. */
 export function sha256Text(data: string | Uint8Array, encoding: HashEncoding): string {
   return hash('sha256', data, encoding);
 }

@@ -1,9 +1,9 @@
 import type { Bytes } from '#platform';
 
-/** A longer pointer would carry the body back to its sender; the nearest value around that can be named shorter is. */
+/** A longer pointer would echo the body to its sender; the nearest enclosing value with a shorter pointer is used. */
 const MAX_POINTER_LENGTH = 2048;
 
-/** A container that is open: the index in an array, or where the name of an object's member begins and ends. */
+/** An open container: the index in an array, or the start and end of the current member name of an object. */
 interface Level {
   index: number;
   nameStart: number;
@@ -14,8 +14,8 @@ const IN_OBJECT = -1;
 const NO_NAME = -1;
 
 /**
- * The RFC 6901 pointer to the value, or to the member whose name, begins at this offset. The bytes before it must be JSON
- * as far as they go. Time is linear.
+ * The RFC 6901 pointer to the value, or to the member whose name, starts at this offset. The bytes before it must be
+ * valid JSON so far. Linear time.
  */
 export function pointerAt(bytes: Bytes, offset: number): string {
   const levels: Level[] = [];
@@ -70,6 +70,6 @@ function stepOverString(bytes: Bytes, open: number, level: Level | undefined): n
 function tokenOf(bytes: Bytes, level: Level): string {
   if (level.index !== IN_OBJECT) return String(level.index);
   const name = String(JSON.parse(bytes.toString('utf8', level.nameStart, level.nameEnd)));
-  // A name may be at fault for half of a surrogate pair, which no answer can carry.
+  // A name may contain a lone surrogate, which a response cannot carry.
   return name.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
 }

@@ -1,12 +1,12 @@
-/** Every decimal of so many digits, within the range of normal doubles, is told apart from all others by its double. */
+/** A double distinguishes all decimals of up to this many digits within the range of normal doubles. */
 const ALWAYS_SAFE_DIGITS = 15;
-/** The shortest form that tells a double apart never needs more digits. */
+/** The shortest form that identifies a double never has more digits. */
 const MOST_PRINTED_DIGITS = 17;
-/** Powers of ten from which on, and up to which, every decimal lies in the range of normal doubles. */
+/** Between these powers of ten every decimal is in the range of normal doubles. */
 const LEAST_SAFE_EXPONENT = -307;
 const MOST_SAFE_EXPONENT = 307;
 
-/** A decimal as its digits, without zeros at either end, and the power of ten of the first. Zero has no digits. */
+/** A decimal: digits without leading or trailing zeros, and the power of ten of the first. Zero has no digits. */
 interface Decimal {
   readonly first: number;
   readonly last: number;
@@ -15,11 +15,10 @@ interface Decimal {
 }
 
 /**
- * Whether a JSON number may be kept as the double that RFC 8785 prints: its decimal value is the printed one (1.10, 1E2,
- * 1E30, -0), or it is no integer, has at most 17 significant digits and does not vanish (333333333.33333329: what prints
- * doubles with more digits than they need does not ask for more). 9007199254740993, 1e400 and 1e-400 may not. Zeros at
- * either end are no digits here, so that all spellings of one decimal fare alike. Takes time linear in the length of the
- * token, whatever its exponent.
+ * True when a JSON number survives conversion to a double: RFC 8785 prints the same decimal value (1.10, 1E2, 1E30,
+ * -0), or it is a fraction of at most 17 significant digits that does not underflow to zero (333333333.33333329:
+ * printers of doubles write no more digits). False for 9007199254740993, 1e400 and 1e-400. Leading and trailing zeros
+ * do not count, so all spellings of a decimal are treated alike. Linear in the length of the token, for any exponent.
  */
 export function isSafeNumber(token: string): boolean {
   const { first, last, digitCount, exponent } = decimalOf(token);
@@ -59,7 +58,7 @@ function decimalOf(token: string): Decimal {
   }
   if (first < 0) return { first, last, digitCount: 0, exponent: 0 };
   if (point < 0) point = at;
-  // An exponent too long for a double to hold exactly needs no care: its number is zero or infinite as a double.
+  // An exponent too large to be exact gives zero or infinity as a double anyway.
   const written = at < token.length ? Number(token.slice(at + 1)) : 0;
   const exponent = written + point - first - (first < point ? 1 : 0);
   const digitCount = last - first + (first < point && point < last ? 0 : 1);

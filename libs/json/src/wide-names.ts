@@ -1,27 +1,27 @@
-/** Where names stand in a body. */
+/** Source of the member names of a body. */
 export interface NameSource {
-  /** The name at a place, in a form that is equal exactly for equal names, however they are escaped. */
+  /** The name at an offset, in a form that is equal exactly for equal names, with or without escapes. */
   keyAt(place: number): string;
 }
 
 const FIRST_CAPACITY = 64;
-/** Spreads hashes that follow one another; the odd number nearest to 2^32 divided by the golden ratio. */
+/** Fibonacci hashing: the odd number nearest to 2^32 divided by the golden ratio spreads consecutive hashes. */
 const SPREAD = 0x9e3779b1;
-/** Chance makes a longer search in a half-filled table about once in ten thousand bodies full of names. */
+/** Random names need a longer probe in a half-filled table about once in ten thousand large bodies. */
 const LONGEST_SEARCH = 128;
-/** Chance makes fewer equal hashes of different names than these, and one more for each so many names. */
+/** Random names have fewer collisions than this, plus one more per so many names. */
 const SOME_EQUAL_HASHES = 16;
 const NAMES_PER_EQUAL_HASH = 1024;
 
 /**
- * The names of one object that has many. A table of their hashes holds them for a fraction of what a set of strings costs,
- * because the names themselves are not made. Names chosen so that the table would become slow only make it a set of strings.
+ * The member names of one large object. A hash table of offsets costs a fraction of a set of strings, because no string
+ * is created. Falls back to a set of strings when chosen names collide too often.
  */
 export class WideNames {
   readonly #source: NameSource;
   #count = 0;
   #equalHashes = 0;
-  /** By slot: the place of a name plus one, zero where it is free; and the hash of that name. */
+  /** Per slot: the offset of a name plus one, or zero when free; and the hash of that name. */
   #places = new Int32Array(FIRST_CAPACITY);
   #hashes = new Int32Array(FIRST_CAPACITY);
   #set: Set<string> | undefined;
@@ -30,7 +30,7 @@ export class WideNames {
     this.#source = source;
   }
 
-  /** False when the name is there already. Equal names must come with equal hashes. */
+  /** Adds a name; false for a duplicate. Equal names must have equal hashes. */
   add(place: number, hash: number): boolean {
     if (this.#set !== undefined) return addTo(this.#set, this.#source.keyAt(place));
     const mask = this.#places.length - 1;
