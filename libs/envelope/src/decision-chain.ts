@@ -1,11 +1,11 @@
 import { canonical, sha256Text } from '@sealgate/json';
 
-/** The ledger type of the heads of the gate's log of decisions. */
+/** Ledger type of the decision log heads of the gate. */
 export const DECISION_HEAD_TYPE = 'gate.decisions';
 
 /**
- * One answer of the gate as its log holds it. Texts are as they were logged; a subject or venue that was no id is null.
- * The hash of a decision is over these members and `prev_hash`, the hash of the decision before it in its process.
+ * One logged answer of the gate. Texts are as logged; an invalid subject or venue id is null. The decision hash covers
+ * these members and `prev_hash`, the hash of the previous decision of the same process.
  */
 export interface ChainedDecision {
   readonly action: string;
@@ -22,47 +22,47 @@ export interface ChainedDecision {
   readonly reason_codes: readonly string[];
   readonly record_version: number | null;
   readonly request_id: string;
-  /** From 1 without a gap within a process. */
+  /** Sequence number within a process: from 1, without gaps. */
   readonly seq: number;
   readonly subject_ref: string | null;
   readonly venue_id: string | null;
 }
 
-/** Decisions that a process had to drop before they were written: they are in the chain, and not in the log. */
+/** Decisions that a process dropped before writing them: part of the chain, absent from the log. */
 export interface DroppedDecisions {
   readonly first_seq: number;
   readonly last_seq: number;
-  /** The hash of the last of them, so that the chain can be followed beyond. */
+  /** The hash of the last dropped decision, so that the chain can be followed past the gap. */
   readonly hash: string;
 }
 
-/** What a process seals into the ledger each minute: how far its chain has come. */
+/** The state of a process's decision chain, sealed into the ledger every minute. */
 export interface DecisionHead {
   readonly v: 1;
   readonly process: string;
-  /** From 1 without a gap within a process. */
+  /** Sequence number of the head within a process: from 1, without gaps. */
   readonly number: number;
-  /** The decisions since the head before; where there are none, `last_seq` is `first_seq` - 1. */
+  /** First and last decision since the previous head; when there are none, `last_seq` is `first_seq` - 1. */
   readonly first_seq: number;
   readonly last_seq: number;
-  /** The hash of the decision before `first_seq`; null at the beginning. */
+  /** The hash of the decision before `first_seq`; null at the start of the chain. */
   readonly prev_hash: string | null;
-  /** The hash of the decision `last_seq`; null where the process has decided nothing. */
+  /** The hash of decision `last_seq`; null before the first decision. */
   readonly hash: string | null;
   readonly dropped: readonly DroppedDecisions[];
-  /** When the head was made: RFC 3339, UTC, three fraction digits. Every decision of it was made before. */
+  /** Creation time: RFC 3339, UTC, three fraction digits. Every covered decision is older. */
   readonly at: string;
-  /** True on the last head of a process, which has drained and decides nothing more. */
+  /** True on the last head of a process: it has drained and makes no further decisions. */
   readonly ended: boolean;
 }
 
 /**
- * The hash of a decision in the chain of its process: SHA-256 over the canonical form (RFC 8785) of its members and
- * `prev_hash`. 64 lower hex digits.
+ * The hash of a decision in its process's chain: SHA-256 over the canonical form (RFC 8785) of its members and
+ * `prev_hash`, as 64 lower-case hex digits.
  */
 export function decisionHash(decision: ChainedDecision, prevHash: string | null): string {
-  // Members stand in the order of RFC 8785, and JSON.stringify writes texts and whole numbers as it does: the same text as
-  // `canonical` gives, at a third of its cost. The gate does this for each of its answers.
+  // Members are in RFC 8785 order, and JSON.stringify prints strings and integers the same way: equal to `canonical` at
+  // a third of its cost. The gate does this for every answer.
   return sha256Text(
     JSON.stringify({
       action: decision.action,
@@ -87,7 +87,7 @@ export function decisionHash(decision: ChainedDecision, prevHash: string | null)
   );
 }
 
-/** The text of a head: what the ledger holds. */
+/** The JSON text of a head, as stored in the ledger. */
 export function decisionHeadText(head: DecisionHead): string {
   return canonical({ ...head, dropped: head.dropped.map((each) => ({ ...each })) });
 }

@@ -5,15 +5,15 @@ import { signingInput } from './verify-detached.ts';
 export interface DocumentSigner {
   readonly kid: string;
   /**
-   * A detached JWS over exactly these bytes: `<header>..<signature>`, RFC 7515 appendix F, `alg` EdDSA, with `kid`.
-   * Ed25519 is deterministic, so the same bytes always get the same signature.
+   * Returns a detached JWS over exactly these bytes: `<header>..<signature>`, RFC 7515 appendix F, `alg` EdDSA, with
+   * `kid`. Ed25519 is deterministic: equal bytes get equal signatures.
    */
   sign(bytes: Uint8Array): string;
-  /** What to publish in the JWK set. */
+  /** The public key for the JWK set. */
   readonly jwk: PublicJwk;
 }
 
-/** A signer from an Ed25519 private key in PKCS #8 PEM. Throws an Error that names the fault and never shows the key. */
+/** Creates a signer from an Ed25519 private key in PKCS #8 PEM. Throws an Error that never shows the key. */
 export function documentSigner(pkcs8Pem: string): DocumentSigner {
   const privateKey = readPrivateKey(pkcs8Pem);
   const jwk = publicJwkOf(privateKey);
@@ -25,12 +25,12 @@ export function documentSigner(pkcs8Pem: string): DocumentSigner {
   };
 }
 
-/** A new Ed25519 private key as PKCS #8 PEM, for `documentSigner`. */
+/** Generates an Ed25519 private key as PKCS #8 PEM, for `documentSigner`. */
 export function generateDocumentKey(): string {
   return generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
 }
 
-/** The public half of an Ed25519 key. Throws when the key is of another kind. */
+/** The public half of an Ed25519 key. Throws for other key types. */
 export function publicJwkOf(key: KeyObject): PublicJwk {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key;
   if (publicKey.asymmetricKeyType !== 'ed25519') throw new Error('A document key is an Ed25519 key.');
@@ -43,7 +43,7 @@ function readPrivateKey(pem: string) {
   try {
     return createPrivateKey({ key: pem, format: 'pem', type: 'pkcs8' });
   } catch {
-    // The cause is left out: messages of the parser may quote its input.
+    // No cause: parser messages may quote the key.
     throw new Error('A document key is an Ed25519 private key in PKCS #8 PEM; this is not readable as one.');
   }
 }

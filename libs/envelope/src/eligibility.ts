@@ -1,9 +1,9 @@
 import { Bytes, canonical, sha256, type JsonValue } from '@sealgate/json';
 
-/** An object that says it is an eligibility record; what else it says has to be looked at. */
+/** An unverified eligibility record. */
 export type EligibilityDocument = { readonly [member: string]: JsonValue };
 
-/** An eligibility record as it is told: `evidence_hash` and `signature` are over the canonical form of the other members. */
+/** Seals an eligibility record: `evidence_hash` and `signature` cover the canonical form of the other members. */
 export function sealEligibility<Members extends { readonly [member: string]: JsonValue }>(
   members: Members,
   sign: (bytes: Uint8Array) => string,
@@ -12,7 +12,7 @@ export function sealEligibility<Members extends { readonly [member: string]: Jso
   return { ...members, evidence_hash: sha256(bytes).toString('hex'), signature: sign(bytes) };
 }
 
-/** The bytes that the hash and the signature of an eligibility record are over. */
+/** The hashed and signed bytes of an eligibility record. */
 export function eligibilityBytes(document: EligibilityDocument): Bytes {
   const { evidence_hash: _hash, signature: _signature, ...rest } = document;
   return Bytes.from(canonical(rest));

@@ -3,10 +3,10 @@ import { Bytes, canonical, canonicalHash, sha256, type JsonValue } from '@sealga
 /** The value of `contractVersion` in every partner envelope. */
 export const PARTNER_CONTRACT = 'svc.partner.v1';
 
-/** How every envelope begins; all of it is ASCII. */
+/** The start of every envelope; ASCII only. */
 const HEAD = `{"contractVersion":"${PARTNER_CONTRACT}",`;
 
-/** What an envelope is made of. Items are canonical JSON texts (RFC 8785), as they were stored. */
+/** The parts of an envelope. Items are canonical JSON texts (RFC 8785) as stored. */
 export interface PartnerEnvelopeParts {
   readonly orgId: string;
   /** RFC 3339, UTC, three fraction digits. */
@@ -21,17 +21,17 @@ export interface PartnerEnvelopeParts {
 }
 
 export interface SealedEnvelope {
-  /** The envelope as it is sent: the UTF-8 of canonical JSON with `evidence_hash`. */
+  /** The envelope to send: canonical JSON with `evidence_hash`, as UTF-8. */
   readonly bytes: Bytes;
-  /** The bytes that were hashed, and that are to be signed: the canonical envelope without `evidence_hash`. */
+  /** The hashed bytes, which are also signed: the canonical envelope without `evidence_hash`. */
   readonly hashedBytes: Bytes;
-  /** 64 lower hex digits. */
+  /** 64 lower-case hex digits. */
   readonly evidenceHash: string;
 }
 
 /**
- * Puts canonical items into a canonical envelope by joining texts: nothing of an item is parsed or written again. Members
- * stand in the order of RFC 8785, which for these names is that of the alphabet.
+ * Builds a canonical envelope by concatenating canonical items, without parsing or re-encoding them. Members are in RFC
+ * 8785 order, which is alphabetical for these names.
  */
 export function sealPartnerEnvelope({ orgId, generatedAt, snapshotId, content }: PartnerEnvelopeParts): SealedEnvelope {
   const members = [
@@ -44,22 +44,22 @@ export function sealPartnerEnvelope({ orgId, generatedAt, snapshotId, content }:
   ].join(',');
   const hashedBytes = Bytes.from(HEAD + members);
   const evidenceHash = sha256(hashedBytes).toString('hex');
-  // The members are encoded once: what is sent shares their bytes with what was hashed.
+  // The members are encoded once: the sent and the hashed bytes share memory.
   const start = Bytes.from(`${HEAD}"evidence_hash":"${evidenceHash}",`);
   return { bytes: Bytes.concat([start, hashedBytes.subarray(HEAD.length)]), hashedBytes, evidenceHash };
 }
 
-/** The bytes that the hash and the signature of an envelope are over: its canonical form without `evidence_hash`. */
+/** The hashed and signed bytes of an envelope: its canonical form without `evidence_hash`. */
 export function hashedBytesOf(envelope: PartnerEnvelope): Bytes {
   return Bytes.from(canonical(withoutHash(envelope)));
 }
 
-/** Whether `evidence_hash` is the hash of the rest. It says that nothing was changed since, not who made it. */
+/** True when `evidence_hash` is the hash of the other members. Proves integrity, not origin. */
 export function hasTrueHash(envelope: PartnerEnvelope): boolean {
   return envelope['evidence_hash'] === canonicalHash(withoutHash(envelope));
 }
 
-/** An object that says it is a partner envelope; what else it says has to be looked at. */
+/** An unverified partner envelope. */
 export type PartnerEnvelope = { readonly [member: string]: JsonValue };
 
 export function isPartnerEnvelope(value: JsonValue): value is { [member: string]: JsonValue } {

@@ -1,6 +1,6 @@
 import { sha256Text } from '@sealgate/json';
 
-/** One Ed25519 public key as RFC 8037 spells it, named by its RFC 7638 thumbprint. */
+/** An Ed25519 public key as a JWK (RFC 8037); `kid` is its RFC 7638 thumbprint. */
 export interface PublicJwk {
   readonly kty: 'OKP';
   readonly crv: 'Ed25519';
@@ -11,19 +11,19 @@ export interface PublicJwk {
   readonly use: 'sig';
 }
 
-/** A JWK set (RFC 7517). Keys of other kinds may stand in it; they never verify anything of ours. */
+/** A JWK set (RFC 7517). May contain keys of other types; they are never used for verification. */
 export interface Jwks {
   readonly keys: readonly PublicJwk[];
 }
 
-/** The key with this public point, base64url. */
+/** The JWK of a base64url public key. */
 export function jwkOfPoint(x: string): PublicJwk {
   return { kty: 'OKP', crv: 'Ed25519', x, kid: thumbprint(x), alg: 'EdDSA', use: 'sig' };
 }
 
 /**
- * The set to serve at `/.well-known/jwks.json`: the current key first, then retired ones, each once.
- * Throws when two different keys share a name, since a verifier could not tell them apart.
+ * The set to serve at `/.well-known/jwks.json`: the current key first, then retired keys, without duplicates. Throws
+ * when two different keys share a `kid`.
  */
 export function jwksOf(keys: readonly PublicJwk[]): Jwks {
   const byKid = new Map<string, PublicJwk>();
@@ -35,7 +35,7 @@ export function jwksOf(keys: readonly PublicJwk[]): Jwks {
   return { keys: [...byKid.values()] };
 }
 
-/** RFC 7638, with the members RFC 8037 asks for: the name follows from the key, so it cannot be given to another. */
+/** The RFC 7638 thumbprint over the members that RFC 8037 requires. `kid` therefore identifies the key. */
 function thumbprint(x: string): string {
   return sha256Text(`{"crv":"Ed25519","kty":"OKP","x":"${x}"}`, 'base64url');
 }

@@ -9,12 +9,12 @@ export type DetachedVerdict =
 
 const ED25519_SIGNATURE_BYTES = 64;
 const ED25519_KEY_BYTES = 32;
-/** Ours are about 100 characters; the bound keeps a stranger's header from costing anything. */
+/** Valid signatures are about 100 characters; the limit bounds the cost of parsing an untrusted header. */
 const MAX_JWS_CHARACTERS = 4096;
 
 /**
- * Checks a detached JWS over exactly these bytes against pinned keys. The key is found by `kid` in `jwks` and nowhere else:
- * keys or addresses of keys inside the signature are never used. Never throws; `problem` is a sentence for people.
+ * Verifies a detached JWS over exactly these bytes with pinned keys. The key is looked up by `kid` in `jwks` only;
+ * `jku`, `jwk` and similar header members are never used. Never throws; `problem` is a sentence for people.
  */
 export function verifyDetached(bytes: Uint8Array, jws: string, jwks: Jwks): DetachedVerdict {
   const parts = splitDetached(jws);
@@ -29,7 +29,7 @@ export function verifyDetached(bytes: Uint8Array, jws: string, jwks: Jwks): Deta
   if (point === undefined) {
     return { ok: false, problem: `The pinned key ${header.kid} is not an Ed25519 signing key.` };
   }
-  // Only the point makes the key, so nothing else a set says about it can matter.
+  // Only `x` determines the key; other members of the JWK are ignored.
   const isSigned = ed25519Key(point).verify(signingInput(parts.header, bytes), parts.signature);
   if (isSigned) return { ok: true, kid: header.kid };
   return { ok: false, problem: `The signature by ${header.kid} is not over these bytes.` };
@@ -53,7 +53,8 @@ function readHeader(encoded: string): { kid: string } | { problem: string } {
   const header = parsedHeader(encoded);
   if (header === undefined) return { problem: 'The header of the signature is not a base64url JSON object.' };
   if (header['alg'] !== 'EdDSA') return { problem: 'The signature does not use EdDSA.' };
-  // `crit` lists extensions a verifier must know (RFC 7515, section 4.1.11), `b64` among them; we know none.
+  // `crit` lists extensions that a verifier must understand (RFC 7515, section 4.1.11), such as `b64`; none is
+  // supported.
   if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) {
     return { problem: 'The signature uses an extension that is not known here.' };
   }
@@ -74,21 +75,21 @@ function parsedHeader(encoded: string): { [member: string]: JsonValue } | undefi
   }
 }
 
-/** The 32 bytes of a key; undefined for one of another kind. */
+/** The 32 bytes of an Ed25519 key; undefined for other key types. */
 function pointOf(key: PublicJwk): Bytes | undefined {
-  // The set comes from a file or the network, so its type is a wish until it has been looked at.
+  // The set comes from a file or the network: its type is unchecked until here.
   if (key.kty !== 'OKP' || key.crv !== 'Ed25519' || typeof key.x !== 'string') return undefined;
   const point = decodeBase64Url(key.x);
   return point?.length === ED25519_KEY_BYTES ? point : undefined;
 }
 
-/** What a JWS signs: the encoded header, a dot, and the encoded payload (RFC 7515, section 5.1). */
+/** The JWS signing input: encoded header, dot, encoded payload (RFC 7515, section 5.1). */
 export function signingInput(encodedHeader: string, payload: Uint8Array): Bytes {
   const view = Bytes.from(payload.buffer, payload.byteOffset, payload.byteLength);
   return Bytes.from(`${encodedHeader}.${view.toString('base64url')}`, 'latin1');
 }
 
-/** Decodes base64url strictly: no padding, no other alphabet, one spelling per value. */
+/** Strict base64url: no padding, one encoding per value. */
 function decodeBase64Url(text: string): Bytes | undefined {
   const bytes = Bytes.from(text, 'base64url');
   return bytes.toString('base64url') === text ? bytes : undefined;

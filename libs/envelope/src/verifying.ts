@@ -1,4 +1,4 @@
-// All that is needed to check what was signed, in Node and in browsers.
+// Everything needed for verification, in Node and in browsers.
 export { SALT_BYTES, dataHashOf, receiptEntry, receiptLeaf, receiptLogProof } from './receipt.ts';
 export type { Receipt, ReceiptLeafMembers, RecordProof } from './receipt.ts';
 export { DECISION_HEAD_TYPE, decisionHash, decisionHeadText } from './decision-chain.ts';
