@@ -3,14 +3,14 @@ import { decodeBase64, isKeyName } from './note-key.ts';
 import { EMPTY_ROOT, HASH_BYTES } from './tree-hash.ts';
 
 export interface Checkpoint {
-  /** Which log: `<LEDGER_ORIGIN>/<channel>`. */
+  /** The log: `<LEDGER_ORIGIN>/<channel>`. */
   readonly origin: string;
-  /** How many leaves it covers. */
+  /** Number of leaves. */
   readonly size: number;
   readonly root: Bytes;
 }
 
-/** The text of a C2SP tlog-checkpoint, ready to be signed as a note. Throws when a member cannot stand in one. */
+/** The text of a C2SP tlog-checkpoint, for signing as a note. Throws when a member is invalid. */
 export function checkpointText({ origin, size, root }: Checkpoint): string {
   if (!isKeyName(origin)) throw new Error('An origin is not empty and holds no space, plus or control character.');
   if (!Number.isSafeInteger(size) || size < 0) throw new Error(`A checkpoint cannot cover ${size} leaves.`);
@@ -19,8 +19,8 @@ export function checkpointText({ origin, size, root }: Checkpoint): string {
 }
 
 /**
- * Reads a checkpoint, from a signed note or from its bare text. It does NOT check a signature: hand it what
- * `NoteVerifier.verify` returned. Extension lines are allowed and ignored. Throws an Error that says what is wrong.
+ * Parses a checkpoint from a signed note or its text. Does NOT verify a signature: pass the result of
+ * `NoteVerifier.verify`. Extension lines are ignored. Throws an Error that describes the fault.
  */
 export function parseCheckpoint(noteOrText: string): Checkpoint {
   const blank = noteOrText.lastIndexOf('\n\n');

@@ -6,20 +6,20 @@ import type { NoteSignature } from './note.ts';
 const TIME_BYTES = 8;
 const SIGNATURE_BYTES = 64;
 
-/** Checks what one witness says of checkpoints: C2SP tlog-cosignature, `cosignature/v1` (Ed25519, key type 0x04). */
+/** Verifies the cosignatures of one witness: C2SP tlog-cosignature, `cosignature/v1` (Ed25519, key type 0x04). */
 export interface CosignatureVerifier extends Pick<VerifierKey, 'name' | 'keyHash' | 'point'> {
-  /** As it was given: `<name>+<hash>+<base64>`. */
+  /** The configured key: `<name>+<hash>+<base64>`. */
   readonly verifierKey: string;
-  /** Whether a signature line claims to be of this witness: its name and its key id. */
+  /** True when a signature line has this witness's name and key id. */
   claims(signature: NoteSignature): boolean;
   /**
-   * When the witness signed this checkpoint, in seconds since the epoch; undefined for a signature that is not its own over
-   * this very text, and for a text that is no checkpoint. Never throws.
+   * The time of a valid cosignature on this checkpoint, in seconds since the epoch; undefined for an invalid signature
+   * or checkpoint. Never throws.
    */
   signedAt(checkpointText: string, signature: NoteSignature): number | undefined;
 }
 
-/** A verifier that trusts one witness, by its key of type 0x04. Throws an Error that says what is wrong with the key. */
+/** Creates a verifier for one witness key of type 0x04. Throws an Error that describes an invalid key. */
 export function cosignatureVerifier(verifierKey: string): CosignatureVerifier {
   const { name, keyHash, point, publicKey } = parseVerifierKey(verifierKey, COSIGNATURE_V1);
   const claims = (signature: NoteSignature): boolean => signature.name === name && signature.keyHash === keyHash;
@@ -38,7 +38,7 @@ export function cosignatureVerifier(verifierKey: string): CosignatureVerifier {
   };
 }
 
-/** Times behind what a number counts exactly are as times behind 2^63: no witness signs at them. */
+/** Rejects timestamps above Number.MAX_SAFE_INTEGER, like those above 2^63. */
 function secondsOf(signature: Bytes): number | undefined {
   if (signature.length !== TIME_BYTES + SIGNATURE_BYTES) return undefined;
   const seconds = Number(new DataView(signature.buffer, signature.byteOffset, TIME_BYTES).getBigUint64(0));
@@ -50,7 +50,7 @@ function isCheckpoint(text: string): boolean {
     parseCheckpoint(text);
     return true;
   } catch {
-    // parseCheckpoint fails in one way only: the text is none.
+    // parseCheckpoint throws only for a malformed checkpoint.
     return false;
   }
 }

@@ -1,5 +1,5 @@
-// The same names as ed25519-node.ts. WebCrypto answers later, while whoever checks a proof needs its answer at once; so a
-// check is run, the signatures that it asked about are judged, and it is run again with the verdicts at hand.
+// Same exports as ed25519-node.ts. WebCrypto is asynchronous and proof checks are synchronous: a check runs, the
+// signatures it needs are verified, and it runs again with the results.
 
 export interface Ed25519Key {
   verify(data: Uint8Array, signature: Uint8Array): boolean;
@@ -16,7 +16,10 @@ interface Run {
   readonly open: Map<string, Question>;
 }
 
-/** A check asks in rounds only where a verdict decides what is asked next; none of ours does so more than twice. */
+/**
+ * A check needs another round only when a result decides which signature is verified next; existing checks need at most
+ * two.
+ */
 const MOST_ROUNDS = 20;
 
 let run: Run | undefined;
@@ -29,15 +32,15 @@ export function ed25519Key(point: Uint8Array): Ed25519Key {
       const name = JSON.stringify([text(point), text(signature), text(data)]);
       const verdict = run.verdicts.get(name);
       if (verdict === undefined) run.open.set(name, { point, data: data.slice(), signature });
-      // Not known yet counts as not signed: a wrong turn that the next run corrects, and never a signature too many.
+      // A signature still being verified counts as invalid; the next run uses the result.
       return verdict ?? false;
     },
   };
 }
 
 /**
- * Runs a check, which must be synchronous and without effects, until every signature it asks about is judged. Gives the
- * result of the last run. Throws what the check throws then, and an Error where the browser knows no Ed25519.
+ * Runs a synchronous check without side effects until every signature it needs is verified. Returns or throws the
+ * outcome of the last run; throws an Error when the browser lacks Ed25519.
  */
 export async function settleSignatures<T>(check: () => T): Promise<T> {
   const verdicts = new Map<string, boolean>();
@@ -50,7 +53,7 @@ export async function settleSignatures<T>(check: () => T): Promise<T> {
   throw new Error('The check asked about ever more signatures.');
 }
 
-/** One run to its end; its result, or what it threw, is handed out when it is asked for. */
+/** Runs the check once. The returned function gives its result or rethrows its error. */
 function runOnce<T>(check: () => T, current: Run): () => T {
   const before = run;
   run = current;
@@ -81,7 +84,7 @@ async function isSigned({ point, data, signature }: Question): Promise<boolean> 
   return crypto.subtle.verify({ name: 'Ed25519' }, key, signature.slice(), data.slice());
 }
 
-/** One character for each byte: to find a question by. */
+/** Bytes as Latin-1: a cache key. */
 function text(bytes: Uint8Array): string {
   let characters = '';
   for (const byte of bytes) characters += String.fromCharCode(byte);

@@ -1,28 +1,31 @@
 import { isKeyName, parseVerifierKey } from './note-key.ts';
 import { anyOf, noteVerifier, parseNote, type NoteVerifier } from './note.ts';
 
-/** The first line. The second line of a checkpoint is a size, so neither is ever taken for the other. */
+/** The first line. The second line of a checkpoint is a size, so a statement never parses as a checkpoint. */
 const FORMAT = 'sealgate-log-keys/v1';
-/** Bounds the work that a stranger's statement can cause. */
+/** Bounds the work for an untrusted statement. */
 const MAX_KEYS = 100;
 
 export interface StatedKey {
-  /** The key of a log, named as its origin: `<name>+<hash>+<base64>`. */
+  /** The key of a log, named after its origin: `<name>+<hash>+<base64>`. */
   readonly verifierKey: string;
-  /** Since when it signs, in milliseconds since the epoch. */
+  /** Start of validity, in milliseconds since the epoch. */
   readonly fromMs: number;
-  /** When it stops being trusted; absent for the key that signs now. */
+  /** End of validity; absent for the current key. */
   readonly untilMs?: number;
 }
 
-/** Which keys sign for a log. A root key signs it as a note; whoever pins the root key then trusts the keys. */
+/**
+ * The signing keys of one log. The statement is a note signed by the root key: pinning the root key trusts the listed
+ * keys.
+ */
 export interface LogKeys {
   readonly origin: string;
-  /** The key that signs now is the first. */
+  /** The current signing key first. */
   readonly keys: readonly StatedKey[];
 }
 
-/** The text of a statement, ready to be signed. Throws when a member cannot stand in one. */
+/** The text of a statement, for signing. Throws when a member is invalid. */
 export function logKeysText({ origin, keys }: LogKeys): string {
   const text = `${FORMAT}\n${origin}\n${keys.map(lineOf).join('')}`;
   parseLogKeys(text);
@@ -35,8 +38,8 @@ const lineOf = ({ verifierKey, fromMs, untilMs }: StatedKey): string =>
 const timeText = (ms: number): string => new Date(ms).toISOString();
 
 /**
- * Reads a statement, from a signed note or from its bare text. It does NOT check a signature: `checkLogKeys` does. Throws an
- * Error that says what is wrong.
+ * Parses a statement from a signed note or its text. Does NOT verify a signature: use `checkLogKeys`. Throws an Error
+ * that describes the fault.
  */
 export function parseLogKeys(noteOrText: string): LogKeys {
   const blank = noteOrText.lastIndexOf('\n\n');
@@ -72,7 +75,7 @@ function timeOf(text: string): number {
 
 export type LogKeysVerdict = (LogKeys & { readonly problem?: undefined }) | { readonly problem: string };
 
-/** A statement that the pinned root key signed, or why it is not believed. Never throws. */
+/** Verifies a statement against the pinned root key. Returns it, or the reason for rejecting it. Never throws. */
 export function checkLogKeys(root: NoteVerifier, note: string, nowMs: number): LogKeysVerdict {
   let stated: LogKeys;
   let signers: string;
@@ -99,13 +102,13 @@ export function checkLogKeys(root: NoteVerifier, note: string, nowMs: number): L
   return stated;
 }
 
-/** Trusts what a root key signed, and for their own logs the keys that it stated. */
+/** Trusts the root key, and listed log keys for their own log. */
 export interface StatedVerifier extends NoteVerifier {
-  /** Why a note that is signed by keys of logs is not trusted; undefined where no key of a log is the reason. */
+  /** The reason for rejecting a note signed by log keys; undefined when no log key is the reason. */
   refusal(note: string): string | undefined;
 }
 
-/** Adds the keys of statements that `checkLogKeys` found good to the root key that signed them. */
+/** Adds the keys of verified statements (see `checkLogKeys`) to their root key. */
 export function statedVerifier(root: NoteVerifier, statements: readonly LogKeys[], nowMs: number): StatedVerifier {
   const all = statements.flatMap(({ keys }) => keys);
   const isOver = ({ untilMs }: StatedKey): boolean => untilMs !== undefined && nowMs >= untilMs;
@@ -134,7 +137,7 @@ export function statedVerifier(root: NoteVerifier, statements: readonly LogKeys[
   };
 }
 
-/** The key of a log signs for no other. */
+/** Accepts only notes of the log that the key is named after. */
 function ofOneLog(key: NoteVerifier): NoteVerifier {
   const verifier: NoteVerifier = {
     ...key,
@@ -151,7 +154,7 @@ function signaturesOf(note: string) {
   try {
     return parseNote(note).signatures;
   } catch {
-    // parseNote fails in one way only: nobody signed this.
+    // parseNote throws only for a malformed note, which has no signatures.
     return [];
   }
 }

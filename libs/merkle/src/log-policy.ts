@@ -2,45 +2,45 @@ import { parseCheckpoint, type Checkpoint } from './checkpoint.ts';
 import { cosignatureVerifier, type CosignatureVerifier } from './cosignature.ts';
 import { anyOf, noteVerifier, parseNote, type NoteVerifier, type ParsedNote } from './note.ts';
 
-/** Bounds the work that a stranger's policy can cause; C2SP asks for 32 of each kind of line. */
+/** Bounds the work for an untrusted policy; C2SP requires at least 32 lines of each kind. */
 const MAX_POLICY_CHARACTERS = 100_000;
 const MAX_LINES_OF_A_KIND = 100;
 
 export interface PolicyLog {
-  /** Its name is the origin of the checkpoints it signs. */
+  /** The key name is the origin of its checkpoints. */
   readonly verifier: NoteVerifier;
   readonly url?: string;
 }
 
 export interface PolicyWitness {
-  /** What the policy calls it; it means nothing outside of it. */
+  /** The name within the policy; has no meaning elsewhere. */
   readonly name: string;
   readonly verifier: CosignatureVerifier;
   readonly url?: string;
 }
 
-/** What makes a checkpoint valid: C2SP tlog-policy. */
+/** The rules for accepting a checkpoint: C2SP tlog-policy. */
 export interface LogPolicy {
   readonly logs: readonly PolicyLog[];
   readonly witnesses: readonly PolicyWitness[];
-  /** Whether cosignatures by these witnesses, by their names in the policy, are enough. */
+  /** True when cosignatures by these witnesses (names in the policy) form a quorum. */
   isQuorum(witnesses: ReadonlySet<string>): boolean;
 }
 
-/** A checkpoint that a policy makes valid, or what it lacks. */
+/** An accepted checkpoint, or the reason for rejecting it. */
 export type PolicyVerdict =
   | {
       readonly checkpoint: Checkpoint;
-      /** Each witness of the policy that signed, and when (seconds since the epoch). */
+      /** The witnesses that signed, with the time in seconds since the epoch. */
       readonly cosignedAt: ReadonlyMap<PolicyWitness, number>;
       readonly problem?: undefined;
     }
   | { readonly problem: string };
 
 /**
- * Checks a signed checkpoint by a policy: signed by a log of its origin (one of `logs` in place of the policy's, where they are
- * known from elsewhere), cosigned by a quorum of its witnesses, and without a signature by any key named in it that does not
- * fit. Never throws. When witnesses signed is told and not judged.
+ * Checks a signed checkpoint against a policy: signed by a log of its origin (from `logs` if given, else from the
+ * policy), cosigned by a quorum of witnesses, and without an invalid signature by any key in the policy. Never throws.
+ * Cosignature times are returned, not checked.
  */
 export function checkPolicy(policy: LogPolicy, note: string, logs?: NoteVerifier): PolicyVerdict {
   let parsed: ParsedNote;
@@ -54,7 +54,7 @@ export function checkPolicy(policy: LogPolicy, note: string, logs?: NoteVerifier
   const { origin } = checkpoint;
   const known = logs ?? anyOf(policy.logs.map(({ verifier }) => verifier).filter(({ name }) => name === origin));
   if (known === undefined) return { problem: `The policy names no log with the origin ${origin}.` };
-  // Every signature is asked about before one is judged: a browser has the verdicts at its next attempt.
+  // Requests every signature before deciding, so a browser has all results in its next run.
   const isSigned = known.verify(note) !== undefined;
   const signedAt = policy.witnesses.flatMap((witness) =>
     parsed.signatures
@@ -80,7 +80,7 @@ export function checkPolicy(policy: LogPolicy, note: string, logs?: NoteVerifier
 
 type IsReached = (witnesses: ReadonlySet<string>) => boolean;
 
-/** Reads a policy file (C2SP tlog-policy). Throws an Error that names the line and what is wrong with it. */
+/** Parses a policy file (C2SP tlog-policy). Throws an Error that names the line and the fault. */
 export function parsePolicy(text: string): LogPolicy {
   if (text.length > MAX_POLICY_CHARACTERS) {
     throw new Error(`A policy is at most ${MAX_POLICY_CHARACTERS} characters long.`);
@@ -110,7 +110,7 @@ class PolicyReading {
     // eslint-disable-next-line no-control-regex -- control characters are what is being refused
     if (/[\u0000-\u0008\u000b-\u001f\u007f]/.test(line))
       throw new Error('A policy holds no control character but tab.');
-    // What could not be decoded was replaced: two names could have become one.
+    // Decoding replaces invalid UTF-8, which could make two names equal.
     if (line.includes('\ufffd') || !line.isWellFormed()) throw new Error('A policy is UTF-8.');
     const [keyword, ...items] = line.split(/[ \t]+/).filter((item) => item !== '');
     if (keyword === undefined || keyword.startsWith('#')) return;
@@ -180,7 +180,7 @@ const urlOf = (url: string | undefined) => (url === undefined ? {} : { url });
 
 const tooMany = () => new Error(`A policy has at most ${MAX_LINES_OF_A_KIND} lines of a kind.`);
 
-/** Two are the same by their public key, whatever they are called. */
+/** Items are equal when their public keys are, whatever their names. */
 function addOnce<Item>(items: Item[], item: Item, pointOf: (item: Item) => Uint8Array): void {
   const point = String(pointOf(item));
   if (items.some((other) => String(pointOf(other)) === point)) throw new Error('Its public key is there already.');

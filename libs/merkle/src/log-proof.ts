@@ -2,27 +2,27 @@ import type { Bytes } from '@sealgate/json';
 import { decodeBase64 } from './note-key.ts';
 import { HASH_BYTES } from './tree-hash.ts';
 
-/** Media type under which a proof is asked for and answered. */
+/** Media type of a proof, in Accept and Content-Type. */
 export const LOG_PROOF_TYPE = 'text/x.tlog-proof';
 
 const HEADER = 'c2sp.org/tlog-proof@v1';
-/** The longest file that is read: a note, and what stands above it. */
+/** Maximum size of a proof file: a note and the lines above it. */
 const MAX_PROOF_CHARACTERS = 1_200_000;
-/** A tree of as many leaves as a number counts is no deeper. */
+/** Maximum path length of a tree whose size is a safe integer. */
 const MAX_PATH = 53;
 
-/** A proof that stands alone (C2SP tlog-proof): an entry's place, its way to the root, and the signed checkpoint. */
+/** A self-contained proof (C2SP tlog-proof): index, inclusion path and signed checkpoint. */
 export interface LogProof {
   readonly index: number;
-  /** Sibling hashes, from the leaf up. */
+  /** Sibling hashes, leaf to root. */
   readonly path: readonly Bytes[];
   /** The signed note. */
   readonly checkpoint: string;
-  /** What the application adds; nothing vouches for it. */
+  /** Application data; not covered by any signature. */
   readonly extra?: Bytes;
 }
 
-/** The file of a proof. Throws when a part cannot stand in one. */
+/** The text of a proof file. Throws when a part is invalid. */
 export function logProofText({ index, path, checkpoint, extra }: LogProof): string {
   if (!Number.isSafeInteger(index) || index < 0) throw new Error(`No entry has the index ${index}.`);
   for (const hash of path) checkHash(hash);
@@ -32,8 +32,8 @@ export function logProofText({ index, path, checkpoint, extra }: LogProof): stri
 }
 
 /**
- * Takes a proof apart and checks NOTHING of it: neither the signatures of its checkpoint (`checkPolicy`) nor its path
- * (`verifyInclusion`). Throws an Error that says what is malformed.
+ * Parses a proof and verifies NOTHING: check the checkpoint with `checkPolicy` and the path with `verifyInclusion`.
+ * Throws an Error that describes the fault.
  */
 export function parseLogProof(text: string): LogProof {
   if (text.length > MAX_PROOF_CHARACTERS)

@@ -1,35 +1,35 @@
 import { ed25519Key, type Ed25519Key } from '#ed25519';
 import { Bytes, sha256Text } from '@sealgate/json';
 
-/** Signatures of logs: plain Ed25519 (C2SP signed-note, "Signature types"). */
+/** Key type of logs: Ed25519 (C2SP signed-note, "Signature types"). */
 const ED25519 = 0x01;
-/** Those of witnesses: Ed25519 over a time and a checkpoint (C2SP tlog-cosignature). */
+/** Key type of witnesses: Ed25519 over a timestamp and a checkpoint (C2SP tlog-cosignature). */
 export const COSIGNATURE_V1 = 0x04;
 const TYPE_NAMES: Readonly<Record<number, string>> = {
   [ED25519]: 'Ed25519',
   [COSIGNATURE_V1]: 'cosignature/v1 (0x04)',
 };
-/** Of a seed and of a public key alike. */
+/** Length of a seed and of a public key. */
 const KEY_BYTES = 32;
 
 export interface VerifierKey {
   readonly name: string;
-  /** The key id as a verifier key spells it: eight lower hex digits. */
+  /** The key id of a verifier key: eight lower-case hex digits. */
   readonly keyHash: string;
   /** The 32 bytes of the public key. */
   readonly point: Bytes;
   readonly publicKey: Ed25519Key;
 }
 
-/** Whether a name may stand in a signature line: not empty, no space of any kind, no plus, no control character. */
+/** True for a valid key name: not empty, no whitespace, plus sign or control character. */
 export function isKeyName(name: string): boolean {
   // eslint-disable-next-line no-control-regex -- control characters are what is being refused
   return name !== '' && name.isWellFormed() && !/[\s+\u0000-\u001f\u007f\u0085]/u.test(name);
 }
 
 /**
- * Reads `<name>+<hash>+<base64 of the type and the public key>`, of type 0x01 unless another one is asked for.
- * Throws an Error that says what is wrong.
+ * Parses `<name>+<hash>+<base64 of type and public key>`; the type defaults to 0x01. Throws an Error that describes the
+ * fault.
  */
 export function parseVerifierKey(text: string, type = ED25519): VerifierKey {
   const match = /^([^+]*)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/u.exec(text);
@@ -40,13 +40,13 @@ export function parseVerifierKey(text: string, type = ED25519): VerifierKey {
   return { name, keyHash, point, publicKey: ed25519Key(point) };
 }
 
-/** Decodes standard base64 strictly: only the one spelling of the bytes that an encoder writes, else undefined. */
+/** Strict base64: undefined unless the text is the canonical encoding. */
 export function decodeBase64(text: string): Bytes | undefined {
   const bytes = Bytes.from(text, 'base64');
   return bytes.toString('base64') === text ? bytes : undefined;
 }
 
-/** The 32 bytes of a key from its base64. Throws an Error that names the fault and never shows the key. */
+/** The 32 bytes of a base64 key. Throws an Error that never shows the key. */
 export function keyBytes(encoded: string, what: string, type = ED25519): Bytes {
   const bytes = decodeBase64(encoded);
   if (bytes === undefined) throw new Error(`The base64 of the ${what} is malformed.`);
@@ -55,7 +55,7 @@ export function keyBytes(encoded: string, what: string, type = ED25519): Bytes {
   return bytes.subarray(1);
 }
 
-/** Throws when a name cannot stand in a signature line, or the id is not that of the key. */
+/** Throws when the name is invalid or the key id does not match the key. */
 export function checkIdentity(
   { name, keyHash, point }: { name: string; keyHash: string; point: Bytes },
   type = ED25519,
@@ -71,12 +71,12 @@ export function keyHashOf(name: string, point: Bytes, type = ED25519): string {
   return sha256Text(named, 'hex').slice(0, 8);
 }
 
-/** A key as others pin it: `<name>+<hash>+<base64>`. */
+/** A verifier key: `<name>+<hash>+<base64>`. */
 export function verifierKeyText(name: string, point: Bytes): string {
   return `${name}+${keyHashOf(name, point)}+${encodeKey(point)}`;
 }
 
-/** The base64 of a key behind its type. */
+/** Base64 of the type byte and the key. */
 export function encodeKey(bytes: Bytes): string {
   return Bytes.concat([Bytes.of(ED25519), bytes]).toString('base64');
 }

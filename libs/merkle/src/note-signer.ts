@@ -3,35 +3,35 @@ import { SPKI_PREFIX } from './ed25519-node.ts';
 import { checkIdentity, encodeKey, keyBytes, keyHashOf, verifierKeyText } from './note-key.ts';
 import { checkNoteText, signatureLine } from './note.ts';
 
-/** The fixed DER before a raw Ed25519 seed (RFC 8410): node:crypto takes no bare one. */
+/** DER prefix of a raw Ed25519 seed (RFC 8410); node:crypto does not import raw seeds. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 const SEED_BYTES = 32;
-/** HKDF info of the key of a log; its origin follows. Another text gives every log another key. */
+/** HKDF info of a log key, followed by the origin. Changing it changes every log key. */
 const LOG_KEY_INFO = 'sealgate ledger channel key v1';
-/** How many logs' keys are remembered. */
+/** Maximum number of cached log keys. */
 const MAX_REMEMBERED = 16_384;
 
 export interface NoteSigner {
   readonly name: string;
-  /** The whole signed note over `text`. Throws when the text does not end in a newline or holds control characters. */
+  /** Returns the signed note. Throws unless the text ends in a newline and has no other control characters. */
   sign(text: string): string;
-  /** The C2SP verifier key that others pin: of several signing keys that of the first. */
+  /** The C2SP verifier key to publish; the first of several. */
   readonly verifierKey: string;
-  /** One for each signing key, in their order. */
+  /** One per signing key, in order. */
   readonly verifierKeys: readonly string[];
 }
 
-/** Signs by root keys, and gives each log a key of its own. */
+/** Signs with root keys, and derives a key for each log. */
 export interface RootSigner extends NoteSigner {
   /**
-   * Signs for the log of this origin: by the root keys, as before logs had keys, then by those that are derived from them for
-   * it and named as it, each in their order. Throws when the origin cannot stand in a signature line.
+   * A signer for one log: signs with the root keys, then with the log keys derived from them. Throws when the origin is
+   * not a valid key name.
    */
   ofLog(origin: string): LogSigner;
 }
 
 export interface LogSigner extends NoteSigner {
-  /** The keys of the log alone, one for each root key, in their order. */
+  /** The derived log keys only, one per root key, in order. */
   readonly logKeys: readonly string[];
 }
 
@@ -40,13 +40,13 @@ export interface SignerKey {
   readonly keyHash: string;
   readonly seed: Uint8Array;
   readonly privateKey: KeyObject;
-  /** The same key as others pin it: `<name>+<hash>+<base64>`. */
+  /** The verifier key: `<name>+<hash>+<base64>`. */
   readonly verifierKey: string;
 }
 
 /**
- * A signer from a `PRIVATE+KEY+<name>+<hash>+<base64>` key, or from several of one name, separated by commas: each of them
- * signs, so whoever trusts any of them takes the note. Throws an Error without any part of a key.
+ * Creates a signer from one `PRIVATE+KEY+<name>+<hash>+<base64>` key, or from several comma-separated keys of one name.
+ * Every key signs, so a verifier that pins any of them accepts the note. Throws an Error that never shows a key.
  */
 export function noteSigner(privateKeys: string): RootSigner {
   const keys = privateKeys.split(/,\s*(?=PRIVATE\+KEY\+)/).map((key) => parseSignerKey(key.trim()));
@@ -81,7 +81,7 @@ function signerOf(keys: readonly SignerKey[]): NoteSigner {
   };
 }
 
-/** HKDF-SHA256 (RFC 5869) of the root key's seed, without a salt: who holds the root key holds the key of every log. */
+/** HKDF-SHA256 (RFC 5869) of the root key's seed, without salt. The root key holder can derive every log key. */
 function logKeyOf(root: SignerKey, origin: string): SignerKey {
   const seed = new Uint8Array(hkdfSync('sha256', root.seed, '', `${LOG_KEY_INFO}${origin}`, SEED_BYTES));
   return signerKeyOf(origin, seed);
@@ -89,7 +89,7 @@ function logKeyOf(root: SignerKey, origin: string): SignerKey {
 
 const signatureOf = (text: string, { privateKey }: SignerKey): Buffer => sign(null, Buffer.from(text), privateKey);
 
-/** Reads `PRIVATE+KEY+<name>+<hash>+<base64 of 0x01 and the seed>`. Throws an Error that never holds any part of the key. */
+/** Parses `PRIVATE+KEY+<name>+<hash>+<base64 of 0x01 and the seed>`. Throws an Error that never shows the key. */
 export function parseSignerKey(text: string): SignerKey {
   const match = /^PRIVATE\+KEY\+([^+]*)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/u.exec(text);
   if (match === null) throw new Error('A signing key reads PRIVATE+KEY+<name>+<8 hex digits>+<base64>.');
@@ -99,7 +99,7 @@ export function parseSignerKey(text: string): SignerKey {
   return signerKeyOf(name, seed);
 }
 
-/** Throws when the name cannot stand in a signature line. */
+/** Throws when the name is not a valid key name. */
 function signerKeyOf(name: string, seed: Uint8Array): SignerKey {
   const privateKey = privateKeyOf(seed);
   const point = pointOf(privateKey);
@@ -108,7 +108,7 @@ function signerKeyOf(name: string, seed: Uint8Array): SignerKey {
   return { name, keyHash, seed, privateKey, verifierKey: verifierKeyText(name, point) };
 }
 
-/** A new key pair under `name`, both halves as text. Throws when the name cannot stand in a signature line. */
+/** Generates a key pair as text. Throws when the name is not a valid key name. */
 export function generateNoteKey(name: string): { privateKey: string; verifierKey: string } {
   const seed = randomBytes(SEED_BYTES);
   const point = pointOf(privateKeyOf(seed));

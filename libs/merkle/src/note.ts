@@ -1,24 +1,24 @@
 import { Bytes } from '@sealgate/json';
 import { decodeBase64, isKeyName, parseVerifierKey } from './note-key.ts';
 
-/** The longest note that is read, in characters. */
+/** Maximum length of a note, in characters. */
 const MAX_NOTE_CHARACTERS = 1_000_000;
-/** C2SP asks that at least 16 signatures be accepted; the limit bounds the work that a stranger's note can cause. */
+/** C2SP requires accepting at least 16 signatures; the limit bounds the work for an untrusted note. */
 const MAX_SIGNATURES = 100;
 const KEY_ID_BYTES = 4;
 
 export interface NoteVerifier {
   readonly name: string;
-  /** Eight lower hex digits. */
+  /** Eight lower-case hex digits. */
   readonly keyHash: string;
   /** The 32 bytes of its public key. */
   readonly point: Bytes;
   /**
-   * The text of the note when this key signed it, else undefined: a malformed note, no signature of this key, or one that
-   * does not fit. Signatures of other keys are ignored. Never throws.
+   * The text of the note if this key signed it; undefined for a malformed note, a missing or an invalid signature.
+   * Ignores signatures by other keys. Never throws.
    */
   verify(note: string): { text: string } | undefined;
-  /** Each key that is trusted, by itself. */
+  /** The trusted keys, as separate verifiers. */
   readonly keys: readonly NoteVerifier[];
 }
 
@@ -29,12 +29,12 @@ export interface NoteSignature {
 }
 
 export interface ParsedNote {
-  /** Everything above the blank line, with its last newline: what was signed. */
+  /** The signed text: everything above the blank line, including its last newline. */
   readonly text: string;
   readonly signatures: readonly NoteSignature[];
 }
 
-/** A verifier that trusts exactly one `<name>+<hash>+<base64>` key. Throws an Error that says what is wrong with it. */
+/** Trusts exactly one `<name>+<hash>+<base64>` key. Throws an Error that describes an invalid key. */
 export function noteVerifier(verifierKey: string): NoteVerifier {
   const key = parseVerifierKey(verifierKey);
   const verifier: NoteVerifier = {
@@ -46,7 +46,8 @@ export function noteVerifier(verifierKey: string): NoteVerifier {
       if (parsed === undefined) return undefined;
       const ours = parsed.signatures.filter(({ name, keyHash }) => name === key.name && keyHash === key.keyHash);
       const signed = Bytes.from(parsed.text);
-      // Every signature that claims to be ours must fit: one bad one spoils the note (C2SP signed-note, "Signatures").
+      // Every signature by this key must be valid; one invalid signature rejects the note (C2SP signed-note,
+      // "Signatures").
       const isSigned = ours.length > 0 && ours.every(({ signature }) => key.publicKey.verify(signed, signature));
       return isSigned ? { text: parsed.text } : undefined;
     },
@@ -58,8 +59,8 @@ export function noteVerifier(verifierKey: string): NoteVerifier {
 }
 
 /**
- * Trusts what one of several keys signed; undefined where there is none. A signature by one of them that does not fit
- * spoils the note, whatever the others say. Name, id and key are those of the first.
+ * Accepts a note signed by any of these keys; undefined for an empty list. One invalid signature by any of them rejects
+ * the note. Name, key id and public key are those of the first.
  */
 export function anyOf(verifiers: readonly NoteVerifier[]): NoteVerifier | undefined {
   const [first] = verifiers;
@@ -80,8 +81,8 @@ export function anyOf(verifiers: readonly NoteVerifier[]): NoteVerifier | undefi
 }
 
 /**
- * Takes a signed note apart WITHOUT checking any signature: for saying who claims to have signed it.
- * Throws an Error that says what is malformed.
+ * Parses a signed note WITHOUT verifying signatures, to list the claimed signers. Throws an Error that describes the
+ * fault.
  */
 export function parseNote(note: string): ParsedNote {
   if (note.length > MAX_NOTE_CHARACTERS) throw new Error(`A note is at most ${MAX_NOTE_CHARACTERS} characters long.`);
@@ -93,8 +94,8 @@ export function parseNote(note: string): ParsedNote {
 }
 
 /**
- * The signature lines of a note by themselves, as a witness answers them; nothing is checked. Throws an Error that says what
- * is malformed.
+ * Parses signature lines alone, as a witness returns them, without verifying them. Throws an Error that describes the
+ * fault.
  */
 export function parseSignatures(block: string): NoteSignature[] {
   if (block.length > MAX_NOTE_CHARACTERS) throw new Error(`A note is at most ${MAX_NOTE_CHARACTERS} characters long.`);
@@ -104,7 +105,7 @@ export function parseSignatures(block: string): NoteSignature[] {
   return lines.map(parseSignature);
 }
 
-/** A signature as it is written below the text of a note. */
+/** A signature line of a note. */
 export function signatureLine({ name, keyHash, signature }: NoteSignature): string {
   return `— ${name} ${Bytes.concat([Bytes.from(keyHash, 'hex'), signature]).toString('base64')}\n`;
 }
@@ -113,7 +114,7 @@ function parsedOrUndefined(note: string): ParsedNote | undefined {
   try {
     return parseNote(note);
   } catch {
-    // parseNote fails in one way only: the note is malformed, which for a verifier is "not signed".
+    // parseNote throws only for a malformed note, which counts as not signed.
     return undefined;
   }
 }
@@ -131,7 +132,7 @@ function parseSignature(line: string): NoteSignature {
   };
 }
 
-/** Throws an Error when a text cannot be that of a note. */
+/** Throws when a text cannot be the text of a note. */
 export function checkNoteText(text: string): void {
   if (!text.endsWith('\n')) throw new Error('The text of a note ends in a newline.');
   // eslint-disable-next-line no-control-regex -- control characters are what is being refused

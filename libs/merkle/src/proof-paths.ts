@@ -4,18 +4,18 @@ import { TILE_WIDTH, tilePath, tileWidth } from './tile.ts';
 import type { TileId } from './tile.ts';
 
 /**
- * Reads tiles: one buffer per tile asked for, in the same order. It is called once per proof, with every tile the proof needs.
- * A buffer may hold more hashes than the width asked for (the same tile, grown since), never fewer.
+ * Reads tiles: one buffer per requested tile, in order. Called once per proof with every tile it needs. A buffer may
+ * hold more hashes than requested (the tile has grown), never fewer.
  */
 export type ReadTiles = (wanted: readonly TileId[]) => Promise<readonly Bytes[]>;
 
-/** The leaves [start, start + count): a node of the tree, perhaps with an incomplete right edge. */
+/** The leaves [start, start + count): a node of the tree, possibly with an incomplete right edge. */
 interface Subtree {
   readonly start: number;
   readonly count: number;
 }
 
-/** A perfect subtree as it lies in one tile: `count` neighbouring hashes from `from` on. */
+/** A perfect subtree within one tile: `count` consecutive hashes from `from`. */
 interface Piece {
   readonly tile: TileId;
   readonly from: number;
@@ -23,9 +23,9 @@ interface Piece {
 }
 
 /**
- * The inclusion path of leaf `index` in the tree of the first `size` leaves (RFC 6962, section 2.1.1), from the leaf up.
- * Reads at most two tiles per level. Throws when the tree has no such leaf or a tile is too short; what the tiles hold is
- * not checked, so a path is only worth what `verifyInclusion` says of it.
+ * The inclusion path of leaf `index` in the tree of the first `size` leaves (RFC 6962, section 2.1.1), leaf to root.
+ * Reads at most two tiles per level. Throws when the leaf does not exist or a tile is too short. Hashes are not
+ * checked: verify the path with `verifyInclusion`.
  */
 export async function inclusionPath(index: number, size: number, read: ReadTiles): Promise<Bytes[]> {
   assertCount(size);
@@ -44,8 +44,8 @@ export async function inclusionPath(index: number, size: number, read: ReadTiles
 }
 
 /**
- * The consistency path between the trees of the first `oldSize` and `newSize` leaves (RFC 6962, section 2.1.2).
- * Empty, without reading, for equal sizes and for an old size of 0. Throws as `inclusionPath` does.
+ * The consistency path between the trees of `oldSize` and `newSize` leaves (RFC 6962, section 2.1.2). Empty, without a
+ * read, for equal sizes or an old size of 0. Throws as `inclusionPath`.
  */
 export async function consistencyPath(oldSize: number, newSize: number, read: ReadTiles): Promise<Bytes[]> {
   assertCount(oldSize);
@@ -60,7 +60,7 @@ export async function consistencyPath(oldSize: number, newSize: number, read: Re
     downwards.push(isLeft ? { start: start + left, count: count - left } : { start, count: left });
     [start, old, count] = isLeft ? [start, old, left] : [start + left, old - left, count - left];
   }
-  // A verifier knows the old tree's root; where the walk never left the left edge, that root is this subtree.
+  // A subtree at the left edge is the old tree, whose root the verifier already knows.
   if (start > 0) downwards.push({ start, count });
   return readSubtrees(downwards.reverse(), newSize, read);
 }
@@ -78,7 +78,7 @@ async function readSubtrees(subtrees: readonly Subtree[], size: number, read: Re
   return rows.map((pieces) => pieces.map(hashOf).reduceRight((right, left) => nodeHash(left, right)));
 }
 
-/** The perfect subtrees that make up a node, left to right, each with the tile it lies in. */
+/** The perfect subtrees of a node, left to right, each with its tile. */
 function piecesOf({ start, count }: Subtree, size: number): Piece[] {
   const pieces: Piece[] = [];
   const end = start + count;
@@ -111,7 +111,7 @@ function checkedTile(tile: TileId, hashes: Bytes | undefined): Bytes {
   return hashes;
 }
 
-/** The largest power of two smaller than `count`: where RFC 6962 splits a node. */
+/** The largest power of two smaller than `count`: the RFC 6962 split point. */
 function splitPoint(count: number): number {
   let left = 1;
   while (left * 2 < count) left *= 2;

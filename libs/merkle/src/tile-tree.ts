@@ -9,9 +9,9 @@ interface EdgeLevel {
 }
 
 /**
- * An RFC 6962 tree that grows at its right edge and remembers nothing else: at most 255 hashes per level of 256-wide tiles,
- * so a tree of a thousand million leaves takes 32 KiB. Whoever appends keeps the full tiles it returns and, to go on
- * after a restart, its `edge()`. It is not a store and proves nothing by itself: compare `root()` with a signed checkpoint.
+ * An append-only RFC 6962 tree that keeps only its right edge: at most 255 hashes per level of 256-wide tiles, 32 KiB
+ * for 10^9 leaves. The caller stores the full tiles that `append` returns and, to resume after a restart, `edge()`.
+ * Compare `root()` with a signed checkpoint after restoring.
  */
 export class TileTree {
   readonly #levels: EdgeLevel[] = [];
@@ -22,8 +22,8 @@ export class TileTree {
   }
 
   /**
-   * The tree of `size` leaves whose partial tiles are `edge`, in any order.
-   * Throws when the edge is not exactly the partial tiles of that size. What the hashes are cannot be checked here.
+   * Restores a tree of `size` leaves from its partial tiles, in any order. Throws unless these are exactly the partial
+   * tiles of that size. The hashes themselves are not checked.
    */
   static from(size: number, edge: readonly Tile[]): TileTree {
     assertSize(size);
@@ -41,14 +41,14 @@ export class TileTree {
     return tree;
   }
 
-  /** How many leaves were appended. */
+  /** Number of leaves. */
   get size(): number {
     return this.#size;
   }
 
   /**
-   * Appends leaf hashes, concatenated, in order. Returns the tiles that became full: level by level, by index within a level.
-   * Throws, and changes nothing, when the bytes are not whole hashes.
+   * Appends concatenated leaf hashes. Returns the tiles that became full, ordered by level, then index. Throws without
+   * changes when the bytes are not whole hashes.
    */
   append(leafHashes: Uint8Array): Tile[] {
     if (leafHashes.length % HASH_BYTES !== 0) {
@@ -67,7 +67,7 @@ export class TileTree {
     return completed;
   }
 
-  /** The partial tiles, lowest level first, none where a level has no open tile. The hashes are copies. */
+  /** The partial tiles, lowest level first; a level without one is left out. Hashes are copies. */
   edge(): Tile[] {
     return this.#levels.flatMap(({ hashes, width }, level) => {
       if (width === 0) return [];
@@ -76,11 +76,11 @@ export class TileTree {
     });
   }
 
-  /** The RFC 6962 root over all leaves. Costs at most 255 hashes per level. */
+  /** The RFC 6962 root. Costs at most 255 hashes per level. */
   root(): Bytes {
     let root: Bytes | undefined;
     for (const { hashes, width } of this.#levels) {
-      // The open tile is a row of perfect subtrees, one per set bit of its width, the smallest at the right.
+      // A partial tile is a row of perfect subtrees, one per set bit of its width, the smallest on the right.
       let end = width;
       for (let count = 1; count < TILE_WIDTH; count *= 2) {
         if ((width & count) === 0) continue;
@@ -92,7 +92,7 @@ export class TileTree {
     return Bytes.from(root ?? EMPTY_ROOT);
   }
 
-  /** Puts hashes at the edge of one level and hands back copies of the tiles this filled. */
+  /** Appends hashes to one level and returns copies of the tiles that became full. */
   #fillLevel(level: number, incoming: Uint8Array): Tile[] {
     const open = (this.#levels[level] ??= { hashes: Bytes.alloc(TILE_WIDTH * HASH_BYTES), width: 0 });
     const filled: Tile[] = [];

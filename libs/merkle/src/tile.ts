@@ -6,33 +6,33 @@ export const TILE_WIDTH = 256;
 /** The deepest level C2SP tlog-tiles can name. */
 const MAX_LEVEL = 63;
 
-/** Which tile: level 0 holds leaf hashes, each hash of level L is the root of a full tile of level L-1. */
+/** A tile id: level 0 holds leaf hashes; each hash of level L is the root of a full tile of level L-1. */
 export interface TileId {
   readonly level: number;
-  /** Its place within the level, from 0. */
+  /** Index within the level, from 0. */
   readonly index: number;
-  /** How many hashes it holds, 1 to 256; fewer than 256 makes it a partial tile at the right edge. */
+  /** Number of hashes, 1 to 256; below 256 it is a partial tile at the right edge. */
   readonly width: number;
 }
 
-/** Which bundle of entries: those below the tile of level 0 with this index and width. */
+/** An entry bundle: the entries of the level-0 tile with this index and width. */
 export type BundleId = Omit<TileId, 'level'>;
 
 export interface Tile extends TileId {
-  /** `width` hashes of 32 bytes, one after another. */
+  /** `width` concatenated hashes of 32 bytes. */
   readonly hashes: Bytes;
 }
 
 /**
- * How many hashes the tile at (`level`, `index`) holds in a tree of `size` leaves: 256 when full, 0 when it does not exist yet.
- * Only hashes over complete subtrees count (C2SP tlog-tiles, "Partial Tiles").
+ * Number of hashes of tile (`level`, `index`) in a tree of `size` leaves: 256 when full, 0 when it does not exist yet.
+ * Counts only complete subtrees (C2SP tlog-tiles, "Partial Tiles").
  */
 export function tileWidth(level: number, index: number, size: number): number {
   const hashesInLevel = Math.floor(size / TILE_WIDTH ** level);
   return Math.max(0, Math.min(TILE_WIDTH, hashesInLevel - index * TILE_WIDTH));
 }
 
-/** The C2SP path of a tile, relative to the prefix of the log: `tile/0/x001/067.p/8`. Throws when no tile can have this id. */
+/** The C2SP path of a tile, relative to the log prefix: `tile/0/x001/067.p/8`. Throws for an invalid id. */
 export function tilePath(tile: TileId): string {
   if (!isTileId(tile)) {
     throw new Error(`No tile has level ${tile.level}, index ${tile.index} and width ${tile.width}.`);
@@ -40,7 +40,7 @@ export function tilePath(tile: TileId): string {
   return `tile/${tile.level}/${placePath(tile)}`;
 }
 
-/** The C2SP path of the entries below a tile of level 0: `tile/entries/x001/067.p/8`. Throws when no tile can have this id. */
+/** The C2SP path of an entry bundle: `tile/entries/x001/067.p/8`. Throws for an invalid id. */
 export function bundlePath({ index, width }: BundleId): string {
   return tilePath({ level: 0, index, width }).replace('/0/', '/entries/');
 }
@@ -54,12 +54,12 @@ function placePath({ index, width }: BundleId): string {
   return `${groups.join('/')}${width === TILE_WIDTH ? '' : `.p/${width}`}`;
 }
 
-// Six groups are enough for every safe integer; the bound keeps a hostile path from costing anything.
+// Six groups cover every safe integer; the limit bounds the cost of an untrusted path.
 const TILE_PATH = /^tile\/(0|[1-9][0-9]?)\/((?:x[0-9]{3}\/){0,5}[0-9]{3})(?:\.p\/([1-9][0-9]{0,2}))?$/;
 
 /**
- * The tile a C2SP path names, or undefined when it names none.
- * Each tile has exactly one path: leading zero groups, leading zeroes in a level or width and `.p/256` are refused.
+ * Parses a C2SP tile path; undefined when it is invalid. Paths are unique: leading zero groups, leading zeros in a
+ * level or width and `.p/256` are rejected.
  */
 export function parseTilePath(path: string): TileId | undefined {
   const match = TILE_PATH.exec(path);
@@ -73,7 +73,7 @@ export function parseTilePath(path: string): TileId | undefined {
   return isTileId(tile) && tilePath(tile) === path ? tile : undefined;
 }
 
-/** The bundle of entries a C2SP path names, or undefined when it names none; see `parseTilePath`. */
+/** Parses a C2SP entry bundle path; undefined when it is invalid. See `parseTilePath`. */
 export function parseBundlePath(path: string): BundleId | undefined {
   if (!path.startsWith('tile/entries/')) return undefined;
   const tile = parseTilePath(path.replace('/entries/', '/0/'));
@@ -83,7 +83,7 @@ export function parseBundlePath(path: string): BundleId | undefined {
 const LENGTH_BYTES = 2;
 const MAX_ENTRY_BYTES = 0xffff;
 
-/** Entries as a bundle holds them: each behind its length in 16 bits, big-endian. Throws for one that is longer. */
+/** Encodes entries as a bundle: each with a 16-bit big-endian length prefix. Throws for an entry that is too long. */
 export function bundleOf(entries: readonly Uint8Array[]): Bytes {
   return Bytes.concat(
     entries.flatMap((entry) => {
@@ -93,12 +93,12 @@ export function bundleOf(entries: readonly Uint8Array[]): Bytes {
   );
 }
 
-/** The entries of a bundle, as views of it. Throws when the last one is cut short. */
+/** The entries of a bundle, as views of it. Throws when the last entry is truncated. */
 export function entriesOf(bundle: Bytes): Bytes[] {
   const entries: Bytes[] = [];
   for (let at = 0; at < bundle.length;) {
     const start = at + LENGTH_BYTES;
-    // Behind the end there are no numbers, and no entry either.
+    // A truncated length prefix makes `end` NaN, which is rejected below.
     const end = start + (bundle[at]! << 8) + bundle[at + 1]!;
     if (!(end <= bundle.length)) throw new Error('A bundle of entries ends within one.');
     entries.push(bundle.subarray(start, end));

@@ -6,11 +6,11 @@ export const HASH_BYTES = 32;
 const LEAF_PREFIX = 0x00;
 const NODE_PREFIX = 0x01;
 
-// One scratch block serves every inner node: the call is synchronous and copies what it reads, so nothing can interleave.
+// One buffer for every inner node: the call is synchronous and copies its input.
 const nodeBlock = Bytes.alloc(1 + 2 * HASH_BYTES);
 nodeBlock[0] = NODE_PREFIX;
 
-/** The root of a tree without leaves: SHA-256 of nothing (RFC 6962, section 2.1). */
+/** The root of an empty tree: SHA-256 of the empty string (RFC 6962, section 2.1). */
 export const EMPTY_ROOT: Bytes = sha256('');
 
 /** The RFC 6962 hash of one leaf, SHA-256(0x00 ‖ data). A string is hashed as its UTF-8. */
@@ -24,8 +24,8 @@ export function leafHash(data: string | Uint8Array): Bytes {
 }
 
 /**
- * The RFC 6962 hash of an inner node, SHA-256(0x01 ‖ left ‖ right).
- * Throws when either side is not one hash long, since a shorter one would leave bytes of an earlier call in the block.
+ * The RFC 6962 hash of an inner node, SHA-256(0x01 ‖ left ‖ right). Throws unless both sides are 32 bytes; a shorter
+ * one would leave bytes of an earlier call in the buffer.
  */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Bytes {
   if (left.length !== HASH_BYTES || right.length !== HASH_BYTES) {
@@ -37,15 +37,14 @@ export function nodeHash(left: Uint8Array, right: Uint8Array): Bytes {
 }
 
 const MOST_PAIRS = 128;
-/** Inner nodes side by side, each as it is hashed; they are made once because a view costs as much as half a hash. */
+/** Views of consecutive inner nodes, created once: creating a view costs half as much as a hash. */
 const nodes = Array.from({ length: MOST_PAIRS }, () => Bytes.from(nodeBlock));
-/** Where the hash of node `index` of a row goes in the node above. */
+/** The offset of the hash of node `index` within its parent node. */
 const sideOf = (index: number): number => 1 + (index & 1) * HASH_BYTES;
 
 /**
- * The root over `count` hashes that lie one after another in `hashes` from hash `from` on.
- * `count` is a power of two of at most 256, so the subtree is perfect; this is the inner loop of everything that reads
- * tiles.
+ * The root over `count` consecutive hashes in `hashes`, starting at hash `from`. `count` is a power of two of at most
+ * 256. This is the inner loop of all tile reads.
  */
 export function perfectRoot(hashes: Uint8Array, from: number, count: number): Bytes {
   if ((from + count) * HASH_BYTES > hashes.length)
@@ -55,7 +54,7 @@ export function perfectRoot(hashes: Uint8Array, from: number, count: number): By
   for (let pair = 0; pair < count / 2; pair += 1)
     row.copy(nodes[pair]!, 1, pair * 2 * HASH_BYTES, (pair + 1) * 2 * HASH_BYTES);
   for (let width = count / 2; width > 1; width /= 2) {
-    // Node `index` is hashed before anything is written into the node that holds it.
+    // Node `index` is hashed before its buffer is reused for the next level.
     for (let index = 0; index < width; index += 1) {
       nodes[index >> 1]!.write(sha256Text(nodes[index]!, 'binary'), sideOf(index), 'latin1');
     }

@@ -5,7 +5,7 @@ export interface InclusionProof {
   readonly leafHash: Uint8Array;
   readonly index: number;
   readonly size: number;
-  /** Sibling hashes, from the leaf up. */
+  /** Sibling hashes, leaf to root. */
   readonly path: readonly Uint8Array[];
 }
 
@@ -17,8 +17,8 @@ export interface ConsistencyProof {
 }
 
 /**
- * The root that an inclusion proof leads to, or undefined when the proof cannot be one: no such leaf in a tree of that size,
- * a path too long or too short, a hash of the wrong length. Never throws. RFC 9162, section 2.1.3.2.
+ * The root computed from an inclusion proof; undefined for a malformed proof: index out of range, wrong path length,
+ * wrong hash length. Never throws. RFC 9162, section 2.1.3.2.
  */
 export function rootFromInclusion({ leafHash, index, size, path }: InclusionProof): Bytes | undefined {
   if (!isCount(index) || !isCount(size) || index >= size || !areHashes([leafHash, ...path])) return undefined;
@@ -29,7 +29,7 @@ export function rootFromInclusion({ leafHash, index, size, path }: InclusionProo
     if (last === 0) return undefined;
     if (isOdd(position) || position === last) {
       root = nodeHash(sibling, root);
-      // A node without a right neighbour is its own parent until it becomes a right child.
+      // A node without a right sibling is promoted until it is a right child.
       while (!isOdd(position) && position > 0) [position, last] = [half(position), half(last)];
     } else {
       root = nodeHash(root, sibling);
@@ -39,15 +39,15 @@ export function rootFromInclusion({ leafHash, index, size, path }: InclusionProo
   return last === 0 ? root : undefined;
 }
 
-/** Whether the proof leads from this leaf, at this place in a tree of this size, to `root`. Never throws. */
+/** True when the proof leads from this leaf index in a tree of this size to `root`. Never throws. */
 export function verifyInclusion(proof: InclusionProof & { readonly root: Uint8Array }): boolean {
   return rootFromInclusion(proof)?.equals(proof.root) ?? false;
 }
 
 /**
- * The two roots that a consistency proof leads to, or undefined when its shape fits no pair of trees of these sizes.
- * Never throws. RFC 9162, section 2.1.4.2; equal sizes and an old size of 0 need an empty path. `oldRoot` takes part where
- * the old tree is a perfect subtree of the new one, since the path then leaves it out.
+ * Both roots computed from a consistency proof; undefined when its shape fits no trees of these sizes. Never throws.
+ * RFC 9162, section 2.1.4.2; equal sizes and an old size of 0 need an empty path. `oldRoot` is an input when the old
+ * tree is a perfect subtree of the new one, because the path then omits it.
  */
 export function rootsFromConsistency(
   proof: ConsistencyProof,
@@ -58,7 +58,7 @@ export function rootsFromConsistency(
     const root = Bytes.from(oldSize === 0 ? EMPTY_ROOT : oldRoot);
     return path.length === 0 ? { oldRoot: root, newRoot: root } : undefined;
   }
-  // The empty tree is the start of every tree, so nothing is learned of the new root.
+  // Every tree extends the empty tree, so the proof does not determine the new root.
   if (oldSize === 0) return path.length === 0 ? { oldRoot: EMPTY_ROOT, newRoot: undefined } : undefined;
   return path.length === 0 ? undefined : climb(proof);
 }
@@ -84,7 +84,7 @@ function climb({ oldSize, newSize, path, oldRoot }: ConsistencyProof): { oldRoot
   return last === 0 ? { oldRoot: oldHash, newRoot: newHash } : undefined;
 }
 
-/** Whether the tree of `oldSize` leaves with `oldRoot` is the start of the tree of `newSize` with `newRoot`. Never throws. */
+/** True when the tree of `oldSize` and `oldRoot` is a prefix of that of `newSize` and `newRoot`. Never throws. */
 export function verifyConsistency(proof: ConsistencyProof & { readonly newRoot: Uint8Array }): boolean {
   if (!areHashes([proof.newRoot])) return false;
   const roots = rootsFromConsistency(proof);
@@ -92,7 +92,7 @@ export function verifyConsistency(proof: ConsistencyProof & { readonly newRoot: 
   return roots.newRoot?.equals(proof.newRoot) ?? true;
 }
 
-// Sizes may pass 2^32, where the bit operators of JavaScript wrap around; hence arithmetic.
+// Arithmetic instead of bit operators, because sizes may exceed 2^32.
 function isOdd(value: number): boolean {
   return value % 2 === 1;
 }

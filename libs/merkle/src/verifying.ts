@@ -1,4 +1,4 @@
-// All that is needed to check a log, in Node and in browsers.
+// Everything needed to verify a log, in Node and in browsers.
 export { EMPTY_ROOT, HASH_BYTES, leafHash, nodeHash } from './tree-hash.ts';
 export {
   TILE_WIDTH,

@@ -5,8 +5,8 @@ import { tilePath } from '../tile.ts';
 import type { TileId } from '../tile.ts';
 
 /**
- * RFC 6962, section 2.1, written down as the RFC defines it, recursion for recursion, and with its own hashing:
- * what the tests compare the tiled tree with. Slow on purpose.
+ * A literal implementation of RFC 6962, section 2.1, with its own hashing: the reference for testing the tiled tree.
+ * Deliberately slow.
  */
 export class NaiveTree {
   readonly leafHashes: readonly Buffer[];
@@ -58,13 +58,13 @@ export class NaiveTree {
   }
 }
 
-/** Random leaf hashes: what a leaf holds does not matter to the tree above it. */
+/** Random leaf hashes. */
 export function randomLeaves(count: number): Buffer[] {
   const bytes = randomBytes(count * HASH_BYTES);
   return Array.from({ length: count }, (_, i) => bytes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES));
 }
 
-/** Every tile of a tree, by path, as a store would keep them, and a reader over them that counts its calls. */
+/** Every tile of a tree by path, as a store would hold them, and a reader that counts its calls. */
 export function storedTiles(leafHashes: readonly Buffer[]) {
   const tree = TileTree.empty();
   const full = tree.append(Buffer.concat(leafHashes));
