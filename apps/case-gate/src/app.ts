@@ -5,11 +5,10 @@ import {
   type AdminStatePorts,
   type AdminSignIn,
   type App,
-  type AppOptions,
+  type AppBase,
 } from '@sealgate/http';
 import type { AddressLimiter } from '@sealgate/rate-limits';
 import { telling503 } from '@sealgate/storage';
-import type { GateCaller } from './domain/gate-caller.ts';
 import { gateGuard, type GateGuardPorts } from './gate-guard.ts';
 import { adminCaseStepRoutes, type AdminCaseStepsPorts } from './routes/admin-case-steps.ts';
 import { adminCaseRoutes, type AdminCasesPorts } from './routes/admin-cases.ts';
@@ -27,13 +26,10 @@ import { recordRoutes, type RecordsPorts } from './routes/records.ts';
 import { serviceRoutes, type ServicePorts } from './routes/service.ts';
 
 /** What both listeners share. */
-export type AppBase = Pick<
-  AppOptions<GateCaller>,
-  'log' | 'metrics' | 'now' | 'newRequestId' | 'trustProxy' | 'tlsTerminatedUpstream'
-> & {
+export interface GateAppBase extends AppBase {
   /** Whether the database answers now; bounded in time. */
   readonly isReachable: () => Promise<boolean>;
-};
+}
 
 export type PublicPorts = CasesPorts & CaseStepsPorts & RecordsPorts & AuthzenPorts & ServicePorts;
 
@@ -42,7 +38,7 @@ export type PublicPorts = CasesPorts & CaseStepsPorts & RecordsPorts & AuthzenPo
  * the body names), limits, scope, media type, size, JSON, shape (the library), then the handler of its route. The gate
  * stands apart: its handler asks nothing of the database any more.
  */
-export function publicApp({ isReachable, ...base }: AppBase, guard: GateGuardPorts, ports: PublicPorts): App {
+export function publicApp({ isReachable, ...base }: GateAppBase, guard: GateGuardPorts, ports: PublicPorts): App {
   const stored = [...caseRoutes(ports), ...caseStepRoutes(ports), ...recordRoutes(ports)];
   return createApp({
     ...base,
@@ -74,7 +70,7 @@ export interface AdminAccess extends AdminSignIn {
 
 /** The admin listener. */
 export function administration(
-  { isReachable, ...base }: AppBase,
+  { isReachable, ...base }: GateAppBase,
   { addresses, ...signIn }: AdminAccess,
   ports: AdminAppPorts,
 ): App {

@@ -5,7 +5,7 @@ import type { App } from '@sealgate/http';
 import { InFlight } from '@sealgate/idempotency';
 import { cursorCodec } from '@sealgate/paging';
 import { readiness, type Composition, type Own } from '@sealgate/service-host';
-import { administration, publicApp, type AppBase } from './app.ts';
+import { administration, publicApp, type GateAppBase } from './app.ts';
 import type { GateConfig } from './config.ts';
 import { countCases, lastDecided, listCases, listEvents } from './data/case-lists.ts';
 import { readCase, readCaseFile } from './data/case-reads.ts';
@@ -25,7 +25,7 @@ import { publicDescription } from './openapi.ts';
 /** Opens everything that the surface stands on, and makes its listeners of it. */
 export async function compose(basics: Basics, own: Own): Promise<Composition> {
   const parts = await openParts(basics, own);
-  const base: AppBase = { ...basics.appBase, isReachable: parts.isReachable };
+  const base: GateAppBase = { ...basics.appBase, isReachable: parts.isReachable };
   return {
     publicApp: publicAppOf(basics, parts, base),
     adminApp: adminAppOf(basics, parts, base),
@@ -39,7 +39,7 @@ export async function compose(basics: Basics, own: Own): Promise<Composition> {
   };
 }
 
-function publicAppOf(basics: Basics, parts: Parts, base: AppBase): App {
+function publicAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
   const { config, now, counters } = basics;
   const { sql, decisions, macs, versions } = parts;
   const guard = {
@@ -106,7 +106,7 @@ function publicUrlOf({ publicUrl, host, port, tlsCertFile }: GateConfig): string
   return publicUrl ?? made;
 }
 
-function adminAppOf(basics: Basics, parts: Parts, base: AppBase): App {
+function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
   const { config, now } = basics;
   const { sql, macs, versions, keys, audit, auditChange, adminAccess, inTransaction, inSql } = parts;
   const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });

@@ -1,4 +1,4 @@
-import { createApp, type App, type AppOptions, type Route } from '@sealgate/http';
+import { createApp, type App, type AppBase, type Route } from '@sealgate/http';
 import type { Cookies } from './domain/cookies.ts';
 import { forwardRoutes, type ForwardPorts } from './routes/forward.ts';
 import { overviewRoutes, type OverviewPorts } from './routes/overview.ts';
@@ -6,11 +6,6 @@ import { pageRoutes, type PagesPorts } from './routes/pages.ts';
 import { sessionRoutes, type SessionPorts } from './routes/session.ts';
 import { signInRoutes, type SignInPorts } from './routes/sign-in.ts';
 import { sessionGuard, type ConsoleCaller } from './session-guard.ts';
-
-export type AppBase = Pick<
-  AppOptions<ConsoleCaller>,
-  'log' | 'metrics' | 'now' | 'newRequestId' | 'trustProxy' | 'tlsTerminatedUpstream'
->;
 
 export type ConsolePorts = SessionPorts & SignInPorts & ForwardPorts & OverviewPorts & PagesPorts;
 

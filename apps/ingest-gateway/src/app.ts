@@ -7,11 +7,10 @@ import {
   type AdminStatePorts,
   type AdminSignIn,
   type App,
-  type AppOptions,
+  type AppBase,
 } from '@sealgate/http';
 import type { AddressLimiter } from '@sealgate/rate-limits';
 import { telling503 } from '@sealgate/storage';
-import type { IngestCaller } from './domain/caller.ts';
 import type { EventTail } from './domain/event-tail.ts';
 import { ingestGuard, type IngestGuardPorts } from './ingest-guard.ts';
 import { adminEventRoutes, type AdminEventsPorts } from './routes/admin-events.ts';
@@ -22,11 +21,6 @@ import { hookRoutes, type HooksPorts } from './routes/hooks.ts';
 import { ingestRoutes, type IngestPorts } from './routes/ingest.ts';
 
 /** What both listeners share. */
-export type AppBase = Pick<
-  AppOptions<IngestCaller>,
-  'log' | 'metrics' | 'now' | 'newRequestId' | 'trustProxy' | 'tlsTerminatedUpstream'
->;
-
 /**
  * The public listener. Each request, in this order: path, method, key (by `ingest-guard.ts`), network (`precheck` of
  * `routes/ingest.ts`), media type, size (the library), JSON, shape, permission, types, channels (its handler),

@@ -7,7 +7,7 @@ import {
   type AdminStatePorts,
   type AdminSignIn,
   type App,
-  type AppOptions,
+  type AppBase,
   type Route,
 } from '@sealgate/http';
 import type { AddressLimiter } from '@sealgate/rate-limits';
@@ -21,11 +21,6 @@ import { jobRoutes } from './routes/jobs.ts';
 import { publicLogRoutes } from './routes/public-log.ts';
 
 /** What both listeners share. */
-export type AppBase = Pick<
-  AppOptions<PeerCaller>,
-  'log' | 'metrics' | 'now' | 'newRequestId' | 'trustProxy' | 'tlsTerminatedUpstream'
->;
-
 export interface PublicPorts {
   readonly assets: AssetsPorts;
   readonly jobs: Parameters<typeof jobRoutes>[0];

@@ -5,11 +5,10 @@ import {
   type AdminStatePorts,
   type AdminSignIn,
   type App,
-  type AppOptions,
+  type AppBase,
 } from '@sealgate/http';
 import type { AddressLimiter } from '@sealgate/rate-limits';
 import { telling503 } from '@sealgate/storage';
-import type { RiskCaller } from './domain/caller.ts';
 import { publicRoutes, type PublicPorts } from './public-routes.ts';
 import { riskGuard, type RiskGuardPorts } from './risk-guard.ts';
 import { adminFrameworkRoutes, type AdminFrameworksPorts } from './routes/admin-frameworks.ts';
@@ -18,11 +17,6 @@ import { adminOrgRoutes, type AdminOrgsPorts } from './routes/admin-orgs.ts';
 import { adminPeopleRoutes, type AdminPeoplePorts } from './routes/admin-people.ts';
 
 /** What all listeners share. */
-export type AppBase = Pick<
-  AppOptions<RiskCaller>,
-  'log' | 'metrics' | 'now' | 'newRequestId' | 'trustProxy' | 'tlsTerminatedUpstream'
->;
-
 /**
  * The public listener. Each request, in this order: path, method, key (by `risk-guard.ts`), limits, permission (the table in
  * `domain/permissions.ts`), media type, size, JSON, shape (the library), the row (under `data/row-condition.ts`), what the

@@ -10,6 +10,7 @@ import { frameworksStore } from './data/frameworks-store.ts';
 import { identitiesStore, organizationsOf, signInStore } from './data/identities-store.ts';
 import { orgsStore, peopleStore } from './data/orgs-store.ts';
 import { partnerPorts } from './data/partner-ports.ts';
+import { openPrismaOnce } from './data/prisma-sql.ts';
 import { resourceReads } from './data/resource-reads.ts';
 import { resourceWrites } from './data/resource-writes.ts';
 import { waitingWork } from './data/waiting-work.ts';
@@ -25,14 +26,14 @@ export async function compose(basics: Basics, own: Own): Promise<Composition> {
   return listenersOf(basics, await openParts(basics, own));
 }
 
-export async function listenersOf(basics: Basics, parts: Parts): Promise<Composition> {
+export function listenersOf(basics: Basics, parts: Parts): Composition {
   const { config, appBase, now } = basics;
   const [guard, ports] = [guardPortsOf(basics, parts), publicPortsOf(basics, parts)];
   const { mcpPort: port } = config;
   return {
     publicApp: publicApp(appBase, guard, ports),
     further: port === undefined ? [] : [{ app: mcpApp(appBase, guard, ports), port, portVariable: 'MCP_PORT' }],
-    adminApp: await adminAppOf(basics, parts),
+    adminApp: adminAppOf(basics, parts),
     ready: readiness({
       database: () => parts.database.problem(),
       ledger: () => parts.ledger.health(),
@@ -105,19 +106,18 @@ function guardPortsOf({ config, now, newId }: Basics, { sql, limits, addresses, 
 /** A transaction begins and ends within these, or its caller is told 503. */
 const transactionOptions = { maxWait: 4000, timeout: 4000 };
 
-async function adminAppOf(
+function adminAppOf(
   { now, newId, appBase }: Basics,
   { sql, audit, keys, cursors, secretWatch, adminAccess }: Parts,
-): Promise<App> {
-  const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }), transactionOptions });
-  // The first query compiles Prisma's own engine, which takes a slow machine longer than a transaction may wait to begin.
-  await prisma.org.findFirst().catch(() => undefined);
+): App {
+  const adapter = new PrismaPg(sql.pool, { schema: SCHEMA });
+  const openPrisma = openPrismaOnce(() => new PrismaClient({ adapter, transactionOptions }));
   const write = writeDeed(audit);
   return administration(appBase, adminAccess, {
-    orgs: orgsStore(prisma, write),
-    people: peopleStore(prisma, write),
+    orgs: orgsStore(openPrisma, write),
+    people: peopleStore(openPrisma, write),
     identities: identitiesStore(sql, recordDeedIn(sql, write)),
-    frameworks: frameworksStore(prisma, { now, write }),
+    frameworks: frameworksStore(openPrisma, { now, write }),
     keys,
     cursors,
     recordDeed: recordDeedIn(sql, write),

@@ -5,6 +5,7 @@ import express, { type Express, type Request, type RequestHandler, type Response
 import { AnswerWriter } from './answer.ts';
 import type { AppServices } from './app-services.ts';
 import { checkRoutes } from './check-routes.ts';
+import type { CompileTime } from './check-shape.ts';
 import { Compression } from './compression.ts';
 import { directRoutes } from './direct-routes.ts';
 import { Exchange } from './exchange.ts';
@@ -39,7 +40,15 @@ export interface AppOptions<Caller> {
   readonly compress?: boolean;
   /** A client that takes nothing of its answers for so long is cut off; default 10 s. */
   readonly slowReaderMs?: number;
+  /** Default `at-start`, so that no test passes over a schema that does not compile; services compile at first use. */
+  readonly compileSchemas?: CompileTime;
 }
+
+/** What the apps of all listeners of a process have in common. */
+export type AppBase = Pick<
+  AppOptions<never>,
+  'log' | 'metrics' | 'now' | 'newRequestId' | 'trustProxy' | 'tlsTerminatedUpstream' | 'compileSchemas'
+>;
 
 /** An app: a request listener, and what the host of its server needs. */
 export interface App {

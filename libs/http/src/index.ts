@@ -12,7 +12,7 @@ export {
   type Route,
   type RouteDefinition,
 } from './route.ts';
-export { createApp, type App, type AppOptions, type TrustProxy } from './create-app.ts';
+export { createApp, type App, type AppBase, type AppOptions, type TrustProxy } from './create-app.ts';
 export { utf8MediaType } from './read-body.ts';
 export { isKnownTag } from './request-view.ts';
 export type { Meter, Meters } from './mounted-route.ts';

@@ -1,7 +1,7 @@
 import { mountRoute, type Meters, type MountedRoute, type PathRules } from './mounted-route.ts';
 import { comparePaths, pathTemplate } from './path-pattern.ts';
 import type { AnyRoute } from './route.ts';
-import { SchemaCompiler } from './check-shape.ts';
+import { SchemaCompiler, type CompileTime } from './check-shape.ts';
 
 /** All that one path answers. */
 export interface PathTable {
@@ -17,6 +17,7 @@ export interface TableOptions {
   readonly metrics: Meters;
   /** Whether HEAD is answered wherever GET is. */
   readonly head: boolean;
+  readonly compileSchemas?: CompileTime;
 }
 
 /**
@@ -24,7 +25,7 @@ export interface TableOptions {
  * refusal to start names everything at once.
  */
 export function pathTables(options: TableOptions, faults: string[]): PathTable[] {
-  const compiler = new SchemaCompiler();
+  const compiler = new SchemaCompiler(options.compileSchemas ?? 'at-start');
   const byPath = Map.groupBy(options.routes, (route) => route.path);
   const tables: PathTable[] = [];
   for (const path of [...byPath.keys()].sort(comparePaths)) {

@@ -37,7 +37,8 @@ export interface ToolOptions<Caller> extends Pick<Tool<Caller>, 'name' | 'title'
   readonly pathArguments?: Readonly<Record<string, JsonObject>>;
 }
 
-const compiler = new SchemaCompiler();
+/** The app that mounts the routes finds schemas that do not compile. */
+const compiler = new SchemaCompiler('at-first-use');
 
 /**
  * Makes a tool of a route that reads. @throws Error for a route with a body, or whose permission or cost its handler decides.

@@ -137,6 +137,7 @@ function composed({ url, surfaceUrl, provider, clock, counted, logged, releases 
     newRequestId,
     trustProxy: false as const,
     tlsTerminatedUpstream: false,
+    compileSchemas: 'at-start' as const,
   };
   const basics = { config, now: clock.now, newId: ids, log, counters, appBase };
   return compose({ ...basics, webFiles: { index: INDEX, files: FILES } }, (_name, release) => releases.push(release));

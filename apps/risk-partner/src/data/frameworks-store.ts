@@ -1,17 +1,17 @@
 import type { Framework, FrameworkStore } from '../domain/manage-frameworks.ts';
-import type { Framework as FrameworkRow, PrismaClient } from '../generated/prisma/client.ts';
-import { sqlOf } from './prisma-sql.ts';
+import type { Framework as FrameworkRow } from '../generated/prisma/client.ts';
+import { sqlOf, type OpenPrisma } from './prisma-sql.ts';
 import { addOpenChange, nextRevision } from './revisions.ts';
 import type { WriteDeed } from './write-deed.ts';
 
 /** Frameworks and their requirements in PostgreSQL. */
 export function frameworksStore(
-  prisma: PrismaClient,
+  openPrisma: OpenPrisma,
   { now, write }: { readonly now: () => number; readonly write: WriteDeed },
 ): FrameworkStore {
   return {
-    insert: (orgId, { at, deed }) =>
-      prisma
+    insert: async (orgId, { at, deed }) =>
+      (await openPrisma())
         .$transaction(async (transaction) => {
           const sql = sqlOf(transaction);
           const { revision, nowMs } = await nextRevision(sql, orgId, now());
@@ -42,6 +42,7 @@ export function frameworksStore(
           throw error;
         }),
     async find(orgId, frameworkId) {
+      const prisma = await openPrisma();
       const row = await prisma.framework.findUnique({ where: { frameworkId, orgId } });
       if (row === null) return undefined;
       const requirements = await prisma.requirement.findMany({
@@ -53,6 +54,7 @@ export function frameworksStore(
     },
     async list(orgId, { limit, after }) {
       const where = { orgId, frameworkId: { gt: after } };
+      const prisma = await openPrisma();
       const rows = await prisma.framework.findMany({ where, orderBy: { frameworkId: 'asc' }, take: limit });
       return rows.map(frameworkOf);
     },

@@ -1,16 +1,16 @@
 import type { Org, OrgStore, PeopleChange, PeopleStore, Person } from '../domain/manage-orgs.ts';
 import { noSuchOrg } from '../domain/manage-orgs.ts';
 import { ROLES } from '../domain/permissions.ts';
-import type { Org as OrgRow, Person as PersonRow, Prisma, PrismaClient } from '../generated/prisma/client.ts';
-import { sqlOf } from './prisma-sql.ts';
+import type { Org as OrgRow, Person as PersonRow, Prisma } from '../generated/prisma/client.ts';
+import { sqlOf, type OpenPrisma } from './prisma-sql.ts';
 import { addOpenChange } from './revisions.ts';
 import type { WriteDeed } from './write-deed.ts';
 
 /** Organisations in PostgreSQL. */
-export function orgsStore(prisma: PrismaClient, write: WriteDeed): OrgStore {
+export function orgsStore(openPrisma: OpenPrisma, write: WriteDeed): OrgStore {
   return {
-    insert: ({ id, name, createdAt }, deed) =>
-      prisma.$transaction(async (transaction) => {
+    insert: async ({ id, name, createdAt }, deed) =>
+      (await openPrisma()).$transaction(async (transaction) => {
         const row = await transaction.org.create({ data: { orgId: id, name, createdAt, revisedAt: createdAt } });
         const sql = sqlOf(transaction);
         await sql.query({
@@ -22,11 +22,13 @@ export function orgsStore(prisma: PrismaClient, write: WriteDeed): OrgStore {
         return orgOf(row);
       }),
     async find(orgId) {
+      const prisma = await openPrisma();
       const row = await prisma.org.findUnique({ where: { orgId } });
       return row === null ? undefined : orgOf(row);
     },
     async list({ limit, after }) {
       // Ids begin with their time, so the oldest is the lowest.
+      const prisma = await openPrisma();
       const rows = await prisma.org.findMany({
         where: { orgId: { gt: after } },
         orderBy: { orgId: 'asc' },
@@ -42,19 +44,21 @@ function orgOf({ orgId, name, createdAt }: OrgRow): Org {
 }
 
 /** People in PostgreSQL. Who was removed keeps the row, and is not found. */
-export function peopleStore(prisma: PrismaClient, write: WriteDeed): PeopleStore {
+export function peopleStore(openPrisma: OpenPrisma, write: WriteDeed): PeopleStore {
   return {
     async find(orgId, personId) {
+      const prisma = await openPrisma();
       const row = await prisma.person.findUnique({ where: { personId, orgId, removedAt: null } });
       return row === null ? undefined : personOf(row);
     },
     async list(orgId, { limit, after }) {
       const where = { orgId, removedAt: null, personId: { gt: after } };
+      const prisma = await openPrisma();
       const rows = await prisma.person.findMany({ where, orderBy: { personId: 'asc' }, take: limit });
       return rows.map(personOf);
     },
-    change: (orgId, work) =>
-      prisma.$transaction(async (transaction) => {
+    change: async (orgId, work) =>
+      (await openPrisma()).$transaction(async (transaction) => {
         // Held until the end, so that two owners cannot each be removed as the last but one.
         const text = 'SELECT 1 FROM risk.orgs WHERE org_id = $1 FOR UPDATE';
         const held = await sqlOf(transaction).query({ text, values: [orgId] });

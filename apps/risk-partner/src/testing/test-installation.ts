@@ -91,7 +91,7 @@ export async function testInstallation(
     await release();
     throw error;
   });
-  const { publicApp, adminApp } = await listenersOf(basics, parts);
+  const { publicApp, adminApp } = listenersOf(basics, parts);
   const publicServer = await serve(publicApp);
   const adminServer = await serve(adminApp!);
   const api = httpCaller(urlOf(publicServer));

@@ -11,5 +11,5 @@ export const BUDGET_MIB: Readonly<Record<string, number>> = {
 
 /** The processor time of a process from its start until it is ready. */
 export const READY_CPU_MS = 1500;
-/** What it then has while nobody asks anything: 120 MiB are wanted, and the risk partner takes more. */
-export const idleMebibytes = (name: string): number => (name === 'risk-partner' ? 200 : 135);
+/** What it then has while nobody asks anything. */
+export const IDLE_MIB = 120;

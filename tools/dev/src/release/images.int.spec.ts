@@ -33,7 +33,7 @@ import {
   type Mount,
 } from './container.fixture.ts';
 import { encryptedStores, type EncryptedStores } from './encrypted-stores.fixture.ts';
-import { BUDGET_MIB, idleMebibytes, READY_CPU_MS } from './image-budget.fixture.ts';
+import { BUDGET_MIB, IDLE_MIB, READY_CPU_MS } from './image-budget.fixture.ts';
 import { imageNames } from './image-tree.ts';
 
 const ORIGIN = 'ledger.example.com';
@@ -234,7 +234,7 @@ if (reason !== undefined)
       process.stdout.write(`${name}: ready after ${Math.round(readyMs)} ms, ${cpuMs} ms of CPU; ${mebibytes} MiB.\n`);
       // How long it takes is up to who else works here; on an idle core it is little more than what it computes.
       expect(cpuMs).toBeLessThanOrEqual(READY_CPU_MS);
-      expect(mebibytes).toBeLessThanOrEqual(idleMebibytes(name));
+      expect(mebibytes).toBeLessThanOrEqual(IDLE_MIB);
       expect(await (await fetch(`${ops}/version`)).json()).toMatchObject({ version, commit });
       // Process 1, under the user of the image, with no group, no capability and no way to any.
       const about = readFileSync(`/proc/${container.pid()}/status`, 'utf8');
