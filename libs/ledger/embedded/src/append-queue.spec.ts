@@ -23,7 +23,7 @@ function unit(number: number) {
   return prepareUnit(of, 0, randomBytes);
 }
 
-it('counts what waits and what is under way', async () => {
+it('counts waiting and running units', async () => {
   const { queue, calls } = openQueue();
   const first = queue.add(unit(1));
   await nextTurn();
@@ -36,7 +36,7 @@ it('counts what waits and what is under way', async () => {
   expect(calls.map((group) => group.length)).toEqual([1, 1]);
 });
 
-it('leaves nothing of what has ended to a full collection', async () => {
+it('keeps no ended unit alive until a full collection', async () => {
   const { queue, calls } = openQueue();
   const units = 4_000;
   let next = 0;
@@ -51,4 +51,35 @@ it('leaves nothing of what has ended to a full collection', async () => {
     await queue.drained();
   });
   expect(left / units).toBeLessThan(500);
+});
+
+it('splits the units in circulation into equal calls', async () => {
+  const { queue, calls } = openQueue();
+  let next = 0;
+  // 64 senders, each of which sends again as soon as it is answered.
+  const sender = async () => {
+    for (let sent = 0; sent < 6; sent += 1) await queue.add(unit((next += 1)));
+  };
+  await Promise.all(Array.from({ length: 64 }, sender));
+  const sizes = calls.map((group) => group.length);
+  expect(sizes.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => 32));
+  expect(sizes.reduce((sum, size) => sum + size)).toBe(64 * 6);
+});
+
+it('recovers equal calls after one unit went ahead alone', async () => {
+  const { queue, calls } = openQueue();
+  let next = 0;
+  const sender = async () => {
+    for (let sent = 0; sent < 6; sent += 1) await queue.add(unit((next += 1)));
+  };
+  const ahead = sender();
+  await nextTurn();
+  await Promise.all([ahead, ...Array.from({ length: 63 }, sender)]);
+  expect(calls.slice(0, 5).map((group) => group.length)).toEqual([1, 32, 32, 32, 32]);
+});
+
+it('sends few units in one call', async () => {
+  const { queue, calls } = openQueue();
+  await Promise.all(Array.from({ length: 16 }, (_, number) => queue.add(unit(number))));
+  expect(calls.map((group) => group.length)).toEqual([16]);
 });

@@ -40,21 +40,30 @@ export interface AppendQueueOptions {
   readonly now: () => number;
 }
 
-/** What a channel has to write. */
+/** The queue of one channel. */
 interface Lane {
   waiting: WaitingUnit[];
   isRunning: boolean;
+  /** Units answered since its last call began, less those added since: senders that are about to send again. */
+  expected: number;
 }
 
-/** How often deadlines are looked at while anything waits. */
+/** Interval of the deadline sweep while units are queued. */
 const SWEEP_MS = 50;
+/** A call is never split below this: its fixed cost is that of about ten units. */
+const SMALLEST_SHARE = 16;
 
 /**
- * Group commit without a timer: while the call of a channel is under way, its units collect, and the next call takes all
- * that fit. The calls of a channel would wait for each other in the database anyway, each with a connection; a channel
- * that waits there keeps no other from its turn. Where more channels have something to write than calls may run, they
- * share one, because a call costs as much as several units. A unit that shares a claim or an id with one of the group waits for the
- * next group, because within one call each may stand once only.
+ * Group commit without a timer: units collect while the call of their channel is under way, and the next call takes them.
+ *
+ * A call takes at most half of the units that the channel has in circulation: those waiting, and those just answered,
+ * whose senders are about to send again. Otherwise one call ends up with nearly all of them, and this process idles while
+ * the database works and the database idles while this process parses and answers. With two equal halves each works on one.
+ *
+ * Calls of one channel are serialised: they would block on the row of its head anyway, each holding a connection. Channels do
+ * not block each other. If more channels have units than calls may run, they share a call, because the fixed cost of a call is
+ * that of several units. A unit that shares a claim or an id with one of the group waits for the next group: within one call
+ * each must be unique.
  */
 export class AppendQueue {
   readonly #options: AppendQueueOptions;
@@ -84,6 +93,8 @@ export class AppendQueue {
     if (this.#waitingUnits >= limits.waitingUnits || this.#waitingBytes + prepared.bytes > limits.waitingBytes) {
       return Promise.reject(new LedgerOverloadedError('More units are waiting than the ledger takes.'));
     }
+    const { channel } = prepared.unit;
+    const lane = this.#lanes.get(channel) ?? { waiting: [], isRunning: false, expected: 0 };
     return new Promise((resolve, reject) => {
       const unit: WaitingUnit = {
         prepared,
@@ -92,12 +103,14 @@ export class AppendQueue {
         sent: false,
         settled: false,
         toldUnknown: false,
-        resolve,
+        resolve(result) {
+          lane.expected += 1;
+          resolve(result);
+        },
         reject,
       };
-      const { channel } = prepared.unit;
-      const lane = this.#lanes.get(channel) ?? { waiting: [], isRunning: false };
       lane.waiting.push(unit);
+      lane.expected = Math.max(0, lane.expected - 1);
       this.#lanes.set(channel, lane);
       this.#waitingUnits += 1;
       this.#waitingBytes += prepared.bytes;
@@ -158,7 +171,8 @@ export class AppendQueue {
   #takeGroup<Ready extends readonly [channel: string, lane: Lane]>(
     ready: readonly Ready[],
   ): { group: WaitingUnit[]; taken: Ready[] } {
-    const { groupUnits, groupBytes } = this.#options.limits;
+    const { groupBytes } = this.#options.limits;
+    const groupUnits = this.#shareOf(ready);
     const group: WaitingUnit[] = [];
     const names = new TakenNames();
     let bytes = 0;
@@ -175,11 +189,18 @@ export class AppendQueue {
       }
       const isTaken = left.length < lane.waiting.length;
       lane.waiting = left;
+      if (isTaken) lane.expected = 0;
       return isTaken;
     });
     this.#waitingUnits -= group.length;
     this.#waitingBytes -= bytes;
     return { group, taken };
+  }
+
+  /** The most units of the next call of these channels. */
+  #shareOf(ready: readonly (readonly [channel: string, lane: Lane])[]): number {
+    const circulating = ready.reduce((sum, [, { waiting, expected }]) => sum + waiting.length + expected, 0);
+    return Math.min(this.#options.limits.groupUnits, Math.max(SMALLEST_SHARE, Math.ceil(circulating / 2)));
   }
 
   /** Tells those who waited long enough what is known: never sent is unavailable, sent is unknown. */

@@ -121,10 +121,8 @@ export interface EmbeddedLedger extends Ledger {
 
 export const APPEND_LIMITS: AppendQueueLimits = {
   groupUnits: 256,
-  // Some six batches of a hundred, or all singles that wait. The calls of a channel run one after another, and while one
-  // does, requests are parsed, so many small calls keep both sides busier than a few large ones.
-  groupBytes: 256 * 1024,
-  // Half of the connections of a process, unless it was told otherwise.
+  groupBytes: 4 * 1024 * 1024,
+  // Half of the connections of a process by default.
   running: 6,
   waitingUnits: 8192,
   waitingBytes: 64 * 1024 * 1024,
