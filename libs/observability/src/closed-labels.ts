@@ -1,8 +1,8 @@
 /**
- * The values a label may have: a closed list, or `declared`: whatever was named through `child` at boot (route templates,
- * say). Nothing a sender chooses can become a label value.
+ * Allowed values of a label: a closed list, or `declared`: values declared through `child` at boot (route templates,
+ * for example). Values chosen by a sender never become labels.
  */
-export type LabelValues = readonly string[] | 'declared';
+type LabelValues = readonly string[] | 'declared';
 export type LabelSets = Readonly<Record<string, LabelValues>>;
 
 /** One value for every label of a metric. */
@@ -10,10 +10,10 @@ export type Labels<Sets extends LabelSets> = {
   readonly [Label in keyof Sets]: Sets[Label] extends readonly string[] ? Sets[Label][number] : string;
 };
 
-/** What becomes of a label value outside its set: a test should fail, production should go on. */
+/** What to do with a label value outside its set: fail in tests, continue in production. */
 export type UnknownLabels = 'throw' | 'other';
 
-/** More combinations than this in one metric are a bug: somebody declares values without end. */
+/** More combinations in one metric are a bug: unbounded values are being declared. */
 const MAX_CHILDREN = 2000;
 const OTHER = 'other';
 
@@ -25,7 +25,7 @@ interface ClosedLabelsOptions<Child> {
   readonly makeChild: (labels: Record<string, string>) => Child;
 }
 
-/** The children of one metric, one for each combination of label values that was used. */
+/** The children of one metric, one per combination of label values. */
 export class ClosedLabels<Child> {
   readonly #options: ClosedLabelsOptions<Child>;
   readonly #labelNames: readonly string[];
@@ -38,8 +38,9 @@ export class ClosedLabels<Child> {
   }
 
   /**
-   * The child of these values, made where it is new. Values of `declared` labels are declared by this.
-   * @throws RangeError for a value outside a closed list (unless unknown values become `other`) and past 2,000 children.
+   * Returns the child of these values, creating it if needed. This declares values of `declared` labels.
+   * @throws RangeError for a value outside a closed list (unless unknown values become `other`) and beyond 2,000
+   *   children.
    */
   declare(labels: Readonly<Record<string, string>>): Child {
     const known = Object.fromEntries(this.#labelNames.map((name) => [name, this.#listed(name, labels[name])]));
@@ -52,7 +53,7 @@ export class ClosedLabels<Child> {
     return child;
   }
 
-  /** As `declare`, but a value of a `declared` label that was never declared is unknown. */
+  /** Like `declare`, but an undeclared value of a `declared` label is unknown. */
   find(labels: Readonly<Record<string, string>>): Child {
     const existing = this.#children.get(this.#keyOf(labels));
     if (existing !== undefined) return existing;

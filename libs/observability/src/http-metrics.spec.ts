@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { httpMetrics, Metrics } from './metrics.ts';
+import { httpMetrics } from './request-record.ts';
+import { Metrics } from './metrics.ts';
 
 async function scrape(use: (http: ReturnType<typeof httpMetrics>) => void): Promise<string> {
   const metrics = new Metrics('s', { unknownLabels: 'throw', processMetrics: false });
@@ -8,7 +9,7 @@ async function scrape(use: (http: ReturnType<typeof httpMetrics>) => void): Prom
 }
 
 describe('httpMetrics', () => {
-  it('counts by template, method and class of status, and measures seconds', async () => {
+  it('counts by template, method and status class, and measures seconds', async () => {
     const text = await scrape((http) => {
       const route = http.route('post', '/{networkId}');
       route.observe(200, 3);
@@ -25,7 +26,7 @@ describe('httpMetrics', () => {
     expect(text).toContain(`http_request_duration_seconds_count{service="s",${labels}} 3`);
   });
 
-  it('takes a status that is none for a bug and a method nobody knows for other', async () => {
+  it('counts an invalid status as 5xx and an unknown method as other', async () => {
     const text = await scrape((http) => http.route('PROPFIND', 'none').observe(0, 1));
     expect(text).toContain('http_requests_total{route="none",method="other",status="5xx",service="s"} 1');
   });

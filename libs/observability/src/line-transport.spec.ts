@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { LineTransport } from './log.ts';
 
-/** A stream that a test can block, and what it was given in which writes. */
+/** A stream that a test can block, and the writes it received. */
 class BlockableStream extends Writable {
   readonly written: string[] = [];
   blocked = false;
@@ -36,7 +36,7 @@ describe('LineTransport', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it('writes the requests of 50 ms at once', () => {
+  it('batches request lines of 50 ms', () => {
     const { stream, writeRequests } = setUp();
     writeRequests('a', 'b');
     jest.advanceTimersByTime(49);
@@ -48,7 +48,7 @@ describe('LineTransport', () => {
     expect(stream.written).toHaveLength(1);
   });
 
-  it('writes at once when 64 KiB are full', () => {
+  it('writes a batch when 64 KiB are reached', () => {
     const { stream, writeRequests } = setUp();
     writeRequests(...new Array<string>(7).fill('x'.repeat(10_000)));
     expect(stream.written.map((text) => text.length)).toEqual([70_007]);
@@ -63,7 +63,7 @@ describe('LineTransport', () => {
     expect(stream.written).toEqual(['now\n']);
   });
 
-  it('waits while the stream is blocked, then writes in order', () => {
+  it('queues while the stream is blocked, then writes in order', () => {
     const { stream, transport, writeRequests } = setUp();
     stream.blocked = true;
     writeRequests('a');
@@ -76,7 +76,7 @@ describe('LineTransport', () => {
     expect(transport.dropped).toBe(0);
   });
 
-  it('drops the oldest requests past a mebibyte, and counts them', () => {
+  it('drops the oldest request lines beyond 1 MiB, and counts them', () => {
     const { stream, transport, writeRequests } = setUp();
     stream.blocked = true;
     for (let line = 0; line < 20; line += 1) writeRequests(`line ${line} `.padEnd(65_535, '.'));

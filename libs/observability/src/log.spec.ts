@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { PassThrough, Writable } from 'node:stream';
-import type { ServiceLog } from './log.ts';
-import { createLog } from './log.ts';
+import { createLog, type ServiceLog } from './log.ts';
 import type { RequestRecord } from './request-record.ts';
 
 const NOON = Date.UTC(2026, 0, 1, 12);
@@ -22,7 +21,7 @@ function open(level = 'debug', stream: Writable = new PassThrough()): Opened {
   return { log, lines };
 }
 
-/** A stream that takes nothing until it is released. */
+/** A stream that blocks until it is released. */
 function stuckStream(): { stream: Writable; release: () => void; taken: () => string } {
   let text = '';
   let free = false;
@@ -53,7 +52,7 @@ describe('createLog', () => {
     ]);
   });
 
-  it('prints what is at least as urgent as its level', () => {
+  it('prints lines of its level and above', () => {
     const { log, lines } = open('warn');
     for (const level of ['error', 'warn', 'info', 'debug'] as const) log[level](`a_${level}`);
     log.requests.write(record);
@@ -64,13 +63,13 @@ describe('createLog', () => {
     expect(() => open('verbose')).toThrow('The log level must be one of error, warn, info, debug.');
   });
 
-  it('hands the fields of a log to its children, whose own come last and win', () => {
+  it('passes the fields of a log to its children, whose own fields win', () => {
     const { log, lines } = open();
     log.child({ networkId: 'a', part: 'tree' }).child({ networkId: 'b' }).info('signed', { size: 3 });
     expect(lines()).toMatchObject([{ event: 'signed', part: 'tree', networkId: 'b', size: 3 }]);
   });
 
-  it('replaces secrets by name and by pattern, in fields, children and events', () => {
+  it('redacts secrets by name and by pattern, in fields, children and events', () => {
     const key = `gk_${'Q'.repeat(43)}`;
     const { log, lines } = open();
     log.child({ token: key }).error(`failed ${key}`, { error: new Error(key), rawKey: 'x' });
@@ -79,7 +78,7 @@ describe('createLog', () => {
     expect(JSON.stringify(line)).not.toContain(key);
   });
 
-  it('prints request lines with the rest, flushed at the end', async () => {
+  it('prints request lines in order, flushed at the end', async () => {
     const { log, lines } = open();
     log.requests.write(record);
     log.requests.write({ ...record, status: 503 });
@@ -91,7 +90,7 @@ describe('createLog', () => {
     ]);
   });
 
-  it('renders a request at once, so that its record may be used again', async () => {
+  it('renders a request at once, so that its record can be reused', async () => {
     const { log, lines } = open();
     const reused = { ...record, requestId: 'before' };
     log.requests.write(reused);
@@ -100,7 +99,7 @@ describe('createLog', () => {
     expect(lines()).toMatchObject([{ level: 'info', service: 'case-gate', event: 'request', requestId: 'before' }]);
   });
 
-  it('drops request lines of a stuck stream past its bound, counts them, and says so once it moves', () => {
+  it('drops request lines of a blocked stream beyond its limit, counts them, and reports it afterwards', () => {
     const { stream, release, taken } = stuckStream();
     const { log } = open('info', stream);
     const requestId = 'r'.repeat(40);
@@ -117,7 +116,7 @@ describe('createLog', () => {
     expect(reports).toMatchObject([{ level: 'warn', lines: droppedLines }]);
   });
 
-  it('drops other lines only when a megabyte waits in the stream', () => {
+  it('drops other lines only when a megabyte is buffered in the stream', () => {
     const { stream } = stuckStream();
     const { log } = open('info', stream);
     for (let line = 0; line < 400; line += 1) log.error('x', { detail: 'y'.repeat(8000) });
@@ -125,7 +124,7 @@ describe('createLog', () => {
     expect(log.droppedLines).toBeGreaterThan(200);
   });
 
-  it('flushes within a second even when the stream never moves', async () => {
+  it('flushes within a second even if the stream stays blocked', async () => {
     jest.useFakeTimers();
     const { stream } = stuckStream();
     const { log } = open('info', stream);

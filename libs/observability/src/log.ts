@@ -1,56 +1,59 @@
 import type { Writable } from 'node:stream';
 import { createLogger, format, transports } from 'winston';
+import type { Metrics } from './metrics.ts';
 import { requestLine, type RequestLog, type RequestRecord } from './request-record.ts';
-import { safeFields, safeText, type LogFields } from './safe-fields.ts';
+import { type LogFields, safeFields, safeText } from './safe-fields.ts';
 
-/** The levels a log knows, the most urgent first. */
+/** Log levels, most urgent first. */
 export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** How long `flush` waits for a stream that does not take what it was given. */
+/** Timeout of `flush` when the stream is blocked. */
 const FLUSH_TIMEOUT_MS = 1000;
 
 /**
- * JSON lines, one for each event that is not a request.
+ * JSON lines for events other than requests.
  *
- * `event` is a name from a closed set (`redis_away`), never a sentence with values in it; values are fields.
- * `error`: a person must act now. `warn`: it healed. No call throws, whatever the fields hold, and secrets are replaced.
+ * `event` is a name from a closed set (`redis_away`), never a sentence with values; values are fields. `error`: a
+ * person must act now. `warn`: recovered by itself. No call throws, whatever the fields contain, and secrets are
+ * redacted.
  */
 export interface Log {
   error(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;
   info(event: string, fields?: LogFields): void;
   debug(event: string, fields?: LogFields): void;
-  /** A log whose every line also has these fields. */
+  /** A log that adds these fields to every line. */
   child(fields: LogFields): Log;
 }
 
 /** The log of a process. */
 export interface ServiceLog extends Log {
   readonly requests: RequestLog;
-  /** Lines lost so far because the stream was blocked or broken; for a metric. */
+  /** Lines lost so far because the stream was blocked or broken. */
   readonly droppedLines: number;
-  /** Writes what waits and resolves once the stream has taken it, after a second at the latest. Call it before exit. */
+  /** Writes queued lines and resolves once the stream has accepted them, or after a second. Call it before exit. */
   flush(): Promise<void>;
 }
 
-export interface LogOptions {
+interface LogOptions {
   readonly service: string;
   /** `error`, `warn`, `info` or `debug`. Request lines are `info`. */
   readonly level: string;
-  /** Stays the caller's: it is never ended here. */
+  /** Owned by the caller: never ended here. */
   readonly stream: NodeJS.WritableStream;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** What every line has that is not of a request. */
+  /** Fields of every line except request lines. */
   readonly fields?: LogFields;
 }
 
 /**
- * Opens the log of a process over winston.
+ * Opens the log of a process, based on winston.
  *
- * Memory is bounded: while the stream is blocked, about a mebibyte of request lines waits here and another in the
- * stream; then the oldest request lines are dropped, counted in `droppedLines`, and one line says so afterwards.
+ * Memory is bounded: while the stream is blocked, about 1 MiB of request lines is queued here and another in the
+ * stream; beyond it the oldest request lines are dropped, counted in `droppedLines`, and reported in one line
+ * afterwards.
  *
  * @throws Error when the level is unknown.
  */
@@ -104,17 +107,17 @@ export function createLog(options: LogOptions): ServiceLog {
   };
 }
 
-/** How long a request line may wait for others, and how much of them may wait. */
+/** Maximum delay and size of a batch of request lines. */
 const BATCH_DELAY_MS = 50;
 const BATCH_MAX_LENGTH = 64 * 1024;
 
-/** How much may wait while the stream is blocked, in UTF-16 units, before the oldest request lines are dropped. */
+/** Queue limit while the stream is blocked, in UTF-16 units, before the oldest request lines are dropped. */
 const MAX_WAITING_LENGTH = 1024 * 1024;
 
-/** How much may wait inside the stream before further lines are dropped: what a stuck disk costs in memory. */
+/** Limit on data buffered in the stream before further lines are dropped: the memory cost of a stuck disk. */
 const MAX_STREAM_BYTES = 1024 * 1024;
 
-/** Node's own writable streams have these; others may not, and are then taken to be never full. */
+/** Node's writable streams have these; other streams are treated as never full. */
 type LineStream = NodeJS.WritableStream & Pick<Partial<Writable>, 'writableNeedDrain' | 'writableLength' | 'destroyed'>;
 
 interface Batch {
@@ -122,23 +125,22 @@ interface Batch {
   readonly lines: number;
 }
 
-/** What winston hands to a transport, as far as it is read here. */
+/** The part of winston's log entry that is used here. */
 interface Line {
   readonly [MESSAGE]?: string;
-  /** There for the line of a request, which may wait for others. */
+  /** Set for request lines, which are batched. */
   readonly record?: unknown;
 }
 
-/** Under which winston keeps the formatted line. */
+/** Key of the formatted line in winston's entry. */
 const MESSAGE = Symbol.for('message') as unknown as 'message';
 
 /**
- * A transport of winston that writes the lines of requests in batches, every 50 ms or 64 KiB, whichever is first, and any
- * other line at once.
+ * A winston transport that writes request lines in batches, every 50 ms or 64 KiB, and any other line at once.
  *
- * While the stream is blocked, batches wait, up to a mebibyte; after that the oldest are dropped and counted, because the
- * newest tell what is going on now. The stream stays the caller's: it is never ended here, and an error of it (a closed
- * pipe, a full disk) is swallowed, since a service must not die of its log.
+ * While the stream is blocked, batches are queued up to 1 MiB; beyond it the oldest are dropped and counted, because
+ * the newest matter most. The stream is owned by the caller and never ended here. Its errors (a closed pipe, a full
+ * disk) are ignored, because a service must not fail because of its log.
  */
 export class LineTransport extends transports.Stream {
   readonly #stream: LineStream;
@@ -153,15 +155,15 @@ export class LineTransport extends transports.Stream {
   constructor(stream: NodeJS.WritableStream, onUnblocked: () => void) {
     super({ stream });
     this.#stream = stream;
-    // Without a listener this event would end the process. What is written afterwards counts as dropped.
+    // Without a listener this event would end the process. Later lines count as dropped.
     stream.on('error', () => undefined);
     stream.on('drain', () => {
-      this.#handOver();
+      this.#drainQueue();
       onUnblocked();
     });
   }
 
-  /** Lines dropped since the start because the stream did not take them. */
+  /** Lines dropped since the start. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -173,10 +175,10 @@ export class LineTransport extends transports.Stream {
     next();
   }
 
-  /** Writes what waits, whether the stream is blocked or not, and resolves once it was taken or after `timeoutMs`. */
+  /** Writes queued lines even if the stream is blocked; resolves once they are accepted or after `timeoutMs`. */
   flush(timeoutMs: number): Promise<void> {
     this.#closeBatch();
-    this.#handOver(true);
+    this.#drainQueue(true);
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, timeoutMs);
       const done = (): void => {
@@ -204,11 +206,11 @@ export class LineTransport extends transports.Stream {
       this.#text = '';
       this.#lines = 0;
     }
-    this.#handOver();
+    this.#drainQueue();
     while (this.#waitingLength > MAX_WAITING_LENGTH) this.#dropped += this.#takeOldest()?.lines ?? 0;
   }
 
-  #handOver(force = false): void {
+  #drainQueue(force = false): void {
     while (this.#waiting.length > 0 && (force || this.#stream.writableNeedDrain !== true)) {
       const batch = this.#takeOldest();
       if (batch !== undefined) this.#write(batch);
@@ -227,3 +229,34 @@ export class LineTransport extends transports.Stream {
     else this.#stream.write(text);
   }
 }
+
+/** Registers `log_lines_dropped_total`: log lines lost because the stream was blocked or broken. */
+export function logMetrics(metrics: Metrics, log: Pick<ServiceLog, 'droppedLines'>): void {
+  metrics.observedCounter({
+    name: 'log_lines_dropped_total',
+    help: 'Log lines lost because their stream was blocked or broken.',
+    read: () => log.droppedLines,
+  });
+}
+
+/** The running version, as shown by `/version`, `--version`, a metric and the first log line. */
+interface BuildInfo {
+  /** Release version (SemVer). */
+  readonly version: string;
+  /** Commit of the build; null if the builder did not set it. */
+  readonly commit: string | null;
+  /** Node version, without a `v`. */
+  readonly node: string;
+}
+
+// Set by tools/dev/bundle.ts; absent when running from sources.
+declare const SEALGATE_BUILD_VERSION: string | undefined;
+declare const SEALGATE_BUILD_COMMIT: string | undefined;
+
+const commit = typeof SEALGATE_BUILD_COMMIT === 'string' ? SEALGATE_BUILD_COMMIT : '';
+
+export const buildInfo: BuildInfo = Object.freeze({
+  version: typeof SEALGATE_BUILD_VERSION === 'string' ? SEALGATE_BUILD_VERSION : '0.0.0-sources',
+  commit: commit === '' ? null : commit,
+  node: globalThis.process.versions.node,
+});

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { logMetrics } from './log-metrics.ts';
+import { logMetrics } from './log.ts';
 import { Metrics } from './metrics.ts';
 
 function metricsFor(unknownLabels: 'throw' | 'other' = 'throw'): Metrics {
@@ -7,7 +7,7 @@ function metricsFor(unknownLabels: 'throw' | 'other' = 'throw'): Metrics {
 }
 
 describe('Metrics', () => {
-  it('counts by child and by labels, and names the service on every line', async () => {
+  it('counts by child and by labels, with the service on every line', async () => {
     const metrics = metricsFor();
     const writes = metrics.counter({
       name: 'writes_total',
@@ -30,7 +30,7 @@ describe('Metrics', () => {
     );
   });
 
-  it('shows a metric without labels, and a bound child, as zero from the start', async () => {
+  it('exposes a metric without labels, and a bound child, as zero from the start', async () => {
     const metrics = metricsFor();
     metrics.counter({ name: 'a_total', help: 'A.' });
     metrics.counter({ name: 'b_total', help: 'B.', labels: { c: ['d'] } }).child({ c: 'd' });
@@ -39,13 +39,13 @@ describe('Metrics', () => {
     expect(text).toContain('b_total{c="d",service="case-gate"} 0');
   });
 
-  it('refuses to count backwards or by what is no number', () => {
+  it('refuses negative and non-numeric increments', () => {
     const child = metricsFor().counter({ name: 'a_total', help: 'A.' }).child({});
     expect(() => child.inc(-1)).toThrow(RangeError);
     expect(() => child.inc(Number.NaN)).toThrow(RangeError);
   });
 
-  it('throws for a label value outside its set, or calls it other', async () => {
+  it('throws for a label value outside its set, or replaces it by other', async () => {
     const definition = { name: 'a_total', help: 'A.', labels: { outcome: ['yes'] as readonly string[] } };
     const strict = metricsFor().counter(definition);
     expect(() => strict.inc({ outcome: 'no' })).toThrow('The label outcome of a_total');
@@ -57,7 +57,7 @@ describe('Metrics', () => {
     expect(await metrics.text()).toContain('a_total{outcome="other",service="case-gate"} 2');
   });
 
-  it('takes values of a declared label from child alone', async () => {
+  it('declares values of a declared label through child only', async () => {
     const metrics = metricsFor('other');
     const counter = metrics.counter({ name: 'a_total', help: 'A.', labels: { route: 'declared' } });
     counter.child({ route: '/known' });
@@ -70,7 +70,7 @@ describe('Metrics', () => {
     expect(() => strict.inc({ route: '/made-up' })).toThrow(RangeError);
   });
 
-  it('refuses to grow without end', () => {
+  it('limits the number of children', () => {
     const counter = metricsFor().counter({ name: 'a_total', help: 'A.', labels: { route: 'declared' } });
     const declareMany = (): void => {
       for (let count = 0; count <= 2000; count += 1) counter.child({ route: String(count) });
@@ -78,7 +78,7 @@ describe('Metrics', () => {
     expect(declareMany).toThrow('a_total has too many label values.');
   });
 
-  it('sorts observations into buckets whose bounds belong to them', async () => {
+  it('counts observations in buckets with inclusive bounds', async () => {
     const metrics = metricsFor();
     const seconds = metrics.histogram({
       name: 'wait_seconds',
@@ -102,7 +102,7 @@ describe('Metrics', () => {
     expect(() => child.observe(Number.NaN)).toThrow('not a valid number');
   });
 
-  it('asks a gauge before every scrape and keeps the last value when it cannot be asked', async () => {
+  it('collects a gauge before every scrape and keeps the last value on failure', async () => {
     const metrics = metricsFor();
     let value = 1;
     metrics.gauge({
@@ -120,7 +120,7 @@ describe('Metrics', () => {
     expect(await metrics.text()).toContain('pool_connections{state="idle",service="case-gate"} 1');
   });
 
-  it('moves a gauge up and down', async () => {
+  it('increments and decrements a gauge', async () => {
     const metrics = metricsFor();
     const running = metrics.gauge({ name: 'running', help: 'Running.', aggregator: 'sum' }).child({});
     running.inc(5);
@@ -130,7 +130,7 @@ describe('Metrics', () => {
     expect(await metrics.text()).toContain('running{service="case-gate"} -1');
   });
 
-  it('shows how many log lines were lost', async () => {
+  it('exposes the number of dropped log lines', async () => {
     const metrics = metricsFor();
     const log = { droppedLines: 7 };
     logMetrics(metrics, log);
@@ -151,7 +151,7 @@ describe('Metrics', () => {
     expect(() => metricsFor().counter({ name, help: 'A.' })).toThrow('snake case');
   });
 
-  it('refuses a name twice, a counter without _total and buckets that do not rise', () => {
+  it('refuses a duplicate name, a counter without _total and buckets that are not ascending', () => {
     const metrics = metricsFor();
     metrics.gauge({ name: 'a', help: 'A.', aggregator: 'sum' });
     expect(() => metrics.gauge({ name: 'a', help: 'A.', aggregator: 'sum' })).toThrow('already been registered');
@@ -166,7 +166,7 @@ describe('Metrics', () => {
     expect(() => metrics.histogram({ name: 'c_seconds', help: 'C.', buckets: [] })).toThrow('must rise');
   });
 
-  it('prints what a check of Prometheus takes: HELP, TYPE and a valid name, _total on counters alone', async () => {
+  it('prints valid Prometheus text: HELP, TYPE and a valid name, _total only on counters', async () => {
     const metrics = new Metrics('case-gate');
     metrics.counter({ name: 'a_total', help: 'A.' });
     metrics.histogram({ name: 'b_seconds', help: 'B.' });
@@ -189,7 +189,7 @@ describe('Metrics', () => {
     expect(strays).toEqual([]);
   });
 
-  it('brings the metrics of the process', async () => {
+  it('includes process metrics', async () => {
     const metrics = new Metrics('case-gate');
     const text = await metrics.text();
     expect(text).toContain('process_cpu_seconds_total');

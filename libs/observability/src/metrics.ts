@@ -1,96 +1,94 @@
 import * as prom from 'prom-client';
-import { buildInfo } from './build-info.ts';
 import { ClosedLabels, type Labels, type LabelSets, type UnknownLabels } from './closed-labels.ts';
+import { buildInfo } from './log.ts';
 
-/** Upper bounds in seconds that fit a request: from a millisecond to the longest a request may take. */
+/** Histogram buckets in seconds for requests, up to the longest request. */
 export const REQUEST_SECONDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
 
-export interface MetricsOptions {
+interface MetricsOptions {
   /** `throw` in tests, `other` (the default) in production. */
   readonly unknownLabels?: UnknownLabels;
-  /** What runs, and CPU, memory, event loop lag, garbage collection and handles of this process. On unless said otherwise. */
+  /** Build info, CPU, memory, event loop lag, garbage collection and handles of this process. Default true. */
   readonly processMetrics?: boolean;
-  /** What `text` gives in place of the metrics of this process, where it is one of several workers: those of all. */
+  /** In a worker: provides the metrics of all workers for `text`. */
   readonly wholeText?: () => Promise<string>;
 }
 
-export interface MetricDefinition<Sets extends LabelSets> {
-  /** Snake case with its unit last: `_total` for counters, `_seconds` or `_bytes` for histograms. */
+interface MetricDefinition<Sets extends LabelSets> {
+  /** Snake case with the unit last: `_total` for counters, `_seconds` or `_bytes` for histograms. */
   readonly name: string;
   readonly help: string;
   readonly labels?: Sets;
 }
 
-export interface HistogramDefinition<Sets extends LabelSets> extends MetricDefinition<Sets> {
-  /** Rising upper bounds; `REQUEST_SECONDS` unless said otherwise. */
+interface HistogramDefinition<Sets extends LabelSets> extends MetricDefinition<Sets> {
+  /** Ascending upper bounds; default `REQUEST_SECONDS`. */
   readonly buckets?: readonly number[];
 }
 
-export interface GaugeDefinition<Sets extends LabelSets> extends MetricDefinition<Sets> {
+interface GaugeDefinition<Sets extends LabelSets> extends MetricDefinition<Sets> {
   /**
-   * What one value is made of those of several workers: `sum` of what each has of its own, `max` or `min` of what all look
-   * at, whichever is worse. Counters and histograms are always summed.
+   * How values of several workers are combined: `sum` for per-worker quantities, `max` or `min` (whichever is worse)
+   * for shared ones. Counters and histograms are always summed.
    */
   readonly aggregator: 'sum' | 'max' | 'min';
-  /** Called before every scrape, to set what is only known by asking. Must not wait. When it throws, nothing is set. */
+  /** Called before every scrape, to set values on demand. Must be synchronous. If it throws, nothing is set. */
   readonly collect?: (gauge: Gauge<Sets>) => void;
 }
 
-/** One combination of label values of a counter, bound: fit for the path of every request. */
-export interface CounterChild {
-  /** @throws RangeError when `amount` is negative or not a number: a counter only grows. */
+/** A counter bound to one combination of label values, for hot paths. */
+interface CounterChild {
+  /** @throws RangeError when `amount` is negative or NaN. */
   inc(amount?: number): void;
 }
 
-/** A number that only grows while the process lives. Bind a child once where it is hot. */
-export interface Counter<Sets extends LabelSets> {
-  /** The counter of one combination; it is exposed as 0 from now on, so that the first increase is seen as one. */
+/** A monotonically increasing number. Bind children once on hot paths. */
+interface Counter<Sets extends LabelSets> {
+  /** The counter of one combination. It is exposed as 0 at once, so that the first increase is visible. */
   child(labels: Labels<Sets>): CounterChild;
   /** Looks the child up at every call; for what is not hot. */
   inc(labels: Labels<Sets>, amount?: number): void;
 }
 
-export interface GaugeChild {
+interface GaugeChild {
   set(value: number): void;
   inc(amount?: number): void;
   dec(amount?: number): void;
 }
 
 /** A number that goes up and down. */
-export interface Gauge<Sets extends LabelSets> {
+interface Gauge<Sets extends LabelSets> {
   child(labels: Labels<Sets>): GaugeChild;
   set(labels: Labels<Sets>, value: number): void;
 }
 
-/** One combination of label values of a histogram, bound. */
-export interface HistogramChild {
+/** A histogram bound to one combination of label values. */
+interface HistogramChild {
   /** @throws TypeError when the value is not a finite number. */
   observe(value: number): void;
 }
 
-/** A distribution over fixed buckets. Bind a child once where it is hot. */
-export interface Histogram<Sets extends LabelSets> {
+/** A distribution over fixed buckets. Bind children once on hot paths. */
+interface Histogram<Sets extends LabelSets> {
   child(labels: Labels<Sets>): HistogramChild;
   /** Looks the child up at every call; for what is not hot. */
   observe(labels: Labels<Sets>, value: number): void;
 }
 
-/** The metrics of one process at one moment. */
+/** The metrics of one process at one point in time. */
 export type MetricsSnapshot = prom.MetricObjectWithValues<prom.MetricValue<string>>[];
 
-/** Gauges of prom-client that are named as counters; each is the sum of one that is there by type. */
+/** Gauges of prom-client that are named like counters; each is the sum of another metric by type. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-/** What Prometheus reads as a counter, or as a part of a histogram. */
+/** Suffixes that Prometheus reserves for counters and parts of histograms. */
 const SUFFIX = /_(?:total|sum|count|bucket)$/;
 
 const NAME = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 
-/**
- * The metrics of one process: prom-client on a registry of its own, behind labels whose values come from closed sets.
- */
+/** The metrics of one process: a prom-client registry behind labels with closed sets of values. */
 export class Metrics {
   readonly #registry = new prom.Registry();
   readonly #unknownLabels: UnknownLabels;
@@ -104,11 +102,11 @@ export class Metrics {
       prom.collectDefaultMetrics({ register: this.#registry });
       for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
       this.#setProcessAggregators();
-      this.#tellBuild();
+      this.#registerBuildInfo();
     }
   }
 
-  /** As prom-client has them, the start would be left out, and a lag averaged with that of a process that does nothing. */
+  /** prom-client would omit the start time, and average the lag with idle processes. */
   #setProcessAggregators(): void {
     for (const metric of this.#registry.getMetricsAsArray()) {
       const changed = { omit: 'min', average: 'max' }[String(metric.aggregator)];
@@ -116,11 +114,11 @@ export class Metrics {
     }
   }
 
-  #tellBuild(): void {
+  #registerBuildInfo(): void {
     const { version, commit, node } = buildInfo;
     this.gauge({
       name: 'sealgate_build_info',
-      help: 'Always 1; its labels say what runs.',
+      help: 'Always 1; labels identify the running build.',
       aggregator: 'max',
       labels: { version: [version], commit: [commit ?? 'unknown'], node: [node] },
     })
@@ -133,7 +131,7 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** @throws Error when the name is taken or badly formed; so do `histogram` and `gauge`. */
+  /** @throws Error when the name is taken or malformed; so do `histogram` and `gauge`. */
   counter<const Sets extends LabelSets = Record<never, never>>(definition: MetricDefinition<Sets>): Counter<Sets> {
     const counter = new prom.Counter(this.#configured(definition, 'counter'));
     const labels = this.#labels(definition, (values) => {
@@ -152,7 +150,7 @@ export class Metrics {
     };
   }
 
-  /** A counter that is kept elsewhere and only read here, before every scrape. It may never fall. */
+  /** A counter maintained elsewhere and read before every scrape. It must never decrease. */
   observedCounter(definition: MetricDefinition<Record<never, never>> & { readonly read: () => number }): void {
     const collect = function (this: prom.Counter): void {
       collectQuietly(() => {
@@ -197,12 +195,12 @@ export class Metrics {
     return gauge;
   }
 
-  /** Everything in the Prometheus text format. */
+  /** All metrics in the Prometheus text format. */
   text(): Promise<string> {
     return this.#wholeText === undefined ? this.#registry.metrics() : this.#wholeText();
   }
 
-  /** Every metric with its values, as plain objects that can be sent to another process: see `WorkerMetrics`. */
+  /** Every metric with its values, as plain objects that can be sent to another process; see `WorkerMetrics`. */
   snapshot(): Promise<MetricsSnapshot> {
     return this.#registry.getMetricsAsJSON();
   }
@@ -223,58 +221,47 @@ export class Metrics {
   }
 }
 
-/** A scrape must not fail because one value cannot be asked for. */
+/** A scrape must not fail because of one value. */
 function collectQuietly(collect: () => void): void {
   try {
     collect();
   } catch {
-    // The last value stands; the health routes are where a broken part is reported.
+    // Keep the last value; health routes report broken parts.
   }
 }
 
-const STATUS_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const;
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'other'] as const;
-
-/** The metrics of one route, bound once at boot. */
-export interface RouteMetrics {
-  /** Counts one answered request. A status outside 100-599 counts as 5xx: it is a bug. */
-  observe(status: number, durationMs: number): void;
-}
-
-export interface HttpMetrics {
-  /**
-   * The counters of one route, declared at boot by its template (`/{networkId}`), never by a URL. Where no route matched,
-   * the template is `none`. Methods outside the usual seven count as `other`.
-   */
-  route(method: string, template: string): RouteMetrics;
-}
-
 /**
- * `http_requests_total{route,method,status}` with the class of the status (`2xx`) and
- * `http_request_duration_seconds{route,method}`: request rate, error share and percentiles by route group.
+ * Aggregates the metrics of the processes behind one scrape; see `aggregator` of gauges. Counters and histograms of an
+ * exited worker stay in the sums: a decreasing counter would be read as a restart, and its rate as everything the other
+ * workers ever counted.
  */
-export function httpMetrics(metrics: Metrics): HttpMetrics {
-  const requests = metrics.counter({
-    name: 'http_requests_total',
-    help: 'Answered requests by route template, method and class of status.',
-    labels: { route: 'declared', method: METHODS, status: STATUS_CLASSES },
-  });
-  const seconds = metrics.histogram({
-    name: 'http_request_duration_seconds',
-    help: 'Seconds from the first byte of a request to the last of its answer.',
-    labels: { route: 'declared', method: METHODS },
-  });
-  return {
-    route: (method, template) => {
-      const labels = { route: template, method: METHODS.find((known) => known === method.toUpperCase()) ?? 'other' };
-      const byStatusClass = STATUS_CLASSES.map((status) => requests.child({ ...labels, status }));
-      const ofRoute = seconds.child(labels);
-      return {
-        observe(status, durationMs) {
-          (byStatusClass[Math.floor(status / 100) - 1] ?? byStatusClass[4])?.inc();
-          ofRoute.observe(durationMs / 1000);
-        },
-      };
-    },
-  };
+export class WorkerMetrics {
+  readonly #latest = new Map<number, MetricsSnapshot>();
+  #ended: MetricsSnapshot = [];
+
+  /** Stores the current metrics of a worker; `worker` must be unique for the lifetime of the scrape target. */
+  take(worker: number, snapshot: MetricsSnapshot): void {
+    this.#latest.set(worker, snapshot);
+  }
+
+  /** Drops an exited worker, keeping its counters and histograms. Synchronous, so that no scrape intervenes. */
+  end(worker: number): void {
+    const last = this.#latest.get(worker);
+    if (last === undefined) return;
+    this.#latest.delete(worker);
+    const counted = last.filter(({ type }) => isCounted(type));
+    // Gauges with aggregated values are excluded; only counters and histograms are kept.
+    this.#ended = aggregate([this.#ended, counted]).getMetricsAsArray() as unknown as MetricsSnapshot;
+  }
+
+  /** The aggregated metrics in the Prometheus text format. @param own metrics of the aggregating process. */
+  text(own: MetricsSnapshot): Promise<string> {
+    return aggregate([own, ...this.#latest.values(), this.#ended]).metrics();
+  }
 }
+
+/** prom-client types this as a number; at run time it is the type name of the text format. */
+const isCounted = (type: unknown): boolean => type === 'counter' || type === 'histogram';
+
+const aggregate = (snapshots: readonly MetricsSnapshot[]): prom.Registry =>
+  prom.AggregatorRegistry.aggregate([...snapshots]);

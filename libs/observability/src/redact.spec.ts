@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { isSecretName, redactKeys, redactText } from './redact.ts';
+import { isSecretName, redactKeys, redactText } from './safe-fields.ts';
 
 const BODY = 'aB3-_'.repeat(8) + 'xyz';
 
@@ -30,29 +30,29 @@ describe('isSecretName', () => {
     'DATABASE_URL',
     'credit_card',
     'SSN',
-  ])('knows %s', (name) => {
+  ])('detects %s', (name) => {
     expect(isSecretName(name)).toBe(true);
   });
 
   it.each(['keyId', 'keyPrefix', 'networkId', 'requestId', 'route', 'tokens_used', 'secretary', 'url', ''])(
-    'leaves %s alone',
+    'ignores %s',
     (name) => {
       expect(isSecretName(name)).toBe(false);
     },
   );
 
-  it('does not remember names without end', () => {
+  it('bounds its cache of names', () => {
     for (let count = 0; count < 3000; count += 1) expect(isSecretName(`name${count}`)).toBe(false);
     expect(isSecretName('password')).toBe(true);
   });
 });
 
 describe('redactKeys', () => {
-  it.each(['svc_', 'gk_', 'ingest_'])('replaces a key of %s and keeps its prefix', (prefix) => {
+  it.each(['svc_', 'gk_', 'ingest_'])('redacts a key of %s and keeps its prefix', (prefix) => {
     expect(redactKeys(`a ${prefix}${BODY} b`)).toBe(`a ${prefix}[redacted] b`);
   });
 
-  it('leaves what is one character too short', () => {
+  it('ignores a text that is one character too short', () => {
     const text = `ingest_${BODY.slice(1)}`;
     expect(redactKeys(text)).toBe(text);
   });
@@ -78,18 +78,18 @@ describe('redactKeys', () => {
 });
 
 describe('redactText', () => {
-  it('replaces what follows a scheme of authorization', () => {
+  it('redacts credentials after an authorization scheme', () => {
     expect(redactText('sent Bearer abc.def-123, refused')).toBe('sent Bearer [redacted], refused');
     expect(redactText('Authorization: ApiKey k')).toBe('Authorization: ApiKey [redacted]');
   });
 
-  it('replaces the user part of a URL', () => {
+  it('redacts the user part of a URL', () => {
     expect(redactText('cannot reach postgresql://app:hunter2@db:5432/x')).toBe(
       'cannot reach postgresql://[redacted]@db:5432/x',
     );
   });
 
-  it('leaves ordinary words alone', () => {
+  it('ignores ordinary words', () => {
     const text = 'connect ECONNREFUSED 127.0.0.1:6379 (https://example.com/a?b=c)';
     expect(redactText(text)).toBe(text);
   });

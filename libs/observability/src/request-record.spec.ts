@@ -7,14 +7,14 @@ const print = (record: RequestRecord): string => JSON.stringify(requestLine(AT, 
 const least: RequestRecord = { method: 'POST', route: '/{networkId}', status: 200, durationMs: 1.5, requestId: 'r-1' };
 
 describe('the line of a request', () => {
-  it('renders the least a request has', () => {
+  it('renders a minimal request', () => {
     expect(print(least)).toBe(
       '{"time":"2026-01-01T00:00:00.000Z","level":"info","service":"ingest-gateway","event":"request",' +
         '"method":"POST","route":"/{networkId}","status":200,"durationMs":1.5,"requestId":"r-1"}',
     );
   });
 
-  it('renders everything a request can have, in one order', () => {
+  it('renders all members in fixed order', () => {
     const record: Required<RequestRecord> = {
       ...least,
       outcome: 'committed',
@@ -42,7 +42,7 @@ describe('the line of a request', () => {
     );
   });
 
-  it('knows no other member', () => {
+  it('ignores unknown members', () => {
     const record = { ...least, body: 'x', authorization: 'y' };
     expect(Object.keys(JSON.parse(print(record)))).toEqual([
       'time',
@@ -72,12 +72,12 @@ describe('the line of a request', () => {
     expect(JSON.parse(print({ ...least, durationMs })).durationMs).toBe(expected);
   });
 
-  it('replaces a key that a sender put into the request id', () => {
+  it('redacts a key in the request id', () => {
     const line = print({ ...least, requestId: `ingest_${'a'.repeat(43)}` });
     expect(JSON.parse(line).requestId).toBe('ingest_[redacted]');
   });
 
-  it('renders JSON whatever the texts and numbers are', () => {
+  it('renders valid JSON for any texts and numbers', () => {
     const texts = fc.string({ unit: 'binary', maxLength: 60 });
     fc.assert(
       fc.property(texts, texts, fc.tuple(fc.double(), fc.double()), (requestId, networkId, [durationMs, bytesIn]) => {

@@ -9,11 +9,11 @@ function rendered(fields: Record<string, unknown>): unknown {
 }
 
 describe('safeFields', () => {
-  it('leaves out what JSON has no word for', () => {
+  it('omits values that JSON cannot represent', () => {
     expect(rendered({ a: undefined, b: () => 1, c: Symbol('c') })).toEqual({ first: 0 });
   });
 
-  it('renders the values of JSON, and others by what they are', () => {
+  it('renders JSON values unchanged, and descriptions of others', () => {
     const fields = {
       text: 'a "quoted" \n line',
       count: 3,
@@ -45,7 +45,7 @@ describe('safeFields', () => {
     });
   });
 
-  it('replaces secrets by name at any depth, whatever their value', () => {
+  it('redacts secrets by name at any depth', () => {
     const fields = { headers: { 'X-Api-Key': 'a', cookie: ['b'], accept: 'c' }, token: { deep: 1 }, keyId: 'key_1' };
     expect(rendered(fields)).toEqual({
       first: 0,
@@ -55,14 +55,14 @@ describe('safeFields', () => {
     });
   });
 
-  it('replaces our keys in texts, in names and in errors', () => {
+  it('redacts our keys in texts, names and errors', () => {
     const fields = { [KEY]: 1, detail: `x${KEY}y`, error: new Error(`bad ${KEY}`, { cause: new Error(KEY) }) };
     const text = JSON.stringify(safeFields(fields));
     expect(text).not.toContain(KEY);
     expect(text).toContain('xsvc_[redacted]y');
   });
 
-  it('tells of an error its name, message, code, stack and cause', () => {
+  it('renders name, message, code, stack and cause of an error', () => {
     const error = Object.assign(new TypeError('no', { cause: 'why' }), { code: 'E_NO' });
     expect(rendered({ error })).toMatchObject({
       error: {
@@ -80,11 +80,11 @@ describe('safeFields', () => {
     expect(JSON.stringify(safeFields(fields))).toBe('{"a":{"__proto__":{"b":1}},"__proto__":"c"}');
   });
 
-  it('keeps a field that is called like one of the line itself', () => {
+  it('renames a field that collides with a standard member', () => {
     expect(rendered({ level: 'x', event: 'y' })).toEqual({ first: 0, level_: 'x', event_: 'y' });
   });
 
-  it('survives circles, getters that throw and proxies', () => {
+  it('handles cycles, throwing getters and proxies', () => {
     const circle: Record<string, unknown> = { a: 1 };
     circle['self'] = circle;
     const hostile = {
@@ -109,14 +109,14 @@ describe('safeFields', () => {
     });
   });
 
-  it('is bounded: long texts, wide objects and long lists are cut', () => {
+  it('truncates long texts, wide objects and long lists', () => {
     const wide = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`m${index}`, index]));
     const text = JSON.stringify(safeFields({ long: 'x'.repeat(100_000), wide, list: new Array(1000).fill(1) }));
     expect(text.length).toBeLessThan(12_000);
     expect(JSON.parse(text)).toMatchObject({ long: `${'x'.repeat(8192)}...` });
   });
 
-  it('renders JSON whatever it is given', () => {
+  it('renders valid JSON for any input', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.anything()), (fields) => {
         expect(() => rendered(fields)).not.toThrow();

@@ -1,55 +1,57 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { channel } from 'node:diagnostics_channel';
 
-/** Numbers, words of closed sets and names of ours; never a header, a body, a key, an id that a sender chose or an address. */
-export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
+/**
+ * Numbers, words of closed sets and our own names; never headers, bodies, keys, addresses or ids chosen by a sender.
+ */
+type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
 export interface SpanStart {
   /** From a closed set: a route template, a statement's function, a phase. */
   readonly name: string;
-  /** `server`: answers a request; `client`: waits for another process; else work of this process. */
+  /** `server`: handles a request; `client`: waits for another process; `internal`: work in this process. */
   readonly kind?: 'server' | 'client' | 'internal';
   readonly attributes?: SpanAttributes;
-  /** The trace context of a request that came in, in place of the active span. */
+  /** The trace context of an incoming request, in place of the active span. */
   readonly remote?: { readonly traceparent: string | undefined; readonly tracestate: string | undefined };
-  /** Begins a trace where no span is active. Without it, work that nobody asked for is not traced. */
+  /** Starts a trace if no span is active. Otherwise work outside a request is not traced. */
   readonly beginsTrace?: boolean;
-  /** In place of the active span; `null`: none. */
+  /** Replaces the active span; `null` for none. */
   readonly parent?: Span | null;
   readonly links?: readonly Span[];
 }
 
-/** One operation of a trace. Nothing here throws or waits. */
+/** One operation of a trace. Methods never throw or wait. */
 export interface Span {
   readonly traceId: string;
-  /** What a call that belongs to this span sends along. */
+  /** traceparent of downstream calls in this span. */
   readonly traceparent: string;
   readonly tracestate: string | undefined;
   readonly isSampled: boolean;
   set(attributes: SpanAttributes): void;
-  /** Ends it, once. A failure is told by its type alone: messages may hold what was sent. */
+  /** Ends the span; later calls are ignored. A failure is recorded by type only: messages may contain input. */
   end(failure?: string): void;
 }
 
-/** What is published for whoever traces, who answers in `span`. */
+/** Published to the tracer, which sets `span`. */
 export interface SpanMessage {
   readonly start: SpanStart;
   readonly parent: Span | undefined;
   span: Span | undefined;
 }
 
-/** Without a subscriber nothing is traced, and asking for a span costs one look. */
+/** Without a subscriber tracing is off, and starting a span costs one check. */
 export const spanChannel = channel('sealgate:span');
 
 const active = new AsyncLocalStorage<Span | undefined>();
 
-/** The span that this work belongs to. */
+/** The active span. */
 export const activeSpan = (): Span | undefined => active.getStore();
 
-/** Runs work, and everything that it begins, as part of a span; of none where it is undefined. */
+/** Runs work, and everything it starts, in a span; in none if undefined. */
 export const withSpan = <Result>(span: Span | undefined, work: () => Result): Result => active.run(span, work);
 
-/** Begins a span that the caller ends. Undefined where nobody traces, and where it would belong to no trace. */
+/** Starts a span that the caller ends. Undefined if tracing is off or there is no trace to join. */
 export function startSpan(start: SpanStart): Span | undefined {
   if (!spanChannel.hasSubscribers) return undefined;
   const parent = start.parent === undefined ? active.getStore() : (start.parent ?? undefined);
@@ -58,7 +60,7 @@ export function startSpan(start: SpanStart): Span | undefined {
   return message.span;
 }
 
-/** Runs work as a span that ends with it, or with the promise that it returns. Where nobody traces, it is only run. */
+/** Runs work in a span that ends with it or with its promise. Without tracing it only runs the work. */
 export function inSpan<Result>(start: SpanStart, work: () => Result): Result {
   const span = startSpan(start);
   if (span === undefined) return work();
@@ -79,7 +81,7 @@ export function inSpan<Result>(start: SpanStart, work: () => Result): Result {
 
 const CODE = /^[A-Z0-9_]{2,40}$/;
 
-/** What a failure is called: its code (SQLSTATE, errno, a problem's), or the name of its class. */
+/** The type of a failure: its code (SQLSTATE, errno, problem code), or the name of its class. */
 export function failureType(error: unknown): string {
   if (!(error instanceof Error)) return '_OTHER';
   const { code } = error as { code?: unknown };

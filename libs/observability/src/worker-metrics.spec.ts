@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { Metrics } from './metrics.ts';
-import { WorkerMetrics } from './worker-metrics.ts';
+import { Metrics, WorkerMetrics } from './metrics.ts';
 
-/** The metrics of one worker, with one of each kind. */
+/** The metrics of one worker, with one metric of each kind. */
 function worker() {
   const metrics = new Metrics('gate', { processMetrics: false });
   const requests = metrics.counter({ name: 'requests_total', help: 'Requests.', labels: { kind: ['a', 'b'] } });
@@ -36,7 +35,7 @@ async function twoWorkers() {
 const none = new Metrics('gate', { processMetrics: false });
 
 describe('the metrics of several workers', () => {
-  it('adds up counters, histograms and what each has of its own, and takes the worse of what all look at', async () => {
+  it('sums counters, histograms and per-worker gauges, and takes the worse of shared gauges', async () => {
     const { totals } = await twoWorkers();
     const text = await totals.text(await none.snapshot());
     expect(linesOf(text)).toEqual([
@@ -54,7 +53,7 @@ describe('the metrics of several workers', () => {
     expect(text).toContain('# HELP requests_total Requests.\n# TYPE requests_total counter\n');
   });
 
-  it('counts each worker once however often it is asked, also after the way between processes', async () => {
+  it('counts each worker once, also after serialization between processes', async () => {
     const { one, totals } = await twoWorkers();
     one.requests.inc({ kind: 'a' });
     const sent: unknown = JSON.parse(JSON.stringify(await one.metrics.snapshot()));
@@ -63,7 +62,7 @@ describe('the metrics of several workers', () => {
     expect(linesOf(await totals.text(await none.snapshot()))[0]).toBe('requests_total{kind="a",service="gate"} 8');
   });
 
-  it('keeps what a worker counted that ended, and not what it held', async () => {
+  it('keeps counters but not gauges of an exited worker', async () => {
     const { one, totals } = await twoWorkers();
     totals.end(2);
     const after = linesOf(await totals.text(await none.snapshot()));
@@ -73,7 +72,7 @@ describe('the metrics of several workers', () => {
     one.requests.inc({ kind: 'a' });
     totals.take(1, await one.metrics.snapshot());
     totals.end(1);
-    // All have ended, one of them twice over: nothing is lost and nothing counts double.
+    // All have exited, one of them twice: nothing is lost or counted twice.
     totals.end(1);
     const last = linesOf(await totals.text(await none.snapshot()));
     expect(last).toContain('requests_total{kind="a",service="gate"} 8');
@@ -81,14 +80,14 @@ describe('the metrics of several workers', () => {
     expect(last.some((line) => line.startsWith('depth'))).toBe(false);
   });
 
-  it('loses nothing where two workers end at the same moment', async () => {
+  it('loses nothing if two workers exit at the same time', async () => {
     const { totals } = await twoWorkers();
     totals.end(1);
     totals.end(2);
     expect(linesOf(await totals.text(await none.snapshot()))[0]).toBe('requests_total{kind="a",service="gate"} 7');
   });
 
-  it('adds the metrics of the processes themselves so that no metric or label is lost or doubled', async () => {
+  it('aggregates process metrics without losing or duplicating a metric or label', async () => {
     const [one, two] = [new Metrics('gate'), new Metrics('gate')];
     const totals = new WorkerMetrics();
     totals.take(1, await one.snapshot());
