@@ -7,7 +7,7 @@ const PREFIXES: readonly ApiKeyPrefix[] = ['svc_', 'gk_', 'ingest_'];
 const zeros = (bytes: number) => Buffer.alloc(bytes);
 
 describe('mintKey', () => {
-  it.each(PREFIXES)('makes %s and 43 characters of url-safe base64 out of 32 random bytes', (prefix) => {
+  it.each(PREFIXES)('generates %s and 43 characters of url-safe base64 from 32 random bytes', (prefix) => {
     const asked: number[] = [];
     const minted = mintKey(prefix, (bytes) => {
       asked.push(bytes);
@@ -20,20 +20,20 @@ describe('mintKey', () => {
     expect(minted.keyHash).toEqual(createHash('sha256').update(minted.rawKey).digest());
   });
 
-  it('makes 47 characters on the risk surface, of which the first 12 are shown', () => {
+  it('generates 47 characters for svc_, of which the first 12 are the prefix', () => {
     const minted = mintKey('svc_', zeros);
     expect(minted.rawKey).toBe('svc_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA');
     expect(minted.rawKey).toHaveLength(47);
     expect(minted.keyPrefix).toBe('svc_AAAAAAAA');
   });
 
-  it('takes chance from the platform unless it is given', () => {
+  it("uses the platform's random bytes by default", () => {
     expect(mintKey('gk_').rawKey).not.toBe(mintKey('gk_').rawKey);
   });
 });
 
 describe('keyHashOf', () => {
-  it('finds every minted key under the hash that was stored', () => {
+  it('returns the stored hash of every minted key', () => {
     fc.assert(
       fc.property(fc.constantFrom(...PREFIXES), fc.uint8Array({ minLength: 32, maxLength: 32 }), (prefix, bytes) => {
         const minted = mintKey(prefix, () => Buffer.from(bytes));
@@ -46,8 +46,8 @@ describe('keyHashOf', () => {
   it.each([
     ['nothing', ''],
     ['padding', `${good}=`],
-    ['one character more', `${good}a`],
-    ['one character less', good.slice(0, -1)],
+    ['one extra character', `${good}a`],
+    ['one missing character', good.slice(0, -1)],
     ['a blank before', ` ${good}`],
     ['a line feed after', `${good}\n`],
     ['plain base64', `svc_${'a'.repeat(42)}+`],
@@ -56,12 +56,12 @@ describe('keyHashOf', () => {
     ["another surface's key", `gk_${'a'.repeat(43)}`],
     ["another surface's key of the same length", `gk_${'a'.repeat(44)}`],
     ['a letter beyond ASCII', `svc_${'a'.repeat(42)}ä`],
-  ])('knows no hash for %s, so that no look-up is made', (_what, presented) => {
+  ])('returns undefined for %s, so that no look-up is made', (_what, presented) => {
     expect(keyHashOf('svc_', good)).toHaveLength(32);
     expect(keyHashOf('svc_', presented)).toBeUndefined();
   });
 
-  it("takes no prefix for another's", () => {
+  it('does not confuse prefixes', () => {
     for (const prefix of PREFIXES) {
       for (const other of PREFIXES) {
         expect(keyHashOf(other, mintKey(prefix, zeros).rawKey) !== undefined).toBe(prefix === other);

@@ -1,15 +1,16 @@
 import { randomBytes as secureRandomBytes } from 'node:crypto';
+import { isIP } from 'node:net';
 import { sha256 } from '@sealgate/json';
 
-/** What a key begins with; it tells the surface that the key is for. */
+/** Prefix of a key; identifies its surface. */
 export type ApiKeyPrefix = 'svc_' | 'gk_' | 'ingest_';
 
-export interface MintedKey {
-  /** Prefix and 43 characters of url-safe base64, 256 random bits. It is shown once and stored nowhere. */
+interface MintedKey {
+  /** Prefix and 43 characters of url-safe base64 (256 random bits). Shown once and never stored. */
   readonly rawKey: string;
-  /** SHA-256 of the raw key, 32 bytes: what is stored. */
+  /** SHA-256 of the raw key, 32 bytes: the stored form. */
   readonly keyHash: Buffer;
-  /** The first 12 characters, for people to tell keys apart. It cannot authenticate. */
+  /** The first 12 characters, so that people can tell keys apart. Cannot authenticate. */
   readonly keyPrefix: string;
 }
 
@@ -21,7 +22,7 @@ const PATTERNS: Readonly<Record<ApiKeyPrefix, RegExp>> = {
   ingest_: /^ingest_[A-Za-z0-9_-]{43}$/,
 };
 
-/** Makes a new key from a source of random bytes, which defaults to the secure one of the platform. */
+/** Generates a new key; `randomBytes` defaults to the platform's CSPRNG. */
 export function mintKey(
   prefix: ApiKeyPrefix,
   randomBytes: (bytes: number) => Buffer = (bytes) => secureRandomBytes(bytes),
@@ -31,8 +32,8 @@ export function mintKey(
 }
 
 /**
- * The hash under which a presented key would be stored. Undefined when no key of this prefix has that form (another
- * surface's key, padding with `=`, a wrong length), so that the refusal needs no look-up.
+ * The hash of a presented key, for look-up. Undefined if it does not have the form of a key with this prefix (another
+ * surface's key, padding with `=`, a wrong length), so that no look-up is needed.
  */
 export function keyHashOf(prefix: ApiKeyPrefix, presented: string): Buffer | undefined {
   return PATTERNS[prefix].test(presented) ? sha256(presented) : undefined;
@@ -41,9 +42,25 @@ export function keyHashOf(prefix: ApiKeyPrefix, presented: string): Buffer | und
 const BEARER = /^bearer +([\x21-\x7e]+)$/i;
 
 /**
- * The token of an `Authorization` header (RFC 6750): `Bearer` in any case, one or more spaces, then visible ASCII to the
- * end. Undefined for every other value. Whether the token is a key is for `keyHashOf` or `HashedSecrets` to say.
+ * The token of an `Authorization` header (RFC 6750): `Bearer` in any case, one or more spaces, then visible ASCII to
+ * the end; undefined otherwise. Whether the token is valid is checked by `keyHashOf` or `HashedSecrets`.
  */
 export function bearerToken(header: string): string | undefined {
   return BEARER.exec(header)?.[1];
+}
+
+/** Whether the host is loopback: `localhost` or an address, IPv6 with or without brackets. */
+export function isLoopback(host: string): boolean {
+  const address = host.replace(/^\[(.*)\]$/, '$1');
+  return address === 'localhost' || address === '::1' || (isIP(address) === 4 && address.startsWith('127.'));
+}
+
+/**
+ * Parses a URL with transport security: https, or http on loopback. Undefined for any other text, and for a URL with
+ * user or password.
+ */
+export function safeUrl(text: string): URL | undefined {
+  const url = URL.parse(text);
+  if (url === null || url.username !== '' || url.password !== '') return undefined;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname)) ? url : undefined;
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { framed } from './keyed-hasher.ts';
 
 describe('framed', () => {
-  it('writes each text with its length in UTF-8 bytes', () => {
+  it('prefixes each text with its length in UTF-8 bytes', () => {
     expect(framed([])).toBe('');
     expect(framed([''])).toBe('0:');
     expect(framed(['ab', 'c'])).toBe('2:ab1:c');
@@ -11,7 +11,7 @@ describe('framed', () => {
     expect(framed(['ü', '😀'])).toBe('2:ü4:😀');
   });
 
-  it('gives different lists different texts, in UTF-8 too', () => {
+  it('encodes different lists differently, in UTF-8 too', () => {
     const list = fc.array(fc.string({ unit: fc.constantFrom('1', '2', ':', 'a', 'ü') }), { maxLength: 4 });
     fc.assert(
       fc.property(list, list, (left, right) => {
@@ -22,7 +22,7 @@ describe('framed', () => {
     );
   });
 
-  it('refuses a lone surrogate, which UTF-8 would turn into another character', () => {
+  it('refuses a lone surrogate, which UTF-8 would replace', () => {
     expect(() => framed(['ok', '\ud800'])).toThrow('lone surrogate');
   });
 });

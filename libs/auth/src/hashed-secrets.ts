@@ -6,57 +6,57 @@ export interface HashedSecret {
   readonly hash: Buffer;
 }
 
-export interface HashedSecretsOptions<Entry extends HashedSecret> {
-  /** The list as it stands now. May throw: then the last good one holds. */
+interface HashedSecretsOptions<Entry extends HashedSecret> {
+  /** Returns the current list. May throw: the last valid list stays in use. */
   readonly read: () => string;
-  /** @throws Error saying what is wrong, without a value: somebody may have put a secret there. */
+  /** @throws Error that describes the fault without quoting a value, which may be a secret. */
   readonly parse: (text: string) => readonly Entry[];
-  /** Milliseconds of a clock that never goes back. Default: performance.now. */
+  /** Milliseconds of a monotonic clock. Default: performance.now. */
   readonly now?: () => number;
 }
 
-const LOOK_EVERY_MS = 1000;
-/** Enough to tell secrets apart, and too little to look for them by it. */
+const REREAD_AFTER_MS = 1000;
+/** Enough to tell secrets apart, too little to search for them. */
 const ID_DIGITS = 8;
 
 /**
- * The tokens or keys that an operator configured, by their hashes: several at once, so that one can be exchanged. The list
- * is read again at most once a second while it is used. One that cannot be read, is malformed or has become empty is not
- * taken over: what was accepted before stays so, and `problem` says why.
+ * Tokens or keys configured by hash; several at once, to allow rotation. The list is re-read at most once a second
+ * while in use. An unreadable, malformed or empty list is ignored: the previous one stays in use, and `problem` says
+ * why.
  */
 export class HashedSecrets<Entry extends HashedSecret = HashedSecret> {
   readonly #options: Required<HashedSecretsOptions<Entry>>;
   readonly #used = new Set<string>();
   #text: string;
   #entries: readonly Entry[];
-  #lookedAtMs: number;
+  #readAtMs: number;
   #problem: string | undefined;
 
-  /** @throws Error what `read` or `parse` throws. */
+  /** @throws Error of `read` or `parse`. */
   constructor({ now = () => performance.now(), ...options }: HashedSecretsOptions<Entry>) {
     this.#options = { now, ...options };
     this.#text = options.read();
     this.#entries = options.parse(this.#text);
-    this.#lookedAtMs = now();
+    this.#readAtMs = now();
   }
 
-  /** How many there are; with none, nothing is found. */
+  /** Number of entries. */
   get size(): number {
     return this.#current().length;
   }
 
-  /** The first digits of each hash, which name a secret in logs and audit events. */
+  /** The first digits of each hash, which identify a secret in logs and audit events. */
   get ids(): readonly string[] {
     return this.#current().map(idOf);
   }
 
-  /** Why the list that is there now is not the one that holds. */
+  /** Why the current list is not in use. */
   get problem(): string | undefined {
     this.#current();
     return this.#problem;
   }
 
-  /** The entry of this secret. All are compared, each in constant time, so that time tells nothing. */
+  /** Finds the entry of a secret. All entries are compared, each in constant time, to prevent timing attacks. */
   find(presented: string): Entry | undefined {
     const presentedHash = sha256(presented);
     let found: Entry | undefined;
@@ -65,7 +65,7 @@ export class HashedSecrets<Entry extends HashedSecret = HashedSecret> {
     return found;
   }
 
-  /** Ids of those that were presented since this was asked before. */
+  /** Ids of secrets presented since the last call. */
   takeUsed(): string[] {
     const used = [...this.#used];
     this.#used.clear();
@@ -74,8 +74,8 @@ export class HashedSecrets<Entry extends HashedSecret = HashedSecret> {
 
   #current(): readonly Entry[] {
     const nowMs = this.#options.now();
-    if (nowMs - this.#lookedAtMs < LOOK_EVERY_MS) return this.#entries;
-    this.#lookedAtMs = nowMs;
+    if (nowMs - this.#readAtMs < REREAD_AFTER_MS) return this.#entries;
+    this.#readAtMs = nowMs;
     this.#problem = undefined;
     try {
       const text = this.#options.read();
@@ -93,7 +93,10 @@ export class HashedSecrets<Entry extends HashedSecret = HashedSecret> {
 
 const idOf = ({ hash }: HashedSecret): string => hash.toString('hex', 0, ID_DIGITS / 2);
 
-/** Reads hashes of 64 hexadecimal digits, separated by commas; blanks around them are ignored. An empty text holds none. @throws Error */
+/**
+ * Parses hashes of 64 hexadecimal digits, separated by commas and optional blanks. An empty text is an empty list.
+ * @throws Error
+ */
 export function tokenHashes(read: () => string, now?: () => number): HashedSecrets {
   return new HashedSecrets({ read, parse: parseHashes, ...(now === undefined ? {} : { now }) });
 }

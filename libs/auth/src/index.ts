@@ -1,10 +1,5 @@
-export { keyHashOf, mintKey, type ApiKeyPrefix, type MintedKey } from './api-key.ts';
-export { bearerToken } from './api-key.ts';
-export { framed } from './keyed-hasher.ts';
-export { KeyedHasher, type HashingKey, type KeyedHash } from './keyed-hasher.ts';
-export { SealedTextError, SecretBox } from './secret-box.ts';
-export { ServerSecrets } from './server-secrets.ts';
-export { HashedSecrets, tokenHashes, type HashedSecret, type HashedSecretsOptions } from './hashed-secrets.ts';
-export { isLoopback, safeUrl } from './safe-url.ts';
-export { randomPool } from './time-ordered-ids.ts';
-export { timeOrderedBytes, timeOrderedIds } from './time-ordered-ids.ts';
+export { bearerToken, isLoopback, keyHashOf, mintKey, safeUrl, type ApiKeyPrefix } from './api-key.ts';
+export { framed, KeyedHasher, type KeyedHash } from './keyed-hasher.ts';
+export { SealedTextError, SecretBox, ServerSecrets } from './server-secrets.ts';
+export { HashedSecrets, tokenHashes, type HashedSecret } from './hashed-secrets.ts';
+export { randomPool, timeOrderedBytes, timeOrderedIds } from './time-ordered-ids.ts';

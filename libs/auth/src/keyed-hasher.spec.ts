@@ -11,19 +11,19 @@ const onlyOld = new KeyedHasher([keyed('old', oldKey)]);
 const hmac = (key: Buffer, text: string) => createHmac('sha256', key).update(text).digest();
 
 describe('KeyedHasher', () => {
-  it('makes with the first key and says so', () => {
+  it('hashes with the first key and returns its id', () => {
     expect(both.currentId).toBe('new');
     expect(both.hash('ab', 'c')).toEqual({ id: 'new', digest: hmac(newKey, '2:ab1:c') });
   });
 
-  it('makes with all keys, the first first', () => {
+  it('hashes with all keys, the first one first', () => {
     expect(both.hashAll('ab', 'c')).toEqual([
       { id: 'new', digest: hmac(newKey, '2:ab1:c') },
       { id: 'old', digest: hmac(oldKey, '2:ab1:c') },
     ]);
   });
 
-  it('hashes no parts as nothing, and an empty part as one', () => {
+  it('distinguishes no parts from an empty part', () => {
     expect(both.hash().digest).toEqual(hmac(newKey, ''));
     expect(both.hash('').digest).toEqual(hmac(newKey, '0:'));
   });
@@ -35,7 +35,7 @@ describe('KeyedHasher', () => {
     expect(both.hash(Buffer.from('ü')).digest).toEqual(both.hash('ü').digest);
   });
 
-  it('checks what any of its keys made, and nothing else', () => {
+  it('verifies hashes of any of its keys, and nothing else', () => {
     const made = onlyOld.hash('x', 'y');
     expect(both.verify(made, 'x', 'y')).toBe(true);
     expect(both.verify(both.hash('x', 'y'), 'x', 'y')).toBe(true);
@@ -59,7 +59,7 @@ describe('KeyedHasher', () => {
     );
   });
 
-  it('gives two lists of parts the same hash only when they are the same', () => {
+  it('gives equal hashes only for equal lists of parts', () => {
     const parts = fc.array(fc.string({ unit: fc.constantFrom('1', ':', 'a') }), { maxLength: 4 });
     fc.assert(
       fc.property(parts, parts, (left, right) => {
@@ -68,7 +68,7 @@ describe('KeyedHasher', () => {
     );
   });
 
-  it('is HMAC-SHA256 under keys of any length, of messages of any length', () => {
+  it('is HMAC-SHA256 for keys and messages of any length', () => {
     const bytes = (max: number) => fc.oneof(fc.constantFrom(0, 1, 63, 64, 65, max), fc.nat({ max }));
     const part = fc
       .tuple(fc.boolean(), bytes(9000))
@@ -83,7 +83,7 @@ describe('KeyedHasher', () => {
     );
   });
 
-  it('refuses to be without a key, and to hash a lone surrogate', () => {
+  it('requires a key, and refuses a lone surrogate', () => {
     expect(() => new KeyedHasher([])).toThrow('at least one key');
     expect(() => both.hash('\udc00')).toThrow('lone surrogate');
   });

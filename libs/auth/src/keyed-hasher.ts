@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { createHmac, hash, timingSafeEqual, type KeyObject } from 'node:crypto';
 
 /**
- * Joins texts so that no two different lists give the same result: each is written as its length in UTF-8 bytes, a colon
- * and the text. Without it `['ab', 'c']` and `['a', 'bc']` would hash alike.
- * @throws AssertionError for a lone surrogate: UTF-8 has no form for it, and two such texts would become one.
+ * Encodes a list of texts injectively: each as its length in UTF-8 bytes, a colon and the text. Otherwise `['ab', 'c']`
+ * and `['a', 'bc']` would hash alike.
+ * @throws AssertionError for a lone surrogate, which UTF-8 cannot represent.
  */
 export function framed(parts: readonly string[]): string {
   let text = '';
@@ -12,28 +12,28 @@ export function framed(parts: readonly string[]): string {
   return text;
 }
 
-/** One text with its length before it. */
-export function frame(part: string): string {
+/** One length-prefixed text. */
+function frame(part: string): string {
   assert(part.isWellFormed(), 'A text to be hashed must not hold a lone surrogate.');
   return `${Buffer.byteLength(part)}:${part}`;
 }
 
-/** A hash and the id of the secret that made it. Store both: the id says later which secret can check it. */
+/** A hash and the id of its secret. Store both: the id selects the secret to verify with. */
 export interface KeyedHash {
   readonly id: string;
   /** HMAC-SHA256, 32 bytes. */
   readonly digest: Buffer;
 }
 
-/** A key and the id under which what it made is stored. */
-export interface HashingKey {
+/** A key and its id, which is stored with each hash. */
+interface HashingKey {
   readonly id: string;
   readonly key: KeyObject;
 }
 
 /**
- * HMAC-SHA256 for one purpose under a list of keys: the first makes, all check. Parts are written with their lengths, so
- * no two lists of parts give the same input; a text counts as its UTF-8 bytes.
+ * HMAC-SHA256 for one purpose with a list of keys: the first one hashes, all verify. Parts are length-prefixed, so
+ * different lists never give the same input; a text counts as its UTF-8 bytes.
  */
 export class KeyedHasher {
   readonly #current: PreparedKey;
@@ -47,7 +47,7 @@ export class KeyedHasher {
     this.#current = current;
   }
 
-  /** The id of the key that makes new hashes. */
+  /** The id of the current key. */
   get currentId(): string {
     return this.#current.id;
   }
@@ -57,12 +57,12 @@ export class KeyedHasher {
     return { id: this.#current.id, digest: digestOf(this.#current, parts) };
   }
 
-  /** Hashes with every key, the current one first: what a hash of any age can be compared with. */
+  /** Hashes with every key, the current one first, to compare with hashes of any age. */
   hashAll(...parts: readonly (string | Uint8Array)[]): KeyedHash[] {
     return this.#keys.map((key) => ({ id: key.id, digest: digestOf(key, parts) }));
   }
 
-  /** Whether this hash was made of these parts, by the key it names. Takes constant time; false for an unknown key. */
+  /** Whether the hash is of these parts, by the key it names. Constant time; false for an unknown key. */
   verify(keyedHash: KeyedHash, ...parts: readonly (string | Uint8Array)[]): boolean {
     const made = this.#keys.find(({ id }) => id === keyedHash.id);
     if (made === undefined) return false;
@@ -71,10 +71,10 @@ export class KeyedHasher {
   }
 }
 
-/** A key with the blocks that HMAC hashes before the message and before the inner hash (RFC 2104, section 2). */
+/** A key with the padded blocks of the inner and outer hash (RFC 2104 section 2). */
 interface PreparedKey extends HashingKey {
   readonly inner: Buffer;
-  /** Room for the inner hash follows the block. */
+  /** Has room for the inner hash after the block. */
   readonly outer: Buffer;
 }
 
@@ -82,9 +82,9 @@ const BLOCK_BYTES = 64;
 const HASH_BYTES = 32;
 const INNER_PAD = 0x36;
 const OUTER_PAD = 0x5c;
-const MOST_UTF8_BYTES_PER_UNIT = 3;
+const MAX_UTF8_BYTES_PER_UNIT = 3;
 
-/** A shorter message is put together here and hashed by two calls, at half the cost of an `Hmac` object and its garbage. */
+/** Buffer for short messages, hashed by two calls at half the cost of an `Hmac` object and its garbage. */
 const SHORT_BYTES = 16_384;
 const short = Buffer.allocUnsafeSlow(BLOCK_BYTES + SHORT_BYTES);
 
@@ -101,7 +101,7 @@ function preparedKey({ id, key }: HashingKey): PreparedKey {
 }
 
 function digestOf(key: PreparedKey, parts: readonly (string | Uint8Array)[]): Buffer {
-  if (mostBytesOf(parts) > SHORT_BYTES) return incrementalDigestOf(key, parts);
+  if (maxBytesOf(parts) > SHORT_BYTES) return incrementalDigestOf(key, parts);
   short.set(key.inner);
   let end = BLOCK_BYTES;
   for (const part of parts) {
@@ -117,19 +117,19 @@ function digestOf(key: PreparedKey, parts: readonly (string | Uint8Array)[]): Bu
   return fromBinary(hash('sha256', key.outer, 'binary'));
 }
 
-function mostBytesOf(parts: readonly (string | Uint8Array)[]): number {
-  const MOST_LENGTH_BYTES = 8;
+function maxBytesOf(parts: readonly (string | Uint8Array)[]): number {
+  const MAX_LENGTH_BYTES = 8;
   let bytes = 0;
   for (const part of parts) {
-    bytes += MOST_LENGTH_BYTES;
-    bytes += typeof part === 'string' ? part.length * MOST_UTF8_BYTES_PER_UNIT : part.byteLength;
+    bytes += MAX_LENGTH_BYTES;
+    bytes += typeof part === 'string' ? part.length * MAX_UTF8_BYTES_PER_UNIT : part.byteLength;
   }
   return bytes;
 }
 
 function incrementalDigestOf({ key }: PreparedKey, parts: readonly (string | Uint8Array)[]): Buffer {
   const hmac = createHmac('sha256', key);
-  // Texts are gathered, because each update crosses into native code and that costs more than joining them.
+  // Texts are joined first, because each update is a native call that costs more.
   let pending = '';
   for (const part of parts) {
     if (typeof part === 'string') {
@@ -143,5 +143,5 @@ function incrementalDigestOf({ key }: PreparedKey, parts: readonly (string | Uin
   return fromBinary(hmac.digest('binary'));
 }
 
-/** The platform makes a small Buffer from a string several times faster than by itself. */
+/** Creating a small Buffer from a string is several times faster. */
 const fromBinary = (digest: string): Buffer => Buffer.from(digest, 'latin1');

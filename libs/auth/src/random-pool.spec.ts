@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { randomPool } from './time-ordered-ids.ts';
 
 describe('the random pool', () => {
-  it('hands out every byte of a block once, and fills another when one is used up', () => {
+  it('returns every byte of a block once, then fills another block', () => {
     let blocks = 0;
     const take = randomPool((block) => block.fill((blocks += 1)), 8);
     const taken = [take(3), take(3), take(3), take(8)].map((bytes) => [...bytes]);
@@ -14,7 +14,7 @@ describe('the random pool', () => {
     ]);
   });
 
-  it('never hands out the same memory twice', () => {
+  it('never returns the same memory twice', () => {
     const take = randomPool((block) => block.fill(7), 64);
     const first = take(32);
     take(32).fill(1);

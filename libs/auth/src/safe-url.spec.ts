@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isLoopback, safeUrl } from './safe-url.ts';
+import { isLoopback, safeUrl } from './api-key.ts';
 
 describe('loopback', () => {
   it.each(['localhost', '127.0.0.1', '127.1.2.3', '::1', '[::1]'])('is %s', (host) => {
@@ -23,7 +23,7 @@ describe('loopback', () => {
 
 describe('a URL', () => {
   it.each(['https://id.example.com/a?b', 'http://localhost:8080', 'http://127.0.0.1/', 'http://[::1]:9/x'])(
-    'over which keys may go is %s',
+    'with transport security is %s',
     (text) => {
       expect(safeUrl(text)?.href).toBe(new URL(text).href);
     },
@@ -39,7 +39,7 @@ describe('a URL', () => {
     'file:///etc/passwd',
     'localhost',
     '',
-  ])('over which none may go is %j', (text) => {
+  ])('without transport security is %j', (text) => {
     expect(safeUrl(text)).toBeUndefined();
   });
 });

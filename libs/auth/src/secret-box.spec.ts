@@ -1,13 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { SealedTextError } from './secret-box.ts';
-import { ServerSecrets } from './server-secrets.ts';
+import { SealedTextError, ServerSecrets } from './server-secrets.ts';
 
 const one = `s1:${'a'.repeat(32)}`;
 const two = `s2:${'b'.repeat(32)}`;
 const boxOf = (text: string, purpose = 'test') => ServerSecrets.parse(text).sealing(purpose);
 
 describe('a secret box', () => {
-  it('opens what it sealed, and never seals a text the same twice', () => {
+  it('opens what it sealed, and never seals a text the same way twice', () => {
     const box = boxOf(one);
     const sealed = box.seal('geheim ✓', 'row 1');
     expect(sealed).toMatch(/^s1:[A-Za-z0-9_-]+$/);
@@ -17,7 +16,7 @@ describe('a secret box', () => {
     expect(box.open(box.seal('', 'row 1'), 'row 1')).toBe('');
   });
 
-  it('opens what an earlier secret sealed while it has it, and seals with the first', () => {
+  it('opens texts sealed with an earlier secret, and seals with the first', () => {
     const old = boxOf(one).seal('text', 'row');
     const rotated = boxOf(`${two},${one}`);
     expect(rotated.open(old, 'row')).toBe('text');
@@ -25,13 +24,13 @@ describe('a secret box', () => {
     expect(() => boxOf(two).open(old, 'row')).toThrow(SealedTextError);
   });
 
-  it('opens a text in no other context and for no other purpose', () => {
+  it('opens a text only in its context and purpose', () => {
     const sealed = boxOf(one).seal('text', 'row 1');
     expect(() => boxOf(one).open(sealed, 'row 2')).toThrow(SealedTextError);
     expect(() => boxOf(one, 'other').open(sealed, 'row 1')).toThrow(SealedTextError);
   });
 
-  it('refuses a sealed text with any bit flipped, cut short, or none at all', () => {
+  it('refuses a text with any bit flipped, a truncated one and an empty one', () => {
     const box = boxOf(one);
     const sealed = box.seal('text', 'row');
     const bytes = Buffer.from(sealed.slice(3), 'base64url');

@@ -19,7 +19,7 @@ describe('ServerSecrets.derive', () => {
     expect(digest).toEqual(hmac(expanded, '1:x'));
   });
 
-  it('makes with the first secret and checks with all', () => {
+  it('hashes with the first secret and verifies with all', () => {
     const before = ServerSecrets.parse(`old:${first}`).derive('cursors');
     const during = ServerSecrets.parse(`new:${second},old:${first}`).derive('cursors');
     const after = ServerSecrets.parse(`new:${second}`).derive('cursors');
@@ -29,7 +29,7 @@ describe('ServerSecrets.derive', () => {
     expect(after.verify(before.hash('x'), 'x')).toBe(false);
   });
 
-  it('derives keys that do not serve another purpose', () => {
+  it('derives independent keys per purpose', () => {
     const secrets = ServerSecrets.parse(`s1:${first}`);
     const made = secrets.derive('cursors').hash('x');
     expect(secrets.derive('cursors').verify(made, 'x')).toBe(true);
@@ -38,7 +38,7 @@ describe('ServerSecrets.derive', () => {
 });
 
 describe('ServerSecrets.parse', () => {
-  it('ignores blanks around entries and takes colons in a value', () => {
+  it('ignores blanks around entries and allows colons in a value', () => {
     const made = ServerSecrets.parse(`s2:${second}`).derive('p').hash('x');
     expect(ServerSecrets.parse(` s1:${first} ,\n s2:${second} `).derive('p').verify(made, 'x')).toBe(true);
   });
@@ -62,7 +62,7 @@ describe('ServerSecrets.parse', () => {
     expect(() => ServerSecrets.parse(text)).toThrow(fault);
   });
 
-  it('names all faults in one error and never a value', () => {
+  it('lists all faults in one error and never quotes a value', () => {
     const text = `short:abcdef,${first},ok:${second},ok:${first}`;
     let message = '';
     try {
@@ -76,7 +76,7 @@ describe('ServerSecrets.parse', () => {
     );
   });
 
-  it('shows nothing of a secret when it is printed', () => {
+  it('reveals nothing when printed', () => {
     const secrets = ServerSecrets.parse(`s1:${first}`);
     const shown = inspect([secrets, secrets.derive('p')], { depth: 9, showHidden: true }) + JSON.stringify(secrets);
     expect(shown).not.toContain(first);

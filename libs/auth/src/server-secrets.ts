@@ -1,6 +1,6 @@
-import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+import assert from 'node:assert/strict';
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
 import { KeyedHasher } from './keyed-hasher.ts';
-import { SecretBox } from './secret-box.ts';
 
 interface Secret {
   readonly id: string;
@@ -14,9 +14,9 @@ const DERIVED_KEY_BYTES = 32;
 const ID = /^[A-Za-z0-9_-]{1,32}$/;
 
 /**
- * The secrets of a deployment, from which every keyed hash is derived: the first makes, all check. To exchange a secret,
- * put the new one last until every process has it, then first; take the old one away once nothing that it made has to be
- * checked again.
+ * The secrets of a deployment, from which all hashing keys are derived: the first one hashes, all verify. To rotate a
+ * secret, add the new one last until every process has it, then move it first; remove the old one once none of its
+ * hashes must be verified.
  */
 export class ServerSecrets {
   readonly #secrets: readonly Secret[];
@@ -26,10 +26,10 @@ export class ServerSecrets {
   }
 
   /**
-   * Reads `id:value,id:value`. An id is 1-32 letters, digits, `_` or `-`; a value is 32-1,024 characters without a comma;
-   * at most 16 secrets. Blanks around an entry are ignored.
-   * @throws Error naming every fault by the position of its entry. Neither a value nor an id is quoted, since a secret
-   * written in the wrong form may be either.
+   * Parses `id:value,id:value`. An id is 1-32 letters, digits, `_` or `-`; a value is 32-1,024 characters without a
+   * comma; at most 16 secrets. Blanks around an entry are ignored.
+   * @throws Error listing every fault by position. Neither values nor ids are quoted, since either may be a misplaced
+   *   secret.
    */
   static parse(text: string): ServerSecrets {
     const secrets = text.split(',').map((entry) => secretOf(entry.trim()));
@@ -42,21 +42,21 @@ export class ServerSecrets {
     return new ServerSecrets(secrets);
   }
 
-  /** The ids in their order, the first of which makes. They tell nothing of the values. */
+  /** The ids in order; the first one is current. They reveal nothing of the values. */
   get ids(): readonly string[] {
     return this.#secrets.map(({ id }) => id);
   }
 
   /**
-   * The hasher for one purpose. Its keys come from HKDF-SHA256 (RFC 5869: no salt, the purpose in `info`), so no key
-   * serves two purposes and none tells anything about another. Derive once, at the start: it prepares the keys. Everything
-   * that was stored under a purpose depends on its name, which must therefore never change.
+   * The hasher for one purpose. Its keys are derived by HKDF-SHA256 (RFC 5869: no salt, the purpose in `info`), so keys
+   * of different purposes are independent. Derive once at the start: it prepares the keys. Stored hashes depend on the
+   * name of the purpose, which must never change.
    */
   derive(purpose: string): KeyedHasher {
     return new KeyedHasher(this.#keysFor(purpose));
   }
 
-  /** The box for texts of one purpose, whose keys are derived likewise. No purpose serves both. */
+  /** The box for texts of one purpose, with keys derived likewise. A purpose is used for either hashing or sealing. */
   sealing(purpose: string): SecretBox {
     return new SecretBox(this.#keysFor(`sealing/${purpose}`));
   }
@@ -84,4 +84,70 @@ function faultOf(secret: Secret, earlier: readonly Secret[]): string | undefined
   if (earlier.some(({ id }) => id === secret.id)) return 'has the id of an earlier entry';
   if (earlier.some(({ value }) => value === secret.value)) return 'has the value of an earlier entry';
   return undefined;
+}
+
+/** The text was sealed with an unknown secret, or was modified. */
+export class SealedTextError extends Error {
+  override readonly name = 'SealedTextError';
+}
+
+/** A key and its id, which is stored with each sealed text. */
+interface SealingKey {
+  readonly id: string;
+  /** 32 bytes. */
+  readonly key: KeyObject;
+}
+
+const CIPHER = 'aes-256-gcm';
+/** Random for each text. Up to 2^32 texts per key are safe (NIST SP 800-38D section 8.3); there are some thousands. */
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Encrypts texts that must be readable again, such as third-party secrets: AES-256-GCM; the first key encrypts, all
+ * decrypt. The result is `<key id>:<base64url of nonce, ciphertext and tag>`, and decrypts only in its own context.
+ */
+export class SecretBox {
+  readonly #keys: readonly SealingKey[];
+  readonly #current: SealingKey;
+
+  /** @throws AssertionError when there is no key. */
+  constructor(keys: readonly SealingKey[]) {
+    const [current] = keys;
+    assert(current !== undefined, 'A secret box needs at least one key.');
+    this.#keys = keys;
+    this.#current = current;
+  }
+
+  /** The id of the encrypting key. */
+  get currentId(): string {
+    return this.#current.id;
+  }
+
+  /** `context` identifies the owner of the text, so that a sealed text moved to another row cannot be opened. */
+  seal(text: string, context: string): string {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(CIPHER, this.#current.key, nonce).setAAD(Buffer.from(context));
+    const bytes = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    return `${this.#current.id}:${bytes.toString('base64url')}`;
+  }
+
+  /** @throws SealedTextError, which reveals neither the text nor a key. */
+  open(sealed: string, context: string): string {
+    const id = sealed.slice(0, Math.max(0, sealed.indexOf(':')));
+    const known = this.#keys.find((one) => one.id === id);
+    if (known === undefined) throw new SealedTextError('A text was sealed with a secret unknown to this process.');
+    const bytes = Buffer.from(sealed.slice(id.length + 1), 'base64url');
+    const end = bytes.length - TAG_BYTES;
+    if (end < NONCE_BYTES) throw new SealedTextError('A sealed text is too short.');
+    const options = { authTagLength: TAG_BYTES };
+    const decipher = createDecipheriv(CIPHER, known.key, bytes.subarray(0, NONCE_BYTES), options)
+      .setAAD(Buffer.from(context))
+      .setAuthTag(bytes.subarray(end));
+    try {
+      return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, end)), decipher.final()]).toString('utf8');
+    } catch (cause) {
+      throw new SealedTextError('A sealed text was modified.', { cause });
+    }
+  }
 }

@@ -4,26 +4,26 @@ import { randomPool, timeOrderedIds } from './time-ordered-ids.ts';
 const ones = (bytes: number) => Buffer.alloc(bytes, 0xff);
 
 describe('time-ordered ids', () => {
-  it('are a prefix and a UUIDv7: the millisecond, a count within it, and random bits', () => {
+  it('are a prefix and a UUIDv7: milliseconds, a counter and random bits', () => {
     let now = 0x0123456789ab;
     const newId = timeOrderedIds(() => now + 0.75, ones);
-    // Version and variant of RFC 9562 stand at digits 13 and 17.
+    // Version and variant (RFC 9562) are at digits 13 and 17.
     expect(newId('key_')).toBe('key_0123456789ab7000bfffffffffffffff');
     expect(newId('key_')).toBe('key_0123456789ab7001bfffffffffffffff');
     now += 1;
     expect(newId('')).toBe('0123456789ac7000bfffffffffffffff');
   });
 
-  it('have the form of the example of RFC 9562 A.6', () => {
+  it('have the format of the example of RFC 9562 A.6', () => {
     const newId = timeOrderedIds(
       () => 0x017f22e279b0,
       () => Buffer.from('18c4dc0c0c07398f', 'hex'),
     );
-    // The example counts with random bits, so its third group is another.
+    // The example uses random bits as counter, so its third group differs.
     expect(newId('')).toBe('017f22e279b0700098c4dc0c0c07398f');
   });
 
-  it('sort in the order in which they were made, also within a millisecond and when the clock steps back', () => {
+  it('sort by creation, also within a millisecond and when the clock steps back', () => {
     let now = Date.UTC(2026, 0, 1);
     const newId = timeOrderedIds(() => now, randomPool());
     const made: string[] = [];
