@@ -37,7 +37,7 @@ const headerOf = (token: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString('utf8'));
 
 describe('access tokens', () => {
-  it.each(['ES256', 'ES384', 'EdDSA', 'PS256', 'RS256'])('are taken with %s, by issuer and subject', async (alg) => {
+  it.each(['ES256', 'ES384', 'EdDSA', 'PS256', 'RS256'])('are accepted with %s, by issuer and subject', async (alg) => {
     await provider.turnKeys({ alg, keep: true });
     clock.advance(31_000);
     const token = await tokens.check(await provider.token({ sub: 'alice', groups: ['ops'] }));
@@ -48,10 +48,10 @@ describe('access tokens', () => {
     ['the type JWT', { header: { typ: 'JWT' } }],
     ['the type as a media type, in capitals', { header: { typ: 'application/AT+JWT' } }],
     ['one audience of several', { claims: { aud: ['https://else.example', AUDIENCE] } }],
-    ['an end 59 seconds ago', { claims: { exp: seconds() - 59, iat: seconds() - 600 } }],
-    ['a beginning in 59 seconds', { claims: { nbf: seconds() + 59 } }],
+    ['exp 59 seconds ago', { claims: { exp: seconds() - 59, iat: seconds() - 600 } }],
+    ['nbf in 59 seconds', { claims: { nbf: seconds() + 59 } }],
     ['a lifetime of exactly a day', { claims: { iat: seconds() - 10, exp: seconds() - 10 + 86_400 } }],
-  ])('are taken with %s', async (_what, { claims = {}, header = {} }: { claims?: object; header?: object }) => {
+  ])('are accepted with %s', async (_what, { claims = {}, header = {} }: { claims?: object; header?: object }) => {
     const shift = (claims as { exp?: number; nbf?: number; iat?: number; aud?: unknown }) ?? {};
     const moved = Object.fromEntries(
       Object.entries(shift).map(([name, value]) => [name, typeof value === 'number' ? value + drift() : value]),
@@ -59,7 +59,7 @@ describe('access tokens', () => {
     expect(await tokens.check(await provider.token(moved, header as never))).toBeDefined();
   });
 
-  // Tables are made when the file is read, the clock goes on.
+  // Tables are built when the file loads, while the clock goes on.
   const madeAt = seconds();
   const drift = () => seconds() - madeAt;
 
@@ -81,50 +81,50 @@ describe('access tokens', () => {
     ],
     ['a key of another issuer', () => other.token({ iss: provider.issuer })],
     ['an issuer that is not configured', () => other.token()],
-    ['an issuer with a slash more', () => provider.token({ iss: `${provider.issuer}/` })],
+    ['an issuer with an extra slash', () => provider.token({ iss: `${provider.issuer}/` })],
     ['a kid that is a path', () => provider.token({}, { kid: '../../../../dev/null' })],
-    ['a key set of its own (jku)', () => provider.token({}, { jku: `${other.issuer}/jwks` })],
-    ['a certificate of its own (x5u)', () => provider.token({}, { x5u: `${other.issuer}/x` })],
-    ['a key of its own (jwk)', () => provider.token({}, { jwk: other.published[0] })],
+    ['its own key set (jku)', () => provider.token({}, { jku: `${other.issuer}/jwks` })],
+    ['its own certificate (x5u)', () => provider.token({}, { x5u: `${other.issuer}/x` })],
+    ['its own key (jwk)', () => provider.token({}, { jwk: other.published[0] })],
     ['an ID token by its audience', () => provider.token({ aud: 'the-client' }, { typ: 'JWT' })],
     ['an ID token by its type', () => provider.token({}, { typ: 'id_token+jwt' })],
     ['no type', () => provider.token({}, { typ: undefined })],
-    ['an end 61 seconds ago', () => provider.token({ exp: seconds() - 61, iat: seconds() - 600 })],
-    ['no end', () => provider.token({ exp: undefined })],
-    ['a beginning in 61 seconds', () => provider.token({ nbf: seconds() + 61 })],
-    ['an issue in 61 seconds', () => provider.token({ iat: seconds() + 61, exp: seconds() + 120 })],
+    ['exp 61 seconds ago', () => provider.token({ exp: seconds() - 61, iat: seconds() - 600 })],
+    ['no exp', () => provider.token({ exp: undefined })],
+    ['nbf in 61 seconds', () => provider.token({ nbf: seconds() + 61 })],
+    ['iat in 61 seconds', () => provider.token({ iat: seconds() + 61, exp: seconds() + 120 })],
     ['a lifetime of a day and a second', () => provider.token({ exp: seconds() + 86_401 })],
     ['another audience', () => provider.token({ aud: `${AUDIENCE}/` })],
     ['no audience', () => provider.token({ aud: undefined })],
     ['no subject', () => provider.token({ sub: undefined })],
     ['an empty subject', () => provider.token({ sub: '' })],
     ['a subject with a line break', () => provider.token({ sub: 'a\nb' })],
-    ['a signature that is gone', async () => (await provider.token()).replace(/[^.]+$/, '')],
-    ['a signature with one bit turned', async () => flipped(await provider.token(), 2)],
-    ['claims with one bit turned', async () => flipped(await provider.token(), 1)],
-    ['a token in a token', () => provider.token({}, { cty: 'JWT' })],
-    ['a critical member that is not known', () => provider.token({}, { crit: ['exp'], exp: 1 }).catch(() => 'a.b.c')],
-    ['claims that are no object', async () => `${encoded(headerOf(await provider.token()))}.${encoded([])}.AAAA`],
-    ['a header that is no JSON', async () => `AAAA.${(await provider.token()).split('.').slice(1).join('.')}`],
+    ['a missing signature', async () => (await provider.token()).replace(/[^.]+$/, '')],
+    ['a signature with one flipped bit', async () => flipped(await provider.token(), 2)],
+    ['claims with one flipped bit', async () => flipped(await provider.token(), 1)],
+    ['a nested token', () => provider.token({}, { cty: 'JWT' })],
+    ['an unknown critical member', () => provider.token({}, { crit: ['exp'], exp: 1 }).catch(() => 'a.b.c')],
+    ['claims that are not an object', async () => `${encoded(headerOf(await provider.token()))}.${encoded([])}.AAAA`],
+    ['a header that is not JSON', async () => `AAAA.${(await provider.token()).split('.').slice(1).join('.')}`],
   ])('are refused with %s', async (_what, make) => {
     expect(await tokens.check(await make())).toBeUndefined();
   });
 
-  it('are told by their form, without a look at what they say', async () => {
+  it('are recognized by form, without decoding', async () => {
     const token = await provider.token();
     expect(isTokenForm(token)).toBe(true);
     for (const text of [`${token}=`, `${token}.x`, 'a.b', 'svc_abc', `${'a'.repeat(1_048_576)}.b.c`, ` ${token}`])
       expect(isTokenForm(text)).toBe(false);
   });
 
-  it('are checked against the audience that is asked for', async () => {
+  it('are checked against the given audience', async () => {
     const mcp = `${AUDIENCE}/mcp`;
     expect(await tokens.check(await provider.token(), [mcp])).toBeUndefined();
     expect(await tokens.check(await provider.token({ aud: mcp }), [mcp])).toBeDefined();
     expect(await tokens.check(await provider.token({ aud: mcp }))).toBeUndefined();
   });
 
-  it('go on through a turn of the keys, and a withdrawn key is refused once they were fetched again', async () => {
+  it('survive a key rotation, and a withdrawn key is refused after the next fetch', async () => {
     const fresh = open();
     const before = await provider.token();
     expect(await fresh.check(before)).toBeDefined();
@@ -142,7 +142,7 @@ describe('access tokens', () => {
     expect(await fresh.check(before)).toBeUndefined();
   });
 
-  it('with unknown keys make the provider be asked at most once in 30 seconds', async () => {
+  it('with unknown keys trigger at most one fetch in 30 seconds', async () => {
     const fresh = open();
     expect(await fresh.check(await provider.token())).toBeDefined();
     clock.advance(30_001);
@@ -152,11 +152,11 @@ describe('access tokens', () => {
     expect(provider.keyRequests).toBe(asked + 1);
   });
 
-  it('are not delayed by a provider that is away while their key is known', async () => {
+  it('are not delayed by an unavailable provider while their key is cached', async () => {
     const fresh = open();
     const token = await provider.token();
     expect(await fresh.check(token)).toBeDefined();
-    provider.answerWith(() => undefined); // It takes the request and says nothing.
+    provider.answerWith(() => undefined); // It accepts the request and never answers.
     clock.advance(590_000);
     const later = await provider.token();
     clock.advance(20_000);
@@ -190,14 +190,14 @@ describe('access tokens', () => {
         ),
     ],
   ])(
-    'cannot be judged where no key was ever seen because the provider %s, and can once it mends',
+    'cannot be verified without any cached key because the provider %s, and can once it recovers',
     async (_what, answer) => {
       provider.answerWith(answer);
       const lines: string[] = [];
       const fresh = open({}, lines);
       const token = await provider.token();
       await expect(fresh.check(token)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-      // Nobody waits again for some seconds.
+      // No caller waits again for some seconds.
       const start = performance.now();
       await expect(fresh.check(token)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
       expect(performance.now() - start).toBeLessThan(500);
@@ -208,14 +208,14 @@ describe('access tokens', () => {
     },
   );
 
-  it('take keys from where they are configured, without discovery', async () => {
+  it('use the configured jwksUri, without discovery', async () => {
     provider.answerWith((response, url) => {
       response.writeHead(url === '/jwks' ? 200 : 500).end(JSON.stringify({ keys: provider.published }));
     });
     expect(await open({ jwksUri: `${provider.issuer}/jwks` }).check(await provider.token())).toBeDefined();
   });
 
-  it('never believe a symmetric key that was published', async () => {
+  it('never trust a published symmetric key', async () => {
     const published = [...provider.published];
     const { privateKey } = await generateKeyPair('ES256');
     provider.publish([{ kty: 'oct', k: hash('sha256', 'x', 'base64url'), kid: 'sym', alg: 'HS256' }, ...published]);
@@ -237,7 +237,7 @@ describe('people on an admin listener', () => {
   const find = async (claims: object, given: Parameters<typeof adminPeople>[1] = rules) =>
     adminPeople(tokens, given)!(await provider.token({ sub: 'eve', ...claims }));
 
-  it('have the role that most of their claims give', async () => {
+  it('get the strongest role of their claims', async () => {
     const actor = `oidc:${provider.issuer}#eve`;
     const identity = { issuer: provider.issuer, subject: 'eve' };
     expect(await find({ groups: ['a', 'operators'] })).toEqual({ actor, role: 'operator', identity });
@@ -253,18 +253,18 @@ describe('people on an admin listener', () => {
   it.each<[string, object]>([
     ['no claim', {}],
     ['another value', { groups: ['operator'] }],
-    ['a value that holds it', { groups: 'operators,else' }],
+    ['a value that contains it', { groups: 'operators,else' }],
     ['an object', { groups: { operators: true } }],
-    ['nothing where the pointer leads', { realm_access: null }],
-  ])('are nobody with %s', async (_what, claims) => {
+    ['a dangling pointer', { realm_access: null }],
+  ])('get no role with %s', async (_what, claims) => {
     expect(await find(claims)).toBeUndefined();
   });
 
-  it('are nobody where no rule is', () => {
+  it('get no role without rules', () => {
     expect(adminPeople(tokens, [])).toBeUndefined();
   });
 
-  it('are nobody by the claims of another issuer, by no token and by one that does not hold', async () => {
+  it("get no role from another issuer's claims, without a token and with an invalid one", async () => {
     expect(await find({ groups: 'operators' }, [{ ...rules[0], issuer: other.issuer }])).toBeUndefined();
     expect(await adminPeople(tokens, rules)!('a-static-token')).toBeUndefined();
     expect(await find({ groups: 'operators', exp: 1 })).toBeUndefined();

@@ -2,17 +2,17 @@ import type { AccessTokens } from './access-tokens.ts';
 import { isTokenForm } from './access-tokens.ts';
 import type { AdminRole, AdminRule } from './identity-config.ts';
 
-/** Somebody who signed in, as an admin listener knows them. */
-export interface AdminPerson {
-  /** `oidc:` and issuer and subject, joined by `#`: who the audit events name. */
+/** A signed-in person on an admin listener. */
+interface AdminPerson {
+  /** `oidc:<issuer>#<subject>`, the actor of audit events. */
   readonly actor: string;
   readonly role: AdminRole;
   readonly identity: { readonly issuer: string; readonly subject: string };
 }
 
 /**
- * Who may use an admin listener by an access token: undefined for what is no token, does not hold, or has no role.
- * Of several roles the one that may do more holds. Without rules nobody signs in, and there is no such function.
+ * Returns a function that finds the person and role behind an access token; undefined if the token is invalid or grants
+ * no role. The strongest of several roles applies. Without rules there is no sign-in, and no such function.
  */
 export function adminPeople(
   tokens: AccessTokens,

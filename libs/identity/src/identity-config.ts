@@ -1,32 +1,32 @@
 import { safeUrl } from '@sealgate/auth';
 
-/** An OpenID Connect provider whose access tokens are taken. */
+/** An OpenID Connect provider whose access tokens are accepted. */
 export interface OidcIssuer {
-  /** Exactly what `iss` of its tokens says. */
+  /** The exact `iss` of its tokens. */
   readonly issuer: string;
-  /** What the provider calls this service: `aud` of a token must hold one of them. */
+  /** Accepted audiences: `aud` of a token must contain one of them. */
   readonly audience: readonly string[];
-  /** Where its keys are; found by discovery (OpenID Connect Discovery 1.0, section 4) unless given. */
+  /** URL of its keys; default: discovery (OpenID Connect Discovery 1.0 section 4). */
   readonly jwksUri?: string;
 }
 
-/** `operator` may do all that an admin listener does, `viewer` reads. */
+/** An `operator` may do everything on an admin listener, a `viewer` may only read. */
 export type AdminRole = 'operator' | 'viewer';
 
-/** Who has which role on the admin listener. */
+/** Grants a role on the admin listener. */
 export interface AdminRule {
-  /** Of this issuer only; of any configured one unless given. */
+  /** Restricts the rule to this issuer; default: any configured one. */
   readonly issuer?: string;
-  /** The name of a claim, or an RFC 6901 pointer into the claims where it begins with `/`. */
+  /** The name of a claim, or an RFC 6901 pointer if it begins with `/`. */
   readonly claim: string;
-  /** What the claim is, or holds where it is a list. */
+  /** The value of the claim, or an element if it is a list. */
   readonly value: string;
   readonly role: AdminRole;
 }
 
-const MOST_ENTRIES = 20;
+const MAX_ENTRIES = 20;
 
-/** Reads OIDC_ISSUERS. @throws Error saying what the text must be, without repeating it. */
+/** Parses OIDC_ISSUERS. @throws Error stating the expected format, without quoting the text. */
 export function parseIssuers(text: string): readonly OidcIssuer[] {
   const issuers = entriesOf(text).map((entry): OidcIssuer => {
     requireMembers(entry, ['issuer', 'audience', 'jwksUri']);
@@ -35,10 +35,10 @@ export function parseIssuers(text: string): readonly OidcIssuer[] {
     if (
       !Array.isArray(audience) ||
       audience.length === 0 ||
-      audience.length > MOST_ENTRIES ||
+      audience.length > MAX_ENTRIES ||
       !audience.every(isShortText)
     )
-      throw new Error(`audience must be a list of 1 to ${MOST_ENTRIES} texts`);
+      throw new Error(`audience must be a list of 1 to ${MAX_ENTRIES} texts`);
     if (jwksUri !== undefined) requireUrl(jwksUri, 'jwksUri');
     return { issuer, audience, ...(jwksUri === undefined ? {} : { jwksUri }) };
   });
@@ -46,7 +46,7 @@ export function parseIssuers(text: string): readonly OidcIssuer[] {
   return issuers;
 }
 
-/** Reads ADMIN_OIDC. @throws Error saying what the text must be, without repeating it. */
+/** Parses ADMIN_OIDC. @throws Error stating the expected format, without quoting the text. */
 export function parseAdminRules(text: string): readonly AdminRule[] {
   return entriesOf(text).map((entry): AdminRule => {
     requireMembers(entry, ['issuer', 'claim', 'value', 'role']);
@@ -66,8 +66,8 @@ function entriesOf(text: string): Record<string, unknown>[] {
     throw new Error('must be JSON');
   }
   const isEntry = (entry: unknown) => typeof entry === 'object' && entry !== null && !Array.isArray(entry);
-  if (!Array.isArray(parsed) || parsed.length === 0 || parsed.length > MOST_ENTRIES || !parsed.every(isEntry))
-    throw new Error(`must be a list of 1 to ${MOST_ENTRIES} objects`);
+  if (!Array.isArray(parsed) || parsed.length === 0 || parsed.length > MAX_ENTRIES || !parsed.every(isEntry))
+    throw new Error(`must be a list of 1 to ${MAX_ENTRIES} objects`);
   return parsed as Record<string, unknown>[];
 }
 
@@ -84,7 +84,7 @@ function requireUrl(value: unknown, member: string): asserts value is string {
     throw new Error(`${member} must be a URL that begins with https://, or on loopback with http://, without a user`);
 }
 
-/** Keys that come over a line that anybody can change would let anybody in. */
+/** Keys fetched without transport security could be replaced by an attacker. */
 export function isSafeUrl(text: string): boolean {
   return safeUrl(text)?.hash === '';
 }
