@@ -19,7 +19,7 @@ const json = (response: ServerResponse, status: number, body: object, type = 'ap
   response.writeHead(status, { 'content-type': type, connection: 'close' }).end(JSON.stringify(body));
 
 describe('a client of a surface', () => {
-  it('asks below its base URL, with its headers, an encoded path and the query', async () => {
+  it('sends requests below its base URL, with headers, an encoded path and the query', async () => {
     const seen: (string | undefined)[] = [];
     const url = await serving((request, response) => {
       seen.push(request.method, request.url, request.headers['x-api-key'] as string);
@@ -34,7 +34,7 @@ describe('a client of a surface', () => {
     expect(seen).toEqual(['GET', '/api/ledger-peer/api/assets/a%2Fb?type=asset', 'k']);
   });
 
-  it('gives the problem of a refusal as it came, with the headers of the answer', async () => {
+  it('returns the problem of a refusal, with the headers of the answer', async () => {
     const problem = {
       type: 'urn:sealgate:problem:rate-limited',
       title: 'Slow down',
@@ -55,16 +55,13 @@ describe('a client of a surface', () => {
     ['a page', (_, response) => response.writeHead(502, 'Bad Gateway', { connection: 'close' }).end('<html>')],
     ['JSON of another kind', (_, response) => json(response, 502, { message: 'no' })],
     ['nothing', (_, response) => response.writeHead(502, { connection: 'close' }).end()],
-    [
-      'more than a problem can be',
-      (_, response) => response.writeHead(502, { connection: 'close' }).end('x'.repeat(1e6)),
-    ],
-  ])('gives a problem without a code where something between answers with %s', async (_, answer) => {
+    ['an oversized body', (_, response) => response.writeHead(502, { connection: 'close' }).end('x'.repeat(1e6))],
+  ])('returns a problem without a code if an intermediary answers with %s', async (_, answer) => {
     const { error } = await riskPartner({ baseUrl: await serving(answer), retry: false }).GET('/api/risks');
     expect(error).toEqual({ type: 'about:blank', title: 'Bad Gateway', status: 502 });
   });
 
-  it('sends a change once, as JSON, and gives what it was answered', async () => {
+  it('sends a change once, as JSON, and returns the answer', async () => {
     const bodies: string[] = [];
     const url = await serving((request, response) => {
       request.setEncoding('utf8');

@@ -26,7 +26,7 @@ import { withProblem } from './problem.ts';
 import { provedEnvelope } from './proved.ts';
 import { KEY_HEADER, retryingFetch, type RetryPolicy } from './retrying.ts';
 
-/** The named schemas of each listener, as its OpenAPI document has them: `Schemas['riskPartner']['Risk']`. */
+/** The named schemas of each listener's OpenAPI document: `Schemas['riskPartner']['Risk']`. */
 export interface Schemas {
   readonly riskPartner: RiskPartnerComponents['schemas'];
   readonly riskPartnerAdmin: RiskPartnerAdminComponents['schemas'];
@@ -40,13 +40,13 @@ export interface Schemas {
 }
 
 export interface ClientOptions {
-  /** Where the listener is reached, without trailing slash; the paths of its OpenAPI document are appended. */
+  /** Base URL of the listener, without trailing slash; paths of its OpenAPI document are appended. */
   readonly baseUrl: string;
-  /** Default: the `fetch` of the platform. */
+  /** Default: the platform's `fetch`. */
   readonly fetch?: (request: Request) => Promise<Response>;
-  /** Sent with every call: a key, for instance. */
+  /** Headers of every call, such as a key. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** When a call is sent again, see RetryPolicy; `false` sends each once, without a key or a time limit of its own. */
+  /** Retries, see RetryPolicy; `false` sends each call once, without a generated key or timeout. */
   readonly retry?: RetryPolicy | false;
 }
 
@@ -54,20 +54,20 @@ const refusals: Middleware = {
   onResponse: ({ response }) => (response.ok || response.status === 304 ? undefined : withProblem(response)),
 };
 
-/** Routes, `METHOD /path`, that may be sent again although their method does not say so: under one key, or as they are. */
+/** Routes (`METHOD /path`) that are retryable despite their method: with an idempotency key, or as they are. */
 interface RepeatableRoutes {
   readonly keyed: readonly string[];
   readonly safe: readonly string[];
 }
 
-/** Methods that do no more when they are done twice (RFC 9110, section 9.2.2). */
+/** Idempotent methods (RFC 9110 section 9.2.2). */
 const IDEMPOTENT = ['GET', 'HEAD', 'PUT', 'DELETE'];
 
 /**
- * A call gives `{ data, response }`, or `{ error, response }` with the problem that refused it. It throws NoAnswerError
- * where no answer came (without `retry` what `fetch` throws): what became of a change is not known then.
+ * A call resolves to `{ data, response }`, or `{ error, response }` with the problem. It throws NoAnswerError if there
+ * was no answer (without `retry` the error of `fetch`): the outcome of a change is then unknown.
  *
- * @param listener As the file of its types is called.
+ * @param listener The name of its types file.
  */
 function clientOf<Paths extends object>(
   listener: keyof typeof repeatableRoutes,
@@ -87,7 +87,7 @@ function clientOf<Paths extends object>(
     onRequest({ request, schemaPath }) {
       const route = `${request.method} ${schemaPath}`;
       const takesKey = keyed.includes(route);
-      // One key for all attempts, so that a change whose answer was lost is answered, not made again.
+      // One key for all attempts, so that a change whose answer was lost is replayed, not repeated.
       if (takesKey && !request.headers.has(KEY_HEADER)) request.headers.set(KEY_HEADER, crypto.randomUUID());
       if (takesKey || safe.includes(route) || IDEMPOTENT.includes(request.method)) repeatable.add(request);
     },
@@ -98,12 +98,12 @@ function clientOf<Paths extends object>(
 /** The public listener of the risk partner. */
 export const riskPartner = (options: ClientOptions): Client<RiskPartnerPaths> => clientOf('risk-partner', options);
 
-/** What stands below `/api/v1` beside the envelopes. */
+/** Unsigned paths below `/api/v1`. */
 const UNSIGNED = ['/api/v1/whoami', '/api/v1/openapi.json', '/api/v1/docs'];
 
 /**
- * The same listener for partners. A call below `/api/v1` throws UnprovedError for an envelope that none of the pinned keys
- * has signed, before anything of it is handed out.
+ * The same client for partners. A call below `/api/v1` throws UnprovedError unless a pinned key has signed the
+ * envelope, before anything of it is returned.
  */
 export function provedRiskPartner({
   pinned,
@@ -145,5 +145,5 @@ export const ingestGateway = (options: ClientOptions): Client<IngestGatewayPaths
 export const ingestGatewayAdmin = (options: ClientOptions): Client<IngestGatewayAdminPaths> =>
   clientOf('ingest-gateway-admin', options);
 
-/** The few routes of the console's own server. */
+/** The console's own server. */
 export const consoleServer = (options: ClientOptions): Client<ConsolePaths> => clientOf('console', options);

@@ -17,7 +17,7 @@ interface Gate {
   }[];
 }
 
-/** A gate that answers so, asked with 1 s for an answer unless the test says otherwise. */
+/** A gate with this answer, queried with a timeout of 1 s by default. */
 async function gate(answer: (response: ServerResponse) => void, timeoutMs?: number): Promise<Gate> {
   const asked: Gate['asked'] = [];
   const server = createServer((request, response) => {
@@ -47,7 +47,7 @@ const VISIT = { subject: 'subj_1', venue: 'main-door' };
 const ALLOW = '{"decision":true,"context":{"decision_id":"gd_1","reason_codes":["ELIGIBLE"],"fail_closed":false}}';
 
 describe('a door', () => {
-  it('asks the gate as AuthZEN says, and opens for true', async () => {
+  it('queries the gate by AuthZEN, and allows on true', async () => {
     const { ask, asked } = await gate(says(ALLOW));
     expect(await ask(VISIT)).toEqual({ allow: true, reason: 'ELIGIBLE', decisionId: 'gd_1' });
     expect(asked).toEqual([
@@ -63,7 +63,7 @@ describe('a door', () => {
     ]);
   });
 
-  it('asks each time', async () => {
+  it('queries each time', async () => {
     const { ask, asked } = await gate(says(ALLOW));
     await ask(VISIT);
     await ask(VISIT);
@@ -76,25 +76,25 @@ describe('a door', () => {
       'INELIGIBLE',
       says('{"decision":false,"context":{"decision_id":"gd_1","reason_codes":["INELIGIBLE"]}}'),
     ],
-    ['a decision that is a text', 'UNREADABLE', says('{"decision":"true"}')],
+    ['a decision that is a string', 'UNREADABLE', says('{"decision":"true"}')],
     ['a decision that is a number', 'UNREADABLE', says('{"decision":1}')],
-    ['a decision within another', 'UNREADABLE', says('[{"decision":true}]')],
-    ['no JSON', 'UNREADABLE', says(ALLOW.slice(0, -1))],
+    ['a nested decision', 'UNREADABLE', says('[{"decision":true}]')],
+    ['invalid JSON', 'UNREADABLE', says(ALLOW.slice(0, -1))],
     ['nothing', 'UNREADABLE', says('')],
     ['null', 'UNREADABLE', says('null')],
-    ['more than an answer can be', 'UNREADABLE', says(`${ALLOW}${' '.repeat(65_536)}`)],
+    ['an oversized answer', 'UNREADABLE', says(`${ALLOW}${' '.repeat(65_536)}`)],
     ['true with a 500', 'REFUSED', says('{"decision":true}', 500)],
     ['true with a 201', 'REFUSED', says('{"decision":true}', 201)],
     ['a refusal with its code', 'UNAUTHENTICATED', says('{"decision":false,"code":"UNAUTHENTICATED"}', 401)],
     ['a redirect', 'UNREACHABLE', says('', 307, { location: '/elsewhere' })],
     ['a closed connection', 'UNREACHABLE', (response) => response.socket?.destroy()],
     [
-      'half an answer',
+      'a partial answer',
       'UNREACHABLE',
       (response) =>
         void response.writeHead(200, { 'content-length': 500 }).write(ALLOW, () => response.socket?.destroy()),
     ],
-  ])('stays shut for %s', async (_, reason, answer) => {
+  ])('denies on %s', async (_, reason, answer) => {
     const { ask } = await gate(answer);
     const { allow, reason: found } = await ask(VISIT);
     expect({ allow, found }).toEqual({ allow: false, found: reason });
@@ -102,13 +102,13 @@ describe('a door', () => {
 
   it.each<[string, (response: ServerResponse) => void]>([
     ['no answer', () => undefined],
-    ['an answer without end', (response) => void response.writeHead(200).write(ALLOW)],
-  ])('stays shut after its time for %s', async (_, answer) => {
+    ['an endless answer', (response) => void response.writeHead(200).write(ALLOW)],
+  ])('denies after its timeout on %s', async (_, answer) => {
     const { ask } = await gate(answer, 100);
     expect(await ask(VISIT)).toEqual({ allow: false, reason: 'DEADLINE_EXCEEDED' });
   });
 
-  it('stays shut where there is no gate', async () => {
+  it('denies if the gate is unreachable', async () => {
     expect(await gateDoor({ baseUrl: 'http://127.0.0.1:1', key: 'gk_k' })(VISIT)).toEqual({
       allow: false,
       reason: 'UNREACHABLE',
@@ -126,7 +126,7 @@ const visitOf = (headers: Record<string, unknown>): Visit | undefined => {
   return typeof subject === 'string' ? { subject, venue: 'main-door' } : undefined;
 };
 
-/** The same application in both frameworks: what stands behind the door, and what the door has said. */
+/** The same application in both frameworks: the routes behind the door, and the logged answers. */
 const frameworks = [
   [
     'Express',
@@ -168,7 +168,7 @@ describe.each(frameworks)('middleware for %s', (_, start) => {
     return [response.status, await response.text()];
   };
 
-  it('lets in who may enter', async () => {
+  it('allows a permitted visitor', async () => {
     const { ask } = await gate(says(ALLOW));
     const answers: DoorAnswer[] = [];
     const url = await start(ask, answers);
@@ -176,7 +176,7 @@ describe.each(frameworks)('middleware for %s', (_, start) => {
     expect(answers).toEqual([{ allow: true, reason: 'ELIGIBLE', decisionId: 'gd_1' }]);
   });
 
-  it('answers 403 to everybody else, without the reason, and runs nothing behind the door', async () => {
+  it('answers 403 otherwise, without the reason, and runs nothing behind the door', async () => {
     const { ask } = await gate(says('{"decision":false,"context":{"reason_codes":["ELIGIBILITY_REVOKED"]}}'));
     const answers: DoorAnswer[] = [];
     const url = await start(ask, answers);
@@ -188,9 +188,9 @@ describe.each(frameworks)('middleware for %s', (_, start) => {
   });
 
   it.each([
-    ['nobody can be named', {}],
-    ['finding out who it is fails', { 'x-subject': 'throws' }],
-  ])('does not ask and stays shut where %s', async (_title, headers) => {
+    ['there is no visitor', {}],
+    ['finding the visitor fails', { 'x-subject': 'throws' }],
+  ])('denies without a query if %s', async (_title, headers) => {
     const { ask, asked } = await gate(says(ALLOW));
     const answers: DoorAnswer[] = [];
     const url = await start(ask, answers);
@@ -199,7 +199,7 @@ describe.each(frameworks)('middleware for %s', (_, start) => {
     expect(asked).toEqual([]);
   });
 
-  it('stays shut when the door itself fails', async () => {
+  it('denies if the door itself fails', async () => {
     const url = await start(() => Promise.reject(new Error('a bug')), []);
     expect((await enter(url, { 'x-subject': 'subj_1' }))[0]).toBe(403);
   });

@@ -1,10 +1,12 @@
-/** What the gate said of one subject at one venue. */
+/** The decision of the gate for one subject at one venue. */
 export interface DoorAnswer {
-  /** True only where the gate said so itself, just now. */
+  /** True only if the gate just allowed it. */
   readonly allow: boolean;
-  /** The gate's reason code, or why it could not be asked: UNREACHABLE, DEADLINE_EXCEEDED, REFUSED, UNREADABLE, NOT_ASKED. */
+  /**
+   * The gate's reason code, or why it was not reached: UNREACHABLE, DEADLINE_EXCEEDED, REFUSED, UNREADABLE, NOT_ASKED.
+   */
   readonly reason: string;
-  /** Names the check in the gate's log of decisions, where the gate made one. */
+  /** Id of the check in the gate's decision log, if the gate made one. */
   readonly decisionId?: string;
 }
 
@@ -16,21 +18,21 @@ export interface Visit {
 }
 
 export interface DoorOptions {
-  /** Where the case gate is reached, without trailing slash. */
+  /** Base URL of the case gate, without trailing slash. */
   readonly baseUrl: string;
   /** A `gk_` key with the scope gate:check. */
   readonly key: string;
-  /** How long an answer may take, its body included. Default 1,000: the gate answers within 250 ms of the last byte. */
+  /** Timeout of an answer including its body. Default 1,000: the gate answers within 250 ms of the last byte. */
   readonly timeoutMs?: number;
   readonly fetch?: typeof fetch;
 }
 
-/** An answer of the gate is below 1 KiB. */
-const LONGEST_ANSWER = 65_536;
+/** Answers of the gate are below 1 KiB. */
+const MAX_ANSWER_LENGTH = 65_536;
 
 /**
- * A policy enforcement point (AuthZEN Authorization API 1.0) that can only fail shut: asks the gate each time, keeps no
- * answer, sends nothing twice, never throws, and allows only what a whole answer of 200 says in `decision: true`.
+ * A policy enforcement point (AuthZEN Authorization API 1.0) that fails closed: it queries the gate each time, caches
+ * and retries nothing, never throws, and allows only if a complete 200 answer has `decision: true`.
  */
 export function gateDoor(options: DoorOptions): (visit: Visit) => Promise<DoorAnswer> {
   const { baseUrl, key, timeoutMs = 1_000, fetch: send = fetch } = options;
@@ -45,7 +47,7 @@ export function gateDoor(options: DoorOptions): (visit: Visit) => Promise<DoorAn
           resource: { type: 'venue', id: venue },
           action: { name: 'enter' },
         }),
-        // An answer of another address is nobody's.
+        // Do not trust an answer from another address.
         redirect: 'error',
         cache: 'no-store',
         signal,
@@ -76,7 +78,7 @@ function codeIn(text: string): string | undefined {
 }
 
 function objectIn(text: string): Record<string, unknown> {
-  if (text.length > LONGEST_ANSWER) return {};
+  if (text.length > MAX_ANSWER_LENGTH) return {};
   try {
     return asObject(JSON.parse(text));
   } catch {
@@ -87,7 +89,7 @@ function objectIn(text: string): Record<string, unknown> {
 const asObject = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 
-/** Says who a request is of, and for which venue; undefined, or a throw, keeps it out without asking. */
+/** Extracts subject and venue of a request; undefined or a throw denies without a query. */
 export type VisitOf<Request> = (request: Request) => Visit | undefined | Promise<Visit | undefined>;
 
 async function answerFor<Request>(
@@ -103,20 +105,18 @@ async function answerFor<Request>(
   }
 }
 
-/** What somebody is told who may not enter (RFC 9457). The reason is for the log of the door, not for who stands before it. */
+/** The 403 answer (RFC 9457). The reason is for the log only, not for the visitor. */
 const refusal = JSON.stringify({ type: 'about:blank', title: 'Forbidden', status: 403 });
 const REFUSAL_TYPE = 'application/problem+json';
 
-/** As much of an Express response as a refusal needs. */
+/** The part of an Express response that a refusal needs. */
 interface ExpressResponse {
   status(code: number): this;
   type(type: string): this;
   send(body: string): unknown;
 }
 
-/**
- * Middleware for Express: calls `next` for who may enter, answers 403 to everybody else. Pass `onAnswer` to log.
- */
+/** Express middleware: calls `next` if allowed, else answers 403. Pass `onAnswer` to log. */
 export function expressDoor<Request>(
   ask: (visit: Visit) => Promise<DoorAnswer>,
   visitOf: VisitOf<Request>,
@@ -130,14 +130,14 @@ export function expressDoor<Request>(
   };
 }
 
-/** As much of a Fastify reply as a refusal needs. */
+/** The part of a Fastify reply that a refusal needs. */
 interface FastifyReply {
   code(code: number): this;
   type(type: string): this;
   send(body: string): unknown;
 }
 
-/** A `preHandler` (or `onRequest`) hook for Fastify; see `expressDoor`. A reply that was sent ends the request there. */
+/** A `preHandler` (or `onRequest`) hook for Fastify; see `expressDoor`. Sending the reply ends the request. */
 export function fastifyDoor<Request>(
   ask: (visit: Visit) => Promise<DoorAnswer>,
   visitOf: VisitOf<Request>,

@@ -7,7 +7,7 @@ interface Page {
   readonly response: Response;
 }
 
-/** Pages by the cursor that asks for them, and the cursors that were asked for. */
+/** Pages by their cursor, and the cursors requested. */
 function pages(of: Record<string, Page>): {
   fetchPage: (query: { cursor?: string }) => Promise<Page>;
   asked: string[];
@@ -40,26 +40,26 @@ describe('the items of a list', () => {
     ],
     ['admin lists', { items: [1, 2], nextCursor: 'b' }, { items: [3], nextCursor: null }],
     ['assets', { assets: [1, 2], count: 2, nextCursor: 'b' }, { assets: [3], count: 1, nextCursor: null }],
-  ])('are those of all pages, in order: %s', async (_, first, second) => {
+  ])('include all pages, in order: %s', async (_, first, second) => {
     const { fetchPage, asked } = pages({ first: page(first), b: page(second) });
     expect(await all(fetchPage)).toEqual([1, 2, 3]);
     expect(asked).toEqual(['first', 'b']);
   });
 
-  it('are those of all pages of an array with a Link', async () => {
+  it('include all pages of an array with a Link', async () => {
     const link = '</api/risks?limit=2&cursor=b%2Fc>; rel="next"';
     const { fetchPage, asked } = pages({ first: page([1, 2], { link }), 'b/c': page([3]) });
     expect(await all(fetchPage)).toEqual([1, 2, 3]);
     expect(asked).toEqual(['first', 'b/c']);
   });
 
-  it('are fetched no further than somebody reads', async () => {
+  it('are fetched lazily', async () => {
     const { fetchPage, asked } = pages({ first: page({ items: [1, 2], nextCursor: 'b' }) });
     for await (const item of itemsOf(fetchPage)) if (item === 2) break;
     expect(asked).toEqual(['first']);
   });
 
-  it('go on over an empty page', async () => {
+  it('continue after an empty page', async () => {
     const { fetchPage } = pages({
       first: page({ items: [], nextCursor: 'b' }),
       b: page({ items: [1], nextCursor: null }),
@@ -67,7 +67,7 @@ describe('the items of a list', () => {
     expect(await all(fetchPage)).toEqual([1]);
   });
 
-  it('end with the problem of a page that is refused, after those before it', async () => {
+  it('end with the problem of a refused page, after the items before it', async () => {
     const problem = { type: 'urn:sealgate:problem:invalid-cursor', title: 'Bad', status: 400, code: 'INVALID_CURSOR' };
     const refused = { error: problem, response: new Response(null, { status: 400 }) };
     const { fetchPage } = pages({ first: page({ items: [1], nextCursor: 'b' }), b: refused });
@@ -80,11 +80,11 @@ describe('the items of a list', () => {
     expect(read).toEqual([1]);
   });
 
-  it('do not go round for ever where a service names the same page as the next', async () => {
+  it('do not loop if a service returns the same cursor again', async () => {
     const { fetchPage } = pages({
       first: page({ items: [1], nextCursor: 'b' }),
       b: page({ items: [2], nextCursor: 'b' }),
     });
-    await expect(all(fetchPage)).rejects.toThrow('names the page that it has just sent');
+    await expect(all(fetchPage)).rejects.toThrow('returned the cursor of the same page');
   });
 });

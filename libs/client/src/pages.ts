@@ -1,6 +1,6 @@
 import type { Problem } from './problem.ts';
 
-/** A refusal, thrown where there is no answer to hand it back in. */
+/** A refusal, thrown where it cannot be returned. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
   readonly problem: Problem;
@@ -11,14 +11,14 @@ export class ProblemError extends Error {
   }
 }
 
-/** What a call of a client gives for one page, whichever listener it is of. */
+/** The result of a client call for one page, of any listener. */
 interface PageAnswer {
   readonly data?: unknown;
   readonly error?: unknown;
   readonly response: Response;
 }
 
-/** The items of a page, where they stand in its answer. */
+/** The item type of a page. */
 type ItemsOf<Data> = Data extends readonly (infer Item)[]
   ? Item
   : Data extends { readonly items: readonly (infer Item)[] }
@@ -28,10 +28,10 @@ type ItemsOf<Data> = Data extends readonly (infer Item)[]
       : never;
 
 /**
- * Every item of a list, page after page; a page is fetched when its first item is asked for.
+ * Iterates over all items of a list; each page is fetched when its first item is requested.
  *
- * `fetchPage` is called with `{}` and then with `{ cursor }` of the page before: spread it into the query.
- * Throws ProblemError where a page is refused, what `fetchPage` throws, and an Error where a service gives one cursor twice.
+ * `fetchPage` is called with `{}` and then with `{ cursor }` of the previous page: spread it into the query. Throws
+ * ProblemError if a page is refused, errors of `fetchPage`, and an Error if a service returns the same cursor twice.
  */
 export async function* itemsOf<Answer extends PageAnswer>(
   fetchPage: (cursor: { cursor?: string }) => Promise<Answer>,
@@ -45,12 +45,12 @@ export async function* itemsOf<Answer extends PageAnswer>(
     yield* items as ItemsOf<NonNullable<Answer['data']>>[];
     const next = nextCursorOf(data, response);
     if (next === undefined) return;
-    if (next === cursor) throw new Error('The list names the page that it has just sent as its next one.');
+    if (next === cursor) throw new Error('The list returned the cursor of the same page as its next one.');
     cursor = next;
   }
 }
 
-/** Lists of the dashboard are bare arrays with a Link (RFC 8288); partner envelopes keep the cursor in `pagination`. */
+/** Dashboard lists are bare arrays with a Link (RFC 8288); partner envelopes have the cursor in `pagination`. */
 function nextCursorOf(data: unknown, response: Response): string | undefined {
   if (Array.isArray(data)) {
     const [, target] = /<([^>]*)>\s*;\s*rel="?next"?/.exec(response.headers.get('link') ?? '') ?? [];

@@ -1,4 +1,4 @@
-/** One fault of a request, as a problem lists it. */
+/** One fault of a request in a problem. */
 export interface ProblemFault {
   readonly in: string;
   /** A JSON pointer (RFC 6901), or the name of a header or parameter. */
@@ -6,7 +6,7 @@ export interface ProblemFault {
   readonly detail: string;
 }
 
-/** A refusal as every surface sends it (RFC 9457, section 3.1). */
+/** A refusal, as sent by every surface (RFC 9457 section 3.1). */
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -14,17 +14,17 @@ export interface Problem {
   readonly detail?: string;
   /** `urn:request:` and the request id. */
   readonly instance?: string;
-  /** Absent where something between answered in place of the surface. */
+  /** Absent if an intermediary answered. */
   readonly code?: string;
   readonly errors?: readonly ProblemFault[];
 }
 
-/** A gateway may answer with a page of any size; a problem is small. */
+/** Intermediaries may answer with pages of any size; problems are small. */
 const PROBLEM_MAX_CHARACTERS = 65_536;
 
 /**
- * The same refusal with a problem as its body. One that comes from something between (a proxy's page, say) gets the problem
- * that its status stands for, with the type `about:blank` (RFC 9457, section 4.2.1) and without a code.
+ * The same response with a problem as its body. A response of an intermediary (a proxy's page, for example) gets a
+ * problem for its status, with type `about:blank` (RFC 9457 section 4.2.1) and no code.
  */
 export async function withProblem(response: Response): Promise<Response> {
   const text = await response.text();
@@ -32,7 +32,7 @@ export async function withProblem(response: Response): Promise<Response> {
   const { status, statusText } = response;
   const blank: Problem = { type: 'about:blank', title: statusText || `HTTP ${status}`, status };
   const headers = new Headers(response.headers);
-  // The body is no longer the one that these describe.
+  // The body has changed, so these no longer apply.
   headers.delete('content-length');
   headers.delete('content-encoding');
   headers.set('content-type', 'application/problem+json');

@@ -29,7 +29,7 @@ function envelope(title = 'Fire'): { text: string; signature: string } {
 }
 
 describe('an envelope', () => {
-  it('is handed out when a pinned key signed it', async () => {
+  it('is returned if a pinned key signed it', async () => {
     const { text, signature } = envelope();
     expect(await provedEnvelope(text, signature, pinned)).toMatchObject({ item: { id: 'rsk_1', title: 'Fire' } });
   });
@@ -41,9 +41,9 @@ describe('an envelope', () => {
     ['it is not signed', text, null, pinned],
     ['another key signed it', text, signature, others],
     ['it is cut short', text.slice(0, -1), signature, pinned],
-    ['a member stands twice', text.replace('"orgId":"org_1"', '"orgId":"org_1","orgId":"org_1"'), signature, pinned],
-    ['it is no envelope', '{"item":{"id":"rsk_1"}}', signature, pinned],
-  ])('is not where %s', async (_, body, jws, keys) => {
+    ['a member is repeated', text.replace('"orgId":"org_1"', '"orgId":"org_1","orgId":"org_1"'), signature, pinned],
+    ['it is not an envelope', '{"item":{"id":"rsk_1"}}', signature, pinned],
+  ])('is refused if %s', async (_, body, jws, keys) => {
     await expect(provedEnvelope(body, jws, keys)).rejects.toThrow(UnprovedError);
   });
 });
@@ -64,7 +64,7 @@ describe('a client of the partner API with pinned keys', () => {
   const read = async (baseUrl: string) =>
     provedRiskPartner({ baseUrl, pinned }).GET('/api/v1/risks/{id}', { params: { path: { id: 'rsk_1' } } });
 
-  it('hands out what they signed', async () => {
+  it('returns what they signed', async () => {
     const { text, signature } = envelope();
     const { data } = await read(await serving(text, { 'evidence-signature': signature }));
     expect(data).toMatchObject({ item: { title: 'Fire' } });
@@ -78,7 +78,7 @@ describe('a client of the partner API with pinned keys', () => {
     await expect(read(await serving('{}'))).rejects.toThrow(UnprovedError);
   });
 
-  it('reads what is not signed by its contract as it is', async () => {
+  it('reads paths that are unsigned by contract', async () => {
     const client = provedRiskPartner({ baseUrl: await serving('{"orgId":"org_1"}'), pinned });
     expect((await client.GET('/api/v1/whoami')).data).toEqual({ orgId: 'org_1' });
   });
@@ -102,7 +102,7 @@ const receipt: Receipt = {
 };
 const neighbour = Buffer.alloc(32, 1);
 
-/** A log of two entries, the record being the second, after the first entry given. */
+/** A log of two entries: the given first entry, then the record. */
 function proved(of: Receipt = receipt, first: Buffer = neighbour, origin = 'ledger.example/demo.main'): ProvedRecord {
   const leaf = receiptLeaf(of);
   const root = nodeHash(first, leaf);
@@ -120,7 +120,7 @@ function proved(of: Receipt = receipt, first: Buffer = neighbour, origin = 'ledg
 }
 
 describe('a record', () => {
-  it('is in the log of the pinned key, with this content', async () => {
+  it('is proved to be in the log of the pinned key, with this content', async () => {
     await checkRecord(proved(), [key.verifierKey]);
     await checkRecord(proved(), [generateNoteKey('ledger.example').verifierKey, key.verifierKey], {
       data: { total: 12 },
@@ -134,7 +134,7 @@ describe('a record', () => {
     ['receipt and proof are of different entries', { ...good, receipt: { ...receipt, index: 0 } }],
     ['the channel is of another network', proved({ ...receipt, network: 'other' })],
     ['a hash of the path was changed', { ...good, proof: { ...good.proof, inclusionPath: ['0'.repeat(64)] } }],
-    ['a hash of the path is none', { ...good, proof: { ...good.proof, inclusionPath: ['zz'] } }],
+    ['a hash of the path is malformed', { ...good, proof: { ...good.proof, inclusionPath: ['zz'] } }],
     [
       'the path is too long',
       { ...good, proof: { ...good.proof, inclusionPath: Array(9).fill('0'.repeat(64)) as string[] } },
@@ -146,13 +146,13 @@ describe('a record', () => {
       'the checkpoint was changed',
       { ...good, proof: { ...good.proof, checkpoint: good.proof.checkpoint.replace('\n2\n', '\n3\n') } },
     ],
-    ['the checkpoint is no note', { ...good, proof: { ...good.proof, checkpoint: 'hello' } }],
+    ['the checkpoint is not a note', { ...good, proof: { ...good.proof, checkpoint: 'hello' } }],
     ['another key signed it', good, generateNoteKey('ledger.example').verifierKey],
-  ])('is not where %s', async (_, record, pinnedKey = key.verifierKey) => {
+  ])('is refused if %s', async (_, record, pinnedKey = key.verifierKey) => {
     await expect(checkRecord(record, [pinnedKey])).rejects.toThrow(UnprovedError);
   });
 
-  it('is not of another content, and of none that was erased', async () => {
+  it('is not proved for another or erased content', async () => {
     await expect(checkRecord(proved(), [key.verifierKey], { data: { total: 13 } })).rejects.toThrow('another content');
     const erased = proved({ ...receipt, salt: null });
     await checkRecord(erased, [key.verifierKey]);
@@ -188,7 +188,7 @@ describe('a record that was written after a declared loss', () => {
     };
   }
 
-  it('is in the log that begins with the declaration', async () => {
+  it('is proved in the log that starts with the declaration', async () => {
     await checkRecord(after(statement), [key.verifierKey]);
   });
 
@@ -209,7 +209,7 @@ describe('a record that was written after a declared loss', () => {
         };
       })(),
     ],
-  ])('is not where %s', async (_, record) => {
+  ])('is refused if %s', async (_, record) => {
     await expect(checkRecord(record, [key.verifierKey])).rejects.toThrow(UnprovedError);
   });
 });

@@ -14,16 +14,16 @@ import { AppError } from '@sealgate/errors';
 import { Bytes, parseStrict, type JsonValue } from '@sealgate/json';
 import { anyOf, noteVerifier, parseCheckpoint, settleSignatures, verifyInclusion } from '@sealgate/merkle';
 
-/** What was answered is not what a pinned key stands for; the message says where it failed. Nothing of it is to be used. */
+/** The answer is not proved by a pinned key; the message says why. Do not use any of it. */
 export class UnprovedError extends Error {
   override readonly name = 'UnprovedError';
 }
 
 /**
- * Checks that an answer of the partner API is an envelope which a pinned key signed, byte for byte.
- * @param text The body as it was received.
- * @param signature The header `Evidence-Signature`, a detached JWS (RFC 7515, appendix F).
- * @param pinned Keys that came to you by another way than the answer.
+ * Verifies that an answer of the partner API is an envelope signed by a pinned key, byte for byte.
+ * @param text The body as received.
+ * @param signature The header `Evidence-Signature`, a detached JWS (RFC 7515 appendix F).
+ * @param pinned Keys obtained independently of the answer.
  * @returns The envelope. Throws UnprovedError.
  */
 export async function provedEnvelope(
@@ -32,7 +32,7 @@ export async function provedEnvelope(
   pinned: Jwks,
 ): Promise<{ readonly [member: string]: JsonValue }> {
   const envelope = parsed(text);
-  if (!isPartnerEnvelope(envelope)) throw new UnprovedError('The answer is no partner envelope.');
+  if (!isPartnerEnvelope(envelope)) throw new UnprovedError('The answer is not a partner envelope.');
   if (signature === null) throw new UnprovedError('The answer is not signed.');
   const bytes = hashedBytesOf(envelope);
   const verdict = await settleSignatures(() => verifyDetached(bytes, signature, pinned));
@@ -40,18 +40,18 @@ export async function provedEnvelope(
   return envelope;
 }
 
-/** A receipt with its proof, as `/ledger/{channel}/records/{id}/proof` and the ledger's admin routes answer it. */
+/** A receipt with its proof, as returned by `/ledger/{channel}/records/{id}/proof` and the ledger's admin routes. */
 export interface ProvedRecord {
   readonly receipt: Receipt;
   readonly proof: RecordProof;
 }
 
 /**
- * Checks that a record is in the log: the leaf of its receipt leads to the root of a checkpoint that one of the pinned keys
- * signed (RFC 9162, section 2.1.3.2; C2SP signed-note and tlog-checkpoint).
- * @param keys Verifier keys, `<name>+<hash>+<base64>`, that came to you by another way than the proof.
- * @param content What you sent; with it the receipt is checked to be of that content.
- * Throws UnprovedError, and an Error for a key that cannot be read.
+ * Verifies that a record is in the log: the leaf of its receipt leads to the root of a checkpoint signed by a pinned
+ * key (RFC 9162 section 2.1.3.2; C2SP signed-note and tlog-checkpoint).
+ * @param keys Verifier keys, `<name>+<hash>+<base64>`, obtained independently of the proof.
+ * @param content The content sent; if given, the receipt must be of that content.
+ * Throws UnprovedError, and an Error for an unreadable key.
  */
 export async function checkRecord(
   { receipt, proof }: ProvedRecord,
@@ -88,7 +88,7 @@ function checkContent(receipt: Receipt, content?: { data: JsonValue; extra?: Jso
   if (hash !== receipt.dataHash) throw new UnprovedError('The record has another content.');
 }
 
-/** A log that began after a declared loss has the declaration as its first leaf. */
+/** The first leaf of a log after a declared loss is the declaration. */
 function checkEpoch(receipt: Receipt, { declaration }: RecordProof, tree: Tree): void {
   if ((receipt.epoch ?? 0) === 0) return;
   const isOfThisLog =
@@ -120,12 +120,12 @@ function parsed(text: string): JsonValue {
   try {
     return parseStrict(Bytes.from(text));
   } catch (error) {
-    if (error instanceof AppError) throw new UnprovedError('The answer is not JSON that could have been signed.');
+    if (error instanceof AppError) throw new UnprovedError('The answer is not signable JSON.');
     throw error;
   }
 }
 
-/** The readers of proofs throw plain Errors for what a stranger made up. */
+/** Parsers of proofs throw plain Errors for malformed input. */
 function attempt<T>(read: () => T): T {
   try {
     return read();

@@ -12,7 +12,7 @@ interface Seen {
 const open: (() => void)[] = [];
 afterEach(() => open.splice(0).forEach((close) => close()));
 
-/** A server that gives these answers in turn, the last one for ever; `dropped` closes the connection in place of one. */
+/** A server with these answers in turn, repeating the last; `dropped` closes the connection instead. */
 async function answering(...answers: ((response: ServerResponse) => void)[]): Promise<{ url: string; seen: Seen[] }> {
   const seen: Seen[] = [];
   const server = createServer((request: IncomingMessage, response) => {
@@ -45,7 +45,7 @@ const status =
       .writeHead(code, { 'content-type': 'application/json', connection: 'close', ...headers })
       .end(JSON.stringify(body));
 
-/** Time that moves when somebody waits, and chance that is always one half. */
+/** A clock that advances with each wait, and a random number that is always one half. */
 function injected(): { policy: RetryPolicy; waits: number[] } {
   const waits: number[] = [];
   let at = 0;
@@ -64,7 +64,7 @@ const write = (url: string, retry: RetryPolicy, key?: string) =>
   });
 
 describe('a write whose answer is lost', () => {
-  it('is sent again under the key that the client made, with the same body', async () => {
+  it('is retried with the generated key and the same body', async () => {
     const { url, seen } = await answering(dropped, dropped, status(200, {}, { ok: true }));
     const { policy, waits } = injected();
     const { response } = await write(url, policy);
@@ -72,7 +72,7 @@ describe('a write whose answer is lost', () => {
     expect(seen).toHaveLength(3);
     expect(seen[0]!.key).toMatch(/^[0-9a-f-]{36}$/);
     expect(seen).toEqual(Array(3).fill({ method: 'POST', key: seen[0]!.key, body: '{"type":"order","data":{"n":1}}' }));
-    // Half of 200 and of 400: chance is always one half here.
+    // Half of 200 and of 400: random is always one half here.
     expect(waits).toEqual([100, 200]);
   });
 
@@ -82,7 +82,7 @@ describe('a write whose answer is lost', () => {
     expect(seen.map(({ key }) => key)).toEqual(['mine', 'mine']);
   });
 
-  it('is unknown after the last attempt, and the error names the key to ask again with', async () => {
+  it('is unknown after the last attempt, and the error has the key to retry with', async () => {
     const { url, seen } = await answering(dropped);
     const error = await write(url, { ...injected().policy, attempts: 3 }, 'mine').catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(NoAnswerError);
@@ -94,7 +94,7 @@ describe('a write whose answer is lost', () => {
     expect(seen).toHaveLength(3);
   });
 
-  it('is asked again while its outcome is unknown or another request with its key is under way', async () => {
+  it('is retried while its outcome is unknown or a request with its key is in progress', async () => {
     const { url, seen } = await answering(
       status(503, { 'retry-after': '2' }, { type: 'urn', title: 'Unknown', status: 503, code: 'OUTCOME_UNKNOWN' }),
       status(409, { 'retry-after': '1' }, { type: 'urn', title: 'Wait', status: 409, code: 'IDEMPOTENCY_IN_PROGRESS' }),
@@ -107,14 +107,14 @@ describe('a write whose answer is lost', () => {
   });
 });
 
-describe('what is not sent again', () => {
+describe('not retried', () => {
   it.each([400, 401, 403, 404, 409, 412, 422, 500])('is a refusal with %d', async (code) => {
     const { url, seen } = await answering(status(code));
     expect((await write(url, injected().policy)).response.status).toBe(code);
     expect(seen).toHaveLength(1);
   });
 
-  it('is a change that takes no key, whose first attempt may have acted', async () => {
+  it('is a change without a key, whose first attempt may have had an effect', async () => {
     const { url, seen } = await answering(dropped);
     const call = riskPartner({ baseUrl: url, retry: injected().policy }).POST('/api/api-keys', {
       body: { name: 'ci' } as never,
@@ -131,8 +131,8 @@ describe('what is not sent again', () => {
   });
 });
 
-describe('a refusal for a while', () => {
-  it('is waited for as long as Retry-After says, also for a change without a key: nothing was begun', async () => {
+describe('a temporary refusal', () => {
+  it('waits for Retry-After, also for a change without a key: nothing was processed', async () => {
     const { url, seen } = await answering(status(429, { 'retry-after': '7' }), status(201, {}, { ok: true }));
     const { policy, waits } = injected();
     const { response } = await riskPartner({ baseUrl: url, retry: policy }).POST('/api/api-keys', {
@@ -143,7 +143,7 @@ describe('a refusal for a while', () => {
     expect(seen).toHaveLength(2);
   });
 
-  it('may name a date, counted by the clock of who answers', async () => {
+  it("may have a date, relative to the server's clock", async () => {
     const date = { date: 'Wed, 21 Oct 2026 07:28:00 GMT', 'retry-after': 'Wed, 21 Oct 2026 07:28:09 GMT' };
     const { url } = await answering(status(503, date), status(200, {}, []));
     const { policy, waits } = injected();
@@ -151,7 +151,7 @@ describe('a refusal for a while', () => {
     expect(waits).toEqual([9_000]);
   });
 
-  it('is handed back when waiting would take longer than a call may', async () => {
+  it('is returned if waiting would exceed the timeout of the call', async () => {
     const { url, seen } = await answering(status(429, { 'retry-after': '91' }));
     const { data, error, response } = await riskPartner({ baseUrl: url, retry: injected().policy }).GET('/api/risks');
     expect({ data, error, status: response.status, sent: seen.length }).toEqual({
@@ -162,7 +162,7 @@ describe('a refusal for a while', () => {
     });
   });
 
-  it('is handed back after the last attempt', async () => {
+  it('is returned after the last attempt', async () => {
     const { url, seen } = await answering(status(502));
     const { response } = await riskPartner({ baseUrl: url, retry: { ...injected().policy, attempts: 2 } }).GET(
       '/api/risks',
@@ -172,7 +172,7 @@ describe('a refusal for a while', () => {
 });
 
 describe('an attempt', () => {
-  it('that hangs is ended, and the next one may succeed', async () => {
+  it('that hangs is aborted, and the next one may succeed', async () => {
     const { url, seen } = await answering(() => undefined, status(200, {}, []));
     const { response } = await riskPartner({ baseUrl: url, retry: { ...injected().policy, attemptMs: 50 } }).GET(
       '/api/risks',
@@ -180,7 +180,7 @@ describe('an attempt', () => {
     expect({ status: response.status, sent: seen.length }).toEqual({ status: 200, sent: 2 });
   });
 
-  it('ends with its reason when the caller gives up, and none follows', async () => {
+  it("ends with the signal's reason when the caller aborts, without a retry", async () => {
     const giveUp = new AbortController();
     const { url, seen } = await answering(() => giveUp.abort(new Error('enough')));
     const call = riskPartner({ baseUrl: url, retry: injected().policy }).GET('/api/risks', { signal: giveUp.signal });
@@ -188,7 +188,7 @@ describe('an attempt', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('does not follow when the caller gives up while it is waited for', async () => {
+  it('is not made when the caller aborts during the wait', async () => {
     const giveUp = new AbortController();
     const { url, seen } = await answering(status(429, { 'retry-after': '60' }));
     const call = riskPartner({ baseUrl: url }).GET('/api/risks', { signal: giveUp.signal });
@@ -200,7 +200,7 @@ describe('an attempt', () => {
   });
 });
 
-describe('what is the same twice', () => {
+describe('a repeatable request', () => {
   it.each([
     [
       'a query in a body',
@@ -215,13 +215,13 @@ describe('what is the same twice', () => {
           body: { policy_version: 'v1' },
         }),
     ],
-  ])('is sent again without a key: %s', async (_, call) => {
+  ])('is retried without a key: %s', async (_, call) => {
     const { url, seen } = await answering(dropped, status(200, {}, {}));
     await call(url, injected().policy);
     expect(seen.map(({ key }) => key)).toEqual([undefined, undefined]);
   });
 
-  it('is not a check of the gate, whose answer is of its moment', async () => {
+  it('is not a gate check, whose answer is only valid now', async () => {
     const { url, seen } = await answering(dropped);
     const call = caseGate({ baseUrl: url, retry: injected().policy }).POST('/v1/gate/check', {
       body: { subject_ref: 'subj_1', venue_id: 'door' },

@@ -1,29 +1,32 @@
-/** When a refused or unanswered request is sent again. Times are in milliseconds. */
+/** When to retry. Times are in milliseconds. */
 export interface RetryPolicy {
-  /** How often a request is sent at most, the first time included. Default 5. */
+  /** Maximum attempts, including the first. Default 5. */
   readonly attempts?: number;
-  /** How long one attempt may take until its headers are there. Default 35,000: the surfaces answer within 30 s. */
+  /** Timeout of one attempt until its headers arrive. Default 35,000: surfaces answer within 30 s. */
   readonly attemptMs?: number;
-  /** How long a call may take with all its attempts and the waits between them. Default 90,000. */
+  /** Timeout of a call with all attempts and waits. Default 90,000. */
   readonly totalMs?: number;
-  /** The wait before the second attempt is random below this, and doubles with each one up to 5 s. Default 200. */
+  /**
+   * The wait before the second attempt is random below this; the bound doubles with each attempt up to 5 s. Default
+   * 200.
+   */
   readonly backoffMs?: number;
-  /** Milliseconds that never go back. Default: `performance.now`. */
+  /** Milliseconds of a monotonic clock. Default: `performance.now`. */
   readonly now?: () => number;
-  /** From 0 up to 1. Default: `Math.random`. */
+  /** A random number from 0 up to 1. Default: `Math.random`. */
   readonly random?: () => number;
-  /** Resolves after so long, rejects with its reason when the signal aborts. Default: a timer. */
+  /** Resolves after the wait; rejects with the signal's reason when it aborts. Default: a timer. */
   readonly sleep?: (waitMs: number, signal: AbortSignal) => Promise<void>;
 }
 
 /**
- * No answer came, after every attempt. What became of a change is not known: sending it again with the same key does no
- * harm, and tells.
+ * No answer after all attempts. The outcome of a change is unknown: retry with the same key, which is safe and returns
+ * the outcome.
  */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
   readonly attempts: number;
-  /** The key that every attempt carried; absent where the route takes none. */
+  /** The key of all attempts; absent if the route takes none. */
   readonly idempotencyKey: string | undefined;
 
   constructor(request: Request, attempts: number, cause: unknown) {
@@ -35,14 +38,14 @@ export class NoAnswerError extends Error {
 
 export const KEY_HEADER = 'Idempotency-Key';
 
-const LONGEST_BACKOFF_MS = 5_000;
-/** What proxies answer in place of a surface, and what a surface answers while a dependency is away. */
-const AWAY = [502, 503, 504];
+const MAX_BACKOFF_MS = 5_000;
+/** Statuses of proxies, and of a surface while a dependency is unavailable. */
+const UNAVAILABLE_STATUSES = [502, 503, 504];
 
 /**
- * `fetch` that sends again what was refused for a while or not answered. A 429 was not begun, so every request waits for
- * its Retry-After; all else is sent again only where `isRepeatable` says that twice is the same as once. Returns the last
- * answer when it gives up. Throws NoAnswerError where there was none, and the reason of the caller's signal at once.
+ * `fetch` with retries. A 429 was not processed, so every request waits for its Retry-After; anything else is retried
+ * only if `isRepeatable`. Returns the last answer when it gives up. Throws NoAnswerError if there was none, and the
+ * reason of the caller's signal at once.
  */
 export function retryingFetch(
   send: (request: Request) => Promise<Response>,
@@ -58,7 +61,7 @@ export function retryingFetch(
       const outcome = await once(send, request, Math.max(1, Math.min(attemptMs, leftMs)));
       request.signal.throwIfAborted();
       const isLast = attempt >= attempts;
-      const backoff = random() * Math.min(LONGEST_BACKOFF_MS, backoffMs * 2 ** (attempt - 1));
+      const backoff = random() * Math.min(MAX_BACKOFF_MS, backoffMs * 2 ** (attempt - 1));
       const waitMs = isLast ? undefined : waitAfter(outcome, isRepeatable(request), backoff);
       if (waitMs === undefined || now() + waitMs >= giveUpAt) {
         if (outcome instanceof Response) return outcome;
@@ -70,7 +73,7 @@ export function retryingFetch(
   };
 }
 
-/** One attempt: its answer, or why there is none. The request stays as it is, with its body, for the next one. */
+/** One attempt: its answer, or the error. The request and its body stay usable for the next attempt. */
 async function once(
   send: (request: Request) => Promise<Response>,
   request: Request,
@@ -90,7 +93,7 @@ async function once(
   }
 }
 
-/** How long to wait before the next attempt; undefined where there must be none. */
+/** Wait before the next attempt; undefined for no retry. */
 function waitAfter(
   outcome: Response | { cause: unknown },
   isRepeatable: boolean,
@@ -99,18 +102,20 @@ function waitAfter(
   if (!(outcome instanceof Response)) return isRepeatable ? backoffMs : undefined;
   const { status } = outcome;
   const retryAfterMs = retryAfterOf(outcome);
-  // A conflict with a request of the same key that is still under way (IDEMPOTENCY_IN_PROGRESS) names a time; no other does.
-  const isPassing = AWAY.includes(status) || status === 408 || (status === 409 && retryAfterMs !== undefined);
-  if (status !== 429 && !(isRepeatable && isPassing)) return undefined;
+  // A 409 with Retry-After is a request with the same key in progress (IDEMPOTENCY_IN_PROGRESS); other conflicts have
+  // none.
+  const isTemporary =
+    UNAVAILABLE_STATUSES.includes(status) || status === 408 || (status === 409 && retryAfterMs !== undefined);
+  if (status !== 429 && !(isRepeatable && isTemporary)) return undefined;
   return Math.max(retryAfterMs ?? 0, backoffMs);
 }
 
-/** The Retry-After of an answer, a number of seconds or a date (RFC 9110, section 10.2.3), in milliseconds from now. */
+/** Retry-After in milliseconds from now; a number of seconds or a date (RFC 9110 section 10.2.3). */
 function retryAfterOf(response: Response): number | undefined {
   const value = response.headers.get('retry-after')?.trim();
   if (value === undefined || value === '') return undefined;
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
-  // Both dates are of the one who answers, so that a wrong clock here does no harm.
+  // Both dates are the server's, so that a wrong local clock does not matter.
   const waitMs = Date.parse(value) - Date.parse(response.headers.get('date') ?? '');
   return Number.isNaN(waitMs) ? undefined : Math.max(0, waitMs);
 }
