@@ -212,7 +212,7 @@ describe('Two workers that cannot start', () => {
       const { port } = new URL(setup.gateway.public.origin);
       const { code, said } = await runToItsEnd({ ...sound, PORT: port });
       expect(code).toBe(1);
-      expect(said.match(/is taken by another process: stop it, or set PORT to a free port/g)).toHaveLength(1);
+      expect(said.match(/is in use by another process: stop it, or set PORT to a free port/g)).toHaveLength(1);
       expect(said).toContain('Worker 1 ended with 1 before it had started.');
     } finally {
       await setup.stop();

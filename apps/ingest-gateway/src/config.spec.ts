@@ -26,10 +26,10 @@ describe('the ledger of the gateway', () => {
   });
 
   it('is refused where half of what it takes is named', () => {
-    expect(faultsOf({ LEDGER_DRIVER: 'fabric' })).toMatch(/FABRIC_CONFIG: is required where LEDGER_DRIVER is fabric/);
+    expect(faultsOf({ LEDGER_DRIVER: 'fabric' })).toMatch(/FABRIC_CONFIG: is required if LEDGER_DRIVER is fabric/);
     expect(faultsOf({ FABRIC_CONFIG: '/run/fabric.json' })).toMatch(/FABRIC_CONFIG: needs LEDGER_DRIVER=fabric/);
     expect(faultsOf({ LEDGER_DRIVER: 'fabric', FABRIC_CONFIG: '/f.json', LEDGER_INTEGRATOR: 'true' })).toMatch(
-      /LEDGER_INTEGRATOR: only the embedded ledger is built here/,
+      /LEDGER_INTEGRATOR: only the embedded ledger has an integrator/,
     );
   });
 });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { cachedCheck } from './cached-check.ts';
+import { cachedCheck } from './run-surface.ts';
 
-describe('a check that is asked often', () => {
+describe('cachedCheck', () => {
   const make = (check: () => Promise<string>, deadlineMs = 1000) => {
     let nowMs = 0;
     const ask = cachedCheck({ check, otherwise: 'no answer', deadlineMs, keepMs: 900, now: () => nowMs });
     return { ask, pass: (ms: number) => (nowMs += ms) };
   };
 
-  it('asks once at a time, and again when its answer is old', async () => {
+  it('runs once at a time, and again when its result is stale', async () => {
     let asked = 0;
     const { ask, pass } = make(async () => `answer ${(asked += 1)}`);
     expect(await Promise.all([ask(), ask(), ask()])).toEqual(['answer 1', 'answer 1', 'answer 1']);
@@ -18,12 +18,12 @@ describe('a check that is asked often', () => {
     expect(await ask()).toBe('answer 2');
   });
 
-  it('ends at its deadline, and does not wait for the answer any more', async () => {
+  it('resolves at its deadline without waiting for the check', async () => {
     const { ask } = make(() => new Promise(() => undefined), 20);
     expect(await ask()).toBe('no answer');
   });
 
-  it('takes a failure for no answer', async () => {
+  it('treats a failure like a timeout', async () => {
     expect(await make(() => Promise.reject(new Error('away'))).ask()).toBe('no answer');
   });
 });

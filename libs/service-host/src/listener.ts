@@ -1,10 +1,12 @@
+import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { StartError } from './start-error.ts';
-import type { TlsMaterial } from './tls-files.ts';
+import { createSecureContext } from 'node:tls';
+import type { Log } from '@sealgate/observability';
+import { StartError } from './load-config.ts';
 
-/** What a host needs of an app; `createApp` of the http library makes one. */
+/** The app interface that the host needs; `createApp` of the http library implements it. */
 export interface ServedApp {
   (request: IncomingMessage, response: ServerResponse): void;
   readonly serverOptions: ServerOptions;
@@ -12,11 +14,11 @@ export interface ServedApp {
   drain(): void;
 }
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly app: ServedApp;
   readonly host: string;
   readonly port: number;
-  /** The variable that says which port, for the sentence about a port that is taken. */
+  /** The variable of the port, for the error message when it is in use. */
   readonly portVariable: string;
   readonly tls?: TlsMaterial | undefined;
 }
@@ -27,21 +29,21 @@ export interface Listener {
   readonly url: string;
   readonly port: number;
   readonly server: Server & Partial<{ setSecureContext(material: TlsMaterial): void }>;
-  /** From now on every answer tells its connection to close. */
+  /** From now on every answer closes its connection. */
   drain(): void;
-  /** Takes no new connections, and waits for requests in flight; past `timeoutMs` they are cut. */
+  /** Stops accepting connections and waits for requests in flight; after `timeoutMs` connections are closed. */
   close(timeoutMs: number): Promise<void>;
 }
 
-/** How often a closing listener looks for connections whose last request has been answered. */
+/** How often a closing listener closes connections that have become idle. */
 const IDLE_CHECK_MS = 50;
 
-/** @throws StartError when the address cannot be listened on. */
+/** @throws StartError when it cannot listen on the address. */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { app, host, port, tls } = options;
   const server =
     tls === undefined ? createServer(app.serverOptions) : createSecureServer({ ...app.serverOptions, ...tls });
-  // A client may say that it has sent everything and still wait for the answer.
+  // A client may half-close its connection and still wait for the answer.
   Object.assign(server, { httpAllowHalfOpen: true });
   app.attachTo(server);
   const sockets = trackSockets(server, tls === undefined ? 'connection' : 'secureConnection');
@@ -49,7 +51,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     server.once('error', (error) => reject(startError(error, options)));
     server.listen(port, host, resolve);
   });
-  // A server that listens on TCP has an address that is an object.
+  // The address of a TCP server is an object.
   const address = server.address() as AddressInfo;
   const shownHost = address.family === 'IPv6' ? `[${address.address}]` : address.address;
   return {
@@ -65,10 +67,10 @@ function startError(error: NodeJS.ErrnoException, { host, port, portVariable }: 
   const at = `${host}:${port}`;
   const sentence =
     {
-      EADDRINUSE: `${at} is taken by another process: stop it, or set ${portVariable} to a free port.`,
+      EADDRINUSE: `${at} is in use by another process: stop it, or set ${portVariable} to a free port.`,
       EACCES: `This user may not listen on ${at}: set ${portVariable} to a port above 1023.`,
-      EADDRNOTAVAIL: `${host} is not an address of this machine, so ${portVariable} cannot be opened there.`,
-      ENOTFOUND: `${host} is not a name of this machine, so ${portVariable} cannot be opened there.`,
+      EADDRNOTAVAIL: `${host} is not an address of this machine, so ${portVariable} cannot be opened on it.`,
+      ENOTFOUND: `${host} is not a name of this machine, so ${portVariable} cannot be opened on it.`,
     }[error.code ?? ''] ?? `${at} cannot be listened on: ${error.message}.`;
   return new StartError(sentence, { cause: error });
 }
@@ -86,11 +88,10 @@ function close(server: Server, sockets: ReadonlySet<Socket>, timeoutMs: number):
   return new Promise((resolve) => {
     const closeIdle = () => {
       server.closeIdleConnections();
-      // To Node a connection that has not sent a byte yet is not idle but slow with its headers. Load balancers hold such.
+      // Node does not count a connection without any received byte as idle. Load balancers keep such connections.
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
     };
-    // A connection is idle once its answer has been sent, or once its TLS handshake is over: it is closed then, not at a
-    // timeout.
+    // A connection becomes idle when its answer is sent or its TLS handshake ends; close it then, not at a timeout.
     const sweep = setInterval(closeIdle, IDLE_CHECK_MS);
     const done = () => {
       clearInterval(sweep);
@@ -99,10 +100,75 @@ function close(server: Server, sockets: ReadonlySet<Socket>, timeoutMs: number):
     };
     const cut = setTimeout(() => {
       server.closeAllConnections();
-      // A connection in the middle of its TLS handshake is not among them, and would hold the server open.
+      // A connection in the middle of its TLS handshake is not included, and would keep the server open.
       done();
     }, timeoutMs);
     server.close(done);
     closeIdle();
   });
+}
+
+interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+export interface TlsMaterial {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** The method of `https.Server` used here. */
+interface SecureServer {
+  setSecureContext(material: TlsMaterial): void;
+}
+
+/** @throws StartError when a file cannot be read, or key and certificate do not match. */
+export async function readTlsFiles(files: TlsFiles): Promise<TlsMaterial> {
+  try {
+    return await readMatching(files);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : 'unreadable';
+    throw new StartError(`The certificate in ${files.certFile} cannot be used with ${files.keyFile}: ${reason}.`, {
+      cause,
+    });
+  }
+}
+
+/**
+ * Polls the files every `pollMs` and updates the server when they change; open connections keep the old certificate. It
+ * compares contents, because a mounted secret changes by a symbolic link. A pair that does not match yet, because only
+ * one file was written, is retried at the next poll.
+ * @returns a function that stops polling.
+ */
+export function followTlsFiles(
+  files: TlsFiles,
+  options: { readonly server: SecureServer; readonly current: TlsMaterial; readonly pollMs: number; readonly log: Log },
+): () => void {
+  const { server, pollMs, log } = options;
+  let { current } = options;
+  let lastFailure = '';
+  const poll = async () => {
+    try {
+      const found = await readMatching(files);
+      lastFailure = '';
+      if (found.cert === current.cert && found.key === current.key) return;
+      server.setSecureContext(found);
+      current = found;
+      log.info('tls_reloaded');
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : 'unreadable';
+      if (reason !== lastFailure) log.warn('tls_reload_failed', { reason });
+      lastFailure = reason;
+    }
+  };
+  const timer = setInterval(() => void poll(), pollMs).unref();
+  return () => clearInterval(timer);
+}
+
+async function readMatching({ certFile, keyFile }: TlsFiles): Promise<TlsMaterial> {
+  const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
+  // Throws when either is malformed or they do not match.
+  createSecureContext({ cert, key });
+  return { cert, key };
 }

@@ -9,8 +9,9 @@ import {
   loadConfig,
   storeFields,
   textField,
+  type ConfigFields,
+  type Environment,
 } from './index.ts';
-import type { ConfigFields, Environment } from './index.ts';
 
 const fields = {
   port: integerField({ name: 'PORT', description: 'Port.', min: 0, max: 65_535, default: 8080 }),
@@ -28,7 +29,7 @@ const fields = {
 
 const needed = { DATABASE_URL: 'postgres://u:p@h/d', ORIGIN: 'o' };
 
-/** The lines of the one error, without its first. */
+/** The lines of the error, without the first. */
 function faultsOf(env: Environment, of: ConfigFields = fields): string[] {
   try {
     loadConfig(of, env);
@@ -40,7 +41,7 @@ function faultsOf(env: Environment, of: ConfigFields = fields): string[] {
 }
 
 describe('loadConfig', () => {
-  it('reads what is set and falls back where it is not', () => {
+  it('reads set variables and uses defaults for others', () => {
     const config = loadConfig(fields, { ...needed, PORT: '0', LEDGER_INTEGRATOR: 'true' });
     expect(config).toEqual({
       port: 0,
@@ -53,12 +54,12 @@ describe('loadConfig', () => {
     expect(Object.isFrozen(config)).toBe(true);
   });
 
-  it('takes a variable that is set to nothing as not set', () => {
+  it('treats an empty variable as unset', () => {
     expect(loadConfig(fields, { ...needed, PORT: '' }).port).toBe(8080);
     expect(faultsOf({ ...needed, ORIGIN: '' })).toEqual(['ORIGIN: is required']);
   });
 
-  it('names every fault of every variable at once', () => {
+  it('reports every fault of every variable at once', () => {
     const env = {
       PORT: '65536',
       LEDGER_DRIVER: 'Fabric',
@@ -80,7 +81,7 @@ describe('loadConfig', () => {
     expect(faultsOf({ ...needed, PORT: text })).toHaveLength(1);
   });
 
-  it('asks for faults of several variables once each is fine', () => {
+  it('checks combinations once each variable is valid', () => {
     const check = ({ port, origin }: { port: number; origin: string }) => [`${origin}: not on ${port}`];
     expect(() => loadConfig(fields, needed, { check })).toThrow('- o: not on 8080');
     expect(() => loadConfig(fields, { ...needed, PORT: 'x' }, { check })).not.toThrow(/not on/);
@@ -89,7 +90,7 @@ describe('loadConfig', () => {
 });
 
 describe('a secret', () => {
-  it('is never in the message, whatever its parser says', () => {
+  it('is never in the message, even if its parser quotes it', () => {
     const leaky = customField({
       name: 'SERVER_SECRETS',
       description: 'Secrets.',
@@ -107,27 +108,27 @@ describe('a secret', () => {
     );
   });
 
-  it('is not quoted where it is the wrong variable altogether', () => {
+  it('is not quoted if set in the wrong variable', () => {
     expect(faultsOf({ ...needed, DATABASE_PASSWORD: 'hunter2' }).join()).not.toContain('hunter2');
   });
 });
 
 describe('unknown variables', () => {
   it.each(['SEALGATE_ANYTHING', 'SEALGATE_', 'LEDGER_X', 'ADMIN_POTR', 'DATABASE_UR'])(
-    'like %s are ours to refuse',
+    'like %s are refused',
     (name) => {
       expect(faultsOf({ ...needed, [name]: 'x' })).toEqual([`${name}: is not a variable of this service`]);
     },
   );
 
   it.each(['PATH', 'HOME', 'PORTS', 'ORIGIN_X', 'NODE_OPTIONS', 'LEDGER', 'XLEDGER_DRIVER', 'ledger_x'])(
-    'like %s are none of our business',
+    'like %s are ignored',
     (name) => {
       expect(faultsOf({ ...needed, [name]: 'x' })).toEqual([]);
     },
   );
 
-  it('that Kubernetes sets about services named like ours are not looked at', () => {
+  it('ignore those that Kubernetes sets for services named like ours', () => {
     const ofServices = {
       LEDGER_SERVICE_HOST: '10.0.0.7',
       LEDGER_SERVICE_PORT: '80',

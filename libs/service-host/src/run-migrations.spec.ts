@@ -27,7 +27,7 @@ async function run(env: Record<string, string>, applied: string[] = [], refusal?
 }
 
 describe('the migration job', () => {
-  it('grants each schema to the role of run time, as its address names it', async () => {
+  it('grants each schema to the runtime role of the database URL', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'sealgate-url-')), 'url');
     writeFileSync(file, 'postgres://desk%40app:p@db/x\n');
     const inFile = await run({ MIGRATION_DATABASE_URL: owner, DATABASE_URL: pathToFileURL(file).href });
@@ -36,7 +36,7 @@ describe('the migration job', () => {
     expect(asked).toMatchObject([{ url: owner, sets, runtimeRoles: { ledger: ['desk@app'], desk: ['desk@app'] } }]);
   });
 
-  it('reads the role also where the address names several servers', async () => {
+  it('reads the role of a URL with several servers', async () => {
     const { asked } = await run({
       MIGRATION_DATABASE_URL: 'postgres://owner@h1:5432,h2:5432/x?target_session_attrs=read-write',
       DATABASE_URL: 'postgres://desk:p@h1:5432,h2:5432/x?target_session_attrs=read-write',
@@ -44,7 +44,7 @@ describe('the migration job', () => {
     expect(asked).toMatchObject([{ runtimeRoles: { ledger: ['desk'], desk: ['desk'] } }]);
   });
 
-  it('gives the role of the operator the ledger alone, and says for whom rights are to be told', async () => {
+  it("grants the operator's role only the ledger, and passes the roles to `rights`", async () => {
     const { asked, written } = await run({
       MIGRATION_DATABASE_URL: owner,
       DATABASE_URL: 'postgres://desk@db/x',
@@ -63,22 +63,22 @@ describe('the migration job', () => {
     expect(written).toEqual(['Everything is up to date.\n']);
   });
 
-  it('says where it was not told what the service uses in the ledger', async () => {
+  it('warns if it does not know which channels the service uses', async () => {
     const { asked, written } = await run({ MIGRATION_DATABASE_URL: owner, DATABASE_URL: 'postgres://desk@db/x' });
     expect(asked).toMatchObject([{ statements: [{ role: 'desk', integrates: false, knowsService: false }] }]);
-    expect(written[1]).toMatch(/desk may use every channel that no other surface owns/);
+    expect(written[1]).toMatch(/desk may use every channel not owned by another surface/);
   });
 
   it.each<[string, Record<string, string>]>([
-    ['no role of run time is told', {}],
-    ['its address names none', { DATABASE_URL: 'postgres://db/x' }],
-    ['the owner is the role of run time', { DATABASE_URL: 'postgres://owner:p@other/x' }],
-  ])('grants nothing where %s', async (_what, more) => {
+    ['no runtime role is given', {}],
+    ['its URL has no user', { DATABASE_URL: 'postgres://db/x' }],
+    ['the owner is the runtime role', { DATABASE_URL: 'postgres://owner:p@other/x' }],
+  ])('grants nothing if %s', async (_what, more) => {
     const { asked } = await run({ MIGRATION_DATABASE_URL: owner, ...more });
     expect(asked).toMatchObject([{ url: owner, sets, runtimeRoles: {}, statements: [{ role: undefined }] }]);
   });
 
-  it('says what it ran, or that there was nothing to run', async () => {
+  it('prints what it applied, or that everything is up to date', async () => {
     const env = { MIGRATION_DATABASE_URL: owner };
     expect((await run(env, ['desk/keys/0001_a', 'desk/desk/0001_b'])).written).toEqual([
       'desk/keys/0001_a\ndesk/desk/0001_b\n',
@@ -86,7 +86,7 @@ describe('the migration job', () => {
     expect((await run(env)).written).toEqual(['Everything is up to date.\n']);
   });
 
-  it('tells an operator what can be mended, and passes on what is a bug', async () => {
+  it('turns errors that an operator can fix into StartErrors, and passes on bugs', async () => {
     const env = { MIGRATION_DATABASE_URL: owner };
     const told = run(env, [], new Refused('A grant is missing.'));
     await expect(told).rejects.toBeInstanceOf(StartError);
@@ -95,7 +95,7 @@ describe('the migration job', () => {
     await expect(run(env, [], bug)).rejects.toBe(bug);
   });
 
-  it('runs nothing where a variable is at fault', async () => {
+  it('runs nothing if a variable is invalid', async () => {
     await expect(run({ DATABASE_URL: 'mysql://db/x' })).rejects.toThrow(
       /MIGRATION_DATABASE_URL: is required\n- DATABASE_URL: must/,
     );

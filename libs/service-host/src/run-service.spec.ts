@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { describe, expect, it, jest } from '@jest/globals';
 import { until } from '@sealgate/testing';
 
-/** Each test starts a process, which takes its time on a busy machine. */
+/** Each test starts a process, which is slow on a busy machine. */
 jest.setTimeout(30_000);
 
 const SERVICE = join(import.meta.dirname, '../test/service-process.ts');
 
-/** One service in a process of its own. */
+/** One service in its own process. */
 function run(env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [SERVICE], {
     env: { PATH: process.env['PATH'], PORT: '0', OPS_PORT: '0', ...env },
@@ -39,12 +39,12 @@ function run(env: Record<string, string> = {}) {
 
 describe('a service process', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'stops on %s: answers what is in flight, lets go, and exits 0',
+    'on %s finishes requests in flight, releases, and exits with 0',
     async (signal) => {
       const { child, ended, publicUrl } = run();
       const url = await publicUrl();
       const inFlight = fetch(`${url}/slow`).then((response) => response.text());
-      // The service has taken the slow request once it has answered one sent after it.
+      // The slow request has been received once one sent after it is answered.
       await fetch(url).then((response) => response.text());
       child.kill(signal);
       expect(await inFlight).toBe('answered');
@@ -55,7 +55,7 @@ describe('a service process', () => {
     },
   );
 
-  it('does not wait on a second signal', async () => {
+  it('exits at once on a second signal', async () => {
     const { child, ended, publicUrl } = run();
     const inFlight = fetch(`${await publicUrl()}/slow`).catch(() => 'cut');
     await fetch(await publicUrl()).then((response) => response.text());
@@ -81,7 +81,7 @@ describe('a service process', () => {
   it.each([
     ['/reject', 'unhandled_rejection', 'a rejection nobody handles'],
     ['/throw', 'uncaught_exception', 'an exception nobody catches'],
-  ])('ends with 1 after %s, having logged it once', async (path, event, message) => {
+  ])('exits with 1 after %s, logged once', async (path, event, message) => {
     const { ended, publicUrl } = run();
     await fetch(`${await publicUrl()}${path}`).catch(() => 'cut');
     const { code, lines } = await ended;
@@ -89,7 +89,7 @@ describe('a service process', () => {
     expect(lines.slice(2)).toMatchObject([{ level: 'error', event, stack: expect.stringContaining(message) }]);
   });
 
-  it('that meets a bug while starting lets go, logs it and ends with 1', async () => {
+  it('releases, logs and exits with 1 on a bug during the start', async () => {
     const { code, lines, stderr } = await run({ TEST_CASE: '1' }).ended;
     expect(code).toBe(1);
     expect(lines).toMatchObject([
@@ -100,19 +100,19 @@ describe('a service process', () => {
     expect(stderr).toBe('test-service: could not start: a bug while composing\n');
   });
 
-  it('says in one sentence that its port is taken, and ends with 1', async () => {
+  it('prints one sentence and exits with 1 if its port is in use', async () => {
     const blocker = createServer();
     await new Promise<void>((resolve) => blocker.listen(0, '127.0.0.1', resolve));
     const { port } = blocker.address() as AddressInfo;
     const { code, stderr } = await run({ PORT: String(port) }).ended;
     expect(code).toBe(1);
     expect(stderr).toBe(
-      `test-service: 127.0.0.1:${port} is taken by another process: stop it, or set PORT to a free port.\n`,
+      `test-service: 127.0.0.1:${port} is in use by another process: stop it, or set PORT to a free port.\n`,
     );
     blocker.close();
   });
 
-  it('names all faults of its configuration, and ends with 1', async () => {
+  it('lists all faults of its configuration, and exits with 1', async () => {
     const { code, stderr } = await run({ PORT: 'x', LOG_LEVEL: 'loud', OPS_PROT: '1' }).ended;
     expect(code).toBe(1);
     expect(stderr).toBe(

@@ -21,7 +21,7 @@ function setUp() {
 }
 
 describe('readiness', () => {
-  it('is ready where database and ledger are well, and says who decides limits as it is now', async () => {
+  it('is ready if database and ledger are, and reports the current state of the limits', async () => {
     const { asked, limits, ready } = setUp();
     expect(await ready()).toEqual({ ok: true, body: { status: 'ready', limits: 'shared' } });
     limits.state = 'local';
@@ -29,14 +29,14 @@ describe('readiness', () => {
     expect(asked).toEqual(['database', 'ledger']);
   });
 
-  it('stays ready while the ledger works and has a problem to report', async () => {
+  it('stays ready if the ledger works but reports a problem', async () => {
     const { state, ready } = setUp();
     state.ledger = { ok: true, problem: 'demo.main is halted', contracts: [] };
     const body = { status: 'ready', problem: 'demo.main is halted', contracts: [], limits: 'shared' };
     expect(await ready()).toEqual({ ok: true, body });
   });
 
-  it('is not ready, by what is wrong, where the ledger or the database is not well', async () => {
+  it('is not ready, and says why, if the ledger or the database is unavailable', async () => {
     const { clock, asked, state, ready } = setUp();
     state.ledger = { ok: false, problem: 'no peer answers' };
     expect(await ready()).toEqual({ ok: false, body: { status: 'not ready', problem: 'no peer answers' } });
@@ -46,7 +46,7 @@ describe('readiness', () => {
     expect(asked).toEqual(['database', 'ledger', 'database']);
   });
 
-  it('is not ready where a check does not end in time', async () => {
+  it('is not ready if a check times out', async () => {
     const { clock } = setUp();
     const never = () => new Promise<never>(() => undefined);
     const limits = { state: 'shared' };

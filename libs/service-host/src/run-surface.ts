@@ -1,30 +1,27 @@
 import { randomPool, timeOrderedIds } from '@sealgate/auth';
-import { createLog, httpMetrics, logMetrics, Metrics, type LogLevel, type ServiceLog } from '@sealgate/observability';
-import { cachedCheck } from './cached-check.ts';
-import type { Environment } from './load-config.ts';
+import { createLog, httpMetrics, type LogLevel, logMetrics, Metrics, type ServiceLog } from '@sealgate/observability';
+import type { TracingConfig, TrustedProxies } from './listener-fields.ts';
 import type { ServedApp } from './listener.ts';
-import type { Own } from './owner.ts';
-import { main, runService, type RunOptions } from './run-service.ts';
-import type { Composition, HostChecks, HostConfig, ServiceHealth } from './start-service.ts';
-import type { TracingConfig } from './tracing-fields.ts';
-import type { TrustedProxies } from './trust-proxy.ts';
+import type { Environment } from './load-config.ts';
+import { main, type RunOptions, runService } from './run-service.ts';
+import type { Composition, HostChecks, HostConfig, Own, ServiceHealth } from './start-service.ts';
 
-export interface SurfaceConfig extends HostConfig {
+interface SurfaceConfig extends HostConfig {
   readonly logLevel: LogLevel;
   readonly trustProxy: TrustedProxies;
-  /** Processes that answer requests; 1 unless the surface lets operators choose. */
+  /** Number of worker processes; 1 unless the surface makes it configurable. */
   readonly workers?: number;
 }
 
-/** What everything in a process is given: settings, time, ids, and where to log and count. */
+/** The basics of a process: settings, clock, ids, log and metrics. */
 export interface Basics<Config> {
   readonly config: Config;
-  /** Milliseconds since the epoch, with a fraction, so that durations are taken from the same clock. Never goes back. */
+  /** Milliseconds since the epoch, with a fraction, so that it also measures durations. Never goes back. */
   readonly now: () => number;
   readonly newId: (prefix: string) => string;
   readonly log: ServiceLog;
   readonly metrics: Metrics;
-  /** What the app of every listener is made with. */
+  /** Options shared by the apps of all listeners. */
   readonly appBase: {
     readonly log: ServiceLog;
     readonly metrics: ReturnType<typeof httpMetrics>;
@@ -32,12 +29,12 @@ export interface Basics<Config> {
     readonly newRequestId: () => string;
     readonly trustProxy: TrustedProxies;
     readonly tlsTerminatedUpstream: boolean;
-    /** A service compiles the schemas of its routes at first use: it starts in less time and memory. */
+    /** A service compiles schemas at first use, for a faster start and less memory. */
     readonly compileSchemas: 'at-start' | 'at-first-use';
   };
 }
 
-export interface OpsNeeds extends HostChecks {
+interface OpsNeeds extends HostChecks {
   readonly metrics: Pick<Metrics, 'contentType' | 'text'>;
   readonly checkTimeoutMs: number;
   readonly log: ServiceLog;
@@ -45,20 +42,20 @@ export interface OpsNeeds extends HostChecks {
   readonly newRequestId: () => string;
 }
 
-export interface SurfaceOptions<Config> {
+interface SurfaceOptions<Config> {
   readonly name: string;
   readonly readConfig: (environment: Environment) => Config;
   /** `opsApp` of the http library. */
   readonly opsApp: (needs: OpsNeeds) => ServedApp;
-  /** How long a probe waits for a check; longer than any check's own deadline. */
+  /** Timeout of a check for probes; longer than any check's own deadline. */
   readonly checkTimeoutMs: number;
-  /** Opens everything and makes the listeners of it; see `ServiceOptions`. */
+  /** Opens all resources and creates the listeners' apps; see `ServiceOptions`. */
   readonly compose: (basics: Basics<Config>, own: Own, checks: HostChecks) => Promise<Composition>;
 }
 
 /**
- * The whole of a `main.ts`: reads the settings, opens what every surface has, and runs it until it is told to stop, in as
- * many processes as WORKERS says.
+ * The whole of a `main.ts`: reads the settings, creates the basics, and runs the surface until it is stopped, in
+ * WORKERS processes.
  */
 export function runSurface<Config extends SurfaceConfig & TracingConfig>(options: SurfaceOptions<Config>): void {
   main(options.name, async () => {
@@ -79,7 +76,7 @@ export function runSurface<Config extends SurfaceConfig & TracingConfig>(options
       });
     }
     const primary = new PrimaryLink(checkTimeoutMs);
-    const worker = number === 1 ? config : withoutSingleWork(config);
+    const worker = number === 1 ? config : withoutSingletons(config);
     return runWorker({ ...serviceOf(options, openBasics(name, worker, { number, wholeText: primary.text })), primary });
   });
 }
@@ -100,8 +97,8 @@ function serviceOf<Config extends SurfaceConfig & TracingConfig>(
   };
 }
 
-/** What one worker does for all: it has the admin listener, and the folder of checkpoints, without which none are signed. */
-function withoutSingleWork<Config extends SurfaceConfig>(config: Config): Config {
+/** Worker 1 alone has the admin listener and the checkpoint folder, without which no checkpoints are signed. */
+function withoutSingletons<Config extends SurfaceConfig>(config: Config): Config {
   return Object.freeze({ ...config, adminPort: undefined, checkpointDir: undefined });
 }
 
@@ -119,7 +116,7 @@ function openBasics<Config extends SurfaceConfig>(
   return basicsOf({ config, now, log, metrics }, 'at-first-use');
 }
 
-/** The rest of them, made of what a test opens its own of. */
+/** Completes the basics; tests bring their own clock and log. */
 export function basicsOf<Config extends SurfaceConfig>(
   given: Pick<Basics<Config>, 'config' | 'now' | 'log' | 'metrics'>,
   compileSchemas: 'at-start' | 'at-first-use' = 'at-start',
@@ -133,19 +130,19 @@ export function basicsOf<Config extends SurfaceConfig>(
   return { ...given, newId, appBase };
 }
 
-export interface ReadinessOptions {
-  /** What is wrong with the database; undefined where nothing is. The ledger is then not asked. */
+interface ReadinessOptions {
+  /** Returns what is wrong with the database; undefined if nothing. Otherwise the ledger is not checked. */
   readonly database: () => Promise<string | undefined>;
   readonly ledger: () => Promise<LedgerState>;
-  /** Who decides limits: told as it is now. */
+  /** Where limits are decided, read at each check. */
   readonly limits: { readonly state: string };
-  /** What is wrong where neither answers in time. */
+  /** Problem reported if the checks time out. */
   readonly otherwise: string;
   readonly deadlineMs: number;
   readonly now: () => number;
 }
 
-/** A ledger that works may still have a problem to report: a channel that is halted. */
+/** A working ledger may still report a problem, such as a halted channel. */
 interface LedgerState {
   readonly ok: boolean;
   readonly problem: string | null;
@@ -154,10 +151,10 @@ interface LedgerState {
 
 const KEEP_CHECK_MS = 900;
 
-/** Ready where the database answers and the ledger works. Asked once at a time; an answer is given again for a while. */
+/** Ready if the database and the ledger work. The result is cached, and checks do not run concurrently. */
 export function readiness(options: ReadinessOptions): () => Promise<ServiceHealth> {
   const { database, ledger, limits, otherwise, deadlineMs, now } = options;
-  const look = cachedCheck<LedgerState>({
+  const check = cachedCheck<LedgerState>({
     ...{ deadlineMs, keepMs: KEEP_CHECK_MS, now },
     otherwise: { ok: false, problem: otherwise },
     async check() {
@@ -166,9 +163,45 @@ export function readiness(options: ReadinessOptions): () => Promise<ServiceHealt
     },
   });
   return async () => {
-    const { ok, problem, contracts } = await look();
+    const { ok, problem, contracts } = await check();
     const listed = contracts === undefined ? {} : { contracts };
     if (!ok) return { ok, body: { status: 'not ready', problem, ...listed } };
     return { ok, body: { status: 'ready', ...(problem === null ? {} : { problem }), ...listed, limits: limits.state } };
+  };
+}
+
+interface CachedCheckOptions<State> {
+  readonly check: () => Promise<State>;
+  /** State reported when a check fails or times out. */
+  readonly otherwise: State;
+  readonly deadlineMs: number;
+  /** How long a result is cached. */
+  readonly keepMs: number;
+  readonly now: () => number;
+}
+
+/** Runs the check at most once at a time and caches its result, so that frequent probes put no load on the ledger. */
+export function cachedCheck<State>(options: CachedCheckOptions<State>): () => Promise<State> {
+  const { check, otherwise, deadlineMs, keepMs, now } = options;
+  let cached: { readonly state: State; readonly untilMs: number } | undefined;
+  let running: Promise<State> | undefined;
+  const run = async (): Promise<State> => {
+    let timer: NodeJS.Timeout | undefined;
+    const timedOut = new Promise<State>((resolve) => {
+      timer = setTimeout(() => resolve(otherwise), deadlineMs);
+    });
+    try {
+      const state = await Promise.race([check().catch(() => otherwise), timedOut]);
+      cached = { state, untilMs: now() + keepMs };
+      return state;
+    } finally {
+      clearTimeout(timer);
+      running = undefined;
+    }
+  };
+  return () => {
+    if (cached !== undefined && now() < cached.untilMs) return Promise.resolve(cached.state);
+    running ??= run();
+    return running;
   };
 }

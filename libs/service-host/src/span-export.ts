@@ -8,17 +8,17 @@ import {
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import type { Log, Metrics } from '@sealgate/observability';
-import { StartError } from './start-error.ts';
-import type { TracingConfig } from './tracing-fields.ts';
+import type { TracingConfig } from './listener-fields.ts';
+import { StartError } from './load-config.ts';
 
 export interface TracingLimits {
-  /** Spans that wait for their export; more are dropped. */
+  /** Maximum spans queued for export; more are dropped. */
   readonly queueSpans: number;
   readonly batchSpans: number;
   readonly exportEveryMs: number;
-  /** One export, its retries among it. One runs at a time. */
+  /** Timeout of one export including retries. One runs at a time. */
   readonly exportTimeoutMs: number;
-  /** The last exports of a process that ends. */
+  /** Timeout of the last exports when the process stops. */
   readonly drainTimeoutMs: number;
 }
 
@@ -30,7 +30,7 @@ export const TRACING_LIMITS: TracingLimits = {
   drainTimeoutMs: 3000,
 };
 
-/** A queue of spans in front of a collector. @throws StartError where the certificate cannot be read. */
+/** A span queue with an exporter to a collector. @throws StartError where the certificate cannot be read. */
 export function spanExport(config: ExportConfig, fates: SpanFates, limits: TracingLimits): SpanProcessor {
   const exporter = watchedExporter(exporterOf(config, limits.exportTimeoutMs), fates);
   const queue = new BatchSpanProcessor(exporter, {
@@ -63,11 +63,11 @@ function readCertificate(file: string): Buffer {
   }
 }
 
-/** What becomes of spans that have ended. */
-export interface SpanFates {
-  /** Ended and not yet given to the exporter, or with it. */
+/** Counts what happens to ended spans. */
+interface SpanFates {
+  /** Queued, or in an export. */
   waiting: number;
-  /** Not yet given to the exporter. */
+  /** Queued, not yet exported. */
   queued: number;
   exported(spans: number): void;
   dropped(reason: 'queue_full' | 'export_failed', spans: number): void;
@@ -76,11 +76,11 @@ export interface SpanFates {
 export function spanFates(metrics: Metrics, log: Log): SpanFates {
   const exportedTotal = metrics.counter({
     name: 'trace_spans_exported_total',
-    help: 'Spans that the collector has taken.',
+    help: 'Spans accepted by the collector.',
   });
   const droppedTotal = metrics.counter({
     name: 'trace_spans_dropped_total',
-    help: 'Spans that were lost: the queue was full, or the collector did not take them.',
+    help: 'Lost spans: the queue was full, or the export failed.',
     labels: { reason: ['queue_full', 'export_failed'] },
   });
   const exportedChild = exportedTotal.child({});
@@ -106,7 +106,7 @@ export function spanFates(metrics: Metrics, log: Log): SpanFates {
   };
 }
 
-/** Tells what became of each batch, within its time. The exporter's own words may hold the URL, so they are not told. */
+/** Reports the result of each batch. Error messages of the exporter may contain the URL, so they are not logged. */
 function watchedExporter(exporter: SpanExporter, fates: SpanFates): SpanExporter {
   return {
     export(spans, done) {
@@ -123,7 +123,7 @@ function watchedExporter(exporter: SpanExporter, fates: SpanFates): SpanExporter
   };
 }
 
-/** The queue drops what it does not hold without saying so: it is asked for no more than it holds. */
+/** BatchSpanProcessor drops spans silently when full, so it is never given more than it holds. */
 function boundedProcessor(queue: SpanProcessor, queueSpans: number, fates: SpanFates): SpanProcessor {
   return {
     onStart: () => undefined,

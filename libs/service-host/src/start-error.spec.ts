@@ -3,7 +3,7 @@ import { openedOrStartError, StartError } from './index.ts';
 
 class FolderError extends Error {}
 
-it('what an operator can mend stops a start in its own words, and a bug as a bug', async () => {
+it('openedOrStartError turns errors that an operator can fix into StartErrors, and passes on others', async () => {
   await expect(openedOrStartError(FolderError, async () => 'opened')).resolves.toBe('opened');
   const cause = new FolderError('The folder is read-only: make it writable.');
   const told = openedOrStartError(FolderError, () => Promise.reject(cause));

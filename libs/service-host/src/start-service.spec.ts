@@ -18,7 +18,7 @@ describe('starting', () => {
     expect(service.adminUrl).toBeUndefined();
   });
 
-  it('opens the admin listener where it has a port', async () => {
+  it('opens the admin listener if it has a port', async () => {
     const adminApp = servedApp((_, response) => void response.end('admin'));
     const service = await start({
       config: { ...LOCAL, adminPort: 0 },
@@ -27,7 +27,7 @@ describe('starting', () => {
     expect((await get(service.adminUrl ?? '')).text).toBe('admin');
   });
 
-  it('opens further public listeners, and names the variable of one that cannot be', async () => {
+  it('opens further public listeners, and names the variable of a port that is in use', async () => {
     const port = await freePort();
     const mcp = servedApp((_, response) => void response.end('mcp'));
     const further = [{ app: mcp, port, portVariable: 'MCP_PORT' }];
@@ -40,7 +40,7 @@ describe('starting', () => {
     expect(await isListening(port)).toBe(false);
   });
 
-  it('tells a surface what it tells probes, for health routes of its own', async () => {
+  it("passes the host's checks to the surface, for its own health routes", async () => {
     const told: unknown[] = [];
     let ask = async (): Promise<void> => undefined;
     await start({
@@ -54,7 +54,7 @@ describe('starting', () => {
     expect(told).toEqual([{ ok: false, body: { status: 'starting' } }, { ok: true }]);
   });
 
-  it('answers probes while the rest still starts, and opens no traffic before', async () => {
+  it('answers probes during the start, before it accepts traffic', async () => {
     const ops = await freePort();
     const traffic = await freePort();
     let finish: () => void = () => undefined;
@@ -78,7 +78,7 @@ describe('starting', () => {
     expect((await get(`${service.opsUrl}/ready`)).status).toBe(200);
   });
 
-  it('passes on what the service says of itself', async () => {
+  it('passes on the checks of the service', async () => {
     const service = await start({
       compose: async () => ({
         publicApp: hello(),
@@ -93,7 +93,7 @@ describe('starting', () => {
     expect((await get(`${service.opsUrl}/startup`)).status).toBe(503);
   });
 
-  it('that fails releases what was opened, in reverse, and leaves no listener', async () => {
+  it('releases in reverse and closes all listeners on failure', async () => {
     const ops = await freePort();
     const released: string[] = [];
     const failing = start({
@@ -109,7 +109,7 @@ describe('starting', () => {
     expect(await isListening(ops)).toBe(false);
   });
 
-  it.each(['port', 'opsPort', 'adminPort'] as const)('says in one sentence that %s is taken', async (name) => {
+  it.each(['port', 'opsPort', 'adminPort'] as const)('reports in one sentence that %s is in use', async (name) => {
     const blocker = createServer();
     await new Promise<void>((resolve) => blocker.listen(0, '127.0.0.1', resolve));
     const { port } = blocker.address() as AddressInfo;
@@ -118,12 +118,12 @@ describe('starting', () => {
       compose: async () => ({ publicApp: hello(), adminApp: hello(), ready: () => ({ ok: true }) }),
     });
     const variable = { port: 'PORT', opsPort: 'OPS_PORT', adminPort: 'ADMIN_PORT' }[name];
-    const sentence = `127.0.0.1:${port} is taken by another process: stop it, or set ${variable} to a free port.`;
+    const sentence = `127.0.0.1:${port} is in use by another process: stop it, or set ${variable} to a free port.`;
     await expect(failing).rejects.toMatchObject({ name: 'StartError', message: sentence });
     blocker.close();
   });
 
-  it('says so where an address is not of this machine', async () => {
+  it('reports an address that is not of this machine', async () => {
     await expect(start({ config: { ...LOCAL, opsHost: '192.0.2.1' } })).rejects.toThrow(
       /192\.0\.2\.1 is not an address/,
     );
@@ -133,19 +133,19 @@ describe('starting', () => {
     ['HOST', { host: '0.0.0.0' }],
     ['HOST', { host: '::' }],
     ['ADMIN_HOST', { adminHost: '0.0.0.0', adminPort: 0 }],
-  ])('is refused off loopback without TLS: %s', async (variable, changes) => {
+  ])('refuses to listen off loopback without TLS: %s', async (variable, changes) => {
     const failing = start({ config: { ...LOCAL, ...changes } });
     await expect(failing).rejects.toThrow(new RegExp(`^${variable} can be reached from other machines`));
   });
 
-  it('is allowed off loopback where a proxy speaks TLS', async () => {
+  it('listens off loopback if a proxy terminates TLS', async () => {
     const service = await start({ config: { ...LOCAL, host: '0.0.0.0', tlsTerminatedUpstream: true } });
     expect((await get(`http://127.0.0.1:${portOf(service.publicUrl)}`)).text).toBe('hello');
   });
 });
 
 describe('stopping', () => {
-  it('releases everything in reverse, even when a release fails or never ends', async () => {
+  it('releases everything in reverse, even if a release fails or hangs', async () => {
     const released: string[] = [];
     const service = await start({
       releaseTimeoutMs: 20,
@@ -169,7 +169,7 @@ describe('stopping', () => {
     expect(await isListening(portOf(service.opsUrl))).toBe(false);
   });
 
-  it('lets requests in flight finish, not ready meanwhile, and releases only after them', async () => {
+  it('finishes requests in flight while not ready, then releases', async () => {
     const events: string[] = [];
     let answer: (() => void) | undefined;
     const publicApp = servedApp((_, response) => {
@@ -196,7 +196,7 @@ describe('stopping', () => {
     expect(events).toEqual(['answered', 'released']);
   });
 
-  it('goes on answering for a while where it was asked to, each answer the last of its connection', async () => {
+  it('keeps answering during DRAIN_DELAY_MS, closing each connection', async () => {
     const service = await start({ config: { ...LOCAL, drainDelayMs: 400 } });
     const agent = new Agent({ keepAlive: true });
     expect((await get(service.publicUrl, { agent })).connection).toBe('keep-alive');
@@ -206,7 +206,7 @@ describe('stopping', () => {
     await stopping;
   });
 
-  it('does not wait for connections that are idle', async () => {
+  it('does not wait for idle connections', async () => {
     const service = await start();
     const socket = connect(portOf(service.publicUrl), '127.0.0.1');
     await new Promise((resolve) => socket.once('connect', resolve));
@@ -218,7 +218,7 @@ describe('stopping', () => {
     socket.destroy();
   });
 
-  it('cuts what does not finish in time', async () => {
+  it('closes connections at the drain timeout', async () => {
     const service = await start({
       config: { ...LOCAL, drainTimeoutMs: 30 },
       compose: async () => ({ publicApp: servedApp(() => undefined), ready: () => ({ ok: true }) }),

@@ -1,12 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isLoopback } from '@sealgate/auth';
 import { buildInfo, type Log } from '@sealgate/observability';
-import { listen, type Listener, type ServedApp } from './listener.ts';
-import { Owner, type Own } from './owner.ts';
-import { StartError } from './start-error.ts';
-import { followTlsFiles, readTlsFiles, type TlsMaterial } from './tls-files.ts';
+import { followTlsFiles, listen, type Listener, readTlsFiles, type ServedApp, type TlsMaterial } from './listener.ts';
+import { StartError } from './load-config.ts';
 
-/** How a part of a service is, as the ops listener answers it. */
+/** Health of a part of a service, for the ops listener. */
 export interface ServiceHealth {
   readonly ok: boolean;
   readonly body?: object;
@@ -14,7 +12,7 @@ export interface ServiceHealth {
 
 export type HealthCheck = () => ServiceHealth | Promise<ServiceHealth>;
 
-/** What `listenerFields` makes of the environment, as far as the host looks at it. */
+/** The settings from `listenerFields` that the host uses. */
 export interface HostConfig {
   readonly host: string;
   readonly port: number;
@@ -29,20 +27,20 @@ export interface HostConfig {
   readonly drainTimeoutMs: number;
 }
 
-/** What a service is made of once everything it needs is open. */
+/** The apps and checks of a service whose resources are open. */
 export interface Composition {
   readonly publicApp: ServedApp;
-  /** Opened only where ADMIN_PORT is set. */
+  /** Opened only if ADMIN_PORT is set. */
   readonly adminApp?: ServedApp;
-  /** Public listeners besides, at the same address: `portVariable` is what an operator sets to move one. */
+  /** Further public listeners on the same address: `portVariable` is the variable of their port. */
   readonly further?: readonly { readonly app: ServedApp; readonly port: number; readonly portVariable: string }[];
-  /** Whether it may be given traffic. Asked only while it runs; must end within its own deadline. */
+  /** Readiness check, called only while running; must have its own deadline. */
   readonly ready: HealthCheck;
-  /** Whether it has finished starting; absent, it has once it is composed. */
+  /** Startup check; absent: started once composed. */
   readonly startup?: HealthCheck;
 }
 
-/** What the host knows besides the service itself: that it still starts, or stops already. */
+/** Checks that include the state of the host: starting or draining. */
 export interface HostChecks {
   readonly ready: HealthCheck;
   readonly startup: HealthCheck;
@@ -52,29 +50,29 @@ export interface ServiceOptions {
   readonly name: string;
   readonly config: HostConfig;
   readonly log: Log;
-  /** Makes the ops listener's app, with the checks of the host: `opsApp` of the http library with metrics added. */
+  /** Creates the app of the ops listener from the host's checks: `opsApp` of the http library with metrics added. */
   readonly opsApp: (checks: HostChecks) => ServedApp;
   /**
-   * Opens everything and registers how to let it go. Whatever it has registered is released when it throws. `checks` are
-   * for a surface that answers health routes on its public listener too.
+   * Opens all resources; each registers its release through `own`. If it throws, registered resources are released.
+   * `checks` are for surfaces that serve health routes on their public listener too.
    */
   readonly compose: (own: Own, checks: HostChecks) => Promise<Composition>;
-  /** What answers the checks of this process in place of an ops listener: where it is a worker. */
+  /** In a worker: exposes its checks in place of an ops listener. */
   readonly openOps?: (checks: HostChecks) => Promise<Pick<Listener, 'url' | 'close'>>;
-  /** What `compose` is given in place of the checks of this process: those of all workers. */
+  /** In a worker: the checks of all workers, passed to `compose`. */
   readonly wholeChecks?: HostChecks;
-  /** How long each release may take. */
+  /** Timeout of each release. */
   readonly releaseTimeoutMs?: number;
-  /** How often the TLS files are looked at. */
+  /** Poll interval of the TLS files. */
   readonly tlsPollMs?: number;
 }
 
-/** A service that is up. */
+/** A running service. */
 export interface RunningService {
   readonly publicUrl: string;
   readonly opsUrl: string;
   readonly adminUrl: string | undefined;
-  /** Not ready, drain, close HTTP, release in reverse. Never rejects; a second call waits for the first. */
+  /** Becomes not ready, drains, closes HTTP, releases in reverse. Never rejects. Idempotent. */
   stop(): Promise<void>;
 }
 
@@ -82,9 +80,9 @@ const RELEASE_TIMEOUT_MS = 5_000;
 const TLS_POLL_MS = 5_000;
 
 /**
- * Brings a service up: first the ops listener, so that probes are answered while the rest starts, then what `compose`
- * opens, then the public and the admin listener.
- * @throws StartError when an operator can mend it, else whatever `compose` threw. Nothing stays open then.
+ * Starts a service: first the ops listener, so that probes are answered during the start, then the resources opened by
+ * `compose`, then the public and admin listeners.
+ * @throws StartError if the operator can fix it, else the error of `compose`. Nothing stays open.
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const host = new Host(options);
@@ -149,7 +147,7 @@ class Host {
     const publicUrl = await open({ app: publicApp, host, port, portVariable: 'PORT', tls });
     for (const listener of further) await open({ ...listener, host, tls });
     if (adminPort === undefined || adminApp === undefined) return { publicUrl, adminUrl: undefined };
-    // On loopback there is nothing to protect, and no name that a certificate could be for.
+    // No TLS on loopback: there is no network to protect and no name for a certificate.
     const adminTls = isLoopback(adminHost) ? undefined : tls;
     const admin = { app: adminApp, host: adminHost, port: adminPort, portVariable: 'ADMIN_PORT', tls: adminTls };
     return { publicUrl, adminUrl: await open(admin) };
@@ -195,8 +193,8 @@ function unavailable(phase: Phase): ServiceHealth {
 }
 
 /**
- * What the listeners serve TLS with; undefined where they do not.
- * @throws StartError when they would have to, or its files cannot be used.
+ * The TLS certificate and key of the listeners; undefined without TLS.
+ * @throws StartError if TLS is required but not configured, or its files are not usable.
  */
 export async function tlsFor(config: HostConfig): Promise<TlsMaterial | undefined> {
   requireTls(config);
@@ -214,7 +212,7 @@ function requireTls(config: HostConfig): void {
       : undefined;
   if (exposed === undefined) return;
   throw new StartError(
-    `${exposed} can be reached from other machines: set TLS_CERT_FILE and TLS_KEY_FILE, or TLS_TERMINATED_UPSTREAM=true behind a proxy that speaks TLS.`,
+    `${exposed} can be reached from other machines: set TLS_CERT_FILE and TLS_KEY_FILE, or TLS_TERMINATED_UPSTREAM=true behind a proxy that terminates TLS.`,
   );
 }
 
@@ -222,4 +220,58 @@ function tlsFilesOf({ tlsCertFile, tlsKeyFile }: HostConfig) {
   return tlsCertFile === undefined || tlsKeyFile === undefined
     ? undefined
     : { certFile: tlsCertFile, keyFile: tlsKeyFile };
+}
+
+/** Registers a release function, called when the service stops. Call it right where the resource is opened. */
+export type Own = (name: string, release: () => void | Promise<void>) => void;
+
+interface Owned {
+  readonly name: string;
+  readonly release: () => void | Promise<void>;
+}
+
+/** Releases the resources of a service in reverse order, even if some releases fail. */
+class Owner {
+  readonly #owned: Owned[] = [];
+  readonly #log: Log;
+  readonly #timeoutMs: number;
+
+  /** @param timeoutMs timeout of each release. */
+  constructor(log: Log, timeoutMs: number) {
+    this.#log = log;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  readonly own: Own = (name, release) => {
+    this.#owned.push({ name, release });
+  };
+
+  /** Never rejects. Idempotent. */
+  async releaseAll(): Promise<void> {
+    for (let owned = this.#owned.pop(); owned !== undefined; owned = this.#owned.pop()) await this.#release(owned);
+  }
+
+  async #release({ name, release }: Owned): Promise<void> {
+    const failure = await withTimeout(release, this.#timeoutMs);
+    if (failure !== undefined) this.#log.error('release_failed', { name, reason: failure });
+  }
+}
+
+/** @returns the failure, or undefined. */
+async function withTimeout(work: () => void | Promise<void>, timeoutMs: number): Promise<string | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const timedOut = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve(`took longer than ${timeoutMs} ms`), timeoutMs);
+  });
+  const done = (async () => {
+    await work();
+    return undefined;
+  })();
+  try {
+    return await Promise.race([done, timedOut]);
+  } catch (error) {
+    return error instanceof Error ? (error.stack ?? error.message) : 'the thrown value is not an Error';
+  } finally {
+    clearTimeout(timer);
+  }
 }

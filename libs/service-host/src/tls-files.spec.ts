@@ -23,7 +23,7 @@ describe('TLS', () => {
   };
   const subject = (cert: string) => new X509Certificate(cert).subject;
 
-  /** The name on the certificate that a new connection is shown. */
+  /** The name on the certificate of a new connection. */
   const shown = (url: string) =>
     new Promise<string>((resolve, reject) => {
       const socket = tlsConnect({ port: portOf(url), host: '127.0.0.1', rejectUnauthorized: false }, () => {
@@ -33,7 +33,7 @@ describe('TLS', () => {
       socket.on('error', reject);
     });
 
-  it('is served off loopback, and on the ops listener never', async () => {
+  it('is used off loopback, and never on the ops listener', async () => {
     put(selfSigned('one'));
     const service = await start({ config: { ...LOCAL, ...files, host: '0.0.0.0' } });
     const url = `https://127.0.0.1:${portOf(service.publicUrl)}`;
@@ -42,7 +42,7 @@ describe('TLS', () => {
     expect(service.opsUrl).toMatch(/^http:/);
   });
 
-  it('changes with its files, while open connections go on', async () => {
+  it('is reloaded when its files change, keeping open connections', async () => {
     const first = selfSigned('first');
     const second = selfSigned('second');
     put(first);
@@ -50,7 +50,7 @@ describe('TLS', () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });
     expect((await get(service.publicUrl, { agent })).text).toBe('hello');
     expect(await shown(service.publicUrl)).toBe(subject(first.cert));
-    // One file after the other, as a person would: the pair in between does not match, and is not used.
+    // Files are replaced one after the other; the mismatching pair in between is not used.
     put({ cert: second.cert });
     await until(() => service.lines.some(({ event }) => event === 'tls_reload_failed'));
     expect(await shown(service.publicUrl)).toBe(subject(first.cert));
@@ -61,7 +61,7 @@ describe('TLS', () => {
     agent.destroy();
   });
 
-  it('changes with a link, as Kubernetes changes a mounted secret', async () => {
+  it('is reloaded when a symbolic link changes, as with a Kubernetes secret', async () => {
     const [old, young] = [selfSigned('old'), selfSigned('young')];
     for (const [name, { cert, key }] of Object.entries({ old, young })) {
       writeFileSync(join(folder, `${name}.crt`), cert);
@@ -83,7 +83,7 @@ describe('TLS', () => {
     await until(async () => (await shown(service.publicUrl)) === 'CN=young');
   });
 
-  it('does not keep a stopping service from ending with connections that have said nothing yet', async () => {
+  it('does not block stopping on connections that have sent nothing yet', async () => {
     put(selfSigned('one'));
     const service = await start({ config: { ...LOCAL, ...files } });
     const socket = tlsConnect({ port: portOf(service.publicUrl), host: '127.0.0.1', rejectUnauthorized: false });
@@ -94,7 +94,7 @@ describe('TLS', () => {
     socket.destroy();
   });
 
-  it('does not keep a stopping service from ending with connections whose handshake ends meanwhile', async () => {
+  it('does not block stopping on connections in a handshake', async () => {
     put(selfSigned('one'));
     const service = await start({ config: { ...LOCAL, ...files } });
     const socket = connect({ port: portOf(service.publicUrl), host: '127.0.0.1' });
@@ -108,7 +108,7 @@ describe('TLS', () => {
     secure.destroy();
   });
 
-  it('that cannot be served is one sentence', async () => {
+  it('with unusable files fails in one sentence', async () => {
     put({ cert: selfSigned('one').cert, key: selfSigned('two').key });
     await expect(start({ config: { ...LOCAL, ...files } })).rejects.toThrow(
       /^The certificate in .* cannot be used with/,

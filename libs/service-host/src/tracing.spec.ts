@@ -6,7 +6,7 @@ import { otlpReceiver, until, type OtlpReceiver } from '@sealgate/testing';
 import { loadConfig } from './load-config.ts';
 import type { TracingLimits } from './span-export.ts';
 import { startTracing } from './tracing.ts';
-import { tracingFields } from './tracing-fields.ts';
+import { tracingFields } from './listener-fields.ts';
 
 const CALLER = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
 const sampled = { traceparent: `00-${CALLER.traceId}-${CALLER.spanId}-01`, tracestate: 'vendor=abc' };
@@ -57,12 +57,12 @@ function begin(url: string, env: Record<string, string> = {}, limits: Partial<Tr
 }
 
 describe('spans', () => {
-  it('are none, and cost no work, where nobody traces', () => {
+  it('are absent, and cost nothing, without tracing', () => {
     expect(startSpan(REQUEST)).toBeUndefined();
     expect(inSpan(REQUEST, () => activeSpan())).toBeUndefined();
   });
 
-  it('continue the trace of the caller, and those below them know their parents', async () => {
+  it("continue the caller's trace, and are parents of their child spans", async () => {
     const collector = await receiver();
     const { stop } = begin(collector.url);
     const request = startSpan({ ...REQUEST, remote: sampled })!;
@@ -95,7 +95,7 @@ describe('spans', () => {
     ['00-00000000000000000000000000000000-b7ad6b7169203331-01'],
     ['00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01'],
     ['00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01'],
-  ])('begin a trace of their own where traceparent is %s', async (traceparent) => {
+  ])('start a new trace if traceparent is %s', async (traceparent) => {
     const collector = await receiver();
     const { stop } = begin(collector.url);
     startSpan({ ...REQUEST, remote: { traceparent, tracestate: 'vendor=abc' } })!.end();
@@ -104,7 +104,7 @@ describe('spans', () => {
     expect(collector.spans[0]!.traceId).not.toBe(CALLER.traceId);
   });
 
-  it('are not kept where the caller keeps none, and neither is what is below them', async () => {
+  it("are not recorded if the caller's trace is not sampled", async () => {
     const collector = await receiver();
     const { stop } = begin(collector.url);
     const request = startSpan({ ...REQUEST, remote: unsampled })!;
@@ -116,7 +116,7 @@ describe('spans', () => {
     expect(collector.spans).toEqual([]);
   });
 
-  it('are decided here by a sampler that asks no caller', async () => {
+  it('are sampled independently of the caller with traceidratio', async () => {
     const collector = await receiver();
     const { stop } = begin(collector.url, { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' });
     startSpan({ ...REQUEST, remote: sampled })!.end();
@@ -124,7 +124,7 @@ describe('spans', () => {
     expect(collector.spans).toEqual([]);
   });
 
-  it('need a request: what a loop does for nobody, or after its request has ended, is not traced', async () => {
+  it('belong to a request: background loops and work after its end are not traced', async () => {
     const collector = await receiver();
     const { stop } = begin(collector.url);
     expect(startSpan({ name: 'SELECT a.b' })).toBeUndefined();
@@ -135,7 +135,7 @@ describe('spans', () => {
     expect(collector.spans).toHaveLength(1);
   });
 
-  it('tell a failure by its code or class, never by its message', async () => {
+  it('record a failure by its code or class, never by its message', async () => {
     const collector = await receiver();
     const { stop } = begin(collector.url);
     const failed = Object.assign(new Error('row (secret-content) exists'), { code: '23505' });
@@ -155,7 +155,7 @@ describe('spans', () => {
     expect(Buffer.concat(collector.bytes).includes('secret-content')).toBe(false);
   });
 
-  it('say who sends them, with the headers that the collector asks for', async () => {
+  it('are exported with resource attributes and the configured headers', async () => {
     const collector = await receiver();
     const env = {
       OTEL_SERVICE_NAME: 'door',
@@ -174,7 +174,7 @@ describe('spans', () => {
 });
 
 describe('a collector', () => {
-  it('that is away costs its spans, which are counted, and is told of once', async () => {
+  it('that is unavailable loses spans, which are counted, and is logged once', async () => {
     const { stop, metric, lines } = begin('http://127.0.0.1:1', {}, { exportTimeoutMs: 100 });
     startSpan(REQUEST)!.end();
     await until(async () => (await metric('trace_spans_dropped_total{reason="export_failed"')) === 1, {
@@ -186,12 +186,12 @@ describe('a collector', () => {
     expect((await lines()).match(/trace_export_failed/g)).toHaveLength(1);
   });
 
-  it('that hangs fills a bounded queue, and keeps no process from ending', async () => {
+  it('that hangs fills a bounded queue, and does not delay the exit', async () => {
     const collector = await receiver(() => undefined);
     const limits = { queueSpans: 10, batchSpans: 5, exportTimeoutMs: 3_000, drainTimeoutMs: 50 };
     const { stop, metric, lines } = begin(collector.url, {}, limits);
     for (let count = 0; count < 30; count += 1) startSpan(REQUEST)!.end();
-    // Five are with the collector, ten wait.
+    // Five are being exported, ten are queued.
     expect(await metric('trace_spans_dropped_total{reason="queue_full"')).toBe(15);
     const startedAt = performance.now();
     await stop();
@@ -199,7 +199,7 @@ describe('a collector', () => {
     expect(await lines()).toContain('"event":"trace_spans_lost","spans":15');
   });
 
-  it('that comes back is told of, and its spans are counted', async () => {
+  it('that recovers is logged, and its spans are counted', async () => {
     let isUp = false;
     const server = createServer((request, response) => {
       request.resume();
@@ -221,7 +221,7 @@ describe('a collector', () => {
   });
 });
 
-describe('the settings of tracing', () => {
+describe('tracing settings', () => {
   it.each([
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'ftp://collector'],
@@ -236,12 +236,12 @@ describe('the settings of tracing', () => {
     expect(() => loadConfig(tracingFields, { [name]: value })).toThrow(name);
   });
 
-  it('let other variables of OpenTelemetry be, which its operator sets in every pod', () => {
+  it('ignore other OpenTelemetry variables', () => {
     const ofPlatform = { OTEL_RESOURCE_ATTRIBUTES_POD_NAME: 'p', OTEL_PROPAGATORS: 'b3', OTEL_SDK_DISABLED: 'true' };
     expect(loadConfig(tracingFields, ofPlatform)).toEqual(loadConfig(tracingFields, {}));
   });
 
-  it('are refused where the certificate cannot be read', () => {
+  it('are refused if the certificate cannot be read', () => {
     expect(() => begin('https://127.0.0.1:1', { OTEL_EXPORTER_OTLP_CERTIFICATE: '/nowhere.pem' })).toThrow(
       'OTEL_EXPORTER_OTLP_CERTIFICATE: cannot be read: ENOENT',
     );

@@ -1,15 +1,15 @@
 import { subscribe, tracingChannel, unsubscribe } from 'node:diagnostics_channel';
 import {
+  type Context,
   createTraceState,
   isSpanContextValid,
   ROOT_CONTEXT,
+  type Span as OtelSpan,
+  type SpanContext,
   SpanKind,
   SpanStatusCode,
   trace,
   TraceFlags,
-  type Context,
-  type Span as OtelSpan,
-  type SpanContext,
   type Tracer,
 } from '@opentelemetry/api';
 import { resourceFromAttributes } from '@opentelemetry/resources';
@@ -18,24 +18,24 @@ import {
   AlwaysOnSampler,
   BasicTracerProvider,
   ParentBasedSampler,
-  TraceIdRatioBasedSampler,
   type Sampler,
+  TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace-base';
 import {
   buildInfo,
   failureType,
-  spanChannel,
-  startSpan,
   type Log,
   type Metrics,
   type Span,
+  spanChannel,
   type SpanMessage,
   type SpanStart,
+  startSpan,
 } from '@sealgate/observability';
-import { spanExport, spanFates, TRACING_LIMITS, type ExportConfig, type TracingLimits } from './span-export.ts';
-import type { TracingConfig } from './tracing-fields.ts';
+import type { TracingConfig } from './listener-fields.ts';
+import { type ExportConfig, spanExport, spanFates, TRACING_LIMITS, type TracingLimits } from './span-export.ts';
 
-export interface TracingOptions {
+interface TracingOptions {
   readonly name: string;
   readonly config: TracingConfig & ExportConfig;
   readonly log: Log;
@@ -51,8 +51,8 @@ const SPAN_LIMITS = {
 };
 
 /**
- * Exports spans to an OpenTelemetry collector until the returned function is called, which sends what waits and never
- * rejects. A request never waits for a collector: spans wait in a bounded queue, and what it does not hold is counted.
+ * Exports spans to an OpenTelemetry collector until the returned function is called, which flushes and never rejects.
+ * Requests never wait for a collector: spans are queued, and dropped and counted when the queue is full.
  * @throws StartError where the certificate cannot be read.
  */
 export function startTracing({ name, config, log, metrics, limits }: TracingOptions): () => Promise<void> {
@@ -92,7 +92,7 @@ function samplerOf({ otelTracesSampler, otelTracesSamplerArg }: TracingConfig): 
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
 
-/** A span of ours over one of the SDK's. */
+/** Adapts a span of the OpenTelemetry SDK to our Span. */
 class TracedSpan implements Span {
   readonly inner: OtelSpan;
   readonly #context: SpanContext;
@@ -150,7 +150,7 @@ function answerMessage(message: SpanMessage, tracer: Tracer): void {
   message.span = new TracedSpan(tracer.startSpan(name, options, within ?? ROOT_CONTEXT));
 }
 
-/** Of what nobody keeps, and of what has ended, there are no parts: a loop that a request began outlives it. */
+/** No child spans of unsampled or ended parents: a loop started by a request outlives it. */
 function contextOfParent(parent: Span | undefined): Context | undefined {
   if (!(parent instanceof TracedSpan) || parent.isEnded || !parent.isSampled) return undefined;
   return trace.setSpan(ROOT_CONTEXT, parent.inner);
@@ -158,7 +158,7 @@ function contextOfParent(parent: Span | undefined): Context | undefined {
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** W3C Trace Context, sections 3.2 and 3.3: of a traceparent that is not valid nothing is taken on. */
+/** W3C Trace Context sections 3.2 and 3.3: an invalid traceparent is ignored. */
 function contextOfRemote({ traceparent, tracestate }: NonNullable<SpanStart['remote']>): Context | undefined {
   const [, version, traceId = '', spanId = '', flags = '', further] = TRACEPARENT.exec(traceparent ?? '') ?? [];
   if (version === undefined || version === 'ff' || (version === '00' && further !== undefined)) return undefined;
@@ -180,7 +180,10 @@ interface RedisCall {
 
 const COMMAND = /^[a-z]{2,20}$/i;
 
-/** ioredis publishes its commands. Their names alone are taken: arguments are keys and values. */
+/**
+ * ioredis publishes its commands on a diagnostics channel. Only their names are recorded: arguments are keys and
+ * values.
+ */
 function traceRedis(): () => void {
   const channel = tracingChannel<string, RedisCall>('ioredis:command');
   const handlers = {

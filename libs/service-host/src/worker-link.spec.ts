@@ -1,11 +1,10 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { forwardLines } from './run-workers.ts';
-import { WorkerLink, type LinkOptions } from './worker-link.ts';
+import { forwardLines, WorkerLink, type LinkOptions } from './run-workers.ts';
 
 type Named = Partial<Pick<LinkOptions, 'answers' | 'notices'>>;
 
-/** Two ends, what one sends goes to the other as JSON, as it does between processes. */
+/** Two ends connected through JSON, as between processes. */
 function linked({ answers = {}, notices = {} }: Named = {}) {
   const timers: { work: () => void; ms: number }[] = [];
   const startTimer = (work: () => void, ms: number) => {
@@ -22,8 +21,8 @@ function linked({ answers = {}, notices = {} }: Named = {}) {
   return { near, far, timers };
 }
 
-describe('the channel between two processes', () => {
-  it('answers questions with values, and with what an answer threw', async () => {
+describe('WorkerLink', () => {
+  it('answers requests with values or errors', async () => {
     const fail = () => Promise.reject(new Error('out of order'));
     const { near, timers } = linked({ answers: { ready: async () => ({ ok: true }), metrics: fail } });
     const asked = [near.ask('ready', 10), near.ask('metrics', 10), near.ask('weather', 10)];
@@ -35,7 +34,7 @@ describe('the channel between two processes', () => {
     expect(timers).toEqual([]);
   });
 
-  it('gives a question up that is not answered in time, and takes no answer after that', async () => {
+  it('times out a request, and ignores a late answer', async () => {
     let answer: (value: unknown) => void = () => undefined;
     const { near, timers } = linked({ answers: { slow: () => new Promise((resolve) => (answer = resolve)) } });
     const asked = near.ask('slow', 25);
@@ -45,7 +44,7 @@ describe('the channel between two processes', () => {
     answer('late');
   });
 
-  it('rejects what is asked of a process that has ended, before or after', async () => {
+  it('rejects requests to a process that has exited, pending or new', async () => {
     const { near, timers } = linked({ answers: { slow: () => new Promise(() => undefined) } });
     const asked = near.ask('slow', 25);
     near.close();
@@ -54,7 +53,7 @@ describe('the channel between two processes', () => {
     expect(timers).toEqual([]);
   });
 
-  it('passes notices on, and leaves alone what is not ours', () => {
+  it('passes notices on, and ignores foreign messages', () => {
     const told: unknown[] = [];
     const { near, far } = linked({ notices: { started: (value) => told.push(value) } });
     near.notify('started', { url: 'http://127.0.0.1:1' });
@@ -65,7 +64,7 @@ describe('the channel between two processes', () => {
 });
 
 describe('the logs of workers', () => {
-  it('are passed on by whole lines, the last one ended where a process was cut off', async () => {
+  it('are forwarded by whole lines; an incomplete last line is completed', async () => {
     const written: string[] = [];
     const to = new PassThrough();
     to.on('data', (text) => written.push(String(text)));
@@ -84,7 +83,7 @@ describe('the logs of workers', () => {
     expect(written.join('')).toBe('a1\nb1\na2 begins\nb2\na3\n');
   });
 
-  it('wait while nobody takes them', async () => {
+  it('wait while the output is blocked', async () => {
     const to = new PassThrough({ highWaterMark: 4 });
     const from = new PassThrough();
     forwardLines(from, to);

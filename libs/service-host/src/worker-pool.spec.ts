@@ -3,7 +3,7 @@ import { Metrics } from '@sealgate/observability';
 import { recordingLog } from '../test/served-app.ts';
 import { WorkerPool, type WorkerAddresses, type WorkerEnd } from './worker-pool.ts';
 
-/** Timers that go off when a test says how much time has passed. */
+/** Timers that fire when the test advances the time. */
 function testTimers() {
   let nowMs = 0;
   let timers: { atMs: number; work: () => void }[] = [];
@@ -26,7 +26,7 @@ function testTimers() {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** What a test makes of the processes: each answers as it is told to, and ends when it is killed. */
+/** Fake processes: each answers as configured, and exits when killed. */
 class FakeWorker {
   readonly number: number;
   readonly pid: number;
@@ -80,7 +80,7 @@ function setUp(count = 2) {
   return { timers, lines, events, metrics, workers, pool, value };
 }
 
-/** All workers are up. */
+/** All workers have started. */
 async function running(count = 2) {
   const set = setUp(count);
   const starting = set.pool.start();
@@ -110,7 +110,7 @@ describe('a pool of workers', () => {
     expect(await pool.ready()).toEqual({ ok: true, body: { status: 'ready', limits: 'shared' } });
   });
 
-  it.each([1, 2])('does not start, nor try again, when worker %i ends before all have started', async (number) => {
+  it.each([1, 2])('fails to start, without retry, when worker %i exits before all have started', async (number) => {
     const { pool, workers, timers } = setUp();
     const starting = pool.start();
     if (number === 2) workers[0]!.start();
@@ -123,7 +123,7 @@ describe('a pool of workers', () => {
     expect(workers.map(({ killed }) => killed)).toEqual(number === 1 ? [0] : [1, 0]);
   });
 
-  it('starts a worker again that ended, later each time it fails soon, and counts that', async () => {
+  it('restarts an exited worker with backoff, and counts it', async () => {
     const { pool, workers, timers, lines, value } = await running();
     const waits = [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000];
     for (const [index, waitMs] of waits.entries()) {
@@ -147,7 +147,7 @@ describe('a pool of workers', () => {
     expect(lines.at(-1)?.fields).toMatchObject({ code: 1, restartAfterMs: 100 });
   });
 
-  it('stays ready while one is started again, and says so', async () => {
+  it('stays ready while a worker restarts, and reports it', async () => {
     const { pool, workers, value } = await running();
     workers[1]!.end(1);
     await settled();
@@ -161,7 +161,7 @@ describe('a pool of workers', () => {
     expect(await pool.readyInDetail()).toEqual({ ok: false, body: none });
   });
 
-  it('is not ready where one that runs is not, or does not answer', async () => {
+  it('is not ready if a running worker is not, or does not answer', async () => {
     const { pool, workers } = await running();
     workers[1]!.health = { ok: false, body: { status: 'not ready', problem: 'no database' } };
     const counts = { running: 2, wanted: 2 };
@@ -176,7 +176,7 @@ describe('a pool of workers', () => {
     expect(await pool.readyInDetail()).toEqual({ ok: true, body: halted });
   });
 
-  it('kills a worker that gives no sign of life, and starts another', async () => {
+  it('kills and replaces a worker that does not respond', async () => {
     const { workers, timers, events } = await running();
     await timers.pass(5_000);
     await timers.pass(5_000);
@@ -189,7 +189,7 @@ describe('a pool of workers', () => {
     expect(workers.map(({ number }) => number)).toEqual([1, 2, 1]);
   });
 
-  it('adds up metrics, those of workers that ended included', async () => {
+  it('adds up metrics, including those of exited workers', async () => {
     const { workers, value } = await running();
     const counted = (requests: number) => [
       {
@@ -200,7 +200,7 @@ describe('a pool of workers', () => {
     workers[0]!.snapshot = counted(3);
     workers[1]!.snapshot = counted(4);
     expect(await value('requests_total')).toBe('7');
-    // One that does not answer counts as when it last did.
+    // A worker that does not answer counts with its last metrics.
     workers[1]!.isStuck = true;
     workers[0]!.snapshot = counted(5);
     expect(await value('requests_total')).toBe('9');
@@ -209,7 +209,7 @@ describe('a pool of workers', () => {
     expect(await value('requests_total')).toBe('9');
   });
 
-  it('stops every worker and tells whether all ended well, without starting any again', async () => {
+  it('stops every worker without restarts, and reports whether all stopped cleanly', async () => {
     const { pool, workers, timers } = await running(3);
     workers[2]!.end(1);
     await settled();
@@ -224,9 +224,9 @@ describe('a pool of workers', () => {
   });
 
   it.each([
-    ['ends with a fault', (worker: FakeWorker) => worker.end(1), 0],
-    ['takes too long, which is killed', () => undefined, 1],
-  ])('has not stopped well where one %s', async (_what, act, killed) => {
+    ['exits with an error', (worker: FakeWorker) => worker.end(1), 0],
+    ['times out and is killed', () => undefined, 1],
+  ])('has not stopped cleanly if a worker %s', async (_what, act, killed) => {
     const { pool, workers, timers } = await running();
     const stopping = pool.stop();
     workers[0]!.end(0);

@@ -1,10 +1,9 @@
-import type { Log, Metrics, MetricsSnapshot } from '@sealgate/observability';
-import { WorkerMetrics } from '@sealgate/observability';
-import { StartError } from './start-error.ts';
+import { type Log, type Metrics, type MetricsSnapshot, WorkerMetrics } from '@sealgate/observability';
+import { StartError } from './load-config.ts';
+import type { StartTimer, WorkerLink } from './run-workers.ts';
 import type { HealthCheck, ServiceHealth } from './start-service.ts';
-import type { StartTimer, WorkerLink } from './worker-link.ts';
 
-/** Where a worker listens. */
+/** Addresses of a worker. */
 export interface WorkerAddresses {
   readonly publicUrl: string;
   readonly adminUrl: string | undefined;
@@ -15,57 +14,57 @@ export interface WorkerEnd {
   readonly signal: string | null;
 }
 
-/** One process that answers requests. */
+/** A worker process. */
 export interface WorkerProcess {
   readonly pid: number;
   readonly link: Pick<WorkerLink, 'ask' | 'notify'>;
-  /** Resolves once its listeners are open; stays open where it ends before. */
+  /** Resolves when its listeners are open; never settles if it exits before. */
   readonly started: Promise<WorkerAddresses>;
-  /** Resolves once it has ended and all that it logged was taken. */
+  /** Resolves when it has exited and its log output is read. */
   readonly ended: Promise<WorkerEnd>;
-  /** Ends it without giving it a chance to do anything. */
+  /** Kills it at once (SIGKILL). */
   kill(): void;
 }
 
-export interface WorkerPoolOptions {
+interface WorkerPoolOptions {
   readonly count: number;
-  /** Starts worker `number`, from 1 to `count`. */
+  /** Forks worker `number`, from 1 to `count`. */
   readonly fork: (number: number) => WorkerProcess;
   readonly log: Log;
-  /** Of the primary process; how many workers run is counted there too. */
+  /** Metrics of the primary process, including the number of workers. */
   readonly metrics: Metrics;
-  /** How long a worker may take to say whether it is ready. */
+  /** Timeout of a worker's readiness check. */
   readonly checkTimeoutMs: number;
-  /** How long workers that were told to stop may take, before they are killed. */
+  /** How long workers may take to stop before they are killed. */
   readonly stopTimeoutMs: number;
-  /** Milliseconds, of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
   readonly startTimer: StartTimer;
 }
 
 interface Running {
   readonly process: WorkerProcess;
-  /** Never given twice, unlike the number. */
+  /** Unique, unlike the worker number. */
   readonly id: number;
   readonly forkedAtMs: number;
   isStarted: boolean;
 }
 
-/** A first restart comes soon, each further one after twice as long, up to this. */
+/** Restart backoff: doubles from the first delay up to the maximum. */
 const FIRST_RESTART_MS = 100;
-const LONGEST_RESTART_MS = 30_000;
-/** A worker that lived this long has not failed again. */
-const STEADY_AFTER_MS = 60_000;
-/** How often a worker is asked for a sign of life, and after how long without one it is killed. */
-const SIGN_OF_LIFE_EVERY_MS = 5_000;
-const SIGN_OF_LIFE_WITHIN_MS = 30_000;
-const METRICS_WITHIN_MS = 2_000;
+const MAX_RESTART_MS = 30_000;
+/** The backoff is reset for a worker that ran this long. */
+const RESET_BACKOFF_AFTER_MS = 60_000;
+/** Interval of liveness pings to a worker, and the timeout after which it is killed. */
+const PING_INTERVAL_MS = 5_000;
+const PING_TIMEOUT_MS = 30_000;
+const METRICS_TIMEOUT_MS = 2_000;
 
 /**
- * Keeps `count` workers running and speaks for all of them: health, metrics, stop.
+ * Keeps `count` workers running and aggregates their health and metrics.
  *
- * The first worker starts alone, so that what is wrong with the settings is said once. Until all have started, an end of one
- * is the end of all. After that it is started again, the sooner the longer it had lived, for as long as the pool is.
+ * The first worker starts alone, so that faults of the settings are reported once. Until all have started, the exit of
+ * one ends all. Afterwards an exited worker is restarted with backoff for as long as the pool runs.
  */
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
@@ -80,21 +79,21 @@ export class WorkerPool {
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
     const { metrics, count } = options;
-    const help = 'Worker processes that answer requests; WORKERS says how many there should be.';
+    const help = 'Running worker processes; WORKERS is the wanted number.';
     const collect = (gauge: { set(labels: object, value: number): void }) => gauge.set({}, this.#started().length);
     metrics.gauge({ name: 'workers_running', help, aggregator: 'sum', collect });
     metrics
-      .gauge({ name: 'workers_wanted', help: 'How many there should be.', aggregator: 'sum' })
+      .gauge({ name: 'workers_wanted', help: 'Wanted number of worker processes.', aggregator: 'sum' })
       .child({})
       .set(count);
     const restarts = {
       name: 'worker_restarts_total',
-      help: 'Workers that ended by themselves and were started again.',
+      help: 'Restarts of workers that exited unexpectedly.',
     };
     this.#restarted = metrics.counter(restarts).child({});
   }
 
-  /** @throws StartError when a worker ends before all have started. The others are killed then. */
+  /** @throws StartError when a worker exits before all have started. The others are killed then. */
   async start(): Promise<WorkerAddresses> {
     const addresses = await this.#startOne(1);
     const others = Array.from({ length: this.#options.count - 1 }, (_, index) => index + 2);
@@ -103,7 +102,7 @@ export class WorkerPool {
     return addresses;
   }
 
-  /** Ready while each worker that runs is: one that is being started again takes no requests, and is told of. */
+  /** Ready while every running worker is ready. A restarting worker gets no requests; it is reported as a problem. */
   readonly ready: HealthCheck = async () => {
     if (this.#phase !== 'running') return { ok: false, body: { status: this.#phase } };
     const { count, checkTimeoutMs } = this.#options;
@@ -115,7 +114,7 @@ export class WorkerPool {
     return { ok, body: { ...lacking, ...body } };
   };
 
-  /** As `ready`, for operators: with how many workers run, and how many should. */
+  /** Like `ready`, with the number of running and wanted workers, for operators. */
   readonly readyInDetail: HealthCheck = async () => {
     const { ok, body } = await this.ready();
     return { ok, body: { ...body, workers: { running: this.#started().length, wanted: this.#options.count } } };
@@ -124,20 +123,22 @@ export class WorkerPool {
   readonly startup: HealthCheck = () =>
     this.#phase === 'starting' ? { ok: false, body: { status: 'starting' } } : { ok: true };
 
-  /** The metrics of all workers and of this process. One that does not answer in time counts as when it last did. */
+  /**
+   * The metrics of all workers and this process. For a worker that does not answer in time, its last metrics are used.
+   */
   readonly text = async (): Promise<string> => {
     const running = [...this.#running.values()].filter(({ isStarted }) => isStarted);
     await Promise.all(
       running.map(async ({ id, process }) => {
-        const snapshot = await process.link.ask('metrics', METRICS_WITHIN_MS).catch(() => undefined);
-        // One that ended meanwhile has been added up already.
+        const snapshot = await process.link.ask('metrics', METRICS_TIMEOUT_MS).catch(() => undefined);
+        // A worker that exited meanwhile is already added.
         if (snapshot !== undefined && this.#isRunning(id)) this.#metrics.take(id, snapshot as MetricsSnapshot);
       }),
     );
     return this.#metrics.text(await this.#options.metrics.snapshot());
   };
 
-  /** Tells each worker to stop as a process does, and waits for all. @returns whether all ended with 0 and in time. */
+  /** Stops all workers and waits for them. @returns whether all exited with 0 in time. */
   async stop(): Promise<boolean> {
     const { log, stopTimeoutMs, startTimer } = this.#options;
     this.#phase = 'draining';
@@ -153,7 +154,7 @@ export class WorkerPool {
     return this.#unclean === 0;
   }
 
-  /** Ends all at once, for a start that failed. */
+  /** Kills all workers, after a failed start. */
   async kill(): Promise<void> {
     this.#phase = 'draining';
     const running = [...this.#running.values()];
@@ -191,8 +192,8 @@ export class WorkerPool {
     if (this.#phase === 'draining' && code !== 0) this.#unclean += 1;
     if (this.#phase !== 'running') return;
     const lived = now() - forkedAtMs;
-    const before = lived >= STEADY_AFTER_MS ? 0 : (this.#restarts.get(number)?.delayMs ?? 0);
-    const delayMs = Math.min(LONGEST_RESTART_MS, Math.max(FIRST_RESTART_MS, 2 * before));
+    const before = lived >= RESET_BACKOFF_AFTER_MS ? 0 : (this.#restarts.get(number)?.delayMs ?? 0);
+    const delayMs = Math.min(MAX_RESTART_MS, Math.max(FIRST_RESTART_MS, 2 * before));
     log.error('worker_ended', { worker: number, pid: process.pid, code, signal, restartAfterMs: delayMs });
     const cancel = startTimer(() => {
       this.#restarted.inc();
@@ -201,13 +202,13 @@ export class WorkerPool {
     this.#restarts.set(number, { delayMs, cancel });
   }
 
-  /** A process whose event loop stands still would keep its share of the connections and answer none of them. */
+  /** A process with a blocked event loop would keep receiving connections without answering them. */
   #watch(number: number, running: Running): void {
     const { log, startTimer } = this.#options;
     const { process, id } = running;
     startTimer(() => {
       if (!this.#isRunning(id)) return;
-      process.link.ask('alive', SIGN_OF_LIFE_WITHIN_MS).then(
+      process.link.ask('alive', PING_TIMEOUT_MS).then(
         () => this.#watch(number, running),
         () => {
           if (!this.#isRunning(id)) return;
@@ -215,7 +216,7 @@ export class WorkerPool {
           process.kill();
         },
       );
-    }, SIGN_OF_LIFE_EVERY_MS);
+    }, PING_INTERVAL_MS);
   }
 
   #isRunning(id: number): boolean {

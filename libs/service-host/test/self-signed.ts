@@ -17,8 +17,8 @@ const ECDSA_WITH_SHA256 = Buffer.from('06082a8648ce3d040302', 'hex');
 const COMMON_NAME = Buffer.from('0603550403', 'hex');
 
 /**
- * A certificate that vouches for itself, for tests of TLS. Node can read X.509 and not write it, and neither a package nor
- * an `openssl` on the machine is worth needing for these few lines of DER (RFC 5280, version 1: no extensions).
+ * A self-signed certificate for TLS tests. Node can parse X.509 but not create it, and these few lines of DER (RFC
+ * 5280, version 1: no extensions) avoid a dependency on a package or an `openssl` binary.
  */
 export function selfSigned(commonName: string): SelfSigned {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });

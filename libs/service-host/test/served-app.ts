@@ -5,7 +5,7 @@ import type { HostConfig, ServedApp } from '../src/index.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** An app as small as one can be: what the host asks of the http library's. */
+/** A minimal app with the interface that the host requires. */
 export function servedApp(handler: Handler): ServedApp {
   let draining = false;
   const listener: Handler = (request, response) => {
@@ -21,7 +21,7 @@ export function servedApp(handler: Handler): ServedApp {
   });
 }
 
-/** Answers `GET /ready` and `GET /startup` from the host's checks, as the ops listener does. */
+/** Answers `GET /ready` and `GET /startup` from the host's checks, like the ops listener. */
 export function opsApp(
   checks: Record<'ready' | 'startup', () => { ok: boolean; body?: object } | Promise<{ ok: boolean }>>,
 ) {
@@ -34,7 +34,7 @@ export function opsApp(
   });
 }
 
-/** Any free port on loopback, and nothing else. */
+/** Free ports on loopback only. */
 export const LOCAL: HostConfig = {
   host: '127.0.0.1',
   port: 0,
@@ -62,7 +62,7 @@ export function recordingLog(): { log: Log; lines: RecordedLine[] } {
   return { log, lines };
 }
 
-/** Whether anything answers connections there. */
+/** Whether the port accepts connections. */
 export function isListening(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => {

@@ -3,7 +3,7 @@ import { createLog, Metrics } from '@sealgate/observability';
 import { integerField, listenerFields, loadConfig, main, runService } from '../src/index.ts';
 import { opsApp, servedApp } from './served-app.ts';
 
-/** A whole service in a process of its own, for the tests of how processes begin and end. */
+/** A service in its own process, for tests of process start and exit. */
 main('test-service', async () => {
   const fields = {
     ...listenerFields,

@@ -5,15 +5,15 @@ import { LOCAL, opsApp, recordingLog, servedApp } from './served-app.ts';
 
 const running: RunningService[] = [];
 
-/** For `afterEach`: stops whatever a test has started. */
+/** For `afterEach`: stops all services started by a test. */
 export async function stopServices(): Promise<void> {
   for (const service of running.splice(0)) await service.stop();
 }
 
-/** An app that says hello. */
+/** An app that answers "hello". */
 export const hello = () => servedApp((_, response) => void response.end('hello'));
 
-/** A service on free ports of loopback that says hello, but for what a test changes. */
+/** A "hello" service on free ports of loopback, with the given changes. */
 export async function start(changes: Partial<ServiceOptions> = {}) {
   const { log, lines } = recordingLog();
   const service = await startService({
@@ -34,7 +34,7 @@ export interface Answer {
   readonly connection: string | undefined;
 }
 
-/** One GET; certificates are taken as they come. */
+/** One GET; certificates are not verified. */
 export function get(url: string, options: RequestOptions & SecureRequestOptions = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const take = (response: IncomingMessage) => {

@@ -19,7 +19,7 @@ const stores = { DATABASE_URL: 'postgresql://u@h/d', SERVER_SECRETS: SECRETS };
 const hash = 'ab'.repeat(32);
 
 describe('the common fields', () => {
-  it('start a service on loopback with nothing set', () => {
+  it('default to a service on loopback', () => {
     const config = loadConfig(listenerFields, {});
     expect(config).toMatchObject({
       host: '127.0.0.1',
@@ -41,7 +41,7 @@ describe('the common fields', () => {
     });
   });
 
-  it('never show a secret that is malformed', () => {
+  it('never print a malformed secret', () => {
     const env = { DATABASE_URL: 'hunter2', REDIS_URL: 'hunter2', SERVER_SECRETS: 'hunter2' };
     const attempt = () => loadConfig({ ...listenerFields, ...storeFields }, { ...env, ADMIN_TOKEN_HASHES: 'hunter2' });
     expect(attempt).toThrow(/DATABASE_URL.*\n.*REDIS_URL.*\n.*SERVER_SECRETS/);
@@ -52,7 +52,7 @@ describe('the common fields', () => {
     'postgresql://u:p@h1:5432,h2:5433/d?target_session_attrs=read-write',
     'postgres://u:p%40x@h1,h2,[::1]:5433/d?target_session_attrs=primary&sslmode=require',
     'postgresql:///d?host=/run/postgresql',
-  ])('take the database URL %s', (url) => {
+  ])('accept the database URL %s', (url) => {
     expect(loadConfig(storeFields, { ...stores, DATABASE_URL: url }).databaseUrl).toBe(url);
   });
 
@@ -69,7 +69,7 @@ describe('the common fields', () => {
     ['file:///nowhere/hunter2', 'must name a file that can be read'],
     ['file://host/path', 'must name a file as file:///path'],
     [import.meta.url, 'must be a URL that begins with'],
-  ])('say what is wrong with the database URL %s', (url, said) => {
+  ])('report what is wrong with the database URL %s', (url, said) => {
     const attempt = () => loadConfig(storeFields, { ...stores, DATABASE_URL: url });
     expect(attempt).toThrow(`DATABASE_URL: ${said}`);
   });
@@ -81,7 +81,7 @@ describe('the common fields', () => {
     'rediss+sentinel://h1:26379/mymaster/2',
     'redis-cluster://:p@h1:6379,h2:6379',
     'rediss-cluster://h1:6379/0',
-  ])('take the Redis URL %s', (url) => {
+  ])('accept the Redis URL %s', (url) => {
     expect(loadConfig(storeFields, { ...stores, REDIS_URL: url }).redisUrl).toBe(url);
   });
 
@@ -103,7 +103,7 @@ describe('the common fields', () => {
     expect(adminTokenHashes.size).toBe(2);
   });
 
-  it('read hashes of tokens from a file, again while the service runs', () => {
+  it('read hashes of tokens from a file, and re-read it at run time', () => {
     const folder = mkdtempSync(join(tmpdir(), 'config-hashes-'));
     const file = join(folder, 'hashes');
     const load = () => loadConfig(listenerFields, { ADMIN_TOKEN_HASHES: `file://${file}` });
@@ -126,7 +126,7 @@ describe('the common fields', () => {
   });
 
   it.each(['true', 'all', '10.0.0.0/33', '::/129', '10.0.0', '10.0.0.0/8/8', '10.0.0.1,', '-1'])(
-    'trust nobody for TRUST_PROXY=%s',
+    'refuse TRUST_PROXY=%s',
     (text) => {
       expect(() => loadConfig(listenerFields, { TRUST_PROXY: text })).toThrow(/TRUST_PROXY: must be false/);
     },
@@ -142,11 +142,11 @@ describe('the common fields', () => {
     'http://127.0.0.1:4103',
     'http://[::1]:4103',
     'http://localhost:4103',
-  ])('take the public URL %s as it is written', (text) => {
+  ])('accept the public URL %s unchanged', (text) => {
     expect(loadConfig(publicUrlFields, { PUBLIC_URL: text }).publicUrl).toBe(text);
   });
 
-  it('leave it to clients where the service is, unless a public URL is set', () => {
+  it('have no public URL by default', () => {
     expect(loadConfig(publicUrlFields, {}).publicUrl).toBeUndefined();
   });
 
@@ -163,17 +163,17 @@ describe('the common fields', () => {
     'https://user:hunter2@api.example.com',
     'https://api.example.com/a b',
     'ftp://api.example.com',
-  ])('refuse the public URL %s, without repeating it', (text) => {
+  ])('refuse the public URL %s without quoting it', (text) => {
     expect(() => loadConfig(publicUrlFields, { PUBLIC_URL: text })).toThrow(/PUBLIC_URL: must (?!.*hunter2)/);
   });
 
-  it('want the two TLS files together', () => {
+  it('require both TLS files', () => {
     const load = (env: Record<string, string>) => loadConfig(listenerFields, env, { check: listenerFaults });
     expect(() => load({ TLS_CERT_FILE: 'c' })).toThrow('TLS_CERT_FILE, TLS_KEY_FILE: must be set together');
     expect(load({ TLS_CERT_FILE: 'c', TLS_KEY_FILE: 'k' }).tlsKeyFile).toBe('k');
   });
 
-  it('want a key and a folder where checkpoints are signed, and only there', () => {
+  it('require a key and a folder for the integrator only', () => {
     const load = (env: Record<string, string>) =>
       loadConfig(
         ledgerFields,
@@ -181,15 +181,15 @@ describe('the common fields', () => {
         { check: ledgerFaults },
       );
     expect(() => load({})).toThrow(
-      'LEDGER_SIGNING_KEY: is required where LEDGER_INTEGRATOR is true\n' +
-        '- CHECKPOINT_DIR: is required where LEDGER_INTEGRATOR is true',
+      'LEDGER_SIGNING_KEY: is required if LEDGER_INTEGRATOR is true\n' +
+        '- CHECKPOINT_DIR: is required if LEDGER_INTEGRATOR is true',
     );
     expect(() => load({ LEDGER_SIGNING_KEY: 'hunter2' })).toThrow('LEDGER_SIGNING_KEY: must begin with PRIVATE+KEY+');
     expect(() => load({ LEDGER_DRIVER: 'fabric' })).toThrow(
-      'LEDGER_INTEGRATOR: only the embedded ledger is built here',
+      'LEDGER_INTEGRATOR: only the embedded ledger has an integrator',
     );
     const key = { LEDGER_SIGNING_KEY: 'PRIVATE+KEY+n+h+k' };
-    expect(() => load(key)).toThrow(/:\n- CHECKPOINT_DIR: is required where LEDGER_INTEGRATOR is true$/);
+    expect(() => load(key)).toThrow(/:\n- CHECKPOINT_DIR: is required if LEDGER_INTEGRATOR is true$/);
     expect(load({ ...key, CHECKPOINT_DIR: '/kept' }).ledgerDriver).toBe('embedded');
     expect(load({ LEDGER_INTEGRATOR: 'false' }).checkpointDir).toBeUndefined();
   });
@@ -208,7 +208,7 @@ describe('the table of a README', () => {
     expect(rows.find((row) => row.includes('`REDIS_URL`'))).toMatch(/; secret \| none \|$/);
   });
 
-  it('is checked whatever the width of its columns', () => {
+  it('is compared ignoring column widths', () => {
     writeFileSync(path, '# X\n\n<!-- config:begin -->\n<!-- config:end -->\n\nMore.\n');
     expect(() => checkConfigTable(path, fields, { write: false })).toThrow(/stale.*no row/);
     checkConfigTable(path, fields, { write: true });
@@ -225,7 +225,7 @@ describe('the table of a README', () => {
     expect(() => checkConfigTable(path, fields, { write: false })).toThrow(/stale.*8088.*8080/);
   });
 
-  it('needs a place', () => {
+  it('needs its markers', () => {
     writeFileSync(path, '# X\n');
     expect(() => checkConfigTable(path, fields, { write: false })).toThrow(/no place for the table/);
     rmSync(folder, { recursive: true });

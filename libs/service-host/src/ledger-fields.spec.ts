@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { loadConfig } from './load-config.ts';
-import { witnessFields } from './witness-fields.ts';
+import { witnessFields } from './ledger-fields.ts';
 
-/** Of type 0x04. */
+/** Type 0x04. */
 const KEY = 'witness.example/w1+815cf22e+BC1xFkK3JrBEAWJ8qfusMvXIUw+xkDzE2wIlhxeSGkiB';
 const folder = mkdtempSync(join(tmpdir(), 'sealgate-policy-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -14,11 +14,11 @@ const load = (policy: string) => loadConfig(witnessFields, { LEDGER_WITNESS_POLI
 const policyOf = (url: string) => `witness w1 ${KEY} ${url}\nquorum w1\n`;
 
 describe('LEDGER_WITNESS_POLICY', () => {
-  it('is none, and 5 s, unless it is given', () => {
+  it('defaults to none, with a wait of 5 s', () => {
     expect(loadConfig(witnessFields, {})).toEqual({ ledgerWitnesses: undefined, ledgerWitnessWaitMs: 5000 });
   });
 
-  it('is a policy, as text or in a file, and its URLs are without a slash at their end', () => {
+  it('is a policy, inline or in a file; trailing slashes of URLs are removed', () => {
     const file = join(folder, 'policy');
     writeFileSync(file, policyOf('https://witness.example/prefix/'));
     const given = [policyOf('https://witness.example/prefix').replaceAll('\n', '\\n'), `file://${file}`];
