@@ -1,55 +1,59 @@
 import { bearerToken, type HashedSecrets } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
-import { sha256 } from '@sealgate/json';
-import { createApp, type App, type AppOptions } from './create-app.ts';
+import { type JsonValue, sha256 } from '@sealgate/json';
+import { type CursorCodec, parseLimit } from '@sealgate/paging';
+import { type App, type AppOptions, createApp } from './create-app.ts';
 import type { AuthRequest, Guard } from './guard.ts';
-import type { LimitRange } from './parameters.ts';
 import { routeFor } from './route.ts';
+import type { LimitRange } from './schemas.ts';
 
-/** The most that an admin body may hold. */
+/** Maximum size of an admin request body. */
 export const ADMIN_BODY_MAX_BYTES = 65_536;
 
-/** The pages of every admin list. */
+/** Page sizes of every admin list. */
 export const ADMIN_LIST_RANGE: LimitRange = { default: 50, max: 200 };
 
-/** Whoever holds a token of the operator, or has signed in. */
+/** The caller of an admin route: a holder of a static operator token, or a person who signed in. */
 export interface AdminCaller {
   /**
-   * Names the caller in the audit, and opens nothing: `admin:` and the first eight digits of a static token's hash, or
-   * `oidc:<issuer>#<subject>`.
+   * Identifies the caller in the audit trail; not a credential. `admin:` and the first eight hex digits of a static
+   * token's hash, or `oidc:<issuer>#<subject>`.
    */
   readonly actor: string;
-  /** An `operator` may do everything, a `viewer` reads. */
+  /** An `operator` may do everything, a `viewer` may only read. */
   readonly role: 'operator' | 'viewer';
-  /** Of somebody who signed in; undefined behind a static token. */
+  /** Set for a person who signed in; undefined for a static token. */
   readonly identity?: { readonly issuer: string; readonly subject: string };
 }
 
 const CHANGE = 'admin:change';
 const anyRoute = routeFor<AdminCaller>();
 
-/** `route` of the admin listeners: whatever is not read needs the role of an operator. */
+/** `route` of the admin listeners: every method but GET requires the operator role. */
 export const adminRoute: typeof anyRoute = (definition) => {
   const made = anyRoute(definition);
   return made.permit === 'authenticated' && made.method !== 'get' ? { ...made, permit: CHANGE } : made;
 };
 
-/** Who may use an admin listener. */
+/** Authentication of an admin listener. */
 export interface AdminSignIn {
-  /** Undefined, or empty: no token was configured, and every path is a 404 unless people sign in. */
+  /** Static tokens. If there are none and `findPerson` is absent, every path answers 404. */
   readonly tokens: HashedSecrets | undefined;
-  /** Who signed in with this access token, where such are taken; it gives undefined for nobody who may be here. */
+  /**
+   * Finds the person behind an access token; undefined where the token grants no role here. Absent: access tokens are
+   * not accepted.
+   */
   readonly findPerson?: ((token: string) => Promise<AdminCaller | undefined>) | undefined;
 }
 
 export interface AdminAppOptions extends AdminSignIn, Omit<AppOptions<AdminCaller>, 'guard' | 'head'> {
-  /** Counts failures per client address, in a bucket that is not the public listener's. */
+  /** Limits failures per client address, in a bucket separate from the public listener's. */
   readonly failedAuthentication: NonNullable<Guard<AdminCaller>['failedAuthentication']>;
 }
 
 /**
- * The admin listener: the same app with a guard of its own.
- * @throws Error when a route is not valid, or its body may be larger than ADMIN_BODY_MAX_BYTES.
+ * Creates the app of an admin listener: `createApp` with the admin guard.
+ * @throws Error when a route is not valid, or its `bodyMaxBytes` exceeds ADMIN_BODY_MAX_BYTES.
  */
 export function adminApp(options: AdminAppOptions): App {
   const { tokens, findPerson, failedAuthentication, routes, ...rest } = options;
@@ -85,5 +89,41 @@ function adminGuard({
       throw new Error('Admin routes are not charged.');
     },
     failedAuthentication,
+  };
+}
+
+/** One page of an admin list. */
+export interface Page {
+  /** Maximum number of items. Query one more, to learn whether there is a next page. */
+  readonly limit: number;
+  /** The position after which the page starts; undefined for the first page. */
+  readonly after: JsonValue | undefined;
+  /** Cuts `limit + 1` rows to the page, and makes the next cursor from the last row shown. */
+  answer<Row>(
+    rows: readonly Row[],
+    show: { readonly item: (row: Row) => object; readonly position: (row: Row) => JsonValue },
+  ): { items: object[]; nextCursor: string | null };
+}
+
+/**
+ * Parses `limit` and `cursor` of an admin list. The binding names the list and its filters; a cursor with another
+ * binding is refused.
+ * @throws AppError INVALID_LIMIT, INVALID_CURSOR.
+ */
+export function readPage(
+  query: { readonly limit?: string; readonly cursor?: string },
+  cursors: CursorCodec,
+  binding: readonly string[],
+): Page {
+  const limit = parseLimit(query.limit, ADMIN_LIST_RANGE);
+  return {
+    limit,
+    after: query.cursor === undefined ? undefined : cursors.read(binding, query.cursor),
+    answer: (rows, { item, position }) => {
+      const shown = rows.slice(0, limit);
+      const last = shown.at(-1);
+      const nextCursor = rows.length > limit && last !== undefined ? cursors.make(binding, position(last)) : null;
+      return { items: shown.map(item), nextCursor };
+    },
   };
 }

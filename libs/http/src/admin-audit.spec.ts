@@ -35,8 +35,8 @@ const surfaceOf = (spelling?: 'snake_case') => {
 };
 const get = surfaceOf();
 
-describe('the audit of an admin listener', () => {
-  it('is read page by page, by viewers too', async () => {
+describe('admin audit routes', () => {
+  it('list events in pages, also for viewers', async () => {
     const first = await get({ limit: '2' }, VIEWER).expect(200);
     expect(first.body.items).toEqual([
       { ...eventOf(3), at: '2030-01-01T00:00:03.000Z' },
@@ -47,7 +47,7 @@ describe('the audit of an admin listener', () => {
     expect(asked).toEqual([{ limit: 3 }, { limit: 3, after: { at: eventOf(2).at, id: 'evt_2' } }]);
   });
 
-  it('hands every filter on, and ties the cursor to it', async () => {
+  it('pass every filter on, and bind the cursor to the filters', async () => {
     const filters = {
       actor: 'oidc:https://i#e',
       action: 'key.revoke',
@@ -67,7 +67,7 @@ describe('the audit of an admin listener', () => {
     );
   });
 
-  it('is spelt as the surface spells', async () => {
+  it('use the spelling of the surface', async () => {
     const snake = surfaceOf('snake_case');
     const { body } = await snake({ resource_id: 'key_1', request_id: 'r1' }).expect(200);
     expect(body.items[0]).toMatchObject({ resource_id: 'key_3', request_id: null });
@@ -89,12 +89,12 @@ describe('the audit of an admin listener', () => {
     [{ action: 'a'.repeat(513) }, 'INVALID_REQUEST'],
     [{ from: '2030-02-30T00:00:00Z' }, 'INVALID_REQUEST'],
     [{ to: 'yesterday' }, 'INVALID_REQUEST'],
-  ] as const)('refuses %j', async (query, code) => {
+  ] as const)('refuse %j', async (query, code) => {
     expectProblem(await get(query as Record<string, string>), code);
     expect(asked).toEqual([]);
   });
 
-  it('is nobody else’s', async () => {
+  it('refuse unauthenticated callers', async () => {
     expectProblem(await get({}, 'x'.repeat(32)), 'UNAUTHENTICATED');
     expect(asked).toEqual([]);
   });

@@ -1,14 +1,12 @@
 import type { JsonValue } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
-import { Type, type TSchema } from '@sinclair/typebox';
-import { ADMIN_LIST_RANGE, adminRoute, type AdminCaller } from './admin-app.ts';
-import { named } from './named-schema.ts';
-import { instantText, lineOfText, listOf, listQuery } from './parameters.ts';
-import { readPage } from './read-page.ts';
+import { type TSchema, Type } from '@sinclair/typebox';
+import { ADMIN_LIST_RANGE, type AdminCaller, adminRoute, readPage } from './admin-app.ts';
 import type { Route } from './route.ts';
+import { instantText, lineOfText, listOf, listQuery, named } from './schemas.ts';
 
-/** An audit event as the surface keeps it. */
-interface KeptEvent {
+/** An audit event as the surface stores it. */
+interface StoredEvent {
   readonly id: string;
   readonly at: Date;
   readonly actor: string;
@@ -19,10 +17,10 @@ interface KeptEvent {
   readonly detail: JsonValue;
 }
 
-/** Absent members ask for nothing. `from` is within, `to` is not. */
+/** Filters of a page of audit events. `from` is inclusive, `to` exclusive; absent members do not filter. */
 export interface AuditQuery {
   readonly limit: number;
-  /** The last event of the page before. */
+  /** The last event of the previous page. */
   readonly after?: { readonly at: Date; readonly id: string };
   readonly actor?: string;
   readonly action?: string;
@@ -35,9 +33,9 @@ export interface AuditQuery {
 
 export interface AdminAuditPorts {
   readonly cursors: CursorCodec;
-  /** Newest first: see `AuditTrail.list`. */
-  readonly listAudit: (query: AuditQuery) => Promise<readonly KeptEvent[]>;
-  /** How this surface spells members of two words; `camelCase` unless said otherwise. */
+  /** Returns events newest first; see `AuditTrail.list`. */
+  readonly listAudit: (query: AuditQuery) => Promise<readonly StoredEvent[]>;
+  /** Spelling of two-word members; default `camelCase`. */
   readonly spelling?: 'camelCase' | 'snake_case';
 }
 
@@ -50,7 +48,7 @@ const SPELLINGS = {
   snake_case: { resourceId: 'resource_id', requestId: 'request_id' },
 } as const;
 
-/** Who changed or exported what, on the admin listener of any surface. */
+/** The route that lists audit events on the admin listener. */
 export function adminAuditRoutes({
   cursors,
   listAudit,
@@ -62,13 +60,13 @@ export function adminAuditRoutes({
     Type.Object({
       ...{ id: Text, at: instantText(), actor: Text, action: Text, resource: Text },
       ...{ [spelt.resourceId]: Text, [spelt.requestId]: OrNull(Text) },
-      detail: Type.Unknown({ description: 'What else is told of it, for people: names and reasons.' }),
+      detail: Type.Unknown({ description: 'Further details for people, such as names and reasons.' }),
     }),
   );
-  const exactly = Type.Optional(lineOfText({ min: 1, max: 512 }));
+  const exactMatch = Type.Optional(lineOfText({ min: 1, max: 512 }));
   const filters = [...WORDS, spelt.resourceId, spelt.requestId];
   const Query = listQuery(ADMIN_LIST_RANGE, {
-    ...Object.fromEntries(filters.map((name) => [name, exactly])),
+    ...Object.fromEntries(filters.map((name) => [name, exactMatch])),
     from: Type.Optional(instantText()),
     to: Type.Optional(instantText()),
   });
@@ -80,8 +78,8 @@ export function adminAuditRoutes({
       method: 'get',
       path: '/admin/v1/audit',
       operationId: 'listAudit',
-      summary: 'Who changed or exported what, newest first',
-      description: 'Filters are exact; `from` is within the time asked for, `to` is not.',
+      summary: 'List who changed or exported what, newest first',
+      description: 'Filters match exactly; `from` is inclusive, `to` exclusive.',
       query: Query,
       responses: { 200: { description: 'A page.', schema: listOf(Row) } },
       errors: [],
@@ -90,7 +88,7 @@ export function adminAuditRoutes({
         const binding = [...filters, 'from', 'to'].map((name) => query[name] ?? '');
         const page = readPage(query, cursors, ['audit', ...binding]);
         const [at = '', id = ''] = String(page.after ?? '').split(' ');
-        const asked = {
+        const wanted = {
           ...query,
           resourceId: query[spelt.resourceId],
           requestId: query[spelt.requestId],
@@ -99,14 +97,14 @@ export function adminAuditRoutes({
           to: timeOf(query['to']),
           limit: page.limit + 1,
         };
-        const rows = await listAudit(withoutAbsent(asked));
-        const item = ({ resourceId, requestId, ...event }: KeptEvent) => ({
+        const rows = await listAudit(withoutAbsent(wanted));
+        const item = ({ resourceId, requestId, ...event }: StoredEvent) => ({
           ...event,
           at: event.at.toISOString(),
           [spelt.resourceId]: resourceId,
           [spelt.requestId]: requestId,
         });
-        const position = (event: KeptEvent) => `${event.at.toISOString()} ${event.id}`;
+        const position = (event: StoredEvent) => `${event.at.toISOString()} ${event.id}`;
         return { status: 200, body: page.answer(rows, { item, position }) };
       },
     }),
@@ -115,10 +113,10 @@ export function adminAuditRoutes({
 
 const timeOf = (text: string | undefined): Date | undefined => (text === undefined ? undefined : new Date(text));
 
-function withoutAbsent(asked: Readonly<Record<string, unknown>> & { readonly limit: number }): AuditQuery {
+function withoutAbsent(wanted: Readonly<Record<string, unknown>> & { readonly limit: number }): AuditQuery {
   const names = ['limit', 'after', 'actor', 'action', 'resource', 'resourceId', 'requestId', 'from', 'to'];
-  // Each has the type that the schema of the query gave it.
+  // The query schema has validated the type of each member.
   return Object.fromEntries(
-    names.flatMap((name) => (asked[name] === undefined ? [] : [[name, asked[name]]])),
+    names.flatMap((name) => (wanted[name] === undefined ? [] : [[name, wanted[name]]])),
   ) as unknown as AuditQuery;
 }

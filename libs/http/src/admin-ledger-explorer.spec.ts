@@ -62,8 +62,8 @@ function surfaceOf(exploration: LedgerExplorer) {
 
 const get = surfaceOf(working);
 
-describe('looking around in a ledger on an admin listener', () => {
-  it('shows channels page by page, and one of them', async () => {
+describe('ledger explorer routes', () => {
+  it('list channels in pages, and get one of them', async () => {
     const first = await get('/channels?limit=2');
     expect(first.body.items).toEqual([
       { ...overviewOf('acme.a'), unsignedSince: AT },
@@ -75,14 +75,14 @@ describe('looking around in a ledger on an admin listener', () => {
     expectProblem(await get('/channels/acme.z'), 'NOT_FOUND');
   });
 
-  it('shows records newest first, from below a position', async () => {
+  it('list records newest first, starting below a position', async () => {
     const first = await get('/channels/acme.a/records?limit=1');
     expect(first.body.items).toEqual([recordOf(2)]);
     const second = await get(`/channels/acme.a/records?limit=2&cursor=${first.body.nextCursor}`);
     expect(second.body).toEqual({ items: [recordOf(1), { ...recordOf(0), owner: null, at: null }], nextCursor: null });
     expect((await get('/channels/acme.a/records?below=1')).body.items).toHaveLength(1);
     expectProblem(await get('/channels/acme.z/records'), 'NOT_FOUND');
-    // A cursor is of one channel and one beginning.
+    // A cursor is bound to its channel and start position.
     const cursor = first.body.nextCursor;
     expectProblem(await get(`/channels/acme.b/records?cursor=${cursor}`), 'INVALID_CURSOR');
     expectProblem(await get(`/channels/acme.a/records?below=2&cursor=${cursor}`), 'INVALID_CURSOR');
@@ -96,11 +96,11 @@ describe('looking around in a ledger on an admin listener', () => {
     ['/channels/acme.a/records?type=t', 'UNKNOWN_PARAMETER'],
     ['/channels?cursor=', 'INVALID_CURSOR'],
     ['/keys?x=1', 'UNKNOWN_PARAMETER'],
-  ] as const)('refuses %s with %s', async (path, code) => {
+  ] as const)('refuse %s with %s', async (path, code) => {
     expectProblem(await get(path), code);
   });
 
-  it('shows logs and keys', async () => {
+  it('list logs and keys', async () => {
     expect((await get('/channels/acme.a/logs')).body).toEqual({
       channel: 'acme.a',
       logs: [{ epoch: 0, origin: 'ledger.test/acme.a', checkpoint: null, declaration: null }],
@@ -115,14 +115,14 @@ describe('looking around in a ledger on an admin listener', () => {
   it.each([
     ['FORBIDDEN', new LedgerForbiddenError('no right')],
     ['LEDGER_UNAVAILABLE', new LedgerUnavailableError('away')],
-  ] as const)('answers %s where the ledger says so', async (code, error) => {
+  ] as const)('answer %s for that error of the ledger', async (code, error) => {
     const fail = () => Promise.reject(error);
     const ask = surfaceOf({ overview: fail, list: fail, logs: fail, logKeys: fail, keys: KEYS });
     for (const path of ['/channels', ...['', '/records', '/logs', '/key'].map((rest) => `/channels/acme.a${rest}`)])
       expectProblem(await ask(path), code);
   });
 
-  it('is nothing for strangers', async () => {
+  it('refuse unauthenticated callers', async () => {
     for (const path of [
       '/channels',
       '/channels/acme.a/records',

@@ -1,12 +1,10 @@
 import { AppError } from '@sealgate/errors';
 import type { CursorCodec } from '@sealgate/paging';
-import { Type, type Static } from '@sinclair/typebox';
-import { ADMIN_LIST_RANGE, adminRoute, type AdminCaller } from './admin-app.ts';
+import { type Static, Type } from '@sinclair/typebox';
+import { ADMIN_LIST_RANGE, type AdminCaller, adminRoute, readPage } from './admin-app.ts';
 import { asked, DeclaredLoss } from './admin-ledger-loss.ts';
-import { named } from './named-schema.ts';
-import { instantText, lineOfText, listOf, listQuery } from './parameters.ts';
-import { readPage } from './read-page.ts';
 import type { Route } from './route.ts';
+import { instantText, lineOfText, listOf, listQuery, named } from './schemas.ts';
 
 const Text = Type.String();
 const OrNull = <Schema extends typeof Text>(schema: Schema) => Type.Union([schema, Type.Null()]);
@@ -18,14 +16,14 @@ const ChannelRow = named(
   Type.Object({
     channel: Text,
     size: Type.Integer({ description: 'Records.' }),
-    signed: Type.Integer({ description: 'How many of them the newest checkpoint covers, from the first on.' }),
+    signed: Type.Integer({ description: 'Number of records that the newest checkpoint covers.' }),
     signedUntil: Type.Union([Time, Type.Null()], {
       description:
-        'When the newest record that is signed for was written; null where none is, or its time cannot be read.',
+        'Time of the newest record covered by a checkpoint; null if there is none or its time cannot be read.',
     }),
     unsignedSince: Type.Union([Time, Type.Null()], {
       description:
-        'When the oldest record that waits for a checkpoint was written; null where none waits, or likewise.',
+        'Time of the oldest record not yet covered by a checkpoint; null if there is none or its time cannot be read.',
     }),
   }),
 );
@@ -37,12 +35,12 @@ const ListedRecord = named(
     type: Text,
     owner: OrNull(Text),
     transactionId: Text,
-    position: Type.Integer({ description: 'Its number in the channel, from 0 without a gap.' }),
-    index: Type.Integer({ description: 'Its leaf in the log of its epoch.' }),
+    position: Type.Integer({ description: 'Its number in the channel, counted from 0 without gaps.' }),
+    index: Type.Integer({ description: 'Index of its leaf in the log of its epoch.' }),
     epoch: Type.Optional(Type.Integer()),
     at: Type.Union([Time, Type.Null()]),
     erased: Type.Boolean(),
-    archived: Type.Boolean({ description: 'Owner and time lie in a file with the content, and are null here.' }),
+    archived: Type.Boolean({ description: 'Owner and time are in an archive file with the content, and null here.' }),
   }),
 );
 
@@ -50,9 +48,9 @@ const LogRow = named(
   'LedgerLog',
   Type.Object({
     epoch: Type.Integer(),
-    origin: Type.String({ description: 'Of its checkpoints.' }),
+    origin: Type.String({ description: 'Origin line of its checkpoints.' }),
     checkpoint: Type.Union([Text, Type.Null()], {
-      description: 'The newest signed note (C2SP tlog-checkpoint); of a log that ended, the one it ended with.',
+      description: 'The newest signed note (C2SP tlog-checkpoint); for a closed log, its last one.',
     }),
     declaration: Type.Union([DeclaredLoss, Type.Null()]),
   }),
@@ -64,13 +62,13 @@ const Keys = named(
   'LedgerKeys',
   Type.Object({
     origin: Type.String({
-      description: 'With a slash and the name of a channel behind it: the origin of checkpoints.',
+      description: 'Followed by a slash and the name of a channel, it is the origin of checkpoints.',
     }),
     keys: Type.Array(
       named(
         'LedgerKey',
         Type.Object({
-          verifierKey: Type.String({ description: 'As verifiers pin it (C2SP signed-note).' }),
+          verifierKey: Type.String({ description: 'Verifier key to pin (C2SP signed-note).' }),
           name: Text,
           keyId: Type.String({ description: 'Eight hex digits.' }),
         }),
@@ -90,7 +88,7 @@ type Listed = Omit<Static<typeof ListedRecord>, 'owner' | 'at' | 'epoch'> & {
   readonly epoch?: number;
 };
 
-/** What lies in a ledger, without contents: see `LedgerExploration` of the embedded ledger. */
+/** Lists the contents of a ledger without record data; see `LedgerExploration` of the embedded ledger. */
 export interface LedgerExplorer {
   overview(
     wanted: { readonly after: string; readonly limit: number } | { readonly channel: string },
@@ -115,7 +113,7 @@ export interface LedgerExplorer {
   };
 }
 
-export interface ExplorerPorts {
+interface ExplorerPorts {
   readonly ledger: { readonly exploration: LedgerExplorer };
   readonly cursors: CursorCodec;
 }
@@ -123,7 +121,7 @@ export interface ExplorerPorts {
 const base = { method: 'get', charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
 const params = Type.Object({ channel: Channel });
 
-/** The channels, their records and logs, and the keys that checkpoints are checked with: to look around in a ledger. */
+/** Read-only routes to browse a ledger: channels, records, logs, and the keys that verify checkpoints. */
 export function explorerRoutes(ports: ExplorerPorts): Route<AdminCaller>[] {
   return [...channelRoutes(ports), recordsRoute(ports), ...logRoutes(ports)];
 }
@@ -133,7 +131,7 @@ function channelRoutes({ ledger, cursors }: ExplorerPorts): Route<AdminCaller>[]
     ...base,
     path: '/admin/v1/ledger/channels',
     operationId: 'listChannels',
-    summary: 'List the channels of the ledger by name, and how far each is signed for',
+    summary: 'List the channels of the ledger by name, with how far checkpoints cover each',
     query: listQuery(ADMIN_LIST_RANGE, {}),
     responses: { 200: { description: 'A page.', schema: listOf(ChannelRow) } },
     errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'LEDGER_UNAVAILABLE'],
@@ -148,7 +146,7 @@ function channelRoutes({ ledger, cursors }: ExplorerPorts): Route<AdminCaller>[]
     ...base,
     path: '/admin/v1/ledger/channels/:channel',
     operationId: 'getChannel',
-    summary: 'How many records a channel has, and how far it is signed for',
+    summary: 'Get the size of a channel and how far checkpoints cover it',
     params,
     responses: { 200: { description: 'The channel.', schema: ChannelRow } },
     errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
@@ -176,10 +174,10 @@ function recordsRoute({ ledger, cursors }: ExplorerPorts): Route<AdminCaller> {
     ...base,
     path: '/admin/v1/ledger/channels/:channel/records',
     operationId: 'listRecords',
-    summary: 'List the records of a channel, newest first, without their contents',
+    summary: 'List the records of a channel, newest first, without their data',
     params,
     query: listQuery(ADMIN_LIST_RANGE, {
-      below: Type.Optional({ ...Position, description: 'A position: the list begins with the record before it.' }),
+      below: Type.Optional({ ...Position, description: 'A position: the list starts with the record before it.' }),
     }),
     responses: { 200: { description: 'A page.', schema: listOf(ListedRecord) } },
     errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE'],
@@ -205,8 +203,7 @@ function logRoutes({ ledger }: ExplorerPorts): Route<AdminCaller>[] {
     ...base,
     path: '/admin/v1/ledger/channels/:channel/logs',
     operationId: 'listLogs',
-    summary:
-      'The logs of a channel with their newest checkpoints, oldest first: after a declared loss it goes on in another',
+    summary: 'List the logs of a channel with their newest checkpoints, oldest first; a declared loss starts a new log',
     params,
     responses: { 200: { description: 'The logs.', schema: Logs } },
     errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
@@ -221,13 +218,13 @@ function logRoutes({ ledger }: ExplorerPorts): Route<AdminCaller>[] {
     ...base,
     path: '/admin/v1/ledger/channels/:channel/key',
     operationId: 'getLogKeys',
-    summary: 'Which keys sign the checkpoints of the log that a channel goes on in, signed by the root key',
+    summary: 'Get the keys that sign the checkpoints of the current log of a channel, signed by the root key',
     params,
     responses: { 200: { description: 'A signed note.', contentType: 'text/plain; charset=utf-8' } },
     errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
     async handler({ params: { channel } }) {
       const note = await asked(ledger.exploration.logKeys(channel));
-      if (note === undefined) throw new AppError('NOT_FOUND', 'Nothing is signed for in this channel.');
+      if (note === undefined) throw new AppError('NOT_FOUND', 'The channel has no signed checkpoint.');
       return { status: 200, body: note, contentType: 'text/plain; charset=utf-8' };
     },
   });
@@ -235,7 +232,7 @@ function logRoutes({ ledger }: ExplorerPorts): Route<AdminCaller>[] {
     ...base,
     path: '/admin/v1/ledger/keys',
     operationId: 'getLedgerKeys',
-    summary: 'The published keys that checkpoints are checked with, as this process knows them',
+    summary: 'List the published keys that verify checkpoints, as this process knows them',
     responses: { 200: { description: 'The keys.', schema: Keys } },
     errors: [],
     handler: () => Promise.resolve({ status: 200, body: ledger.exploration.keys }),

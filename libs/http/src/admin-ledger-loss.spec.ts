@@ -60,8 +60,8 @@ const app = createApp<AdminCaller>({
 });
 const declare = (body: object) => request(app).post(`${PATH}/declare`).send(body);
 
-describe('the loss of a channel on the admin listener', () => {
-  it('is told, and declared by whom the token names, after the audit event', async () => {
+describe('channel loss routes', () => {
+  it('show the loss and declare it in the name of the caller, after the audit event', async () => {
     expect((await request(app).get(PATH)).body).toEqual(STATE);
     const answer = await declare(BODY);
     expect([answer.status, answer.body]).toEqual([202, { ...STATE, status: 'declared', epoch: 1 }]);
@@ -71,12 +71,12 @@ describe('the loss of a channel on the admin listener', () => {
     ]);
   });
 
-  it('is declared by nobody who has not read what it is now', async () => {
+  it('refuse a declaration based on an outdated loss', async () => {
     expectProblem(await declare({ ...BODY, checkpoint: 'another' }), 'PRECONDITION_FAILED');
     expect([declared, audited]).toEqual([[], []]);
   });
 
-  it('is not declared of a channel that lost nothing, or is not there', async () => {
+  it('refuse a declaration for a channel without loss, or an unknown one', async () => {
     state = { ...STATE, status: 'whole', lost: [] };
     expectProblem(await declare(BODY), 'INVALID_STATE_TRANSITION');
     const other = PATH.replace('acme.main', 'acme.other');
@@ -90,7 +90,7 @@ describe('the loss of a channel on the admin listener', () => {
     { reason: '', checkpoint: 'kept' },
     { reason: 'a\nb', checkpoint: 'kept' },
     { reason: 'r' },
-  ])('is not declared by %j', async (body) => {
+  ])('refuse the declaration %j', async (body) => {
     expect((await declare(body)).status).toBe(400);
     expect([declared, audited]).toEqual([[], []]);
   });
@@ -98,7 +98,7 @@ describe('the loss of a channel on the admin listener', () => {
   it.each([
     ['FORBIDDEN', new LedgerForbiddenError('no right')],
     ['LEDGER_UNAVAILABLE', new LedgerUnavailableError('away')],
-  ] as const)('is %s where the ledger says so', async (code, error) => {
+  ] as const)('answer %s for that error of the ledger', async (code, error) => {
     fault = error;
     const answer = await declare(BODY);
     expectProblem(answer, code);

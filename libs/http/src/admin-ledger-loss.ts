@@ -5,12 +5,11 @@ import {
   LedgerForbiddenError,
   LedgerUnavailableError,
 } from '@sealgate/ledger-port';
-import { Type, type Static } from '@sinclair/typebox';
-import { ADMIN_BODY_MAX_BYTES, adminRoute, type AdminCaller } from './admin-app.ts';
+import { type Static, Type } from '@sinclair/typebox';
+import { ADMIN_BODY_MAX_BYTES, type AdminCaller, adminRoute } from './admin-app.ts';
 import type { AuditErasure } from './admin-ledger.ts';
-import { enumOf, named } from './named-schema.ts';
-import { closedObject, instantText, lineOfText } from './parameters.ts';
 import type { Route } from './route.ts';
+import { closedObject, enumOf, instantText, lineOfText, named } from './schemas.ts';
 
 const Text = Type.String();
 const OrNull = <Schema extends typeof Text>(schema: Schema) => Type.Union([schema, Type.Null()]);
@@ -19,15 +18,15 @@ const Note = 'A signed note (C2SP tlog-checkpoint)';
 const LostEntries = named(
   'LostEntries',
   Type.Object({
-    epoch: Type.Integer({ description: 'Of which log of the channel; 0 is the one it began with.' }),
-    lostFrom: Type.Integer({ description: 'The first index of that log that was signed for and is lost.' }),
-    lostUntil: Type.Integer({ description: 'The first one behind; the same where the log ended and lost nothing.' }),
-    checkpoint: Type.String({ description: `${Note}: the newest that is kept of that log.` }),
-    surviving: Type.Union([Text, Type.Null()], { description: `${Note}: the newest that what is left continues.` }),
+    epoch: Type.Integer({ description: 'Epoch of the affected log; 0 is the first log of the channel.' }),
+    lostFrom: Type.Integer({ description: 'First index of that log that was covered by a checkpoint and is lost.' }),
+    lostUntil: Type.Integer({ description: 'First index after the lost ones; equal to lostFrom if none are lost.' }),
+    checkpoint: Type.String({ description: `${Note}: the newest kept checkpoint of that log.` }),
+    surviving: Type.Union([Text, Type.Null()], { description: `${Note}: the newest that the surviving log extends.` }),
   }),
 );
 
-/** The statement that an epoch of a channel begins with, as `@sealgate/envelope` describes it. */
+/** The statement at the start of an epoch of a channel; `@sealgate/envelope` describes it. */
 export const DeclaredLoss = named(
   'DeclaredLoss',
   Type.Object({
@@ -49,20 +48,20 @@ const Loss = named(
     channel: Text,
     status: enumOf('LossStatus', ['whole', 'lost', 'declared'], {
       description:
-        '`lost`: the channel takes no records. `declared`: nor does it yet, and goes on by itself once its next epoch is signed for.',
+        '`lost`: the channel accepts no records. `declared`: it accepts none yet, and resumes by itself once its next epoch is signed.',
     }),
     problem: OrNull(Text),
-    lost: Type.Array(LostEntries, { description: 'Oldest log first; empty where the channel is whole.' }),
+    lost: Type.Array(LostEntries, { description: 'Oldest log first; empty if the channel is whole.' }),
     foundAt: Type.Union([instantText(), Type.Null()]),
     sharedAt: Type.Union([instantText(), Type.Null()], {
-      description: 'When the last record was written that is not lost. What was written later may be.',
+      description: 'Time of the last record that is not lost. Later records may be lost.',
     }),
-    epoch: Type.Integer({ description: 'The one that the channel goes on in; 0 before its first declared loss.' }),
-    declaration: Type.Union([DeclaredLoss, Type.Null()], { description: 'Of the newest declared loss.' }),
+    epoch: Type.Integer({ description: 'Current epoch of the channel; 0 before its first declared loss.' }),
+    declaration: Type.Union([DeclaredLoss, Type.Null()], { description: 'Declaration of the newest declared loss.' }),
   }),
 );
 
-/** What an operator may know and say of records that were lost. */
+/** Reads and declares the loss of records of a channel. */
 export interface LossAdministration {
   channels(): Promise<readonly { channel: string; size: number }[]>;
   loss(channel: string): Promise<
@@ -70,7 +69,7 @@ export interface LossAdministration {
       readonly lost: readonly Static<typeof LostEntries>[];
     }
   >;
-  /** False: what is lost is not what `checkpoint` is the newest of. Again: nothing happens. */
+  /** Resolves to false if `checkpoint` is not the newest one of the lost entries. Idempotent. */
   declareLoss(
     channel: string,
     declared: { reason: string; checkpoint: string; actor: string; requestId: string },
@@ -80,7 +79,7 @@ export interface LossAdministration {
 const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
 const params = Type.Object({ channel: lineOfText({ min: 1, max: 1024 }) });
 
-/** What a channel lost, and the way on. */
+/** The routes that show what a channel lost and declare the loss. */
 export function lossRoutes(ledger: LossAdministration, auditChange: AuditErasure): Route<AdminCaller>[] {
   const find = async (channel: string) => {
     const known = await asked(ledger.channels());
@@ -93,9 +92,9 @@ export function lossRoutes(ledger: LossAdministration, auditChange: AuditErasure
     method: 'get',
     path: '/admin/v1/ledger/channels/:channel/loss',
     operationId: 'getLoss',
-    summary: 'Whether the channel lost records that were signed for, which, and how it goes on',
+    summary: 'Get whether the channel lost records that checkpoints cover, and which',
     params,
-    responses: { 200: { description: 'What is known.', schema: Loss } },
+    responses: { 200: { description: 'The loss of the channel.', schema: Loss } },
     errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE'],
     handler: async (context) => ({ status: 200, body: await find(context.params.channel) }),
   });
@@ -104,10 +103,10 @@ export function lossRoutes(ledger: LossAdministration, auditChange: AuditErasure
     method: 'post',
     path: '/admin/v1/ledger/channels/:channel/loss/declare',
     operationId: 'declareLoss',
-    summary: 'Declare what the channel lost, so that it goes on in its next epoch. It cannot be taken back',
+    summary: 'Declare what the channel lost, so that it continues in its next epoch. It cannot be undone',
     description:
-      'Any process takes it whose DATABASE_URL is of a role that may integrate; the integrator signs for the epoch, and some ' +
-      'seconds later the channel takes records. Sent again for the same loss, nothing happens.',
+      'Accepted by any process whose DATABASE_URL has a role that may integrate. The integrator signs the epoch, and ' +
+      'some seconds later the channel accepts records. Idempotent for the same loss.',
     params,
     body: closedObject({
       reason: lineOfText({ min: 1, max: 1000 }),
@@ -115,11 +114,11 @@ export function lossRoutes(ledger: LossAdministration, auditChange: AuditErasure
         minLength: 1,
         maxLength: 4096,
         description:
-          'The checkpoint of the last entry of `lost`, as it was read: what nobody has seen nobody declares.',
+          'The checkpoint of the last entry of `lost`, as read: this confirms that the operator has seen the loss.',
       }),
     }),
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
-    responses: { 202: { description: 'It is declared.', schema: Loss } },
+    responses: { 202: { description: 'The loss is declared.', schema: Loss } },
     errors: ['FORBIDDEN', 'NOT_FOUND', 'INVALID_STATE_TRANSITION', 'PRECONDITION_FAILED', 'LEDGER_UNAVAILABLE'],
     async handler(context) {
       const { channel } = context.params;
@@ -127,11 +126,11 @@ export function lossRoutes(ledger: LossAdministration, auditChange: AuditErasure
       const before = await find(channel);
       const isDeclared = before.declaration?.lost.at(-1)?.checkpoint === checkpoint;
       if (!isDeclared && before.status !== 'lost')
-        throw new AppError('INVALID_STATE_TRANSITION', 'The channel lost nothing that was not declared.');
+        throw new AppError('INVALID_STATE_TRANSITION', 'The channel has no undeclared loss.');
       if (!isDeclared) {
         if (before.lost.at(-1)?.checkpoint !== checkpoint) throw changed();
         const change = { action: 'channel.declare-loss', resource: 'channel', resourceId: channel, detail: { reason } };
-        // The audit event first: a declaration without one must not be possible.
+        // Write the audit event first: there must be no declaration without one.
         await auditChange(context, change);
       }
       const { caller, requestId } = context;
@@ -143,13 +142,16 @@ export function lossRoutes(ledger: LossAdministration, auditChange: AuditErasure
   return [read, declare];
 }
 
-const changed = () => new AppError('PRECONDITION_FAILED', 'This is not what the channel lost: read it again.');
+const changed = () => new AppError('PRECONDITION_FAILED', 'The loss of the channel has changed: read it again.');
 
 const NOT_INTEGRATING =
-  'The role of DATABASE_URL may not integrate: ask a process with LEDGER_INTEGRATOR=true on this database.';
-const NO_RIGHT = 'The database role of this listener has no right to this channel: see ADMIN_DATABASE_URL.';
+  'The role of DATABASE_URL may not integrate: use a process with LEDGER_INTEGRATOR=true on this database.';
+const NO_RIGHT = 'The database role of this listener has no access to this channel: see ADMIN_DATABASE_URL.';
 
-/** A ledger that cannot be asked is 503, never "not found"; what the role of this listener may not ask is 403. */
+/**
+ * Maps errors of the ledger to refusals: an unavailable ledger is 503, never "not found"; a missing database privilege
+ * is 403 with `forbidden` as detail.
+ */
 export async function asked<Value>(answer: Promise<Value>, forbidden = NO_RIGHT): Promise<Value> {
   try {
     return await answer;
@@ -159,6 +161,6 @@ export async function asked<Value>(answer: Promise<Value>, forbidden = NO_RIGHT)
     if (error instanceof LedgerArchivedError) throw new AppError('RECORD_ARCHIVED', error.message, { cause: error });
     if (error instanceof LedgerForbiddenError) throw new AppError('FORBIDDEN', forbidden, { cause: error });
     if (!(error instanceof LedgerUnavailableError)) throw error;
-    throw new AppError('LEDGER_UNAVAILABLE', 'The ledger cannot be asked.', { retryAfterSeconds: 1, cause: error });
+    throw new AppError('LEDGER_UNAVAILABLE', 'The ledger is unavailable.', { retryAfterSeconds: 1, cause: error });
   }
 }

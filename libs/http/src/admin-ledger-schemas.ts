@@ -1,9 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { DeclaredLoss } from './admin-ledger-loss.ts';
-import { enumOf, named } from './named-schema.ts';
-import { instantText } from './parameters.ts';
+import { enumOf, instantText, named } from './schemas.ts';
 
-// What the admin listener answers about a ledger.
+// Response schemas of the ledger routes of the admin listener.
 
 const Text = Type.String();
 const Time = instantText();
@@ -83,10 +82,10 @@ export const AuditRunRow = named(
     auditId: Text,
     channel: Text,
     status: enumOf('AuditRunStatus', ['running', 'done', 'failed']),
-    walked: Type.Integer({ description: 'Records that were walked.' }),
-    size: Type.Integer({ description: 'Records of the channel when the audit began.' }),
+    walked: Type.Integer({ description: 'Records checked so far.' }),
+    size: Type.Integer({ description: 'Records of the channel when the audit started.' }),
     startedAt: Time,
     endedAt: Type.Union([Time, Type.Null()]),
-    report: Type.Union([Audit, Type.Null()], { description: 'What was found; null unless it is done.' }),
+    report: Type.Union([Audit, Type.Null()], { description: 'Result; null unless the status is done.' }),
   }),
 );

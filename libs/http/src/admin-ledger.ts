@@ -1,29 +1,28 @@
 import { AppError } from '@sealgate/errors';
 import type { ArchiveOrder, ArchiveProgress, AuditReport, LedgerReader, StoredRecord } from '@sealgate/ledger-port';
 import type { CursorCodec } from '@sealgate/paging';
-import { Type, type Static } from '@sinclair/typebox';
-import { ADMIN_BODY_MAX_BYTES, adminRoute, type AdminCaller } from './admin-app.ts';
-import { archiveRoute } from './admin-archive.ts';
+import { type Static, Type } from '@sinclair/typebox';
+import { ADMIN_BODY_MAX_BYTES, type AdminCaller, adminRoute } from './admin-app.ts';
 import { explorerRoutes, type LedgerExplorer } from './admin-ledger-explorer.ts';
-import { asked, lossRoutes, type LossAdministration } from './admin-ledger-loss.ts';
+import { asked, type LossAdministration, lossRoutes } from './admin-ledger-loss.ts';
 import { Audit, AuditRunRow, ProvedRecord, RecordRow } from './admin-ledger-schemas.ts';
 import { auditRunRow, AuditRuns } from './audit-runs.ts';
-import { closedObject, lineOfText } from './parameters.ts';
 import type { Route } from './route.ts';
+import { closedObject, lineOfText, named } from './schemas.ts';
 
-/** An id in a path: one that no id can be is a row that is not there. */
+/** An id in a path. A value that cannot be an id answers 404, like a missing row. */
 const IdText = lineOfText({ min: 1, max: 1024 });
 
-/** What an operator may do with a ledger: read, prove, audit, erase, archive, declare a loss. Nothing here writes a record. */
+/** Admin operations on a ledger: read, prove, audit, erase, archive, declare a loss. None writes a record. */
 export interface LedgerAdministration extends LedgerReader, LossAdministration {
   readonly exploration: LedgerExplorer;
-  /** Writes down who erased and why with the erasure, in the ledger's own tables. */
+  /** Records actor and reason together with the erasure, in the ledger's own tables. */
   erase(channel: string, id: string, reason: string, by: { actor: string; requestId: string }): Promise<boolean>;
-  /** For a few seconds; undefined where there is no such channel. Rejects with ArchiveRefusedError. */
+  /** Works for a few seconds. Undefined if there is no such channel. Rejects with ArchiveRefusedError. */
   archiveRecords(order: ArchiveOrder): Promise<ArchiveProgress | undefined>;
 }
 
-/** Writes down what was done to a record or a channel, by whom and why. */
+/** Writes an audit event about a record or a channel. */
 export type AuditErasure = (
   context: { readonly caller: AdminCaller; readonly requestId: string },
   change: {
@@ -45,7 +44,7 @@ export interface AdminLedgerPorts {
 const ofRecord = Type.Object({ channel: IdText, recordId: IdText });
 const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
 
-/** The ledger on the admin listener of any surface that holds one: read, prove, audit, erase, archive, declare a loss. */
+/** The ledger routes of the admin listener: read, prove, audit, erase, archive, declare a loss. */
 export function adminLedgerRoutes(ports: AdminLedgerPorts): Route<AdminCaller>[] {
   return [
     ...explorerRoutes(ports),
@@ -57,7 +56,7 @@ export function adminLedgerRoutes(ports: AdminLedgerPorts): Route<AdminCaller>[]
   ];
 }
 
-/** Audits of any length: begun, left, and asked for again. */
+/** Background audits: start one, and poll its result. */
 function auditRoutes({ ledger, now, newId }: AdminLedgerPorts): Route<AdminCaller>[] {
   const runs = new AuditRuns({ ledger, now, newId });
   const begin = adminRoute({
@@ -65,12 +64,12 @@ function auditRoutes({ ledger, now, newId }: AdminLedgerPorts): Route<AdminCalle
     method: 'post',
     path: '/admin/v1/ledger/channels/:channel/audits',
     operationId: 'beginAudit',
-    summary: 'Begin an audit that goes on by itself, or join the one that this process runs of the channel',
+    summary: 'Start a background audit, or join the one that this process runs for the channel',
     params: Type.Object({ channel: IdText }),
     body: closedObject({}),
     bodyOptional: true,
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
-    responses: { 202: { description: 'The audit is under way.', schema: AuditRunRow } },
+    responses: { 202: { description: 'The audit is running.', schema: AuditRunRow } },
     errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE', 'OVERLOADED'],
     async handler({ params: { channel } }) {
       const known = (await asked(ledger.channels())).find((row) => row.channel === channel);
@@ -83,13 +82,13 @@ function auditRoutes({ ledger, now, newId }: AdminLedgerPorts): Route<AdminCalle
     method: 'get',
     path: '/admin/v1/ledger/channels/:channel/audits/:auditId',
     operationId: 'getAudit',
-    summary: 'How far an audit came, and what it found. The process that runs it keeps it while it lives',
+    summary: 'Get the progress and result of an audit. Only the process that runs it has it, until it exits',
     params: Type.Object({ channel: IdText, auditId: IdText }),
     responses: { 200: { description: 'The audit.', schema: AuditRunRow } },
     errors: ['FORBIDDEN', 'NOT_FOUND'],
     async handler({ params: { channel, auditId } }) {
       const run = runs.find(channel, auditId);
-      if (run === undefined) throw new AppError('NOT_FOUND', 'This process knows no such audit: begin it again.');
+      if (run === undefined) throw new AppError('NOT_FOUND', 'This process has no such audit: start it again.');
       return { status: 200, body: auditRunRow(run) };
     },
   });
@@ -102,7 +101,7 @@ function readingRoutes({ ledger }: AdminLedgerPorts): Route<AdminCaller>[] {
     method: 'get',
     path: '/admin/v1/ledger/channels/:channel/checkpoint',
     operationId: 'getCheckpoint',
-    summary: 'The newest signed checkpoint (C2SP tlog-checkpoint)',
+    summary: 'Get the newest signed checkpoint (C2SP tlog-checkpoint)',
     params: Type.Object({ channel: IdText }),
     responses: { 200: { description: 'A signed note.', contentType: 'text/plain; charset=utf-8' } },
     errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE'],
@@ -130,7 +129,7 @@ function readingRoutes({ ledger }: AdminLedgerPorts): Route<AdminCaller>[] {
     method: 'get',
     path: '/admin/v1/ledger/channels/:channel/records/:recordId/proof',
     operationId: 'getProof',
-    summary: 'A receipt and its inclusion proof, as the offline verifier takes them',
+    summary: 'Get a receipt and its inclusion proof, in the format of the offline verifier',
     params: ofRecord,
     responses: { 200: { description: 'The proof.', schema: ProvedRecord } },
     errors: ['FORBIDDEN', 'NOT_FOUND', 'RECORD_ARCHIVED', 'LEDGER_UNAVAILABLE'],
@@ -147,12 +146,12 @@ function actingRoutes({ ledger, auditChange }: AdminLedgerPorts): Route<AdminCal
     method: 'post',
     path: '/admin/v1/ledger/channels/:channel/audit',
     operationId: 'auditChannel',
-    summary: 'Walk the whole channel; name the first record that is not what was written',
+    summary: 'Check the whole channel; report the first record that differs from what was written',
     params: Type.Object({ channel: IdText }),
     body: closedObject({}),
     bodyOptional: true,
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
-    responses: { 200: { description: 'What was found.', schema: Audit } },
+    responses: { 200: { description: 'The result.', schema: Audit } },
     errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE'],
     async handler(context) {
       const { channel } = context.params;
@@ -167,22 +166,22 @@ function actingRoutes({ ledger, auditChange }: AdminLedgerPorts): Route<AdminCal
     method: 'post',
     path: '/admin/v1/ledger/channels/:channel/records/:recordId/erase',
     operationId: 'eraseRecord',
-    summary: 'Remove salt and content of a record for ever; its proofs stay valid',
+    summary: 'Erase salt and data of a record permanently; its proofs stay valid',
     params: ofRecord,
     body: closedObject({ reason: lineOfText({ min: 1, max: 200 }) }),
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
-    responses: { 200: { description: 'The record without its content.', schema: RecordRow } },
+    responses: { 200: { description: 'The record without its data.', schema: RecordRow } },
     errors: ['FORBIDDEN', 'NOT_FOUND', 'RECORD_ARCHIVED', 'LEDGER_UNAVAILABLE'],
     async handler(context) {
       const { channel, recordId } = context.params;
       const { reason } = context.body;
       const stored = found(await asked(ledger.read(channel, recordId)));
       const change = { action: 'record.erase', resource: 'record', resourceId: recordId, detail: { channel, reason } };
-      // The audit event first: an erasure without one must not be possible, one without an erasure can be done again.
+      // Write the audit event first: there must be no erasure without one. An event without an erasure can be repeated.
       await auditChange(context, change);
       const { caller, requestId } = context;
       await asked(ledger.erase(channel, recordId, reason, { actor: caller.actor, requestId }));
-      // Not read again: what is erased must not be answered with an outage of the files.
+      // Do not read the record again: an outage of the archive files must not fail a completed erasure.
       return { status: 200, body: rowOf({ ...stored, data: null, extra: null, erased: true }) };
     },
   });
@@ -210,4 +209,65 @@ function rowOf(stored: StoredRecord): Static<typeof RecordRow> {
 function found<Value>(value: Value | undefined): Value {
   if (value === undefined) throw new AppError('NOT_FOUND', 'There is no such record.');
   return value;
+}
+
+const Archived = named(
+  'ArchiveProgress',
+  Type.Object({
+    channel: Type.String(),
+    size: Type.Integer(),
+    archived: Type.Integer({ description: 'Records in the archive, counted from the first one.' }),
+    until: Type.Integer({ description: 'Target of the request: repeat it until archived equals this.' }),
+  }),
+);
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Moves records of a channel to archive files for a few seconds per request; the client repeats the request until it is
+ * done.
+ */
+function archiveRoute({ ledger, auditChange, now }: AdminLedgerPorts): Route<AdminCaller> {
+  return adminRoute({
+    charge: 'none',
+    idempotency: 'none',
+    permit: 'authenticated',
+    method: 'post',
+    path: '/admin/v1/ledger/channels/:channel/archive',
+    operationId: 'archiveRecords',
+    summary: 'Move the records below an index to the archive files, for some seconds; repeat the request to continue',
+    params: Type.Object({ channel: lineOfText({ min: 1, max: 1024 }) }),
+    body: closedObject({
+      before: Type.Optional(Type.Integer({ minimum: 0, description: 'The first index to keep.' })),
+      olderThanDays: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: 36_500, description: 'Use in place of before.' }),
+      ),
+    }),
+    bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
+    responses: { 200: { description: 'Progress of the archive.', schema: Archived } },
+    errors: ['FORBIDDEN', 'NOT_FOUND', 'INVALID_STATE_TRANSITION', 'LEDGER_UNAVAILABLE'],
+    async handler(context) {
+      const { channel } = context.params;
+      const { before, olderThanDays } = context.body;
+      if ((before === undefined) === (olderThanDays === undefined)) {
+        throw new AppError('INVALID_REQUEST', 'Give either before or olderThanDays.', {
+          faults: [{ in: 'body', pointer: '', detail: 'must have exactly one of before and olderThanDays' }],
+        });
+      }
+      const known = (await asked(ledger.channels())).find((row) => row.channel === channel);
+      if (known === undefined) throw new AppError('NOT_FOUND', 'There is no such channel.');
+      const detail = {
+        channel,
+        ...(before === undefined ? { olderThanDays: `${olderThanDays}` } : { before: `${before}` }),
+      };
+      await auditChange(context, { action: 'channel.archive', resource: 'channel', resourceId: channel, detail });
+      const archiveOrder =
+        before === undefined
+          ? { channel, olderThanMs: Math.floor(now()) - olderThanDays! * DAY_MS }
+          : { channel, before };
+      const progress = await asked(ledger.archiveRecords(archiveOrder));
+      if (progress === undefined) throw new AppError('NOT_FOUND', 'There is no such channel.');
+      return { status: 200, body: progress };
+    },
+  });
 }

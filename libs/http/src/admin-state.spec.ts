@@ -23,8 +23,8 @@ const get = surfaceOf(() =>
   ]),
 );
 
-describe('an admin listener', () => {
-  it('tells who asks: a static token, an operator who signed in, a viewer', async () => {
+describe('admin state routes', () => {
+  it('return the caller: a static token, a signed-in operator, a viewer', async () => {
     expect((await get('/whoami', ADMIN)).body).toEqual({
       actor: expect.stringMatching(/^admin:[0-9a-f]{8}$/),
       role: 'operator',
@@ -46,7 +46,7 @@ describe('an admin listener', () => {
     expectProblem(await get('/whoami', 'x'.repeat(32)), 'UNAUTHENTICATED');
   });
 
-  it('tells what waits, and that it cannot when the ledger is away', async () => {
+  it('list pending work, and answer 503 when the ledger is unavailable', async () => {
     expect((await get('/waiting', VIEWER)).body).toEqual({
       items: [
         { what: 'outbox', description: 'Records on their way', count: 2, oldestAt: '2030-01-02T03:04:05.678Z' },
@@ -58,7 +58,7 @@ describe('an admin listener', () => {
     expectProblem(await away('/waiting', VIEWER), 'LEDGER_UNAVAILABLE');
   });
 
-  it('tells a viewer of its secrets by their ids too', async () => {
+  it('show secrets to viewers too, by id only', async () => {
     expect((await get('/secrets', VIEWER)).body).toEqual(NOTHING);
   });
 });

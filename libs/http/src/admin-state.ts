@@ -1,23 +1,21 @@
-import { Type, type Static } from '@sinclair/typebox';
-import { adminRoute, type AdminCaller } from './admin-app.ts';
+import { type Static, Type } from '@sinclair/typebox';
+import { type AdminCaller, adminRoute } from './admin-app.ts';
+import { type AdminAuditPorts, adminAuditRoutes } from './admin-audit.ts';
 import { asked } from './admin-ledger-loss.ts';
-import { adminAuditRoutes, type AdminAuditPorts } from './admin-audit.ts';
-import { adminSecretRoutes, type AdminSecretPorts } from './admin-secrets.ts';
-import { enumOf, named } from './named-schema.ts';
-import { instantText } from './parameters.ts';
 import type { Route } from './route.ts';
+import { enumOf, instantText, named } from './schemas.ts';
 
 const Text = Type.String();
 
 const Whoami = named(
   'AdminWhoami',
   Type.Object({
-    actor: Type.String({ description: 'As audit events name the caller.' }),
+    actor: Type.String({ description: 'The caller as named in audit events.' }),
     role: enumOf('AdminRole', ['operator', 'viewer'], {
-      description: 'An operator may do everything here, a viewer reads.',
+      description: 'An operator may do everything here, a viewer may only read.',
     }),
     via: enumOf('AdminVia', ['token', 'static'], {
-      description: 'By an access token of somebody who signed in, or by a token of ADMIN_TOKEN_HASHES.',
+      description: '`token`: an access token of a signed-in person; `static`: a token of ADMIN_TOKEN_HASHES.',
     }),
     issuer: Type.Optional(Text),
     subject: Type.Optional(Text),
@@ -35,7 +33,7 @@ const Waiting = named(
           description: Text,
           count: Type.Integer({ minimum: 0 }),
           oldestAt: Type.Union([instantText(), Type.Null()], {
-            description: 'Since when the oldest of it waits; null where nothing does, or that is not known.',
+            description: 'Time since the oldest item waits; null if none does or it is not known.',
           }),
         }),
       ),
@@ -43,30 +41,29 @@ const Waiting = named(
   }),
 );
 
-/** One kind of work that is not done yet. */
+/** One kind of pending work. */
 export interface WaitingItem {
-  /** A word of a closed set of the surface. */
+  /** One of a closed set of names of the surface. */
   readonly what: string;
-  /** For people. */
   readonly description: string;
   readonly count: number;
   readonly oldestAt: Date | undefined;
 }
 
 export interface AdminStatePorts extends AdminSecretPorts, AdminAuditPorts {
-  /** What waits in this surface. Bounded in time; rejects where the database is away. */
+  /** Counts the pending work of this surface. Bounded in time; rejects if the database is unavailable. */
   readonly waiting: () => Promise<readonly WaitingItem[]>;
 }
 
 const base = { method: 'get', charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
 
-/** What the admin listener of any surface tells of itself and of who asks. */
+/** The routes that every admin listener has: whoami, pending work, audit events, secrets. */
 export function adminStateRoutes(ports: AdminStatePorts): Route<AdminCaller>[] {
   const whoami = adminRoute({
     ...base,
     path: '/admin/v1/whoami',
     operationId: 'getWhoami',
-    summary: 'Who asks, and what they may do here',
+    summary: 'Get the caller and its role',
     responses: { 200: { description: 'The caller.', schema: Whoami } },
     errors: [],
     handler: ({ caller }) => Promise.resolve({ status: 200, body: whoamiOf(caller) }),
@@ -75,8 +72,8 @@ export function adminStateRoutes(ports: AdminStatePorts): Route<AdminCaller>[] {
     ...base,
     path: '/admin/v1/waiting',
     operationId: 'getWaiting',
-    summary: 'What is not done yet, and since when',
-    responses: { 200: { description: 'Each kind of work, also where there is none of it.', schema: Waiting } },
+    summary: 'List pending work and since when it waits',
+    responses: { 200: { description: 'Every kind of work, including those with none pending.', schema: Waiting } },
     errors: ['LEDGER_UNAVAILABLE'],
     async handler() {
       const items = (await asked(ports.waiting())).map(({ what, description, count, oldestAt }) => ({
@@ -93,4 +90,72 @@ export function adminStateRoutes(ports: AdminStatePorts): Route<AdminCaller>[] {
 
 function whoamiOf({ actor, role, identity }: AdminCaller): Static<typeof Whoami> {
   return { actor, role, via: identity === undefined ? 'static' : 'token', ...identity };
+}
+
+const Count = Type.Integer();
+const Time = instantText();
+const TimeOrNull = Type.Union([Time, Type.Null()]);
+
+const Need = named(
+  'SecretNeed',
+  Type.Object({ what: Text, rows: Type.Union([Type.Integer(), Type.Null()]), until: TimeOrNull }),
+);
+
+const SecretsReport = named(
+  'SecretsReport',
+  Type.Object({
+    processes: Type.Array(named('SecretHolder', Type.Object({ process: Text, ids: Type.Array(Text), seenAt: Time }))),
+    secrets: Type.Array(
+      named(
+        'ServerSecret',
+        Type.Object({
+          id: Text,
+          makes: Count,
+          checks: Count,
+          unaware: Count,
+          lastMadeAt: TimeOrNull,
+          needs: Type.Array(Need),
+        }),
+      ),
+    ),
+    accepted: Type.Array(
+      named(
+        'AcceptedCredential',
+        Type.Object({ variable: Text, id: Text, accepts: Count, unaware: Count, lastUsedAt: TimeOrNull }),
+      ),
+    ),
+  }),
+);
+
+type ReadonlyDeep<Value> = Value extends object
+  ? { readonly [Member in keyof Value]: ReadonlyDeep<Value[Member]> }
+  : Value;
+
+interface AdminSecretPorts {
+  /** Reports which processes use which server secrets and for what; see `secretWatch`. */
+  readonly secretReport: () => Promise<ReadonlyDeep<Static<typeof SecretsReport>>>;
+}
+
+/** The route that shows the progress of a secret rotation. It shows ids and times, never a value. */
+function adminSecretRoutes({ secretReport }: AdminSecretPorts): Route<AdminCaller>[] {
+  return [
+    adminRoute({
+      charge: 'none',
+      idempotency: 'none',
+      permit: 'authenticated',
+      method: 'get',
+      path: '/admin/v1/secrets',
+      operationId: 'getSecretStatus',
+      summary:
+        'List the server secrets that processes hold, what each is still needed for, and the accepted tokens and keys',
+      responses: {
+        200: {
+          description: 'Secrets by id; tokens and keys by the first digits of their hash.',
+          schema: SecretsReport,
+        },
+      },
+      errors: ['UNAVAILABLE'],
+      handler: async () => ({ status: 200, body: (await secretReport()) as Static<typeof SecretsReport> }),
+    }),
+  ];
 }

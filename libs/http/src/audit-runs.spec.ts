@@ -28,8 +28,8 @@ function runsOf() {
   return { runs, clock, tell, end };
 }
 
-describe('an audit that goes on by itself', () => {
-  it('tells how far it came, and what it found once it has ended', async () => {
+describe('background audits', () => {
+  it('report progress, and the result at the end', async () => {
     const { runs, clock, tell, end } = runsOf();
     const { auditId } = runs.begin('acme.main', 12);
     tell.get('acme.main')!(8);
@@ -45,7 +45,7 @@ describe('an audit that goes on by itself', () => {
     expect(runs.find('acme.other', auditId)).toBeUndefined();
   });
 
-  it('is joined by who asks for the same channel, and begun anew after its end', async () => {
+  it('join the running audit of the channel, and start a new one after its end', async () => {
     const { runs, end } = runsOf();
     const first = runs.begin('acme.main', 12);
     expect(runs.begin('acme.main', 13)).toBe(first);
@@ -53,14 +53,14 @@ describe('an audit that goes on by itself', () => {
     expect(runs.begin('acme.main', 13)).not.toBe(first);
   });
 
-  it('has no report where the ledger could not be asked', async () => {
+  it('fail without a report when the ledger is unavailable', async () => {
     const { runs, clock, end } = runsOf();
     const run = runs.begin('acme.main', 12);
     await end('acme.main', new Error('away'));
     expect(run).toMatchObject({ endedAtMs: clock.now(), report: undefined });
   });
 
-  it('is refused where two run already, and the oldest of a hundred that ended is forgotten', async () => {
+  it('refuse a third concurrent run, and drop the oldest of more than a hundred finished runs', async () => {
     const { runs, end } = runsOf();
     const first = runs.begin('a', 1);
     runs.begin('b', 1);

@@ -1,31 +1,31 @@
 import { AppError } from '@sealgate/errors';
 import type { AuditReport, LedgerReader } from '@sealgate/ledger-port';
 
-/** An audit that goes on without the request that began it. */
-export interface AuditRun {
+/** An audit that continues after the request that started it. */
+interface AuditRun {
   readonly auditId: string;
   readonly channel: string;
-  /** How many records the channel had when it began. */
+  /** Records of the channel when the audit started. */
   readonly size: number;
   readonly startedAtMs: number;
-  /** How many records were walked. */
+  /** Records checked so far. */
   walked: number;
   endedAtMs: number | undefined;
-  /** Undefined while it runs, and where it could not be brought to its end. */
+  /** Undefined while it runs, and if it failed. */
   report: AuditReport | undefined;
 }
 
-export interface AuditRunsPorts {
+interface AuditRunsPorts {
   readonly ledger: Pick<LedgerReader, 'audit'>;
   readonly now: () => number;
   readonly newId: (prefix: string) => string;
 }
 
-const MOST_RUNNING = 2;
-/** Ended ones that can still be asked for; the oldest is forgotten first. */
-const MOST_KEPT = 100;
+const MAX_RUNNING = 2;
+/** Finished runs that stay readable; the oldest is dropped first. */
+const MAX_FINISHED = 100;
 
-/** The audits of this process: they are forgotten when it ends, and nothing is lost by that but time. */
+/** The background audits of this process, in memory only: a restart loses them and costs a new run. */
 export class AuditRuns {
   readonly #ports: AuditRunsPorts;
   readonly #runs = new Map<string, AuditRun>();
@@ -39,13 +39,13 @@ export class AuditRuns {
     return run?.channel === channel ? run : undefined;
   }
 
-  /** Begins one, or gives the one that is under way for the channel. @throws AppError OVERLOADED */
+  /** Starts an audit, or returns the running one of the channel. @throws AppError OVERLOADED */
   begin(channel: string, size: number): AuditRun {
     const running = [...this.#runs.values()].filter(({ endedAtMs }) => endedAtMs === undefined);
     const same = running.find((run) => run.channel === channel);
     if (same !== undefined) return same;
-    if (running.length >= MOST_RUNNING) {
-      const detail = `${MOST_RUNNING} audits are under way in this process already.`;
+    if (running.length >= MAX_RUNNING) {
+      const detail = `${MAX_RUNNING} audits are already running in this process.`;
       throw new AppError('OVERLOADED', detail, { retryAfterSeconds: 60 });
     }
     const { now, newId } = this.#ports;
@@ -63,7 +63,7 @@ export class AuditRuns {
     return run;
   }
 
-  /** Ends as failed, without a report, where the ledger cannot be asked. */
+  /** The run ends as failed, without a report, if the ledger is unavailable. */
   async #follow(run: AuditRun): Promise<void> {
     const { ledger, now } = this.#ports;
     const onWalked = (records: number) => {
@@ -76,11 +76,11 @@ export class AuditRuns {
   #keep(run: AuditRun): void {
     this.#runs.set(run.auditId, run);
     const ended = [...this.#runs.values()].filter(({ endedAtMs }) => endedAtMs !== undefined);
-    for (const { auditId } of ended.slice(0, Math.max(0, ended.length - MOST_KEPT))) this.#runs.delete(auditId);
+    for (const { auditId } of ended.slice(0, Math.max(0, ended.length - MAX_FINISHED))) this.#runs.delete(auditId);
   }
 }
 
-/** As the admin listener shows it. */
+/** The run in the form of AuditRunRow. */
 export function auditRunRow({ startedAtMs, endedAtMs, report, ...run }: AuditRun) {
   const ended = report === undefined ? ('failed' as const) : ('done' as const);
   return {

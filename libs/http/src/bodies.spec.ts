@@ -53,11 +53,11 @@ const send = (body: string | Buffer, headers: Record<string, string> = {}, path 
   const call = request(app)
     .post(path)
     .set({ 'Content-Type': 'application/json', ...headers });
-  // Superagent would render a Buffer as JSON.
+  // Superagent would serialize a Buffer as JSON.
   return call.serialize((bytes: unknown) => bytes as string).send(body);
 };
 
-/** A JSON string of exactly so many bytes. */
+/** A JSON string of exactly this many bytes. */
 const jsonOf = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`;
 
 describe('the media type of a body', () => {
@@ -90,7 +90,7 @@ describe('the media type of a body', () => {
     'Application/Vnd.Api+JSON; charset=utf-8',
     'application/problem+json;profile="+xml"',
     'application/json',
-  ])('may be %s where types that end in +json are taken', async (type) => {
+  ])('may be %s where +json types are accepted', async (type) => {
     expect((await send('{"a":1}', { 'Content-Type': type }, '/suffixed')).status).toBe(200);
   });
 
@@ -102,7 +102,7 @@ describe('the media type of a body', () => {
     'application/xml; type=a+json',
     'application/json5',
     'text/json',
-  ])('is 415 there too as %s', async (type) => {
+  ])('is 415 there as %s', async (type) => {
     expectProblem(await send('{"a":1}', { 'Content-Type': type }, '/suffixed'), 'UNSUPPORTED_MEDIA_TYPE');
   });
 
@@ -114,7 +114,7 @@ describe('the media type of a body', () => {
   });
 });
 
-describe('the coding of a body', () => {
+describe('the content coding of a body', () => {
   const text = `{"a":"${'ä'.repeat(100)}"}`;
 
   it.each([
@@ -123,7 +123,7 @@ describe('the coding of a body', () => {
     ['deflate', deflateSync(text)],
     ['deflate', deflateRawSync(text)],
     ['br', brotliCompressSync(text)],
-  ])('%s is undone', async (coding, bytes) => {
+  ])('%s is decoded', async (coding, bytes) => {
     const response = await send(bytes, { 'Content-Encoding': coding });
     expect(response.status).toBe(200);
     expect(response.text).toBe(text);
@@ -140,7 +140,7 @@ describe('the coding of a body', () => {
     expectProblem(await send(gzipSync(text).subarray(0, 20), { 'Content-Encoding': coding }), 'INVALID_JSON');
   });
 
-  it('does not change what the limit counts', async () => {
+  it('does not affect the limit, which counts decoded bytes', async () => {
     for (const pack of [gzipSync, deflateSync, brotliCompressSync]) {
       const coding = pack === gzipSync ? 'gzip' : pack === deflateSync ? 'deflate' : 'br';
       expect((await send(pack(jsonOf(MAX_BYTES)), { 'Content-Encoding': coding })).status).toBe(200);
@@ -148,31 +148,31 @@ describe('the coding of a body', () => {
     }
   });
 
-  it('stops a bomb at the limit', async () => {
+  it('stops a decompression bomb at the limit', async () => {
     const bomb = gzipSync(Buffer.alloc(3_000_000, ' '));
     expect(bomb.length).toBeLessThan(MAX_BYTES);
     expectProblem(await send(bomb, { 'Content-Encoding': 'gzip' }), 'PAYLOAD_TOO_LARGE');
   });
 
-  it('lets through a body that grew when it was packed', async () => {
+  it('accepts a body that grew by encoding', async () => {
     const bytes = gzipSync(jsonOf(MAX_BYTES), { level: 0 });
     expect(bytes.length).toBeGreaterThan(MAX_BYTES);
     expect((await send(bytes, { 'Content-Encoding': 'gzip' })).status).toBe(200);
     expectProblem(await send(Buffer.alloc(6000), { 'Content-Encoding': 'gzip' }), 'PAYLOAD_TOO_LARGE');
   });
 
-  it('counts an empty body as empty', async () => {
+  it('treats an encoded empty body as empty', async () => {
     expectProblem(await send('', { 'Content-Encoding': 'gzip' }), 'INVALID_JSON');
   });
 });
 
 describe('the size of a body', () => {
-  it('may be the limit, and not one byte more', async () => {
+  it('may be exactly the limit, but no more', async () => {
     expect((await send(jsonOf(MAX_BYTES))).status).toBe(200);
     expectProblem(await send(jsonOf(MAX_BYTES + 1)), 'PAYLOAD_TOO_LARGE');
   });
 
-  it('is counted as it comes where it was not announced', async () => {
+  it('is counted while it arrives if it was not announced', async () => {
     const listening = await listen(app);
     const chunked = (body: string) =>
       sendRequest(
@@ -186,7 +186,7 @@ describe('the size of a body', () => {
     await listening.close();
   });
 
-  it('lets a refused sender read its refusal and go on, however much it had to say', async () => {
+  it('lets a refused sender read its refusal and reuse the connection', async () => {
     const listening = await listen(app);
     const large = jsonOf(3_000_000);
     const text = await sendRaw(
@@ -199,22 +199,22 @@ describe('the size of a body', () => {
     await listening.close();
   });
 
-  it('ends the connection of a refused sender that never ends', async () => {
+  it('closes the connection of a refused sender that never stops', async () => {
     const listening = await listen(app);
     const head = 'POST /echo HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length: 90000000\r\n\r\n';
     const outcome = await sendRaw(listening.port, head + 'x'.repeat(20_000_000)).catch((error: Error) => error.message);
-    // Cut in the middle, the sender may or may not get to read the answer; what counts is that this returns.
+    // The connection is closed midway, so the sender may miss the answer; it only matters that this returns.
     expect(outcome).toMatch(/413|ECONNRESET|EPIPE/);
     await listening.close();
   });
 });
 
 describe('an empty body', () => {
-  it('is 400 where a body is wanted', async () => {
+  it('is 400 where a body is required', async () => {
     expectProblem(await send(''), 'INVALID_JSON', { errors: [{ in: 'body', pointer: '' }] });
   });
 
-  it('is an empty object where the route takes none, and then needs no media type', async () => {
+  it('is an empty object where the body is optional, without a media type', async () => {
     expect((await request(app).post('/optional')).body).toEqual({});
     expect((await request(app).post('/optional').set('Content-Type', 'text/plain')).status).toBe(200);
     expect((await request(app).post('/optional').send({})).body).toEqual({});
@@ -223,7 +223,7 @@ describe('an empty body', () => {
     expectProblem(await request(app).post('/optional').type('text/plain').send('x'), 'UNSUPPORTED_MEDIA_TYPE');
   });
 
-  it('is none as well when it was announced in chunks and none came', async () => {
+  it('is also recognized when chunked', async () => {
     const listening = await listen(app);
     const sendChunks = (...lines: string[]) =>
       sendRequest(listening.port, ['POST /optional HTTP/1.1', 'Transfer-Encoding: chunked'], lines.join('\r\n'));
@@ -237,7 +237,7 @@ describe('an empty body', () => {
 });
 
 describe('strict JSON', () => {
-  it('names what is wrong by its code and its place', async () => {
+  it('reports code and location of a fault', async () => {
     expectProblem(await send('{"a":1,"a":2}'), 'DUPLICATE_MEMBER', { errors: [{ in: 'body', pointer: '/a' }] });
     expectProblem(await send('[9007199254740993]'), 'UNSAFE_NUMBER', { errors: [{ in: 'body', pointer: '/0' }] });
     expectProblem(await send('['.repeat(65) + ']'.repeat(65)), 'JSON_TOO_DEEP');
@@ -263,13 +263,13 @@ describe('a body whose handler parses it', () => {
       .serialize((bytes: unknown) => bytes as string)
       .send(text);
 
-  it('comes as its bytes, decoded, whether they are JSON or not', async () => {
+  it('is passed as decoded bytes, whether they are JSON or not', async () => {
     expect((await sendUnparsed('{"a":')).body).toEqual({ body: null, text: '{"a":' });
     const zipped = gzipSync('[1,2') as unknown as string;
     expect((await sendUnparsed(zipped, { 'Content-Encoding': 'gzip' })).body).toEqual({ body: null, text: '[1,2' });
   });
 
-  it('is refused before by type, size and emptiness, as every other', async () => {
+  it('is refused by media type, size and emptiness like any other', async () => {
     expectProblem(await sendUnparsed('{}', { 'Content-Type': 'text/json' }), 'UNSUPPORTED_MEDIA_TYPE');
     expectProblem(await sendUnparsed(jsonOf(MAX_BYTES + 1)), 'PAYLOAD_TOO_LARGE');
     const empty = await sendUnparsed('');
@@ -278,7 +278,7 @@ describe('a body whose handler parses it', () => {
   });
 });
 
-describe('a route whose callers may send more or less', () => {
+describe('a route with a body limit per caller', () => {
   const route = testRoute({
     ...plain,
     method: 'post',
@@ -289,7 +289,7 @@ describe('a route whose callers may send more or less', () => {
     bodyMaxBytesOf: ({ name }) => (name === 'poor' ? 10 : MAX_BYTES),
     handler: () => ({ status: 200 }),
   });
-  it('refuses what is too large for its caller', async () => {
+  it('refuses a body too large for its caller', async () => {
     const { app: surface } = testSurface([route]);
     const headers = (key: string) => ({ 'Content-Type': 'application/json', 'X-Api-Key': key });
     const post = (key: string, body: string) => request(surface).post('/by-caller').set(headers(key)).send(body);

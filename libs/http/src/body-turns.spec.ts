@@ -7,7 +7,7 @@ import { BodyTurns } from './body-turns.ts';
 
 const options = { atOnceBytes: 10, waitingBytes: 20, waitMs: 1000 };
 
-/** Takes a turn, and tells whether it has begun. */
+/** Takes a turn; tells whether it has started. */
 function taken(turns: BodyTurns, bytes: number) {
   const state = { has: false, end: (): void => undefined, refused: undefined as unknown };
   void turns.take(bytes).then(
@@ -19,8 +19,8 @@ function taken(turns: BodyTurns, bytes: number) {
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('turns of large bodies', () => {
-  it('are given while they fit, then in the order in which they came', async () => {
+describe('BodyTurns', () => {
+  it('admits bodies while they fit, then in order of arrival', async () => {
     const turns = new BodyTurns(options);
     const [one, two, large, small] = [6, 4, 9, 1].map((bytes) => taken(turns, bytes));
     await settle();
@@ -34,7 +34,7 @@ describe('turns of large bodies', () => {
     expect([large?.has, small?.has]).toEqual([true, true]);
   });
 
-  it('are given to one that is too large for all, when it is alone', async () => {
+  it('admits a body above the total limit when it is alone', async () => {
     const turns = new BodyTurns(options);
     const first = taken(turns, 1);
     const huge = taken(turns, 15);
@@ -45,7 +45,7 @@ describe('turns of large bodies', () => {
     expect(huge.has).toBe(true);
   });
 
-  it('are refused where too much waits, or too long, and then count no more', async () => {
+  it('refuses when the queue is full or the wait times out, and then frees the queue', async () => {
     const turns = new BodyTurns({ ...options, waitMs: 20 });
     const first = taken(turns, 10);
     const late = taken(turns, 15);
@@ -60,7 +60,7 @@ describe('turns of large bodies', () => {
     expect(next.has).toBe(true);
   });
 
-  it('are given back once the request is answered, whatever the answer', async () => {
+  it('is released when the request is answered, with any status', async () => {
     const bodyTurns = new BodyTurns({ atOnceBytes: 200_000, waitingBytes: 0, waitMs: 10 });
     const route = testRoute({
       ...plain,
@@ -70,7 +70,7 @@ describe('turns of large bodies', () => {
       bodyMaxBytes: 1_000_000,
       bodyTurns,
       handler: async ({ body }) => {
-        // While this one is worked on, no other large one is taken.
+        // While this one is processed, no other large body is admitted.
         const other = await bodyTurns.take(200_000).catch((error: unknown) => error);
         return { status: 200, body: { length: body.text.length, other: String(other) } };
       },
@@ -80,11 +80,11 @@ describe('turns of large bodies', () => {
     const text = 'x'.repeat(150_000);
     expect((await send({ text })).body).toEqual({
       length: 150_000,
-      other: expect.stringContaining('More large bodies'),
+      other: expect.stringContaining('Too many large bodies'),
     });
     expectProblem(await send({ wrong: text }), 'INVALID_REQUEST', { errors: [{ in: 'body', pointer: '/text' }] });
     expect((await send({ text })).status).toBe(200);
-    // A small one takes no turn.
+    // A small body takes no turn.
     const end = await bodyTurns.take(200_000);
     expect((await send({ text: 'x' })).status).toBe(200);
     expectProblem(await send({ text }), 'OVERLOADED');

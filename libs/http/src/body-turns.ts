@@ -1,11 +1,11 @@
 import { AppError } from '@sealgate/errors';
 
-export interface BodyTurnsOptions {
-  /** Bytes of bodies that are parsed and worked on at once; a larger one goes when it is alone. */
+interface BodyTurnsOptions {
+  /** Total bytes of bodies processed at once; a larger body runs alone. */
   readonly atOnceBytes: number;
-  /** Bytes of bodies that may wait; more is refused. */
+  /** Total bytes of bodies that may queue; beyond it, requests are refused. */
   readonly waitingBytes: number;
-  /** How long one may wait. */
+  /** Maximum wait in the queue. */
   readonly waitMs: number;
 }
 
@@ -15,8 +15,8 @@ interface Waiting {
 }
 
 /**
- * Lets large bodies take turns, so that what they become on the heap, several times their bytes, is bounded however many
- * come at once. Small ones do not take part.
+ * A weighted semaphore for large bodies. It bounds the heap they take, which is several times their bytes. Small bodies
+ * do not take part.
  */
 export class BodyTurns {
   readonly #options: BodyTurnsOptions;
@@ -29,8 +29,8 @@ export class BodyTurns {
   }
 
   /**
-   * Waits for the turn of a body; call what it resolves to once nothing of the body is needed any more.
-   * Rejects with AppError OVERLOADED when too much waits already, or its turn did not come in time.
+   * Waits until the body may be processed; resolves to a function that releases its share.
+   * Rejects with AppError OVERLOADED when the queue is full or the wait times out.
    */
   take(bytes: number): Promise<() => void> {
     if (this.#waiting.length === 0 && this.#fits(bytes)) return Promise.resolve(this.#begin(bytes));
@@ -67,7 +67,7 @@ export class BodyTurns {
     };
   }
 
-  /** In the order in which they came: a small one does not pass a large one for ever. */
+  /** First in, first out: small bodies cannot starve a large one. */
   #next(): void {
     for (let first = this.#waiting[0]; first !== undefined && this.#fits(first.bytes); first = this.#waiting[0]) {
       this.#leave(first);
@@ -82,5 +82,5 @@ export class BodyTurns {
 }
 
 function overloaded(): AppError {
-  return new AppError('OVERLOADED', 'More large bodies have come than are taken at once.', { retryAfterSeconds: 1 });
+  return new AppError('OVERLOADED', 'Too many large bodies are being processed.', { retryAfterSeconds: 1 });
 }

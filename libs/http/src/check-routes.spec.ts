@@ -5,7 +5,7 @@ import { closedObject, createApp, type Route } from './index.ts';
 
 const fine = { ...plain, method: 'get', path: '/x', handler: () => ({ status: 200 }) } as const;
 
-/** What a refusal to start says about routes that the types would not let through. */
+/** The error of an app with routes that the types would reject. */
 function faultsOf(...routes: object[]): string {
   try {
     testSurface(routes as Route<TestCaller>[]);
@@ -17,8 +17,8 @@ function faultsOf(...routes: object[]): string {
 
 const without = (name: keyof typeof fine) => ({ ...fine, [name]: undefined });
 
-describe('an app refuses to start', () => {
-  it('not with routes that are fine', () => {
+describe('the start of an app', () => {
+  it('starts with valid routes', () => {
     expect(faultsOf(fine)).toBe('no faults');
   });
 
@@ -27,17 +27,20 @@ describe('an app refuses to start', () => {
     ['GET /x: charge is missing or no positive whole number', without('charge')],
     ['GET /x: charge is missing or no positive whole number', { ...fine, permit: 'a', charge: 0 }],
     ['GET /x: charge is missing or no positive whole number', { ...fine, permit: 'a', charge: 1.5 }],
-    ['GET /x: an open route has nobody to charge', { ...fine, charge: 1 }],
+    ['GET /x: an open route has no caller to charge', { ...fine, charge: 1 }],
     ['GET /x: idempotency is missing', without('idempotency')],
-    ['GET /x: a GET has no idempotency to speak of', { ...fine, idempotency: 'in-ledger' }],
+    ['GET /x: a GET has no idempotency', { ...fine, idempotency: 'in-ledger' }],
     ['GET /x: operationId is missing', without('operationId')],
     ['GET /x: summary is missing', without('summary')],
     ['GET /x: handler is missing', without('handler')],
     ['GET /x: errors is missing', without('errors')],
     ['GET /x: errors names an unknown code: NO_SUCH_CODE', { ...fine, errors: ['NO_SUCH_CODE'] }],
-    ['GET /x: responses has no answer of success', { ...fine, responses: { 404: { description: 'No.' } } }],
+    ['GET /x: responses has no success response', { ...fine, responses: { 404: { description: 'No.' } } }],
     ['TRACE /x: the method is not one of', { ...fine, method: 'trace' }],
-    ['GET /x: params describes what is not in the path: y', { ...fine, params: closedObject({ y: Type.String() }) }],
+    [
+      'GET /x: params describes a parameter that is not in the path: y',
+      { ...fine, params: closedObject({ y: Type.String() }) },
+    ],
     ['GET /x: bodies of GET, DELETE and OPTIONS are not read', { ...fine, body: 'strict-json', bodyMaxBytes: 1 }],
     ['POST /x: bodyMaxBytes is missing', { ...fine, method: 'post', body: 'strict-json' }],
     ['POST /x: bodyOptional needs a body', { ...fine, method: 'post', bodyOptional: true }],
@@ -51,24 +54,24 @@ describe('an app refuses to start', () => {
     ['GET /..: the path has a segment that is not allowed: ".."', { ...fine, path: '/..' }],
     ['GET /{a}: the path has a segment that is not allowed: "{a}"', { ...fine, path: '/{a}' }],
     ['GET /{a}/{a}: the path names a parameter twice', { ...fine, path: '/:a/:a' }],
-    ['GET /{a}/b: only the last segment of a path may take the rest', { ...fine, path: '/*a/b' }],
-  ])('because %s', (fault, route) => {
+    ['GET /{a}/b: only the last segment of a path may match the rest', { ...fine, path: '/*a/b' }],
+  ])('fails with: %s', (fault, route) => {
     expect(faultsOf(route)).toContain(`- ${fault}`);
   });
 
-  it('when two routes share a method and path, or an operationId', () => {
+  it('fails when two routes share a method and path, or an operationId', () => {
     expect(faultsOf(fine, { ...fine, operationId: 'other' })).toContain('- GET /x: declared twice');
     expect(faultsOf(fine, { ...fine, path: '/y' })).toContain('- op: declared twice');
   });
 
-  it('when a schema does not compile', () => {
+  it('fails when a schema does not compile', () => {
     const query = closedObject({ a: Type.Unsafe({ type: 'text' }) });
     expect(faultsOf({ ...fine, query })).toMatch(/- op: .*type must be/);
     const misspelt = closedObject({ a: Type.String({ minimumLength: 3 }) });
     expect(faultsOf({ ...fine, query: misspelt })).toMatch(/- op: .*unknown keyword: "minimumLength"/);
   });
 
-  it('when a path has two minds about its refusals', () => {
+  it('fails when a path has conflicting rules', () => {
     const twice = [() => undefined, () => undefined].map((admit, i) => ({
       ...fine,
       admit,
@@ -84,12 +87,12 @@ describe('an app refuses to start', () => {
     expect(faultsOf(...problems)).toContain('- /x: a path has one problem at most');
   });
 
-  it('naming all faults of all routes at once', () => {
+  it('reports all faults of all routes at once', () => {
     const faults = faultsOf(without('permit'), { ...fine, path: '/y', operationId: 'y', charge: 1, errors: ['NO'] });
     expect(faults.split('\n- ')).toHaveLength(4);
   });
 
-  it('when a route needs a guard and there is none', () => {
+  it('fails when a route needs a guard and there is none', () => {
     const { app } = testSurface([]);
     expect(app).toBeInstanceOf(Function);
     const options = { ...optionsWithoutGuard(), routes: [testRoute({ ...fine, permit: 'authenticated' })] };

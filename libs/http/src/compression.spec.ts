@@ -3,14 +3,14 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
 import { until } from '@sealgate/testing';
-import { Compression } from './compression.ts';
+import { Compression } from './content-coding.ts';
 import { listen, plain, testRoute, testSurface, type ListeningSurface } from '../test/test-surface.ts';
 
 const TEXT = JSON.stringify({ text: 'evidence of a control, é. '.repeat(80) });
 const SMALL = JSON.stringify('x'.repeat(1022));
 const DOCUMENT = Buffer.from(TEXT);
 
-/** What `/as/...` answers, by the last segment. */
+/** Replies of `/as/...`, by the last segment. */
 const REPLIES: Readonly<Record<string, object>> = {
   text: { body: TEXT },
   bytes: { body: DOCUMENT },
@@ -61,7 +61,7 @@ interface Received {
   readonly bytes: Buffer;
 }
 
-describe('answers that are compressed', () => {
+describe('compressed answers', () => {
   let listening: ListeningSurface | undefined;
   afterEach(async () => {
     onReply = () => undefined;
@@ -108,7 +108,7 @@ describe('answers that are compressed', () => {
     ['identity;q=0, *', 'br'],
     ['identity;q=0, zstd', undefined],
     ['gzip;q=nonsense', undefined],
-  ])('are in the coding that Accept-Encoding asks for: %s is %s', async (wanted, coding) => {
+  ])('use the coding that Accept-Encoding prefers: %s gives %s', async (wanted, coding) => {
     await start();
     const { status, headers, bytes } = await ask('/as/text', wanted);
     expect(status).toBe(200);
@@ -139,7 +139,7 @@ describe('answers that are compressed', () => {
     ['known', undefined, 'Authorization, Accept-Encoding'],
     ['knownStrong', undefined, undefined],
     ['nothing', undefined, undefined],
-  ])('are those that may differ in length and bytes: %s is %s and varies by %s', async (what, coding, vary) => {
+  ])('are chosen by media type, size, ETag and secrets: %s is %s and varies by %s', async (what, coding, vary) => {
     await start();
     for (const method of ['GET', 'HEAD']) {
       const { headers } = await ask(`/as/${what}`, 'gzip', method);
@@ -149,14 +149,14 @@ describe('answers that are compressed', () => {
     expect([uncompressed.headers['content-encoding'], uncompressed.headers['vary']]).toEqual([undefined, vary]);
   });
 
-  it('keep their ETag and what they say about caching', async () => {
+  it('keep their ETag and Cache-Control', async () => {
     await start();
     const { headers } = await ask('/as/weak', 'br');
     expect(headers).toMatchObject({ etag: 'W/"1"', 'cache-control': 'private, no-cache', 'content-encoding': 'br' });
     expect((await ask('/as/text', 'br')).headers).toMatchObject({ 'cache-control': 'no-store' });
   });
 
-  it('have the headers of their GET for HEAD, but for the length, which is not known', async () => {
+  it('have the headers of GET on HEAD, except for the unknown length', async () => {
     await start();
     const { 'content-length': length, date: _, ...expected } = (await ask('/as/text', 'br')).headers;
     const { headers, bytes } = await ask('/as/text', 'br', 'HEAD');
@@ -166,7 +166,7 @@ describe('answers that are compressed', () => {
     expect((await ask('/as/text', undefined, 'HEAD')).headers['content-length']).toBe(String(DOCUMENT.length));
   });
 
-  it('are problems too, with the Vary of their path', async () => {
+  it('include problems, with the Vary of their path', async () => {
     const surface = await start();
     const answer = await ask('/failing', 'gzip');
     expect(answer).toMatchObject({
@@ -178,7 +178,7 @@ describe('answers that are compressed', () => {
     expect(surface.observed).toHaveLength(1);
   });
 
-  it('that cannot be sent are a 500, as others are', async () => {
+  it('that cannot be sent are a 500', async () => {
     const surface = await start();
     const answer = await ask('/as/unsendable', 'gzip');
     expect([answer.status, answer.headers['content-encoding']]).toEqual([500, undefined]);
@@ -186,7 +186,7 @@ describe('answers that are compressed', () => {
     expect(surface.records).toMatchObject([{ status: 500 }]);
   });
 
-  it('come in the order of pipelined requests, between answers that are not compressed', async () => {
+  it('are sent in the order of pipelined requests, between uncompressed answers', async () => {
     await start();
     const paths = Array.from({ length: 48 }, (_, index) => ['text', 'small', 'weak', 'html', 'tile'][index % 5] ?? '');
     const requests = paths.map((path, index) =>
@@ -203,7 +203,7 @@ describe('answers that are compressed', () => {
     }
   });
 
-  it('tell the connection to close where the app begins to drain while they are compressed', async () => {
+  it('close the connection if the app starts draining meanwhile', async () => {
     const { app } = await start();
     onReply = () => setImmediate(() => app.drain());
     const request = 'GET /as/text HTTP/1.1\r\nHost: t\r\nAccept-Encoding: br\r\n\r\n';
@@ -211,7 +211,7 @@ describe('answers that are compressed', () => {
     expect(await askAll(request)).toMatchObject([{ status: 200, headers }]);
   });
 
-  it('are booked where their client has gone in the meantime', async () => {
+  it('are logged if the client disconnects meanwhile', async () => {
     const surface = await start();
     const socket = connect(listening?.port ?? 0, '127.0.0.1');
     onReply = () => socket.destroy();
@@ -220,13 +220,13 @@ describe('answers that are compressed', () => {
     expect(surface).toMatchObject({ records: [{ status: 200 }], lines: [] });
   });
 
-  it('are sent as they are to whoever asks at great length', async () => {
+  it('are not used for an overlong Accept-Encoding', async () => {
     await start();
     expect((await ask('/as/text', `${'x,'.repeat(126)}gzip`)).headers['content-encoding']).toBe('gzip');
     expect((await ask('/as/text', `${'x,'.repeat(127)}gzip`)).headers['content-encoding']).toBeUndefined();
   });
 
-  it('are none where the app does not ask for it', async () => {
+  it('are off unless the app enables them', async () => {
     await start(false);
     const { headers } = await ask('/as/weak', 'gzip, br');
     expect([headers['content-encoding'], headers['vary']]).toEqual([undefined, 'Authorization']);
@@ -234,7 +234,7 @@ describe('answers that are compressed', () => {
 });
 
 describe('compression', () => {
-  it('takes sixteen answers at a time, and others again when they are done', async () => {
+  it('limits concurrency to sixteen answers', async () => {
     const compression = new Compression();
     const first = Array.from({ length: 16 }, () => compression.compress(TEXT, 'gzip'));
     expect(compression.compress(TEXT, 'br')).toBeUndefined();
@@ -242,7 +242,7 @@ describe('compression', () => {
     expect(brotliDecompressSync((await compression.compress(TEXT, 'br')) ?? '').toString()).toBe(TEXT);
   });
 
-  it('takes 16 MiB at a time', async () => {
+  it('limits concurrency to 16 MiB', async () => {
     const compression = new Compression();
     expect(compression.compress(Buffer.alloc(16_777_217), 'gzip')).toBeUndefined();
     const large = compression.compress(Buffer.alloc(16_777_216 - 1000), 'gzip');
@@ -253,7 +253,7 @@ describe('compression', () => {
     expect(await compression.compress('x', 'gzip')).toBeInstanceOf(Buffer);
   });
 
-  it('compresses a document that is sent again and again once for each coding', async () => {
+  it('compresses a constant document once per coding', async () => {
     const compression = new Compression();
     const twice = async (coding: 'br' | 'gzip') => [
       await compression.compress(DOCUMENT, coding),
@@ -267,7 +267,7 @@ describe('compression', () => {
   });
 });
 
-/** All bytes until the server closes. */
+/** All bytes until the server closes the connection. */
 function everything(port: number, text: string): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text));
@@ -278,7 +278,7 @@ function everything(port: number, text: string): Promise<Buffer> {
   });
 }
 
-/** The answers of one connection. Those without a body, to HEAD and of 304, are its last. */
+/** The answers of one connection. Those without a body (HEAD and 304) must be last. */
 function answersIn(bytes: Buffer): Received[] {
   const answers: Received[] = [];
   for (let at = 0; at < bytes.length;) {

@@ -14,10 +14,10 @@ interface VersionedCaller {
 type Context = HandlerContext<VersionedCaller, unknown, unknown, unknown>;
 
 const known: VersionedCaller = { name: 'good', permissions: ['things:write'], version: 1 };
-/** Who the guard finds when it looks; undefined: nobody. And whom it remembers. */
+/** The caller that the guard's look-up finds, if any, and the one it remembers. */
 let live: VersionedCaller | undefined;
 let remembered: VersionedCaller | undefined;
-/** What the next charges are answered, true from then on. */
+/** Results of the next charges; true when used up. */
 let admissions: boolean[];
 let asked: string[];
 
@@ -67,7 +67,7 @@ const surfaceOf = (handler: (context: Context) => Promise<Reply>, members: objec
 const post = ({ app }: ReturnType<typeof surfaceOf>, body = '{}') =>
   request(app).post('/x').set('X-Api-Key', 'good').type('json').send(body);
 
-/** Writes as an effect that confirms its caller does: `stale` says which versions it refuses. */
+/** Writes like an effect that confirms its caller: `stale` lists the versions it refuses. */
 const writing =
   (written: number[], stale: readonly number[] = []) =>
   async (context: Context): Promise<Reply> => {
@@ -80,14 +80,14 @@ const writing =
     return { status: 200, body: { version: caller.version } };
   };
 
-describe('a caller who was looked up lately', () => {
-  it('is not looked up again where the effect confirms him', async () => {
+describe('a provisional caller', () => {
+  it('is not looked up again if the effect confirms it', async () => {
     const written: number[] = [];
     const response = await post(surfaceOf(writing(written)));
     expect([response.status, written, asked]).toEqual([200, [1], ['charge true']]);
   });
 
-  it('is looked up for a route that confirms nobody, and where he is not known any more', async () => {
+  it('is not used on routes without confirmsCaller, or when not known', async () => {
     const answer = async (context: Context) => {
       context.permit('things:write');
       await context.charge(1);
@@ -99,7 +99,7 @@ describe('a caller who was looked up lately', () => {
     expect(asked.filter((one) => one === 'look-up')).toHaveLength(2);
   });
 
-  it('is looked up before an answer that nothing has confirmed: 401 where he is gone', async () => {
+  it('is looked up before an unconfirmed answer: 401 if the key is gone', async () => {
     const surface = surfaceOf(async (context) => {
       context.permit('things:write');
       await context.charge(1);
@@ -113,7 +113,7 @@ describe('a caller who was looked up lately', () => {
     expect(response.headers['ratelimit']).toBeUndefined();
   });
 
-  it('is looked up before an effect that cannot confirm him, and the effect does not happen where he is gone', async () => {
+  it('is looked up before an effect that cannot confirm it; no effect if the key is gone', async () => {
     const effects: string[] = [];
     const surface = surfaceOf(async (context) => {
       await context.confirmCaller();
@@ -128,7 +128,7 @@ describe('a caller who was looked up lately', () => {
     expect(effects).toEqual(['looked up']);
   });
 
-  it('who was revoked is 401, and nothing is written, where the effect finds his version stale', async () => {
+  it('that was revoked is 401, and nothing is written, if the effect finds its version stale', async () => {
     const written: number[] = [];
     live = undefined;
     const surface = surfaceOf(writing(written, [1]));
@@ -137,7 +137,7 @@ describe('a caller who was looked up lately', () => {
     expect(surface.lines).toEqual([]);
   });
 
-  it('who has changed is served as he is now, and pays once', async () => {
+  it('that has changed is served as it is now, and charged once', async () => {
     const written: number[] = [];
     live = { ...known, version: 2 };
     const response = await post(surfaceOf(writing(written, [1])));
@@ -145,22 +145,22 @@ describe('a caller who was looked up lately', () => {
     expect(asked).toEqual(['charge true', 'look-up']);
   });
 
-  it('who is what he was goes on, where his version was found stale only for a moment', async () => {
+  it('that is unchanged continues if its version was stale only briefly', async () => {
     const written: number[] = [];
     expect((await post(surfaceOf(writing(written, [1])))).status).toBe(200);
     expect(written).toEqual([1]);
   });
 });
 
-describe('a refusal of a caller who was looked up lately', () => {
-  it('is told once he was looked up, without another try: what was not admitted stays refused', async () => {
+describe('a refusal of a provisional caller', () => {
+  it('is sent after a look-up, without a retry: an unadmitted charge stays refused', async () => {
     const written: number[] = [];
     admissions = [false, true];
     expectProblem(await post(surfaceOf(writing(written))), 'RATE_LIMITED');
     expect([written, asked]).toEqual([[], ['charge false', 'look-up']]);
   });
 
-  it('is decided anew where he has changed: by his limits and permissions of now', async () => {
+  it('is decided anew if the caller has changed, by current limits and permissions', async () => {
     const written: number[] = [];
     admissions = [false, true];
     live = { ...known, version: 2 };
@@ -174,7 +174,7 @@ describe('a refusal of a caller who was looked up lately', () => {
     expect(written).toEqual([2, 2]);
   });
 
-  it('is 401 where he is gone, whatever he would have been told', async () => {
+  it('is 401 if the key is gone, whatever the refusal was', async () => {
     live = undefined;
     admissions = [false];
     expectProblem(await post(surfaceOf(writing([]))), 'UNAUTHENTICATED');
@@ -187,13 +187,13 @@ describe('a refusal of a caller who was looked up lately', () => {
     expectProblem(await post(surfaceOf(writing([])), 'x'.repeat(101)), 'UNAUTHENTICATED');
   });
 
-  it('for a fault of the body is told once he was looked up, also where he has changed', async () => {
+  it('for a fault of the body is sent after a look-up, even if the caller has changed', async () => {
     live = { ...known, version: 2 };
     expectProblem(await post(surfaceOf(writing([])), 'x'.repeat(101)), 'PAYLOAD_TOO_LARGE');
     expect(asked).toEqual(['look-up']);
   });
 
-  it('for the size that he may send waits for a look-up while the body can still be read', async () => {
+  it("by the caller's body limit waits for a look-up while the body can still be read", async () => {
     const members = {
       bodyMaxBytesOf: ({ permissions }: VersionedCaller) => (permissions.includes('things:write') ? 100 : 10),
     };
@@ -211,7 +211,7 @@ describe('a failure on our side', () => {
   it.each([
     ['LEDGER_UNAVAILABLE', () => new AppError('LEDGER_UNAVAILABLE', 'Away.', { retryAfterSeconds: 1 })],
     ['INTERNAL', () => new TypeError('x')],
-  ] as const)('is told as it is: %s', async (code, problem) => {
+  ] as const)('is reported unchanged: %s', async (code, problem) => {
     const surface = surfaceOf(async () => {
       throw problem();
     });
@@ -219,7 +219,7 @@ describe('a failure on our side', () => {
     expect(asked).toEqual([]);
   });
 
-  it('is a key store that does not answer: nobody is told that he is refused', async () => {
+  it('of the key store is not reported as a refusal of the caller', async () => {
     admissions = [false];
     const away = {
       ...guard,
@@ -244,7 +244,7 @@ describe('a failure on our side', () => {
 });
 
 describe('a credential', () => {
-  it('that was sent twice is nobody, known lately or not', async () => {
+  it('that is sent twice is refused, known or not', async () => {
     const surface = surfaceOf(writing([]));
     expectProblem(await post(surface).set('Authorization', ['a', 'b'] as never), 'UNAUTHENTICATED');
   });
@@ -253,6 +253,6 @@ describe('a credential', () => {
 it.each([
   ['open', { permit: 'open', charge: 'none' }],
   ['raw', { raw: true }],
-])('a route that confirms its caller and is %s fails the start', (_, members) => {
+])('a route with confirmsCaller that is %s prevents the start', (_, members) => {
   expect(() => surfaceOf(writing([]), members)).toThrow('confirmsCaller needs a guard, and no lookAhead or raw');
 });

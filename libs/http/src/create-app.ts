@@ -1,50 +1,48 @@
+import assert from 'node:assert/strict';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { withSpan, type Log, type RequestLog } from '@sealgate/observability';
+import { type Log, type RequestLog, withSpan } from '@sealgate/observability';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import helmet from 'helmet';
 import { AnswerWriter } from './answer.ts';
-import type { AppServices } from './app-services.ts';
-import { checkRoutes } from './check-routes.ts';
 import type { CompileTime } from './check-shape.ts';
-import { Compression } from './compression.ts';
-import { directRoutes } from './direct-routes.ts';
-import { Exchange } from './exchange.ts';
+import { Compression } from './content-coding.ts';
+import { type AppServices, Exchange } from './exchange.ts';
 import type { Guard } from './guard.ts';
-import type { Meters, MountedRoute } from './mounted-route.ts';
-import { allowHeader, pathTables, type PathTable } from './path-table.ts';
-import type { Route } from './route.ts';
-import { securityHeaders } from './security-headers.ts';
-import { serve, serveUnmatched } from './serve.ts';
+import { allowHeader, checkRoutes, type Meters, type MountedRoute, type PathTable, pathTables } from './mount.ts';
+import { directRoutes } from './paths.ts';
 import { Pipelines, SERVER_OPTIONS, SLOW_READER_MS } from './pipelines.ts';
 import { expireBody, markAwaitingContinue } from './read-body.ts';
+import type { Route } from './route.ts';
+import { serve, serveUnmatched } from './serve.ts';
 
-/** Express's `trust proxy`: the addresses, subnets or number of hops whose X-Forwarded-* headers are believed. */
-export type TrustProxy = boolean | number | string | readonly string[];
+/** Express's `trust proxy`: addresses, subnets or number of hops whose X-Forwarded-* headers are trusted. */
+type TrustProxy = boolean | number | string | readonly string[];
 
 export interface AppOptions<Caller> {
   readonly routes: readonly Route<Caller>[];
-  /** Undefined only where every route is open. */
+  /** May be undefined only if every route is open. */
   readonly guard: Guard<Caller> | undefined;
   readonly log: Log & { readonly requests: RequestLog };
-  /** `httpMetrics` of the process, shared by its listeners. */
+  /** `httpMetrics` of the process; its listeners share it. */
   readonly metrics: Meters;
-  /** Milliseconds since the epoch; durations are taken from it too, so fractions are welcome. */
+  /** Milliseconds since the epoch, with fractions; also used to measure durations. */
   readonly now: () => number;
   readonly newRequestId: () => string;
   readonly trustProxy: TrustProxy;
-  /** Refuse what a trusted proxy says came over plain HTTP. */
+  /** Refuse requests that a trusted proxy received over plain HTTP. */
   readonly tlsTerminatedUpstream: boolean;
-  /** Answer HEAD wherever there is a GET. */
+  /** Answer HEAD on every GET route. */
   readonly head: boolean;
-  /** Compress answers of more than 1,024 bytes for clients that ask for it by Accept-Encoding. */
+  /** Compress answers above 1,024 bytes for clients that accept it. */
   readonly compress?: boolean;
-  /** A client that takes nothing of its answers for so long is cut off; default 10 s. */
+  /** Close a connection whose client reads nothing of its answers for this long; default 10 s. */
   readonly slowReaderMs?: number;
-  /** Default `at-start`, so that no test passes over a schema that does not compile; services compile at first use. */
+  /** Default `at-start`, so that tests fail on a schema that does not compile; services use `at-first-use`. */
   readonly compileSchemas?: CompileTime;
 }
 
-/** What the apps of all listeners of a process have in common. */
+/** Options that the apps of all listeners of a process share. */
 export type AppBase = Pick<
   AppOptions<never>,
   'log' | 'metrics' | 'now' | 'newRequestId' | 'trustProxy' | 'tlsTerminatedUpstream' | 'compileSchemas'
@@ -53,21 +51,21 @@ export type AppBase = Pick<
 /** An app: a request listener, and what the host of its server needs. */
 export interface App {
   (request: IncomingMessage, response: ServerResponse): void;
-  /** For `http.createServer`. */
+  /** Options for `http.createServer`. */
   readonly serverOptions: typeof SERVER_OPTIONS;
   /**
-   * Listens on the server, in place of passing the app to `createServer`: slow bodies get their 408 then, and clients that
-   * do not read are bounded.
+   * Attaches the app to the server; use it in place of passing the app to `createServer`. It adds the 408 for slow
+   * bodies and the limits on clients that do not read.
    */
   attachTo(server: Server): void;
-  /** From now on every answer tells its connection to close. */
+  /** From now on every answer closes its connection. */
   drain(): void;
 }
 
 /**
- * Mounts the routes of a surface: one Express route for each path, no middleware, one function for every request. Plain
- * paths are looked up without Express's router.
- * @throws Error naming every fault of every route at once.
+ * Mounts the routes of a surface: one Express route per path, no middleware, one function for every request. Plain
+ * paths bypass the Express router.
+ * @throws Error that lists every fault of every route.
  */
 export function createApp<Caller>(options: AppOptions<Caller>): App {
   const tables = checkedTables(options);
@@ -87,7 +85,7 @@ export function createApp<Caller>(options: AppOptions<Caller>): App {
       serveTraced(new Exchange(found.request, response as Response, services, found.mounted), found.mounted);
       return;
     }
-    // Express makes its own Request and Response of these, by changing their prototypes.
+    // Express turns these into its own Request and Response by replacing their prototypes.
     const [from, to] = [request as Request, response as Response];
     server(from, to, (error?: unknown) => {
       const candidates = missed.get(from);
@@ -112,7 +110,7 @@ function checkedTables<Caller>(options: AppOptions<Caller>): PathTable[] {
     const closed = options.routes.filter(({ permit }) => permit !== 'open');
     faults.push(...closed.map(({ operationId }) => `${operationId}: a route that is not open needs a guard`));
   }
-  // Compiling what is not well formed would only find the same faults again, in worse words.
+  // Compiling malformed routes would only report the same faults again, less clearly.
   const tables = faults.length === 0 ? pathTables(options, faults) : [];
   if (faults.length === 0) return tables;
   throw new Error(`The routes cannot be mounted:\n${faults.map((fault) => `- ${fault}`).join('\n')}`);
@@ -123,7 +121,7 @@ function serveTraced(exchange: Exchange, mounted: MountedRoute): void {
   else void withSpan(exchange.span, () => serve(exchange, mounted));
 }
 
-/** Express tries the next path that fits where this one has no such method, so that Allow lists them all. */
+/** If the path lacks the method, Express tries the next matching path, so that Allow lists all methods. */
 function dispatcher(table: PathTable, services: AppServices, missed: WeakMap<object, PathTable[]>): RequestHandler {
   return (request, response, next) => {
     const mounted = table.methods.get(request.method);
@@ -147,7 +145,7 @@ function servicesOf<Caller>(
   // Express compiles `trust proxy` into this function.
   const trusts: (address: string, hop: number) => boolean = server.get('trust proxy fn');
   return {
-    // A guard only ever gets back the callers it made itself, so which type they have is its own affair.
+    // A guard receives only callers that it returned itself, so their type may be erased.
     guard,
     log,
     requests: log.requests,
@@ -161,31 +159,30 @@ function servicesOf<Caller>(
   };
 }
 
-/** The status lines of what Node's parser refuses; everything else is a 400. */
+/** Status lines for errors of Node's HTTP parser; all others are a 400. */
 const STATUS_LINES: ReadonlyMap<string, string> = new Map([
   ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
   ['HPE_CHUNK_EXTENSIONS_OVERFLOW', '413 Payload Too Large'],
   ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
 ]);
 
-export interface AttachOptions {
-  /** Names and values of what every answer carries. */
+interface AttachOptions {
+  /** Headers of every answer, as a flat list of names and values. */
   readonly constantHeaders: readonly string[];
-  /** A client that takes nothing of its answers for so long is cut off. */
+  /** Close a connection whose client reads nothing of its answers for this long. */
   readonly slowReaderMs: number;
 }
 
 /**
- * Lets an app answer what a plain request listener never sees: a body that takes too long gets its problem, 100 Continue
- * is sent only once a body is wanted, and the refusals of Node's parser carry the headers of every answer. It also bounds
- * what one connection may ask for without reading its answers.
+ * Handles what a plain request listener never sees: 408 for slow bodies, 100 Continue only once a body is wanted, and
+ * refusals of Node's parser with the common headers. It also bounds pipelined requests of a connection.
  */
-export function attach(server: Server, listener: RequestListener, options: AttachOptions): void {
+function attach(server: Server, listener: RequestListener, options: AttachOptions): void {
   const { constantHeaders, slowReaderMs } = options;
   const refusal = (status: string) => `HTTP/1.1 ${status}\r\n${headerLines(constantHeaders)}\r\n`;
   const pipelines = new Pipelines(server, (request, response) => {
     if (hasHost(request)) listener(request, response);
-    else response.writeHead(400, [...constantHeaders, ...LAST_AND_EMPTY]).end();
+    else response.writeHead(400, [...constantHeaders, ...EMPTY_AND_CLOSE]).end();
   });
   const take = (_request: IncomingMessage, response: ServerResponse) => pipelines.take(response);
   server.on('close', pipelines.watch(slowReaderMs));
@@ -194,7 +191,7 @@ export function attach(server: Server, listener: RequestListener, options: Attac
     markAwaitingContinue(request);
     pipelines.take(response);
   });
-  // An Expect that Node does not know is refused by nobody: RFC 9110 section 10.1.1 lets a server ignore it.
+  // Ignore an unknown Expect, as RFC 9110 section 10.1.1 allows.
   server.on('checkExpectation', take);
   server.on('upgrade', (request: IncomingMessage, _socket: Socket, rest: Buffer) => pipelines.stopped(request, rest));
   server.on('connect', (_request: IncomingMessage, socket: Socket) => {
@@ -212,16 +209,41 @@ export function attach(server: Server, listener: RequestListener, options: Attac
   });
 }
 
-const LAST_AND_EMPTY = ['Content-Length', '0', 'Connection', 'close'] as const;
+const EMPTY_AND_CLOSE = ['Content-Length', '0', 'Connection', 'close'] as const;
 
 function headerLines(constantHeaders: readonly string[]): string {
-  const list = [...constantHeaders, ...LAST_AND_EMPTY];
+  const list = [...constantHeaders, ...EMPTY_AND_CLOSE];
   let lines = '';
   for (let i = 0; i + 1 < list.length; i += 2) lines += `${list[i]}: ${list[i + 1]}\r\n`;
   return lines;
 }
 
-/** RFC 9112 section 3.2. Node would refuse it as well, but for as many requests at once as somebody likes to send. */
+/** RFC 9112 section 3.2. Checked here and not by Node, whose check ignores the limit on pipelined requests. */
 function hasHost({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.host !== undefined || httpVersion !== '1.1';
+}
+
+/**
+ * Helmet's default headers as a flat list of names and values, for `writeHead`.
+ *
+ * Helmet runs once, against a response that records its headers: they are the same for every request, and running it
+ * per request costs more than all the rest of this library.
+ */
+function securityHeaders(): readonly string[] {
+  const recorded: string[] = [];
+  const response = {
+    setHeader(name: string, value: string) {
+      recorded.push(name, value);
+    },
+    removeHeader: () => undefined,
+  };
+  let finished = false;
+  // Helmet's defaults ignore the request and only set and remove headers of the response.
+  helmet()({} as IncomingMessage, response as unknown as ServerResponse, (error?: unknown) => {
+    assert(error === undefined, 'Helmet must accept its own defaults.');
+    finished = true;
+  });
+  assert(finished, 'Helmet must finish at once.');
+  assert(recorded.length > 0, 'Helmet must set headers.');
+  return recorded;
 }

@@ -7,7 +7,7 @@ import { eventStream, type EventStream } from './event-stream.ts';
 let close = (): void => undefined;
 afterEach(() => close());
 
-/** A stream to a client, with timers that run when the test says so. */
+/** A stream to a client, with timers that the test fires. */
 async function begin({ mostWaitingBytes = 1_000_000, httpAllowHalfOpen = false } = {}) {
   const timers = new Set<() => void>();
   const ended: string[] = [];
@@ -23,7 +23,7 @@ async function begin({ mostWaitingBytes = 1_000_000, httpAllowHalfOpen = false }
       onEnd: () => ended.push('end'),
     });
   });
-  // As the host of a service has it.
+  // Same setting as in the service host.
   Object.assign(server, { httpAllowHalfOpen });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   close = () => {
@@ -44,7 +44,7 @@ async function begin({ mostWaitingBytes = 1_000_000, httpAllowHalfOpen = false }
 }
 
 describe('a stream of server-sent events', () => {
-  it('sends messages with ids, one line of data each, and a comment now and then', async () => {
+  it('sends messages with ids, one data line each, and heartbeat comments', async () => {
     const { stream, response, read, text, beat } = await begin();
     read();
     expect(response.headers).toMatchObject({ 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
@@ -56,7 +56,7 @@ describe('a stream of server-sent events', () => {
     await until(() => Promise.resolve(text() === `${sent}: alive\n\n: alive\n\n`));
   });
 
-  it('ends with a last message, tells so once, and sends nothing behind it', async () => {
+  it('ends with a last message, calls onEnd once, and sends nothing after it', async () => {
     const { stream, response, read, text, timers, ended } = await begin();
     read();
     const closed = new Promise((resolve) => response.once('end', resolve));
@@ -68,19 +68,19 @@ describe('a stream of server-sent events', () => {
     expect([ended, timers.size]).toEqual([['end'], 0]);
   });
 
-  it.each([true, false])('ends when the client goes away, where it may be half open: %s', async (httpAllowHalfOpen) => {
+  it.each([true, false])('ends when the client disconnects, with httpAllowHalfOpen %s', async (httpAllowHalfOpen) => {
     const { response, timers, ended } = await begin({ httpAllowHalfOpen });
     response.destroy();
     await until(() => Promise.resolve(ended.length === 1));
     expect(timers.size).toBe(0);
   });
 
-  it('keeps no more than so much for a client that is slow, and goes on once it reads', async () => {
+  it('bounds the buffer for a slow client, and continues once it reads', async () => {
     const { stream, read } = await begin({ mostWaitingBytes: 1000 });
     const data = { text: 'x'.repeat(100_000) };
     let sent = 0;
     while (stream.send({ event: 'event', data })) sent += 1;
-    // What the sockets hold comes on top.
+    // Plus the socket buffers.
     expect(sent).toBeLessThan(200);
     read();
     await until(() => Promise.resolve(stream.send({ event: 'gap', data: {} })));

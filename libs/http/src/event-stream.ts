@@ -1,35 +1,35 @@
 import type { ServerResponse } from 'node:http';
 
 /** One message of `text/event-stream` (WHATWG HTML, section 9.2). */
-export interface StreamMessage {
+interface StreamMessage {
   readonly event: string;
-  /** What a client sends as Last-Event-ID when it comes back. */
+  /** The client sends it as Last-Event-ID when it reconnects. */
   readonly id?: string;
   readonly data: object;
 }
 
 export interface EventStream {
-  /** False: the client takes too little of it, and the message was not sent. */
+  /** Returns false, without sending, if the client reads too slowly. */
   send(message: StreamMessage): boolean;
-  /** Ends the answer; nothing is sent any more. */
+  /** Ends the response; later messages are dropped. */
   end(message?: StreamMessage): void;
 }
 
-export interface EventStreamOptions {
-  /** Calls `done` once, later, unless what it returns is called before. */
+interface EventStreamOptions {
+  /** Calls `done` once after `ms`, unless the returned function is called first. */
   readonly startTimer: (done: () => void, ms: number) => () => void;
-  /** A comment is sent so often, so that proxies and clients see that it lives. */
+  /** Interval of heartbeat comments, which keep proxies and clients from timing out. */
   readonly heartbeatMs: number;
-  /** What may wait in memory for a client that is slow. */
+  /** Maximum bytes buffered for a slow client. */
   readonly mostWaitingBytes: number;
-  /** Told once, when the stream has ended, whoever ended it. */
+  /** Called once when the stream ends, whichever side ended it. */
   readonly onEnd: () => void;
 }
 
-/** Begins an answer of server-sent events. For the handler of a raw route. */
+/** Starts a response of server-sent events, in the handler of a raw route. */
 export function eventStream(response: ServerResponse, options: EventStreamOptions): EventStream {
   const { startTimer, heartbeatMs, mostWaitingBytes, onEnd } = options;
-  // Proxies that gather answers would hold messages back.
+  // Proxies that buffer responses would delay messages.
   response.setHeader('X-Accel-Buffering', 'no');
   response.writeHead(200, { 'Content-Type': 'text/event-stream' });
   response.write(': begin\n\n');
@@ -48,8 +48,8 @@ export function eventStream(response: ServerResponse, options: EventStreamOption
     socket?.off('end', leave);
     onEnd();
   };
-  // The host lets a client say that it has sent everything and still wait. Nobody waits for the end of this answer: whoever
-  // says so has gone, and would be noticed at the second heartbeat otherwise.
+  // The server allows half-open connections. For this response a client that ends its side has gone, and would
+  // otherwise be noticed only at the second heartbeat.
   const { socket } = response;
   const leave = (): void => {
     finish();
@@ -72,6 +72,6 @@ export function eventStream(response: ServerResponse, options: EventStreamOption
   };
 }
 
-/** JSON has no line break that would end the line of the data. */
+/** JSON.stringify emits no line break, which would end the data line. */
 const textOf = ({ event, id, data }: StreamMessage): string =>
   `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;

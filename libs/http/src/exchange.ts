@@ -1,30 +1,66 @@
 import assert from 'node:assert/strict';
-import type { Response } from 'express';
+import { randomBytes } from 'node:crypto';
 import { AppError } from '@sealgate/errors';
-import { inSpan, spanChannel, startSpan, type RequestRecord, type Span } from '@sealgate/observability';
-import type { AppServices } from './app-services.ts';
-import { CallerChangedError, lookUp } from './authenticate.ts';
-import type { RoutedRequest } from './direct-routes.ts';
-import type { Admission, Guard, RateLimitHeaders, RequestNotes } from './guard.ts';
-import type { MountedRoute } from './mounted-route.ts';
+import {
+  inSpan,
+  type Log,
+  type RequestLog,
+  type RequestRecord,
+  type Span,
+  spanChannel,
+  startSpan,
+} from '@sealgate/observability';
+import type { Response } from 'express';
+import type { AnswerWriter } from './answer.ts';
+import type { Compression } from './content-coding.ts';
+import {
+  type Admission,
+  CallerChangedError,
+  type Guard,
+  headerValues,
+  lookUp,
+  type RateLimitHeaders,
+  type RequestNotes,
+  RequestView,
+} from './guard.ts';
+import type { MountedRoute } from './mount.ts';
+import type { RoutedRequest } from './paths.ts';
 import type { AnyContext } from './route.ts';
-import { exactRequestId, headerValues, newTraceparent, requestIdOf, RequestView, traceIdOf } from './request-view.ts';
+
+/** Shared by all requests of one app. */
+export interface AppServices {
+  /** Callers are opaque here: values from the guard are only passed back to it. */
+  readonly guard: Guard<unknown> | undefined;
+  readonly log: Log;
+  readonly requests: RequestLog;
+  readonly writer: AnswerWriter;
+  /** Undefined: answers are never compressed. */
+  readonly compression: Compression | undefined;
+  readonly now: () => number;
+  readonly newRequestId: () => string;
+  /** Whether the address is a trusted proxy. Absent unless TLS ends at a proxy. */
+  readonly refusesPlainHttpFrom: ((address: string) => boolean) | undefined;
+  /** Route and code pairs already warned about: one warning each, so the set is bounded. */
+  readonly undeclaredCodes: Set<string>;
+  /** Set when the process drains: every answer then closes its connection. */
+  draining: boolean;
+}
 
 const NO_BODY = Buffer.alloc(0);
 
 /**
- * One request on its way through an app: what its handler sees, and what the steps before and after the handler know.
- * The steps themselves are in `serve.ts`.
+ * One request in an app: the context of its handler, and the state of the steps before and after it, which are in
+ * `serve.ts`.
  */
 export class Exchange implements AnyContext {
   readonly request: RoutedRequest;
   readonly response: Response;
   readonly services: AppServices;
-  /** Undefined where no route matched. */
+  /** Undefined if no route matched. */
   readonly mounted: MountedRoute | undefined;
   readonly startedAt: number;
   readonly record: RequestRecord;
-  /** Undefined where nobody traces. Everything that the request makes happen runs in it. */
+  /** Undefined if tracing is off. The work of the request runs in this span. */
   readonly span: Span | undefined;
   params: unknown = undefined;
   query: unknown = undefined;
@@ -35,12 +71,12 @@ export class Exchange implements AnyContext {
   isKnownCaller = false;
   isProvisional = false;
   limits: RateLimitHeaders | undefined = undefined;
-  /** What `admit` of the path adds to every answer. */
+  /** Headers from `admit` of the path, for every answer. */
   pathHeaders: Readonly<Record<string, string>> | undefined = undefined;
   permitCalls = 0;
   chargeCalls = 0;
   wasCharged = false;
-  /** Gives back the turn of a large body. */
+  /** Releases the share of a large body in `bodyTurns`. */
   endTurn: (() => void) | undefined = undefined;
   #paid: { readonly cost: number; readonly admission: Admission } | undefined = undefined;
   #view: RequestView | undefined = undefined;
@@ -60,17 +96,17 @@ export class Exchange implements AnyContext {
       requestId: requestIdOf(headerOf(request, 'x-request-id'), services.newRequestId),
     };
     const traceparent = headerOf(request, 'traceparent');
-    // Where nobody traces, nothing is made that only a span needs.
+    // Without tracing, build nothing that only a span needs.
     this.span = spanChannel.hasSubscribers ? requestSpan(request, mounted, traceparent) : undefined;
-    const taken = this.span?.traceparent ?? traceparent;
-    if (taken !== undefined) this.#takeOnTrace(taken);
+    const accepted = this.span?.traceparent ?? traceparent;
+    if (accepted !== undefined) this.#adoptTrace(accepted);
   }
 
   get requestId(): string {
     return this.record.requestId;
   }
 
-  /** What X-Request-Id of the answer says. */
+  /** The value of X-Request-Id in the answer. */
   get echoedRequestId(): string {
     if (this.mounted?.route.echoesRequestId !== true) return this.requestId;
     return exactRequestId(headerValues(this.request.rawHeaders, 'x-request-id')) ?? this.requestId;
@@ -89,7 +125,7 @@ export class Exchange implements AnyContext {
   }
 
   get traceparent(): string {
-    if (this.#traceparent === undefined) this.#takeOnTrace(newTraceparent());
+    if (this.#traceparent === undefined) this.#adoptTrace(newTraceparent());
     return this.#traceparent ?? '';
   }
 
@@ -107,7 +143,7 @@ export class Exchange implements AnyContext {
     return { keys: headerValues(this.request.rawHeaders, 'idempotency-key') };
   }
 
-  /** @throws AssertionError on an app without a guard; the mount has made sure that all its routes are open. */
+  /** @throws AssertionError on an app without a guard; mounting has checked that all its routes are open. */
   get guard(): Guard<unknown> {
     assert(this.services.guard !== undefined, 'A route that is not open needs a guard.');
     return this.services.guard;
@@ -169,7 +205,7 @@ export class Exchange implements AnyContext {
 
   /** @throws AppError RATE_LIMITED */
   async takeCharge(cost: number): Promise<void> {
-    // A request that is served again costs once. What was refused took nothing, and is decided by what holds now.
+    // A request that is served again is charged once. A refused charge took nothing, so it is decided anew.
     const admission =
       this.#paid?.cost === cost
         ? this.#paid.admission
@@ -178,10 +214,11 @@ export class Exchange implements AnyContext {
     if (admitted && this.isProvisional) this.#paid = { cost, admission };
     this.wasCharged = true;
     this.limits = headers;
-    if (!admitted) throw new AppError('RATE_LIMITED', 'The rate limit of this key is used up.', { retryAfterSeconds });
+    if (!admitted)
+      throw new AppError('RATE_LIMITED', 'The rate limit of this key is exhausted.', { retryAfterSeconds });
   }
 
-  #takeOnTrace(traceparent: string): void {
+  #adoptTrace(traceparent: string): void {
     const traceId = traceIdOf(traceparent);
     if (traceId === undefined) return;
     this.#traceparent = traceparent;
@@ -206,4 +243,46 @@ function requestSpan(
     remote: { traceparent, tracestate: headerOf(request, 'tracestate') },
     beginsTrace: true,
   });
+}
+
+const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
+
+/**
+ * The caller's X-Request-Id if it is valid, else a new one. If sent twice, it contains a comma and a space and is
+ * invalid.
+ */
+function requestIdOf(header: string | undefined, newRequestId: () => string): string {
+  return header !== undefined && REQUEST_ID.test(header) ? header : newRequestId();
+}
+
+/** All characters Node allows in a header; bytes above ASCII appear as one character each. */
+const ANY_REQUEST_ID = /^[\t\x20-\x7e\x80-\xff]{1,1024}$/;
+
+/**
+ * The caller's X-Request-Id unchanged, for routes whose protocol requires an echo. Used only in that header. Undefined
+ * if it is absent, repeated, or longer than 1 KiB.
+ */
+function exactRequestId(headerValues: readonly string[]): string | undefined {
+  const [value] = headerValues;
+  return value !== undefined && headerValues.length === 1 && ANY_REQUEST_ID.test(value) ? value : undefined;
+}
+
+/** W3C Trace Context section 3.2: version, trace-id, parent-id, flags; later versions may add fields. */
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
+const NO_TRACE_ID = '0'.repeat(32);
+const NO_PARENT_ID = '0'.repeat(16);
+
+/** The trace id of a valid `traceparent` header, else undefined. */
+export function traceIdOf(header: string): string | undefined {
+  const match = TRACEPARENT.exec(header);
+  if (match === null) return undefined;
+  const [, version, traceId, parentId, further] = match;
+  if (version === 'ff' || traceId === NO_TRACE_ID || parentId === NO_PARENT_ID) return undefined;
+  return version === '00' && further !== undefined ? undefined : traceId;
+}
+
+/** A traceparent for a request without one. Not sampled, because no caller asked for it. */
+export function newTraceparent(): string {
+  const bytes = randomBytes(24).toString('hex');
+  return `00-${bytes.slice(0, 32)}-${bytes.slice(32)}-00`;
 }

@@ -1,16 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AppError } from '@sealgate/errors';
-import type { RequestRecord } from '@sealgate/observability';
+import { AppError } from '@sealgate/errors';
+import { inSpan, type RequestRecord } from '@sealgate/observability';
+import type { Exchange } from './exchange.ts';
+import { clientAddressOf, type RoutedRequest } from './paths.ts';
 
-/** What authentication may look at: headers and addresses, never the body or the query. */
+/** The part of a request that authentication may use: headers and addresses, never body or query. */
 export interface AuthRequest {
-  /** Every occurrence of the header, in order; empty when absent. `name` is lower case. */
+  /** All values of the header, in order; empty if absent. `name` is lower case. */
   header(name: string): readonly string[];
-  /** The peer of the socket: a proxy where there is one. */
+  /** The peer of the socket, which may be a proxy. */
   readonly socketAddress: string;
-  /** The client, after the trusted proxies have been skipped. */
+  /** The client address behind trusted proxies. */
   readonly clientAddress: string;
-  /** The path as it came, without the query. */
+  /** The path as sent, without the query. */
   readonly path: string;
   /** Present where the route reads its body before authentication; see `lookAhead` of a route. */
   readonly ahead?: LookedAhead | undefined;
@@ -27,14 +29,14 @@ export interface LookedAhead {
   readonly readAtMs: number;
 }
 
-/** The headers of draft-ietf-httpapi-ratelimit-headers, as `rateLimitHeaders` of the rate limits makes them. */
+/** Headers of draft-ietf-httpapi-ratelimit-headers, from `rateLimitHeaders` of the rate limits. */
 export interface RateLimitHeaders {
   readonly 'RateLimit-Policy': string;
   readonly RateLimit: string;
 }
 
-/** What a middleware of Express could be given: the request that is served, and its response. */
-export interface HttpPair {
+/** Request and response, for Express middleware such as a rate limiter. */
+interface HttpPair {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
@@ -43,22 +45,22 @@ export interface HttpPair {
 export interface Admission {
   readonly admitted: boolean;
   readonly headers: RateLimitHeaders;
-  /** Seconds until the same charge could be admitted; 0 when it was. */
+  /** Seconds until the same charge could be admitted; 0 if it was. */
   readonly retryAfterSeconds: number;
 }
 
-/** What the log line of a request may say besides what the library knows: who asked, and what came of it. */
+/** Additional fields of the log line of a request. */
 export type RequestNotes = Partial<
   Omit<RequestRecord, 'method' | 'route' | 'status' | 'durationMs' | 'requestId' | 'traceId' | 'code'>
 >;
 
-/** How one surface knows its callers, what it lets them do, and what it counts against them. */
+/** Authentication, permissions and rate limits of one surface. */
 export interface Guard<Caller> {
-  /** The scheme named by `WWW-Authenticate` on every 401. */
+  /** The scheme of `WWW-Authenticate` on every 401. */
   readonly challenge: 'Bearer' | 'ApiKey';
   /**
-   * Who asks. Throws AppError UNAUTHENTICATED (its detail is replaced, so that all failures look the same) or
-   * UNAVAILABLE when the key store is out of reach.
+   * Authenticates the caller. Throws AppError UNAUTHENTICATED (its detail is replaced, so that all failures look alike)
+   * or UNAVAILABLE when the key store is unreachable.
    */
   authenticate(request: AuthRequest): Promise<Caller>;
   /**
@@ -66,29 +68,125 @@ export interface Guard<Caller> {
    * nobody parse anything. Pure: it does no I/O. Absent: every key is.
    */
   isExpected?(request: AuthRequest): boolean;
-  /** Callers who were looked up moments ago, for routes that confirm their caller (`confirmsCaller`). */
+  /** Recently looked-up callers, for routes with `confirmsCaller`. */
   readonly lately?: {
     /**
-     * Who asked with this credential when it was last looked up: a guess. The request goes on with it, and its effect
-     * confirms it; whatever else comes of the request waits for a look-up. Pure: it does no I/O.
+     * The caller of this credential at its last look-up, used provisionally: the effect confirms it, and any other
+     * outcome waits for a look-up. Pure: no I/O.
      */
     find(request: AuthRequest): Caller | undefined;
-    /** Whether nothing that a request depends on has changed from the one to the other. */
+    /** Whether everything a request depends on is the same in both. */
     isUnchanged(before: Caller, now: Caller): boolean;
   };
-  /** Whether the caller may do this. Pure: it does no I/O and charges nothing. */
+  /** Whether the caller has the permission. Pure: no I/O, no charge. */
   permits(caller: Caller, permission: string): boolean;
-  /** Takes the cost from the caller's buckets, from all of them or from none. */
+  /** Takes the cost from all of the caller's buckets, or from none. */
   charge(caller: Caller, cost: number, exchange: HttpPair): Promise<Admission>;
-  /** The limit headers for an answer to a known caller that was never charged. */
+  /** Limit headers for a known caller that was not charged. */
   lastLimits?(caller: Caller): RateLimitHeaders | undefined;
-  /** Called with every refusal of a known caller that nothing was charged for; may answer RATE_LIMITED in its place. */
+  /** Called with every uncharged refusal of a known caller; may return RATE_LIMITED in its place. */
   refused?(caller: Caller, error: AppError): AppError;
   /**
-   * Called once per failed authentication, the only thing ever counted against an address. An error is answered in
-   * place of the 401.
+   * Called once per failed authentication, the only event counted against an address. A returned error replaces the
+   * 401.
    */
   failedAuthentication?(request: AuthRequest, exchange: HttpPair): AppError | undefined | Promise<AppError | undefined>;
-  /** What the log line of the request says about the caller: ids, never a secret. */
+  /** Fields about the caller for the log line: ids, never a secret. */
   describe?(caller: Caller): RequestNotes;
+}
+
+/** The part of a request that authentication sees. */
+export class RequestView implements AuthRequest {
+  readonly #request: RoutedRequest;
+  ahead: LookedAhead | undefined = undefined;
+
+  constructor(request: RoutedRequest) {
+    this.#request = request;
+  }
+
+  header(name: string): readonly string[] {
+    return headerValues(this.#request.rawHeaders, name);
+  }
+
+  get socketAddress(): string {
+    return this.#request.socket.remoteAddress ?? '';
+  }
+
+  get path(): string {
+    return this.#request.path;
+  }
+
+  get clientAddress(): string {
+    return clientAddressOf(this.#request) ?? this.socketAddress;
+  }
+}
+
+const NONE: readonly string[] = [];
+
+/**
+ * All values of one header, in order, from `rawHeaders`. `request.headers` keeps only the first value of some headers.
+ * `name` is lower case.
+ */
+export function headerValues(rawHeaders: readonly string[], name: string): readonly string[] {
+  let values: string[] | undefined;
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const candidate = rawHeaders[i] ?? '';
+    if (candidate.length !== name.length) continue;
+    if (candidate !== name && candidate.toLowerCase() !== name) continue;
+    const value = rawHeaders[i + 1] ?? '';
+    if (values === undefined) values = [value];
+    else values.push(value);
+  }
+  return values ?? NONE;
+}
+
+/** The caller changed since the last look-up: the request is served again with the current caller. */
+export class CallerChangedError extends Error {
+  override readonly name = 'CallerChangedError';
+}
+
+/** Authenticates the request through the guard. @throws AppError UNAUTHENTICATED, or any other error of the guard. */
+export async function authenticate(exchange: Exchange): Promise<void> {
+  const { guard } = exchange;
+  try {
+    if (isSentTwice(exchange)) throw new AppError('UNAUTHENTICATED', 'A credential was sent twice.');
+    exchange.caller = await inSpan({ name: 'authenticate' }, () => guard.authenticate(exchange.view));
+    exchange.isKnownCaller = true;
+  } catch (error) {
+    exchange.isKnownCaller = false;
+    exchange.limits = undefined;
+    if (!(error instanceof AppError) || error.code !== 'UNAUTHENTICATED') throw error;
+    // There is no caller to log, so log the address.
+    exchange.note({ clientAddress: exchange.clientAddress });
+    const limited = await guard.failedAuthentication?.(exchange.view, exchange);
+    // The cause is not sent, so that answers do not help to guess keys.
+    throw limited ?? new AppError('UNAUTHENTICATED', 'A valid key is required.', { cause: error });
+  }
+}
+
+/** Uses a recently looked-up caller provisionally. Returns false, and does nothing, if there is none. */
+export function recall(exchange: Exchange): boolean {
+  const { guard } = exchange;
+  const caller = guard.lately === undefined || isSentTwice(exchange) ? undefined : guard.lately.find(exchange.view);
+  if (caller === undefined) return false;
+  exchange.caller = caller;
+  exchange.isKnownCaller = true;
+  exchange.isProvisional = true;
+  return true;
+}
+
+/**
+ * Looks up a provisional caller.
+ * @returns whether the caller is unchanged.
+ * @throws what `authenticate` throws.
+ */
+export async function lookUp(exchange: Exchange): Promise<boolean> {
+  const before = exchange.caller;
+  exchange.isProvisional = false;
+  await authenticate(exchange);
+  return exchange.guard.lately?.isUnchanged(before, exchange.caller) === true;
+}
+
+function isSentTwice({ request: { rawHeaders } }: Exchange): boolean {
+  return headerValues(rawHeaders, 'authorization').length > 1 || headerValues(rawHeaders, 'x-api-key').length > 1;
 }

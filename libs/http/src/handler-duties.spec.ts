@@ -7,14 +7,14 @@ import type { Guard, HandlerContext, Reply } from './index.ts';
 
 type Context = HandlerContext<TestCaller, unknown, unknown, unknown>;
 
-/** A route on which the handler decides what is permitted and what it costs. */
+/** A route whose handler decides permission and cost. */
 const decided = (handler: (context: Context) => Promise<Reply>) =>
   testRoute({ ...plain, method: 'post', path: '/x', permit: 'byHandler', charge: 'byHandler', handler });
 
 const call = (app: Parameters<typeof request>[0], key = 'good') => request(app).post('/x').set('X-Api-Key', key);
 
-describe('a handler that decides for itself', () => {
-  it('is served when it called permit and charge once each', async () => {
+describe('a handler with permit and charge byHandler', () => {
+  it('succeeds when it calls permit and charge once each', async () => {
     const surface = testSurface([
       decided(async (context) => {
         context.permit('things:read');
@@ -47,7 +47,7 @@ describe('a handler that decides for itself', () => {
         await context.charge(1);
       },
     ],
-  ])('answers 500 when %s, and the log says so', async (_, decide) => {
+  ])('answers 500 when %s, and logs why', async (_, decide) => {
     const surface = testSurface([
       decided(async (context) => {
         await decide(context);
@@ -60,7 +60,7 @@ describe('a handler that decides for itself', () => {
     expect(surface.lines).toMatchObject([{ level: 'error', event: 'request_failed' }]);
   });
 
-  it('may refuse without having called either', async () => {
+  it('may refuse without calling either', async () => {
     const surface = testSurface([
       decided(async () => {
         throw new AppError('NOT_FOUND', 'No.');
@@ -69,7 +69,7 @@ describe('a handler that decides for itself', () => {
     expectProblem(await call(surface.app), 'NOT_FOUND');
   });
 
-  it('refuses what the guard refuses', async () => {
+  it('passes on refusals of the guard', async () => {
     const surface = testSurface([
       decided(async (context) => {
         context.permit('things:destroy');
@@ -87,7 +87,7 @@ describe('a handler that decides for itself', () => {
     expectProblem(await call(limited.app, 'poor'), 'RATE_LIMITED', { retryAfterSeconds: 3 });
   });
 
-  it('cannot decide where the route has decided already', async () => {
+  it('cannot call permit or charge on other routes', async () => {
     const fixed = testRoute({
       ...plain,
       method: 'post',
@@ -102,7 +102,7 @@ describe('a handler that decides for itself', () => {
     expectProblem(await call(testSurface([fixed]).app), 'INTERNAL');
   });
 
-  it('may ask what the caller holds without that being a decision', async () => {
+  it('may check permissions without that being a decision', async () => {
     const surface = testSurface([
       decided(async (context) => {
         const may = [context.allows('things:read'), context.allows('things:destroy')];
@@ -126,7 +126,7 @@ describe('a bug in a handler', () => {
       },
     });
 
-  it('is a 500 that says nothing, and one log line that says all', async () => {
+  it('is a 500 that reveals nothing, and one log line with the stack', async () => {
     const surface = testSurface([buggy(new Error('SELECT secret FROM svc_keys'))]);
     const response = await call(surface.app);
     expectProblem(response, 'INTERNAL');
@@ -137,7 +137,7 @@ describe('a bug in a handler', () => {
     expect(surface.records).toMatchObject([{ status: 500, code: 'INTERNAL' }]);
   });
 
-  it('may throw anything at all', async () => {
+  it('may throw any value', async () => {
     expectProblem(await call(testSurface([buggy(undefined)]).app), 'INTERNAL');
     expectProblem(await call(testSurface([buggy('text')]).app), 'INTERNAL');
   });
@@ -146,10 +146,10 @@ describe('a bug in a handler', () => {
     ['returns nothing', () => undefined],
     ['answers a header that cannot be sent', () => ({ status: 200, headers: { 'X-Bad': 'a\r\nb' } })],
     ['answers a status that does not exist', () => ({ status: 20_000 })],
-    ['answers what is no JSON', () => ({ status: 200, body: { big: 1n } })],
+    ['answers what JSON cannot represent', () => ({ status: 200, body: { big: 1n } })],
   ])('is a 500 when it %s', async (_, answer) => {
     const surface = testSurface([
-      // What the types forbid all the same happens, where a handler is not written in TypeScript.
+      // The types forbid this, but a handler may not be written in TypeScript.
       testRoute({ ...plain, method: 'post', path: '/x', handler: () => answer() as Reply }),
     ]);
     const response = await call(surface.app);
@@ -158,7 +158,7 @@ describe('a bug in a handler', () => {
     expect(surface.records).toHaveLength(1);
   });
 
-  it('in the guard is a 500 too, and ends nothing but the request', async () => {
+  it('in the guard is a 500 too, and affects only the request', async () => {
     const failing: Partial<Guard<TestCaller>> = {
       refused: () => {
         throw new Error('the guard is broken');
@@ -181,7 +181,7 @@ describe('a raw handler', () => {
   const raw = (write: (context: Context) => Promise<void> | void) =>
     testRoute({ ...plain, method: 'post', path: '/x', permit: 'authenticated', charge: 1, raw: true, handler: write });
 
-  it('writes its own answer, under the headers of every answer', async () => {
+  it('writes its own answer with the common headers', async () => {
     const surface = testSurface([
       raw(({ response }) => {
         response.writeHead(202, { 'Content-Type': 'text/plain' });
@@ -200,7 +200,7 @@ describe('a raw handler', () => {
     expect(surface.records).toMatchObject([{ status: 202 }]);
   });
 
-  it('may still refuse before it has written', async () => {
+  it('may still refuse before it writes', async () => {
     const surface = testSurface([
       raw(({ response }) => {
         response.setHeader('X-Half', 'done');
@@ -212,7 +212,7 @@ describe('a raw handler', () => {
     expect(response.headers).not.toHaveProperty('x-half');
   });
 
-  it('that fails in the middle has its answer cut, not completed', async () => {
+  it('that fails midway has its connection closed, not its answer completed', async () => {
     const surface = testSurface([
       raw(({ response }) => {
         response.writeHead(200, { 'Content-Length': '100' });
@@ -224,7 +224,7 @@ describe('a raw handler', () => {
     expect(surface.lines).toHaveLength(1);
   });
 
-  it('that answers nothing is a bug', async () => {
+  it('that answers nothing is a 500', async () => {
     expectProblem(await call(testSurface([raw(() => undefined)]).app), 'INTERNAL');
   });
 });

@@ -74,7 +74,7 @@ describe('headers of every answer', () => {
     }
   });
 
-  it('are on the refusals of the HTTP parser too, which have no body and close the connection', async () => {
+  it('are also on refusals of the HTTP parser, which have no body and close the connection', async () => {
     const listening = await listen(testSurface(routes).app);
     const { status, headers, body } = await sendRequest(listening.port, ['GET /open HTTP/1.1', 'no colon here']);
     expect(status).toBe(400);
@@ -85,7 +85,7 @@ describe('headers of every answer', () => {
     await listening.close();
   });
 
-  it('let a reply say how it may be cached, in whatever case', async () => {
+  it('use the Cache-Control of the reply, in any case', async () => {
     const cached = testRoute({
       ...plain,
       method: 'get',
@@ -105,13 +105,13 @@ describe('headers of every answer', () => {
 describe('traceparent', () => {
   const valid = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
-  it('is taken on and logged', async () => {
+  it('is adopted and logged', async () => {
     const { surface, answer } = await answerTo(['GET /open HTTP/1.1', `traceparent: ${valid}`]);
     expect(answer.body).toMatchObject({ traceparent: valid });
     expect(surface.records[0]?.traceId).toBe('4bf92f3577b34da6a3ce929d0e0e4736');
   });
 
-  it('is made where it is missing, malformed or sent twice', async () => {
+  it('is generated if it is missing, malformed or repeated', async () => {
     for (const lines of [[], ['traceparent: 00-xyz'], [`traceparent: ${valid}`, `traceparent: ${valid}`]]) {
       const { answer } = await answerTo(['GET /open HTTP/1.1', ...lines]);
       expect(answer.body).toMatchObject({ traceparent: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/) });
@@ -133,7 +133,7 @@ describe('headers sent twice', () => {
     expectProblem(answer, 'INVALID_HEADER', { errors: [{ in: 'header', pointer }] });
   });
 
-  it('reach the handler one by one where it judges them itself', async () => {
+  it('are passed to the handler separately where it checks them', async () => {
     const keyed = testRoute({
       ...plain,
       method: 'post',
@@ -154,7 +154,7 @@ describe('headers sent twice', () => {
 describe('authentication', () => {
   const { app } = testSurface(routes);
 
-  it('fails with one answer, whatever was wrong', async () => {
+  it('fails with the same answer, whatever the reason', async () => {
     const bare = ({ text }: { text: string }) => text.replaceAll(/made-here/g, '');
     const missing = await request(app).put('/closed');
     const wrong = await request(app).put('/closed').set('X-Api-Key', 'wrong').set('X-Request-Id', 'made-here');
@@ -164,11 +164,11 @@ describe('authentication', () => {
     expect(Object.keys(wrong.headers)).toEqual(Object.keys(missing.headers));
   });
 
-  it('is 503, never 401, while the keys are out of reach', async () => {
+  it('is 503, never 401, while the key store is unavailable', async () => {
     expectProblem(await request(app).put('/closed').set('X-Api-Key', 'down'), 'UNAVAILABLE');
   });
 
-  it('counts a failure against its address, and answers what the limiter says in place of the 401', async () => {
+  it("counts failures by address, and answers with the limiter's error in place of the 401", async () => {
     const failures: string[] = [];
     const surface = testSurface(routes, {
       trustProxy: 'loopback',
@@ -192,7 +192,7 @@ describe('authentication', () => {
     expect(failures).toHaveLength(2);
   });
 
-  it('does not believe X-Forwarded-For of a stranger', async () => {
+  it('ignores X-Forwarded-For of untrusted peers', async () => {
     const seen: string[] = [];
     const surface = testSurface(routes, {
       guardChanges: { failedAuthentication: (from) => void seen.push(from.clientAddress) },
@@ -201,7 +201,7 @@ describe('authentication', () => {
     expect(seen).toEqual([expect.stringContaining('127.0.0.1')]);
   });
 
-  it('says in the log who asked', async () => {
+  it('logs the caller', async () => {
     const surface = testSurface(routes, { guardChanges: { describe: (caller) => ({ keyId: caller.name }) } });
     await request(surface.app).put('/closed').set('X-Api-Key', 'good');
     await request(surface.app).put('/closed').set('X-Api-Key', 'bad');
@@ -224,7 +224,7 @@ describe('limit headers', () => {
     expect(refused.headers).toMatchObject(limits);
   });
 
-  it('are what was last known of the caller where nothing was charged', async () => {
+  it('are the last known ones of the caller if nothing was charged', async () => {
     const surface = testSurface(routes, { guardChanges: { lastLimits: () => LIMIT_HEADERS } });
     const response = await request(surface.app).put('/unpaid').set('X-Api-Key', 'good');
     expect(response.status).toBe(204);
@@ -232,27 +232,27 @@ describe('limit headers', () => {
     expect(response.headers).not.toHaveProperty('content-length');
   });
 
-  it('are on no answer before authentication', async () => {
+  it('are absent before authentication', async () => {
     const surface = testSurface(routes, { guardChanges: { lastLimits: () => LIMIT_HEADERS } });
     expect((await request(surface.app).put('/closed')).headers).not.toHaveProperty('ratelimit');
     expect((await request(surface.app).get('/open')).headers).not.toHaveProperty('ratelimit');
   });
 });
 
-describe('TLS that ends before us', () => {
+describe('TLS terminated upstream', () => {
   const over = (protocol: string, trustProxy: string | boolean = 'loopback') => {
     const { app } = testSurface(routes, { tlsTerminatedUpstream: true, trustProxy });
     return (path: string) => request(app).get(path).set('X-Forwarded-Proto', protocol);
   };
 
-  it('is required when a trusted proxy says that there was none, before anything else', async () => {
+  it('is required first of all when a trusted proxy reports plain HTTP', async () => {
     expectProblem(await over('http')('/open'), 'TLS_REQUIRED');
     expectProblem(await over('HTTP, https')('/open'), 'TLS_REQUIRED');
     expectProblem(await over('http')('/nothing'), 'TLS_REQUIRED');
     expectProblem(await over('http')('/closed'), 'TLS_REQUIRED');
   });
 
-  it('is not asked for where it was there, or where a stranger says so', async () => {
+  it('is not enforced if it was used, or if an untrusted peer reports plain HTTP', async () => {
     expect((await over('https')('/open')).status).toBe(200);
     expect((await over('http', false)('/open')).status).toBe(200);
     const { app } = testSurface(routes, { tlsTerminatedUpstream: true, trustProxy: 'loopback' });

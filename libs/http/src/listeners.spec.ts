@@ -46,13 +46,13 @@ const make = (app: Parameters<typeof request>[0], token: string) =>
   request(app).post('/admin/v1/networks').set('Authorization', token);
 
 describe('the admin listener', () => {
-  it('serves whoever has a token, and knows tokens apart by their hash', async () => {
+  it('accepts any configured token, and identifies tokens by hash', async () => {
     const response = await make(admin().app, `bearer  ${TOKEN}`).send({});
     expect(response.status).toBe(201);
     expect(response.body).toEqual({ actor: `admin:${HASH.slice(0, 8)}` });
   });
 
-  it('refuses every other token with the same 401, and limits failures per address', async () => {
+  it('refuses other tokens with the same 401, and limits failures per address', async () => {
     const { app, failures } = admin();
     const wrong = await make(app, 'Bearer wrong').send({});
     expectProblem(wrong, 'UNAUTHENTICATED');
@@ -63,7 +63,7 @@ describe('the admin listener', () => {
     expect((await make(app, `Bearer ${TOKEN}`).send({})).status).toBe(201);
   });
 
-  it('is 404 throughout where no token is configured', async () => {
+  it('answers 404 everywhere if no token is configured', async () => {
     for (const tokens of [undefined, tokenHashes(() => '')]) {
       const { app } = admin({ tokens });
       expectProblem(await make(app, `Bearer ${TOKEN}`).send({}), 'NOT_FOUND');
@@ -81,7 +81,7 @@ describe('the admin listener', () => {
     expectProblem(large, 'PAYLOAD_TOO_LARGE');
   });
 
-  it('does not start with a route that would read more', () => {
+  it('rejects a route with a larger body limit at start', () => {
     const routes = [{ ...networks, bodyMaxBytes: 65_537 }];
     expect(() => admin({ routes })).toThrow('makeNetwork: an admin body may hold 65536 bytes.');
   });
@@ -103,14 +103,14 @@ function ops(changes: Partial<OpsAppOptions> = {}) {
 }
 
 describe('the ops listener', () => {
-  it('says exactly that it is alive', async () => {
+  it('answers the constant liveness body', async () => {
     const response = await request(ops().app).get('/health/live?whatever');
     expect(response.status).toBe(200);
     expect(response.text).toBe('{"status":"alive"}');
     expect(response.headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
   });
 
-  it('says what runs', async () => {
+  it('reports the running version', async () => {
     const response = await request(ops().app).get('/version');
     expect(response).toMatchObject({
       status: 200,
@@ -119,7 +119,7 @@ describe('the ops listener', () => {
     expect(response.headers).toMatchObject({ 'cache-control': 'no-store', 'content-type': 'application/json' });
   });
 
-  it('answers its checks in plain JSON, without a Retry-After nobody knows', async () => {
+  it('answers checks in plain JSON, without Retry-After', async () => {
     const { app, records } = ops();
     const ready = await request(app).get('/health/ready');
     expect(ready).toMatchObject({ status: 200, body: { status: 'healthy' } });
@@ -145,7 +145,7 @@ describe('the ops listener', () => {
     expect(response.text).not.toContain('bug');
   });
 
-  it('serves the counters, and nothing else', async () => {
+  it('serves the metrics, and nothing else', async () => {
     const { app } = ops();
     const response = await request(app).get('/metrics');
     expect(response.text).toBe('up 1\n');

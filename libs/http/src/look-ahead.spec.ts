@@ -13,7 +13,7 @@ import {
   testSurface,
   type ListeningSurface,
 } from '../test/test-surface.ts';
-import { closedObject } from './parameters.ts';
+import { closedObject } from './schemas.ts';
 
 const base = {
   ...plain,

@@ -43,7 +43,7 @@ const answering = (schema: typeof Thing | ReturnType<typeof Type.Partial>) => ({
 });
 
 describe('the components of an OpenAPI document', () => {
-  it('are schemas under their names, words to choose from as enums; what is said in one place alone stays there', () => {
+  it('include named schemas, and enums for choices; local annotations stay inline', () => {
     const { components, paths } = described(list);
     const colour = { $ref: '#/components/schemas/Colour' };
     expect(components.schemas).toMatchObject({
@@ -57,7 +57,7 @@ describe('the components of an OpenAPI document', () => {
     });
   });
 
-  it('are bodies without a name under that of their operation', () => {
+  it('include unnamed bodies under the name of their operation', () => {
     const rename = testRoute({
       ...plain,
       method: 'put',
@@ -74,7 +74,7 @@ describe('the components of an OpenAPI document', () => {
     });
   });
 
-  it('are parameters that several operations have; of two with one name none is shared', () => {
+  it('include parameters shared by several operations, unless two differ under one name', () => {
     const params = Type.Object({ id: Type.String({ maxLength: 7 }) });
     const routes = [get, { ...get, path: '/v1/others/:id' }, { ...get, path: '/v1/more/:id', params }];
     const shared = [{ $ref: '#/components/parameters/IdInPath' }];
@@ -89,18 +89,18 @@ describe('the components of an OpenAPI document', () => {
     expect(first).toMatchObject([{ name: 'id', in: 'path' }]);
   });
 
-  it('are never two schemas of one name, nor one under the name of what it was made from', () => {
+  it('reject two schemas of one name, and a derived schema without a name', () => {
     const other = named('Thing', Type.Object({}));
     expect(() =>
       described(list, { ...answering(Thing), responses: { 200: { description: '', schema: other } } }),
     ).toThrow('There are two different components/schemas/Thing.');
-    expect(() => described(answering(Type.Partial(Thing)))).toThrow('A schema made from Thing has another');
+    expect(() => described(answering(Type.Partial(Thing)))).toThrow('A schema made from Thing has a different');
     expect(() => described(answering(named('ThingChange', Type.Partial(Thing))))).not.toThrow();
   });
 });
 
 describe('checkOpenApiFile', () => {
-  it('passes when the file says what the routes say, and names the line where it does not', () => {
+  it('passes if the file matches the routes, else names the first line that differs', () => {
     const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
     const path = join(folder, 'openapi.json');
     const document = documentOf([]);

@@ -1,26 +1,25 @@
 import assert from 'node:assert/strict';
-import { CATALOGUE, PROBLEM_MEDIA_TYPE, type ErrorCode } from '@sealgate/errors';
+import { CATALOGUE, type ErrorCode, PROBLEM_MEDIA_TYPE } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
 import { Type } from '@sinclair/typebox';
-import { codesName, errorCodesOf } from './error-codes.ts';
-import { enumOf, named, nameOf, type JsonObject } from './named-schema.ts';
-import type { Components } from './openapi-components.ts';
-import { DECIMAL_KEYWORD } from './parameters.ts';
-import { pathTemplate } from './path-pattern.ts';
+import type { Components } from './openapi.ts';
+import { pathTemplate } from './paths.ts';
+import { codesName, errorCodesOf } from './problems.ts';
 import type { AnyRoute, ResponseSpec } from './route.ts';
+import { DECIMAL_KEYWORD, enumOf, type JsonObject, named, nameOf } from './schemas.ts';
 
 const HEADERS = {
-  'X-Request-Id': 'The id of this request: the one that was sent, or one made here.',
-  'RateLimit-Policy': 'The limits that hold for this key (draft-ietf-httpapi-ratelimit-headers).',
-  RateLimit: 'What remains of the limit with least remaining.',
-  'Retry-After': 'Whole seconds to wait before trying again.',
-  'Idempotent-Replayed': '`true` when a kept answer was sent again; absent otherwise.',
-  'WWW-Authenticate': 'The scheme by which callers show who they are.',
+  'X-Request-Id': 'The id of this request: the one sent, or a generated one.',
+  'RateLimit-Policy': 'Rate limit policies of this key (draft-ietf-httpapi-ratelimit-headers).',
+  RateLimit: 'Remaining quota of the most exhausted limit.',
+  'Retry-After': 'Whole seconds to wait before a retry.',
+  'Idempotent-Replayed': '`true` when a stored answer is replayed; absent otherwise.',
+  'WWW-Authenticate': 'The required authentication scheme.',
 } as const;
 
 type HeaderName = keyof typeof HEADERS;
 
-/** The operation object of one route. What it shares with others is added to the components. */
+/** The operation object of one route. Shared parts are added to the components. */
 export function operationOf(route: AnyRoute, securityScheme: string, components: Components): JsonObject {
   const { summary, description, operationId, tags } = route;
   const isOpen = route.permit === 'open';
@@ -50,14 +49,14 @@ const Fault = named(
   Type.Object(
     {
       in: enumOf('FaultPlace', ['body', 'query', 'header', 'path']),
-      pointer: Type.String({ description: 'RFC 6901; the empty string is the whole.' }),
+      pointer: Type.String({ description: 'RFC 6901; the empty string refers to the whole.' }),
       detail: Text,
     },
-    { description: 'One place in the request that is wrong.' },
+    { description: 'One invalid location in the request.' },
   ),
 );
 
-/** Of every problem document; the answers with one narrow its `code`. */
+/** The base of every problem document; answers narrow its `code`. */
 const Problem = named(
   'Problem',
   Type.Object(
@@ -69,13 +68,13 @@ const Problem = named(
       instance: Text,
       code: Text,
       errors: Type.Optional(Type.Array(Fault)),
-      traceId: Type.Optional(Type.String({ description: 'W3C trace id, where the service traces.' })),
+      traceId: Type.Optional(Type.String({ description: 'W3C trace id, if tracing is on.' })),
     },
-    { description: 'RFC 9457. `code` is what programs go by; `detail` is for people.' },
+    { description: 'RFC 9457. Programs should use `code`; `detail` is for people.' },
   ),
 );
 
-/** Text in camel, kebab or upper snake case as the name of a component. */
+/** Converts camel, kebab or upper snake case to the name of a component. */
 export function pascalCase(text: string): string {
   const words = text.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
   const isUpper = text === text.toUpperCase();
@@ -105,7 +104,7 @@ function queryParameters({ query }: AnyRoute, components: Components): JsonObjec
   });
 }
 
-/** A decimal is a string to the validator, since query values are, and a number to whoever reads the document. */
+/** A decimal is a string to the validator, as query values are, and a number in the document. */
 function decimalJson({ [DECIMAL_KEYWORD]: range, ...json }: JsonObject): JsonObject {
   if (range === undefined || range === null || typeof range !== 'object' || Array.isArray(range)) return json;
   return { ...json, type: 'integer', ...range };
@@ -128,11 +127,11 @@ function headerParameters(route: AnyRoute, components: Components): JsonObject[]
           header(
             'Idempotency-Key',
             keyNeeded,
-            'The same key and request get the same answer. 1-255 visible ASCII, bare or as one quoted string without parameters.',
+            'The same key and request return the same answer. 1-255 visible ASCII, bare or as one quoted string without parameters.',
           ),
         ]),
     ...(route.errors.includes('PRECONDITION_REQUIRED')
-      ? [header('If-Match', true, 'The version this request was made from, in quotes.')]
+      ? [header('If-Match', true, 'The version that this request is based on, in quotes.')]
       : []),
     ...Object.entries(route.requestHeaders ?? {}).map(([name, description]) => header(name, false, description)),
   ];
@@ -146,13 +145,11 @@ function requestBodyOf(route: AnyRoute, components: Components): JsonObject {
     described ??
     (typeof route.body === 'object' ? components.body(route.body, `${pascalCase(route.operationId)}Request`) : {});
   const counted =
-    route.body === 'bytes'
-      ? 'as they come: no Content-Encoding is undone'
-      : 'counted after Content-Encoding was undone';
+    route.body === 'bytes' ? 'as sent: Content-Encoding is not decoded' : 'counted after Content-Encoding is decoded';
   const size = `At most ${route.bodyMaxBytes} bytes, ${counted}.`;
   return {
     requestBody: {
-      description: route.jsonSuffix === true ? `${size} Any media type that ends in \`+json\` is taken as well.` : size,
+      description: route.jsonSuffix === true ? `${size} Any media type that ends in \`+json\` is accepted too.` : size,
       required: route.bodyOptional !== true,
       content: Object.fromEntries((route.mediaTypes ?? ['application/json']).map((type) => [type, { schema }])),
     },
@@ -202,7 +199,9 @@ function successOf(
   };
 }
 
-/** The problem of one status, named by its codes, by what the route adds to it, and by whether limits are told of. */
+/**
+ * The problem of one status, named by its codes, by members that the route adds, and by whether it has limit headers.
+ */
 function refusalOf(
   route: AnyRoute,
   { status, codes }: { readonly status: string; readonly codes: readonly ErrorCode[] },
@@ -212,10 +211,10 @@ function refusalOf(
   if (status === '401') further.push('WWW-Authenticate');
   if (status === '429' || status === '503' || codes.includes('IDEMPOTENCY_IN_PROGRESS')) further.push('Retry-After');
   const headers = [...commonHeaders(route, status), ...further];
-  const tellsLimits = status !== '429' && headers.includes('RateLimit');
+  const hasLimits = status !== '429' && headers.includes('RateLimit');
   const { name, schema } = problemOf(route, codes, components);
   return {
-    name: tellsLimits ? `${name}WithRateLimit` : name,
+    name: hasLimits ? `${name}WithRateLimit` : name,
     response: {
       description: codes.map((code) => `\`${code}\`: ${CATALOGUE[code].title}.`).join('\n'),
       headers: headerRefs(headers, components),
@@ -241,7 +240,7 @@ function problemOf(
   return { name: `${name}${given.name}`, schema };
 }
 
-/** One status with an answer of its own and a problem: both are listed, by media type. */
+/** Merges a declared answer and a problem of the same status; both are listed, by media type. */
 function merged(declared: JsonObject, refusal: JsonObject): JsonObject {
   const both = (member: string) => ({ ...asObject(declared[member]), ...asObject(refusal[member]) });
   return {
@@ -255,11 +254,11 @@ function asObject(value: JsonValue | undefined): JsonObject {
   return value !== undefined && value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
 }
 
-/** Whoever was not known has no limits to be told of, and neither has a caller whose requests are not charged. */
+/** Limit headers are absent for unknown callers and for callers that are not charged. */
 function commonHeaders(route: AnyRoute, status: string): HeaderName[] {
   const isCharged = route.permit !== 'open' && route.charge !== 'none';
-  const tellsLimits = status === '429' || (isCharged && status !== '401');
-  return tellsLimits ? ['X-Request-Id', 'RateLimit-Policy', 'RateLimit'] : ['X-Request-Id'];
+  const hasLimits = status === '429' || (isCharged && status !== '401');
+  return hasLimits ? ['X-Request-Id', 'RateLimit-Policy', 'RateLimit'] : ['X-Request-Id'];
 }
 
 function headerRefs(names: readonly HeaderName[], components: Components): JsonObject {

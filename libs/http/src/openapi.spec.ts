@@ -93,12 +93,12 @@ const about: OpenApiOptions = {
 };
 const document = openApi(about);
 
-/** The member at a path, as `expect` sees it. */
+/** The member at a path, as for `expect`. */
 function at(...path: string[]): unknown {
   return path.reduce<unknown>((value, name) => (value as Record<string, unknown>)[name], document);
 }
 
-/** What a reference stands for. */
+/** Resolves a reference. */
 function component(reference: unknown): unknown {
   const { $ref } = reference as { readonly $ref: string };
   return at(...$ref.replace('#/', '').split('/'));
@@ -126,7 +126,7 @@ const codesOf = (path: string, method: string, status: string) =>
 const codesIn = (problem: string) => at('components', 'schemas', problem, 'allOf', '1', 'properties', 'code', 'enum');
 
 describe('the OpenAPI document', () => {
-  it('opens as 3.1 with what was given', () => {
+  it('starts with version 3.1 and the given info', () => {
     expect(document).toMatchObject({
       openapi: '3.1.0',
       info: { title: 'Things', version: '1.2.3', license: { identifier: 'Apache-2.0' } },
@@ -139,7 +139,7 @@ describe('the OpenAPI document', () => {
     expect(openApi({ ...about, publicUrl: undefined })).toMatchObject({ servers: [{ url: '/' }] });
   });
 
-  it('describes an operation by the fields of its route', () => {
+  it('describes an operation from the fields of its route', () => {
     expect(at('paths', '/v1/things', 'get')).toMatchObject({
       operationId: 'listThings',
       summary: 'Things.',
@@ -177,17 +177,17 @@ describe('the OpenAPI document', () => {
       RequiredIfMatch: { name: 'If-Match', in: 'header', required: true },
     });
     expect(at('paths', '/{networkId}/{rest}', 'post', 'requestBody')).toEqual({
-      description: 'At most 10 bytes, counted after Content-Encoding was undone.',
+      description: 'At most 10 bytes, counted after Content-Encoding is decoded.',
       required: true,
       content: { 'application/json': { schema: {} } },
     });
   });
 
-  it('names the forms of a body that no schema checks', () => {
+  it('lists the forms of a body without schema', () => {
     expect(at('paths', '/forms', 'post', 'requestBody')).toEqual({
       description:
-        'At most 10 bytes, counted after Content-Encoding was undone. ' +
-        'Any media type that ends in `+json` is taken as well.',
+        'At most 10 bytes, counted after Content-Encoding is decoded. ' +
+        'Any media type that ends in `+json` is accepted too.',
       required: true,
       content: {
         'application/json': {
@@ -205,7 +205,7 @@ describe('the OpenAPI document', () => {
     });
   });
 
-  it('describes each form of a path that takes the rest as an operation of its own', () => {
+  it('describes each form of a path with a rest parameter as its own operation', () => {
     const params = Type.Object({ folder: Type.String({ pattern: '^f' }), name: Type.Integer() });
     const form = { path: '/files/{folder}/{name}.txt', operationId: 'readFile', summary: 'A file.', params };
     const files = testRoute({
@@ -226,7 +226,7 @@ describe('the OpenAPI document', () => {
     });
   });
 
-  it('lists every code a route may answer, those of its fields included', () => {
+  it('lists every code a route may answer, including implied ones', () => {
     expect(codesOf('/v1/things', 'get', '400')).toEqual([
       'INVALID_CURSOR',
       'INVALID_HEADER',
@@ -248,12 +248,12 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(at('paths', '/open', 'get', 'responses') as object)).toEqual(['200', '400', '403', '500']);
   });
 
-  it('keeps an answer of the route beside the problem of the same status', () => {
+  it('keeps a declared answer next to the problem of the same status', () => {
     const both = answerOf('/{networkId}/{rest}', 'post', '503').content;
     expect(Object.keys(both)).toEqual(['text/plain', 'text/html', 'application/problem+json']);
   });
 
-  it('says what a route adds to its problems, and that a coding can be refused whatever its media type means', () => {
+  it('describes members added to problems, and the 415 of Content-Encoding even with wrongMediaType', () => {
     const path = '/{networkId}/{rest}';
     expect(component(problemOf(path, 'post', '415').allOf[0])).toMatchObject({
       allOf: [{}, { properties: { code: { enum: ['UNSUPPORTED_MEDIA_TYPE'] } } }],
@@ -270,7 +270,7 @@ describe('the OpenAPI document', () => {
     expect(() => openApi({ ...about, routes: [unnamed] })).toThrow('ingest: problemMembers has no name.');
   });
 
-  it('names the headers of each answer', () => {
+  it('lists the headers of each answer', () => {
     const headers = (path: string, method: string, status: string) =>
       Object.keys(answerOf(path, method, status).headers);
     expect(headers('/v1/things', 'get', '200')).toEqual(['X-Request-Id', 'RateLimit-Policy', 'RateLimit', 'Link']);
@@ -288,7 +288,7 @@ describe('the OpenAPI document', () => {
     expect(headers('/open', 'get', '200')).toEqual(['X-Request-Id']);
   });
 
-  it('refers to nothing that is not there, and has nothing that is not referred to', () => {
+  it('has no dangling references and no unused components', () => {
     const small = openApi({ ...about, routes: [open] });
     expect(small['components']).toMatchObject({ headers: { 'X-Request-Id': {} } });
     expect(JSON.stringify(small)).not.toMatch(/Idempotent-Replayed|RateLimit/);

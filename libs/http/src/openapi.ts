@@ -1,24 +1,23 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { JsonValue } from '@sealgate/json';
-import type { JsonObject } from './named-schema.ts';
-import { Components } from './openapi-components.ts';
+import type { TSchema } from '@sinclair/typebox';
 import { operationOf, pascalCase } from './openapi-operation.ts';
-import { pathTemplate } from './path-pattern.ts';
+import { pathTemplate } from './paths.ts';
 import type { AnyRoute } from './route.ts';
+import { type JsonObject, membersJson, named, type NamedSchema, nameOf } from './schemas.ts';
 
 export interface OpenApiOptions {
   readonly title: string;
   readonly version: string;
-  /** Markdown. */
   readonly description: string;
   readonly routes: readonly AnyRoute[];
-  /** How callers of the routes that are not open show who they are. */
+  /** Authentication of routes that are not open. */
   readonly securityScheme: 'Bearer' | 'ApiKey';
-  /** The base URL without trailing slash, where it is known. Absent: relative to wherever the document is served. */
+  /** Base URL without trailing slash. Absent: relative to where the document is served. */
   readonly publicUrl?: string | undefined;
 }
 
-/** A JSON document; its members are in the order of the routes, so that it only changes when they do. */
+/** A JSON document. Members are in the order of the routes, so that diffs are minimal. */
 export type OpenApiDocument = Readonly<Record<string, JsonValue>>;
 
 const SECURITY_SCHEMES = {
@@ -27,9 +26,9 @@ const SECURITY_SCHEMES = {
 } as const;
 
 /**
- * The OpenAPI 3.1 document of a surface: every route, its schemas, and every error code it may answer. Schemas are shared
- * under the names that `named` gave them, answers with a problem under those of their codes.
- * @throws Error where two of a kind have one name.
+ * Generates the OpenAPI 3.1 document of a surface: every route, its schemas, and every error code it may answer.
+ * Schemas are shared under the names given by `named`, problems under those of their codes.
+ * @throws Error if two different components of one kind share a name.
  */
 export function openApi(options: OpenApiOptions): OpenApiDocument {
   const { title, version, description, routes, securityScheme, publicUrl = '/' } = options;
@@ -58,8 +57,8 @@ export function openApi(options: OpenApiOptions): OpenApiDocument {
 }
 
 /**
- * Parameters of a path or query that several operations have become components, named by their own name and place. Where
- * several that differ would have one name, each stays where it is.
+ * Path and query parameters shared by several operations become components, named by name and location. If different
+ * parameters would get the same name, they stay inline.
  */
 function shareParameters(operations: readonly JsonObject[], components: Components): void {
   const listOf = (operation: JsonObject) => operation['parameters'] as JsonObject[];
@@ -87,8 +86,8 @@ function describedRoutes({ describedAs, ...route }: AnyRoute): AnyRoute[] {
 }
 
 /**
- * Compares the committed document of a surface with the one its routes make; for the test that keeps it from going stale.
- * With `write` it is written instead.
+ * Compares the committed document with the generated one, for the test that keeps it up to date. With `write` it is
+ * updated instead.
  * @throws Error naming the first line that differs.
  */
 export function checkOpenApiFile(path: string, document: OpenApiDocument, options: { write: boolean }): void {
@@ -105,4 +104,69 @@ export function checkOpenApiFile(path: string, document: OpenApiDocument, option
   throw new Error(
     `${path} is stale at line ${at + 1}: it says ${JSON.stringify(committed[at])}, the routes say ${JSON.stringify(current[at])}.`,
   );
+}
+
+type Kind = 'schemas' | 'responses' | 'parameters' | 'headers';
+
+const ANNOTATIONS: ReadonlySet<string> = new Set(['description', 'default', 'examples', 'deprecated']);
+
+/** Shared components of a document, referenced by `$ref`. */
+export class Components {
+  readonly #kinds: Record<Kind, Map<string, JsonObject>> = {
+    schemas: new Map(),
+    responses: new Map(),
+    parameters: new Map(),
+    headers: new Map(),
+  };
+
+  /** Adds a component and returns a reference to it. @throws Error if a different component has the name. */
+  add(kind: Kind, name: string, component: JsonObject): JsonObject {
+    const known = this.#kinds[kind].get(name);
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(component)) {
+      throw new Error(`There are two different components/${kind}/${name}.`);
+    }
+    this.#kinds[kind].set(name, component);
+    return { $ref: `#/components/${kind}/${name}` };
+  }
+
+  /**
+   * A schema as JSON: a reference if it is named, else inlined; nested schemas likewise.
+   * @throws Error if two schemas have one name, or one derived from a named schema has no name of its own.
+   */
+  schema(schema: TSchema): JsonObject {
+    return this.#reference(schema) ?? membersJson(schema, (inner) => this.#reference(inner));
+  }
+
+  /** Like `schema`, for a whole body: an unnamed object gets this name. */
+  body(schema: TSchema, name: string): JsonObject {
+    const isUnnamed = nameOf(schema) === undefined && schema['properties'] !== undefined;
+    return this.schema(isUnnamed ? named(name, schema) : schema);
+  }
+
+  #reference(schema: TSchema): JsonObject | undefined {
+    const given = nameOf(schema);
+    if (given === undefined) return undefined;
+    const json = membersJson(given.schema, (inner) => this.#reference(inner));
+    return { ...this.add('schemas', given.name, json), ...annotationsOf(schema, given) };
+  }
+
+  /** All components by kind, sorted by name. */
+  json(): JsonObject {
+    const kinds = Object.entries(this.#kinds).filter(([, components]) => components.size > 0);
+    return Object.fromEntries(
+      kinds.map(([kind, components]) => {
+        const sorted = [...components].sort(([a], [b]) => (a < b ? -1 : 1));
+        return [kind, Object.fromEntries(sorted)];
+      }),
+    );
+  }
+}
+
+/** Annotations added to a schema after it was named, at one of its uses. */
+function annotationsOf(schema: TSchema, { name, schema: original }: NamedSchema): JsonObject {
+  const said = Object.entries(schema).filter(([member, value]) => original[member] !== value);
+  const changed = said.find(([member]) => !ANNOTATIONS.has(member));
+  if (changed !== undefined) throw new Error(`A schema made from ${name} has a different ${changed[0]} and no name.`);
+  const annotations: JsonObject = Object.fromEntries(said);
+  return annotations;
 }

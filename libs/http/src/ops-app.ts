@@ -1,32 +1,31 @@
 import { buildInfo, type Log } from '@sealgate/observability';
-import { createApp, type App } from './create-app.ts';
-import type { Meters } from './mounted-route.ts';
-import type { Reply } from './reply.ts';
-import { routeFor, type Route } from './route.ts';
+import { type App, createApp } from './create-app.ts';
+import type { Meters } from './mount.ts';
+import { type Reply, type Route, routeFor } from './route.ts';
 
-/** How a part of the process is. The body says more than the status to whoever reads it; it holds no secret. */
-export interface Health {
+/** Health of a part of the process. The body is for people and holds no secret. */
+interface Health {
   readonly ok: boolean;
   /** Absent: `{"status": "healthy"}` or `{"status": "unhealthy"}`. */
   readonly body?: object;
 }
 
-export interface OpsChecks {
-  /** Whether this process may be given traffic. */
+interface OpsChecks {
+  /** Whether this process may receive traffic. */
   ready(): Health | Promise<Health>;
   /** Whether it has finished starting. */
   startup(): Health | Promise<Health>;
 }
 
-/** The registry of `Metrics`, as far as it is served. */
-export interface MetricsText {
+/** The part of the `Metrics` registry that is served. */
+interface MetricsText {
   readonly contentType: string;
   text(): Promise<string>;
 }
 
 export interface OpsOptions extends OpsChecks {
   readonly metrics: MetricsText;
-  /** How long a check may take before it counts as unhealthy. */
+  /** Timeout of a check; after it the check counts as unhealthy. */
   readonly checkTimeoutMs: number;
 }
 
@@ -36,16 +35,19 @@ export interface OpsAppOptions extends OpsOptions {
   readonly newRequestId: () => string;
 }
 
-/** Exactly this, whatever else is wrong: it says that the process answers, and touches nothing to say so. */
+/** Constant: liveness only means that the process answers, and checks nothing else. */
 const ALIVE = '{"status":"alive"}';
 
-/** The listener for probes and scrapers: /metrics, /health/live, /health/ready, /health/startup, /version, nothing else. */
+/**
+ * Creates the app for probes and scrapers: /metrics, /health/live, /health/ready, /health/startup, /version, nothing
+ * else.
+ */
 export function opsApp(options: OpsAppOptions): App {
   const { log, now, newRequestId } = options;
   return createApp<never>({
     routes: [...opsRoutes<never>(options), versionRoute()],
     guard: undefined,
-    // A probe every few seconds is no news: it is neither logged nor counted.
+    // Probes come every few seconds, so they are neither logged nor counted.
     log: { ...log, requests: { write: () => undefined } },
     metrics: UNCOUNTED,
     now,
@@ -63,18 +65,18 @@ function versionRoute(): Route<never> {
     method: 'get',
     path: '/version',
     operationId: 'version',
-    summary: 'Which release runs, built from which commit, on which Node',
+    summary: 'Get the release, its commit and the Node version',
     permit: 'open',
     charge: 'none',
     idempotency: 'none',
     errors: [],
     query: 'ignored',
-    responses: { 200: { description: 'What runs.', contentType: 'application/json' } },
+    responses: { 200: { description: 'The running version.', contentType: 'application/json' } },
     handler: () => ({ status: 200, body: buildInfo }),
   });
 }
 
-/** The same routes without the version, for a surface that documents them on its public listener too. */
+/** The same routes without /version, for a surface that also serves them on its public listener. */
 export function opsRoutes<Caller>(options: OpsOptions): Route<Caller>[] {
   const route = routeFor<Caller>();
   const open = { method: 'get', permit: 'open', charge: 'none', idempotency: 'none', errors: [] } as const;
@@ -97,20 +99,20 @@ export function opsRoutes<Caller>(options: OpsOptions): Route<Caller>[] {
       ...open,
       path: '/health/live',
       operationId: 'healthLive',
-      summary: 'Whether the process answers',
+      summary: 'Liveness probe',
       query: 'ignored',
       responses: { 200: { description: 'Always.', contentType: 'application/json' } },
       handler: () => ({ status: 200, body: ALIVE }),
     }),
-    probe('/health/ready', 'healthReady', 'Whether it may be given traffic', () => options.ready()),
-    probe('/health/startup', 'healthStartup', 'Whether it has finished starting', () => options.startup()),
+    probe('/health/ready', 'healthReady', 'Readiness probe', () => options.ready()),
+    probe('/health/startup', 'healthStartup', 'Startup probe', () => options.startup()),
     route({
       ...open,
       path: '/metrics',
       operationId: 'metrics',
-      summary: 'Counters in the Prometheus text format',
+      summary: 'Metrics in the Prometheus text format',
       query: 'ignored',
-      responses: { 200: { description: 'The counters.', contentType: options.metrics.contentType } },
+      responses: { 200: { description: 'The metrics.', contentType: options.metrics.contentType } },
       handler: async () => ({
         status: 200,
         body: await metricsText(),
@@ -120,13 +122,13 @@ export function opsRoutes<Caller>(options: OpsOptions): Route<Caller>[] {
   ];
 }
 
-/** Whoever asks while a text is being made is given the same one, so that many who ask at once cost no more than one. */
+/** Concurrent calls share one run, so that many scrapes at once cost no more than one. */
 function shared(make: () => Promise<string>): () => Promise<string> {
   let running: Promise<string> | undefined;
   return () => (running ??= make().finally(() => (running = undefined)));
 }
 
-/** Plain JSON: a probe looks at the status alone, and a problem document would promise a Retry-After nobody knows. */
+/** Plain JSON: probes use only the status, and a problem would require a Retry-After. */
 async function healthReply(check: () => Health | Promise<Health>, timeoutMs: number): Promise<Reply> {
   const health = await withinTime(check, timeoutMs);
   const body = health.body ?? { status: health.ok ? 'healthy' : 'unhealthy' };
@@ -141,7 +143,7 @@ function withinTime(check: () => Health | Promise<Health>, timeoutMs: number): P
       clearTimeout(timer);
       resolve(health);
     };
-    // Async, so that a check that throws at once fails like one that rejects.
+    // Async, so that a synchronous throw is handled like a rejection.
     const run = async () => check();
     void run().then(settle, () => settle(unhealthy('the check failed')));
   });

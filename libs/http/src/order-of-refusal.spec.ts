@@ -38,7 +38,7 @@ const forbidden = testRoute({
   handler: () => ({ status: 200 }),
 });
 
-/** A request with everything wrong with it; each test puts one thing right and meets the next refusal. */
+/** A request that is wrong in every way; each test fixes one thing and gets the next refusal. */
 function attempt(changes: { path?: string; key?: string; type?: string; body?: string; method?: 'post' | 'put' }) {
   const { path = '/v1/things/NO?wet=1', key, type = 'text/plain', method = 'post' } = changes;
   const { body = `{"name": ${'x'.repeat(MAX_BYTES)}` } = changes;
@@ -49,7 +49,7 @@ function attempt(changes: { path?: string; key?: string; type?: string; body?: s
 }
 
 describe('the order of refusal', () => {
-  it('is a path that is not there first', async () => {
+  it('is the unknown path first', async () => {
     expectProblem(await attempt({ path: '/v1/thongs/NO?wet=1', method: 'put' }), 'NOT_FOUND');
   });
 
@@ -64,7 +64,7 @@ describe('the order of refusal', () => {
     expectProblem(await attempt({ key: 'wrong' }), 'UNAUTHENTICATED');
   });
 
-  it('then the limit, before whether the route is allowed at all', async () => {
+  it('then the limit, before the permission', async () => {
     expectProblem(await attempt({ key: 'poor' }), 'RATE_LIMITED', { retryAfterSeconds: 3 });
     expectProblem(await attempt({ key: 'poor', path: '/v1/forbidden' }), 'RATE_LIMITED');
   });
@@ -95,12 +95,12 @@ describe('the order of refusal', () => {
     expect(pointers.sort()).toEqual(['body/colour', 'body/name', 'body/size', 'query/dry']);
   });
 
-  it('then the row, which a misfit in the path cannot name', async () => {
+  it('then the missing row, for an invalid path parameter', async () => {
     const body = '{"name":"taken","size":1}';
     expectProblem(await attempt({ key: 'good', type: 'application/json', body, path: '/v1/things/NO' }), 'NOT_FOUND');
   });
 
-  it('then what the handler says', async () => {
+  it('then refusals of the handler', async () => {
     const fine = { key: 'good', type: 'application/json', path: '/v1/things/yes' };
     expectProblem(await attempt({ ...fine, body: '{"name":"taken","size":1}' }), 'ALREADY_EXISTS');
     const response = await attempt({ ...fine, body: '{"name":"free","size":1}' });

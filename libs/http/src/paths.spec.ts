@@ -24,7 +24,7 @@ const routes = [
   get('/.well-known/jwks.json', 'keys'),
 ];
 
-/** Sent on a socket, because clients tidy up paths before they send them. */
+/** Sent on a raw socket, because HTTP clients normalize paths. */
 async function asked(target: string, method = 'GET') {
   const surface = testSurface(routes);
   const listening = await listen(surface.app);
@@ -43,37 +43,37 @@ describe('paths', () => {
     ['an empty parameter', '/api/assets/'],
     ['the root, where only a segment is served', '/'],
     ['a dot segment', '/api/assets/..'],
-    ['a dot segment in disguise', '/api/assets/%2e%2E'],
+    ['an encoded dot segment', '/api/assets/%2e%2E'],
     ['a single dot', '/.'],
-    ['dot segments on the way', '/api/x/../assets/1'],
-    ['an encoded slash for a separator', '/api%2Fassets%2F1/x'],
+    ['dot segments inside the path', '/api/x/../assets/1'],
+    ['an encoded slash as separator', '/api%2Fassets%2F1/x'],
     ['a malformed percent-encoding', '/api/assets/%zz'],
-    ['a percent-encoding that is no UTF-8', '/api/assets/%ff'],
+    ['a percent-encoding that is not UTF-8', '/api/assets/%ff'],
     ['a malformed percent-encoding in a literal', '/api/%61%/1'],
     ['an encoded letter in a literal', '/ap%69/assets/1'],
     ['an empty segment in the rest', '/ledger/c/tile/0//1'],
     ['a dot segment in the rest', '/ledger/c/tile/0/../1'],
     ['an encoded slash in the rest', '/ledger/c/tile/0%2F1'],
-    ['a target that is no path', '*'],
-    ['a target that is no URL', 'http://['],
+    ['a target that is not a path', '*'],
+    ['a target that is not a URL', 'http://['],
   ])('are 404 with %s', async (_, target) => {
     const { answer } = await asked(target);
     expectProblem(answer, 'NOT_FOUND');
     expect(answer.headers['x-content-type-options']).toBe('nosniff');
   });
 
-  it('keep an encoded slash inside the segment it stands in', async () => {
+  it('keep an encoded slash inside its segment', async () => {
     const { answer } = await asked('/a%2Fb');
     expect(answer.body).toEqual({ operationId: 'network', params: { network: 'a/b' } });
   });
 
-  it('may come as a whole URL', async () => {
+  it('may be sent as an absolute URL', async () => {
     const { answer } = await asked('http://elsewhere/api/assets/1?x');
     expectProblem(answer, 'UNKNOWN_PARAMETER');
     expect((await asked('http://elsewhere/api/assets/1')).answer.body).toMatchObject({ operationId: 'readAsset' });
   });
 
-  it('of one plain segment are what Express finds behind another spelling, dot segments included', async () => {
+  it('of one plain segment match as in Express, which handles other spellings and dot segments', async () => {
     const surface = testSurface(routes);
     const { port, close } = await listen(surface.app);
     const ask = async (segment: string) => {
@@ -93,17 +93,17 @@ describe('paths', () => {
     }
   });
 
-  it('hand the rest over in one piece', async () => {
+  it('pass the rest as one value', async () => {
     const { answer } = await asked('/ledger/net.main/tile/0/x001/067');
     expect(answer.body).toEqual({ operationId: 'tile', params: { channel: 'net.main', tile: '0/x001/067' } });
   });
 
-  it('prefer a literal segment to a parameter, whatever order they were declared in', async () => {
+  it('prefer a literal segment to a parameter, in any order of declaration', async () => {
     const { answer } = await asked('/.well-known/jwks.json');
     expect(answer.body).toMatchObject({ operationId: 'keys' });
   });
 
-  it('are shared: a method that the literal path lacks is looked for on the parameter', async () => {
+  it('are shared: a method missing on the literal path is matched on the parameter', async () => {
     const { answer } = await asked('/api/assets/query');
     expect(answer.body).toEqual({ operationId: 'readAsset', params: { id: 'query' } });
     const refused = (await asked('/api/assets/query', 'PUT')).answer;
@@ -111,7 +111,7 @@ describe('paths', () => {
     expect(refused.headers['allow']).toBe('GET, HEAD, POST');
   });
 
-  it('never show a URL to the log', async () => {
+  it('never appear in the log as URLs', async () => {
     const { surface } = await asked('/api/assets/svc_secret?key=svc_secret');
     expect(surface.records).toHaveLength(1);
     expect(JSON.stringify(surface.records)).not.toContain('secret');
@@ -123,7 +123,7 @@ describe('paths', () => {
 describe('methods', () => {
   const { app } = testSurface(routes);
 
-  it('that a path lacks are 405 with exactly those it has', async () => {
+  it('missing on a path are 405 and Allow lists those present', async () => {
     for (const method of ['post', 'put', 'patch', 'delete', 'options'] as const) {
       const response = await request(app)[method]('/api/assets/1');
       expectProblem(response, 'METHOD_NOT_ALLOWED');
@@ -131,7 +131,7 @@ describe('methods', () => {
     }
   });
 
-  it('include HEAD wherever there is a GET: its headers, and no body', async () => {
+  it('include HEAD on every GET route: its headers, without a body', async () => {
     const got = await request(app).get('/api/assets/1');
     const asked = await request(app).head('/api/assets/1');
     const untimed = ({ date: _, ...headers }: Record<string, string>) => headers;
@@ -141,14 +141,14 @@ describe('methods', () => {
     expect(asked.headers['content-length']).toBe(String(got.text.length));
   });
 
-  it('leave HEAD out where the surface says so', async () => {
+  it('exclude HEAD if the surface disables it', async () => {
     const surface = testSurface(routes, { head: false });
     const response = await request(surface.app).head('/api/assets/1');
     expect(response.status).toBe(405);
     expect(response.headers['allow']).toBe('GET');
   });
 
-  it('never answer CORS, not even for a preflight', async () => {
+  it('never answer CORS, not even a preflight', async () => {
     const response = await request(app)
       .options('/api/assets/1')
       .set('Origin', 'https://elsewhere')
@@ -169,7 +169,7 @@ describe('methods', () => {
     ]);
   });
 
-  it('answer several requests on one connection', async () => {
+  it('work for several requests on one connection', async () => {
     const listening = await listen(testSurface(routes).app);
     const again = 'GET /net HTTP/1.1\r\nHost: test\r\n\r\n';
     const text = await sendRaw(
@@ -181,7 +181,7 @@ describe('methods', () => {
   });
 });
 
-describe('a route that takes the rest of its path as it was sent', () => {
+describe('a route with restAsSent', () => {
   const passedOn = testRoute({
     ...plain,
     method: 'get',
@@ -198,7 +198,7 @@ describe('a route that takes the rest of its path as it was sent', () => {
     }
   };
 
-  it.each(['/on/a/x%2Fy', '/on/a/x//y/', '/on/a/../y', '/on/a/%2e%2e/y'])('is given %s', async (target) => {
+  it.each(['/on/a/x%2Fy', '/on/a/x//y/', '/on/a/../y', '/on/a/%2e%2e/y'])('gets %s unchanged', async (target) => {
     const { status, body } = await answered(target);
     expect({ status, body }).toEqual({
       status: 200,
@@ -206,7 +206,10 @@ describe('a route that takes the rest of its path as it was sent', () => {
     });
   });
 
-  it.each(['/on/..%2Fa', '/on/%2e%2e/x', '/on/a/%zz', '/on/a'])('checks all before the rest of %s', async (target) => {
-    expect((await answered(target)).status).toBe(404);
-  });
+  it.each(['/on/..%2Fa', '/on/%2e%2e/x', '/on/a/%zz', '/on/a'])(
+    'still checks the path before the rest: %s',
+    async (target) => {
+      expect((await answered(target)).status).toBe(404);
+    },
+  );
 });

@@ -16,7 +16,7 @@ let mostAtOnce = 0;
 let calls = 0;
 let largeCalls = 0;
 
-/** Answers what it was sent, a little later. */
+/** Echoes the request after a short delay. */
 const echo = testRoute({
   ...plain,
   method: 'post',
@@ -33,7 +33,7 @@ const echo = testRoute({
   },
 });
 
-/** Answered when a test says so. */
+/** Answered when a test releases it. */
 let held = Promise.resolve();
 const HELD = 'GET /held HTTP/1.1\r\nHost:t\r\n\r\n';
 const heldRoute = testRoute({
@@ -78,7 +78,7 @@ describe('a client that pipelines', () => {
     const socket = connect(listening.port, '127.0.0.1');
     sockets.push(socket);
     await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
-    // The server may cut it at any time.
+    // The server may close it at any time.
     return socket.on('error', () => undefined);
   };
   afterEach(async () => {
@@ -86,7 +86,7 @@ describe('a client that pipelines', () => {
     await listening.close();
   });
 
-  it('is answered in order, sixteen requests at a time, however many it sends in one piece', async () => {
+  it('is answered in order, with sixteen concurrent requests, however many it sends at once', async () => {
     await start();
     const text = numbers(400)
       .map((number) => post(String(number), number === 399 ? 'Connection: close\r\n' : ''))
@@ -99,9 +99,9 @@ describe('a client that pipelines', () => {
     expect(mostAtOnce).toBe(16);
   });
 
-  it('may send the last body in pieces, and say that it has sent everything', async () => {
+  it('may send the last body in pieces and half-close', async () => {
     await start();
-    // As the host of a service does: see `listener.ts` there.
+    // Same as the service host; see `listener.ts` there.
     Object.assign(listening.server, { httpAllowHalfOpen: true });
     const socket = await open();
     let text = '';
@@ -119,7 +119,7 @@ describe('a client that pipelines', () => {
     expect(text.endsWith('[1,2]')).toBe(true);
   });
 
-  it('is not read from while it does not read, and is cut off when it takes nothing for a while', async () => {
+  it('is not read from while it does not read, and is disconnected after a timeout', async () => {
     await start(1000);
     const socket = await open();
     socket.pause();
@@ -128,11 +128,11 @@ describe('a client that pipelines', () => {
     const [other] = [await sendRaw(listening.port, post('1', 'Connection: close\r\n'))];
     expect(parseAnswer(other).status).toBe(200);
     await until(() => connections(listening).then((count) => count === 0));
-    // Besides sixteen, as many as the kernel has room for.
+    // Besides sixteen, as many as fit in kernel buffers.
     expect(largeCalls).toBeLessThan(16 + 16);
   });
 
-  it('has as much parsed as is worked on and as much again, and is answered to its end, whatever it pipelines', async () => {
+  it('has at most twice the concurrency limit parsed, and is answered completely', async () => {
     await start();
     Object.assign(listening.server, { httpAllowHalfOpen: true });
     let parsed = 0;
@@ -160,7 +160,7 @@ describe('a client that pipelines', () => {
     expect(bodies.join()).toBe(expected.join());
   });
 
-  it('is refused a CONNECT and cut off there, however much it sends behind it', async () => {
+  it('is refused a CONNECT and disconnected, whatever follows it', async () => {
     await start();
     const connectText = 'CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n';
     for (const before of [0, 100]) {
@@ -171,7 +171,7 @@ describe('a client that pipelines', () => {
     }
   });
 
-  it('is cut off where thousands of requests wait already, and nobody else is', async () => {
+  it('is disconnected when thousands of requests are queued, without affecting others', async () => {
     await start();
     const [gate, open_] = barrier();
     held = gate;
@@ -185,14 +185,14 @@ describe('a client that pipelines', () => {
     open_();
   });
 
-  it('of requests without Host is refused once, with the headers of every answer', async () => {
+  it('that sends no Host is refused once, with the common headers', async () => {
     await start();
     const text = await sendRaw(listening.port, 'GET /large HTTP/1.1\r\n\r\n'.repeat(100));
     const refusals = text.split('HTTP/1.1 400 Bad Request');
     expect(refusals).toHaveLength(2);
     expect(parseAnswer(text)).toMatchObject({ status: 400, headers: { 'x-content-type-options': 'nosniff' } });
     expect(largeCalls).toBe(0);
-    // HTTP/1.0 knows no Host.
+    // HTTP/1.0 has no Host.
     expect(parseAnswer(await sendRaw(listening.port, 'GET /large HTTP/1.0\r\n\r\n')).status).toBe(200);
   });
 });

@@ -2,28 +2,28 @@ import { IncomingMessage, type RequestListener, type Server, type ServerResponse
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 
-/** Requests of one connection that are worked on, or whose answers its client has not read yet. */
-const MOST_AT_ONCE = 16;
+/** Concurrent requests of one connection, including those whose answers the client has not read yet. */
+const MAX_CONCURRENT = 16;
 
-/** Requests of one connection that are parsed besides, before its parser is stopped. */
-const MOST_PARSED = 16;
+/** Further requests of one connection that are parsed before its parser is stopped. */
+const MAX_PARSED = 16;
 
-/** Requests of all connections of a listener that are parsed and wait; a connection that adds to them is cut. */
-const MOST_WAITING = 4096;
+/** Queued requests of all connections of a listener; a connection that exceeds it is destroyed. */
+const MAX_QUEUED = 4096;
 
-/** What a connection that has pipelined so much is parsed by. It holds some 50 of the smallest requests. */
+/** Chunk size for a connection whose parser was stopped before. It holds about 50 minimal requests. */
 const SLICE_BYTES = 1024;
 
-/** Node drops headers past these (names and values), so the head of such a request cannot be made again. */
+/** Node drops headers beyond this number of names and values, so the head of such a request cannot be rebuilt. */
 const MAX_RAW_HEADERS = 2000;
 
-/** Connections whose parser has to stop at the request after this one. */
+/** Connections whose parser must stop at the request after this one. */
 const stopping = new WeakMap<Socket, IncomingMessage>();
 
 /**
- * Node parses whatever it reads at once, up to 64 KiB, some 2,600 of the smallest requests, which then take 4 MB. Its
- * parser stops for nothing but a request that upgrades its connection. So the first request that is too many calls itself
- * one. A request whose client asks for an upgrade does not: there is nothing here to upgrade to.
+ * Node parses a whole read of up to 64 KiB at once: about 2,600 minimal requests, which then take 4 MB. Its parser
+ * stops only at a request that upgrades its connection, so the first excess request claims to be one. Real upgrade
+ * requests are not treated as such: nothing here supports upgrades.
  */
 class PipelinedMessage extends IncomingMessage {
   get upgrade(): boolean {
@@ -31,14 +31,13 @@ class PipelinedMessage extends IncomingMessage {
     return this.method === 'CONNECT' || (last !== undefined && last !== this);
   }
 
-  /** Node sets what the headers say. */
+  /** Node assigns it from the headers; ignored. */
   set upgrade(_: unknown) {}
 }
 
 /**
- * Options for the HTTP server of an app: headers within 10 s, the whole request within 30 s, looked at every 5 s. A body
- * that is late is answered with a problem where `attachTo` was used; late headers are refused by Node's parser. A request
- * without Host is refused by `attachTo` too, which bounds how many are answered at once.
+ * Options for the HTTP server of an app. Late bodies are answered with a problem if `attachTo` is used; late headers
+ * are refused by Node's parser. `attachTo` also refuses requests without Host, within the limit of concurrent answers.
  */
 export const SERVER_OPTIONS = {
   headersTimeout: 10_000,
@@ -49,35 +48,35 @@ export const SERVER_OPTIONS = {
   IncomingMessage: PipelinedMessage,
 } as const;
 
-/** How long a client may take nothing of what it was answered. */
+/** Default time after which a client that reads nothing is disconnected. */
 export const SLOW_READER_MS = 10_000;
 
-/** A connection whose unsent bytes have stayed the same for so many looks has stalled. */
-const STALLED_AFTER_LOOKS = 10;
+/** A connection has stalled if its unsent bytes are unchanged for this many checks. */
+const STALLED_AFTER_CHECKS = 10;
 
-/** Listeners of Node's that it removes with the parser, though answers still need them. */
+/** Node removes these listeners with the parser, though pending answers still need them. */
 const KEPT_EVENTS = ['close', 'drain', 'error', 'timeout'] as const;
 
 type Listener = (...values: unknown[]) => void;
 
-/** One connection from its first request to its end. */
+/** State of one connection. */
 class Pipeline {
   readonly waiting: ServerResponse[] = [];
   atOnce = 0;
   isRefilling = false;
-  /** Its parser was stopped, and it begins again when all that was parsed has been answered. */
+  /** The parser is stopped, and resumes when all parsed requests are answered. */
   isStopped = false;
-  /** It has begun again. */
+  /** It was restarted, and is parsed in slices. */
   isSliced = false;
   kept: (readonly [event: (typeof KEPT_EVENTS)[number], listener: Listener])[] = [];
   unsent = 0;
-  looksUnchanged = 0;
+  checksUnchanged = 0;
 }
 
 /**
- * Stands between Node's server and an app, and bounds what one connection can make the process keep: a client that
- * pipelines gets so many requests worked on at once, is not read from while more of them wait, and is cut off where it
- * takes nothing of its answers. The answers come in order; Node sees to that.
+ * Sits between Node's server and an app and bounds the memory of one connection: a limited number of pipelined requests
+ * run concurrently, reading pauses while more are queued, and clients that do not read their answers are disconnected.
+ * Node keeps answers in order.
  */
 export class Pipelines {
   readonly #pipelines = new Map<Socket, Pipeline>();
@@ -90,25 +89,25 @@ export class Pipelines {
     this.#listener = listener;
   }
 
-  /** Hands a request on, at once or when those before it have been answered. */
+  /** Dispatches a request, at once or when earlier ones are answered. */
   take(response: ServerResponse): void {
     const { socket } = response.req;
-    // Node goes on parsing what it has read when the connection is cut half way.
+    // Node keeps parsing data already read after the socket is destroyed.
     if (socket.destroyed) return;
     const pipeline = this.#pipelines.get(socket) ?? this.#follow(socket);
-    if (pipeline.atOnce < MOST_AT_ONCE && pipeline.waiting.length === 0) {
+    if (pipeline.atOnce < MAX_CONCURRENT && pipeline.waiting.length === 0) {
       this.#begin(pipeline, response);
-    } else if (this.#waiting < MOST_WAITING) {
+    } else if (this.#waiting < MAX_QUEUED) {
       pipeline.waiting.push(response);
       this.#waiting += 1;
       socket.pause();
-      if (pipeline.waiting.length >= MOST_PARSED && !pipeline.isSliced) stopAfter(response.req, pipeline);
+      if (pipeline.waiting.length >= MAX_PARSED && !pipeline.isSliced) stopAfter(response.req, pipeline);
     } else {
       socket.destroy();
     }
   }
 
-  /** Takes over a connection whose parser has stopped at this request; `rest` is what came after its head. */
+  /** Takes over a connection whose parser stopped at this request; `rest` is the data after its head. */
   stopped(request: IncomingMessage, rest: Buffer): void {
     const { socket } = request;
     const pipeline = this.#pipelines.get(socket);
@@ -124,13 +123,13 @@ export class Pipelines {
   }
 
   /**
-   * Looks for clients that do not read, every tenth of `stallMs`; the function that it returns ends that. What the kernel
-   * has taken is out of our sight, so progress shows in steps as large as its buffers.
+   * Checks for stalled clients ten times per `stallMs`; returns a function that stops it. Data in kernel buffers is not
+   * visible, so progress shows in steps of their size.
    */
   watch(stallMs: number): () => void {
     const timer = setInterval(() => {
       for (const [socket, pipeline] of this.#pipelines) if (hasStalled(socket, pipeline)) socket.destroy();
-    }, stallMs / STALLED_AFTER_LOOKS).unref();
+    }, stallMs / STALLED_AFTER_CHECKS).unref();
     return () => clearInterval(timer);
   }
 
@@ -142,7 +141,7 @@ export class Pipelines {
       this.#waiting -= pipeline.waiting.length;
       pipeline.waiting.length = 0;
     });
-    // Node resumes it whenever a request has been read to its end.
+    // Node resumes the socket whenever a request has been read completely.
     socket.on('resume', () => {
       if (pipeline.waiting.length > 0 || pipeline.isStopped) socket.pause();
     });
@@ -156,7 +155,7 @@ export class Pipelines {
       if (pipeline.waiting.length === 0 && !pipeline.isStopped) return;
       if (pipeline.isRefilling) return;
       pipeline.isRefilling = true;
-      // Not within this turn, so that a long pipeline leaves room for the requests of others.
+      // Yield to the event loop, so that a long pipeline does not delay other requests.
       setImmediate(() => this.#refill(pipeline, response.req.socket));
     });
     this.#listener(response.req, response);
@@ -164,19 +163,19 @@ export class Pipelines {
 
   #refill(pipeline: Pipeline, socket: Socket): void {
     pipeline.isRefilling = false;
-    const next = pipeline.waiting.splice(0, MOST_AT_ONCE - pipeline.atOnce);
+    const next = pipeline.waiting.splice(0, MAX_CONCURRENT - pipeline.atOnce);
     this.#waiting -= next.length;
     for (const response of next) this.#begin(pipeline, response);
     if (pipeline.waiting.length > 0 || socket.destroyed) return;
     if (!pipeline.isStopped) {
       stopping.delete(socket);
       socket.resume();
-      // Node keeps the answers of a connection in order, and takes this one for another from here on.
-    } else if (pipeline.atOnce === 0) this.#beginAgain(pipeline, socket);
+      // Restart only when all answers are sent: Node orders the answers of a connection, and treats this as a new one.
+    } else if (pipeline.atOnce === 0) this.#restart(pipeline, socket);
   }
 
-  /** Gives the connection to Node once more, from here on in slices: that costs more, but Node stops between two. */
-  #beginAgain(pipeline: Pipeline, socket: Socket): void {
+  /** Passes the connection to Node again, now in slices: slower, but Node can stop between slices. */
+  #restart(pipeline: Pipeline, socket: Socket): void {
     for (const [event, listener] of pipeline.kept) socket.off(event, listener);
     pipeline.kept = [];
     pipeline.isStopped = false;
@@ -187,11 +186,11 @@ export class Pipelines {
     const [parse] = socket.listeners('data');
     if (parse === undefined) return;
     socket.off('data', parse as Listener);
-    // The socket's own `on` would have Node forget that it may have to wait for the client before it goes on.
+    // Socket's own `on` would reset Node's flow-control state for this connection.
     Readable.prototype.on.call(socket, 'data', (chunk: Buffer) => {
       for (let from = 0; from < chunk.length && socket.writable; from += SLICE_BYTES) {
         if (pipeline.waiting.length > 0 || socket.isPaused()) {
-          // Node resumes it at the end of each request.
+          // Node resumes the socket at the end of each request.
           socket.pause();
           socket.unshift(chunk.subarray(from));
           return;
@@ -221,11 +220,11 @@ function hasStalled(socket: Socket, pipeline: Pipeline): boolean {
   const unsent = unsentBytes(socket);
   const isUnchanged = unsent > 0 && unsent === pipeline.unsent;
   pipeline.unsent = unsent;
-  pipeline.looksUnchanged = isUnchanged ? pipeline.looksUnchanged + 1 : 0;
-  return pipeline.looksUnchanged >= STALLED_AFTER_LOOKS;
+  pipeline.checksUnchanged = isUnchanged ? pipeline.checksUnchanged + 1 : 0;
+  return pipeline.checksUnchanged >= STALLED_AFTER_CHECKS;
 }
 
-/** What the socket was given and the kernel has not taken. A large answer is one write, whose progress its handle knows. */
+/** Bytes not yet taken by the kernel. A large answer is one write, whose progress only the handle shows. */
 function unsentBytes(socket: Socket & { readonly _handle?: { readonly writeQueueSize?: number } | null }): number {
   return socket.writableLength === 0 ? 0 : socket.writableLength + (socket._handle?.writeQueueSize ?? 0);
 }

@@ -1,17 +1,17 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '@sealgate/errors';
 import { parseStrict, parseStrictInTurns } from '@sealgate/json';
 import { contentCodingOf, decode, maxEncodedBytes, payloadTooLarge } from './content-coding.ts';
 import type { Exchange } from './exchange.ts';
-import type { MountedRoute } from './mounted-route.ts';
-import { headerValues } from './request-view.ts';
+import { headerValues } from './guard.ts';
+import type { MountedRoute } from './mount.ts';
 import type { AnyRoute } from './route.ts';
 
 /**
- * Reads the body of a route that has one: media type (415), size (413), strict JSON (400), in that order. A handler that
- * takes `json-bytes` is given them unparsed, one that takes `bytes` whatever has come.
- * @returns undefined when it was there already, so that most requests need not wait for it.
+ * Reads the body of a route: media type (415), size (413), strict JSON (400), in that order. `json-bytes` and `bytes`
+ * are not parsed.
+ * @returns undefined if the body was already there, so that most requests need not await it.
  */
 export function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<void> | undefined {
   const { request, response } = exchange;
@@ -21,7 +21,7 @@ export function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<voi
     return undefined;
   }
   if (route.bodyOptional === true && !isJson(exchange, route) && request.headers['transfer-encoding'] !== undefined) {
-    return takeNothing(exchange, mounted);
+    return requireEmpty(exchange, mounted);
   }
   const isRaw = route.body === 'bytes';
   if (!isRaw) requireJson(exchange, route);
@@ -45,8 +45,8 @@ function isJson({ request }: Exchange, { jsonSuffix }: AnyRoute): boolean {
   return contentType !== undefined && isJsonMediaType(contentType, jsonSuffix);
 }
 
-/** A chunked body may turn out to be none, and none needs no media type: its first byte is what is refused for it. */
-async function takeNothing(exchange: Exchange, { route }: MountedRoute): Promise<void> {
+/** A chunked body may be empty, and an empty body needs no media type: refuse the media type at its first byte. */
+async function requireEmpty(exchange: Exchange, { route }: MountedRoute): Promise<void> {
   const { request, response } = exchange;
   const limits = { maxBytes: 0, namedMaxBytes: route.bodyMaxBytes ?? 0, timeoutMs: route.bodyTimeoutMs };
   try {
@@ -64,7 +64,7 @@ function requireJson(exchange: Exchange, route: AnyRoute): void {
   throw new AppError(route.wrongMediaType ?? 'UNSUPPORTED_MEDIA_TYPE', `The body must be sent as ${types} in UTF-8.`);
 }
 
-/** From here on a body is worth more than one turn of the event loop. */
+/** Larger bodies are parsed over several turns of the event loop. */
 const LARGE_BODY_BYTES = 16_384;
 
 function parseBody(exchange: Exchange, mounted: MountedRoute, bytes: Buffer): Promise<void> | undefined {
@@ -90,7 +90,7 @@ async function parseLarge(exchange: Exchange, mounted: MountedRoute, bytes: Buff
   exchange.body = await parseStrictInTurns(bytes, () => nextTurn());
 }
 
-/** @throws AppError INVALID_HEADER when a header that Node would quietly drop came twice. */
+/** @throws AppError INVALID_HEADER when a header is repeated that Node would silently drop. */
 export function requireSingleHeaders(exchange: Exchange): void {
   const { rawHeaders } = exchange.request;
   for (const name of ['content-type', 'if-match'] as const) {
@@ -101,23 +101,23 @@ export function requireSingleHeaders(exchange: Exchange): void {
   }
 }
 
-/** RFC 9110, section 8.3.1: a type, then parameters whose values are tokens or quoted strings. */
+/** RFC 9110 section 8.3.1: a type, then parameters whose values are tokens or quoted strings. */
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
-/** White space belongs to what follows it, in one way only, so that no input makes the pattern backtrack. */
+/** White space is matched in only one way, so that the pattern never backtracks. */
 const PARAMETER = `[\\t ]*;(?:[\\t ]*(${TOKEN})=(${TOKEN}|"(?:[^"\\\\]|\\\\.)*"))?`;
 const MEDIA_TYPE = new RegExp(`^(${TOKEN}/${TOKEN})((?:${PARAMETER})*)[\\t ]*$`);
 const EACH_PARAMETER = new RegExp(PARAMETER, 'g');
 
-/** Headers are bounded by Node's limit on all of them; a type longer than this is nobody's. */
-const MAX_LENGTH = 1024;
+/** Node bounds all headers together; a longer media type is invalid. */
+const MAX_MEDIA_TYPE_LENGTH = 1024;
 
 const JSON_TYPE = /^application\/json$/i;
 /** RFC 6839, section 3.1. */
 const JSON_OR_SUFFIX = /^(?:application\/json|[^/]+\/[^/]+\+json)$/i;
 
 /**
- * Whether a Content-Type is `application/json` in any case, with no charset or utf-8; with `orSuffix` also any type that
- * ends in `+json`. Other parameters do not matter.
+ * Whether a Content-Type is `application/json` in any case, with no charset or utf-8; with `orSuffix` also any type
+ * that ends in `+json`. Other parameters are ignored.
  */
 export function isJsonMediaType(contentType: string, orSuffix = false): boolean {
   if (contentType === 'application/json') return true;
@@ -125,9 +125,9 @@ export function isJsonMediaType(contentType: string, orSuffix = false): boolean 
   return type !== undefined && (orSuffix ? JSON_OR_SUFFIX : JSON_TYPE).test(type);
 }
 
-/** The type and subtype of a Content-Type, in lower case; undefined where it is none, or names a charset that is not UTF-8. */
+/** The media type of a Content-Type in lower case; undefined if it is malformed or its charset is not UTF-8. */
 export function utf8MediaType(contentType: string): string | undefined {
-  if (contentType.length > MAX_LENGTH) return undefined;
+  if (contentType.length > MAX_MEDIA_TYPE_LENGTH) return undefined;
   const match = MEDIA_TYPE.exec(contentType);
   if (match === null) return undefined;
   for (const [, name, value] of (match[2] ?? '').matchAll(EACH_PARAMETER)) {
@@ -141,25 +141,25 @@ function isUtf8(charset: string): boolean {
   return bare.toLowerCase() === 'utf-8';
 }
 
-/** How much of a body that nobody wants is thrown away, so that its sender gets to read the refusal. */
+/** Bytes of a refused body that are discarded, so that the sender can read the refusal. */
 const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
 
-/** The client went away before it had sent the whole body, so there is nobody to answer. */
+/** The client disconnected before it sent the whole body. */
 export class ClientGoneError extends Error {
   override readonly name = 'ClientGoneError';
 }
 
-export interface BodyLimits {
+interface BodyLimits {
   readonly maxBytes: number;
-  /** What a 413 names: the limit on the decoded body. */
+  /** The limit named in a 413, for the decoded body. */
   readonly namedMaxBytes: number;
   readonly timeoutMs: number | undefined;
 }
 
-/** What the server's own request timeout does about a body that is being waited for, by connection. */
+/** By connection: what to do on the server's request timeout while a body is pending. */
 const pending = new WeakMap<object, () => void>();
 
-/** Requests whose sender waits for 100 Continue before it sends the body. */
+/** Requests that wait for 100 Continue before they send the body. */
 const awaitingContinue = new WeakSet<IncomingMessage>();
 
 export function markAwaitingContinue(request: IncomingMessage): void {
@@ -167,8 +167,8 @@ export function markAwaitingContinue(request: IncomingMessage): void {
 }
 
 /**
- * Ends the wait for the body on this connection: with 408, or without a word where the request was answered before.
- * @returns whether anything waited.
+ * Times out the pending body of this connection: with 408, or silently if the request was already answered.
+ * @returns whether a body was pending.
  */
 export function expireBody(socket: object): boolean {
   const expire = pending.get(socket);
@@ -176,35 +176,31 @@ export function expireBody(socket: object): boolean {
   return expire !== undefined;
 }
 
-/** Whether a body was announced at all. */
+/** Whether the request announces a body. */
 export function announcesBody(request: IncomingMessage): boolean {
   const length = request.headers['content-length'];
   return request.headers['transfer-encoding'] !== undefined || (length !== undefined && Number(length) > 0);
 }
 
-/** Whether all of the body has come; Node says `complete` a little after it has handed over the last byte. */
+/** Whether the whole body has arrived; Node sets `complete` slightly after the last byte. */
 export function isBodyThere(request: IncomingMessage): boolean {
   return request.complete || request.readableLength === Number(request.headers['content-length']);
 }
 
 /**
- * The bytes of the body, joined once. Most bodies came in one packet with their headers and are taken without waiting.
+ * The bytes of the body. Most bodies arrive in one packet with their headers and are returned synchronously.
  *
- * Rejects with PAYLOAD_TOO_LARGE at the first byte past the limit, REQUEST_TIMEOUT when it takes too long, and
- * ClientGoneError when the client goes away. It cannot hang: the server's request timeout ends it too.
+ * Rejects with PAYLOAD_TOO_LARGE at the first byte beyond the limit, REQUEST_TIMEOUT, and ClientGoneError when the
+ * client disconnects. It cannot hang: the server's request timeout ends it.
  */
-export function readBody(
-  request: IncomingMessage,
-  response: ServerResponse,
-  limits: BodyLimits,
-): Buffer | Promise<Buffer> {
+function readBody(request: IncomingMessage, response: ServerResponse, limits: BodyLimits): Buffer | Promise<Buffer> {
   const announced = Number(request.headers['content-length'] ?? Number.NaN);
   if (announced > limits.maxBytes) throw payloadTooLarge(limits.namedMaxBytes);
   if (isBodyThere(request)) {
     const bytes: unknown = request.read();
-    // Nothing is left but the end of the stream, which must be taken note of for the stream to be let go.
+    // Only the end event is left; consume it, so that the stream is released.
     if (!request.complete) request.resume();
-    // Null when the body was empty.
+    // Null if the body is empty.
     if (!(bytes instanceof Buffer)) return Buffer.alloc(0);
     if (bytes.length > limits.maxBytes) throw payloadTooLarge(limits.namedMaxBytes);
     return bytes;
@@ -213,7 +209,7 @@ export function readBody(
   return collect(request, limits);
 }
 
-/** Throws away what remains of a refused request's body, and cuts the connection where that is too much. */
+/** Discards the rest of a refused request's body, and closes the connection beyond the limit. */
 export function discardBody(request: IncomingMessage): void {
   const { socket } = request;
   let discarded = 0;
@@ -234,7 +230,7 @@ function collect(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> 
       clearTimeout(timer);
       pending.delete(socket);
       request.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
-      // A request that is destroyed later still reports an error, which is then nobody's.
+      // A request destroyed later still emits an error, which is ignored.
       request.on('error', () => undefined);
     };
     const fail = (error: Error) => {

@@ -8,12 +8,12 @@ const hasher = ServerSecrets.parse(`a:${'s'.repeat(32)}`).derive('read-page test
 const cursors = cursorCodec({ hasher, now: testClock().now });
 const show = { item: (row: number) => ({ row }), position: (row: number) => row };
 
-/** Rows 1, 2, 3 ... as a store hands them over: one more than the page may hold. */
+/** Rows 1, 2, 3 ... as a store returns them: one more than the page may hold. */
 const rowsAfter = (after: number, limit: number, last: number) =>
   Array.from({ length: Math.min(limit + 1, last - after) }, (_, i) => after + i + 1);
 
 describe('readPage', () => {
-  it('holds fifty items unless it is asked for another number', () => {
+  it('has fifty items by default', () => {
     expect(readPage({}, cursors, ['things'])).toMatchObject({ limit: 50, after: undefined });
     expect(readPage({ limit: '200' }, cursors, ['things']).limit).toBe(200);
     expect(() => readPage({ limit: '201' }, cursors, ['things'])).toThrow(
@@ -21,7 +21,7 @@ describe('readPage', () => {
     );
   });
 
-  it('walks a list to its end, where nextCursor is null', () => {
+  it('reads a list to its end, where nextCursor is null', () => {
     const seen: object[] = [];
     let cursor: string | null = null;
     let pages = 0;
@@ -38,7 +38,7 @@ describe('readPage', () => {
     expect(readPage({}, cursors, ['things']).answer([], show)).toEqual({ items: [], nextCursor: null });
   });
 
-  it('refuses the cursor of another list, or of other filters', () => {
+  it('refuses a cursor of another list or other filters', () => {
     const page = readPage({ limit: '1' }, cursors, ['things', 'open']);
     const cursor = page.answer([1, 2], show).nextCursor ?? '';
     expect(readPage({ cursor }, cursors, ['things', 'open']).after).toBe(1);

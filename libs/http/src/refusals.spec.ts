@@ -36,7 +36,7 @@ describe('refusals', () => {
     },
   });
 
-  it('of a known caller that nothing was charged for are shown to the guard, which may answer 429', async () => {
+  it('of a known caller without a charge are passed to the guard, which may answer 429', async () => {
     const seen: string[] = [];
     const surface = testSurface([scoped], {
       guardChanges: {
@@ -55,12 +55,12 @@ describe('refusals', () => {
     expect(seen).toEqual(['good FORBIDDEN', 'good FORBIDDEN']);
   });
 
-  it('by precheck come before the body is looked at', async () => {
+  it('by precheck precede reading the body', async () => {
     const surface = testSurface([testRoute({ ...scopedWithBody })]);
     expectProblem(await call(surface.app).type('text/plain').send('x'), 'FORBIDDEN');
   });
 
-  it('on a path may be decorated, whatever the method', async () => {
+  it('on a path may be decorated, for every method', async () => {
     const gate = testRoute({
       ...plain,
       method: 'post',
@@ -102,7 +102,7 @@ describe('refusals', () => {
     expect(surface.lines).toMatchObject([{ event: 'request_failed' }]);
   });
 
-  it('by admit come before method and key', async () => {
+  it('by admit precede method and key', async () => {
     const mcp = testRoute({
       ...plain,
       method: 'post',
@@ -120,7 +120,7 @@ describe('refusals', () => {
     expectProblem(await request(app).post('/x'), 'UNAUTHENTICATED');
   });
 
-  it('with a code that the route does not declare are noticed once', async () => {
+  it('with an undeclared code are logged once', async () => {
     const careless = testRoute({
       ...plain,
       method: 'post',

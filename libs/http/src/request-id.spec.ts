@@ -24,10 +24,10 @@ const answerTo = (head: readonly string[]) => answerOf(routes, head);
 
 describe('X-Request-Id', () => {
   it.each([
-    ['taken when it is visible ASCII', 'abc-!~1', 'abc-!~1'],
-    ['taken up to 128 characters', 'x'.repeat(128), 'x'.repeat(128)],
+    ['accepted when it is visible ASCII', 'abc-!~1', 'abc-!~1'],
+    ['accepted up to 128 characters', 'x'.repeat(128), 'x'.repeat(128)],
     ['replaced past 128 characters', 'x'.repeat(129), 'made-here'],
-    ['replaced when it holds a space', 'a b', 'made-here'],
+    ['replaced when it contains a space', 'a b', 'made-here'],
     ['replaced when it is not ASCII', 'ä', 'made-here'],
     ['replaced when it is empty', '', 'made-here'],
   ])('is %s', async (_, sent, used) => {
@@ -37,7 +37,7 @@ describe('X-Request-Id', () => {
     expect(surface.records).toMatchObject([{ requestId: used, status: 200, route: '/open', method: 'GET' }]);
   });
 
-  it('is replaced when it was sent twice', async () => {
+  it('is replaced when sent twice', async () => {
     const { answer } = await answerTo(['GET /open HTTP/1.1', 'X-Request-Id: one', 'X-Request-Id: two']);
     expect(answer.headers['x-request-id']).toBe('made-here');
   });
@@ -49,10 +49,10 @@ describe('X-Request-Id', () => {
   it.each([
     ['a space and quotes', 'a "b", c'],
     ['a tab', 'a\tb'],
-    ['every byte that a header may hold', everyByte],
-    ['what looks like a line of a log or a header', '","level":"error"}\\r\\nSet-Cookie: a=b'],
+    ['every byte allowed in a header', everyByte],
+    ['text that looks like a log line or a header', '","level":"error"}\\r\\nSet-Cookie: a=b'],
     ['a kilobyte', 'é'.repeat(1024)],
-  ])('is echoed to the byte where a route says so, with %s, and is in no log', async (_what, sent) => {
+  ])('is echoed unchanged on a route with echoesRequestId, with %s, and not logged', async (_what, sent) => {
     for (const [line, status, code] of [
       ['GET /echoing HTTP/1.1\r\nX-Api-Key: good', 200, undefined],
       ['GET /echoing HTTP/1.1', 401, 'UNAUTHENTICATED'],
@@ -67,7 +67,7 @@ describe('X-Request-Id', () => {
     }
   });
 
-  it('is replaced on such a route past a kilobyte, when it is empty and when it was sent twice', async () => {
+  it('is replaced on such a route above 1 KiB, when empty and when sent twice', async () => {
     const start = ['GET /echoing HTTP/1.1', 'X-Api-Key: good'];
     for (const lines of [
       [`X-Request-Id: ${'x'.repeat(1025)}`],
@@ -81,7 +81,7 @@ describe('X-Request-Id', () => {
     expect(surface.records).toMatchObject([{ requestId: 'usual' }]);
   });
 
-  it('stands percent-encoded in a problem', async () => {
+  it('is percent-encoded in a problem', async () => {
     const { answer } = await answerTo(['GET /nothing HTTP/1.1', 'X-Request-Id: a"b/c']);
     expect(answer.body).toMatchObject({ instance: 'urn:request:a%22b%2Fc' });
   });

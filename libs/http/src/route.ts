@@ -1,27 +1,26 @@
-import type { TObject, TSchema } from '@sinclair/typebox';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AppError, ErrorCode, Problem } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
+import type { TObject, TSchema } from '@sinclair/typebox';
 import type { BodyTurns } from './body-turns.ts';
-import type { AuthRequest } from './guard.ts';
-import type { HandlerContext, PathParams } from './handler-context.ts';
-import type { Reply } from './reply.ts';
+import type { AuthRequest, RequestNotes } from './guard.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete' | 'options';
 
 /** One documented answer of a route. */
 export interface ResponseSpec {
   readonly description: string;
-  /** Absent: the answer has no body, or one that JSON Schema cannot describe. */
+  /** Absent: no body, or one that JSON Schema cannot describe. */
   readonly schema?: TSchema;
   /** Absent: `application/json`. */
   readonly contentType?: string;
-  /** Media types in which the same can be had by Accept, besides `contentType`. */
+  /** Further media types available by Accept, besides `contentType`. */
   readonly otherTypes?: readonly string[];
-  /** Headers beyond those of every answer: name and what it says. */
+  /** Further headers: name and description. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One form of a path, as OpenAPI writes it: `/files/{folder}/{name}`. */
+/** One form of a path in OpenAPI syntax: `/files/{folder}/{name}`. */
 export interface DescribedPath {
   readonly path: string;
   readonly operationId: string;
@@ -29,28 +28,28 @@ export interface DescribedPath {
   readonly params: TObject;
 }
 
-/** Who may call: a permission, `open` (no key), `authenticated` (any key), or `byHandler` (the body tells). */
-export type Permit = string;
+/** The required permission, or `open` (no key), `authenticated` (any key), `byHandler` (depends on the body). */
+type Permit = string;
 
 /**
- * What a body is taken as: JSON of this schema; `strict-json`, any JSON value, whose shape is the handler's business; or
- * `json-bytes`, a body that says it is JSON, is not empty and fits, and that the handler parses itself, from `rawBody`; or
- * `bytes`, a body that fits, as it came: Content-Type and Content-Encoding are the handler's business.
+ * How a body is read: JSON of this schema; `strict-json`, any JSON value, validated by the handler; `json-bytes`,
+ * non-empty bytes sent as JSON within the limit, parsed by the handler from `rawBody`; `bytes`, any bytes within the
+ * limit, whose Content-Type and Content-Encoding are up to the handler.
  */
-export type BodyKind = TSchema | 'strict-json' | 'json-bytes' | 'bytes';
+type BodyKind = TSchema | 'strict-json' | 'json-bytes' | 'bytes';
 
 type CallerOf<Caller, Access extends Permit> = Access extends 'open' ? undefined : Caller;
 type QueryOf<Query> = Query extends TSchema ? Query['static'] : Readonly<Record<string, never>>;
 type BodyOf<Body> = Body extends 'strict-json' ? JsonValue : Body extends TSchema ? Body['static'] : undefined;
 
-/** What a handler of this route returns: a raw route has written its own answer. */
+/** The return type of the handler: a raw route writes its own answer. */
 type HandlerResult<Raw extends boolean> = Raw extends true ? void : Reply;
 
 /**
- * A route as it is written down. Nothing about access, cost or idempotency has a default: leaving one out is a type
- * error, and a refusal to start.
+ * The definition of a route. Access, cost and idempotency have no defaults: leaving one out is a type error and
+ * prevents the start.
  */
-export interface RouteDefinition<
+interface RouteDefinition<
   Caller,
   Path extends string = string,
   Access extends Permit = Permit,
@@ -66,48 +65,48 @@ export interface RouteDefinition<
   readonly description?: string;
   readonly tags?: readonly string[];
   /**
-   * Present where the path takes the rest: the forms of the rest, each described as an operation of its own, because clients
-   * percent-encode the slashes of a parameter. Requests are matched by `path` alone.
+   * For paths with `*name`: the forms of the rest, each documented as its own operation, because clients percent-encode
+   * slashes in a parameter. Routing uses `path` alone.
    */
   readonly describedAs?: readonly DescribedPath[];
   /**
-   * The rest of the path is no parameter: whatever it holds, the handler takes it from `path`, as it was sent, and checks it.
-   * For what passes requests on, or answers addresses that only a page understands.
+   * The rest of the path is not decoded or checked; the handler reads it from `path`. For proxies, and for addresses
+   * that only a page interprets.
    */
   readonly restAsSent?: true;
   readonly permit: Access;
-  /** Ways in, besides the one of the surface, by which the guard knows callers of this path. This only describes them. */
+  /** Further authentication schemes that the guard accepts on this path. Documentation only. */
   readonly otherAccess?: readonly ('Bearer' | 'nobody')[];
-  /** What each call costs, before the route itself is allowed or refused. */
+  /** Cost of each call, charged before permissions are checked. */
   readonly charge: number | 'none' | 'byHandler';
   readonly idempotency: 'none' | 'in-transaction' | 'in-ledger';
-  /** Values of path parameters that do not fit are a 404, like a row that is not there. */
+  /** Invalid path parameters are a 404, like a missing row. */
   readonly params?: TObject;
-  /** Absent: every query parameter is refused. `ignored`: the query string is not read. Values are strings. */
+  /** Absent: every query parameter is refused. `ignored`: the query is not read. Values are strings. */
   readonly query?: Query;
   /** Absent: the body is not read. */
   readonly body?: Body;
-  /** Counts the bytes after Content-Encoding was undone. Required where there is a body. */
+  /** Limit on the decoded size. Required if there is a body. */
   readonly bodyMaxBytes?: number;
-  /** Less than `bodyMaxBytes` for callers who may do little, so that what they may not do anyway is not read. */
+  /** A lower limit for callers with few permissions, so that bodies they may not send are not read. */
   bodyMaxBytesOf?(caller: CallerOf<Caller, Access>): number;
-  /** An absent body, also one that was announced in chunks and never came, is read as `{}` and needs no Content-Type. */
+  /** An absent body, including an empty chunked one, is read as `{}` and needs no Content-Type. */
   readonly bodyOptional?: true;
-  /** From the end of the headers to the last byte of the body. Absent: the limit of the server on the whole request. */
+  /** From the end of the headers to the last byte of the body. Absent: the server's request timeout. */
   readonly bodyTimeoutMs?: number;
-  /** Media types that end in `+json` are taken too: what a webhook sends names its format. */
+  /** Also accept media types that end in `+json`, as webhooks send them. */
   readonly jsonSuffix?: true;
-  /** What `openapi.json` lists for a body that is `bytes`. */
+  /** The media types in OpenAPI for a `bytes` body. */
   readonly mediaTypes?: readonly string[];
-  /** What `openapi.json` says of a body of which `body` says less: its forms, each with a name. */
+  /** Forms of the body in OpenAPI, each named, where `body` is less specific. */
   readonly bodyForms?: readonly TSchema[];
-  /** Answered where the body is not sent as `application/json`. Absent: UNSUPPORTED_MEDIA_TYPE. */
+  /** Code for a body that is not sent as `application/json`. Absent: UNSUPPORTED_MEDIA_TYPE. */
   readonly wrongMediaType?: ErrorCode;
   /**
-   * The handler can do with a caller who was looked up moments ago (`lately` of the guard): before an effect it has him
-   * confirmed, in the effect's own transaction (`callerIsConfirmed`) or by a look-up (`confirmCaller`). Where he turns out
-   * to have changed, the request is served again from the permission on, by the body that was read. Refusals and answers
-   * that nothing has confirmed wait for a look-up.
+   * The handler works with a recently looked-up caller (`lately` of the guard): before an effect it confirms the
+   * caller, in the effect's own transaction (`callerIsConfirmed`) or by a look-up (`confirmCaller`). If the caller has
+   * changed, the request is served again from the permission check on, with the body already read. Refusals and
+   * unconfirmed answers wait for a look-up.
    */
   readonly confirmsCaller?: true;
   /**
@@ -118,43 +117,47 @@ export interface RouteDefinition<
    * shape has not been checked yet. It must not throw, and has no effect.
    */
   lookAhead?(body: JsonValue): unknown;
-  /** Shared by the routes that take large bodies: a body above 16,384 bytes is parsed and handled when its turn has come. */
+  /**
+   * Shared by routes with large bodies: a body above 16,384 bytes waits for its turn before it is parsed and handled.
+   */
   readonly bodyTurns?: BodyTurns;
-  /** `body`: its members `limit` and `cursor` are refused as INVALID_LIMIT and INVALID_CURSOR, as those of a query are. */
+  /**
+   * `body`: its members `limit` and `cursor` are refused as INVALID_LIMIT and INVALID_CURSOR, like those of a query.
+   */
   readonly pagedBy?: 'body';
-  /** Refusals by what a body holds that come before its shape is looked at. Throws AppError. */
+  /** Refusals by content that precede validation of the shape. Throws AppError. */
   inspect?(body: JsonValue): void;
-  /** Headers that the handler reads: name and what it does. They are optional and stay unchecked; this only describes. */
+  /** Headers that the handler reads: name and description. They are optional and unchecked. Documentation only. */
   readonly requestHeaders?: Readonly<Record<string, string>>;
   readonly responses: Readonly<Record<number, ResponseSpec>>;
-  /** Codes the route may answer besides those its other fields imply. */
+  /** Codes the route may answer besides those implied by its other fields. */
   readonly errors: readonly ErrorCode[];
   /**
-   * Refusals by path, before method and authentication (an Origin, say). It holds for every method of the path. The headers
-   * it returns go out with every answer to the request, refusals included; a refusal of its own carries its own.
+   * Refusals by path, before method and authentication (by Origin, for example), for every method of the path. Returned
+   * headers are added to every answer to the request, refusals included; a refusal thrown here carries its own.
    */
   admit?(request: AuthRequest): Readonly<Record<string, string>> | void;
-  /** Refusals that need neither the body nor I/O, right after authentication and the fixed `permit`. */
+  /** Refusals that need neither body nor I/O, right after authentication and `permit`. */
   precheck?(request: { readonly caller: CallerOf<Caller, Access>; readonly params: PathParams<Path> }): void;
-  /** Every answer on the path echoes X-Request-Id as it came, whatever it holds, up to 1 KiB; logs go by one of ours then. */
+  /** Answers echo X-Request-Id unchanged, up to 1 KiB; logs use a generated id if it is not plain. */
   readonly echoesRequestId?: true;
-  /** Where clients find out who issues tokens for this path; a 401 names it (RFC 9728, section 5.1). */
+  /** URL of the protected resource metadata, named in a 401 (RFC 9728 section 5.1). */
   readonly resourceMetadata?: string;
-  /** Decorates every refusal on the path, whatever the method: returns the document to send. */
+  /** Decorates every refusal on the path, for every method: returns the document to send. */
   problem?(problem: Problem, error: AppError): Problem;
-  /** The members that `problem` adds, for the description: an object with a name. */
+  /** The members that `problem` adds, as a named object for OpenAPI. */
   readonly problemMembers?: TObject;
-  /** The handler writes to `response` itself; headers of every answer are set on it already. */
+  /** The handler writes to `response` itself; the common headers are already set. */
   readonly raw?: Raw;
   handler(
     context: HandlerContext<CallerOf<Caller, Access>, PathParams<Path>, QueryOf<Query>, BodyOf<Body>>,
   ): HandlerResult<Raw> | Promise<HandlerResult<Raw>>;
 }
 
-/** A context whose types have been forgotten: what the library hands on without looking inside. */
+/** A context with erased types, as the library passes it. */
 export type AnyContext = HandlerContext<unknown, unknown, unknown, unknown>;
 
-/** A route whose types have been forgotten: what the library mounts. */
+/** A route with erased types, as the library mounts it. */
 export interface AnyRoute extends Omit<RouteDefinition<unknown>, 'handler' | 'precheck' | 'bodyMaxBytesOf'> {
   bodyMaxBytesOf?(caller: unknown): number;
   precheck?(request: { readonly caller: unknown; readonly params: unknown }): void;
@@ -163,13 +166,13 @@ export interface AnyRoute extends Omit<RouteDefinition<unknown>, 'handler' | 'pr
 
 declare const CALLER: unique symbol;
 
-/** A route of a surface whose guard knows callers of this type, ready for `createApp` and `openApi`. */
+/** A route of a surface with this type of caller, for `createApp` and `openApi`. */
 export interface Route<Caller> extends AnyRoute {
-  /** Never present: it keeps routes of one surface out of the app of another. */
+  /** Never set. It prevents mounting routes of one surface in the app of another. */
   readonly [CALLER]?: (caller: Caller) => Caller;
 }
 
-/** The `route` of one surface: `export const route = routeFor<GatewayCaller>();` */
+/** Creates the `route` function of a surface: `export const route = routeFor<GatewayCaller>();` */
 export function routeFor<Caller>() {
   return function route<
     const Path extends string,
@@ -178,11 +181,105 @@ export function routeFor<Caller>() {
     const Body extends BodyKind | undefined = undefined,
     const Raw extends boolean = false,
   >(definition: RouteDefinition<Caller, Path, Access, Query, Body, Raw>): Route<Caller> {
-    // The one place where the schemas are forgotten. It is sound because the library validates against those very
-    // schemas before it calls the handler, so what arrives has the types that the handler was written for.
+    // Types are erased only here. It is sound because the library validates against these schemas before it calls the
+    // handler.
     return definition;
   };
 }
 
-/** `route` for a listener that knows no callers. Such a route fits no app with a guard: there, use the app's own. */
+/** `route` for a listener without callers. In an app with a guard, use `routeFor`. */
 export const route = routeFor<never>();
+
+type ParamNames<Path extends string> = Path extends `${infer Head}/${infer Tail}`
+  ? ParamNames<Head> | ParamNames<Tail>
+  : Path extends `:${infer Name}` | `*${infer Name}`
+    ? Name
+    : never;
+
+/** The decoded parameters of a path: `PathParams<'/v1/cases/:caseId'>` is `{ readonly caseId: string }`. */
+type PathParams<Path extends string> = string extends Path
+  ? Readonly<Record<string, string>>
+  : { readonly [Name in ParamNames<Path>]: string };
+
+/**
+ * Methods are on a prototype, so that a request allocates no closures: call them on the context (`context.charge(1)`),
+ * never destructured. The receiver type makes that a type error.
+ */
+type Receiver = { readonly requestId: string };
+
+/** One request, as its handler sees it. */
+export interface HandlerContext<Caller, Params, Query, Body> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  /** The decoded bytes of the body, for fingerprints. Empty without a body. */
+  readonly rawBody: Buffer;
+  readonly caller: Caller;
+  /** All values of Idempotency-Key as sent, for `parseIdempotencyKey`. */
+  readonly idempotency: { readonly keys: readonly string[] };
+  readonly requestId: string;
+  /** A W3C traceparent: the caller's, or a new one. Pass it to downstream calls. */
+  readonly traceparent: string;
+  /** The W3C tracestate of that trace. */
+  readonly tracestate?: string | undefined;
+  /** Aborted when the client disconnects before it is answered. */
+  readonly signal: AbortSignal;
+  readonly method: string;
+  /** The path as sent, without the query. */
+  readonly path: string;
+  /** False for a tool call, which returns only a body: headers of the reply need not be computed. */
+  readonly headersAreSent: boolean;
+  readonly socketAddress: string;
+  readonly clientAddress: string;
+  /** For `raw` routes alone. */
+  readonly request: IncomingMessage;
+  /** For `raw` routes alone. */
+  readonly response: ServerResponse;
+  /**
+   * For `permit: 'byHandler'`: call exactly once before any effect.
+   * @throws AppError FORBIDDEN; Error when called twice or on another kind of route.
+   */
+  permit(this: Receiver, permission: string): void;
+  /** Whether the caller has a permission, to shape an answer. It does not count as `permit`. */
+  allows(this: Receiver, permission: string): boolean;
+  /**
+   * For `charge: 'byHandler'`: await exactly once before any effect.
+   * @throws AppError RATE_LIMITED; Error when called twice or on another kind of route.
+   */
+  charge(this: Receiver, cost: number): Promise<void>;
+  /** True if the caller was not looked up for this request; see `confirmsCaller` of a route. */
+  readonly isProvisional: boolean;
+  /** Call when the effect has confirmed a provisional caller in its own transaction. */
+  callerIsConfirmed(this: Receiver): void;
+  /**
+   * Looks up a provisional caller, before an effect or answer that cannot confirm it.
+   * @throws AppError UNAUTHENTICATED, UNAVAILABLE; CallerChangedError, which the handler must not catch.
+   */
+  confirmCaller(this: Receiver): Promise<void>;
+  /** The value of a header, multiple values joined (RFC 9110). `name` is lower case. */
+  header(this: Receiver, name: string): string | undefined;
+  /** Adds fields to the log line of the request. */
+  note(this: Receiver, notes: RequestNotes): void;
+}
+
+/** The reply of a handler. The library adds the common headers. */
+export interface Reply {
+  readonly status: number;
+  /**
+   * A string or Buffer is sent unchanged, for handlers that render their own JSON for speed or to hash it. Other values
+   * are rendered with JSON.stringify. Absent: no body. A Buffer must not change afterwards: its compressed form is
+   * cached.
+   */
+  readonly body?: string | Buffer | JsonValue | object;
+  /** Further headers. `Cache-Control` replaces the default `no-store`. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * The reply contains a raw key, a salt or the like: it is never compressed, because the length would leak it
+   * (BREACH).
+   */
+  readonly holdsSecret?: true;
+  /** Compress it whatever its media type; text and JSON are compressed anyway. */
+  readonly compresses?: true;
+  /** Absent: `application/json`. */
+  readonly contentType?: string;
+}

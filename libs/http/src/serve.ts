@@ -1,16 +1,16 @@
 import { AppError } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
-import { authenticate, CallerChangedError, lookUp, recall } from './authenticate.ts';
+import { answerError, answerReply, finishRaw, prepareRaw } from './answer.ts';
 import { checkShape } from './check-shape.ts';
 import type { Exchange } from './exchange.ts';
-import type { MountedRoute } from './mounted-route.ts';
-import { notFound, pathValuesOf } from './path-pattern.ts';
-import { answerError, answerReply, finishRaw, prepareRaw } from './finish.ts';
+import { authenticate, CallerChangedError, lookUp, recall } from './guard.ts';
+import type { MountedRoute } from './mount.ts';
+import { notFound, pathValuesOf } from './paths.ts';
 import { isBodyThere, requireSingleHeaders, takeBody } from './read-body.ts';
 
 /**
- * Everything between the choice of a route and the end of its answer, in the order of refusal that all surfaces share:
- * authentication, limits, permission, precheck, media type, size, JSON, shape, and then the handler. Never rejects.
+ * Serves a request of a route, in the order of refusal that all surfaces share: authentication, limits, permission,
+ * precheck, media type, size, JSON, shape, handler. Never rejects.
  */
 export async function serve(exchange: Exchange, mounted: MountedRoute): Promise<void> {
   try {
@@ -20,7 +20,7 @@ export async function serve(exchange: Exchange, mounted: MountedRoute): Promise<
   }
 }
 
-/** Answers what no route took: 405 where the path exists (`allow` lists its methods), else 404. */
+/** Answers requests without a route: 405 if the path exists (`allow` lists its methods), else 404. */
 export async function serveUnmatched(exchange: Exchange, allow: string | undefined, error: unknown): Promise<void> {
   try {
     enter(exchange);
@@ -31,7 +31,7 @@ export async function serveUnmatched(exchange: Exchange, allow: string | undefin
 }
 
 function unmatchedError(allow: string | undefined, error: unknown): unknown {
-  // A path whose percent-encoding is malformed is a path that is not there. Nothing else fails while routing.
+  // Malformed percent-encoding is a 404. Nothing else fails while routing.
   if (error !== undefined && !(error instanceof URIError)) return error;
   if (allow === undefined) return notFound();
   const detail = 'This path does not answer that method.';
@@ -42,7 +42,7 @@ async function answerFailure(exchange: Exchange, error: unknown): Promise<void> 
   try {
     await answerError(exchange, error);
   } catch (bug) {
-    // The guard failed while it was asked about the refusal, or what it said cannot be sent. It is not asked again.
+    // The guard failed on the refusal, or the answer cannot be sent. Do not call the guard again.
     exchange.isKnownCaller = false;
     exchange.limits = undefined;
     await answerError(exchange, bug);
@@ -56,7 +56,7 @@ function enter(exchange: Exchange): void {
 }
 
 function requireTls(exchange: Exchange, isTrustedProxy: (address: string) => boolean): void {
-  // A proxy appends: what the client spoke to the first of them comes first.
+  // Proxies append to the header: the first value is the client's protocol.
   const protocol = exchange.header('x-forwarded-proto')?.split(',')[0]?.trim().toLowerCase();
   if (protocol === 'http' && isTrustedProxy(exchange.socketAddress)) {
     throw new AppError('TLS_REQUIRED', 'This service answers over TLS only.');
@@ -73,25 +73,28 @@ async function run(exchange: Exchange, mounted: MountedRoute): Promise<void> {
   return runAs(exchange, mounted, ahead);
 }
 
-/** With a caller who was not looked up for this request; once more where he was another than he was taken for. */
+/** Serves with a provisional caller, and once more if the caller has changed. */
 async function runProvisionally(exchange: Exchange, mounted: MountedRoute): Promise<void> {
   try {
     return await runAs(exchange, mounted, undefined);
   } catch (error) {
-    if (!(await beginsAgain(exchange, error))) throw error;
+    if (!(await shouldRestart(exchange, error))) throw error;
   }
   exchange.permitCalls = 0;
   exchange.chargeCalls = 0;
   await runAs(exchange, mounted, undefined);
 }
 
-/** Looks a provisional caller up before he is refused. A failure on our side says nothing about him, and is told as it is. */
-async function beginsAgain(exchange: Exchange, error: unknown): Promise<boolean> {
+/**
+ * Looks up a provisional caller before a refusal is sent. Failures on our side say nothing about the caller and are
+ * sent as they are.
+ */
+async function shouldRestart(exchange: Exchange, error: unknown): Promise<boolean> {
   const isChanged = error instanceof CallerChangedError;
   if (!exchange.isProvisional) return isChanged;
   if (!isChanged && !(error instanceof AppError && error.status < 500)) return false;
   const isUnchanged = await lookUp(exchange);
-  // A fault of the body is one whoever sent it.
+  // A fault of the body does not depend on the caller.
   return exchange.bodyReading !== 'begun' && (isChanged || !isUnchanged);
 }
 
@@ -126,12 +129,12 @@ async function runAs(
   if (sending !== undefined) await sending;
 }
 
-/** The body, unless it was read before the request began again. Undefined when it was there already. */
+/** Reads the body, unless it was read before the request was restarted. Undefined if it was already there. */
 function readOnce(exchange: Exchange, mounted: MountedRoute): Promise<void> | undefined {
   const { route } = mounted;
   if (exchange.bodyReading === 'done') return undefined;
   const maxBytes = exchange.isProvisional ? route.bodyMaxBytesOf?.(exchange.caller) : undefined;
-  // What is not read for its size cannot be read later.
+  // A body refused for its size cannot be read later, so confirm the caller first.
   if (maxBytes !== undefined && maxBytes < (route.bodyMaxBytes ?? 0)) {
     return exchange.confirmCaller().then(() => readOnce(exchange, mounted));
   }

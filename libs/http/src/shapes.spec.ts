@@ -5,8 +5,7 @@ import request from 'supertest';
 import { expectProblem } from '@sealgate/testing';
 import { plain, testRoute, testSurface } from '../test/test-surface.ts';
 import { closedObject, instantText, lineOfText, listQuery } from './index.ts';
-import { isInstant } from './instant.ts';
-import { SchemaCompiler } from './check-shape.ts';
+import { isInstant, SchemaCompiler } from './check-shape.ts';
 
 /** The faults of a value, as `pointer detail`. */
 function faultsOf(schema: TSchema, value: unknown): string[] {
@@ -24,23 +23,23 @@ describe('faults of a body', () => {
   });
   const fine = { name: 'x', kind: 'a', address: null };
 
-  it('are none when it fits', () => {
+  it('are empty when it is valid', () => {
     expect(faultsOf(Body, fine)).toEqual([]);
     expect(faultsOf(Body, { ...fine, address: { city: 'y' }, size: 1 })).toEqual([]);
   });
 
-  it('point at members that are missing or unknown themselves, escaped', () => {
+  it('point at the missing or unknown members themselves, escaped', () => {
     expect(faultsOf(Body, { ...fine, name: undefined, 'a/b~c': 1 })).toEqual(
       expect.arrayContaining(['/a~1b~0c is not a known member']),
     );
     expect(faultsOf(Body, { kind: 'a', address: null })).toEqual(['/name is required']);
   });
 
-  it('of a choice list what may be chosen', () => {
+  it('of an enum list the allowed values', () => {
     expect(faultsOf(Body, { ...fine, kind: 'c' })).toEqual(['/kind must be one of "a", "b"']);
   });
 
-  it('inside one branch of a union are told where they are', () => {
+  it('inside one branch of a union are reported at their location', () => {
     expect(faultsOf(Body, { ...fine, address: { city: 1 } })).toEqual(['/address/city must be string']);
     expect(faultsOf(Body, { ...fine, address: 'x' })).toEqual(['/address matches none of the allowed forms']);
   });
@@ -53,21 +52,21 @@ describe('faults of a body', () => {
     }
   });
 
-  it('are never coerced away', () => {
+  it('are not hidden by coercion', () => {
     expect(faultsOf(Body, { ...fine, size: '1' })).toEqual(['/size must be integer']);
     expect(faultsOf(Body, { ...fine, address: undefined })).toHaveLength(1);
   });
 
-  it('do not find what is only inherited', () => {
+  it('ignore inherited members', () => {
     expect(faultsOf(closedObject({ constructor: Type.Unknown() }), {})).toEqual(['/constructor is required']);
   });
 
-  it('never quote what was sent', () => {
+  it('never quote the input', () => {
     const secret = 'svc_secret';
     expect(faultsOf(Body, { name: secret, kind: secret, address: secret, size: secret }).join()).not.toContain(secret);
   });
 
-  it('are named up to a hundred, and in a body too large to search through only the first', () => {
+  it('are limited to a hundred, and to the first one in a large body', () => {
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`m${i}`, 1]));
     expect(faultsOf(Body, many)).toHaveLength(100);
     const validate = new SchemaCompiler('at-start').compile(Body, 'body');
@@ -75,7 +74,7 @@ describe('faults of a body', () => {
     expect(validate(fine, 262_145)).toEqual([]);
   });
 
-  it('are found quickly however many unions fail', () => {
+  it('are found quickly even if many unions fail', () => {
     const unions = Type.Array(Type.Union([Type.Literal('a'), Type.Literal('b')]));
     const started = performance.now();
     expect(faultsOf(unions, Array(50_000).fill(1))).toHaveLength(100);
@@ -94,7 +93,7 @@ describe('the query of a list', () => {
   const { app } = testSurface([list]);
   const ask = (query: string) => request(app).get(`/list?${query}`);
 
-  it('hands over strings', async () => {
+  it('passes strings', async () => {
     expect((await ask('limit=200&cursor=abc&state=open')).body).toEqual({ limit: '200', cursor: 'abc', state: 'open' });
     expect((await ask('')).body).toEqual({});
   });
@@ -118,7 +117,7 @@ describe('the query of a list', () => {
     expectProblem(await ask('no=1&limit=0&cursor=&state=x'), 'UNKNOWN_PARAMETER');
     expectProblem(await ask('limit=0&cursor=&state=x'), 'INVALID_LIMIT');
     expectProblem(await ask('cursor=&state=x'), 'INVALID_CURSOR');
-    // A cursor is bound to filters that were valid, so beside such a one it is of no list.
+    // A cursor is bound to valid filters, so with an invalid filter it belongs to no list.
     expectProblem(await ask('cursor=abc&state=x'), 'INVALID_CURSOR', { errors: [{ in: 'query', pointer: '/cursor' }] });
     expectProblem(await ask('state=x'), 'INVALID_REQUEST', { errors: [{ in: 'query', pointer: '/state' }] });
   });
@@ -141,7 +140,7 @@ describe('the body of a list', () => {
   const { app } = testSurface([list]);
   const ask = (body: object, query = '') => request(app).post(`/list${query}`).send(body);
 
-  it('has its limit and its cursor refused as those of a query are', async () => {
+  it('has its limit and cursor refused like those of a query', async () => {
     expect((await ask({ type: 'a', limit: 10, cursor: 'x' })).status).toBe(200);
     expectProblem(await ask({ limit: 0, cursor: '' }, '?no=1'), 'UNKNOWN_PARAMETER');
     expectProblem(await ask({ limit: 0, cursor: '' }), 'INVALID_LIMIT', {
@@ -152,7 +151,7 @@ describe('the body of a list', () => {
   });
 });
 
-describe('a moment', () => {
+describe('a timestamp', () => {
   it.each([
     '2026-01-01T00:00:00Z',
     '2026-12-31T23:59:59.1Z',
@@ -188,7 +187,7 @@ describe('a moment', () => {
     expect(faultsOf(instantText(), text)).toHaveLength(1);
   });
 
-  it('may be every one that JavaScript prints', () => {
+  it('may be any that JavaScript prints', () => {
     const dates = fc.date({
       min: new Date('0001-01-01T00:00:00Z'),
       max: new Date('9999-12-31T23:59:59.999Z'),

@@ -34,7 +34,7 @@ const hasty = testRoute({
 const head = (path: string, lines = '') =>
   `POST ${path} HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length: 7\r\n${lines}\r\n`;
 
-/** The times of production, shortened; what they mean is the same. */
+/** The timeouts of production, shortened. */
 const SHORT = { headersTimeout: 60, requestTimeout: 120, connectionsCheckingInterval: 20 };
 
 describe('slow clients', () => {
@@ -50,7 +50,7 @@ describe('slow clients', () => {
     expect(surface.records).toMatchObject([{ status: 408, code: 'REQUEST_TIMEOUT', route: '/echo' }]);
   });
 
-  it('get it sooner where the route says so', async () => {
+  it('get it sooner with bodyTimeoutMs', async () => {
     listening = await listen(testSurface([hasty]).app);
     expectProblem(parseAnswer(await sendRaw(listening.port, `${head('/hasty')}{"a"`)), 'REQUEST_TIMEOUT');
   });
@@ -61,7 +61,7 @@ describe('slow clients', () => {
     expect(answer).toMatchObject({ status: 408, body: '', headers: { connection: 'close' } });
   });
 
-  it('are cut when they never finish a body that was refused', async () => {
+  it('are disconnected when they never finish a refused body', async () => {
     listening = await listen(testSurface([echo]).app, SHORT);
     const text = await sendRaw(listening.port, `POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 7\r\n\r\n{`);
     expectProblem(parseAnswer(text), 'UNSUPPORTED_MEDIA_TYPE');
@@ -85,7 +85,7 @@ describe('clients that do not read', () => {
     handler: () => ({ status: 200, body: Buffer.alloc(32 * 1_048_576, 'x'), contentType: 'text/plain' }),
   });
 
-  it('are cut off in the middle of a large answer', async () => {
+  it('are disconnected in the middle of a large answer', async () => {
     const listening = await listen(testSurface([large], { slowReaderMs: 50 }).app);
     const socket = await open(listening.port);
     socket.pause();
@@ -96,7 +96,7 @@ describe('clients that do not read', () => {
     await listening.close();
   });
 
-  it('are not, as long as they take a little now and then', async () => {
+  it('stay connected as long as they read a little now and then', async () => {
     const listening = await listen(testSurface([large]).app);
     const text = await sendRaw(listening.port, 'GET /large HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n');
     expect(text.length).toBeGreaterThan(32 * 1_048_576);
@@ -104,8 +104,8 @@ describe('clients that do not read', () => {
   });
 });
 
-describe('clients that go away', () => {
-  it('in the middle of their body are answered by nobody and logged once', async () => {
+describe('clients that disconnect', () => {
+  it('in the middle of their body get no answer and are logged once', async () => {
     const surface = testSurface([echo]);
     const listening = await listen(surface.app);
     const socket = await open(listening.port);
@@ -118,7 +118,7 @@ describe('clients that go away', () => {
     await listening.close();
   });
 
-  it('while their handler works abort its signal', async () => {
+  it('while their handler runs abort its signal', async () => {
     let signal: AbortSignal | undefined;
     const waiting = testRoute({
       ...plain,
@@ -143,8 +143,8 @@ describe('clients that go away', () => {
   });
 });
 
-describe('clients that wait to be asked for their body', () => {
-  it('are asked once it is wanted', async () => {
+describe('clients that send Expect: 100-continue', () => {
+  it('are asked for the body once it is wanted', async () => {
     const listening = await listen(testSurface([echo]).app);
     const socket = await open(listening.port);
     socket.write(head('/echo', 'Expect: 100-continue\r\nConnection: close\r\n'));
@@ -155,7 +155,7 @@ describe('clients that wait to be asked for their body', () => {
     await listening.close();
   });
 
-  it('are refused without having sent it', async () => {
+  it('are refused without sending it', async () => {
     const listening = await listen(testSurface([echo]).app);
     const refused = head('/echo', 'Expect: 100-continue\r\n').replace('application/json', 'text/plain');
     const text = await sendRaw(listening.port, refused);
@@ -166,7 +166,7 @@ describe('clients that wait to be asked for their body', () => {
 });
 
 describe('an app that drains', () => {
-  it('tells every connection to close', async () => {
+  it('closes every connection', async () => {
     const { app } = testSurface([echo]);
     const listening = await listen(app);
     app.drain();

@@ -82,7 +82,7 @@ function surface() {
 }
 
 describe('the span of a request', () => {
-  it('is named after the route, belongs to the caller, and is what calls are made from', async () => {
+  it("is named after the route, continues the caller's trace, and is the parent of calls", async () => {
     const { server, records } = surface();
     const said = await request(server).get('/things/secret/seen').set({ traceparent: SENT, tracestate: 'v=1' });
     expect(said.body).toEqual({ traceparent: MADE, tracestate: 'v=1', active: MADE });
@@ -106,7 +106,7 @@ describe('the span of a request', () => {
     ['/refused', 404, 'NOT_FOUND', undefined],
     ['/broken', 500, 'INTERNAL', 'INTERNAL'],
     ['/nowhere/secret', 404, 'NOT_FOUND', undefined],
-  ])('of %s tells %i, and fails only where it is our fault', async (path, status, code, failure) => {
+  ])('of %s has status %i, and fails only on a 5xx', async (path, status, code, failure) => {
     const { server } = surface();
     const { body } = await request(server).get(path).expect(status);
     expect(body).toMatchObject({ code, traceId: TRACE });
@@ -115,14 +115,14 @@ describe('the span of a request', () => {
     expect(JSON.stringify(spans)).not.toMatch(/secret|words/);
   });
 
-  it('has the look-up of the caller and the limits below it', async () => {
+  it('has child spans for authentication and charge', async () => {
     const { server } = surface();
     await request(server).get('/closed').set('x-api-key', 'good').expect(200);
     expect(spans.map(({ start }) => start.name)).toEqual(['GET /closed', 'authenticate', 'charge']);
     expect(spans.map(({ ended }) => ended.length)).toEqual([1, 1, 1]);
   });
 
-  it('is none where nobody traces: the answer holds what the caller sent, and a problem no trace', async () => {
+  it("is absent without tracing: the answer has the caller's trace, and a problem no traceId", async () => {
     unsubscribe(spanChannel.name, answer);
     const { server } = surface();
     const said = await request(server).get('/things/1/seen').set({ traceparent: SENT, tracestate: 'v=1' });

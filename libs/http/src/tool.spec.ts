@@ -38,7 +38,7 @@ describe('a tool made from a route', () => {
     pathArguments: { thingId: { description: 'Of a list.', examples: ['thg_1'] } },
   });
 
-  it('tells its handler that nobody sees the headers of the reply', async () => {
+  it('tells its handler that reply headers are not sent', async () => {
     const route = testRoute({
       ...reads,
       path: '/told',
@@ -48,7 +48,7 @@ describe('a tool made from a route', () => {
     expect((await told.call({}, call)).body).toEqual({ headersAreSent: false });
   });
 
-  it('says what it was told, with numbers where a query has digits and an enum where it has words', () => {
+  it('has the given description, with integers for decimals and enums for choices', () => {
     expect(tool).toMatchObject({ name: 'list_things', ...said });
     expect(tool.inputSchema).toEqual({
       type: 'object',
@@ -72,7 +72,7 @@ describe('a tool made from a route', () => {
     });
   });
 
-  it('hands the handler what a request would', async () => {
+  it('passes the handler the same as a request would', async () => {
     const reply = await tool.call({ limit: 7, colour: 'red' }, call);
     expect(reply).toEqual({
       status: 200,
@@ -101,14 +101,14 @@ describe('a tool made from a route', () => {
     await expect(tool.call({ ...args }, call)).rejects.toMatchObject({ code });
   });
 
-  it('points at what it does not know as RFC 6901 does, and at no more than a hundred', async () => {
+  it('points at unknown arguments by RFC 6901, at most a hundred', async () => {
     await expect(tool.call({ 'a/b~c': 1 }, call)).rejects.toMatchObject({ faults: [{ pointer: '/a~1b~0c' }] });
     const many = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`a${index}`, 1]));
     const refused = await tool.call(many, call).catch((error: unknown) => error);
     expect((refused as AppError).faults).toHaveLength(100);
   });
 
-  it('points into the arguments, also where the handler found the fault', async () => {
+  it('points into the arguments, also for faults found by the handler', async () => {
     const faults = [{ in: 'query', pointer: '/colour', detail: 'is out of print' }] as const;
     const picky = testRoute({
       ...reads,
@@ -127,13 +127,13 @@ describe('a tool made from a route', () => {
       await expect(refusal).rejects.toMatchObject({ faults: [{ in: 'arguments', pointer: '/colour' }] });
   });
 
-  it('asks the guard at every call', async () => {
+  it('checks the permission at every call', async () => {
     const poor = { ...caller, permissions: [] };
     expect([tool.mayCall(caller), tool.mayCall(poor)]).toEqual([true, false]);
     await expect(tool.call({}, { ...call, caller: poor })).rejects.toMatchObject({ code: 'FORBIDDEN' });
   });
 
-  it('finds nothing under an id that none can be, and misses one that is not given', async () => {
+  it('answers NOT_FOUND for an impossible id, and reports a missing one', async () => {
     await expect(getTool.call({ thingId: 'x' }, call)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await expect(getTool.call({}, call)).rejects.toMatchObject({
       code: 'INVALID_REQUEST',
@@ -143,16 +143,16 @@ describe('a tool made from a route', () => {
 
   it.each([
     ['writes', testRoute({ ...plain, method: 'post', path: '/x', handler: () => ({ status: 200 }) })],
-    ['is open to anybody', testRoute({ ...plain, method: 'get', path: '/x', handler: () => ({ status: 200 }) })],
+    ['is open', testRoute({ ...plain, method: 'get', path: '/x', handler: () => ({ status: 200 }) })],
     [
       'decides in its handler',
       testRoute({ ...reads, permit: 'byHandler', path: '/x', handler: () => ({ status: 200 }) }),
     ],
-  ])('is refused where the route %s', (_what, route) => {
+  ])('cannot be made from a route that %s', (_what, route) => {
     expect(() => toolFrom(route, { name: 'x', ...said, guard })).toThrow('only a GET route');
   });
 });
 
 describe('a query', () => {
-  it('takes a limit as text alone', () => expect(limitParameter(range).type).toBe('string'));
+  it('has its limit as a string', () => expect(limitParameter(range).type).toBe('string'));
 });

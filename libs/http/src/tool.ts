@@ -1,14 +1,12 @@
 import { AppError, type Fault } from '@sealgate/errors';
 import type { TSchema } from '@sinclair/typebox';
-import type { Guard } from './guard.ts';
-import { schemaJson, type JsonObject } from './named-schema.ts';
-import { DECIMAL_KEYWORD, type DecimalRange } from './parameters.ts';
-import { pathNames } from './path-pattern.ts';
 import { escapePointer, MAX_FAULTS, SchemaCompiler, type Validator } from './check-shape.ts';
-import type { Reply } from './reply.ts';
-import type { AnyContext, Route } from './route.ts';
+import type { Guard } from './guard.ts';
+import { pathNames } from './paths.ts';
+import type { AnyContext, Reply, Route } from './route.ts';
+import { DECIMAL_KEYWORD, type DecimalRange, type JsonObject, schemaJson } from './schemas.ts';
 
-/** What a call of a tool brings along of the request it came in. */
+/** Context of a tool call, taken from the request it arrived in. */
 export interface ToolCall<Caller> {
   readonly caller: Caller;
   readonly requestId: string;
@@ -16,13 +14,13 @@ export interface ToolCall<Caller> {
   readonly signal: AbortSignal;
 }
 
-/** A GET route through another door: the same permission, the same shapes, the same handler. */
+/** A GET route exposed as a tool: same permission, shapes and handler. */
 export interface Tool<Caller> {
   readonly name: string;
   readonly title: string;
-  /** Tells a model when to use it and what it answers. */
+  /** Tells a model when to use the tool and what it returns. */
   readonly description: string;
-  /** JSON Schemas of the arguments, which carry the names of the route's parameters, and of what is answered. */
+  /** JSON Schemas of the arguments, named like the route's parameters, and of the result. */
   readonly inputSchema: JsonObject;
   readonly outputSchema: JsonObject | undefined;
   mayCall(caller: Caller): boolean;
@@ -30,18 +28,18 @@ export interface Tool<Caller> {
   call(args: Readonly<Record<string, unknown>>, call: ToolCall<Caller>): Promise<Reply>;
 }
 
-/** What a route does not say of itself, and a model needs. */
-export interface ToolOptions<Caller> extends Pick<Tool<Caller>, 'name' | 'title' | 'description'> {
+/** What a route does not define, and a model needs. */
+interface ToolOptions<Caller> extends Pick<Tool<Caller>, 'name' | 'title' | 'description'> {
   readonly guard: Pick<Guard<Caller>, 'permits'>;
-  /** What the parameters of the path mean, by name: members of their JSON Schema. */
+  /** Descriptions of path parameters by name: members of their JSON Schema. */
   readonly pathArguments?: Readonly<Record<string, JsonObject>>;
 }
 
-/** The app that mounts the routes finds schemas that do not compile. */
+/** The app that mounts the routes reports schemas that do not compile. */
 const compiler = new SchemaCompiler('at-first-use');
 
 /**
- * Makes a tool of a route that reads. @throws Error for a route with a body, or whose permission or cost its handler decides.
+ * Makes a tool of a GET route. @throws Error for a route with a body, or whose permission or cost its handler decides.
  */
 export function toolFrom<Caller>(route: Route<Caller>, options: ToolOptions<Caller>): Tool<Caller> {
   const { permit, query, params } = route;
@@ -74,7 +72,7 @@ export function toolFrom<Caller>(route: Route<Caller>, options: ToolOptions<Call
   };
 }
 
-/** The route's own refusals point into a query or a path; whoever called a tool sent neither. */
+/** Refusals of the route point into a query or path; a tool call has arguments instead. */
 async function asCalled<Answer>(handle: () => Answer | Promise<Answer>): Promise<Answer> {
   try {
     return await handle();
@@ -104,7 +102,7 @@ function inputSchemaOf(
   };
 }
 
-/** A decimal is text in a query, where there is nothing else, and a number in JSON. */
+/** A decimal is a string in a query and a number in JSON. */
 function memberSchema(schema: TSchema): JsonObject {
   const { [DECIMAL_KEYWORD]: range, ...json } = schemaJson(schema);
   if (range === undefined) return json;
@@ -131,7 +129,7 @@ function valuesOf(
     const isDecimal = known.filters[name]?.[DECIMAL_KEYWORD] !== undefined;
     if (typeof value === 'string' && !isDecimal) (known.names.includes(name) ? params : query)[name] = value;
     else if (isDecimal && typeof value === 'number') query[name] = String(value);
-    else faults.push(fault(name, isDecimal ? 'must be a whole number' : 'must be a text'));
+    else faults.push(fault(name, isDecimal ? 'must be a whole number' : 'must be a string'));
   }
   for (const name of known.names) if (!Object.hasOwn(args, name)) faults.push(fault(name, 'is required'));
   if (faults.length > 0) throw shapeError(faults);
@@ -144,7 +142,7 @@ const fault = (name: string, detail: string): Fault => ({
   detail,
 });
 
-/** The refusal of arguments that a tool does not have; it names as many as a query's would. */
+/** The refusal of unknown arguments; limited to as many faults as a query's. */
 export function unknownArguments(names: readonly string[]): AppError {
   const faults = names.slice(0, MAX_FAULTS).map((name) => fault(name, 'is not an argument'));
   return new AppError('UNKNOWN_PARAMETER', 'The tool has no such argument.', { faults });
@@ -155,21 +153,21 @@ function check(values: Values['query'], validate: Validator | undefined): void {
   if (faults.length > 0) throw shapeError(faults, 'cursor' in values);
 }
 
-/** The precedence that holds for queries: limit, cursor, the rest. A cursor beside a filter that cannot be is of no list. */
+/** Same precedence as for queries: limit, cursor, the rest. With an invalid filter no cursor can match. */
 function shapeError(faults: readonly Fault[], isPaged = false): AppError {
   const about = (pointer: string) => faults.filter((one) => one.pointer === pointer);
   if (about('/limit').length > 0)
     return new AppError('INVALID_LIMIT', 'The limit is not valid.', { faults: about('/limit') });
   if (isPaged || about('/cursor').length > 0)
     return new AppError('INVALID_CURSOR', 'The cursor is not valid.', {
-      faults: [fault('cursor', 'is not of this list')],
+      faults: [fault('cursor', 'does not belong to this list')],
     });
   return new AppError('INVALID_REQUEST', 'The arguments are not as documented; errors lists every fault.', { faults });
 }
 
 const NO_BODY = Buffer.alloc(0);
 
-/** The route's handler sees a request like any other. What only a real one has is out of reach of a route that reads. */
+/** The context of a tool call. Members that only a real request has throw; GET routes do not use them. */
 function contextOf<Caller>(
   { params, query }: Values,
   call: ToolCall<Caller> & { mayCall(caller: Caller): boolean },

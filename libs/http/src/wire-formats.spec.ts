@@ -1,14 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from '@jest/globals';
 import { isJsonMediaType } from './read-body.ts';
-import { comparePaths, pathTemplate } from './path-pattern.ts';
+import { comparePaths, pathTemplate } from './paths.ts';
 import { parseQuery } from './check-shape.ts';
-import { headerValues, newTraceparent, traceIdOf } from './request-view.ts';
+import { headerValues } from './guard.ts';
+import { newTraceparent, traceIdOf } from './exchange.ts';
 
 describe('traceIdOf', () => {
   const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
 
-  it('takes what W3C Trace Context allows', () => {
+  it('accepts what W3C Trace Context allows', () => {
     expect(traceIdOf(`00-${trace}-00f067aa0ba902b7-01`)).toBe(trace);
     expect(traceIdOf(`cc-${trace}-00f067aa0ba902b7-01`)).toBe(trace);
     expect(traceIdOf(`cc-${trace}-00f067aa0ba902b7-01-what-the-future-brings`)).toBe(trace);
@@ -31,7 +32,7 @@ describe('traceIdOf', () => {
 });
 
 describe('isJsonMediaType', () => {
-  it('decides whatever it is given, quickly', () => {
+  it('is fast for any input', () => {
     const pieces = fc.constantFrom('application/json', ';', ' ', '\t', 'charset', '=', 'utf-8', '"', '\\', 'x');
     const type = fc.array(pieces, { maxLength: 200 }).map((parts) => parts.join(''));
     fc.assert(
@@ -47,7 +48,7 @@ describe('isJsonMediaType', () => {
 });
 
 describe('headerValues', () => {
-  it('finds every occurrence in order, in any case', () => {
+  it('returns all values in order, in any case', () => {
     const raw = ['Host', 'a', 'X-A', '1', 'x-a', '2', 'X-B', '3'];
     expect(headerValues(raw, 'x-a')).toEqual(['1', '2']);
     expect(headerValues(raw, 'x-c')).toEqual([]);
@@ -55,7 +56,7 @@ describe('headerValues', () => {
 });
 
 describe('parseQuery', () => {
-  it('reads back what URLSearchParams writes', () => {
+  it('parses what URLSearchParams writes', () => {
     const known = new Set(['a', 'b', 'limit']);
     const query = fc.dictionary(fc.constantFrom(...known), fc.string());
     fc.assert(
@@ -65,14 +66,14 @@ describe('parseQuery', () => {
     );
   });
 
-  it('names a hundred faults at most', () => {
+  it('reports at most a hundred faults', () => {
     const url = `/x?${Array.from({ length: 1000 }, (_, i) => `p${i}=1`).join('&')}`;
     expect(parseQuery(url, new Set()).faults).toHaveLength(100);
   });
 });
 
 describe('paths', () => {
-  it('are sorted with the more literal one first', () => {
+  it('are sorted with literal segments first', () => {
     const paths = ['/*rest', '/:a', '/v1/:b', '/v1/x', '/v1/*rest', '/:a/y'];
     const sorted = [...paths].sort(comparePaths);
     expect(sorted.indexOf('/v1/x')).toBeLessThan(sorted.indexOf('/v1/:b'));
@@ -81,7 +82,7 @@ describe('paths', () => {
     expect(sorted.at(-1)).toBe('/*rest');
   });
 
-  it('are sorted the same whatever order they came in', () => {
+  it('are sorted independent of input order', () => {
     const segment = fc.constantFrom('a', ':p', '*rest');
     const path = fc.array(segment, { minLength: 1, maxLength: 4 }).map((segments) => `/${segments.join('/')}`);
     const ranks = (paths: string[]) => paths.map((text) => pathTemplate(text).replaceAll(/[a-z]+/g, 'x'));
@@ -94,7 +95,7 @@ describe('paths', () => {
     );
   });
 
-  it('are shown as templates', () => {
+  it('are rendered as templates', () => {
     expect(pathTemplate('/v1/cases/:caseId/x.json/*rest')).toBe('/v1/cases/{caseId}/x.json/{rest}');
   });
 });

@@ -4,7 +4,7 @@ import { testClock } from '@sealgate/testing';
 import { adminApp, type AdminCaller, type App, type Route } from '../src/index.ts';
 import { testLog, type TestLog } from './test-surface.ts';
 
-/** A static token, and what stands for access tokens of people who signed in. */
+/** A static token, and fake access tokens of signed-in people. */
 export const ADMIN = 'a'.repeat(32);
 export const OPERATOR = 'operator.of.tests';
 export const VIEWER = 'viewer.of.tests';
@@ -15,7 +15,7 @@ export interface AdminSurface extends TestLog {
   readonly clock: ReturnType<typeof testClock>;
 }
 
-/** An admin listener of these routes. */
+/** An admin app with these routes. */
 export function adminSurface(routes: readonly Route<AdminCaller>[]): AdminSurface {
   const { log, lines, records } = testLog();
   const clock = testClock();

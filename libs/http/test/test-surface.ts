@@ -10,10 +10,10 @@ export interface TestCaller {
   readonly permissions: readonly string[];
 }
 
-/** `route` of the surfaces these tests make up. */
+/** `route` of the test surfaces. */
 export const testRoute = routeFor<TestCaller>();
 
-/** What every made-up route says of itself unless a test cares. */
+/** Default fields of test routes. */
 export const plain = {
   operationId: 'op',
   summary: 'An operation.',
@@ -33,13 +33,13 @@ export interface TestLog {
 
 export interface TestSurface extends TestLog {
   readonly app: App;
-  /** What was asked of the guard, in order. */
+  /** Calls of the guard, in order. */
   readonly asked: string[];
   readonly observed: { method: string; template: string; status: number }[];
   readonly clock: ReturnType<typeof testClock>;
 }
 
-/** Keys of these tests: `good` may do `things:read`, `poor` is out of quota, `down` finds the key store away. */
+/** Test keys: `good` has `things:read`, `poor` is over quota, `down` makes the key store unavailable. */
 export function testGuard(asked: string[], changes: Partial<Guard<TestCaller>> = {}): Guard<TestCaller> {
   return {
     challenge: 'ApiKey',
@@ -111,7 +111,7 @@ export interface ListeningSurface {
   close(): Promise<void>;
 }
 
-/** Serves an app on a real socket, as the host of a service does; tests that need no socket use supertest. */
+/** Serves an app on a real socket, like the host of a service; tests that need no socket use supertest. */
 export async function listen(app: App, options: Parameters<typeof createServer>[0] = {}): Promise<ListeningSurface> {
   const server = createServer({ ...app.serverOptions, ...options });
   app.attachTo(server);
@@ -121,11 +121,11 @@ export async function listen(app: App, options: Parameters<typeof createServer>[
       server.close(() => resolve());
       server.closeAllConnections();
     });
-  // A server that listens on TCP has an address that is an object.
+  // The address of a TCP server is an object.
   return { port: (server.address() as AddressInfo).port, server, close };
 }
 
-/** Sends bytes as they are and resolves with all that comes back until the server closes. */
+/** Sends raw bytes and resolves with everything received until the server closes. */
 export function sendRaw(port: number, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'));
@@ -142,13 +142,13 @@ export interface RawAnswer {
   readonly body: unknown;
 }
 
-/** Sends one request as written and parses its answer. The connection is closed after it. */
+/** Sends one raw request and parses its answer. The connection is then closed. */
 export async function sendRequest(port: number, head: readonly string[], body = ''): Promise<RawAnswer> {
   const text = await sendRaw(port, `${head.join('\r\n')}\r\nHost: test\r\nConnection: close\r\n\r\n${body}`);
   return parseAnswer(text);
 }
 
-/** What an app of these routes answers to one request, and what it logged of it. */
+/** Sends one request to an app with these routes; returns the answer and the log. */
 export async function answerOf(routes: Parameters<typeof testSurface>[0], head: readonly string[]) {
   const surface = testSurface(routes);
   const listening = await listen(surface.app);

@@ -1,0 +1,160 @@
+import type { JsonValue } from '@sealgate/json';
+import {
+  type SchemaOptions,
+  type TLiteral,
+  type TObject,
+  type TOptional,
+  type TProperties,
+  type TSchema,
+  type TString,
+  type TUnion,
+  Type,
+} from '@sinclair/typebox';
+
+/** The bounds of `limit`, for `parseLimit`. */
+export interface LimitRange {
+  readonly default: number;
+  readonly max: number;
+}
+
+/** Extension keyword with the range of a decimal query value, for ajv and OpenAPI. */
+export const DECIMAL_KEYWORD = 'x-integer';
+
+export interface DecimalRange {
+  readonly minimum: number;
+  readonly maximum: number;
+  readonly default: number;
+}
+
+const DECIMAL = /^[1-9][0-9]{0,3}$/;
+
+/** Whether a query value is an integer in the range, without sign or leading zero. */
+export function isDecimalIn(range: DecimalRange, text: string): boolean {
+  return DECIMAL.test(text) && Number(text) >= range.minimum && Number(text) <= range.maximum;
+}
+
+/**
+ * The `limit` parameter of a list. It stays a string, like every query value; `parseLimit` parses it. An invalid one is
+ * INVALID_LIMIT.
+ */
+export function limitParameter(range: LimitRange): TOptional<TString> {
+  const decimal: DecimalRange = { minimum: 1, maximum: range.max, default: range.default };
+  return Type.Optional(Type.String({ description: 'Maximum number of items in a page.', [DECIMAL_KEYWORD]: decimal }));
+}
+
+/** The `cursor` parameter of a list. An invalid one is INVALID_CURSOR. */
+function cursorParameter(): TOptional<TString> {
+  return Type.Optional(
+    Type.String({
+      description: 'Start of the page: nextCursor of the previous page.',
+      pattern: '^[A-Za-z0-9_-]{1,512}$',
+    }),
+  );
+}
+
+/** The query of a list: `limit`, `cursor`, and filters. */
+export function listQuery<const Filters extends TProperties>(range: LimitRange, filters: Filters) {
+  return Type.Object(
+    { limit: limitParameter(range), cursor: cursorParameter(), ...filters },
+    { additionalProperties: false },
+  );
+}
+
+/** The response of an admin list, named after its items with the suffix `List`. */
+export function listOf<Item extends TSchema>(item: Item) {
+  const list = Type.Object({ items: Type.Array(item), nextCursor: Type.Union([Type.String(), Type.Null()]) });
+  return namedAfter(item, 'List', list);
+}
+
+/** One line of text, such as an id or a name. Lengths count code points; control characters are refused. */
+export function lineOfText(length: { readonly min: number; readonly max: number }): TString {
+  return Type.String({ minLength: length.min, maxLength: length.max, pattern: '^[^\\u0000-\\u001f\\u007f]*$' });
+}
+
+/** An RFC 3339 timestamp, with `Z` or an offset and at most three fraction digits. */
+export function instantText(): TString {
+  return Type.String({ format: 'date-time' });
+}
+
+/** An object that refuses unknown members. */
+export function closedObject<const Members extends TProperties>(members: Members): TObject<Members> {
+  return Type.Object(members, { additionalProperties: false });
+}
+
+export type JsonObject = { [member: string]: JsonValue };
+
+/** A schema as it was when it was named. */
+export interface NamedSchema {
+  readonly name: string;
+  readonly schema: TSchema;
+}
+
+/** Validators and `JSON.stringify` ignore symbol keys; spreading, as in `Type.Optional`, copies them. */
+const NAME = Symbol('name of the schema');
+
+/**
+ * Names the component of a schema in OpenAPI documents, in Pascal case. Validation is unchanged. In one document,
+ * schemas of the same name must be identical.
+ */
+export function named<Schema extends TSchema>(name: string, schema: Schema): Schema {
+  const given: NamedSchema = { name, schema };
+  return { ...schema, [NAME]: given };
+}
+
+/** Names a schema after the one it holds, with a suffix; unchanged if that has no name. */
+export function namedAfter<Schema extends TSchema>(held: TSchema, suffix: string, schema: Schema): Schema {
+  const given = nameOf(held);
+  return given === undefined ? schema : named(`${given.name}${suffix}`, schema);
+}
+
+/** A named enum of string literals. */
+export function enumOf<const Word extends string>(
+  name: string,
+  words: readonly Word[],
+  options?: SchemaOptions,
+): TUnion<TLiteral<Word>[]> {
+  return named(
+    name,
+    Type.Union(
+      words.map((word) => Type.Literal(word)),
+      options,
+    ),
+  );
+}
+
+/** The name of a schema; undefined if it has none. */
+export function nameOf(schema: TSchema): NamedSchema | undefined {
+  return (schema as { readonly [NAME]?: NamedSchema })[NAME];
+}
+
+/** Returns a replacement for a schema; undefined keeps the schema. */
+type Refer = (schema: TSchema) => JsonObject | undefined;
+
+/** A schema as JSON, with nested schemas inlined. */
+export function schemaJson(schema: TSchema): JsonObject {
+  return membersJson(schema, () => undefined);
+}
+
+/** The members of a schema as JSON. `refer` is called for each nested schema, not for this one. */
+export function membersJson(schema: TSchema, refer: Refer): JsonObject {
+  const members = Object.entries(schema).filter(([, value]) => value !== undefined);
+  return enumJson(Object.fromEntries(members.map(([name, value]) => [name, valueJson(value, refer)])));
+}
+
+function valueJson(value: unknown, refer: Refer): JsonValue {
+  if (Array.isArray(value)) return value.map((item) => valueJson(item, refer));
+  if (typeof value !== 'object' || value === null) return value as JsonValue;
+  return refer(value as TSchema) ?? membersJson(value as TSchema, refer);
+}
+
+/**
+ * Turns a union of constants of one type into an enum: some code generators and language models do not support unions.
+ */
+function enumJson({ anyOf, ...json }: JsonObject): JsonObject {
+  if (anyOf === undefined) return json;
+  const branches = Array.isArray(anyOf) ? (anyOf as JsonObject[]) : [];
+  const [first] = branches;
+  const isEnum = branches.every((one) => 'const' in one && one['type'] === first?.['type']);
+  if (first === undefined || !isEnum) return { anyOf, ...json };
+  return { ...json, type: first['type']!, enum: branches.map((one) => one['const']!) };
+}
