@@ -2,7 +2,7 @@ import { AppError } from '@sealgate/errors';
 import type { CursorCodec } from '@sealgate/paging';
 import { type Static, Type } from '@sinclair/typebox';
 import { ADMIN_LIST_RANGE, type AdminCaller, adminRoute, readPage } from './admin-app.ts';
-import { asked, DeclaredLoss } from './admin-ledger-loss.ts';
+import { ledgerCall, DeclaredLoss } from './admin-ledger-loss.ts';
 import type { Route } from './route.ts';
 import { instantText, lineOfText, listOf, listQuery, named } from './schemas.ts';
 
@@ -138,7 +138,7 @@ function channelRoutes({ ledger, cursors }: ExplorerPorts): Route<AdminCaller>[]
     async handler({ query }) {
       const page = readPage(query, cursors, ['channels']);
       const wanted = { after: String(page.after ?? ''), limit: page.limit + 1 };
-      const rows = await asked(ledger.exploration.overview(wanted));
+      const rows = await ledgerCall(ledger.exploration.overview(wanted));
       return { status: 200, body: page.answer(rows, { item: channelRowOf, position: ({ channel }) => channel }) };
     },
   });
@@ -151,7 +151,7 @@ function channelRoutes({ ledger, cursors }: ExplorerPorts): Route<AdminCaller>[]
     responses: { 200: { description: 'The channel.', schema: ChannelRow } },
     errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
     async handler({ params: { channel } }) {
-      const [row] = await asked(ledger.exploration.overview({ channel }));
+      const [row] = await ledgerCall(ledger.exploration.overview({ channel }));
       if (row === undefined) throw noChannel();
       return { status: 200, body: channelRowOf(row) };
     },
@@ -185,7 +185,7 @@ function recordsRoute({ ledger, cursors }: ExplorerPorts): Route<AdminCaller> {
       const page = readPage(query, cursors, ['records', channel, query.below ?? '']);
       const begin = page.after ?? query.below;
       const below = begin === undefined ? undefined : Number(begin);
-      const rows = await asked(ledger.exploration.list({ channel, below, limit: page.limit + 1 }));
+      const rows = await ledgerCall(ledger.exploration.list({ channel, below, limit: page.limit + 1 }));
       if (rows === undefined) throw noChannel();
       return { status: 200, body: page.answer(rows, { item: listedRowOf, position: ({ position }) => position }) };
     },
@@ -208,7 +208,7 @@ function logRoutes({ ledger }: ExplorerPorts): Route<AdminCaller>[] {
     responses: { 200: { description: 'The logs.', schema: Logs } },
     errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
     async handler({ params: { channel } }) {
-      const found = await asked(ledger.exploration.logs(channel));
+      const found = await ledgerCall(ledger.exploration.logs(channel));
       if (found.length === 0) throw noChannel();
       const rows = found.map(({ checkpoint, ...log }) => ({ ...log, checkpoint: checkpoint ?? null }));
       return { status: 200, body: { channel, logs: rows } };
@@ -223,7 +223,7 @@ function logRoutes({ ledger }: ExplorerPorts): Route<AdminCaller>[] {
     responses: { 200: { description: 'A signed note.', contentType: 'text/plain; charset=utf-8' } },
     errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
     async handler({ params: { channel } }) {
-      const note = await asked(ledger.exploration.logKeys(channel));
+      const note = await ledgerCall(ledger.exploration.logKeys(channel));
       if (note === undefined) throw new AppError('NOT_FOUND', 'The channel has no signed checkpoint.');
       return { status: 200, body: note, contentType: 'text/plain; charset=utf-8' };
     },

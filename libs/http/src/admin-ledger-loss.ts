@@ -82,9 +82,9 @@ const params = Type.Object({ channel: lineOfText({ min: 1, max: 1024 }) });
 /** The routes that show what a channel lost and declare the loss. */
 export function lossRoutes(ledger: LossAdministration, auditChange: AuditErasure): Route<AdminCaller>[] {
   const find = async (channel: string) => {
-    const known = await asked(ledger.channels());
+    const known = await ledgerCall(ledger.channels());
     if (!known.some((row) => row.channel === channel)) throw new AppError('NOT_FOUND', 'There is no such channel.');
-    const loss = await asked(ledger.loss(channel));
+    const loss = await ledgerCall(ledger.loss(channel));
     return { ...loss, lost: [...loss.lost] };
   };
   const read = adminRoute({
@@ -135,7 +135,7 @@ export function lossRoutes(ledger: LossAdministration, auditChange: AuditErasure
       }
       const { caller, requestId } = context;
       const declared = { reason, checkpoint, actor: caller.actor, requestId };
-      if (!(await asked(ledger.declareLoss(channel, declared), NOT_INTEGRATING))) throw changed();
+      if (!(await ledgerCall(ledger.declareLoss(channel, declared), NOT_INTEGRATING))) throw changed();
       return { status: 202, body: await find(channel) };
     },
   });
@@ -152,7 +152,7 @@ const NO_RIGHT = 'The database role of this listener has no access to this chann
  * Maps errors of the ledger to refusals: an unavailable ledger is 503, never "not found"; a missing database privilege
  * is 403 with `forbidden` as detail.
  */
-export async function asked<Value>(answer: Promise<Value>, forbidden = NO_RIGHT): Promise<Value> {
+export async function ledgerCall<Value>(answer: Promise<Value>, forbidden = NO_RIGHT): Promise<Value> {
   try {
     return await answer;
   } catch (error) {

@@ -4,7 +4,7 @@ import type { CursorCodec } from '@sealgate/paging';
 import { type Static, Type } from '@sinclair/typebox';
 import { ADMIN_BODY_MAX_BYTES, type AdminCaller, adminRoute } from './admin-app.ts';
 import { explorerRoutes, type LedgerExplorer } from './admin-ledger-explorer.ts';
-import { asked, type LossAdministration, lossRoutes } from './admin-ledger-loss.ts';
+import { ledgerCall, type LossAdministration, lossRoutes } from './admin-ledger-loss.ts';
 import { Audit, AuditRunRow, ProvedRecord, RecordRow } from './admin-ledger-schemas.ts';
 import { auditRunRow, AuditRuns } from './audit-runs.ts';
 import type { Route } from './route.ts';
@@ -72,7 +72,7 @@ function auditRoutes({ ledger, now, newId }: AdminLedgerPorts): Route<AdminCalle
     responses: { 202: { description: 'The audit is running.', schema: AuditRunRow } },
     errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE', 'OVERLOADED'],
     async handler({ params: { channel } }) {
-      const known = (await asked(ledger.channels())).find((row) => row.channel === channel);
+      const known = (await ledgerCall(ledger.channels())).find((row) => row.channel === channel);
       if (known === undefined) throw new AppError('NOT_FOUND', 'There is no such channel.');
       return { status: 202, body: auditRunRow(runs.begin(channel, known.size)) };
     },
@@ -106,7 +106,7 @@ function readingRoutes({ ledger }: AdminLedgerPorts): Route<AdminCaller>[] {
     responses: { 200: { description: 'A signed note.', contentType: 'text/plain; charset=utf-8' } },
     errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE'],
     async handler({ params }) {
-      const note = await asked(ledger.checkpoint(params.channel));
+      const note = await ledgerCall(ledger.checkpoint(params.channel));
       if (note === undefined) throw new AppError('NOT_FOUND', 'The channel has no checkpoint.');
       return { status: 200, body: note, contentType: 'text/plain; charset=utf-8' };
     },
@@ -121,7 +121,7 @@ function readingRoutes({ ledger }: AdminLedgerPorts): Route<AdminCaller>[] {
     responses: { 200: { description: 'The record.', schema: RecordRow } },
     errors: ['FORBIDDEN', 'NOT_FOUND', 'RECORD_ARCHIVED', 'LEDGER_UNAVAILABLE'],
     async handler({ params }) {
-      return { status: 200, body: rowOf(found(await asked(ledger.read(params.channel, params.recordId)))) };
+      return { status: 200, body: rowOf(found(await ledgerCall(ledger.read(params.channel, params.recordId)))) };
     },
   });
   const proof = adminRoute({
@@ -134,7 +134,7 @@ function readingRoutes({ ledger }: AdminLedgerPorts): Route<AdminCaller>[] {
     responses: { 200: { description: 'The proof.', schema: ProvedRecord } },
     errors: ['FORBIDDEN', 'NOT_FOUND', 'RECORD_ARCHIVED', 'LEDGER_UNAVAILABLE'],
     async handler({ params }) {
-      return { status: 200, body: found(await asked(ledger.prove(params.channel, params.recordId))) };
+      return { status: 200, body: found(await ledgerCall(ledger.prove(params.channel, params.recordId))) };
     },
   });
   return [checkpoint, record, proof];
@@ -155,9 +155,9 @@ function actingRoutes({ ledger, auditChange }: AdminLedgerPorts): Route<AdminCal
     errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE'],
     async handler(context) {
       const { channel } = context.params;
-      const known = await asked(ledger.channels());
+      const known = await ledgerCall(ledger.channels());
       if (!known.some((row) => row.channel === channel)) throw new AppError('NOT_FOUND', 'There is no such channel.');
-      const report: AuditReport = await asked(ledger.audit(channel, context.signal));
+      const report: AuditReport = await ledgerCall(ledger.audit(channel, context.signal));
       return { status: 200, body: report };
     },
   });
@@ -175,12 +175,12 @@ function actingRoutes({ ledger, auditChange }: AdminLedgerPorts): Route<AdminCal
     async handler(context) {
       const { channel, recordId } = context.params;
       const { reason } = context.body;
-      const stored = found(await asked(ledger.read(channel, recordId)));
+      const stored = found(await ledgerCall(ledger.read(channel, recordId)));
       const change = { action: 'record.erase', resource: 'record', resourceId: recordId, detail: { channel, reason } };
       // Write the audit event first: there must be no erasure without one. An event without an erasure can be repeated.
       await auditChange(context, change);
       const { caller, requestId } = context;
-      await asked(ledger.erase(channel, recordId, reason, { actor: caller.actor, requestId }));
+      await ledgerCall(ledger.erase(channel, recordId, reason, { actor: caller.actor, requestId }));
       // Do not read the record again: an outage of the archive files must not fail a completed erasure.
       return { status: 200, body: rowOf({ ...stored, data: null, extra: null, erased: true }) };
     },
@@ -254,7 +254,7 @@ function archiveRoute({ ledger, auditChange, now }: AdminLedgerPorts): Route<Adm
           faults: [{ in: 'body', pointer: '', detail: 'must have exactly one of before and olderThanDays' }],
         });
       }
-      const known = (await asked(ledger.channels())).find((row) => row.channel === channel);
+      const known = (await ledgerCall(ledger.channels())).find((row) => row.channel === channel);
       if (known === undefined) throw new AppError('NOT_FOUND', 'There is no such channel.');
       const detail = {
         channel,
@@ -265,7 +265,7 @@ function archiveRoute({ ledger, auditChange, now }: AdminLedgerPorts): Route<Adm
         before === undefined
           ? { channel, olderThanMs: Math.floor(now()) - olderThanDays! * DAY_MS }
           : { channel, before };
-      const progress = await asked(ledger.archiveRecords(archiveOrder));
+      const progress = await ledgerCall(ledger.archiveRecords(archiveOrder));
       if (progress === undefined) throw new AppError('NOT_FOUND', 'There is no such channel.');
       return { status: 200, body: progress };
     },

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { type AdminCaller, adminRoute } from './admin-app.ts';
 import { type AdminAuditPorts, adminAuditRoutes } from './admin-audit.ts';
-import { asked } from './admin-ledger-loss.ts';
+import { ledgerCall } from './admin-ledger-loss.ts';
 import type { Route } from './route.ts';
 import { enumOf, instantText, named } from './schemas.ts';
 
@@ -76,7 +76,7 @@ export function adminStateRoutes(ports: AdminStatePorts): Route<AdminCaller>[] {
     responses: { 200: { description: 'Every kind of work, including those with none pending.', schema: Waiting } },
     errors: ['LEDGER_UNAVAILABLE'],
     async handler() {
-      const items = (await asked(ports.waiting())).map(({ what, description, count, oldestAt }) => ({
+      const items = (await ledgerCall(ports.waiting())).map(({ what, description, count, oldestAt }) => ({
         what,
         description,
         count,

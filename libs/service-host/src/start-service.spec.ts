@@ -153,7 +153,7 @@ describe('stopping', () => {
         own('first', () => void released.push('first'));
         own('hanging', () => new Promise(() => undefined));
         own('failing', () => {
-          throw new Error('cannot let go');
+          throw new Error('cannot release');
         });
         own('last', async () => void released.push('last'));
         return { publicApp: hello(), ready: () => ({ ok: true }) };
@@ -162,7 +162,7 @@ describe('stopping', () => {
     await service.stop();
     expect(released).toEqual(['last', 'first']);
     expect(service.lines.filter(({ event }) => event === 'release_failed')).toMatchObject([
-      { level: 'error', fields: { name: 'failing', reason: expect.stringContaining('cannot let go') } },
+      { level: 'error', fields: { name: 'failing', reason: expect.stringContaining('cannot release') } },
       { level: 'error', fields: { name: 'hanging', reason: 'took longer than 20 ms' } },
     ]);
     expect(await isListening(portOf(service.publicUrl))).toBe(false);
