@@ -153,6 +153,7 @@ function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
     decisions: decisionsStore(prisma),
     embedded: parts.ledger,
     listAudit: (query) => audit.list(sql, query),
+    auditSigning: parts.auditSigning,
     spelling: 'snake_case',
     secretReport: () => parts.secretWatch.report(),
     waiting: () => waitingWork(sql),

@@ -129,5 +129,6 @@ function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, 
     secretReport: () => secretWatch.report(),
     waiting: async () => [await ledger.waiting()],
     listAudit: (query) => parts.audit.list(sql, query),
+    auditSigning: parts.auditSigning,
   });
 }

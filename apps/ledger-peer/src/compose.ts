@@ -149,6 +149,8 @@ function adminAppOf({ config, now, newId, appBase }: Basics, parts: Parts): App 
   const cursors = cursorCodec({ hasher: config.serverSecrets.derive('peer admin cursors'), now });
   const state = {
     cursors,
+    now,
+    auditSigning: parts.auditSigning,
     listAudit: (query: Parameters<typeof audit.list>[1]) => tellingOutages(() => audit.list(sql, query)),
     secretReport: () => secretWatch.report(),
     waiting: () => Promise.all([waitingJobs(sql), ledger.waiting()]),

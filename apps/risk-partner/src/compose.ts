@@ -108,7 +108,7 @@ const transactionOptions = { maxWait: 4000, timeout: 4000 };
 
 function adminAppOf(
   { now, newId, appBase }: Basics,
-  { sql, audit, keys, cursors, secretWatch, adminAccess }: Parts,
+  { sql, audit, auditSigning, keys, cursors, secretWatch, adminAccess }: Parts,
 ): App {
   const adapter = new PrismaPg(sql.pool, { schema: SCHEMA });
   const openPrisma = openPrismaOnce(() => new PrismaClient({ adapter, transactionOptions }));
@@ -126,5 +126,6 @@ function adminAppOf(
     secretReport: () => secretWatch.report(),
     waiting: () => waitingWork(sql),
     listAudit: (query) => audit.list(sql, query),
+    auditSigning,
   });
 }

@@ -57,6 +57,17 @@ describe('an audit trail', () => {
     expect(seen).toEqual(['7', '6', '5', '4', '3', '2', '1', 'key_1']);
   });
 
+  it('is listed oldest first for an export', async () => {
+    const seen: string[] = [];
+    let page = await trail.list(sql, { limit: 3, oldestFirst: true });
+    while (page.length > 0) {
+      seen.push(...page.map(({ resourceId }) => resourceId));
+      const { at, id } = page.at(-1)!;
+      page = await trail.list(sql, { limit: 3, oldestFirst: true, after: { at, id } });
+    }
+    expect(seen).toEqual(['key_1', '1', '2', '3', '4', '5', '6', '7']);
+  });
+
   it('is searched by who, what and when, within a page as beyond it', async () => {
     clock.advance(60_000);
     const start = new Date(clock.now());

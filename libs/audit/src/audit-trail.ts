@@ -26,8 +26,10 @@ export interface AuditEvent {
 /** Filters are exact, and absent ones ask for nothing. `from` is within the time asked for, `to` is not. */
 export interface AuditPage extends Partial<Pick<AuditEvent, 'actor' | 'action' | 'resource' | 'resourceId'>> {
   readonly limit: number;
-  /** The last event of the page before. */
+  /** The last event of the previous page. */
   readonly after?: { readonly at: Date; readonly id: string };
+  /** Default: newest first. */
+  readonly oldestFirst?: boolean;
   readonly requestId?: string;
   readonly from?: Date;
   readonly to?: Date;
@@ -36,7 +38,7 @@ export interface AuditPage extends Partial<Pick<AuditEvent, 'actor' | 'action' |
 export interface AuditTrail {
   /** Adds an event. Given the transaction of the change it tells of, neither is ever there without the other. */
   record(sql: Sql, entry: AuditEntry): Promise<void>;
-  /** Newest first. */
+  /** Newest first, unless the page says otherwise. */
   list(sql: Sql, page: AuditPage): Promise<AuditEvent[]>;
 }
 
@@ -71,9 +73,10 @@ export function auditTrail(options: AuditTrailOptions): AuditTrail {
     },
     async list(sql, page) {
       const { conditions, values } = conditionsOf(page);
+      const order = page.oldestFirst === true ? 'ASC' : 'DESC';
       const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
       const text = `SELECT id, at, actor, action, resource, resource_id AS "resourceId", request_id AS "requestId", detail
-        FROM ${table} ${where} ORDER BY at DESC, id DESC LIMIT $1`;
+        FROM ${table} ${where} ORDER BY at ${order}, id ${order} LIMIT $1`;
       const rows = await sql.query<StoredEvent>({ text, values: [page.limit, ...values] });
       return rows.map((row) => ({ ...row, detail: detailOf(row) }));
     },
@@ -95,7 +98,8 @@ function conditionsOf(page: AuditPage): { conditions: string[]; values: unknown[
   const conditions = wanted.flatMap(([column, value]) => (value === undefined ? [] : [`${column} = ${given(value)}`]));
   if (from !== undefined) conditions.push(`at >= ${given(from)}`);
   if (to !== undefined) conditions.push(`at < ${given(to)}`);
-  if (after !== undefined) conditions.push(`(at, id) < (${given(after.at)}, ${given(after.id)})`);
+  const beyond = page.oldestFirst === true ? '>' : '<';
+  if (after !== undefined) conditions.push(`(at, id) ${beyond} (${given(after.at)}, ${given(after.id)})`);
   return { conditions, values };
 }
 

@@ -1,4 +1,5 @@
 import type { HashedSecrets, ServerSecrets } from '@sealgate/auth';
+import { seededSigner } from '@sealgate/envelope';
 import { accessTokens, adminPeople, type AdminRule, type OidcIssuer } from '@sealgate/identity';
 import type { Log, Metrics } from '@sealgate/observability';
 import { addressLimiter, openSharedLimits } from '@sealgate/rate-limits';
@@ -98,6 +99,14 @@ export function openSurface(options: SurfaceOptions) {
   return {
     ...{ sql, database, limits, audit, tokens, isReachable: reachable },
     auditChange: auditChange(audit, sql),
+    /** Exports of the audit trail are signed by keys derived from the server secrets. */
+    auditSigning: {
+      surface: name,
+      signers: config.serverSecrets
+        .derive('audit export')
+        .hashAll('ed25519 seed')
+        .map(({ digest }) => seededSigner(digest)),
+    },
     /** Failed authentications on the public listener. */
     addresses: addressLimiter({ limits, listener: schema, now }),
     adminAccess: {

@@ -1,7 +1,7 @@
 import { createPrivateKey, sign } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { documentSigner, generateDocumentKey } from './document-signer.ts';
+import { documentSigner, generateDocumentKey, seededSigner } from './document-signer.ts';
 import { jwksOf } from './public-jwk.ts';
 import { signingInput, verifyDetached } from './verify-detached.ts';
 
@@ -23,6 +23,12 @@ describe('a document signer', () => {
     expect(signer.jwk).toEqual(RFC8037_JWK);
     expect(signer.kid).toBe(RFC8037_JWK.kid);
     expect(JSON.stringify(signer.jwk)).not.toContain('"d"');
+  });
+
+  it('is made from the seed of the same key', () => {
+    // RFC 8037, appendix A.1: the seed is `d`.
+    const seed = Buffer.from('nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A', 'base64url');
+    expect(seededSigner(seed).jwk).toEqual(RFC8037_JWK);
   });
 
   it('signs the input that RFC 8037 signs', () => {

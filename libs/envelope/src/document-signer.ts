@@ -1,4 +1,5 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
+import { ed25519PrivateKey } from '@sealgate/merkle';
 import { jwkOfPoint, type PublicJwk } from './public-jwk.ts';
 import { signingInput } from './verify-detached.ts';
 
@@ -15,7 +16,15 @@ export interface DocumentSigner {
 
 /** Creates a signer from an Ed25519 private key in PKCS #8 PEM. Throws an Error that never shows the key. */
 export function documentSigner(pkcs8Pem: string): DocumentSigner {
-  const privateKey = readPrivateKey(pkcs8Pem);
+  return signerOf(readPrivateKey(pkcs8Pem));
+}
+
+/** Creates a signer from a 32-byte Ed25519 seed, such as one derived from a server secret. */
+export function seededSigner(seed: Uint8Array): DocumentSigner {
+  return signerOf(ed25519PrivateKey(seed));
+}
+
+function signerOf(privateKey: KeyObject): DocumentSigner {
   const jwk = publicJwkOf(privateKey);
   const header = Buffer.from(JSON.stringify({ alg: 'EdDSA', kid: jwk.kid })).toString('base64url');
   return {

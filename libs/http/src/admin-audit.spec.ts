@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ServerSecrets } from '@sealgate/auth';
+import { auditPageText, seededSigner, verifyDetached, type AuditPage } from '@sealgate/envelope';
 import { cursorCodec } from '@sealgate/paging';
 import { expectProblem } from '@sealgate/testing';
 import request from 'supertest';
@@ -19,6 +20,10 @@ const eventOf = (number: number) => ({
   detail: { reason: 'leaked' },
 });
 
+const NOW_MS = Date.UTC(2030, 0, 2);
+const [signer, retired] = [1, 2].map((fill) => seededSigner(Buffer.alloc(32, fill)));
+const auditSigning = { surface: 'ingest-gateway', signers: [signer!, retired!] };
+
 let asked: AuditQuery[] = [];
 beforeEach(() => {
   asked = [];
@@ -26,12 +31,17 @@ beforeEach(() => {
 const surfaceOf = (spelling?: 'snake_case') => {
   const listAudit = (query: AuditQuery) => {
     asked.push(query);
-    const events = [3, 2, 1].map(eventOf).filter(({ at }) => query.after === undefined || at < query.after.at);
+    const { after, oldestFirst = false } = query;
+    const isNext = (at: Date) => after === undefined || (oldestFirst ? at > after.at : at < after.at);
+    const order = oldestFirst ? [1, 2, 3] : [3, 2, 1];
+    const events = order.map(eventOf).filter(({ at }) => isNext(at));
     return Promise.resolve(events.slice(0, query.limit));
   };
-  const { app } = adminSurface(adminAuditRoutes({ cursors, listAudit, ...(spelling && { spelling }) }));
-  return (query: Record<string, string | string[]>, token = ADMIN) =>
-    request(app).get('/admin/v1/audit').query(query).set('Authorization', `Bearer ${token}`);
+  const { app } = adminSurface(
+    adminAuditRoutes({ cursors, listAudit, auditSigning, now: () => NOW_MS, ...(spelling && { spelling }) }),
+  );
+  return (query: Record<string, string | string[]>, token = ADMIN, path = '') =>
+    request(app).get(`/admin/v1/audit${path}`).query(query).set('Authorization', `Bearer ${token}`);
 };
 const get = surfaceOf();
 
@@ -97,5 +107,49 @@ describe('admin audit routes', () => {
   it('refuse unauthenticated callers', async () => {
     expectProblem(await get({}, 'x'.repeat(32)), 'UNAUTHENTICATED');
     expect(asked).toEqual([]);
+  });
+});
+
+describe('an export of the audit trail', () => {
+  const page = async (query: Record<string, string>) => {
+    const { body } = await get(query, VIEWER, '/export').expect(200);
+    return body as AuditPage & { nextCursor: string | null };
+  };
+
+  it('is a chain of signed pages, oldest first, up to a minute ago', async () => {
+    const first = await page({ limit: '2' });
+    const second = await page({ limit: '2', cursor: first.nextCursor! });
+    expect(first).toMatchObject({ v: 1, surface: 'ingest-gateway', from: null, previous: null, last: false });
+    expect(first.to).toBe('2030-01-01T23:59:00.000Z');
+    expect(first.items).toEqual([1, 2].map((n) => ({ ...eventOf(n), at: eventOf(n).at.toISOString() })));
+    expect(second).toMatchObject({ to: first.to, previous: first.hash, last: true, nextCursor: null });
+    expect(second.items).toMatchObject([{ id: 'evt_3' }]);
+    for (const each of [first, second]) {
+      const verdict = verifyDetached(Buffer.from(auditPageText(each)), each.signature, { keys: [signer!.jwk] });
+      expect(verdict).toEqual({ ok: true, kid: signer!.kid });
+    }
+    const to = new Date(first.to);
+    expect(asked).toEqual([
+      { to, oldestFirst: true, limit: 3 },
+      { to, oldestFirst: true, limit: 3, after: { at: eventOf(2).at, id: 'evt_2' } },
+    ]);
+  });
+
+  it('ends at the time asked for, and is one page where there is nothing', async () => {
+    const period = { from: '2030-01-01T00:00:00+00:00', to: '2030-01-01T12:00:00Z' };
+    expect(await page(period)).toMatchObject({ from: '2030-01-01T00:00:00.000Z', to: '2030-01-01T12:00:00.000Z' });
+    expect(await page({ ...period, limit: '200' })).toMatchObject({ last: true, previous: null });
+  });
+
+  it('binds the cursor to the period, and takes no filters', async () => {
+    const { nextCursor } = await page({ limit: '1' });
+    const other = { limit: '1', cursor: nextCursor!, to: '2030-01-01T12:00:00Z' };
+    expectProblem(await get(other, ADMIN, '/export'), 'INVALID_CURSOR');
+    expectProblem(await get({ actor: 'a' }, ADMIN, '/export'), 'UNKNOWN_PARAMETER');
+  });
+
+  it('publishes the key of every server secret, the signing one first', async () => {
+    const { body } = await get({}, VIEWER, '/keys').expect(200);
+    expect(body).toEqual({ keys: [{ ...signer!.jwk }, { ...retired!.jwk }] });
   });
 });

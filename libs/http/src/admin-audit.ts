@@ -1,3 +1,4 @@
+import { sealAuditPage, type DocumentSigner } from '@sealgate/envelope';
 import type { JsonValue } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
 import { type TSchema, Type } from '@sinclair/typebox';
@@ -22,6 +23,8 @@ export interface AuditQuery {
   readonly limit: number;
   /** The last event of the previous page. */
   readonly after?: { readonly at: Date; readonly id: string };
+  /** Default: newest first. */
+  readonly oldestFirst?: boolean;
   readonly actor?: string;
   readonly action?: string;
   readonly resource?: string;
@@ -33,8 +36,11 @@ export interface AuditQuery {
 
 export interface AdminAuditPorts {
   readonly cursors: CursorCodec;
-  /** Returns events newest first; see `AuditTrail.list`. */
+  /** See `AuditTrail.list`. */
   readonly listAudit: (query: AuditQuery) => Promise<readonly StoredEvent[]>;
+  /** Exported pages name the surface and are signed by the first signer; the keys of all are published. */
+  readonly auditSigning: { readonly surface: string; readonly signers: readonly DocumentSigner[] };
+  readonly now: () => number;
   /** Spelling of two-word members; default `camelCase`. */
   readonly spelling?: 'camelCase' | 'snake_case';
 }
@@ -48,14 +54,18 @@ const SPELLINGS = {
   snake_case: { resourceId: 'resource_id', requestId: 'request_id' },
 } as const;
 
-/** The route that lists audit events on the admin listener. */
-export function adminAuditRoutes({
-  cursors,
-  listAudit,
-  spelling = 'camelCase',
-}: AdminAuditPorts): Route<AdminCaller>[] {
-  const spelt = SPELLINGS[spelling];
-  const Row = named(
+/**
+ * An export leaves out events younger than this: a transaction that has not committed yet may still add one. Transactions
+ * end within seconds.
+ */
+const SETTLED_AFTER_MS = 60_000;
+
+const base = { charge: 'none', idempotency: 'none', permit: 'authenticated', method: 'get' } as const;
+
+/** The audit trail on the admin listener: list, signed export, keys of the export. */
+export function adminAuditRoutes(ports: AdminAuditPorts): Route<AdminCaller>[] {
+  const spelt = SPELLINGS[ports.spelling ?? 'camelCase'];
+  const row = named(
     'AuditEvent',
     Type.Object({
       ...{ id: Text, at: instantText(), actor: Text, action: Text, resource: Text },
@@ -63,53 +73,147 @@ export function adminAuditRoutes({
       detail: Type.Unknown({ description: 'Further details for people, such as names and reasons.' }),
     }),
   );
+  const item = ({ resourceId, requestId, ...event }: StoredEvent) => ({
+    ...event,
+    at: event.at.toISOString(),
+    [spelt.resourceId]: resourceId,
+    [spelt.requestId]: requestId,
+  });
+  return [listRoute(ports, { row, item, spelt }), exportRoute(ports, { row, item }), keysRoute(ports)];
+}
+
+interface Shown {
+  readonly row: TSchema;
+  readonly item: (event: StoredEvent) => { readonly [member: string]: JsonValue };
+}
+
+const position = (event: StoredEvent): string => `${event.at.toISOString()} ${event.id}`;
+
+function listRoute(
+  { cursors, listAudit }: AdminAuditPorts,
+  { row, item, spelt }: Shown & { readonly spelt: (typeof SPELLINGS)[keyof typeof SPELLINGS] },
+): Route<AdminCaller> {
   const exactMatch = Type.Optional(lineOfText({ min: 1, max: 512 }));
   const filters = [...WORDS, spelt.resourceId, spelt.requestId];
-  const Query = listQuery(ADMIN_LIST_RANGE, {
-    ...Object.fromEntries(filters.map((name) => [name, exactMatch])),
-    from: Type.Optional(instantText()),
-    to: Type.Optional(instantText()),
-  });
-  return [
-    adminRoute({
-      charge: 'none',
-      idempotency: 'none',
-      permit: 'authenticated',
-      method: 'get',
-      path: '/admin/v1/audit',
-      operationId: 'listAudit',
-      summary: 'List who changed or exported what, newest first',
-      description: 'Filters match exactly; `from` is inclusive, `to` exclusive.',
-      query: Query,
-      responses: { 200: { description: 'A page.', schema: listOf(Row) } },
-      errors: [],
-      async handler(context) {
-        const query = context.query as Readonly<Record<string, string | undefined>>;
-        const binding = [...filters, 'from', 'to'].map((name) => query[name] ?? '');
-        const page = readPage(query, cursors, ['audit', ...binding]);
-        const [at = '', id = ''] = String(page.after ?? '').split(' ');
-        const wanted = {
-          ...query,
-          resourceId: query[spelt.resourceId],
-          requestId: query[spelt.requestId],
-          after: page.after === undefined ? undefined : { at: new Date(at), id },
-          from: timeOf(query['from']),
-          to: timeOf(query['to']),
-          limit: page.limit + 1,
-        };
-        const rows = await listAudit(withoutAbsent(wanted));
-        const item = ({ resourceId, requestId, ...event }: StoredEvent) => ({
-          ...event,
-          at: event.at.toISOString(),
-          [spelt.resourceId]: resourceId,
-          [spelt.requestId]: requestId,
-        });
-        const position = (event: StoredEvent) => `${event.at.toISOString()} ${event.id}`;
-        return { status: 200, body: page.answer(rows, { item, position }) };
-      },
+  return adminRoute({
+    ...base,
+    path: '/admin/v1/audit',
+    operationId: 'listAudit',
+    summary: 'List who changed or exported what, newest first',
+    description: 'Filters match exactly; `from` is inclusive, `to` exclusive.',
+    query: listQuery(ADMIN_LIST_RANGE, {
+      ...Object.fromEntries(filters.map((name) => [name, exactMatch])),
+      from: Type.Optional(instantText()),
+      to: Type.Optional(instantText()),
     }),
-  ];
+    responses: { 200: { description: 'A page.', schema: listOf(row) } },
+    errors: [],
+    async handler(context) {
+      const query = context.query as Readonly<Record<string, string | undefined>>;
+      const binding = [...filters, 'from', 'to'].map((name) => query[name] ?? '');
+      const page = readPage(query, cursors, ['audit', ...binding]);
+      const [at = '', id = ''] = String(page.after ?? '').split(' ');
+      const wanted = {
+        ...query,
+        resourceId: query[spelt.resourceId],
+        requestId: query[spelt.requestId],
+        after: page.after === undefined ? undefined : { at: new Date(at), id },
+        from: timeOf(query['from']),
+        to: timeOf(query['to']),
+        limit: page.limit + 1,
+      };
+      const rows = await listAudit(withoutAbsent(wanted));
+      return { status: 200, body: page.answer(rows, { item, position }) };
+    },
+  });
 }
+
+const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
+
+const exportPage = (row: TSchema) =>
+  named(
+    'AuditExportPage',
+    Type.Object({
+      v: Type.Literal(1),
+      surface: Text,
+      from: OrNull(instantText()),
+      to: instantText(),
+      at: instantText(),
+      previous: Type.Union([Hash, Type.Null()], { description: '`hash` of the previous page; null on the first.' }),
+      last: Type.Boolean({ description: 'Whether the export ends with this page.' }),
+      items: Type.Array(row),
+      hash: Type.String({ ...Hash, description: 'SHA-256 of the canonical form (RFC 8785) of the members above.' }),
+      signature: Type.String({ description: 'Detached JWS (RFC 7515, EdDSA) over that form.' }),
+      nextCursor: OrNull(Text),
+    }),
+  );
+
+function exportRoute(
+  { cursors, listAudit, auditSigning, now }: AdminAuditPorts,
+  { row, item }: Shown,
+): Route<AdminCaller> {
+  return adminRoute({
+    ...base,
+    path: '/admin/v1/audit/export',
+    operationId: 'exportAudit',
+    summary: 'Export the audit trail as signed pages, oldest first',
+    description:
+      'All events of a period; `from` is inclusive, `to` exclusive and at least a minute ago (default: a minute ago). The ' +
+      'pages form a chain by `previous`: save each as one line, and `sealgate-verify audit` checks them offline.',
+    query: listQuery(ADMIN_LIST_RANGE, { from: Type.Optional(instantText()), to: Type.Optional(instantText()) }),
+    responses: { 200: { description: 'A page.', schema: exportPage(row) } },
+    errors: [],
+    async handler(context) {
+      const query = context.query as Readonly<Partial<Record<'from' | 'to' | 'limit' | 'cursor', string>>>;
+      const from = timeOf(query.from);
+      // The first page decides where the export ends; the cursor keeps it, with the hash of the previous page.
+      const page = readPage(query, cursors, ['audit export', query.from ?? '', query.to ?? '']);
+      const [to = '', previous, at, id] =
+        page.after === undefined ? [settledEnd(timeOf(query.to), now()).toISOString()] : String(page.after).split(' ');
+      const rows = await listAudit({
+        ...(at === undefined || id === undefined ? {} : { after: { at: new Date(at), id } }),
+        ...(from === undefined ? {} : { from }),
+        ...{ to: new Date(to), oldestFirst: true, limit: page.limit + 1 },
+      });
+      const sealed = sealAuditPage(
+        {
+          ...{ v: 1, surface: auditSigning.surface, from: from?.toISOString() ?? null, to },
+          ...{ at: new Date(now()).toISOString(), previous: previous ?? null, last: rows.length <= page.limit },
+          items: rows.slice(0, page.limit).map(item),
+        },
+        auditSigning.signers[0]!,
+      );
+      const { nextCursor } = page.answer(rows, {
+        item,
+        position: (event) => `${to} ${sealed.hash} ${position(event)}`,
+      });
+      return { status: 200, body: { ...sealed, nextCursor } };
+    },
+  });
+}
+
+function keysRoute({ auditSigning }: AdminAuditPorts): Route<AdminCaller> {
+  const Keys = Type.Array(Type.Record(Text, Text, { description: 'A JWK (RFC 7517, RFC 8037).' }));
+  return adminRoute({
+    ...base,
+    path: '/admin/v1/audit/keys',
+    operationId: 'listAuditKeys',
+    summary: 'The public keys of exported pages, as a JWK set',
+    responses: {
+      200: {
+        description: 'The key of each server secret, the signing one first.',
+        schema: named('AuditKeySet', Type.Object({ keys: Keys })),
+      },
+    },
+    errors: [],
+    handler: () =>
+      Promise.resolve({ status: 200, body: { keys: auditSigning.signers.map(({ jwk }) => ({ ...jwk })) } }),
+  });
+}
+
+/** The end of an export: the time asked for, but never one before which events may still be committed. */
+const settledEnd = (asked: Date | undefined, nowMs: number): Date =>
+  new Date(Math.min(asked?.getTime() ?? Infinity, nowMs - SETTLED_AFTER_MS));
 
 const timeOf = (text: string | undefined): Date | undefined => (text === undefined ? undefined : new Date(text));
 

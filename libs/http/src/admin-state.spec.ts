@@ -8,7 +8,12 @@ import { ADMIN, adminSurface, IDENTITY, OPERATOR, VIEWER } from '../test/admin-s
 import { adminStateRoutes, type WaitingItem } from './admin-state.ts';
 
 const hasher = ServerSecrets.parse(`s1:${'x'.repeat(32)}`).derive('cursors');
-const auditPorts = { listAudit: () => Promise.resolve([]), cursors: cursorCodec({ hasher, now: () => 0 }) };
+const auditPorts = {
+  listAudit: () => Promise.resolve([]),
+  cursors: cursorCodec({ hasher, now: () => 0 }),
+  auditSigning: { surface: 'surface', signers: [] },
+  now: () => 0,
+};
 const NOTHING = { processes: [], secrets: [], accepted: [] };
 const surfaceOf = (waiting: () => Promise<WaitingItem[]>) => {
   const { app } = adminSurface(

@@ -95,13 +95,13 @@ export function parseSignerKey(text: string): SignerKey {
   if (match === null) throw new Error('A signing key reads PRIVATE+KEY+<name>+<8 hex digits>+<base64>.');
   const [, name = '', keyHash = '', encoded = ''] = match;
   const seed = keyBytes(encoded, 'signing key');
-  checkIdentity({ name, keyHash, point: pointOf(privateKeyOf(seed)) });
+  checkIdentity({ name, keyHash, point: pointOf(ed25519PrivateKey(seed)) });
   return signerKeyOf(name, seed);
 }
 
 /** Throws when the name is not a valid key name. */
 function signerKeyOf(name: string, seed: Uint8Array): SignerKey {
-  const privateKey = privateKeyOf(seed);
+  const privateKey = ed25519PrivateKey(seed);
   const point = pointOf(privateKey);
   const keyHash = keyHashOf(name, point);
   checkIdentity({ name, keyHash, point });
@@ -111,7 +111,7 @@ function signerKeyOf(name: string, seed: Uint8Array): SignerKey {
 /** Generates a key pair as text. Throws when the name is not a valid key name. */
 export function generateNoteKey(name: string): { privateKey: string; verifierKey: string } {
   const seed = randomBytes(SEED_BYTES);
-  const point = pointOf(privateKeyOf(seed));
+  const point = pointOf(ed25519PrivateKey(seed));
   const keyHash = keyHashOf(name, point);
   checkIdentity({ name, keyHash, point });
   return {
@@ -120,7 +120,8 @@ export function generateNoteKey(name: string): { privateKey: string; verifierKey
   };
 }
 
-function privateKeyOf(seed: Uint8Array): KeyObject {
+/** An Ed25519 private key from its 32-byte seed (RFC 8032, section 5.1.5). */
+export function ed25519PrivateKey(seed: Uint8Array): KeyObject {
   return createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' });
 }
 

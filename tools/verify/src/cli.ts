@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { addAuditCommand } from './audit-command.ts';
 import { addDecisionsCommand } from './decisions-command.ts';
 import { addDeliveryCommand } from './delivery-command.ts';
 import { addEnvelopeCommand } from './envelope-command.ts';
@@ -58,6 +59,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   addPackCommand(program, host);
   addEnvelopeCommand(program, host);
   addDecisionsCommand(program, host);
+  addAuditCommand(program, host);
   addDeliveryCommand(program, host);
   addReleaseCommand(program, host);
   addPageCommand(program, host);

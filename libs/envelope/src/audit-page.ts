@@ -1,0 +1,40 @@
+import { Bytes, canonical, sha256Text, type JsonValue } from '@sealgate/json';
+import type { DocumentSigner } from './document-signer.ts';
+
+/**
+ * The signed members of a page of an audit export: consecutive events of one surface, oldest first. The pages of an export
+ * form a chain by `previous`, so a page that was left out, or the end of the export, is detectable.
+ */
+export interface AuditPageContent {
+  readonly v: 1;
+  /** Name of the surface, such as `ingest-gateway`. */
+  readonly surface: string;
+  /** The exported period: RFC 3339, UTC, three fraction digits; `from` is inclusive (null: since the first event), `to` exclusive. */
+  readonly from: string | null;
+  readonly to: string;
+  /** When the page was made. */
+  readonly at: string;
+  /** `hash` of the page before; null on the first page. */
+  readonly previous: string | null;
+  /** Whether the export ends here. */
+  readonly last: boolean;
+  readonly items: readonly JsonValue[];
+}
+
+export interface AuditPage extends AuditPageContent {
+  /** SHA-256 of the canonical form (RFC 8785) of `AuditPageContent`, 64 lower-case hex digits. */
+  readonly hash: string;
+  /** Detached JWS over that canonical form; by the surface's key. */
+  readonly signature: string;
+}
+
+/** The text that is hashed and signed. */
+export function auditPageText({ v, surface, from, to, at, previous, last, items }: AuditPageContent): string {
+  return canonical({ v, surface, from, to, at, previous, last, items: [...items] });
+}
+
+/** Hashes and signs a page. */
+export function sealAuditPage(content: AuditPageContent, signer: DocumentSigner): AuditPage {
+  const text = auditPageText(content);
+  return { ...content, hash: sha256Text(text, 'hex'), signature: signer.sign(Bytes.from(text)) };
+}

@@ -1,0 +1,44 @@
+import type { Command } from 'commander';
+import { checkAudit } from './check-audit.ts';
+import type { CommandHost } from './cli.ts';
+import { readKeySet } from './key-set.ts';
+import { pathIn, readJson } from './read-file.ts';
+import { runCheck } from './run-check.ts';
+
+const HELP = `
+FILE holds the pages of an export of the audit trail, one a line, as "sealgate audit export" saves them. Pin the key set:
+save "sealgate audit keys" once, from where you trust it. An export proves what the surface said when it was made: events
+removed before leave no trace in it. With --earlier, an older export of the same surface, they do.
+
+  sealgate audit keys --json > audit.jwks.json
+  sealgate audit export > march.ndjson
+  sealgate-verify audit march.ndjson --jwks audit.jwks.json --earlier february.ndjson`;
+
+interface AuditOptions {
+  readonly jwks?: string;
+  readonly earlier?: string;
+  readonly json?: boolean;
+}
+
+/** Adds `audit`. */
+export function addAuditCommand(program: Command, host: CommandHost): void {
+  program
+    .command('audit')
+    .description('is this export of an audit trail complete and what the owner of a pinned key signed?')
+    .argument('<file>', 'the pages as NDJSON')
+    .option('--jwks <file>', 'the pinned key set')
+    .option('--earlier <file>', 'an older export: none of its events may be missing or changed')
+    .option('--json', 'print the report as JSON')
+    .addHelpText('after', HELP)
+    .action(async (file: string, options: AuditOptions) => {
+      await runCheck(host, { name: 'audit', options }, async () => {
+        const at = (path: string) => pathIn(host.directory, path);
+        const set = options.jwks === undefined ? undefined : await readJson(at(options.jwks));
+        return checkAudit({
+          pages: at(file),
+          jwks: set && readKeySet(set.name, set.value),
+          earlier: options.earlier === undefined ? undefined : at(options.earlier),
+        });
+      });
+    });
+}

@@ -1,0 +1,152 @@
+import { auditPageText, verifyDetached } from '@sealgate/envelope';
+import type { AuditPage, Jwks } from '@sealgate/envelope';
+import { canonical, sha256Text } from '@sealgate/json';
+import type { JsonValue } from '@sealgate/json';
+import type { NdjsonLine } from './ndjson.ts';
+import { readNdjson } from './ndjson.ts';
+import { startReport } from './report.ts';
+import type { Report, Reporter } from './report.ts';
+import { isObject } from './shape.ts';
+import { UnreadableError } from './unreadable-error.ts';
+
+export interface AuditInput {
+  /** NDJSON: one page of `GET /admin/v1/audit/export` a line, in order. */
+  readonly pages: string;
+  readonly jwks: Jwks | undefined;
+  /** An older export of the same surface, in the same form: none of its events may be missing or changed. */
+  readonly earlier?: string | undefined;
+}
+
+/** Faults of one kind that are reported one by one. */
+const MOST_TOLD = 100;
+
+interface Export {
+  readonly surface: string;
+  readonly from: string | null;
+  readonly to: string;
+  /** The canonical text of each event, by id. */
+  readonly events: ReadonlyMap<string, { readonly at: string; readonly text: string; readonly where: string }>;
+}
+
+/**
+ * Checks an export of the audit trail: each page hashes to its `hash` and is signed by a pinned key, the pages form one chain
+ * from the first to the last, and the events lie within the period, in order, each once. With `earlier`, names events that
+ * an older export holds and this one lost or changed. Throws UnreadableError for files of another form.
+ */
+export async function checkAudit({ pages, jwks, earlier }: AuditInput): Promise<Report> {
+  const report = startReport();
+  const exported = await readExport(report, pages, jwks);
+  if (earlier !== undefined) compare(report, await readExport(report, earlier, jwks), exported);
+  const { surface, from, to, events } = exported;
+  const period = `${from === null ? 'from the beginning' : `from ${from}`} to ${to}`;
+  return report.finish(`${surface} signed these ${events.size} audit events as all of its events ${period}.`);
+}
+
+async function readExport(report: Reporter, file: string, jwks: Jwks | undefined): Promise<Export> {
+  const reader = new ExportReader(report, jwks);
+  for await (const line of readNdjson(file)) reader.add(pageOf(line), line.where);
+  return reader.finish(file);
+}
+
+class ExportReader {
+  readonly #report: Reporter;
+  readonly #jwks: Jwks | undefined;
+  readonly #events = new Map<string, { at: string; text: string; where: string }>();
+  #first: AuditPage | undefined;
+  #before: AuditPage | undefined;
+  #newest = '';
+  #pages = 0;
+  #sealed = 0;
+
+  constructor(report: Reporter, jwks: Jwks | undefined) {
+    this.#report = report;
+    this.#jwks = jwks;
+  }
+
+  add(page: AuditPage, where: string): void {
+    const fault = this.#sealFault(page);
+    if (fault === undefined) this.#sealed += 1;
+    else this.#report.failed(fault.step, { detail: fault.detail, where });
+    this.#checkPlace(page, where);
+    for (const item of page.items) this.#addEvent(item, page, where);
+    this.#first ??= page;
+    this.#before = page;
+    this.#pages += 1;
+  }
+
+  finish(file: string): Export {
+    const first = this.#first;
+    if (first === undefined) throw new UnreadableError(`${file} holds no page.`);
+    if (this.#sealed === this.#pages)
+      this.#report.ok('signature', `${file}: a pinned key signed each of ${this.#pages} pages.`);
+    if (this.#before?.last !== true)
+      this.#report.failed('chain', { detail: 'The export has no last page: its end is missing.', where: file });
+    return { surface: first.surface, from: first.from, to: first.to, events: this.#events };
+  }
+
+  #sealFault(page: AuditPage): { step: 'hash' | 'signature'; detail: string } | undefined {
+    const text = auditPageText(page);
+    if (sha256Text(text, 'hex') !== page.hash)
+      return { step: 'hash', detail: 'The page was changed after it was hashed.' };
+    if (this.#jwks === undefined) return { step: 'signature', detail: 'No key set is pinned (--jwks).' };
+    const verdict = verifyDetached(Buffer.from(text), page.signature, this.#jwks);
+    return verdict.ok ? undefined : { step: 'signature', detail: verdict.problem };
+  }
+
+  /** Every page but the first names the one before; all are of one surface and one period. */
+  #checkPlace(page: AuditPage, where: string): void {
+    const [first, before] = [this.#first, this.#before];
+    const failed = (detail: string) => this.#report.failed('chain', { detail, where });
+    if (page.previous !== (before?.hash ?? null))
+      failed(before === undefined ? 'The export does not begin with this page.' : 'A page is missing before this one.');
+    if (before?.last === true) failed('A page follows the last page.');
+    if (first !== undefined && (page.surface !== first.surface || page.from !== first.from || page.to !== first.to))
+      failed('The page is of another export: its surface or period differs.');
+  }
+
+  #addEvent(item: JsonValue, { from, to }: AuditPage, where: string): void {
+    if (!isObject(item) || typeof item['id'] !== 'string' || typeof item['at'] !== 'string')
+      throw new UnreadableError(`${where} has an item without id and time.`);
+    const { id, at } = item;
+    if (at < this.#newest || at < (from ?? '') || at >= to)
+      this.#report.failed('order', { detail: `Event ${id} is out of order or outside the period.`, where });
+    if (this.#events.has(id)) this.#report.failed('order', { detail: `Event ${id} occurs twice.`, where });
+    this.#newest = at;
+    this.#events.set(id, { at, text: canonical(item), where });
+  }
+}
+
+/** Within the period that both cover. */
+function compare(report: Reporter, earlier: Export, later: Export): void {
+  if (earlier.surface !== later.surface) {
+    return report.failed('earlier', {
+      ...{ detail: 'The two exports are of different surfaces.', where: earlier.surface },
+      ...{ expected: earlier.surface, found: later.surface },
+    });
+  }
+  const covered = [...earlier.events].filter(
+    ([, { at }]) => (later.from === null || at >= later.from) && at < later.to,
+  );
+  const faults = covered.flatMap(([id, { text, where }]) => {
+    const found = later.events.get(id);
+    if (found === undefined) return [{ detail: `Event ${id} of the earlier export is missing.`, where }];
+    return found.text === text
+      ? []
+      : [{ detail: `Event ${id} was changed after the earlier export.`, where: found.where }];
+  });
+  for (const fault of faults.slice(0, MOST_TOLD)) report.failed('earlier', fault);
+  if (faults.length > MOST_TOLD) report.note(`${faults.length - MOST_TOLD} more events are missing or changed.`);
+  if (faults.length === 0) report.ok('earlier', `All ${covered.length} events of the earlier export are unchanged.`);
+}
+
+function pageOf({ value, where }: NdjsonLine): AuditPage {
+  const isPage =
+    isObject(value) &&
+    value['v'] === 1 &&
+    ['surface', 'to', 'at', 'hash', 'signature'].every((name) => typeof value[name] === 'string') &&
+    ['from', 'previous'].every((name) => value[name] === null || typeof value[name] === 'string') &&
+    typeof value['last'] === 'boolean' &&
+    Array.isArray(value['items']);
+  if (!isPage) throw new UnreadableError(`${where} is no page of an audit export.`);
+  return value as unknown as AuditPage; // Every member was checked.
+}
