@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { NODE_OPTIONS } from '@sealgate/service-host';
+import { codeBlocksOf } from '../rules/markdown.ts';
 import { readProjectFile } from '../rules/project-files.ts';
 import { workspaceRoot } from '../workspace.ts';
 import { configuredSurfaces, type Variable } from './config-tables.ts';
@@ -12,9 +13,16 @@ interface Service {
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly volumes?: readonly string[];
+  readonly configs?: readonly { readonly source: string; readonly target: string }[];
+  readonly profiles?: readonly string[];
+}
+interface Compose {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly configs: Readonly<Record<string, { readonly file?: string; readonly content?: string }>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
 }
 
-const { services } = readYaml('docker/compose.services.yaml') as { services: Readonly<Record<string, Service>> };
+const { services, configs, volumes } = readYaml('docker/compose.services.yaml') as Compose;
 
 describe('the Dockerfile', () => {
   const dockerfile = readProjectFile('docker/Dockerfile');
@@ -130,5 +138,89 @@ describe('the containers', () => {
     for (const { environment = {} } of Object.values(services))
       for (const [name, value] of Object.entries(environment))
         if (secrets.has(name)) expect(value).toMatch(/\$\{\w+:\?\}/);
+  });
+});
+
+describe('the monitor of the public log', () => {
+  const { command = [], ...monitor } = services['monitor'] ?? {};
+  const options = command.filter((argument) => argument.startsWith('--'));
+
+  it('is the hardened image of the verifier, and runs only in its profile', () => {
+    expect(monitor).toMatchObject({
+      build: { args: { SURFACE: 'verify' } },
+      profiles: ['monitor'],
+      read_only: true,
+      cap_drop: ['ALL'],
+    });
+    expect(monitor.environment).toBeUndefined();
+  });
+
+  it('has the command line of the chart, but for one URL', () => {
+    const chart = readProjectFile('infra/helm/templates/monitor.yaml')
+      .replaceAll('{{ .Values.verifierKeys.key }}', 'LEDGER_VERIFIER_KEYS')
+      .replaceAll('{{ $monitor.everySeconds }}', '60');
+    expect(command.slice(0, 2)).toEqual(['main.js', 'monitor']);
+    expect(command.slice(3)).toEqual(options);
+    expect(options.map((option) => `- ${option}\n`).filter((line) => !chart.includes(line))).toEqual([]);
+    expect(options.map((option) => option.split('=')[0])).toEqual(
+      expect.arrayContaining(['--key', '--state', '--every', '--metrics-host', '--metrics-port']),
+    );
+  });
+
+  it('reads pinned keys from a file, and keeps its state on a volume that its user can write', () => {
+    const path = (name: string) => options.find((option) => option.startsWith(`--${name}=`))?.split('=')[1] ?? '';
+    const [keys] = monitor.configs ?? [];
+    expect(keys?.target).toBe(path('key'));
+    expect(configs[keys?.source ?? '']?.file).toMatch(/^\$\{\w+:-\.\/[\w.]+\}$/);
+    expect(monitor.volumes).toEqual(['monitor:/state']);
+    expect(path('state')).toMatch(/^\/state\//);
+    expect(volumes).toHaveProperty('monitor');
+    expect(services['volumes-owner']?.volumes).toContain('monitor:/state');
+  });
+
+  it('is scraped while it runs', () => {
+    expect(configs['prometheus']?.content).toMatch(
+      /dns_sd_configs:\n +- \{ names: \[.*\bmonitor\b.*\], type: A, port: 8081 \}/,
+    );
+    expect(options).toContain('--metrics-port=8081');
+  });
+});
+
+describe('the systemd units of the page for a release', () => {
+  const page = readProjectFile('infra/operations/install-from-a-release.md');
+  const [service = '', migration = '', peer = ''] = codeBlocksOf(page, 'ini');
+  const commandsOf = (unit: string) => [...unit.matchAll(/^ExecStart=(.+)$/gm)].map(([, command]) => command);
+
+  it('start Node with the options of the image, the peer with the heap of the chart', () => {
+    const program = '/opt/sealgate/current/%i/app/main.js';
+    expect(commandsOf(service)).toEqual([['/usr/bin/node', ...NODE_OPTIONS, program].join(' ')]);
+    const { heapMiB } = readYaml('infra/helm/values/ledger-peer.yaml') as { heapMiB: number };
+    const options = NODE_OPTIONS.map((option) =>
+      option.startsWith('--max-old-space-size=') ? `--max-old-space-size=${heapMiB}` : option,
+    );
+    expect(commandsOf(peer)).toEqual([['/usr/bin/node', ...options, program].join(' ')]);
+    expect(commandsOf(migration)).toEqual(['/usr/bin/node /opt/sealgate/current/%i/app/migrate.js']);
+  });
+
+  it.each(['service', 'migration'])('are hardened: the %s', (name) => {
+    const unit = name === 'service' ? service : migration;
+    for (const line of [
+      'User=sealgate-%i',
+      'NoNewPrivileges=true',
+      'CapabilityBoundingSet=',
+      'ProtectSystem=strict',
+      'ProtectHome=true',
+      'PrivateTmp=true',
+      'EnvironmentFile=/etc/sealgate/%i.env',
+    ])
+      expect(unit.split('\n')).toContain(line);
+    expect(unit).toMatch(/^MemoryMax=\d+M$/m);
+  });
+
+  it('keep the migration role from the service, in files that only root reads', () => {
+    expect(service).not.toContain('-migration.env');
+    expect(migration).toContain('\nEnvironmentFile=/etc/sealgate/%i-migration.env\n');
+    for (const file of ['ledger-peer.env', 'ledger-peer-migration.env'])
+      expect(page).toContain(`install -m 0600 /dev/null /etc/sealgate/${file}\n`);
   });
 });
