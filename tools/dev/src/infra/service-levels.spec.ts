@@ -30,8 +30,8 @@ describe('the page of service levels', () => {
   it('tells the objectives of the rules', () => {
     expect(allowedBy('SealgateAvailabilityBudgetBurning')).toHaveLength(1);
     expect(allowedBy('SealgateLatencyBudgetBurning')).toHaveLength(1);
-    const availability = `${promised('SealgateAvailabilityBudgetBurning')} of answers are no 5xx`;
-    const within = (le = '') => `${promised('SealgateLatencyBudgetBurning')} come within ${le} s`;
+    const availability = `${promised('SealgateAvailabilityBudgetBurning')} of answers are not 5xx`;
+    const within = (le = '') => `${promised('SealgateLatencyBudgetBurning')} of answers come within ${le} s`;
     const latencies = rules.filter(({ record }) => record === 'service_le:latency:promised');
     expect(rowsOf('objectives')).toEqual(
       latencies.map(({ labels }) => [labels?.['service'], availability, within(labels?.['le'])]),
