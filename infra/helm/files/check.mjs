@@ -1,15 +1,15 @@
-// What `helm test` runs. OPS is the Service of all processes, PUBLIC that of those that serve, both as URLs.
+// Run by `helm test`. OPS is the URL of the Service of all processes, PUBLIC that of the servers.
 import { lookup } from 'node:dns/promises';
 import http from 'node:http';
 import https from 'node:https';
 
 const WITHIN_MS = 10_000;
 
-/** Settles with status and body, or with the reason why there is no answer. */
+/** Resolves with status and body; without a response, with status 0 and the error message. */
 function ask(url, host = url.hostname) {
   const { get } = url.protocol === 'https:' ? https : http;
   const path = `${url.pathname}${url.search}`;
-  // Names of the cluster need not be in the certificate: whether that is the right one is not asked here.
+  // The certificate need not contain names of the cluster, so it is not verified here.
   const options = { host, port: url.port, path, rejectUnauthorized: false, signal: AbortSignal.timeout(WITHIN_MS) };
   return new Promise((resolve) => {
     get(options, (response) => {
@@ -32,7 +32,7 @@ for (const { address } of addresses) {
   console.log(`${address} ready: ${status} ${body}`);
   if (status !== 200) faults.push(`${address} is not ready: ${status} ${body}`);
 }
-// A path of no surface, and below the console's pages none either: a problem document shows that one of ours answers.
+// No surface and no console page has this path: a problem document shows that one of our processes answers.
 const publicUrl = new URL('/api/helm-test', process.env.PUBLIC);
 const answer = await ask(publicUrl);
 console.log(`${publicUrl.origin}: ${answer.status}`);

@@ -41,12 +41,12 @@ sealgate/revision: {{ . | trunc 63 | quote }}
 {{ .Values.service.port | default (ternary 443 80 (ne .Values.tls.secretName "")) }}
 {{- end }}
 
-{{/* Of a claim that is there, or of the one that the chart makes. */}}
+{{/* The existing claim, or the one that the chart creates. */}}
 {{- define "sealgate.archiveClaim" -}}
 {{ .Values.archive.claimName | default (printf "archive-%s" (include "sealgate.name" .)) }}
 {{- end }}
 
-{{/* The name that a claim template of the StatefulSet would give it, as one did before the claim had a file of its own. */}}
+{{/* The name that a claim template of the StatefulSet gave it in earlier versions of the chart. */}}
 {{- define "sealgate.checkpointClaim" -}}
 checkpoints-{{ include "sealgate.name" . }}-integrator-0
 {{- end }}

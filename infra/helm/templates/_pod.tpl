@@ -1,4 +1,4 @@
-{{/* What every pod of a surface may do: nothing that it does not need. */}}
+{{/* Security settings of every pod. */}}
 {{- define "sealgate.podSecurity" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
@@ -55,7 +55,7 @@ securityContext:
       key: {{ .secret.key | default .variable }}
 {{- end }}
 
-{{/* Settings that the service and its migration job have alike. */}}
+{{/* Settings of both the service and its migration job. */}}
 {{- define "sealgate.sharedEnv" -}}
 {{- range $name, $value := .Values.env }}
 - name: {{ $name }}
@@ -67,7 +67,7 @@ securityContext:
 {{- end }}
 {{- end }}
 
-{{/* Takes {root, integrates}. The integrator's public listener stays on loopback: it serves nobody. */}}
+{{/* Takes {root, integrates}. The integrator's public listener stays on loopback: it serves no requests. */}}
 {{- define "sealgate.env" -}}
 {{- $values := .root.Values -}}
 - name: HOST
@@ -100,7 +100,7 @@ securityContext:
 - name: DRAIN_TIMEOUT_MS
   value: {{ mul $values.drain.timeoutSeconds 1000 | quote }}
 {{- if $values.secrets.DATABASE_URL }}
-# Who has limits of its own shares them.
+# Local rate limits are divided by both.
 - name: REPLICAS
   value: {{ ternary $values.autoscaling.maxReplicas $values.replicas $values.autoscaling.enabled | quote }}
 - name: WORKERS
@@ -155,7 +155,7 @@ securityContext:
   image: {{ include "sealgate.image" .root }}
   imagePullPolicy: {{ $values.image.pullPolicy }}
   {{- with $values.heapMiB }}
-  # The last of two wins over the image's own.
+  # The last of two such options wins, so this overrides that of the image.
   args: ["--max-old-space-size={{ . }}", main.js]
   {{- end }}
   {{- include "sealgate.containerSecurity" . | nindent 2 }}
@@ -172,7 +172,7 @@ securityContext:
     - name: admin
       containerPort: {{ $values.admin.port }}
     {{- end }}
-  # Two minutes to start: an integrator holds every channel against its kept checkpoint first.
+  # Two minutes to start: an integrator first compares every channel with its stored checkpoint.
   startupProbe:
     httpGet: { path: /health/startup, port: ops }
     periodSeconds: 2
@@ -217,13 +217,13 @@ securityContext:
 {{- if $values.archive.enabled }}
 - name: archive
   mountPath: /archive
-  # One process writes it.
+  # Only one process writes it.
   readOnly: {{ not .integrates }}
 {{- end }}
 {{ include "sealgate.sharedMounts" .root }}
 {{- end }}
 
-{{/* What the service and its migration job read alike: a certificate authority, files, and what was added. */}}
+{{/* Mounts of both the service and its migration job: certificate authority, files, extra volumes. */}}
 {{- define "sealgate.sharedMounts" -}}
 {{- if or .Values.ca.secret .Values.ca.configMap }}
 - name: ca
@@ -296,7 +296,7 @@ securityContext:
 {{ include "sealgate.sharedVolumes" .root }}
 {{- end }}
 
-{{/* The drain, and up to five seconds for each thing that is let go of afterwards. */}}
+{{/* The drain, plus up to five seconds for each resource released after it. */}}
 {{- define "sealgate.graceSeconds" -}}
 {{ add .Values.drain.delaySeconds .Values.drain.timeoutSeconds 45 }}
 {{- end }}

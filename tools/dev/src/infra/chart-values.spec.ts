@@ -9,7 +9,7 @@ import { readYaml } from './yaml-file.ts';
 const FILE = 'infra/helm/VALUES.md';
 const page = (): string => `# Values of the chart
 
-Made from [values.yaml](values.yaml) and [values.schema.json](values.schema.json), which refuses everything else. Values files of the surfaces lie in [values](values).
+Generated from [values.yaml](values.yaml) and [values.schema.json](values.schema.json), which refuses all other values. The values files of the surfaces are in [values](values).
 
 ${chartValuesTable()}
 `;
@@ -26,7 +26,7 @@ it('the page of values has each of them, with what a reader has to know', () => 
   for (const name of Object.keys(readYaml('infra/helm/values.yaml') as object))
     expect(rows.filter((row) => row.startsWith(`| \`${name}`)).length).toBeGreaterThan(0);
   expect(rows).toContainEqual(
-    '| `replicas` | integer from 1 to 1000 | `2` | Processes that serve. With autoscaling.enabled the autoscaler decides. |',
+    '| `replicas` | integer from 1 to 1000 | `2` | Number of servers. Ignored with autoscaling.enabled. |',
   );
   expect(rows).toContainEqual(expect.stringMatching(/^\| `monitor\.logs` \| array \| `\[\]` \| URLs of logs: /));
   expect(rows).toContainEqual(
