@@ -2,13 +2,13 @@ import nx from '@nx/eslint-plugin';
 import prettier from 'eslint-config-prettier';
 import tseslint from 'typescript-eslint';
 
-/** Who may import whom, by the tags in each project.json. A tag that is not named here may import nothing of ours. */
+/** Allowed imports by the tags in each project.json. A tag that is missing here may import none of our projects. */
 const mayImport = {
   'type:base': ['type:base'],
   'type:adapter': ['type:base', 'type:adapter'],
   'type:host': ['type:base', 'type:host'],
   'type:app': ['type:base', 'type:adapter', 'type:host'],
-  // What runs in browsers: the verifier's own checks, and nothing that needs Node.
+  // Code for browsers: the verifier's checks, and nothing that needs Node.
   'type:pages': ['type:base', 'type:client', 'type:verifier'],
   'type:client': ['type:base'],
   'type:contract': ['type:base'],
@@ -16,18 +16,18 @@ const mayImport = {
   'type:verifier': ['type:base'],
   'type:testing': ['type:local'],
   'type:local': ['type:local'],
-  // Black-box stories stand where strangers stand: they have the client and the verifier.
+  // Black-box tests have what an outsider has: the client and the verifier.
   'type:e2e': ['type:client', 'type:testing', 'type:local', 'type:verifier'],
 };
 
 const boundaries = (alsoAllowed) => [
   'error',
   {
-    // What a library takes of its platform, by the conditions of its package.json.
+    // Platform-specific modules of a library, selected by the conditions of its package.json.
     allow: ['#platform', '#ed25519'],
     enforceBuildableLibDependency: false,
     banTransitiveDependencies: true,
-    // Only tests of the local services import the testing library, which stands on them.
+    // Only tests of the local services import the testing library, which depends on them.
     ignoredCircularDependencies: [['local-services', 'testing']],
     depConstraints: Object.entries(mayImport).map(([sourceTag, tags]) => ({
       sourceTag,
@@ -36,10 +36,10 @@ const boundaries = (alsoAllowed) => [
   },
 ];
 
-/** A package that only the named folders import, so that everybody else meets it through our own words. */
+/** Packages that only the named folders import; all other code uses them through our libraries. */
 const owned = [
-  // The limits come as Express middleware, so they speak its types; the benchmarks compare with it, and the door of the
-  // client is tested in it.
+  // Rate limits are Express middleware, so they use its types; the benchmarks compare with it, and the client's gate
+  // middleware is tested with it.
   {
     name: 'express',
     owners: ['libs/http', 'libs/client', 'tools/bench'],
@@ -53,7 +53,7 @@ const owned = [
   },
   { name: 'jose', owners: ['libs/identity', 'libs/testing'], instead: '@sealgate/identity' },
   { name: 'ioredis', owners: ['libs/storage', 'libs/rate-limits'], instead: '@sealgate/storage' },
-  // The benchmarks compare with the client, the stand-in peer is the other end of it.
+  // The benchmarks compare with the client; the fake gateway peer implements its server side.
   ...['@hyperledger/fabric-gateway', '@hyperledger/fabric-protos', '@grpc/grpc-js'].map((name) => ({
     name,
     owners: ['libs/ledger/fabric', 'libs/testing', 'tools/bench', 'tools/fabric-devnet'],
@@ -70,12 +70,12 @@ const restrictedPaths = (folder) =>
       allowTypeImports: typesFor.includes(folder),
     }));
 
-/** One rule cannot be set twice for a file, so each folder with an exception gets the whole list of what stays restricted. */
+/** A rule cannot be set twice for a file, so each folder with an exception gets the whole remaining list. */
 const restrictImports = (folder, patterns = []) => ['error', { paths: restrictedPaths(folder), patterns }];
 
 const ownersOf = [...new Set(owned.flatMap(({ owners, typesFor = [] }) => [...owners, ...typesFor]))];
 
-/** What only tests run: the specs, the contracts they share, and what they stand on. */
+/** Files that only tests run: specs, shared contract suites, fixtures. */
 const testFiles = [
   '**/*.{spec,contract,fixture,bench}.ts',
   '**/*-contract.ts',
@@ -110,13 +110,13 @@ export default tseslint.config(
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
       '@typescript-eslint/no-floating-promises': 'error',
       '@typescript-eslint/no-misused-promises': 'error',
-      // `rows[index]!` in a loop over its bounds is how `noUncheckedIndexedAccess` is answered.
+      // Loops within bounds use `rows[index]!` because of `noUncheckedIndexedAccess`.
       '@typescript-eslint/no-non-null-assertion': 'off',
       '@typescript-eslint/no-unnecessary-type-assertion': 'error',
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       '@typescript-eslint/only-throw-error': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
-      // House style aims lower (10, 50 lines, three parameters); these are the lines that nobody crosses.
+      // The house style aims lower (10, 50 lines, three parameters); these are hard limits.
       complexity: ['error', 15],
       eqeqeq: ['error', 'always', { null: 'ignore' }],
       'max-lines': ['error', 300],
@@ -129,7 +129,7 @@ export default tseslint.config(
         { selector: 'ExportDefaultDeclaration', message: 'Export by name.' },
         {
           selector: 'ImportDeclaration[source.value=/^(node:)?process$/]',
-          message: 'Take what you need as a value, or use the global where it is allowed.',
+          message: 'Pass what you need as an argument, or use the global where it is allowed.',
         },
       ],
     },
@@ -145,7 +145,7 @@ export default tseslint.config(
     rules: {
       'no-restricted-globals': [
         'error',
-        { name: 'process', message: 'Take it as a value: only main.ts and config.ts of an app see the process.' },
+        { name: 'process', message: 'Pass it as an argument: only main.ts and config.ts of an app use the process.' },
       ],
     },
   },
@@ -160,7 +160,7 @@ export default tseslint.config(
       '@typescript-eslint/no-restricted-imports': restrictImports('', [
         {
           regex: '^@sealgate/(?!(json|envelope|merkle|errors)$)',
-          message: 'An outsider must be able to read all that the verifier runs.',
+          message: 'The verifier imports only these, so that an outsider can read all its code.',
         },
       ]),
     },
@@ -172,7 +172,7 @@ export default tseslint.config(
       '@typescript-eslint/no-restricted-imports': restrictImports('', [
         {
           group: ['**/routes/**', '**/data/**', '**/generated/**', '@prisma/*', '@sealgate/http', '@sealgate/storage'],
-          message: 'The domain declares the port it needs; routes and data fit it.',
+          message: 'The domain declares the interfaces it needs; routes and data implement them.',
         },
       ]),
     },

@@ -1,9 +1,9 @@
 /**
  * One configuration for every project: unit tests are `*.spec.ts`, tests on real services `*.int.spec.ts`, and the
- * stories over real HTTP lie in apps/e2e.
+ * end-to-end tests over real HTTP are in apps/e2e.
  */
 
-/** Seen from the checkout: it may itself lie below a folder of such a name. */
+/** Relative to the checkout, because its own path may contain such a folder name. */
 const never = ['<rootDir>/.*/(node_modules|dist)/', '<rootDir>/(tmp|node_modules)/'];
 
 const base = {
@@ -21,7 +21,7 @@ const base = {
 };
 
 export default {
-  // Against a hang, not for speed: a busy machine is not a failure. Jest reads it here alone, not in a project.
+  // Guards against hangs only: a busy machine is not a failure. Jest reads it here, but not in a project.
   testTimeout: 30_000,
   projects: [
     {
@@ -33,15 +33,15 @@ export default {
     {
       ...base,
       displayName: 'browser',
-      // What browsers take of these libraries, judged by the same tests; signatures by Node, because those of a browser
-      // come later than the tests ask. The pages' own tests have them judged by a real browser.
+      // The browser builds of these libraries, with the same tests. Signatures use Node, because those of a browser are
+      // asynchronous; the tests of the pages check them in a real browser.
       testMatch: ['**/libs/{json,envelope,merkle}/src/**/*.spec.ts', '**/tools/verify/src/check-*.spec.ts'],
-      // What hostile bodies cost is a matter of servers.
+      // The cost of hostile bodies matters only on servers.
       testPathIgnorePatterns: [...never, '\\.int\\.spec\\.ts$', 'nasty-bodies'],
       testEnvironmentOptions: { customExportConditions: ['browser'] },
       moduleNameMapper: {
         '^#ed25519$': '<rootDir>/libs/merkle/src/ed25519-node.ts',
-        // Browsers get no signers, and the tests sign what they check.
+        // The browser builds contain no signers, and the tests sign what they check.
         '^@sealgate/(envelope|merkle)$': '<rootDir>/libs/$1/src/index.ts',
       },
     },
