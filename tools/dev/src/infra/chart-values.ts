@@ -32,7 +32,10 @@ function rowsOf(map: YAMLMap, at: Schema | undefined, prefix: string): string[][
       const of = deref(at?.properties?.[key.value]);
       // A comment above the first member of a map belongs to the map.
       const above = key.commentBefore ?? (index === 0 ? map.commentBefore : undefined);
+      // The last paragraph: the first value is below the comment of the whole file.
       const said = (above ?? '')
+        .split('\n\n')
+        .at(-1)!
         .split('\n')
         .map((line) => line.trim())
         .join(' ')
