@@ -1,4 +1,4 @@
 import { defineConfig } from 'prisma/config';
 
-// Prisma is the typed client alone: migrations are plain SQL, so there is no database URL here.
+// Prisma is used only as a typed client: migrations are plain SQL, so no database URL is needed.
 export default defineConfig({ schema: 'prisma/schema.prisma' });

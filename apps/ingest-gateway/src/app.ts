@@ -20,13 +20,12 @@ import { adminSourceRoutes, type AdminSourcesPorts } from './routes/admin-source
 import { hookRoutes, type HooksPorts } from './routes/hooks.ts';
 import { ingestRoutes, type IngestPorts } from './routes/ingest.ts';
 
-/** What both listeners share. */
 /**
- * The public listener. Each request, in this order: path, method, key (by `ingest-guard.ts`), network (`precheck` of
- * `routes/ingest.ts`), media type, size (the library), JSON, shape, permission, types, channels (its handler),
+ * The public listener. Order of checks for a write: path, method, key (`ingest-guard.ts`), network (`precheck` of
+ * `routes/ingest.ts`), media type, size (libs/http), JSON, shape, permission, types, channels (its handler),
  * Idempotency-Key, limits, idempotency (`domain/answer-write.ts`), the write (`domain/write-records.ts`).
- * A delivery to a source: path, method, source (the guard), size (the library), signature, media type, JSON, what the source
- * may write, limits, the write (`domain/take-delivery.ts`).
+ * For a delivery to a source: path, method, source (the guard), size (libs/http), signature, media type, JSON, types
+ * and channels of the source, limits, the write (`domain/take-delivery.ts`).
  */
 export function publicApp(base: AppBase, guard: IngestGuardPorts, ports: IngestPorts & HooksPorts): App {
   const routes = [...ingestRoutes(ports), ...hookRoutes(ports)];
@@ -39,12 +38,12 @@ export type AdminPorts = AdminNetworksPorts &
   AdminSourcesPorts &
   AdminStatePorts &
   Pick<AdminLedgerPorts, 'cursors' | 'auditChange' | 'now' | 'newId'> & {
-    /** Undefined where the ledger is not ours to administer: its paths are then not there. */
+    /** Undefined on a Fabric ledger, which is not administered here: the routes of the ledger are then absent. */
     readonly ledger: AdminLedgerPorts['ledger'] | undefined;
   };
 
 export interface AdminAccess extends AdminSignIn {
-  /** Counts failures per client address, apart from the public listener's. */
+  /** Counts failed authentications per client address, separately from the public listener. */
   readonly addresses: AddressLimiter;
   /** Whether the database answers now; bounded in time. */
   readonly isReachable: () => Promise<boolean>;
@@ -74,7 +73,7 @@ export function administration(
   return Object.assign(app, { drain: endingTails(app, tail) });
 }
 
-/** An answer that goes on must not hold up whoever waits for the last one to end. */
+/** On drain, ends the event streams as well: they would otherwise stay open until the drain times out. */
 function endingTails({ drain }: App, tail: EventTail): () => void {
   return () => {
     drain();

@@ -6,7 +6,7 @@ import { memoryLimits } from '@sealgate/rate-limits';
 import { readiness, type Composition, type Own } from '@sealgate/service-host';
 import { backgroundLoop, reasonOf, startTimer } from '@sealgate/storage';
 import { administration, publicApp } from './app.ts';
-import { callersStore } from './data/callers-store.ts';
+import { callersStore } from './data/live-callers.ts';
 import { holdNetwork, networksStore } from './data/networks-store.ts';
 import { countLiveSources } from './data/sources-store.ts';
 import { answerWrite } from './domain/answer-write.ts';
@@ -17,7 +17,7 @@ import { testDelivery } from './domain/test-delivery.ts';
 import { chargeSource, ingestGuard, refuseFlooded, type IngestGuardPorts } from './ingest-guard.ts';
 import { openParts, type Basics, type Parts } from './parts.ts';
 
-/** Opens everything that the surface stands on, and makes its listeners of it. */
+/** Opens all resources of the service and builds its two listeners from them. */
 export async function compose(basics: Basics, own: Own): Promise<Composition> {
   const parts = await openParts(basics, own);
   const guard = guardPortsOf(basics, parts);
@@ -35,14 +35,14 @@ export async function compose(basics: Basics, own: Own): Promise<Composition> {
   };
 }
 
-/** Who may use the public listener, and how much. */
+/** Authentication and rate limiting of the public listener. */
 function guardPortsOf({ config, now }: Basics, parts: Parts): IngestGuardPorts {
   const { sql, limits, addresses, ledger, lastUsed, sources } = parts;
   const callers = callersStore({ sql, now, deadlineMs: 1000 });
   return {
     findCaller: (keyHash: Buffer) => callers.find(keyHash),
     findSource: (sourceId: string) => sources.find(sourceId),
-    ...(ledger.confirmsGuards ? { knownLately: { caller: callers.lately, source: sources.lately } } : {}),
+    ...(ledger.confirmsGuards ? { cached: { caller: callers.lately, source: sources.lately } } : {}),
     touchKey: (keyId: string) => lastUsed.touch(keyId),
     limits,
     refusals: memoryLimits({ now }),
@@ -88,7 +88,7 @@ function publicAppOf({ config, now, newId, appBase }: Basics, parts: Parts, guar
   });
 }
 
-/** People who watch events as they are written, in one process. */
+/** Maximum concurrent event-stream clients per process. */
 const MOST_TAILS = 20;
 const TAIL_EVERY_MS = 1000;
 

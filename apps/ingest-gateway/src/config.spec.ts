@@ -19,13 +19,13 @@ function faultsOf(env: Record<string, string>): string {
 }
 
 describe('the ledger of the gateway', () => {
-  it('is the embedded one, or a Fabric network by its connection file', () => {
+  it('is embedded, or a Fabric network with a connection file', () => {
     expect(readConfig(least)).toMatchObject({ ledgerDriver: 'embedded', fabricConfig: undefined });
     const env = { ...least, LEDGER_DRIVER: 'fabric', FABRIC_CONFIG: '/run/fabric.json' };
     expect(readConfig(env)).toMatchObject({ ledgerDriver: 'fabric', fabricConfig: '/run/fabric.json' });
   });
 
-  it('is refused where half of what it takes is named', () => {
+  it('is refused where its configuration is incomplete', () => {
     expect(faultsOf({ LEDGER_DRIVER: 'fabric' })).toMatch(/FABRIC_CONFIG: is required if LEDGER_DRIVER is fabric/);
     expect(faultsOf({ FABRIC_CONFIG: '/run/fabric.json' })).toMatch(/FABRIC_CONFIG: needs LEDGER_DRIVER=fabric/);
     expect(faultsOf({ LEDGER_DRIVER: 'fabric', FABRIC_CONFIG: '/f.json', LEDGER_INTEGRATOR: 'true' })).toMatch(

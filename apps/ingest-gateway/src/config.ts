@@ -12,7 +12,7 @@ import {
   type Environment,
 } from '@sealgate/service-host';
 
-/** Every variable of the gateway. The table in the README is made from this. */
+/** Every environment variable of the gateway. The table in the README is generated from this. */
 export const fields = {
   ...listenerFields,
   ...storeFields,
@@ -20,35 +20,35 @@ export const fields = {
   ...ledgerFields,
   bodyMaxBytes: integerField({
     name: 'BODY_MAX_BYTES',
-    description: 'Largest request body, after its content encoding was undone.',
+    description: 'Largest request body, after decompression.',
     min: 1024,
     max: 8_388_608,
     default: 1_048_576,
   }),
   maxBatchRecords: integerField({
     name: 'MAX_BATCH_RECORDS',
-    description: 'Most records of one batch.',
+    description: 'Maximum number of records in a batch.',
     min: 1,
     max: 1000,
     default: 100,
   }),
   ratePerSecond: integerField({
     name: 'RATE_PER_SECOND',
-    description: 'Records each second, for a network or key that has no limits of its own.',
+    description: 'Records per second of a network or key without limits of its own.',
     min: 1,
     max: 1_000_000,
     default: 1000,
   }),
   rateBurst: integerField({
     name: 'RATE_BURST',
-    description: 'Records at once, likewise; at least MAX_BATCH_RECORDS.',
+    description: 'Records accepted at once for a network or key without limits of its own; at least MAX_BATCH_RECORDS.',
     min: 1,
     max: 1_000_000,
     default: 2000,
   }),
   eventRetentionDays: integerField({
     name: 'EVENT_RETENTION_DAYS',
-    description: 'How long events are kept.',
+    description: 'Days that events are kept.',
     min: 1,
     max: 3650,
     default: 90,
@@ -56,7 +56,7 @@ export const fields = {
   claimRetentionDays: integerField({
     name: 'CLAIM_RETENTION_DAYS',
     description:
-      'How long the answer of an Idempotency-Key is kept by the embedded ledger. After that the same request writes nothing a second time, and is told of the records as ones that were there.',
+      'Days that the embedded ledger keeps the claim of an Idempotency-Key. After that the same request still writes nothing twice; its receipts then have `existing` instead of the header `Idempotent-Replayed`.',
     min: 30,
     max: 3650,
     default: 400,
@@ -72,7 +72,7 @@ export function readConfig(env: Environment): GatewayConfig {
   });
 }
 
-/** For the migration job: networks and their channels are made while the gateway runs. */
+/** For the migration job: channels of networks are created at run time, so no fixed list is granted. */
 export function ledgerChannels(): SurfaceChannels {
   return { kind: 'unowned', reads: false };
 }

@@ -11,13 +11,13 @@ import { parseSubmission } from './domain/parse-record.ts';
 import { adminDescription, publicDescription } from './openapi.ts';
 
 const folder = join(import.meta.dirname, '..');
-// `UPDATE_DOCUMENTS=1 npx jest documents` writes what has changed.
+// `UPDATE_DOCUMENTS=1 npx jest documents` updates them.
 const write = process.env['UPDATE_DOCUMENTS'] === '1';
 
-describe('the documents of the gateway say what the code does', () => {
+describe('the documents of the gateway match the code', () => {
   it('openapi.json', () => checkOpenApiFile(join(folder, 'openapi.json'), publicDescription(), { write }));
   it('admin-openapi.json', () => checkOpenApiFile(join(folder, 'admin-openapi.json'), adminDescription(), { write }));
-  it('in a form that code generators and linters take', () => {
+  it('suit code generators and linters', () => {
     expect([publicDescription(), adminDescription()].flatMap(openApiFaults)).toEqual([]);
   });
   it('the table of variables in the README', () => {
@@ -65,12 +65,12 @@ describe('the forms of a body in openapi.json', () => {
     ['no channel', { targetChannels: [] }],
     ['a channel twice', { targetChannels: ['a', 'a'] }],
     ['nine channels', { targetChannels: [...'123456789'] }],
-  ])('refuse %s, as reading does', (_what, record) => {
+  ])('refuse %s, as the parser does', (_what, record) => {
     expect([fits(record), isTaken(record)]).toEqual([false, false]);
     expect(isTaken({ assets: [record] })).toBe(false);
   });
 
-  it('refuse nothing that reading takes', () => {
+  it('refuse nothing that the parser accepts', () => {
     const member = fc.oneof(
       fc.tuple(fc.constantFrom('id', 'type', 'owner'), fc.oneof(fc.string({ unit: 'binary' }), fc.constant('ping'))),
       fc.tuple(fc.constant('data'), fc.oneof(fc.dictionary(fc.string(), fc.integer()), fc.integer())),
@@ -119,7 +119,7 @@ describe('the configuration', () => {
     expect(() => readConfig({ ...env, ...more })).toThrow(name);
   });
 
-  it('tells all faults at once, and no value of a secret', () => {
+  it('reports all faults at once, and no value of a secret', () => {
     const wrong = { ...env, DATABASE_URL: 'mysql://secret', PORT: 'x', SERVER_SECRETS: 's1:short-secret' };
     expect(() => readConfig(wrong)).toThrow(/PORT[\s\S]*DATABASE_URL[\s\S]*SERVER_SECRETS/);
     expect(() => readConfig(wrong)).not.toThrow(/short-secret|mysql/);

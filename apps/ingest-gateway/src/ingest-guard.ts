@@ -9,23 +9,25 @@ import {
   type LocalLimits,
   type Policy,
 } from '@sealgate/rate-limits';
-import type { IngestCaller } from './domain/caller.ts';
-import { mayUse, type Limits } from './domain/key-grants.ts';
+import { mayUse, type IngestCaller, type Limits } from './domain/caller.ts';
 import { isSourceId } from './domain/source.ts';
 
 export interface IngestGuardPorts {
   readonly findCaller: (keyHash: Buffer) => Promise<IngestCaller | undefined>;
-  /** The source that takes deliveries under this id. */
+  /** Finds the source with this id that accepts deliveries. */
   readonly findSource: (sourceId: string) => Promise<IngestCaller | undefined>;
-  /** Whose key it was, and what a source was, when it was last looked up. Absent where the ledger cannot confirm it in the transaction of a write. */
-  readonly knownLately?: {
+  /**
+   * Cached callers and sources from the last look-up. Absent where the ledger cannot confirm them in the transaction of
+   * a write.
+   */
+  readonly cached?: {
     readonly caller: (keyHash: Buffer) => IngestCaller | undefined;
     readonly source: (sourceId: string) => IngestCaller | undefined;
   };
-  /** Told the id of a key each time it was looked up. */
+  /** Called with the id of a key each time it was looked up. */
   readonly touchKey: (keyId: string) => void;
   readonly limits: LimitStore;
-  /** Of this process: what may be refused each second before the limits are charged. */
+  /** Per process: limits refusals that happen before the shared limits are charged. */
   readonly refusals: LocalLimits;
   readonly addresses: AddressLimiter;
   readonly defaultLimits: Limits;
@@ -33,22 +35,26 @@ export interface IngestGuardPorts {
   readonly now: () => number;
 }
 
-/** Refusals that nothing was charged for, per key and replica; past it the refusal itself is 429. */
+/** Refusals per second of one key and replica that are free of charge; above this rate the refusal itself is a 429. */
 const REFUSAL_POLICY: Policy = { name: 'key', ratePerSecond: 50, burst: 50 };
-/** Keys whose last limits are remembered, for the headers of answers that were never charged. */
+/** Maximum number of keys whose last limits are remembered, for rate-limit headers of answers that were not charged. */
 const MOST_REMEMBERED = 10_000;
 
-/** It charges two buckets at once, by the number of records, for requests and for test deliveries that are none. */
+/**
+ * Charges the buckets of network and key together, by the number of records. Also used for test deliveries, which are
+ * no requests.
+ */
 export interface IngestGuard extends Guard<IngestCaller> {
   charge(caller: IngestCaller, cost: number): Promise<Admission>;
 }
 
 /**
- * How surface D knows its callers: `X-Api-Key` with an ingest key, two buckets, one for its network and one of its own. Below
- * `/hooks` the path says which source a delivery is for, which has buckets alike; `domain/take-delivery.ts` looks at its signature.
+ * Authenticates callers of the public listener: `X-Api-Key` with an ingest key, charged to two buckets, its network's
+ * and its own. Below `/hooks` the path names the source of a delivery, which has the same two buckets; its signature is
+ * verified in `domain/take-delivery.ts`.
  */
 export function ingestGuard(ports: IngestGuardPorts): IngestGuard {
-  const { knownLately } = ports;
+  const { cached } = ports;
   const lastStates = new Map<string, { state: LimitState; untilMs: number }>();
   return {
     challenge: 'ApiKey',
@@ -60,7 +66,7 @@ export function ingestGuard(ports: IngestGuardPorts): IngestGuard {
       ports.touchKey(caller.keyId);
       return caller;
     },
-    ...(knownLately === undefined ? {} : { lately: callersOfLate(knownLately) }),
+    ...(cached === undefined ? {} : { lately: cachedCallers(cached) }),
     permits: (caller, permission) => mayUse(caller.grants, permission),
     async charge(caller, cost): Promise<Admission> {
       const state = await ports.limits.charge(bucketsOf(caller, ports.defaultLimits), cost);
@@ -68,11 +74,11 @@ export function ingestGuard(ports: IngestGuardPorts): IngestGuard {
       return { admitted: state.admitted, headers: rateLimitHeaders(state), retryAfterSeconds: state.retryAfterSeconds };
     },
     lastLimits(caller): RateLimitHeaders | undefined {
-      // Whoever is refused here has not shown to be the sender.
+      // No limits are disclosed to callers that may not be the sender: refusals here precede the signature check.
       if (caller.source !== undefined) return undefined;
       const full = fullState(caller, ports.defaultLimits);
       const last = lastStates.get(caller.keyId);
-      // A state of other limits than the caller has now, or of a moment that is over, says nothing any more.
+      // The last state is stale if the limits have changed since, or if its reset time has passed.
       const isCurrent =
         last !== undefined && isPolicyOf(caller, ports.defaultLimits, last.state.policy) && ports.now() < last.untilMs;
       return rateLimitHeaders(isCurrent ? last.state : full);
@@ -93,14 +99,14 @@ export function ingestGuard(ports: IngestGuardPorts): IngestGuard {
 
 const HOOKS = '/hooks/';
 
-/** One 404 for a source that is unknown, deleted or disabled, and for what no id can be. */
+/** One 404 for unknown, deleted and disabled sources and for malformed ids. */
 async function sourceAt({ findSource }: IngestGuardPorts, sourceId: string): Promise<IngestCaller> {
   const caller = isSourceId(sourceId) ? await findSource(sourceId) : undefined;
   if (caller === undefined) throw new AppError('NOT_FOUND', 'There is nothing at this path.');
   return caller;
 }
 
-/** Charges a source for a delivery that came by another door than its path. Rejects with RATE_LIMITED. */
+/** Charges a source for a delivery that did not come in by its path. Rejects with RATE_LIMITED. */
 export const chargeSource =
   (guard: Pick<IngestGuard, 'charge'>) =>
   async (caller: IngestCaller): Promise<void> => {
@@ -109,7 +115,7 @@ export const chargeSource =
       throw new AppError('RATE_LIMITED', 'The rate limit of this source is used up.', { retryAfterSeconds });
   };
 
-/** The refusal of a delivery to a source that has had too many lately: without a look at it, nor at the source. */
+/** The 429 for a source with too many recent refusals, decided without looking at the delivery or the source. */
 export function refuseFlooded(refusals: LocalLimits, path: string): AppError | undefined {
   const state = refusals.decide([{ bucket: path.slice(HOOKS.length), policy: REFUSAL_POLICY }], 0);
   if (state.remaining >= 1) return undefined;
@@ -117,7 +123,7 @@ export function refuseFlooded(refusals: LocalLimits, path: string): AppError | u
   return new AppError('RATE_LIMITED', 'Too many deliveries to this source were refused.', options);
 }
 
-function callersOfLate({ caller, source }: NonNullable<IngestGuardPorts['knownLately']>) {
+function cachedCallers({ caller, source }: NonNullable<IngestGuardPorts['cached']>) {
   return {
     find(request: AuthRequest): IngestCaller | undefined {
       if (request.path.startsWith(HOOKS)) return source(request.path.slice(HOOKS.length));
@@ -128,7 +134,7 @@ function callersOfLate({ caller, source }: NonNullable<IngestGuardPorts['knownLa
   };
 }
 
-/** Undefined without I/O: the header is missing, there twice, or no ingest key by its form. */
+/** Undefined where the header is missing, repeated, or not in the form of an ingest key. No I/O. */
 function presentedHash(request: AuthRequest): Buffer | undefined {
   const keys = request.header('x-api-key');
   return keys.length === 1 ? keyHashOf('ingest_', keys[0]!) : undefined;

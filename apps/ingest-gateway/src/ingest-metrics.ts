@@ -8,14 +8,14 @@ export interface IngestMetrics {
   accepted(replayed: boolean): void;
   /** A request was refused. */
   refused(code: ErrorCode): void;
-  /** The ledger said what became of a unit. */
+  /** The ledger settled a unit. */
   settled(result: UnitResult): void;
   pinged(): void;
   /** A delivery to a source was answered. */
   delivered(scheme: SchemeName, outcome: DeliveryOutcome): void;
 }
 
-/** `unsigned`: 401. `flooded`: 429 without a look at the signature. `limited`: 429 by the limits. `failed`: 5xx. */
+/** `unsigned`: 401. `flooded`: 429 without a signature check. `limited`: 429 by the rate limits. `failed`: 5xx. */
 const DELIVERY_OUTCOMES = [
   'written',
   'replayed',
@@ -30,19 +30,19 @@ const DELIVERY_OUTCOMES = [
 export type DeliveryOutcome = (typeof DELIVERY_OUTCOMES)[number];
 
 /**
- * What an operator can hold against the ledger: `ingest_stored_records_total` of all processes since their start is how
- * many records the ledger gained, and every answer of a write is in `ingest_accepted_total`.
+ * Metrics that can be reconciled with the ledger: the sum of `ingest_stored_records_total` over all processes is the
+ * number of records that the ledger gained, and `ingest_accepted_total` counts every 200 of a write.
  */
 export function ingestMetrics(metrics: Metrics): IngestMetrics {
   const deliveries = metrics.counter({
     name: 'sealgate_ingest_deliveries_total',
-    help: 'Deliveries to sources, by the scheme of the source and what became of them.',
+    help: 'Deliveries to sources, by scheme and outcome.',
     labels: { scheme: SCHEME_NAMES, outcome: DELIVERY_OUTCOMES },
   });
   const conflicts = metrics
     .counter({
       name: 'sealgate_ingest_delivery_conflicts_total',
-      help: 'Deliveries answered 200 that wrote nothing, because their id was there with other content.',
+      help: 'Deliveries answered 200 that wrote nothing, because their id exists with other content.',
       labels: {},
     })
     .child({});
@@ -52,14 +52,14 @@ export function ingestMetrics(metrics: Metrics): IngestMetrics {
   const replayed = metrics
     .counter({
       name: 'ingest_replayed_total',
-      help: 'Writes answered with the answer of an earlier request.',
+      help: 'Writes answered with the stored answer of an earlier request.',
       labels: {},
     })
     .child({});
   const stored = metrics
     .counter({
       name: 'ingest_stored_records_total',
-      help: 'Records that the ledger gained through this process.',
+      help: 'Records that this process added to the ledger.',
       labels: {},
     })
     .child({});

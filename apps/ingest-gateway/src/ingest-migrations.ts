@@ -3,11 +3,13 @@ import { auditMigrations } from '@sealgate/audit';
 import { ledgerMigrations } from '@sealgate/ledger-embedded';
 import { fabricMigrations } from '@sealgate/ledger-fabric/migrations';
 import { migrationSet, type MigrationSet } from '@sealgate/storage';
-import { SCHEMA } from './schema.ts';
+
+/** The PostgreSQL schema of this surface. No other surface reads it. */
+export const SCHEMA = 'ingest';
 
 /**
- * Everything that must be in the database before the gateway starts, in order: `ingest.append_v1` calls the ledger's. The
- * same whichever ledger it writes to.
+ * All migrations of the gateway's database, in order: `ingest.append_v1` calls functions of the ledger. The same for
+ * both ledger drivers.
  */
 export const migrations: readonly MigrationSet[] = [
   ledgerMigrations,

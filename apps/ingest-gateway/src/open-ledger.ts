@@ -8,10 +8,10 @@ import type { LedgerAdministration, WaitingItem } from '@sealgate/http';
 import type { LedgerAppender, LedgerHealth, UnitResult } from '@sealgate/ledger-port';
 import { openedOrStartError } from '@sealgate/service-host';
 import type { GatewayConfig } from './config.ts';
-import { writeLateEvent } from './data/late-events.ts';
-import { SCHEMA } from './schema.ts';
+import { writeFabricEvent, writeLateEvent } from './data/write-events.ts';
+import { SCHEMA } from './ingest-migrations.ts';
 
-/** The events of writes are in the transaction of their records. */
+/** The functions write the events of writes in the transaction of their records. */
 export const APPEND_FUNCTIONS: AppendFunctions = {
   ofChannel: `${SCHEMA}.append_v3`,
   ofChannels: `${SCHEMA}.append_many_v2`,
@@ -19,40 +19,41 @@ export const APPEND_FUNCTIONS: AppendFunctions = {
   takesGuards: true,
 };
 
-/** A ledger as this surface needs it, whichever driver stands behind it. */
+/** The ledger as this surface uses it, independent of the driver. */
 export interface OpenedLedger extends LedgerAppender {
-  /** Whether it has a place for a channel of this full name. Rejects with LedgerUnavailableError. */
+  /** Whether a network may use the channel with this full name. Rejects with LedgerUnavailableError. */
   holdsChannel(channel: string): Promise<boolean>;
   openChannel(network: string, channel: string): Promise<void>;
   health(): Promise<LedgerHealth>;
-  /** What is written and not yet done with. Rejects with LedgerUnavailableError, or as its database does. */
+  /**
+   * What is written and not yet covered by a checkpoint, or not yet settled. Rejects with LedgerUnavailableError, or as
+   * its database does.
+   */
   waiting(): Promise<WaitingItem>;
   /** Whether a unit may have a guard: see `AppendUnit`. */
   readonly confirmsGuards: boolean;
-  /** For the admin listener; undefined where the ledger is not ours to administer. */
+  /** For the admin listener; undefined on Fabric, which is not administered here. */
   readonly administration: LedgerAdministration | undefined;
 }
 
 export interface OpenLedgerOptions extends Omit<OpenEmbeddedOptions, 'config' | 'appendFunctions' | 'onResult'> {
   readonly config: GatewayConfig;
-  /** Told what became of each unit. */
+  /** Called with the result of each unit. */
   readonly onSettled: (result: UnitResult) => void;
 }
 
 /**
- * Opens the ledger that the configuration names. The Fabric driver is loaded only where it is that one.
+ * Opens the ledger of LEDGER_DRIVER. The Fabric driver is imported only if it is used.
  *
- * @throws StartError for what an operator can mend.
+ * @throws StartError for faults that an operator can correct.
  */
 export async function openLedger(options: OpenLedgerOptions): Promise<OpenedLedger> {
-  if (options.config.ledgerDriver === 'embedded') return openEmbedded(options);
-  const { openFabricLedger } = await import('./open-fabric-ledger.ts');
-  return openFabricLedger(options);
+  return options.config.ledgerDriver === 'embedded' ? openEmbedded(options) : openFabricLedger(options);
 }
 
 /**
- * The ledger in this surface's own database, with an integrator in the processes that run one. Appending goes through
- * this surface's own function, so that the event of a request is in the transaction of its records.
+ * The ledger in this surface's own database; an integrator runs in processes that are configured for it. Appends go
+ * through this surface's own SQL function, so the event of a request is in the transaction of its records.
  */
 async function openEmbedded({ onSettled, ...options }: OpenLedgerOptions): Promise<OpenedLedger> {
   const { sql, now, log } = options;
@@ -69,12 +70,50 @@ async function openEmbedded({ onSettled, ...options }: OpenLedgerOptions): Promi
   return {
     append: (unit) => ledger.append(unit),
     findConflict: (unit) => ledger.findConflict(unit),
-    // Not one that another surface owns: nothing of the gateway's could be written to it.
+    // False for a channel that another surface owns: the gateway may not append to it.
     holdsChannel: (channel) => ledger.mayAppend(channel),
     openChannel: (network, channel) => ledger.openChannel(network, channel),
     health: () => ledger.health(),
     waiting: () => ledger.administration.exploration.unsigned(),
     confirmsGuards: true,
     administration: ledger.administration,
+  };
+}
+
+/**
+ * The records contract on a Fabric network; journal and claims are in this surface's database. A transaction counts as settled once its event is written, so a crash in between loses no
+ * event.
+ *
+ * @throws StartError naming what is wrong with the connection file.
+ */
+async function openFabricLedger({ onSettled, ...options }: OpenLedgerOptions): Promise<OpenedLedger> {
+  const { sql, now, log } = options;
+  const { GatewayNotOpenedError, openRecordsLedger } = await import('@sealgate/ledger-fabric');
+  const ledger = await openedOrStartError(GatewayNotOpenedError, async () =>
+    openRecordsLedger({
+      ...options,
+      schema: SCHEMA,
+      async onResult(result, { unit }) {
+        try {
+          await writeFabricEvent(sql, unit, result, Math.floor(now()));
+        } catch (error) {
+          // A rejected unit is not in a transaction and is not reported again; its sender receives the refusal.
+          if ('records' in result) throw error;
+          log.warn('event_lost', { reason: String(error) });
+        }
+        onSettled(result);
+      },
+    }),
+  );
+  return {
+    append: (unit) => ledger.append(unit),
+    findConflict: (unit) => ledger.findConflict(unit),
+    holdsChannel: (channel) => Promise.resolve(ledger.channels.find(channel) !== undefined),
+    openChannel: (network, channel) => ledger.openChannel(network, channel),
+    health: () => ledger.health(),
+    waiting: () => ledger.waiting(),
+    // Keys and sources are in PostgreSQL, so the Fabric transaction cannot confirm them.
+    confirmsGuards: false,
+    administration: undefined,
   };
 }

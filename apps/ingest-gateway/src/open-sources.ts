@@ -5,10 +5,9 @@ import type { LedgerAppender } from '@sealgate/ledger-port';
 import type { Log, Metrics } from '@sealgate/observability';
 import type { Own } from '@sealgate/service-host';
 import type { GatewayConfig } from './config.ts';
-import { deliveriesStore } from './data/deliveries-store.ts';
-import { deliveryCounts } from './data/delivery-counts.ts';
-import { liveSources } from './data/live-sources.ts';
-import { sealAgain, sourcesStore } from './data/sources-store.ts';
+import { deliveriesStore, deliveryCounts } from './data/deliveries-store.ts';
+import { liveSources } from './data/live-callers.ts';
+import { resealSecrets, sourcesStore } from './data/sources-store.ts';
 import type { EventStore } from './domain/read-events.ts';
 import type { ReadBody } from './domain/read-submission.ts';
 import { pathOfSource } from './domain/source.ts';
@@ -30,11 +29,11 @@ export interface OpenSourcesOptions extends Pick<Surface, 'sql' | 'repeat'> {
   readonly own: Own;
 }
 
-/** A sender that repeats itself at once is answered when the first is: it would take a refusal for a failure. */
+/** How long a concurrent repeat of a delivery waits for the first one: a sender would take a 409 for a failure. */
 const IN_FLIGHT_WAIT_MS = 5000;
 const SEAL_AGAIN_EVERY_MS = 60_000;
 
-/** All that takes deliveries to sources, and what is kept of them. */
+/** Opens what deliveries to sources need: look-up, verification, counts, and the store of sources. */
 export function openSources(options: OpenSourcesOptions) {
   const { config, sql, now, log, counters, newId, own } = options;
   const { serverSecrets } = config;
@@ -56,7 +55,7 @@ export function openSources(options: OpenSourcesOptions) {
   options.metrics.gauge({
     name: 'sealgate_ingest_failing_sources',
     aggregator: 'max',
-    help: 'Sources whose signatures have all failed lately, as far as this process has seen.',
+    help: 'Sources whose recent signatures all failed, as seen by this process.',
     labels: {},
     collect: (gauge) => gauge.set({}, failing.count()),
   });
@@ -81,10 +80,10 @@ export function openSources(options: OpenSourcesOptions) {
     everyMs: SEAL_AGAIN_EVERY_MS,
     failure: 'source_secrets_unsealed',
     level: 'debug',
-    // Once every process makes with one server secret, what an earlier one sealed is sealed again.
+    // Once all processes use the new server secret, re-encrypt secrets of sources that an earlier one encrypted.
     async work() {
       if (!(await options.secretWatch.isSettled())) return;
-      const sealed = await sealAgain(sql, box);
+      const sealed = await resealSecrets(sql, box);
       if (sealed > 0) log.info('source_secrets_sealed_again', { sources: sealed });
     },
   });
@@ -94,7 +93,7 @@ export function openSources(options: OpenSourcesOptions) {
     takeDelivery: watchedDeliveries(take, onEnd),
     onFlooded: (path: string) => {
       const caller = live.lately(path.slice(pathOfSource('').length));
-      // Of one that nobody has looked up for ten seconds it is not known any more of which scheme it is.
+      // The scheme of a source that was not looked up for ten seconds is not known, so its flood is not counted.
       if (caller !== undefined) onEnd({ source: caller.source, requestId: '', end: 'flooded', code: 'RATE_LIMITED' });
     },
     deliveries,

@@ -9,7 +9,7 @@ import { ingestRoutes, type IngestPorts } from './routes/ingest.ts';
 
 const VERSION = '1.0.0';
 
-/** A description needs the routes and none of what stands behind them: that is only reached for by a request. */
+/** The description needs only the route definitions; ports are used by requests alone. */
 const noPorts = <Ports extends object>(known: Partial<Ports> = {}): Ports => known as Ports;
 
 /** The OpenAPI description of the public listener. */

@@ -6,18 +6,16 @@ import type { Basics as HostBasics, Own } from '@sealgate/service-host';
 import type { GatewayConfig } from './config.ts';
 import { ingestRemovals } from './data/event-retention.ts';
 import { eventsStore } from './data/events-store.ts';
-import { pingEvents } from './data/ping-events.ts';
-import { readingPlaces } from './data/reading-places.ts';
+import { pingEvents } from './data/write-events.ts';
 import { sealedSecrets } from './data/sources-store.ts';
-import type { KeyGrants } from './domain/key-grants.ts';
+import type { KeyGrants } from './domain/caller.ts';
 import { readBody } from './domain/read-submission.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
 import { ingestMetrics } from './ingest-metrics.ts';
-import { migrations } from './ingest-migrations.ts';
+import { migrations, SCHEMA } from './ingest-migrations.ts';
 import { openLedger } from './open-ledger.ts';
-import { openReading } from './open-reading.ts';
+import { openReading, readingPlaces } from './open-reading.ts';
 import { openSources } from './open-sources.ts';
-import { SCHEMA } from './schema.ts';
 
 export const NAME = 'ingest-gateway';
 
@@ -25,20 +23,20 @@ export type Basics = HostBasics<GatewayConfig>;
 export type Parts = Awaited<ReturnType<typeof openParts>>;
 
 const DAY_MS = 86_400_000;
-/** What is checked with a server secret after it was made. Claims lie in the ledger, where this role cannot count them. */
+/** What depends on a server secret after it was used. Claims are in the ledger, where this role cannot count them. */
 const secretUses = ({ claimRetentionDays }: GatewayConfig): readonly SecretUse[] => [
   sealedSecrets,
   { what: 'claims on Idempotency-Keys', keptMs: claimRetentionDays * DAY_MS },
   { what: 'cursors of lists', keptMs: DAY_MS },
 ];
 
-/** Everything that is opened, each with how it is let go; released in reverse. */
+/** Opens all resources; each registers its release, run in reverse order. */
 export async function openParts(basics: Basics, own: Own) {
   const { config, now, newId, log, metrics } = basics;
   const isEmbedded = config.ledgerDriver === 'embedded';
   const surface = openSurface({
     ...{ ...basics, own, name: NAME, schema: SCHEMA, migrations },
-    // Networks and their channels are made while it runs.
+    // Networks and their channels are created at run time, so rights are checked for no particular channel.
     ...(isEmbedded ? { further: (sql) => missingRights(sql, ['']) } : {}),
   });
   const { sql, database } = surface;
@@ -55,7 +53,7 @@ export async function openParts(basics: Basics, own: Own) {
   const { eventRetentionDays: eventDays, claimRetentionDays } = config;
   const claimDays = isEmbedded ? claimRetentionDays : undefined;
   surface.retain(ingestRemovals(sql, { eventDays, claimDays }, now));
-  await database.problem(); // Said in the log, whether somebody asks for it or not.
+  await database.problem(); // Logs the result at startup even if no probe asks.
   const secretWatch = surface.watchSecrets(secretUses(config));
   const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
   const read = readingPlaces({ readHere: readBody, readApart: reading.read, now });

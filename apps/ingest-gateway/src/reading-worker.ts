@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { parentPort } from 'node:worker_threads';
 import { AppError } from '@sealgate/errors';
-import type { ReadingAnswer, ReadingRequest } from './data/reading-messages.ts';
+import type { ReadingAnswer, ReadingRequest } from './data/reading-thread.ts';
 import { readBody } from './domain/read-submission.ts';
 
-/** The program of the reading thread, which `data/reading-thread.ts` starts: reads one body after another, and no more. */
+/** The program of the reading thread, started by `data/reading-thread.ts`: reads one body per message. */
 const port = parentPort;
-assert(port !== null, 'This program is a thread of main, and does nothing by itself.');
+assert(port !== null, 'This program runs only as a worker thread of main.');
 
 port.on('message', (request: ReadingRequest) => port.postMessage(answerOf(request)));
 
-/** A bug is not caught: it ends this thread, whose next is as good as new. */
+/** Only AppErrors are caught. A bug ends this thread; the next body starts a new one. */
 function answerOf({ bytes, rules }: ReadingRequest): ReadingAnswer {
   try {
     return { submission: readBody(bytes, rules) };

@@ -1,6 +1,6 @@
 -- Up Migration
 
--- A network that was deleted keeps its row: its id is never given twice.
+-- A deleted network keeps its row, so that its id is never reused.
 CREATE TABLE networks (
   network_id      text PRIMARY KEY COLLATE "C",
   name            text,
@@ -12,8 +12,8 @@ CREATE TABLE networks (
   CHECK ((rate_per_second IS NULL) = (burst IS NULL))
 );
 
--- What was done, never what was in it. event_id begins with its time, so the newest is the highest.
--- kind is write or ping; status committed, rejected or unknown. The transaction of the first channel has columns of its
+-- Results of requests, without the data of records. event_id starts with its time, so the newest is the highest. kind
+-- is write or ping; status committed, rejected or unknown. The transaction of the first channel has columns of its
 -- own (indexes is null where its records follow first_index without a gap); those of further channels are in more.
 CREATE TABLE events (
   event_id        text        PRIMARY KEY COLLATE "C",
@@ -35,10 +35,10 @@ CREATE TABLE events (
 
 CREATE INDEX events_by_network ON events (network_id, event_id);
 
--- ledger.append_v1 with the event of each unit in the same transaction. Same parameters, same answer.
--- The note of a unit (domain/unit-note.ts) is: event id, key id, how many transactions the request has in all, how many
--- fields were stripped, request id, types as a JSON array; separated by tabs, because JSON would be parsed once for each
--- of them. Until every transaction of a request is in, its event says unknown.
+-- ledger.append_v1, with the event of each unit written in the same transaction. Same parameters and result. The note
+-- of a unit (domain/unit-note.ts): event id, key id, number of transactions of the request, number of stripped
+-- fields, request id, types as a JSON array. Separated by tabs, because JSON would be parsed once per member. Until
+-- all transactions of a request are committed, its event has status unknown.
 CREATE FUNCTION append_v1(
   unit_channel text[], unit_network text[], unit_claim bytea[], unit_fingerprint text[], unit_transaction bytea[],
   unit_nonce bytea[], unit_note text[], unit_at bigint[], unit_records integer[],

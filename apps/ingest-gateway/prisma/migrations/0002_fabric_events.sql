@@ -1,7 +1,7 @@
 -- Up Migration
 
--- Where the ledger is a Fabric network it gives no places, and its records are not in this database: an event then says
--- itself what it wrote, as a list of {id, channel, transactionId}. Null where the ledger is the embedded one.
+-- A Fabric ledger has no places, and its records are not in this database: the event itself then lists what it wrote,
+-- as {id, channel, transactionId}. Null on the embedded ledger.
 ALTER TABLE events ADD COLUMN records jsonb;
 
 -- Down Migration

@@ -1,9 +1,9 @@
 -- Up Migration
 
--- Events of requests that one transaction wrote whole: nearly all there are, so in few bytes, in the order of their columns
--- without a gap, and with one index. All others are in events. What an event of events says besides follows from these:
--- event_id is the 32 digits of the text form, and holds the time; the channel is that of the network by this name; key_id
--- and request_id are packed; types is a JSON array.
+-- Events of requests that were written by a single transaction, which is nearly all of them. Therefore compact:
+-- columns ordered without padding, and one index. All others are in events. The other members of an event follow from
+-- these: event_id is the 32 digits of its text form and contains the time; channel_name is relative to the network;
+-- key_id and request_id are packed; types is a JSON array.
 CREATE TABLE writes (
   event_id        uuid    NOT NULL,
   first_index     bigint  NOT NULL,
@@ -17,8 +17,8 @@ CREATE TABLE writes (
   PRIMARY KEY (network_id, event_id)
 );
 
--- An id that we made, a prefix and 32 digits, as a zero and 16 bytes; any other, as a sender may name a request, as text. No
--- text begins with a zero.
+-- A generated id, a prefix and 32 digits, is packed into a zero byte and 16 bytes; any other id, such as a sender's
+-- request id, stays text. No text starts with a zero byte.
 CREATE FUNCTION packed_id(id text, prefix text) RETURNS bytea LANGUAGE sql STABLE
 RETURN CASE WHEN starts_with(id, prefix) AND length(id) = length(prefix) + 32
               AND ltrim(convert_to(right(id, 32), 'UTF8'), '0123456789abcdef'::bytea) = ''::bytea
@@ -28,7 +28,7 @@ CREATE FUNCTION unpacked_id(packed bytea, prefix text) RETURNS text LANGUAGE sql
 RETURN CASE WHEN starts_with(encode(packed, 'hex'), '00') THEN prefix || encode(substr(packed, 2), 'hex')
             ELSE convert_from(packed, 'UTF8') END;
 
--- Each as a row of events; id is for conditions that the index is to find.
+-- Each write as a row of events; id is for conditions that must use the index.
 CREATE VIEW write_events AS
   SELECT w.event_id AS id, 'evt_' || encode(uuid_send(w.event_id), 'hex') AS event_id, w.network_id, unpacked_id(w.key_id, 'key_') AS key_id,
          w.types::jsonb AS types, w.network_id || '.' || w.channel_name AS channel, w.first_index, w.record_count,
@@ -36,10 +36,10 @@ CREATE VIEW write_events AS
          to_timestamp(('x' || encode(substr(uuid_send(w.event_id), 1, 6), 'hex'))::bit(48)::bigint / 1000.0) AS at
     FROM writes w;
 
--- ledger.append_v1 with the event of each unit in the same transaction. Its parameters, and unit_event, what the event says
--- besides the note: key id, request id, types, separated by tabs. The note is, likewise: event id, nothing, how many
--- transactions the request has in all, how many fields were stripped, and what only versions before read. See
--- domain/unit-note.ts. Out: one row per unit, in order.
+-- ledger.append_v1, with the event of each unit written in the same transaction. Its parameters, and unit_event, the
+-- members of the event that are not in the note: key id, request id, types, separated by tabs. The note, likewise:
+-- event id, empty, number of transactions of the request, number of stripped fields, and fields read by earlier
+-- versions only. See domain/unit-note.ts. Out: one row per unit, in order.
 CREATE FUNCTION append_many_v1(
   unit_channel text[], unit_network text[], unit_claim bytea[], unit_fingerprint text[], unit_transaction bytea[],
   unit_nonce bytea[], unit_note text[], unit_at bigint[], unit_records integer[],
@@ -91,8 +91,8 @@ BEGIN
       FROM unnest(outcomes, firsts, details) WITH ORDINALITY o (outcome, first_index, detail, ordinal) ORDER BY o.ordinal;
 END $$;
 
--- The same for units of one channel, by way of ledger.append_new_v1 where each is new and all of its request: that is
--- answered by one row.
+-- The same for units of one channel. Uses ledger.append_new_v1 where each unit is new and the whole of its request;
+-- that returns one row.
 CREATE FUNCTION append_v2(
   of_channel text, of_network text, carefully boolean,
   unit_claim bytea[], unit_fingerprint text[], unit_transaction bytea[], unit_nonce bytea[], unit_note text[],

@@ -1,15 +1,15 @@
 -- Up Migration
 
--- The keys of networks that are there, with all that a request by one depends on and nothing that moves by use. Their hash is
--- the version of a caller. Whether a key has expired is for the reader to say, whose clock decides.
+-- Keys of existing networks, with all columns that a request depends on and none that changes by use. The hash of a
+-- row is the version of the caller. Expiry is checked by the reader, against its own clock.
 CREATE VIEW callers AS
   SELECT k.id, k.key_hash, k.family_id, k.owner_id, k.grants, k.revoked_at, k.expires_at, k.overlap_until, n.channels,
          n.rate_per_second, n.burst
     FROM api_keys k JOIN networks n ON n.network_id = k.owner_id AND n.deleted_at IS NULL;
 
--- Refuses the call where one of the guards (`kind id version`, or null) is not so any more. The detail names those that are not,
--- one a line. Each kind is a branch, which has to find its one row by an index: so the collations are named. It runs with the
--- settings of the functions below.
+-- Fails the call if one of the guards (`kind id version`, or null) is stale. The error detail lists the stale ones,
+-- one per line. Each kind is a branch that must find its single row by an index, hence the explicit collations. It
+-- inherits the settings of the functions below.
 CREATE FUNCTION confirm_guards(unit_guard text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   stale text;
@@ -30,9 +30,9 @@ BEGIN
   END IF;
 END $$;
 
--- append_many_v1, which confirms the guards of the units that it writes: a statement of its own behind the locks of the heads, so
--- what was committed before the call was sent, or while it waited, is seen. What a replay or a reuse is answered is for the
--- caller to guard.
+-- append_many_v1 with guards: confirms the guards of the units that it writes, in a statement of its own after the
+-- head locks are taken. So it sees everything committed before the call was sent, or while it waited. The caller must
+-- confirm replays and reuses itself.
 CREATE FUNCTION append_many_v2(
   unit_channel text[], unit_network text[], unit_claim bytea[], unit_fingerprint text[], unit_transaction bytea[],
   unit_nonce bytea[], unit_note text[], unit_at bigint[], unit_records integer[],
@@ -61,7 +61,8 @@ BEGIN
   PERFORM confirm_guards(guarded);
 END $$;
 
--- append_v2, likewise: the same for units of one channel, by way of ledger.append_new_v1 where each is new and all of its request.
+-- append_v2 with guards, likewise: the same for units of one channel, using ledger.append_new_v1 where each is new
+-- and the whole of its request.
 CREATE FUNCTION append_v3(
   of_channel text, of_network text, carefully boolean,
   unit_claim bytea[], unit_fingerprint text[], unit_transaction bytea[], unit_nonce bytea[], unit_note text[],

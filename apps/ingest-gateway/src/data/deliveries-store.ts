@@ -1,14 +1,15 @@
-import type { Sql } from '@sealgate/storage';
+import { hash } from 'node:crypto';
+import { writeBehind, type Sql } from '@sealgate/storage';
 import type { EventStore } from '../domain/read-events.ts';
 import type { RejectedDelivery } from '../domain/take-delivery.ts';
 
-/** An event of a source, or deliveries of one minute that left none. */
+/** An event of a source, or the count of one minute's deliveries that left no event. */
 export interface ListedDelivery {
-  /** Where it stands in the list: higher is newer. */
+  /** Sort key of the list: higher is newer. */
   readonly position: string;
   readonly at: Date;
   readonly outcome: 'written' | 'conflict' | 'unknown' | 'replayed' | 'refused';
-  /** Of refusals. */
+  /** Set for refusals. */
   readonly code: string | null;
   readonly deliveries: number;
   readonly requestId: string;
@@ -18,9 +19,9 @@ export interface ListedDelivery {
 }
 
 export interface DeliveriesStore {
-  /** Newest first, behind the position `before`. */
+  /** Newest first, after the position `before`. */
   list(sourceId: string, page: { limit: number; before?: string }): Promise<ListedDelivery[]>;
-  /** Writes the event of a delivery that was refused for what is there, unless the ledger has. */
+  /** Writes the event of a delivery that was rejected as a conflict, unless the ledger already did. */
   recordRejected(event: RejectedDelivery): Promise<void>;
 }
 
@@ -35,14 +36,14 @@ interface CountRow {
 
 const OUTCOMES = { committed: 'written', rejected: 'conflict', unknown: 'unknown' } as const;
 
-/** What became of the deliveries of a source: its events, and the counts of what left none. */
+/** Results of the deliveries of a source: its events, and the counts of deliveries without an event. */
 export function deliveriesStore(
   sql: Sql,
   { events, now }: { readonly events: EventStore; readonly now: () => number },
 ): DeliveriesStore {
   return {
     async list(sourceId, { limit, before = 'g' }) {
-      const [told, counts] = await Promise.all([
+      const [listed, counts] = await Promise.all([
         listEvents(sql, events, { sourceId, limit, before }),
         sql.query<CountRow>({
           text: `SELECT position, outcome, code, deliveries, request_id, last_at FROM ingest.delivery_counts
@@ -50,7 +51,7 @@ export function deliveriesStore(
           values: [sourceId, before, limit],
         }),
       ]);
-      const all = [...told, ...counts.map(ofCount)];
+      const all = [...listed, ...counts.map(ofCount)];
       return all.sort((one, other) => (one.position < other.position ? 1 : -1)).slice(0, limit);
     },
     async recordRejected({ eventId, networkId, sourceId, requestId, types, strippedFields }) {
@@ -66,7 +67,7 @@ export function deliveriesStore(
   };
 }
 
-/** By the index of each table on its source; the events themselves are read as every list reads them. */
+/** Finds the ids by each table's index on the source, then reads the events as every other list does. */
 async function listEvents(
   sql: Sql,
   events: EventStore,
@@ -115,4 +116,73 @@ function ofCount(row: CountRow): ListedDelivery {
     types: [],
     records: [],
   };
+}
+
+/** Deliveries of one source, minute and outcome that left no event. */
+export interface DeliveryCount {
+  readonly sourceId: string;
+  readonly outcome: string;
+  /** Set for refusals. */
+  readonly code: string | undefined;
+  readonly requestId: string;
+  readonly atMs: number;
+}
+
+interface Waiting extends DeliveryCount {
+  readonly deliveries: number;
+}
+
+const MOST_WAITING = 10_000;
+const FLUSH_EVERY_MS = 1000;
+const MINUTE_MS = 60_000;
+const TIME_DIGITS = 12;
+const POSITION_DIGITS = 32;
+
+/**
+ * Counts deliveries that leave no event. The counts are written once a second, off the request path: a flooded source
+ * costs one row per minute and code. At most MOST_WAITING counts are kept in memory; a failed write loses its counts.
+ */
+export function deliveryCounts(sql: Sql, onFailure: (error: unknown) => void) {
+  const behind = writeBehind<Waiting>({
+    write: (batch) => insertCounts(sql, [...batch.values()]),
+    delayMs: FLUSH_EVERY_MS,
+    mostWaiting: MOST_WAITING,
+    onFailure,
+  });
+  return {
+    add(count: DeliveryCount): void {
+      const key = `${count.sourceId} ${positionOf(count)}`;
+      behind.put(key, { ...count, deliveries: (behind.get(key)?.deliveries ?? 0) + 1 });
+    },
+    flush: behind.flush,
+    close: behind.close,
+  };
+}
+
+/** The last millisecond of the minute, then a hash of outcome and code. */
+function positionOf({ atMs, outcome, code = '' }: DeliveryCount): string {
+  const endMs = (Math.floor(atMs / MINUTE_MS) + 1) * MINUTE_MS - 1;
+  const time = endMs.toString(16).padStart(TIME_DIGITS, '0');
+  return time + hash('sha256', `${outcome} ${code}`).slice(0, POSITION_DIGITS - TIME_DIGITS);
+}
+
+async function insertCounts(sql: Sql, counts: readonly Waiting[]): Promise<void> {
+  await sql.query({
+    text: `INSERT INTO ingest.delivery_counts AS c (source_id, position, outcome, code, deliveries, request_id, last_at)
+           SELECT s, p, o, nullif(e, ''), d, r, to_timestamp(t / 1000.0)
+             FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bigint[])
+                  n (s, p, o, e, d, r, t) ORDER BY s, p
+           ON CONFLICT (source_id, position) DO UPDATE
+              SET deliveries = c.deliveries + EXCLUDED.deliveries, request_id = EXCLUDED.request_id,
+                  last_at = greatest(c.last_at, EXCLUDED.last_at)`,
+    values: [
+      counts.map(({ sourceId }) => sourceId),
+      counts.map(positionOf),
+      counts.map(({ outcome }) => outcome),
+      counts.map(({ code = '' }) => code),
+      counts.map(({ deliveries }) => deliveries),
+      counts.map(({ requestId }) => requestId),
+      counts.map(({ atMs }) => Math.floor(atMs)),
+    ],
+  });
 }

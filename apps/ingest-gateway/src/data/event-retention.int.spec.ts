@@ -16,7 +16,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => at.close());
 
-/** By a process that has nothing in its memory. */
+/** Writes from a process with empty caches. */
 const write = (data: string) => at.newProcess()(at.order(data, { idempotencyKey: 'order-7', count: 2 }));
 const claimsOf = async () => (await sql.query({ text: 'SELECT 1 FROM ledger.all_claims' })).length;
 const age = (days: number) =>
@@ -27,7 +27,7 @@ const age = (days: number) =>
 const removeClaims = () => removeInSteps(ingestRemovals(sql, { eventDays: 90, claimDays: 400 }, Date.now)['claims']!);
 
 describe('a claim', () => {
-  it('is removed after CLAIM_RETENTION_DAYS; the same request then writes nothing a second time, another is refused', async () => {
+  it('is removed after CLAIM_RETENTION_DAYS; the same request then writes nothing twice, another one is refused', async () => {
     const first = JSON.parse((await write('{"a":1}')).body) as { records: object[] };
     await age(400);
     expect(await removeClaims()).toBe(0);
@@ -64,7 +64,7 @@ describe('a claim', () => {
       `INSERT INTO ledger.claims (claim, fingerprint, transaction_id, nonce, channel_id, record_count, note, made_on)
        SELECT sha256(n::text::bytea), '', '', '', 1, 1, '', CURRENT_DATE - n / 10 FROM generate_series(0, 9999) n`,
     ],
-  ])('is not found by reading %s whole', async (table, text) => {
+  ])('is found without reading all of %s', async (table, text) => {
     await sql.query({ text: `DELETE FROM ledger.compact_claims` });
     await sql.transaction(async (own) => {
       await own.query({ text: `SET LOCAL ledger.enters_wide = 'yes'` });
@@ -84,7 +84,7 @@ describe('a claim', () => {
     await sql.query({ text: `DELETE FROM ledger.${table}` });
   });
 
-  it('is not looked for where old ones were before', async () => {
+  it('is not searched for among the old ones that were removed before', async () => {
     const fill = (daysAgo: number) =>
       sql.query({
         text: `INSERT INTO ledger.compact_claims (claim_nonce, fingerprint, channel_id, first_index, record_count, note, made_on)
@@ -149,7 +149,7 @@ describe('the event of a write', () => {
     expect(scans.whole).not.toContain('writes');
   });
 
-  it('is removed after EVENT_RETENTION_DAYS, in every network, and no other', async () => {
+  it('is removed after EVENT_RETENTION_DAYS in every network; newer ones stay', async () => {
     await sql.query({ text: 'DELETE FROM ingest.writes' });
     const at = (ms: number) => ms.toString(16).padStart(12, '0').padEnd(32, '0');
     const kept = [at(nowMs - 90 * DAY_MS), at(nowMs)];

@@ -2,13 +2,16 @@ import { removalStep, type Removal, type RemovalStep, type Sql, type Statement }
 
 const DAY_MS = 86_400_000;
 
-/** Events older than `days`. An id begins with its time (`evt_`, then a UUIDv7), so the primary key finds them by age. */
+/**
+ * Selects events older than `days`. An id starts with its time (`evt_`, then a UUIDv7), so the primary key orders them
+ * by age.
+ */
 export function oldEvents(days: number, nowMs: number): Removal {
   const values = [`evt_${timeDigits(days, nowMs)}`];
   return { table: 'ingest.events', condition: 'event_id < $1', orderBy: 'event_id', values };
 }
 
-/** As a removal, for events of writes, which the index has by network. */
+/** Deletes events of writes; written out because their index starts with the network. */
 export function removeOldWrites(days: number, nowMs: number, atMost: number): Statement {
   return {
     text: `WITH gone AS (DELETE FROM ingest.writes WHERE ctid = ANY (ARRAY(
@@ -27,17 +30,17 @@ const timeDigits = (days: number, nowMs: number): string =>
 
 export interface Retained {
   readonly eventDays: number;
-  /** How long the ledger keeps claims; undefined where it is not in our database. */
+  /** Days that the ledger keeps claims; undefined where the ledger is not in this database. */
   readonly claimDays: number | undefined;
 }
 
-/** Counts of deliveries older than `days`. */
+/** Selects counts of deliveries older than `days`. */
 function oldDeliveryCounts(days: number, nowMs: number): Removal {
   const values = [timeDigits(days, nowMs)];
   return { table: 'ingest.delivery_counts', condition: 'position < $1', orderBy: 'position', values };
 }
 
-/** The steps that remove old events, those of writes, counts of deliveries, and claims, by name. */
+/** The removal steps by name: events, events of writes, counts of deliveries, and claims. */
 export function ingestRemovals(
   sql: Sql,
   { eventDays, claimDays }: Retained,
@@ -52,7 +55,10 @@ export function ingestRemovals(
   return { events, writes, deliveries, ...(claimDays === undefined ? {} : { claims: claimRemoval(sql, claimDays) }) };
 }
 
-/** By the clock of the database. What a claim wrote stays, and its ids stay taken: the same request writes nothing again. */
+/**
+ * Uses the clock of the database. Records of a removed claim stay and their ids stay taken: the same request still
+ * writes nothing.
+ */
 function claimRemoval(sql: Sql, days: number): RemovalStep {
   return async (atMost) => {
     const statement = { text: 'SELECT ledger.forget_claims_v1($1, $2) AS gone', values: [days, atMost] };

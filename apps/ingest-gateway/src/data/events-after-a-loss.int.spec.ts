@@ -7,7 +7,7 @@ import { generateNoteKey, noteSigner, noteVerifier } from '@sealgate/merkle';
 import { DatabaseUnavailableError, type Database } from '@sealgate/storage';
 import { copyDatabase, until } from '@sealgate/testing';
 import { eventIdOf, openTestEvents, record, type TestEvents } from '../testing/test-events.ts';
-import { writeLateEvent } from './late-events.ts';
+import { writeLateEvent } from './write-events.ts';
 
 const CHANNEL = 'acme.main';
 let test: TestEvents;
@@ -46,7 +46,7 @@ const write = async (...ids: string[]) => {
   return { unit, result: await ledger.append(unit) };
 };
 
-/** The channel loses what `lost` was, for good, and goes on in its next epoch. */
+/** Declares the records in `lost` permanently lost; the channel continues in its next epoch. */
 async function loseForGood(lost: string): Promise<void> {
   await integrator.catchUp(CHANNEL, 100);
   const older = await copyDatabase(test.url);
@@ -57,19 +57,19 @@ async function loseForGood(lost: string): Promise<void> {
   const { checkpoint } = (await ledger.loss(CHANNEL)).lost.at(-1)!;
   const declared = { reason: 'Restored', checkpoint, actor: 'admin:1', requestId: 'req_1' };
   expect(await ledger.declareLoss(CHANNEL, declared)).toBe(true);
-  // As if it had been declared long ago.
+  // As if the loss had been declared long ago.
   await test.sql.query({ text: `UPDATE ledger.epochs SET declared_at = declared_at - interval '1 minute'` });
   await integrator.start();
   await until(async () => (await ledger.loss(CHANNEL)).status === 'whole');
   await ledger.epochs.read();
 }
 
-it('events of writes into an epoch are listed with their records, also those that are told late', async () => {
+it('events of writes into an epoch are listed with their records, late events too', async () => {
   const before = await write('a', 'b');
   await loseForGood('c');
   const again = await write('c', 'd');
   expect(again.result).toMatchObject({ outcome: 'written', records: [{ index: 1, epoch: 1 }, { index: 2 }] });
-  // Written beside what was there before the loss, which has an index of the old log.
+  // Its record existed before the loss, with an index of the old log.
   const mixed = await write('a', 'e');
   expect(mixed.result).toMatchObject({
     records: [
@@ -78,7 +78,7 @@ it('events of writes into an epoch are listed with their records, also those tha
     ],
   });
 
-  // The answer of this one was lost. It was told late, and its event is there with its records.
+  // The answer of this call was lost. The late event has its records.
   let lost = 1;
   const query: Database['query'] = async (statement, options) => {
     const rows = await test.sql.query(statement, options);
@@ -89,19 +89,19 @@ it('events of writes into an epoch are listed with their records, also those tha
   const late = await test.openLedger({ sql: { ...test.sql, query } }).append(cut);
   expect(late).toMatchObject({ outcome: 'written', records: [{ index: 4, epoch: 1 }, { index: 5 }] });
   await writeLateEvent(test.sql, cut, late, test.clock.nowMs);
-  // Of this one the sender's own retry came first, so that it has no row with its records.
+  // The sender's own retry of this one was written first, so no row has its records.
   const retried = test.unitOf({ records: [record('f'), record('g')] });
   await writeLateEvent(test.sql, retried, late, test.clock.nowMs);
 
-  const told = await test.events.list({ networkId: 'acme' }, { limit: 10 });
-  expect(told.map(({ eventId, status, records }) => [eventId, status, records.map(({ id }) => id)])).toEqual([
+  const found = await test.events.list({ networkId: 'acme' }, { limit: 10 });
+  expect(found.map(({ eventId, status, records }) => [eventId, status, records.map(({ id }) => id)])).toEqual([
     [eventIdOf(retried), 'committed', ['f', 'g']],
     [eventIdOf(cut), 'committed', ['f', 'g']],
     [eventIdOf(mixed.unit), 'committed', ['a', 'e']],
     [eventIdOf(again.unit), 'committed', ['c', 'd']],
     [eventIdOf(before.unit), 'committed', ['a', 'b']],
   ]);
-  for (const { eventId, records, transactionIds } of told) {
+  for (const { eventId, records, transactionIds } of found) {
     expect(await test.events.find(eventId)).toMatchObject({ records });
     for (const { id, channel, transactionId } of records) {
       expect(await ledger.read(channel, id)).toMatchObject({ transactionId });

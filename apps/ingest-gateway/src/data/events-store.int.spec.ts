@@ -6,8 +6,7 @@ import { DatabaseUnavailableError, type Database } from '@sealgate/storage';
 import { readNote, readUnitEvent } from '../domain/unit-note.ts';
 import { migrations } from '../ingest-migrations.ts';
 import { eventIdOf, KEY, openTestEvents, record, START_MS, type TestEvents } from '../testing/test-events.ts';
-import { writeLateEvent } from './late-events.ts';
-import { pingEvents } from './ping-events.ts';
+import { pingEvents, writeLateEvent } from './write-events.ts';
 
 let test: TestEvents;
 let sql: TestEvents['sql'];
@@ -30,7 +29,7 @@ beforeEach(async () => {
 });
 
 describe('the event of a write', () => {
-  it('is told the same, whether its group was new as a whole or was written carefully', async () => {
+  it('is the same whether its group was written by the fast path or one by one', async () => {
     const content = (id: string) => [record(`${id}-0`), record(`${id}-1`, 2, 'other "type"\t')];
     await ledger.append(unitOf({ records: [record('opens the channel')] }));
     const [fast, own] = [
@@ -66,7 +65,7 @@ describe('the event of a write', () => {
     }
   });
 
-  it('tells every id of a request as it was sent, also one that is nearly one of ours', async () => {
+  it('contains every id of a request as it was sent, including one that resembles ours', async () => {
     const digits = '0123456789abcdef0123456789abcdef';
     const requests = [
       `req_${digits}`,
@@ -83,7 +82,7 @@ describe('the event of a write', () => {
     expect((await events.list({}, { limit: 50 })).map(({ requestId }) => requestId)).toEqual([...group].reverse());
   });
 
-  it('is one for a call that was sent again because its answer was lost, and one where it is told late', async () => {
+  it('is written once for a call that was repeated because its answer was lost, and once where it is late', async () => {
     let lost = 1;
     const query: Database['query'] = async (statement, options) => {
       const rows = await sql.query(statement, options);
@@ -96,16 +95,21 @@ describe('the event of a write', () => {
     expect(result.outcome).toBe('written');
     await writeLateEvent(sql, unit, result, clock.nowMs);
     expect([await list(), await rowsIn('events'), await rowsIn('writes')]).toEqual([[eventIdOf(unit)], 0, 1]);
-    // One that nobody wrote: the sender's retry came first, under an event of its own.
+    // This one was not written: the sender's retry came first, with an event of its own.
     const late = unitOf({ records: [record('again')] });
     await writeLateEvent(sql, late, result, clock.nowMs);
     expect(await list()).toEqual([eventIdOf(late), eventIdOf(unit)]);
-    const [told, first] = await Promise.all([late, unit].map((each) => events.find(eventIdOf(each))));
-    expect(told).toEqual({ ...first, eventId: eventIdOf(late), requestId: told!.requestId, at: new Date(clock.nowMs) });
+    const [found, first] = await Promise.all([late, unit].map((each) => events.find(eventIdOf(each))));
+    expect(found).toEqual({
+      ...first,
+      eventId: eventIdOf(late),
+      requestId: found!.requestId,
+      at: new Date(clock.nowMs),
+    });
     expect(first).toMatchObject({ records: [{ id: 'again' }] });
   });
 
-  it('is told where a call was of several networks, once, also where its answer was lost', async () => {
+  it('is written once for a call of several networks, also where its answer was lost', async () => {
     for (const answers of ['come', 'are lost']) {
       const calls: string[] = [];
       const query: Database['query'] = async (statement, options) => {
@@ -121,9 +125,9 @@ describe('the event of a write', () => {
       const results = await Promise.all(units.map((unit) => writer.append(unit)));
       expect(results.map(({ outcome }) => outcome)).toEqual(units.map(() => 'written'));
       expect(calls.some((text) => text.includes('append_many_v2'))).toBe(true);
-      const told = await events.list({}, { limit: units.length });
+      const found = await events.list({}, { limit: units.length });
       expect(
-        told.map(({ eventId, networkId, status, types, records }) => [
+        found.map(({ eventId, networkId, status, types, records }) => [
           eventId,
           networkId,
           status,
@@ -137,7 +141,7 @@ describe('the event of a write', () => {
     expect(await list()).toHaveLength(12);
   });
 
-  it('says unknown until every transaction of its request is in', async () => {
+  it('is unknown until every transaction of its request is committed', async () => {
     const first = unitOf({ records: [record('both')], units: 2 });
     const eventId = eventIdOf(first);
     await ledger.append(first);
@@ -150,8 +154,8 @@ describe('the event of a write', () => {
   });
 });
 
-describe('a replica of the version before', () => {
-  /** As it calls the function of its version: one record, with a note that has everything in it. */
+describe('a replica of the previous version', () => {
+  /** Calls the function as that version does: one record, with all members in the note. */
   const writeBefore = (id: string, claim: Buffer, eventId: string) =>
     sql.query<{ outcome: string; detail: { note: string } | null }>({
       text: `SELECT outcome, detail FROM ingest.append_v1(ARRAY['acme.main'], ARRAY['acme'], ARRAY[$1::bytea], ARRAY['s1:f'],
@@ -161,7 +165,7 @@ describe('a replica of the version before', () => {
     });
   const claimed = (claim: Buffer) => ({ claim, fingerprint: 's1:f', acceptable: ['s1:f'] });
 
-  it('writes beside this one: events of both are listed, and each replays what the other wrote', async () => {
+  it('writes concurrently: events of both are listed, and each replays the writes of the other', async () => {
     const [theirs, ours] = [Buffer.alloc(32, 'theirs'), Buffer.alloc(32, 'ours')];
     const eventId = newId('evt_');
     expect(await writeBefore('theirs', theirs, eventId)).toMatchObject([{ outcome: 'written' }]);
@@ -176,7 +180,7 @@ describe('a replica of the version before', () => {
     expect(readNote((replayed as { note: string }).note)).toEqual({ eventId, units: 1, strippedFields: 3 });
     const [before] = await writeBefore('ours', ours, newId('evt_'));
     expect(before).toMatchObject({ outcome: 'replayed' });
-    // It reads the event id, how many transactions, how many fields were stripped, and types as JSON.
+    // It reads the event id, the numbers of transactions and stripped fields, and the types as JSON.
     const parts = before!.detail!.note.split('\t');
     expect([0, 2, 3, 5].map((at) => parts[at])).toEqual([eventIdOf(unit), '1', '3', '[]']);
     expect(await list()).toHaveLength(2);
@@ -184,7 +188,7 @@ describe('a replica of the version before', () => {
 });
 
 describe('the list of events', () => {
-  it('is of all kinds, newest first, by any filter, page by page', async () => {
+  it('contains all kinds, newest first, with any filter, page by page', async () => {
     const written = [];
     for (const n of [0, 1, 2, 3]) {
       const network = n % 2 === 0 ? 'acme' : 'demo';
@@ -213,7 +217,7 @@ describe('the list of events', () => {
       [ping, e, d, c],
       [b, a],
     ]);
-    // Of those that were written a second apart: from the second on, until before the fourth.
+    // They were written a second apart: from the second (inclusive) to the fourth (exclusive).
     const [from, to] = [new Date(clock.nowMs - 4000), new Date(clock.nowMs - 2000)];
     expect(await list({ from, to })).toEqual([c, b]);
     expect(await list({ from, to }, 50, c)).toEqual([b]);
@@ -221,11 +225,11 @@ describe('the list of events', () => {
   });
 });
 
-it('going back one version keeps every event', async () => {
+it('a downgrade by one version keeps every event', async () => {
   const unit = unitOf({ records: [record('before going back')] });
   await openLedger().append(unit);
   expect(await rowsIn('writes')).toBe(1);
-  const told = await events.find(eventIdOf(unit));
+  const found = await events.find(eventIdOf(unit));
   const [, up = '', down = ''] = readFileSync(join(migrations.at(-1)!.directory, '0003_writes.sql'), 'utf8').split(
     /^-- (?:Up|Down) Migration$/m,
   );
@@ -237,5 +241,5 @@ it('going back one version keeps every event', async () => {
   await inIngest(down);
   expect(await test.prisma.event.count({ where: { eventId: eventIdOf(unit) } })).toBe(1);
   await inIngest(up);
-  expect(await events.find(eventIdOf(unit))).toEqual(told);
+  expect(await events.find(eventIdOf(unit))).toEqual(found);
 });

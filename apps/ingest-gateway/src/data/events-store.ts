@@ -1,13 +1,19 @@
 import type { Sql } from '@sealgate/storage';
-import type { EventFilter, EventStore, IngestEvent } from '../domain/read-events.ts';
-import { digitsOf, DIGITS, firstDigits } from '../domain/event-ids.ts';
+import {
+  digitsOf,
+  DIGITS,
+  firstDigits,
+  timeOfDigits,
+  type EventFilter,
+  type EventStore,
+  type IngestEvent,
+} from '../domain/read-events.ts';
 import type { Event as EventRow, Prisma, PrismaClient } from '../generated/prisma/client.ts';
-import { requestEvents } from './request-events.ts';
 
-/** Where one transaction of an event lies in the ledger, as `ingest.append_v3` wrote it down. */
+/** The place of one transaction of an event in the ledger, as `ingest.append_v3` stored it. */
 interface EventUnit {
   readonly channel: string;
-  /** The first index and how many follow it; null where `indexes` says each. */
+  /** The first index and the number of records; null where `indexes` lists each. */
   readonly first: number | null;
   readonly count: number;
   readonly indexes: readonly number[] | null;
@@ -34,14 +40,14 @@ interface WriteRow {
 }
 
 /** An event without the ids of its records. */
-type Told = Omit<IngestEvent, 'records' | 'transactionIds'> & {
+type StoredEvent = Omit<IngestEvent, 'records' | 'transactionIds'> & {
   readonly units: readonly EventUnit[];
   readonly records: IngestEvent['records'] | null;
 };
 
 /**
- * Events in PostgreSQL. The ids of their records are asked of the embedded ledger, where they are: an event holds only the
- * places. Of what is on Fabric, which gives no places, it holds the ids.
+ * Events in PostgreSQL. Events in the embedded ledger hold only places; the ids of their records are read from the
+ * ledger. Events on Fabric, which has no places, hold the ids themselves.
  */
 export function eventsStore(prisma: PrismaClient, ledger: Sql): EventStore {
   return {
@@ -52,7 +58,7 @@ export function eventsStore(prisma: PrismaClient, ledger: Sql): EventStore {
         seen,
         unknown: await eventsOf(
           ledger,
-          seen.filter((told) => !isKnown(told)),
+          seen.filter((stored) => !isKnown(stored)),
         ),
       };
     },
@@ -74,12 +80,12 @@ interface Page {
   readonly before?: string;
 }
 
-/** Of both tables together, newest first. */
+/** Merges both tables, newest first. */
 async function newestOf(
   { prisma, ledger }: { readonly prisma: PrismaClient; readonly ledger: Sql },
   filter: EventFilter,
   { limit, before }: Page,
-): Promise<Told[]> {
+): Promise<StoredEvent[]> {
   const [rows, writes] = await Promise.all([
     prisma.event.findMany({
       where: { AND: [conditionOf(filter), before === undefined ? {} : { eventId: { lt: before } }] },
@@ -107,18 +113,18 @@ function conditionOf({ networkId, type, status, from, to, ...more }: EventFilter
   };
 }
 
-/** The first channel of an event is a column, further ones are told beside it; on Fabric each record tells its own. */
+/** The first channel of an event is a column, further ones are in `more`; on Fabric each record names its own. */
 const inChannel = (channel: string): Prisma.EventWhereInput[] => [
   { channel },
   { more: { array_contains: [{ channel }] } },
   { records: { array_contains: [{ channel }] } },
 ];
 
-/** The newest of each network, found by the index: one that is quiet is not searched for among those that are not. */
+/** The newest of each network, by the index: a quiet network is not searched for among the rows of busy ones. */
 async function listWrites(sql: Sql, filter: EventFilter, { limit, before }: Page): Promise<WriteRow[]> {
   const { type, channel, from = new Date(0) } = filter;
   if (!mayBeWrite(filter)) return [];
-  // The name of a channel begins with that of its network.
+  // The name of a channel starts with its network's id.
   const networkId = filter.networkId ?? channel?.split('.')[0];
   const ids = filter.eventIds?.map(digitsOf).filter((digits) => digits !== undefined);
   return sql.query<WriteRow>({
@@ -135,17 +141,17 @@ async function listWrites(sql: Sql, filter: EventFilter, { limit, before }: Page
   });
 }
 
-/** The table of writes holds nothing but committed ones. */
+/** The table of writes holds committed events only. */
 const mayBeWrite = ({ status = 'committed', kind = 'write' }: EventFilter): boolean =>
   status === 'committed' && kind === 'write';
 
-/** The digits that a page ends before. */
+/** The exclusive upper bound of a page, as digits of an event id. */
 function endOf(to: Date | undefined, before: string | undefined): string {
   const ends = [before === undefined ? undefined : digitsOf(before), to === undefined ? undefined : firstDigits(to)];
   return ends.filter((digits) => digits !== undefined).sort()[0] ?? 'f'.repeat(DIGITS);
 }
 
-function ofEvent(row: EventRow): Told {
+function ofEvent(row: EventRow): StoredEvent {
   const { eventId, networkId, keyId, requestId, strippedFields, at } = row;
   return {
     eventId,
@@ -156,14 +162,14 @@ function ofEvent(row: EventRow): Told {
     at,
     kind: row.kind as IngestEvent['kind'],
     status: row.status as IngestEvent['status'],
-    // The JSON columns were written by ourselves.
+    // The JSON columns are written by this service only.
     types: row.types as string[],
     records: row.records as IngestEvent['records'] | null,
     units: unitsOf(row),
   };
 }
 
-function ofWrite(row: WriteRow): Told {
+function ofWrite(row: WriteRow): StoredEvent {
   const unit = { channel: row.channel, first: Number(row.first_index), count: row.record_count, indexes: null };
   return {
     eventId: row.event_id,
@@ -180,9 +186,9 @@ function ofWrite(row: WriteRow): Told {
   };
 }
 
-/** With the ids of their records, of which the ledger is asked once for each channel. */
-async function eventsOf(ledger: Sql, all: readonly Told[]): Promise<IngestEvent[]> {
-  const units = all.flatMap((told) => (told.records === null ? told.units : []));
+/** Adds the ids of the records, with one query of the ledger per channel. */
+async function eventsOf(ledger: Sql, all: readonly StoredEvent[]): Promise<IngestEvent[]> {
+  const units = all.flatMap((stored) => (stored.records === null ? stored.units : []));
   const receipts = new Map(
     await Promise.all(
       [...Map.groupBy(units, ({ channel }) => channel)].map(
@@ -195,9 +201,9 @@ async function eventsOf(ledger: Sql, all: readonly Told[]): Promise<IngestEvent[
       const row = receipts.get(unit.channel)?.get(place);
       return row === undefined ? [] : [{ id: row.id, channel: unit.channel, transactionId: row.transaction_id }];
     });
-  return all.map(({ units: of, records: own, ...told }) => {
+  return all.map(({ units: of, records: own, ...stored }) => {
     const records = own ?? of.flatMap(recordsOf);
-    return { ...told, records, transactionIds: [...new Set(records.map(({ transactionId }) => transactionId))] };
+    return { ...stored, records, transactionIds: [...new Set(records.map(({ transactionId }) => transactionId))] };
   });
 }
 
@@ -223,4 +229,55 @@ async function receiptsOf(
     values: [channel, [...new Set(units.flatMap(placesOf))]],
   });
   return new Map(rows.map((row) => [row.idx, row]));
+}
+
+/** Maximum per table. A request leaves one event, plus one for each repeat under the same request id. */
+const MOST = 500;
+
+/** Upper bound of the time between a request id and its event: body, queue and write together. */
+const MADE_WITHIN_MS = 120_000;
+
+const OURS = /^req_([0-9a-f]{32})$/;
+
+/**
+ * The ids of the events of a request, from a moment on. Request ids chosen by a sender are found by the index of
+ * `0006_requests.sql`. Our own contain their time: events are searched in the two minutes after it. Later events under
+ * the same id, from a caller that forwarded it, are not found.
+ */
+export async function requestEvents(sql: Sql, requestId: string, from: Date): Promise<string[]> {
+  const digits = OURS.exec(requestId)?.[1];
+  const rows = await sql.query<{ event_id: string }>(
+    digits === undefined ? chosenBySender(requestId, from) : madeByUs(requestId, { digits, from }),
+  );
+  return rows.map((row) => row.event_id);
+}
+
+const WRITE_ID = `'evt_' || encode(uuid_send(w.event_id), 'hex')`;
+
+function chosenBySender(requestId: string, from: Date) {
+  const first = firstDigits(from);
+  return {
+    text: `(SELECT e.event_id FROM ingest.events e
+             WHERE e.request_id = $1 AND e.request_id !~ '^req_[0-9a-f]{32}$' AND e.event_id >= $2 LIMIT ${MOST})
+           UNION ALL
+           (SELECT ${WRITE_ID} FROM ingest.writes w
+             WHERE w.request_id = $3 AND substr(w.request_id, 1, 1) <> '\\x00'::bytea AND w.event_id >= $4 LIMIT ${MOST})`,
+    values: [requestId, `evt_${first}`, Buffer.from(requestId), first],
+  };
+}
+
+function madeByUs(requestId: string, { digits, from }: { readonly digits: string; readonly from: Date }) {
+  const madeAt = timeOfDigits(digits);
+  const first = firstDigits(new Date(Math.max(madeAt.getTime(), from.getTime())));
+  const end = firstDigits(new Date(madeAt.getTime() + MADE_WITHIN_MS));
+  return {
+    text: `(SELECT e.event_id FROM ingest.events e
+             WHERE e.event_id >= $2 AND e.event_id < $3 AND e.request_id = $1 LIMIT ${MOST})
+           UNION ALL
+           (SELECT o.event_id FROM ingest.networks n CROSS JOIN LATERAL (
+              SELECT ${WRITE_ID} AS event_id FROM ingest.writes w
+               WHERE w.network_id = n.network_id AND w.event_id >= $4 AND w.event_id < $5 AND w.request_id = $6
+               LIMIT ${MOST}) o LIMIT ${MOST})`,
+    values: [requestId, `evt_${first}`, `evt_${end}`, first, end, Buffer.from(`00${digits}`, 'hex')],
+  };
 }

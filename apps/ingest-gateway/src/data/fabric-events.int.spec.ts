@@ -4,7 +4,7 @@ import { migrate, openDatabase, type Database } from '@sealgate/storage';
 import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import { writeNote } from '../domain/unit-note.ts';
 import { migrations } from '../ingest-migrations.ts';
-import { writeFabricEvent } from './fabric-events.ts';
+import { writeFabricEvent } from './write-events.ts';
 
 let postgres: ThrowawayPostgres;
 let sql: Database;
@@ -47,15 +47,15 @@ async function eventOf(eventId: string): Promise<unknown> {
 }
 
 describe('the event of a write on Fabric', () => {
-  it('says what was written, and the same transaction told again changes nothing', async () => {
-    const told = () =>
+  it('contains what was written; the same transaction again changes nothing', async () => {
+    const writeUnit = () =>
       writeFabricEvent(
         sql,
         unitOf('evt_one', 'acme.main', 1),
         writtenOf('t1', 'acme.main', ['r1', 'quoted "\\ id']),
         atMs,
       );
-    await told();
+    await writeUnit();
     const expected = {
       status: 'committed',
       channel: 'acme.main',
@@ -69,11 +69,11 @@ describe('the event of a write on Fabric', () => {
       at: String(atMs / 1000),
     };
     expect(await eventOf('evt_one')).toEqual(expected);
-    await told();
+    await writeUnit();
     expect(await eventOf('evt_one')).toEqual(expected);
   });
 
-  it('says unknown until every transaction of the request is in, whichever comes first', async () => {
+  it('is unknown until every transaction of the request is committed, in any order', async () => {
     const second = unitOf('evt_two', 'acme.other', 2);
     await writeFabricEvent(sql, second, writtenOf('t3', 'acme.other', ['r1']), atMs);
     expect(await eventOf('evt_two')).toMatchObject({ status: 'unknown', record_count: 1 });
@@ -91,7 +91,7 @@ describe('the event of a write on Fabric', () => {
     });
   });
 
-  it('says rejected for a conflict, but not of a request of which a part is in', async () => {
+  it('is rejected for a conflict, unless a part of the request is committed', async () => {
     const conflict: UnitResult = { outcome: 'conflict', id: 'r1' };
     await writeFabricEvent(sql, unitOf('evt_no', 'acme.main', 1), conflict, atMs);
     expect(await eventOf('evt_no')).toMatchObject({ status: 'rejected', channel: null, record_count: 0, records: [] });

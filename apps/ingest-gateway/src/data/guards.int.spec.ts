@@ -5,7 +5,7 @@ import type { AppendUnit } from '@sealgate/ledger-port';
 import { DatabaseUnavailableError, type Database, type Statement } from '@sealgate/storage';
 import { holdLock, until } from '@sealgate/testing';
 import { openTestEvents, record, type TestEvents } from '../testing/test-events.ts';
-import { callersStore } from './callers-store.ts';
+import { callersStore } from './live-callers.ts';
 
 let test: TestEvents;
 let sql: TestEvents['sql'];
@@ -22,7 +22,7 @@ const hashOf = (id: string) => Buffer.from(id.padEnd(32, '.'));
 const callers = () => callersStore({ sql, now: Date.now, deadlineMs: 5000 });
 const find = (id: string) => callers().find(hashOf(id));
 
-/** A key of a network, and its guard as a look-up tells it. */
+/** A key of a network, with the guard of its look-up. */
 async function newKey(network = 'acme') {
   const id = `key_${(keys += 1)}`;
   await sql.query({
@@ -51,7 +51,7 @@ const idsIn = async (network: string) =>
 
 const isWritten = async ({ network, records }: AppendUnit) => (await idsIn(network)).includes(records[0]!.id);
 
-/** A process of its own whose calls are counted, and may lose the answers of the first. */
+/** A process of its own whose calls are counted; the answers of the first calls can be dropped. */
 function openProcess(more: Partial<EmbeddedLedgerOptions> & { lost?: number; onCall?: () => Promise<unknown> } = {}) {
   const { lost = 0, onCall, ...options } = more;
   const calls: string[] = [];
@@ -67,7 +67,7 @@ function openProcess(more: Partial<EmbeddedLedgerOptions> & { lost?: number; onC
 }
 
 describe('the version of a caller', () => {
-  it('stays when the key is used, and changes with all that a request depends on', async () => {
+  it('is unaffected by use of the key and changes with all that a request depends on', async () => {
     await sql.query({ text: `INSERT INTO ingest.networks (network_id, channels) VALUES ('changing', '{main}')` });
     const { id, guard } = await newKey('changing');
     const lastUsed = lastUsedWriter({ sql, schema: 'ingest', now: Date.now });
@@ -96,7 +96,7 @@ describe('the version of a caller', () => {
       'a network that was deleted',
       `networks SET deleted_at = now() WHERE network_id = (SELECT owner_id FROM ingest.api_keys WHERE id = $1)`,
     ],
-  ])('is none for %s', async (_, change) => {
+  ])('does not exist for %s', async (_, change) => {
     const network = `ending-${(names += 1)}`;
     await sql.query({
       text: `INSERT INTO ingest.networks (network_id, channels) VALUES ($1, '{main}')`,
@@ -111,7 +111,7 @@ describe('the version of a caller', () => {
     expect(await find(id)).toBeUndefined();
   });
 
-  it('ends at the first end of its key, which the process minds', async () => {
+  it('ends when the key ends first, by the clock of the process', async () => {
     const { id } = await newKey();
     const endsAtMs = Date.now() + 60_000;
     await sql.query({
@@ -129,7 +129,7 @@ describe('the version of a caller', () => {
 });
 
 describe('a unit with a guard', () => {
-  it('is written while the guard holds, and not once it is stale', async () => {
+  it('is written while the guard is current, and refused once it is stale', async () => {
     const { id, guard } = await newKey();
     const { ledger } = openProcess();
     expect(await ledger.append(newUnit({ guard }))).toMatchObject({ outcome: 'written' });
@@ -140,7 +140,7 @@ describe('a unit with a guard', () => {
     expect(await test.events.find(late.note.split('\t')[0]!)).toBeUndefined();
   });
 
-  it('is not written where its guard became stale while the call waited for the head', async () => {
+  it('is refused where its guard became stale while the call waited for the lock of the head', async () => {
     const { id, guard } = await newKey();
     const { ledger } = openProcess();
     await ledger.append(newUnit({ guard }));
@@ -154,20 +154,26 @@ describe('a unit with a guard', () => {
     expect(await isWritten(waiting)).toBe(false);
   });
 
-  it('hurts no other of its group when it is stale', async () => {
+  it('does not affect other units of its group when it is stale', async () => {
     const [gone, stays] = [await newKey(), await newKey()];
     await revoke(gone.id);
     const { ledger, calls } = openProcess();
     const units = [stays.guard, gone.guard, undefined, stays.guard, gone.guard].map((guard) =>
       newUnit(guard === undefined ? {} : { guard }),
     );
-    const told = await Promise.allSettled(units.map((unit) => ledger.append(unit)));
-    expect(told.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'rejected']);
+    const results = await Promise.allSettled(units.map((unit) => ledger.append(unit)));
+    expect(results.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+    ]);
     expect(await Promise.all(units.map(isWritten))).toEqual([true, false, true, true, false]);
     expect(calls).toHaveLength(2);
   });
 
-  it('hurts no other of a call that is of several channels', async () => {
+  it('does not affect other units of a call with several channels', async () => {
     const [gone, stays] = [await newKey(), await newKey('demo')];
     await revoke(gone.id);
     const { ledger, calls } = openProcess({ limits: { running: 1 } });
@@ -176,17 +182,17 @@ describe('a unit with a guard', () => {
       newUnit({ network: 'demo', guard: stays.guard }),
       newUnit({ network: 'quiet' }),
     ];
-    // The first call keeps the only turn, so that the others go together.
+    // The first call takes the only slot, so the others are sent as one group.
     const first = ledger.append(newUnit());
-    const told = await Promise.allSettled(units.map((unit) => ledger.append(unit)));
+    const results = await Promise.allSettled(units.map((unit) => ledger.append(unit)));
     await first;
-    expect(told.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
-    expect(told[0]).toMatchObject({ reason: { name: 'StaleGuardError' } });
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
+    expect(results[0]).toMatchObject({ reason: { name: 'StaleGuardError' } });
     expect(await Promise.all(units.map(isWritten))).toEqual([false, true, true]);
     expect(calls.some((text) => text.includes('append_many_v2'))).toBe(true);
   });
 
-  it('that writes nothing is told so, whatever has become of its guard', async () => {
+  it('that writes nothing is answered without regard to its guard', async () => {
     const { id, guard } = await newKey();
     const claim = { claim: hashOf(`claim of ${id}`), fingerprint: 's1:f', acceptable: ['s1:f'] };
     const { ledger } = openProcess();
@@ -205,27 +211,27 @@ describe('a unit with a guard', () => {
     ['written', true],
     ['not written', false],
   ])(
-    'whose answer was lost, and whose guard is stale by then, is never told as refused: it was %s',
+    'whose answer was lost, and whose guard is stale by then, is never reported as refused: it was %s',
     async (_, wasWritten) => {
       const { id, guard } = await newKey();
       const unit = newUnit({ guard });
       if (!wasWritten) await revoke(id);
       const { ledger, calls } = openProcess({ lost: 1, onCall: () => revoke(id) });
-      const told = ledger.append(unit);
-      if (wasWritten) await expect(told).rejects.toMatchObject({ name: 'OutcomeUnknownError' });
-      else await expect(told).rejects.toMatchObject({ name: 'StaleGuardError' });
+      const results = ledger.append(unit);
+      if (wasWritten) await expect(results).rejects.toMatchObject({ name: 'OutcomeUnknownError' });
+      else await expect(results).rejects.toMatchObject({ name: 'StaleGuardError' });
       expect([await isWritten(unit), calls.length]).toEqual([wasWritten, wasWritten ? 2 : 1]);
     },
   );
 
-  it('and a claim, whose answer was lost, is settled as written also where its guard is stale by then', async () => {
+  it('and a claim, whose answer was lost, is settled as written even if its guard is stale by then', async () => {
     const { id, guard } = await newKey();
     const claim = { claim: hashOf(`lost of ${id}`), fingerprint: 's1:f', acceptable: ['s1:f'] };
     const { ledger } = openProcess({ lost: 1, onCall: () => revoke(id) });
     expect(await ledger.append(newUnit({ guard, claim }))).toMatchObject({ outcome: 'written' });
   });
 
-  it('is written for a source as well, until the source is another or takes nothing more', async () => {
+  it('is written for a source too, until the source is changed, disabled or deleted', async () => {
     await sql.query({
       text: `INSERT INTO ingest.sources (source_id, network_id, name, scheme, settings, secrets, enabled, created_at, changed_at)
              VALUES ('src_1', 'acme', 'till', 'github', '{}', '[]', true, now(), now())`,
@@ -245,7 +251,7 @@ describe('a unit with a guard', () => {
     expect(await guardNow()).toMatchObject({ version: 'none' });
   });
 
-  it('is confirmed by indexes alone, however many keys there are and wherever its text comes from', async () => {
+  it('is confirmed by indexes only, for any number of keys and for text of any origin', async () => {
     const { guard } = await newKey();
     const scans = await sql.transaction(async (transaction) => {
       await transaction.query({ text: `SET LOCAL search_path = ingest; SET LOCAL enable_seqscan = off` });
@@ -265,12 +271,12 @@ describe('a unit with a guard', () => {
     ]);
   });
 
-  it('of a kind or a thing that there is not is stale', async () => {
+  it('of an unknown kind or id is stale', async () => {
     const { guard } = await newKey();
     const { ledger } = openProcess();
     for (const other of [{ kind: 'source' }, { id: 'key_none' }, { version: '0' }]) {
-      const told = ledger.append(newUnit({ guard: { ...guard, ...other } }));
-      await expect(told).rejects.toMatchObject({ name: 'StaleGuardError' });
+      const results = ledger.append(newUnit({ guard: { ...guard, ...other } }));
+      await expect(results).rejects.toMatchObject({ name: 'StaleGuardError' });
     }
   });
 });

@@ -1,17 +1,17 @@
 import type { Sql } from '@sealgate/storage';
-import type { Limits } from '../domain/key-grants.ts';
+import type { Limits } from '../domain/caller.ts';
 import type { Network, NetworkChange, NetworkStore } from '../domain/manage-networks.ts';
 import type { Network as NetworkRow, Prisma, PrismaClient } from '../generated/prisma/client.ts';
 
 const HOLD = 'SELECT 1 FROM ingest.networks WHERE network_id = $1';
 
-/** Whether there is such a network; if so it stays until the transaction ends. */
+/** Whether the network exists; if so, locks its row until the transaction ends. */
 export async function holdNetwork(sql: Sql, networkId: string): Promise<boolean> {
   const rows = await sql.query({ text: `${HOLD} AND deleted_at IS NULL FOR SHARE`, values: [networkId] });
   return rows.length > 0;
 }
 
-/** Networks in PostgreSQL. A deleted one keeps its row, so that its id is never given twice. */
+/** Networks in PostgreSQL. A deleted network keeps its row, so its id is never assigned again. */
 export function networksStore(prisma: PrismaClient): NetworkStore {
   return {
     insert({ networkId, name, channels, limits }, also) {
@@ -47,7 +47,7 @@ export function networksStore(prisma: PrismaClient): NetworkStore {
     delete(networkId, at, { isInUse, also }) {
       return prisma.$transaction(async (transaction) => {
         const sql = sqlOf(transaction);
-        // Whoever mints a key holds this row too, so no key can come between the question and the answer.
+        // Minting a key locks this row too, so no key can be minted between this check and the deletion.
         const held = await sql.query({ text: `${HOLD} FOR UPDATE`, values: [networkId] });
         if (held.length === 0) return 'missing';
         if (await isInUse(sql)) return 'in use';
@@ -61,7 +61,7 @@ export function networksStore(prisma: PrismaClient): NetworkStore {
   };
 }
 
-/** A transaction of Prisma's as what the libraries send statements to. */
+/** Adapts a Prisma transaction to the `Sql` interface of the libraries. */
 function sqlOf(transaction: Prisma.TransactionClient): Sql {
   return { query: ({ text, values = [] }) => transaction.$queryRawUnsafe(text, ...values) };
 }

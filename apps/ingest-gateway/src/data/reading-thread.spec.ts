@@ -3,7 +3,7 @@ import { AppError } from '@sealgate/errors';
 import fc from 'fast-check';
 import { until } from '@sealgate/testing';
 import { readSubmission, type CanonicalSubmission, type ReadingRules } from '../domain/read-submission.ts';
-import { ReadingThread, type ReadingLimits } from './reading-thread.ts';
+import { ReadingThread, TurnQueue, type ReadingLimits } from './reading-thread.ts';
 
 const rules: ReadingRules = { record: 'envelope', maxBatchRecords: 3 };
 const LIMITS: ReadingLimits = {
@@ -13,7 +13,7 @@ const LIMITS: ReadingLimits = {
   idleMs: 3,
 };
 
-/** Timers that run out when they are told to, known by how long they were set for. */
+/** Timers that the test fires, identified by their duration. */
 function handTimers() {
   const running = new Set<{ ms: number; done: () => void }>();
   return {
@@ -62,10 +62,10 @@ const codeOf = (reading: Promise<CanonicalSubmission>) =>
 
 describe('a body read in a thread', () => {
   const { read, thread } = readerOf('../reading-worker.ts');
-  open.pop(); // One for all of these, ended after them.
+  open.pop(); // Shared by these tests, closed after them.
   afterAll(() => thread.close());
 
-  /** What reading gives or is refused with, as it is sent. */
+  /** The result or the refusal of reading, in the form that is sent. */
   async function outcomeOf(reading: () => CanonicalSubmission | Promise<CanonicalSubmission>): Promise<unknown> {
     try {
       return await reading();
@@ -85,7 +85,7 @@ describe('a body read in a thread', () => {
     ['a record', '{"id":"a","data":{"ü":[1.50,"€\\u0000"],"cvv":1},"z":null}'],
     ['a batch', '{"assets":[{"targetChannels":["b","a"]},7,{"owner":"o"}]}'],
     ['a ping', '{"type":"ping"}'],
-  ])('is what it would be here: %s', async (_, text) => {
+  ])('gives the same result as on the main thread: %s', async (_, text) => {
     expect(await expectSame(text)).toHaveProperty('kind');
   });
 
@@ -97,11 +97,11 @@ describe('a body read in a thread', () => {
     ['JSON_TOO_DEEP', '['.repeat(65) + ']'.repeat(65)],
     ['INVALID_REQUEST', '{"id":1,"type":"","targetChannels":[1,1,"a","a"]}'],
     ['BATCH_TOO_LARGE', '{"assets":[1,2,3,4]}'],
-  ])('is refused as it would be here: %s for %s', async (code, text) => {
+  ])('is refused as on the main thread: %s for %s', async (code, text) => {
     expect(await expectSame(text)).toMatchObject({ code });
   });
 
-  it('is what it would be here, for every JSON value', async () => {
+  it('gives the same result as on the main thread, for every JSON value', async () => {
     const json = fc.json({ maxDepth: 4 });
     await fc.assert(
       fc.asyncProperty(fc.oneof(json, fc.string()), async (text) => void (await expectSame(text))),
@@ -109,17 +109,17 @@ describe('a body read in a thread', () => {
     );
   });
 
-  it('is read of exactly its bytes, though they are part of a larger buffer', async () => {
+  it('is read from exactly its bytes, even as part of a larger buffer', async () => {
     const pooled = Buffer.from('[1]{"id":"within"}[2]');
     const submission = await thread.read(pooled.subarray(3, -3), rules, 'acme');
     expect(idOf(submission)).toBe('within');
-    // The bytes stay: the fingerprint is made of them afterwards.
+    // The bytes are kept: the fingerprint is computed from them later.
     expect(pooled.toString()).toBe('[1]{"id":"within"}[2]');
   });
 });
 
 describe('a reading thread', () => {
-  it('reads one body after another, and senders take turns', async () => {
+  it('reads one body at a time, and senders take turns', async () => {
     const { thread, read } = readerOf(unruly);
     const order: string[] = [];
     const keep = (submission: CanonicalSubmission) => void order.push(idOf(submission)!);
@@ -132,10 +132,10 @@ describe('a reading thread', () => {
   });
 
   it.each([
-    ['ends itself', 'exit', 'The reading thread ended with 7.'],
+    ['exits', 'exit', 'The reading thread ended with 7.'],
     ['throws', 'throw', 'A bug of the reader.'],
     ['fills its heap', 'fill', 'Worker terminated due to reaching memory limit: JS heap out of memory'],
-  ])('that %s fails the body it had, and no other: the next thread reads those', async (_, text, reason) => {
+  ])('that %s fails the body it was reading and no other: the next thread reads those', async (_, text, reason) => {
     const { read, lost } = readerOf(unruly);
     const [first, failed, behind] = [read('first'), codeOf(read(text)), read('behind')];
     expect(idOf(await first)).toBe('first');
@@ -145,7 +145,7 @@ describe('a reading thread', () => {
     expect(lost).toEqual([expect.stringContaining(reason)]);
   });
 
-  it('that cannot be started fails each body as a bug, and keeps none waiting', async () => {
+  it('that cannot be started fails each body as a bug, and leaves none queued', async () => {
     const { thread, read, lost } = readerOf('./no-such-reader.ts');
     const readings = ['one', 'two'].map((text) => codeOf(read(text)));
     for (const code of await Promise.all(readings)) expect(code).toBe('Error: The reading thread was lost.');
@@ -155,8 +155,8 @@ describe('a reading thread', () => {
 
   it.each([
     ['hangs', 'hang'],
-    ['never gives way', 'busy'],
-  ])('that %s is ended when its time is over, and those behind are read by the next', async (_, text) => {
+    ['loops for ever', 'busy'],
+  ])('that %s is terminated at its timeout, and the next thread reads the queued bodies', async (_, text) => {
     const { read, timers, lost } = readerOf(unruly);
     expect(idOf(await read('first'))).toBe('first');
     const [stuck, behind] = [codeOf(read(text)), read('behind')];
@@ -167,9 +167,9 @@ describe('a reading thread', () => {
     expect(lost).toEqual(['A body took too long to read.']);
   });
 
-  it('refuses what would be too much to wait, for one sender and for all', async () => {
+  it('refuses bodies beyond the bound of the queue, per sender and in total', async () => {
     const { read } = readerOf(unruly, { waiting: { maxBytes: 12, maxBytesOfOne: 8 } });
-    // The first goes to the thread at once, so it does not wait.
+    // The first is posted to the thread at once, so it is not queued.
     const taken = [read('hang', 'a'), read('four', 'a'), read('four', 'a'), read('four', 'b')].map(codeOf);
     expect(await codeOf(read('x', 'a'))).toBe('OVERLOADED');
     expect(await codeOf(read('x', 'c'))).toBe('OVERLOADED');
@@ -177,7 +177,7 @@ describe('a reading thread', () => {
     expect(await Promise.all(taken)).toEqual(['UNAVAILABLE', 'UNAVAILABLE', 'UNAVAILABLE', 'UNAVAILABLE']);
   });
 
-  it('refuses what has waited too long, and goes on with what came later', async () => {
+  it('refuses a body that was queued too long, and reads later ones', async () => {
     const { thread, read, timers } = readerOf(unruly);
     const [hanging, waiting] = [codeOf(read('hang')), codeOf(read('waiting'))];
     timers.runOut(LIMITS.waitMs);
@@ -189,7 +189,7 @@ describe('a reading thread', () => {
     expect(idOf(await later)).toBe('later');
   });
 
-  it('is let go when nothing came for a while, which is nothing to tell, and started again by the next body', async () => {
+  it('is terminated when idle, without a report, and started again by the next body', async () => {
     const { read, timers, lost } = readerOf(unruly);
     await read('one');
     await read('two');
@@ -199,7 +199,7 @@ describe('a reading thread', () => {
     expect(lost).toEqual([]);
   });
 
-  it('says once that it was lost, whatever its end says besides, and leaves no timer', async () => {
+  it('reports its loss once, whatever its exit adds, and leaves no timer', async () => {
     const { thread, read, timers, lost } = readerOf(unruly);
     expect(await codeOf(read('throw'))).toBe('Error: The reading thread was lost.');
     await until(() => timers.count(LIMITS.idleMs) === 1, { what: 'an idle reader' });
@@ -209,12 +209,65 @@ describe('a reading thread', () => {
     expect([LIMITS.waitMs, LIMITS.readMs, LIMITS.idleMs].map(timers.count)).toEqual([0, 0, 0]);
   });
 
-  it('ends with the process: what waits and what is read is refused, and nothing is taken any more', async () => {
+  it('ends with the process: queued and running bodies are refused, and no more are accepted', async () => {
     const { thread, read } = readerOf(unruly);
     const readings = ['busy', 'behind'].map((text) => codeOf(read(text)));
     await thread.close();
     await thread.close();
     expect(await Promise.all(readings)).toEqual(['UNAVAILABLE', 'UNAVAILABLE']);
     expect(await codeOf(read('late'))).toBe('UNAVAILABLE');
+  });
+});
+
+const queueOf = (...items: [sender: string, item: string][]): TurnQueue<string> => {
+  const queue = new TurnQueue<string>({ maxBytes: 10, maxBytesOfOne: 6 });
+  for (const [sender, item] of items) expect(queue.add(sender, 1, item)).toBe(true);
+  return queue;
+};
+
+const taken = (queue: TurnQueue<string>): string[] => {
+  const items: string[] = [];
+  for (let item = queue.take(); item !== undefined; item = queue.take()) items.push(item);
+  return items;
+};
+
+describe('a queue of turns', () => {
+  it('takes one item of each sender in turn, and keeps the order of each', () => {
+    const queue = queueOf(['a', 'a1'], ['a', 'a2'], ['a', 'a3'], ['b', 'b1'], ['c', 'c1'], ['b', 'b2']);
+    expect(queue.size).toBe(6);
+    expect(taken(queue)).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
+    expect(queue.size).toBe(0);
+  });
+
+  it('puts a new sender behind those that wait for their turn', () => {
+    const queue = queueOf(['a', 'a1'], ['a', 'a2'], ['a', 'a3']);
+    expect(queue.take()).toBe('a1');
+    queue.add('b', 1, 'b1');
+    expect(taken(queue)).toEqual(['a2', 'b1', 'a3']);
+  });
+
+  it('is bounded in bytes per sender and in total, exactly, and accepts again what fits', () => {
+    const queue = new TurnQueue<string>({ maxBytes: 10, maxBytesOfOne: 6 });
+    expect(queue.add('a', 6, 'a1')).toBe(true);
+    expect(queue.add('a', 1, 'a2')).toBe(false);
+    expect(queue.add('b', 5, 'b1')).toBe(false);
+    expect(queue.add('b', 4, 'b2')).toBe(true);
+    expect(queue.add('c', 1, 'c1')).toBe(false);
+    expect(queue.take()).toBe('a1');
+    expect(queue.add('c', 6, 'c2')).toBe(true);
+    expect(queue.size).toBe(2);
+    expect(taken(queue)).toEqual(['b2', 'c2']);
+  });
+
+  it('removes an item and its bytes once', () => {
+    const queue = queueOf(['a', 'a1'], ['a', 'a2'], ['b', 'b1']);
+    queue.remove('a', 'a1');
+    queue.remove('a', 'a1');
+    queue.remove('b', 'b1');
+    queue.remove('nobody', 'x');
+    expect(queue.size).toBe(1);
+    expect(queue.add('c', 6, 'c1')).toBe(true);
+    expect(queue.add('b', 3, 'b2')).toBe(true);
+    expect(taken(queue)).toEqual(['a2', 'c1', 'b2']);
   });
 });

@@ -1,17 +1,26 @@
 import { Worker, type ResourceLimits } from 'node:worker_threads';
-import { AppError } from '@sealgate/errors';
+import { AppError, type ErrorCode, type Fault } from '@sealgate/errors';
 import type { AnyReading, AnyRules, ReadApart } from '../domain/read-submission.ts';
-import type { ReadingAnswer, ReadingRequest } from './reading-messages.ts';
-import { TurnQueue, type TurnBounds } from './turn-queue.ts';
+
+/** Request of the main thread to the reading thread: one at a time. */
+export interface ReadingRequest {
+  readonly bytes: Uint8Array;
+  readonly rules: AnyRules;
+}
+
+/** The reply. A refusal is sent as plain data because an error loses its class between threads. */
+export type ReadingAnswer =
+  | { readonly submission: AnyReading }
+  | { readonly refusal: { readonly code: ErrorCode; readonly detail: string; readonly faults: readonly Fault[] } };
 
 export interface ReadingLimits {
-  /** Of bodies that wait, for all senders and for one. */
+  /** Bounds of the queue, for all senders together and for each. */
   readonly waiting: TurnBounds;
-  /** How long a body may wait for its turn. */
+  /** Maximum time of a body in the queue. */
   readonly waitMs: number;
-  /** How long it may then be read; a thread that takes longer is ended. */
+  /** Maximum reading time of a body; a thread that exceeds it is terminated. */
   readonly readMs: number;
-  /** After so long without a body the thread is let go, and its memory with it. */
+  /** Idle time after which the thread is terminated, to free its memory. */
   readonly idleMs: number;
 }
 
@@ -19,11 +28,13 @@ export interface ReadingThreadOptions {
   /** The file of `reading-worker`. */
   readonly program: URL;
   readonly limits: ReadingLimits;
-  /** Of the thread's heap. Options of the process itself, `--max-old-space-size` say, win over these. */
+  /** Heap limits of the thread. Options of the process, such as `--max-old-space-size`, take precedence. */
   readonly heap: ResourceLimits;
-  /** Calls `done` after `ms`, unless what it returns was called before. */
+  /** Calls `done` after `ms`, unless the returned function is called first. */
   readonly startTimer: (done: () => void, ms: number) => () => void;
-  /** Told why the thread has ended by itself, or had to be ended. The next body starts another. */
+  /**
+   * Called with the reason when the thread ended by itself or was terminated for a fault. The next body starts another.
+   */
   readonly onLost: (reason: string) => void;
 }
 
@@ -37,11 +48,11 @@ interface Job {
 }
 
 /**
- * Reads large bodies, one at a time, in a thread of its own that is there only while such bodies come. Parsing one may take
- * a tenth of a second and leave a million values behind; here neither holds up the event loop that answers everybody.
+ * Reads large bodies, one at a time, in a worker thread that exists only while such bodies come. Parsing one may take
+ * 100 ms and leave a million values for the garbage collector; here neither blocks the main event loop.
  *
- * Whatever becomes of the thread, each body is answered once: with what was read, its refusal, or an error. A body whose
- * reading ends the thread takes no other down with it.
+ * Each body is answered exactly once, whatever happens to the thread: with the result, its refusal, or an error. A body
+ * that crashes the thread fails no other.
  */
 export class ReadingThread {
   readonly #options: ReadingThreadOptions;
@@ -56,12 +67,12 @@ export class ReadingThread {
     this.#waiting = new TurnQueue(options.limits.waiting);
   }
 
-  /** How many bodies wait or are being read. */
+  /** Number of bodies that are queued or being read. */
   get depth(): number {
     return this.#waiting.size + (this.#running === undefined ? 0 : 1);
   }
 
-  // What comes back is of the kind that the rules are of.
+  // The result is of the kind that the rules ask for.
   readonly read = ((bytes, rules, sender) =>
     new Promise<AnyReading>((resolve, reject) => {
       const job: Job = { bytes, rules, sender, resolve, reject, stopTimer: nothing };
@@ -71,7 +82,7 @@ export class ReadingThread {
       this.#next();
     })) as ReadApart;
 
-  /** Refuses whatever waits, and ends the thread. */
+  /** Refuses all queued bodies and ends the thread. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#settle((job) => job.reject(stopping()));
@@ -93,7 +104,7 @@ export class ReadingThread {
     this.#running = job;
     job.stopTimer();
     job.stopTimer = this.#options.startTimer(() => this.#readTooLong(), this.#options.limits.readMs);
-    // A copy, because the fingerprint is made of the bytes later, and because what is sent may be part of a larger buffer.
+    // Copied, because the fingerprint is computed from the bytes later and the buffer may be part of a larger one.
     const bytes = new Uint8Array(job.bytes);
     const request: ReadingRequest = { bytes, rules: job.rules };
     try {
@@ -105,14 +116,14 @@ export class ReadingThread {
   }
 
   #startThread(): Worker {
-    // It reads bodies: it has no business with the environment, nor with what was loaded into the process beside main.
+    // The thread only reads bodies: it gets no environment and none of the modules preloaded beside main.
     const own = { env: {}, argv: [], execArgv: [], name: 'reading' };
     const worker = new Worker(this.#options.program, { ...own, resourceLimits: this.#options.heap });
     worker.unref();
     const ifCurrent =
       <Value>(act: (value: Value) => void) =>
       (value: Value) => {
-        // One that was ended still says so.
+        // A terminated worker still emits `exit`.
         if (worker === this.#worker) act(value);
       };
     worker.on(
@@ -143,7 +154,7 @@ export class ReadingThread {
     this.#next();
   }
 
-  /** The body that was being read is answered as a bug: it would end the next thread as well. */
+  /** The body that was being read fails as a bug: it would crash the next thread as well. */
   #lost(error: unknown): void {
     this.#options.onLost(reasonOf(error));
     void this.#endThread();
@@ -178,7 +189,7 @@ export class ReadingThread {
   }
 }
 
-/** What another thread has thrown is like an Error, and none. */
+/** A value thrown in another thread resembles an Error but is not an instance of it. */
 function reasonOf(error: unknown): string {
   const hasStack = typeof error === 'object' && error !== null && 'stack' in error;
   return hasStack ? String(error.stack) : String(error);
@@ -187,11 +198,78 @@ function reasonOf(error: unknown): string {
 function nothing(): void {}
 
 function overloaded(): AppError {
-  return new AppError('OVERLOADED', 'More large bodies have come than the gateway reads in time.', {
+  return new AppError('OVERLOADED', 'More large bodies are queued than the gateway can read in time.', {
     retryAfterSeconds: 1,
   });
 }
 
 function stopping(): AppError {
   return new AppError('UNAVAILABLE', 'The gateway is stopping.', { retryAfterSeconds: 1 });
+}
+
+/** Maximum queued bytes, for all senders together and for each. */
+export interface TurnBounds {
+  readonly maxBytes: number;
+  readonly maxBytesOfOne: number;
+}
+
+interface Waiting<Item> {
+  readonly item: Item;
+  readonly bytes: number;
+}
+
+/** A bounded queue in which senders take turns, so that a busy sender delays only itself. */
+export class TurnQueue<Item> {
+  readonly #bounds: TurnBounds;
+  /** Items by sender, in the order of turns; no list is empty. */
+  readonly #lines = new Map<string, Waiting<Item>[]>();
+  #bytes = 0;
+  #size = 0;
+
+  constructor(bounds: TurnBounds) {
+    this.#bounds = bounds;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** @returns false, without queueing the item, where it would exceed a bound. */
+  add(sender: string, bytes: number, item: Item): boolean {
+    const line = this.#lines.get(sender) ?? [];
+    const ofSender = line.reduce((sum, waiting) => sum + waiting.bytes, bytes);
+    if (ofSender > this.#bounds.maxBytesOfOne || this.#bytes + bytes > this.#bounds.maxBytes) return false;
+    line.push({ item, bytes });
+    this.#lines.set(sender, line);
+    this.#count(bytes, 1);
+    return true;
+  }
+
+  /** Takes the first item of the sender whose turn it is and moves that sender to the end. */
+  take(): Item | undefined {
+    for (const [sender, line] of this.#lines) {
+      const first = line.shift();
+      this.#lines.delete(sender);
+      if (line.length > 0) this.#lines.set(sender, line);
+      if (first === undefined) continue;
+      this.#count(-first.bytes, -1);
+      return first.item;
+    }
+    return undefined;
+  }
+
+  /** Removes a queued item. */
+  remove(sender: string, item: Item): void {
+    const line = this.#lines.get(sender) ?? [];
+    const place = line.findIndex((waiting) => waiting.item === item);
+    const [removed] = place < 0 ? [] : line.splice(place, 1);
+    if (removed === undefined) return;
+    this.#count(-removed.bytes, -1);
+    if (line.length === 0) this.#lines.delete(sender);
+  }
+
+  #count(bytes: number, items: number): void {
+    this.#bytes += bytes;
+    this.#size += items;
+  }
 }

@@ -12,7 +12,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => at.close());
 
-/** Bytes of each table with its indexes, divided by the records. Partitions count as their table. */
+/** Bytes per record of each table with its indexes. Partitions count as their table. */
 async function bytesARecord(): Promise<Record<string, number>> {
   for (const table of await tables()) await at.sql.query({ text: `VACUUM ${table}` });
   const rows = await at.sql.query<{ name: string; bytes: string }>({

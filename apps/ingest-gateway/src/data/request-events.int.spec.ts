@@ -3,8 +3,8 @@ import type { EmbeddedLedger } from '@sealgate/ledger-embedded';
 import type { Statement } from '@sealgate/storage';
 import { scansOf } from '@sealgate/testing';
 import { eventIdOf, KEY, openTestEvents, record, START_MS, type TestEvents } from '../testing/test-events.ts';
-import { pingEvents } from './ping-events.ts';
-import { requestEvents } from './request-events.ts';
+import { pingEvents } from './write-events.ts';
+import { requestEvents } from './events-store.ts';
 
 let test: TestEvents;
 let ledger: EmbeddedLedger;
@@ -41,9 +41,9 @@ async function ping(requestId: string): Promise<string> {
 
 it.each<[string, () => string]>([
   ['a sender chose', () => 'order 7 é'],
-  ['a sender chose, nearly as ours', () => `req_${'0'.repeat(31)}A`],
-  ['we made', () => test.newId('req_')],
-])('an id that %s finds every event that its request left, in any network', async (_what, make) => {
+  ['a sender chose, similar to ours', () => `req_${'0'.repeat(31)}A`],
+  ['we generated', () => test.newId('req_')],
+])('a request id that %s finds every event of its request, in any network', async (_what, make) => {
   const requestId = make();
   const events = [
     await write({ requestId }),
@@ -55,7 +55,7 @@ it.each<[string, () => string]>([
   await write({ requestId: test.newId('req_') });
   expect(await found(requestId)).toEqual(events.sort());
   expect(await found(`${requestId}x`)).toEqual([]);
-  // The list shows these alone, by the other filters too.
+  // The list shows only these, with the other filters applied too.
   const eventIds = await found(requestId);
   expect(await test.list({ eventIds })).toEqual(eventIds.toReversed());
   expect(await test.list({ eventIds, networkId: 'demo' })).toHaveLength(1);
@@ -64,7 +64,7 @@ it.each<[string, () => string]>([
   expect(await test.list({ eventIds: [] })).toEqual([]);
 });
 
-it('events from before the time that is asked for are not found', async () => {
+it('events before the requested time are not found', async () => {
   for (const requestId of ['long ago', test.newId('req_')]) {
     await write({ requestId });
     expect(await found(requestId)).toHaveLength(1);
@@ -72,7 +72,7 @@ it('events from before the time that is asked for are not found', async () => {
   }
 });
 
-it('an id of ours finds what was written within two minutes of it, and an id that is no time finds nothing', async () => {
+it('an id made here finds events of the two minutes after it; an id without a valid time finds none', async () => {
   const requestId = test.newId('req_');
   test.clock.nowMs += 118_000;
   const event = await write({ requestId });
@@ -82,7 +82,7 @@ it('an id of ours finds what was written within two minutes of it, and an id tha
   expect(await found(`req_${'f'.repeat(32)}`)).toEqual([]);
 });
 
-it('are found by indexes, never by reading a table', async () => {
+it('are found by indexes, never by a sequential scan', async () => {
   for (const requestId of ['chosen', test.newId('req_')]) {
     const asked: Statement[] = [];
     const query = (statement: Statement) => {
@@ -92,7 +92,7 @@ it('are found by indexes, never by reading a table', async () => {
     await requestEvents({ ...test.sql, query: query }, requestId, DAY_AGO);
     const [statement] = asked;
     await test.sql.transaction(async (sql) => {
-      // Tables of a few rows are read whole otherwise.
+      // Otherwise tables of a few rows are scanned.
       await sql.query({ text: 'SET LOCAL enable_seqscan = off' });
       const { whole, indexes } = await scansOf(sql, statement!);
       expect(whole.filter((table) => table !== 'networks')).toEqual([]);
@@ -103,7 +103,7 @@ it('are found by indexes, never by reading a table', async () => {
   }
 });
 
-it('ids that we made are in no index of requests', async () => {
+it('ids made here are in no index of requests', async () => {
   const pages = async () =>
     (
       await test.sql.query<{ size: string }>({

@@ -2,11 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ServerSecrets } from '@sealgate/auth';
 import { createSource, type ManageSourcesPorts } from '../domain/manage-sources.ts';
 import { openTestEvents, START_MS, type TestEvents } from '../testing/test-events.ts';
-import { deliveriesStore } from './deliveries-store.ts';
-import { deliveryCounts } from './delivery-counts.ts';
+import { deliveriesStore, deliveryCounts } from './deliveries-store.ts';
 import { ingestRemovals } from './event-retention.ts';
-import { liveSources } from './live-sources.ts';
-import { sealAgain, sealedSecrets, sourcesStore } from './sources-store.ts';
+import { liveSources } from './live-callers.ts';
+import { resealSecrets, sealedSecrets, sourcesStore } from './sources-store.ts';
 
 const [OLD, NEW] = [`old:${'o'.repeat(32)}`, `new:${'n'.repeat(32)}`];
 const VALUE = 'a-secret-of-the-sender';
@@ -61,7 +60,7 @@ const needs = (making: string) =>
   sql.query<{ secret_id: string; rows: string }>({ text: sealedSecrets.text!, values: [making] });
 
 describe('the secrets of a source', () => {
-  it('lie in the database sealed, and open for a process that has the server secret', async () => {
+  it('are stored encrypted, and can be decrypted by a process with the server secret', async () => {
     const sourceId = await newSource();
     expect(await textOf(sourceId)).not.toContain(VALUE);
     const { found, sealed } = lookUp(OLD, sourceId);
@@ -76,7 +75,7 @@ describe('the secrets of a source', () => {
     expect(other.sealed).toEqual([sourceId, sourceId]);
   });
 
-  it('do not open in the row of another source', async () => {
+  it('cannot be decrypted in the row of another source', async () => {
     const [one, two] = [await newSource(), await newSource()];
     const text = `UPDATE ingest.sources SET secrets = (SELECT secrets FROM ingest.sources WHERE source_id = $1) WHERE source_id = $2`;
     await sql.query({ text, values: [one, two] });
@@ -84,22 +83,22 @@ describe('the secrets of a source', () => {
     await sql.query({ text: 'DELETE FROM ingest.sources WHERE source_id = ANY ($1)', values: [[one, two]] });
   });
 
-  it('are sealed again with a new server secret, after which the old one is needed no more', async () => {
+  it('are encrypted again with a new server secret, after which the old one is not needed', async () => {
     const sourceId = await newSource();
     const before = await needs('new');
     expect(before.map(({ secret_id: id }) => id)).toEqual(['old']);
-    expect(await sealAgain(sql, boxOf(`${OLD},${NEW}`))).toBe(0);
-    expect(await sealAgain(sql, boxOf(`${NEW},${OLD}`))).toBeGreaterThan(0);
-    expect(await sealAgain(sql, boxOf(`${NEW},${OLD}`))).toBe(0);
+    expect(await resealSecrets(sql, boxOf(`${OLD},${NEW}`))).toBe(0);
+    expect(await resealSecrets(sql, boxOf(`${NEW},${OLD}`))).toBeGreaterThan(0);
+    expect(await resealSecrets(sql, boxOf(`${NEW},${OLD}`))).toBe(0);
     expect(await needs('new')).toEqual([]);
     expect((await lookUp(NEW, sourceId).found)!.source).toMatchObject({ hasAllKeys: true });
-    // What cannot be opened stays as it is.
+    // A secret that cannot be decrypted stays as it is.
     const text = await textOf(sourceId);
-    expect(await sealAgain(sql, boxOf(OLD))).toBe(0);
+    expect(await resealSecrets(sql, boxOf(OLD))).toBe(0);
     expect(await textOf(sourceId)).toBe(text);
   });
 
-  it('are gone with the source', async () => {
+  it('are deleted with the source', async () => {
     const sourceId = await newSource();
     const store = sourcesStore(sql);
     const at = new Date(START_MS);
@@ -112,7 +111,7 @@ describe('the secrets of a source', () => {
 });
 
 describe('a source that is looked up', () => {
-  it('is what it is now: changed, in a network that was changed, or in one that is gone', async () => {
+  it('is current: after a change of the source, a change of its network, or the deletion of either', async () => {
     const sourceId = await newSource();
     const live = liveSources({
       sql,
@@ -135,7 +134,7 @@ describe('a source that is looked up', () => {
     await sql.query({ text: `UPDATE ingest.networks SET deleted_at = NULL WHERE network_id = 'acme'` });
   });
 
-  it('is at most one of two hundred of its network, however many are made at once', async () => {
+  it('is at most one of two hundred of its network, however many are created concurrently', async () => {
     await sql.query({ text: 'DELETE FROM ingest.sources' });
     const outcomes = await Promise.allSettled(Array.from({ length: 210 }, () => newSource()));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(200);
@@ -145,7 +144,7 @@ describe('a source that is looked up', () => {
 });
 
 describe('counts of deliveries', () => {
-  it('are one row for a source, a minute and an outcome, over processes and flushes, and go with the events', async () => {
+  it('are one row per source, minute and outcome across processes and flushes, and are removed with the events', async () => {
     const [one, two] = [1, 2].map(() => deliveryCounts(sql, (error) => expect(error).toBeUndefined()));
     const count = {
       sourceId: 'src_a',

@@ -84,14 +84,14 @@ export function sourcesStore(sql: Pick<Database, 'query' | 'transaction'>): Sour
   };
 }
 
-/** How many sources of a network take deliveries, or would if they were enabled. */
+/** Number of sources of a network that are not deleted, disabled ones included. */
 export async function countLiveSources(sql: Sql, networkId: string): Promise<number> {
   const text = 'SELECT count(*)::integer AS live FROM ingest.sources WHERE network_id = $1 AND deleted_at IS NULL';
   const [row] = await sql.query<{ live: number }>({ text, values: [networkId] });
   return row?.live ?? 0;
 }
 
-/** Until the end of the transaction nobody else makes a source of this network, so that the limit cannot be raced past. */
+/** Serialises the creation of sources of a network until the transaction ends, so that the limit holds. */
 async function lockSources(sql: Sql, networkId: string): Promise<void> {
   const text = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))';
   await sql.query({ text, values: [`ingest.sources ${networkId}`] });
@@ -112,7 +112,7 @@ function sourceOf(row: SourceRow): Source {
   };
 }
 
-/** Secrets that a server secret sealed; they count until they are sealed again with another. */
+/** Secrets encrypted with a server secret; they count until they are encrypted again with another. */
 export const sealedSecrets: SecretUse = {
   what: 'secrets of sources',
   text: `SELECT split_part(s.secret ->> 'sealed', ':', 1) AS secret_id, count(*) AS rows, NULL AS last_at
@@ -123,11 +123,11 @@ export const sealedSecrets: SecretUse = {
 const SEALED_AT_ONCE = 100;
 
 /**
- * Seals again, with the secret that makes now, what an earlier one sealed: so many sources at most. A secret that this
- * process cannot open stays as it is.
+ * Encrypts again, with the current server secret, secrets that an earlier one encrypted; a limited number of sources
+ * per call. A secret that this process cannot decrypt stays as it is.
  * @returns how many sources were changed.
  */
-export async function sealAgain(sql: Pick<Database, 'query' | 'transaction'>, box: SecretBox): Promise<number> {
+export async function resealSecrets(sql: Pick<Database, 'query' | 'transaction'>, box: SecretBox): Promise<number> {
   const making = `${box.currentId}:`;
   const rows = await sql.query<{ source_id: string }>({
     text: `SELECT source_id FROM ingest.sources s WHERE deleted_at IS NULL AND EXISTS (
@@ -152,7 +152,7 @@ export async function sealAgain(sql: Pick<Database, 'query' | 'transaction'>, bo
   return changed;
 }
 
-/** A text that cannot be opened here is given back as it is. */
+/** Returns a text that cannot be decrypted here unchanged. */
 function sealedBy(box: SecretBox, sealed: string, sourceId: string): string {
   if (sealed.startsWith(`${box.currentId}:`)) return sealed;
   try {

@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
-import type { ReadingRequest } from './reading-messages.ts';
+import type { ReadingRequest } from './reading-thread.ts';
 
-/** A reading thread that does what the body says: ends itself, throws, hangs, fills its heap, or answers with the body. */
+/** A reading thread that acts as the body says: exits, throws, hangs, fills its heap, or answers with the body. */
 parentPort?.on('message', ({ bytes }: ReadingRequest) => {
   const body = Buffer.from(bytes).toString('utf8');
   const kept: number[][] = [];

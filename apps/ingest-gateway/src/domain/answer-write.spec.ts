@@ -17,7 +17,7 @@ const caller: IngestCaller = {
   guard,
 };
 
-/** A ledger that says of each unit what it is told, and a caller who may be gone by the time he is looked up. */
+/** A ledger with a given result for each unit, and a caller that may be revoked before the look-up. */
 function surface({
   outcome = 'written',
   isGone = false,
@@ -25,9 +25,9 @@ function surface({
   outcome?: 'written' | 'replayed' | 'existing' | 'stale';
   isGone?: boolean;
 }) {
-  const told = { units: [] as AppendUnit[], lookUps: 0, answers: [] as boolean[] };
+  const calls = { units: [] as AppendUnit[], lookUps: 0, answers: [] as boolean[] };
   const append = async (unit: AppendUnit): Promise<UnitResult> => {
-    told.units.push(unit);
+    calls.units.push(unit);
     if (outcome === 'stale') throw new StaleGuardError('stale');
     const records = unit.records.map(({ id }) => ({
       id,
@@ -47,7 +47,7 @@ function surface({
     recordIds: secrets.derive('ingest record ids'),
     freshIds: (position) => `made-${position}`,
     newEventId: () => 'evt_1',
-    onAnswer: ({ confirmed }) => void told.answers.push(confirmed),
+    onAnswer: ({ confirmed }) => void calls.answers.push(confirmed),
   });
   const request = (more: Partial<WriteRequest> = {}) =>
     answer({
@@ -61,50 +61,50 @@ function surface({
       guard,
       charge: async () => undefined,
       async confirmCaller() {
-        told.lookUps += 1;
+        calls.lookUps += 1;
         if (isGone) throw new AppError('UNAUTHENTICATED', 'A valid key is required.');
       },
       ...more,
     });
-  return { request, told };
+  return { request, calls };
 }
 
-describe('the answer to a write of a caller who was not looked up for it', () => {
+describe('the answer to a write of a caller from the cache', () => {
   it.each(['written', 'existing'] as const)(
-    'needs no look-up where the ledger has confirmed him: %s',
+    'needs no look-up where the ledger has confirmed the guard: %s',
     async (outcome) => {
-      const { request, told } = surface({ outcome });
+      const { request, calls } = surface({ outcome });
       expect(await request()).toMatchObject({ replayed: false, confirmed: true });
-      expect(told.units[0]!.guard).toEqual(guard);
-      expect([told.lookUps, told.answers]).toEqual([0, [true]]);
+      expect(calls.units[0]!.guard).toEqual(guard);
+      expect([calls.lookUps, calls.answers]).toEqual([0, [true]]);
     },
   );
 
-  it('that is a replay waits for a look-up, and is not given, or counted, where he is gone', async () => {
-    const { request, told } = surface({ outcome: 'replayed' });
+  it('that is a replay waits for a look-up, and is neither given nor counted where the caller was revoked', async () => {
+    const { request, calls } = surface({ outcome: 'replayed' });
     expect(await request()).toMatchObject({ replayed: true, confirmed: false });
-    expect(told.lookUps).toBe(1);
+    expect(calls.lookUps).toBe(1);
     const gone = surface({ outcome: 'replayed', isGone: true });
     await expect(gone.request()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
-    expect(gone.told.answers).toEqual([]);
+    expect(gone.calls.answers).toEqual([]);
   });
 
   it('that was joined in flight waits for a look-up: only the first was confirmed', async () => {
-    const { request, told } = surface({});
+    const { request, calls } = surface({});
     const [first, joined] = await Promise.all([request(), request()]);
     expect([first.confirmed, joined.confirmed, joined.replayed]).toEqual([true, false, true]);
-    expect([told.units.length, told.lookUps]).toEqual([1, 1]);
+    expect([calls.units.length, calls.lookUps]).toEqual([1, 1]);
   });
 
-  it('is none where his guard is stale; nothing is left in flight, so that he may be served again', async () => {
+  it('is none where the guard is stale; nothing stays in flight, so the caller can be served again', async () => {
     const { request } = surface({ outcome: 'stale' });
     await expect(request()).rejects.toMatchObject({ name: 'StaleGuardError' });
     await expect(request()).rejects.toMatchObject({ name: 'StaleGuardError' });
   });
 });
 
-it('of one who was looked up has no guard, and no second look-up', async () => {
-  const { request, told } = surface({ outcome: 'replayed' });
+it('of a caller that was looked up has no guard, and no second look-up', async () => {
+  const { request, calls } = surface({ outcome: 'replayed' });
   expect(await request({ guard: undefined })).toMatchObject({ replayed: true, confirmed: false });
-  expect([told.units[0]!.guard, told.lookUps]).toEqual([undefined, 0]);
+  expect([calls.units[0]!.guard, calls.lookUps]).toEqual([undefined, 0]);
 });

@@ -11,23 +11,26 @@ export interface WriteRequest {
   readonly requestId: string;
   readonly records: readonly CanonicalRecord[];
   readonly strippedFields: number;
-  /** The values of the Idempotency-Key header as they came. */
+  /** The raw values of the Idempotency-Key header. */
   readonly idempotencyKeys: readonly string[];
   readonly path: string;
-  /** The bytes of the body after its content encoding was undone. */
+  /** The body after decompression. */
   readonly rawBody: Buffer;
-  /** What the write is to confirm, since the caller was not looked up for this request; undefined where he was. */
+  /** What the write must confirm because the caller came from the cache; undefined where the caller was looked up. */
   readonly guard: UnitGuard | undefined;
-  /** Takes the cost from the limits; rejects with RATE_LIMITED. */
+  /** Charges the rate limits; rejects with RATE_LIMITED. */
   charge(): Promise<void>;
-  /** Called before an answer that no transaction has confirmed the guard for; rejects where the caller is to be refused now. */
+  /**
+   * Called before an answer for which no transaction has confirmed the guard. Looks the caller up; rejects where it is
+   * to be refused.
+   */
   confirmCaller(): Promise<void>;
 }
 
 export interface Answer {
   readonly body: string;
   readonly replayed: boolean;
-  /** The transaction of the records has confirmed the guard. */
+  /** Whether the transaction of the records has confirmed the guard. */
   readonly confirmed: boolean;
 }
 
@@ -36,23 +39,23 @@ export type AnswerWrite = (request: WriteRequest) => Promise<Answer>;
 export interface AnswerWritePorts {
   readonly ledger: LedgerAppender;
   readonly inFlight: InFlight<Answer>;
-  /** Makes fingerprints. */
+  /** Makes request fingerprints. */
   readonly fingerprints: KeyedHasher;
   /** Makes the seeds of record ids. */
   readonly recordIds: KeyedHasher;
   /** Ids of records sent without Idempotency-Key. */
   readonly freshIds: RecordIds;
   readonly newEventId: () => string;
-  /** Told once for each answer that was given. */
+  /** Called once for each answer. */
   readonly onAnswer: (answer: Answer, request: WriteRequest) => void;
 }
 
 /**
  * Answers one write: limits, then idempotency, then the ledger.
- * With a key the same request is answered the same, whoever asks the ledger first and whatever was lost meanwhile: the
- * claim is a row in the transaction of the records. What runs in this process is remembered to save time, and no more.
+ * With an Idempotency-Key the same request always gets the same answer, because the claim is a row in the transaction
+ * of the records. The in-process record of running requests only saves time.
  *
- * It throws what `writeRecords` throws.
+ * Throws what `writeRecords` throws.
  */
 export function answerWrite(ports: AnswerWritePorts): AnswerWrite {
   return async (request) => {
@@ -67,9 +70,9 @@ export function answerWrite(ports: AnswerWritePorts): AnswerWrite {
 }
 
 interface KeyedClaim extends Claim {
-  /** What the ids of the records are made from. */
+  /** The seed of the record ids. */
   readonly seed: Buffer;
-  /** The same by every secret. */
+  /** The seeds by every server secret. */
   readonly seeds: () => Buffer[];
 }
 
@@ -106,9 +109,9 @@ async function write(ports: AnswerWritePorts, request: WriteRequest, claim: Keye
 }
 
 /**
- * The answer of a write as JSON text, in the documented order of members. Rendered here and not by JSON.stringify
- * because all but the ids is hex, numbers and names that need no escaping; a test holds the two together. A replay
- * sends these same bytes again.
+ * The answer of a write as JSON text, members in the documented order. Rendered here rather than by JSON.stringify
+ * because all values but the ids are hex, numbers and names that need no escaping; a test compares the two. A replay
+ * sends the same bytes.
  */
 export function renderAnswer(outcome: WriteOutcome): string {
   const { recordCount: total } = outcome;
@@ -126,7 +129,7 @@ function renderReceipt({ id, transactionId, channel, index, epoch, leafHash, exi
   return `{"id":${JSON.stringify(id)},"transactionId":"${transactionId}","channel":"${channel}"${place}${existing ? ',"existing":true' : ''}}`;
 }
 
-/** The answer of a delivery: what its sender may want to look up. */
+/** The answer of a delivery. */
 export function renderDelivery({ eventId, records }: Pick<WriteOutcome, 'eventId' | 'records'>): string {
   return `{"eventId":"${eventId}","records":[${records.map(renderReceipt).join(',')}]}`;
 }

@@ -65,17 +65,17 @@ function write(more: Partial<IngestEvent> = {}, madeAtMs = nowMs): string {
 }
 
 function watch(filter: TailFilter = {}, after?: string) {
-  const told: string[] = [];
+  const events: string[] = [];
   const leave = tail.listen(
     {
       filter,
-      onEvent: ({ eventId, status }) => told.push(status === 'committed' ? eventId : `${eventId} ${status}`),
-      onGap: (reason) => told.push(`gap: ${reason}`),
-      onEnd: (reason) => told.push(`end: ${reason}`),
+      onEvent: ({ eventId, status }) => events.push(status === 'committed' ? eventId : `${eventId} ${status}`),
+      onGap: (reason) => events.push(`gap: ${reason}`),
+      onEnd: (reason) => events.push(`end: ${reason}`),
     },
     after,
   );
-  return { told, leave };
+  return { events, leave };
 }
 
 const look = async () => {
@@ -85,45 +85,45 @@ const look = async () => {
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('events as they are written', () => {
-  it('are told once each, oldest first, and nothing of before', async () => {
+  it('are sent once each, oldest first, without earlier events', async () => {
     write();
     nowMs += 10;
-    const { told } = watch();
+    const { events } = watch();
     const [first, second] = [write(), write()];
     await look();
-    expect(told).toEqual([first, second]);
+    expect(events).toEqual([first, second]);
     const third = write();
     await look();
     await look();
-    expect(told).toEqual([first, second, third]);
+    expect(events).toEqual([first, second, third]);
   });
 
-  it('are read once for everybody who watches, and by nobody when nobody does', async () => {
+  it('are polled once for all clients, and not at all without clients', async () => {
     const all = [watch(), watch(), watch()];
     const id = write();
     await look();
-    expect([looks, all.map(({ told }) => told)]).toEqual([1, [[id], [id], [id]]]);
+    expect([looks, all.map(({ events }) => events)]).toEqual([1, [[id], [id], [id]]]);
     for (const { leave } of all) leave();
     expect([work, tail.size]).toEqual([undefined, 0]);
-    // Who comes later is not told of what was written meanwhile.
+    // A later client does not receive what was written before it connected.
     write();
     nowMs += 10;
-    const { told } = watch();
+    const { events } = watch();
     await look();
-    expect(told).toEqual([]);
+    expect(events).toEqual([]);
   });
 
-  it('are told also where an older id is written later, and again when their status changes', async () => {
-    const { told } = watch();
+  it('are sent even if an older id is written later, and again when their status changes', async () => {
+    const { events } = watch();
     await look();
     const first = write();
     await look();
     const late = write({ status: 'unknown' }, nowMs - 100_000);
     await look();
-    expect(told).toEqual([first, `${late} unknown`]);
+    expect(events).toEqual([first, `${late} unknown`]);
     stored = stored.map((event) => (event.eventId === late ? { ...event, status: 'rejected' } : event));
     await look();
-    expect(told).toEqual([first, `${late} unknown`, `${late} rejected`]);
+    expect(events).toEqual([first, `${late} unknown`, `${late} rejected`]);
   });
 
   it.each<[TailFilter, number]>([
@@ -137,31 +137,31 @@ describe('events as they are written', () => {
     [{ kind: 'ping' }, 0],
     [{ channel: 'acme.main' }, 1],
     [{ channel: 'acme.other' }, 0],
-  ])('are told by the filter %j', async (filter, count) => {
-    const { told } = watch(filter);
+  ])('are sent by the filter %j', async (filter, count) => {
+    const { events } = watch(filter);
     write();
     await look();
-    expect(told).toHaveLength(count);
+    expect(events).toHaveLength(count);
   });
 
-  it('come with a gap where there are more than one look shows', async () => {
-    const { told } = watch();
+  it('include a gap where there are more than one poll returns', async () => {
+    const { events } = watch();
     await look();
     for (let n = 0; n < 501; n += 1) write();
     await look();
-    expect([told[0], told.length]).toEqual(['gap: more events than can be shown at once', 501]);
+    expect([events[0], events.length]).toEqual(['gap: more events than can be shown at once', 501]);
   });
 
-  it('go on behind the last one that was seen, with a little twice', async () => {
+  it('resume after the last event received, with a short overlap', async () => {
     const old = write();
     nowMs += 6000;
     const seen = write();
     nowMs += 2000;
     const missed = write();
-    const { told } = watch({ networkId: 'acme' }, seen);
+    const { events } = watch({ networkId: 'acme' }, seen);
     await settle();
-    expect(told).toEqual([seen, missed]);
-    expect(told).not.toContain(old);
+    expect(events).toEqual([seen, missed]);
+    expect(events).not.toContain(old);
     expect(asked).toEqual([{ networkId: 'acme', from: new Date(START_MS + 1000) }]);
   });
 
@@ -169,44 +169,44 @@ describe('events as they are written', () => {
     ['too long ago', idAt(START_MS - 900_001, 1)],
     ['of a time to come', idAt(START_MS + 60_000, 1)],
     ['not one of ours', 'first'],
-  ])('say that there is a gap where the last one that was seen is %s', async (_what, after) => {
-    const { told } = watch({}, after);
+  ])('include a gap where the last event received is %s', async (_what, after) => {
+    const { events } = watch({}, after);
     await settle();
-    expect(told).toEqual(['gap: the last event that was seen is too long ago']);
+    expect(events).toEqual(['gap: the last event that was seen is too long ago']);
     expect(asked).toEqual([]);
   });
 
-  it('say so too where more was missed than is told again, or it cannot be read', async () => {
+  it('include a gap where too much was missed, or it cannot be read', async () => {
     const seen = write();
     for (let n = 0; n < 501; n += 1) write();
     const many = watch({}, seen);
     await settle();
-    expect([many.told[0], many.told.length]).toEqual(['gap: more events than can be shown at once', 501]);
+    expect([many.events[0], many.events.length]).toEqual(['gap: more events than can be shown at once', 501]);
     fault = new Error('away');
     const none = watch({}, seen);
     await settle();
-    expect(none.told).toEqual(['gap: the events in between cannot be read now']);
+    expect(none.events).toEqual(['gap: the events in between cannot be read now']);
   });
 
-  it('are told after an outage as if it had not been', async () => {
-    const { told } = watch();
+  it('are sent after an outage as if there had been none', async () => {
+    const { events } = watch();
     await look();
     fault = new Error('away');
     const id = write();
     await expect(look()).rejects.toThrow('away');
-    expect(told).toEqual([]);
+    expect(events).toEqual([]);
     fault = undefined;
     await look();
-    expect(told).toEqual([id]);
+    expect(events).toEqual([id]);
   });
 
-  it('are for so many at once, and for nobody when the process stops', async () => {
+  it('have a maximum number of clients, and end when the process stops', async () => {
     const all = [watch(), watch(), watch()];
     expect(() => watch()).toThrow(expect.objectContaining({ code: 'OVERLOADED', retryAfterSeconds: 30 }));
     all[0]!.leave();
     const next = watch();
     tail.close();
-    expect([all[0]!.told, all[1]!.told, next.told]).toEqual([
+    expect([all[0]!.events, all[1]!.events, next.events]).toEqual([
       [],
       ['end: the process stops'],
       ['end: the process stops'],

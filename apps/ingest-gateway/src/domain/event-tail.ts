@@ -1,15 +1,21 @@
 import { AppError } from '@sealgate/errors';
-import { digitsOf, timeOfDigits } from './event-ids.ts';
-import type { EventFilter, EventStore, IngestEvent, SeenEvent } from './read-events.ts';
+import {
+  digitsOf,
+  timeOfDigits,
+  type EventFilter,
+  type EventStore,
+  type IngestEvent,
+  type SeenEvent,
+} from './read-events.ts';
 
 export type TailFilter = Pick<EventFilter, 'networkId' | 'type' | 'status' | 'kind' | 'channel'>;
 
-/** Somebody who watches. Nothing here may throw. */
+/** A client of the event stream. Its methods must not throw. */
 export interface TailListener {
   readonly filter: TailFilter;
-  /** Events come in the order in which they were seen; one whose status has changed comes again. */
+  /** Called in the order in which events were seen; called again for an event whose status has changed. */
   onEvent(event: IngestEvent): void;
-  /** Some were left out. */
+  /** Called when events were skipped. */
   onGap(reason: string): void;
   onEnd(reason: string): void;
 }
@@ -17,25 +23,28 @@ export interface TailListener {
 export interface EventTailPorts {
   readonly events: Pick<EventStore, 'list' | 'recent'>;
   readonly now: () => number;
-  /** Runs `work` at once and then again and again, a second after it has ended, until what it returns is called. */
+  /** Runs `work` at once and then a second after each run has ended, until the returned function is called. */
   readonly begin: (work: () => Promise<void>) => () => void;
   readonly mostListeners: number;
 }
 
-/** A late event is one of a request whose outcome was unknown for up to two minutes; its id has the time of the request. */
+/**
+ * A late event belongs to a request whose outcome was unknown for up to two minutes; its id has the time of the
+ * request.
+ */
 const LOOK_BACK_MS = 150_000;
-/** Of one look, and of what is told again after a break. */
+/** Maximum number of events per poll, and of events repeated on resume. */
 const MOST_EVENTS = 500;
 const RESUME_WITHIN_MS = 900_000;
-/** What was written out of order around the last event that was seen comes again. */
+/** On resume, events around the last one seen are repeated, because events may be written out of order. */
 const OVERLAP_MS = 5000;
 const RETRY_AFTER_SECONDS = 30;
 
-/** Events as they are written, for everybody who watches: the store is asked once a second, however many they are. */
+/** Events as they are written, for all clients of the stream: one poll of the store per second serves all of them. */
 export class EventTail {
   readonly #ports: EventTailPorts;
   readonly #listeners = new Map<TailListener, { readonly sinceMs: number }>();
-  /** What was read before, by id; undefined before the first look. */
+  /** The events of the previous poll by id; undefined before the first poll. */
   #seen: ReadonlyMap<string, SeenEvent> | undefined;
   #stop: (() => void) | undefined;
 
@@ -48,23 +57,23 @@ export class EventTail {
   }
 
   /**
-   * From now on; after an event, with what came behind it.
-   * @throws AppError OVERLOADED when too many watch already.
+   * Subscribes to events from now on; with `after`, first repeats those since that event.
+   * @throws AppError OVERLOADED when there are too many clients.
    */
   listen(listener: TailListener, after: string | undefined): () => void {
     if (this.#listeners.size >= this.#ports.mostListeners) {
-      throw new AppError('OVERLOADED', `${this.#ports.mostListeners} people watch already.`, {
+      throw new AppError('OVERLOADED', `${this.#ports.mostListeners} clients are connected already.`, {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     }
     this.#listeners.set(listener, { sinceMs: this.#ports.now() });
-    // Not before the caller holds what this returns.
+    // Deferred until the caller holds the returned function.
     if (after !== undefined) queueMicrotask(() => void this.#resume(listener, after));
     this.#stop ??= this.#ports.begin(() => this.#look());
     return () => this.#leave(listener);
   }
 
-  /** Ends all of them: the process stops. */
+  /** Ends all streams because the process stops. */
   close(): void {
     for (const listener of [...this.#listeners.keys()]) {
       this.#leave(listener);
@@ -109,7 +118,7 @@ export class EventTail {
       if (missed.length > MOST_EVENTS) listener.onGap('more events than can be shown at once');
       for (const event of missed.slice(0, MOST_EVENTS).toReversed()) listener.onEvent(event);
     } catch {
-      // Whoever watches goes on from now, and is told; an outage shows in readiness.
+      // The client continues from now and receives a gap; readiness reports the outage.
       listener.onGap('the events in between cannot be read now');
     }
     return undefined;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { changeNetwork, createNetwork, type Network, type NetworkPorts, type NewNetwork } from './manage-networks.ts';
 
-/** A ledger that holds the channels of acme called main alone, as a Fabric network holds those it was told to. */
+/** A ledger that holds only the channel main of acme, as a Fabric network holds its configured channels. */
 function portsOf(known: Record<string, Network> = {}) {
   const done: string[] = [];
   const createdAt = new Date(0);
@@ -38,7 +38,7 @@ const network = (networkId: string, channels: readonly string[]): NewNetwork => 
 });
 
 describe('a network whose channels the ledger does not hold', () => {
-  it('is not made, and its id stays free', async () => {
+  it('is not created, and its id stays free', async () => {
     const { ports, done } = portsOf();
     await expect(createNetwork(ports, network('acme', ['main', 'other']), also)).rejects.toMatchObject({
       code: 'UNKNOWN_CHANNEL',
@@ -48,7 +48,7 @@ describe('a network whose channels the ledger does not hold', () => {
     expect(done).toEqual(['insert acme', 'open acme.main']);
   });
 
-  it('is not changed into one; one that is not there is told first', async () => {
+  it('is not changed into one; a missing network is reported first', async () => {
     const acme: Network = { ...network('acme', ['main']), createdAt: new Date(0) };
     const { ports, done } = portsOf({ acme });
     const change = { channels: ['main', 'other'] };

@@ -1,12 +1,12 @@
 import { AppError } from '@sealgate/errors';
 import { channelOf } from '@sealgate/ledger-port';
-import type { Limits } from './key-grants.ts';
+import type { Limits } from './caller.ts';
 
-/** A network: whose keys may write into which channels, and how fast. `limits` null: the defaults of the gateway. */
+/** A network: its keys write to its channels, within its limits. `limits` null: the gateway's defaults. */
 export interface Network {
   readonly networkId: string;
   readonly name: string | null;
-  /** The first is where records go that name none. */
+  /** The first is the default channel of records that name none. */
   readonly channels: readonly string[];
   readonly limits: Limits | null;
   readonly createdAt: Date;
@@ -25,23 +25,23 @@ export interface Transaction {
   query<Row extends object>(statement: { readonly text: string; readonly values?: readonly unknown[] }): Promise<Row[]>;
 }
 
-/** What is written together with a change that was made, or not at all: its audit event. */
+/** Writes in the transaction of the change: its audit event. */
 export type Also = (transaction: Transaction) => Promise<void>;
 
-/** What a deletion asks and writes in its own transaction. */
+/** Steps of a deletion that run in its transaction. */
 export interface DeletionSteps {
   readonly isInUse: (transaction: Transaction) => Promise<boolean>;
   readonly also: Also;
 }
 
 export interface NetworkStore {
-  /** Undefined when the id was ever given. */
+  /** Undefined where the id was used before, by a deleted network too. */
   insert(network: NewNetwork, also: Also): Promise<Network | undefined>;
   find(networkId: string): Promise<Network | undefined>;
-  /** By id, behind `after` ('' from the first). */
+  /** By id, after `after` ('' from the start). */
   list(page: { limit: number; after: string }): Promise<Network[]>;
   update(networkId: string, change: NetworkChange, also: Also): Promise<Network | undefined>;
-  /** `isInUse` is asked while nobody can mint a key or make a source; a network in use is left as it is. */
+  /** `isInUse` runs while keys and sources of the network cannot be created; a network in use is not deleted. */
   delete(networkId: string, at: Date, steps: DeletionSteps): Promise<'deleted' | 'already' | 'missing' | 'in use'>;
 }
 
@@ -49,28 +49,28 @@ export interface NetworkStore {
 export interface NetworkPorts {
   readonly networks: NetworkStore;
   /**
-   * Whether the ledger has a place for a channel of this full name: a Fabric network holds those it was told to, and the
-   * embedded ledger all that no other surface owns.
+   * Whether the network may use the channel with this full name: on Fabric, the channels configured there; in the
+   * embedded ledger, all channels that no other surface owns.
    */
   holdsChannel(channel: string): Promise<boolean>;
-  /** Makes the head of a channel in the ledger; again: nothing happens. */
+  /** Creates the head of a channel in the ledger. Idempotent. */
   openChannel(network: string, channel: string): Promise<void>;
   countLiveKeys(networkId: string, transaction: Transaction): Promise<number>;
   countSources(networkId: string, transaction: Transaction): Promise<number>;
   readonly now: () => number;
 }
 
-/** @throws AppError ALREADY_EXISTS, also for the id of a deleted network; UNKNOWN_CHANNEL: nothing was made. */
+/** @throws AppError ALREADY_EXISTS, also for the id of a deleted network; UNKNOWN_CHANNEL. Nothing is created then. */
 export async function createNetwork(ports: NetworkPorts, network: NewNetwork, also: Also): Promise<Network> {
   if (!(await holdsAll(ports, network.networkId, network.channels))) throw notHeld();
   const made = await ports.networks.insert(network, also);
   if (made === undefined)
-    throw new AppError('ALREADY_EXISTS', 'The networkId was given before; it is never given twice.');
+    throw new AppError('ALREADY_EXISTS', 'The networkId was used before; a networkId is never reused.');
   await openChannels(ports, made);
   return made;
 }
 
-/** @throws AppError NOT_FOUND; UNKNOWN_CHANNEL: nothing was changed. */
+/** @throws AppError NOT_FOUND, UNKNOWN_CHANNEL. Nothing is changed then. */
 export async function changeNetwork(
   ports: NetworkPorts,
   networkId: string,
@@ -94,8 +94,8 @@ export async function findNetwork(networks: NetworkStore, networkId: string): Pr
 }
 
 /**
- * Its records stay in the ledger. Again: nothing happens.
- * @throws AppError NOT_FOUND when it was never made, IN_USE while it has live keys or sources.
+ * Deletes a network; its records stay in the ledger. Idempotent.
+ * @throws AppError NOT_FOUND when it never existed, IN_USE while it has live keys or sources.
  */
 export async function deleteNetwork(ports: NetworkPorts, networkId: string, also: Also): Promise<void> {
   const isInUse = async (transaction: Transaction) =>
@@ -122,7 +122,7 @@ async function holdsAll(
 function notHeld(): AppError {
   return new AppError(
     'UNKNOWN_CHANNEL',
-    'The ledger has not every channel that is named for this surface: another surface owns it, or FABRIC_CONFIG lacks it.',
+    'A named channel is not available to this surface: another surface owns it, or it is missing from FABRIC_CONFIG.',
   );
 }
 

@@ -4,7 +4,7 @@ import type { Also } from './manage-networks.ts';
 import { SCHEMES } from './schemes/schemes.ts';
 import type { SchemeName, SourceSettings } from './source.ts';
 
-/** A secret as it is kept. */
+/** A secret as it is stored. */
 export interface KeptSecret {
   /** The operator's name for it. */
   readonly id: string;
@@ -13,7 +13,7 @@ export interface KeptSecret {
   readonly isPublic: boolean;
 }
 
-/** A source as its operator sees it; `secrets` are sealed. */
+/** A source as the admin API shows it; `secrets` are encrypted. */
 export interface Source {
   readonly sourceId: string;
   readonly networkId: string;
@@ -26,7 +26,7 @@ export interface Source {
   readonly changedAt: Date;
 }
 
-/** A secret as it is sent; without a value, one that is there already. */
+/** A secret as sent by the operator; without a value it names an existing one. */
 export interface GivenSecret {
   readonly id: string;
   readonly value?: string;
@@ -43,19 +43,19 @@ export interface NewSource {
 
 export interface SourceChange {
   readonly name?: string;
-  /** Null: as the scheme says. */
+  /** Null resets a setting to the scheme's default. */
   readonly settings: { readonly [Name in keyof SourceSettings]?: SourceSettings[Name] | null };
   readonly secrets?: readonly GivenSecret[];
   readonly enabled?: boolean;
 }
 
 export interface SourceStore {
-  /** `limit reached` where the network has MAX_SOURCES; `missing` where it is not there. */
+  /** `limit reached` where the network has MAX_SOURCES; `missing` where the network does not exist. */
   insert(source: Source, also: Also): Promise<'made' | 'missing' | 'limit reached'>;
   find(networkId: string, sourceId: string): Promise<Source | undefined>;
-  /** Newest first, behind `after`. */
+  /** Newest first, after `after`. */
   list(networkId: string, page: { limit: number; after?: string }): Promise<Source[]>;
-  /** `change` is given the row as it is, while nobody else changes it; undefined where there is none. */
+  /** `change` receives the locked row. Undefined where there is none. */
   update(
     networkId: string,
     sourceId: string,
@@ -72,14 +72,17 @@ export const MAX_SOURCES = 200;
 
 export interface ManageSourcesPorts {
   readonly sources: SourceStore;
-  /** Names of the channels of a network; undefined where there is no such network. */
+  /** Names of the channels of a network; undefined where the network does not exist. */
   readonly channelsOf: (networkId: string) => Promise<readonly string[] | undefined>;
-  /** Seals a secret for the source with this id. */
+  /** Encrypts a secret; it can be decrypted for this source id only. */
   readonly seal: (value: string, sourceId: string) => string;
   readonly now: () => number;
 }
 
-/** @throws AppError INVALID_REQUEST with every fault, NOT_FOUND, UNKNOWN_CHANNEL, LIMIT_REACHED: nothing was made. */
+/**
+ * @throws AppError INVALID_REQUEST with every fault, NOT_FOUND, UNKNOWN_CHANNEL, LIMIT_REACHED. Nothing is created
+ * then.
+ */
 export async function createSource(
   ports: ManageSourcesPorts,
   { secrets, ...given }: NewSource,
@@ -98,7 +101,7 @@ export async function createSource(
   return source;
 }
 
-/** @throws AppError INVALID_REQUEST with every fault, NOT_FOUND, UNKNOWN_CHANNEL: nothing was changed. */
+/** @throws AppError INVALID_REQUEST with every fault, NOT_FOUND, UNKNOWN_CHANNEL. Nothing is changed then. */
 export async function changeSource(
   ports: ManageSourcesPorts,
   { networkId, sourceId }: { readonly networkId: string; readonly sourceId: string },
@@ -136,7 +139,7 @@ export async function findSource(
   return source;
 }
 
-/** Its secrets are gone then. Again: nothing happens. @throws AppError NOT_FOUND when it was never made. */
+/** Deletes a source and its secrets. Idempotent. @throws AppError NOT_FOUND when it never existed. */
 export async function deleteSource(
   { sources, now }: ManageSourcesPorts,
   { networkId, sourceId }: { readonly networkId: string; readonly sourceId: string },
@@ -162,7 +165,7 @@ function keepSecrets(
   const fault = (position: number, detail: string) =>
     faults.push({ in: 'body', pointer: `/secrets/${position}`, detail });
   const kept = secrets.flatMap(({ id, value }, position): KeptSecret[] => {
-    if (secrets.findIndex((one) => one.id === id) < position) fault(position, 'The id stands in this list already.');
+    if (secrets.findIndex((one) => one.id === id) < position) fault(position, 'The id occurs in this list already.');
     if (value === undefined) {
       const known = before.find((one) => one.id === id);
       if (known === undefined) fault(position, 'The source has no secret of this id, so it needs a value.');
@@ -186,7 +189,7 @@ function settingsAfter(before: SourceSettings, change: SourceChange['settings'])
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null && value !== undefined));
 }
 
-/** Headers that hold credentials: what they say would be written to the ledger. */
+/** Headers that hold credentials: their values would be written to the ledger. */
 const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
 
 function checkSettings(
@@ -202,7 +205,7 @@ function checkSettings(
   for (const [name, place] of Object.entries({ typeFrom, idFrom, ownerFrom })) {
     const header = place?.startsWith('header:') === true ? place.slice('header:'.length) : '';
     if (CREDENTIALS.has(header) || header === token?.header)
-      fault(`/${name}`, 'The header holds a credential, which belongs into no record.');
+      fault(`/${name}`, 'The header holds a credential, which must not be written to a record.');
   }
   if (type !== undefined && typeFrom !== undefined) fault('/typeFrom', 'type and typeFrom exclude each other.');
   const usesTimestamp = signature?.signedBefore.includes('{timestamp}') === true;
@@ -223,7 +226,7 @@ async function checkChannelNames(
 }
 
 function invalid(faults: readonly Fault[]): AppError {
-  return new AppError('INVALID_REQUEST', 'The source is not one that could take deliveries.', { faults });
+  return new AppError('INVALID_REQUEST', 'The source is not valid.', { faults });
 }
 
 const noNetwork = () => new AppError('NOT_FOUND', 'There is no such network.');

@@ -1,17 +1,17 @@
 import { AppError, type Fault } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
-import type { RecordRules } from './key-grants.ts';
+import type { RecordRules } from './caller.ts';
 
-/** A refusal stays small, whatever it refuses. */
+/** Bounds of the problem body, whatever the request. */
 const MAX_FAULTS = 100;
 const MAX_POINTER = 2048;
 
-/** What a request body is. */
+/** The kind of a request body. */
 export type Submission =
   { readonly kind: 'ping' } | { readonly kind: 'write'; readonly records: readonly SubmittedRecord[] };
 
 /**
- * Tells a ping, a batch, a record and bare JSON apart, and checks the shape of every record.
+ * Distinguishes a ping, a batch, a record and bare JSON, and checks the shape of every record.
  *
  * @throws AppError INVALID_REQUEST with every fault, BATCH_TOO_LARGE.
  */
@@ -28,7 +28,7 @@ export function parseSubmission(body: JsonValue, rules: RecordRules, maxBatchRec
 function wholeRecord(data: { [member: string]: JsonValue }, { defaultType }: RecordRules): SubmittedRecord {
   return {
     id: undefined,
-    type: defaultType ?? 'unknown',
+    type: defaultType ?? DEFAULT_TYPE,
     owner: null,
     data,
     extra: null,
@@ -39,7 +39,7 @@ function wholeRecord(data: { [member: string]: JsonValue }, { defaultType }: Rec
 function readBatch(body: { [member: string]: JsonValue }, maxBatchRecords: number): SubmittedRecord[] {
   const faults: Fault[] = [];
   for (const name of Object.keys(body).slice(0, MAX_FAULTS + 1)) {
-    if (name !== 'assets') faults.push(fault(`/${escapePointer(name)}`, 'No other member may stand beside assets.'));
+    if (name !== 'assets') faults.push(fault(`/${escapePointer(name)}`, 'assets excludes other members.'));
   }
   const { assets } = body;
   if (!Array.isArray(assets)) throw invalid([...faults, fault('/assets', 'assets is an array of records.')]);
@@ -60,7 +60,7 @@ function findRepeatedIds(records: readonly SubmittedRecord[], faults: Fault[]): 
   const seen = new Set<string>();
   for (const [position, { id }] of records.entries()) {
     if (id === undefined) continue;
-    if (seen.has(id)) faults.push(fault(`/assets/${position}/id`, 'The id stands in this batch already.'));
+    if (seen.has(id)) faults.push(fault(`/assets/${position}/id`, 'The id occurs in this batch already.'));
     seen.add(id);
   }
 }
@@ -82,13 +82,13 @@ function escapePointer(name: string): string {
 
 type Members = { [member: string]: JsonValue };
 
-/** One record as it was sent, before stripping and naming. */
+/** One record as it was sent, before sensitive members are removed and ids assigned. */
 export interface SubmittedRecord {
   readonly id: string | undefined;
   readonly type: string;
   readonly owner: string | null;
   readonly data: Members;
-  /** What stood beside `data`; null where nothing did. */
+  /** The members beside `data`; null without any. */
   readonly extra: Members | null;
   /** Undefined: the network's first channel. */
   readonly targetChannels: readonly string[] | undefined;
@@ -104,7 +104,7 @@ export const RECORD_LIMITS = {
 export const DEFAULT_TYPE = 'unknown';
 const RESERVED_NAMES = ['id', 'type', 'owner', 'data', 'targetChannels'];
 const RESERVED: ReadonlySet<string> = new Set(RESERVED_NAMES);
-/** What no path can name. */
+/** Path segments that URLs normalise away, so no path can address them. */
 export const DOT_SEGMENTS: ReadonlySet<string> = new Set(['.', '..']);
 // eslint-disable-next-line no-control-regex -- the control characters are what is refused
 const CONTROL = /[\u0000-\u001f\u007f]/;
@@ -113,7 +113,7 @@ export function isObject(value: JsonValue): value is Members {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
-/** Reads one record at `pointer`; faults are added to the list and the record is then not to be used. */
+/** Reads one record at `pointer`. Faults are added to the list; the record must then not be used. */
 export function parseRecord(value: JsonValue, pointer: string, faults: Fault[]): SubmittedRecord {
   if (!isObject(value))
     return { id: undefined, type: DEFAULT_TYPE, owner: null, data: { value }, extra: null, targetChannels: undefined };
@@ -134,7 +134,9 @@ export function parseRecord(value: JsonValue, pointer: string, faults: Fault[]):
   return { id, type, owner, data, extra: Object.keys(others).length === 0 ? null : others, targetChannels };
 }
 
-/** The members that mean nothing to us; the object itself where all do, because a large one costs to copy. */
+/**
+ * The members without a meaning here; the object itself where none has one, because copying a large one is expensive.
+ */
 function othersOf(value: Members): Members {
   if (RESERVED_NAMES.every((name) => value[name] === undefined)) return value;
   const others: Members = {};
@@ -181,7 +183,7 @@ function readChannels(value: Members, pointer: string, faults: Fault[]): readonl
     if (typeof name !== 'string') {
       faults.push({ in: 'body', pointer: `${at}/${position}`, detail: 'The name of a channel is a string.' });
     } else if (names.includes(name)) {
-      faults.push({ in: 'body', pointer: `${at}/${position}`, detail: 'The channel stands in this list already.' });
+      faults.push({ in: 'body', pointer: `${at}/${position}`, detail: 'The channel occurs in this list already.' });
     } else names.push(name);
   }
   return names;

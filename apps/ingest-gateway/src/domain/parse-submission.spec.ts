@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
-import type { KeyGrants } from './key-grants.ts';
+import type { KeyGrants } from './caller.ts';
 import { parseSubmission } from './parse-record.ts';
 
 const envelope: KeyGrants = { record: 'envelope' };
@@ -19,7 +19,7 @@ function faultsOf(body: JsonValue): string[] {
   throw new Error('The body was taken.');
 }
 
-describe('what a body is', () => {
+describe('the kind of a body', () => {
   it('a ping: type is exactly "ping" and there are no assets', () => {
     expect(read({ type: 'ping', id: 7 })).toEqual({ kind: 'ping' });
     expect(read({ type: 'Ping' })).toEqual({ kind: 'write', records: [{ ...plain, type: 'Ping' }] });
@@ -54,7 +54,7 @@ describe('what a body is', () => {
     });
   });
 
-  it('a whole record, for a key that says so: whatever its members mean', () => {
+  it('a whole record, for a key with that setting: its members have no meaning', () => {
     const whole: KeyGrants = { record: 'whole', defaultType: 'github' };
     const body = { id: 7, data: 'text', type: ['x'], targetChannels: 'no' };
     expect(read(body, whole)).toEqual({ kind: 'write', records: [{ ...plain, type: 'github', data: body }] });

@@ -21,7 +21,7 @@ const codeOf = (body: string | Buffer, changes: Partial<DeliveryRules> = {}): un
 };
 
 describe('the body of a delivery', () => {
-  it('is kept whole, whatever its members mean elsewhere', () => {
+  it('is kept as a whole, whatever its members mean elsewhere', () => {
     const body = { id: 7, type: 'ping', data: [1], assets: [], owner: {}, targetChannels: 'x' };
     const { data, ...rest } = read(JSON.stringify(body));
     expect(JSON.parse(data)).toEqual(body);
@@ -36,14 +36,14 @@ describe('the body of a delivery', () => {
     });
   });
 
-  it('is wrapped where it is no object', () => {
+  it('is wrapped where it is not an object', () => {
     expect(read('[1,2]').data).toBe('{"value":[1,2]}');
     expect(read('null').data).toBe('{"value":null}');
     expect(read('a\u0000 "text"', { form: 'text' }).data).toBe('{"value":"a\\u0000 \\"text\\""}');
     expect(read('', { form: 'text' }).data).toBe('{"value":""}');
   });
 
-  it('is the members of a form, with the payload of those who send JSON in it', () => {
+  it('contains the members of a form, with a JSON payload parsed', () => {
     expect(JSON.parse(read('a=1&b=%C3%A4+x&a=2&a=3&c', { form: 'form' }).data)).toEqual({
       a: ['1', '2', '3'],
       b: 'ä x',
@@ -55,7 +55,7 @@ describe('the body of a delivery', () => {
     expect(read('payload=hello', { form: 'form' }).data).toBe('{"payload":"hello"}');
   });
 
-  it('loses its sensitive members before anything is taken from it', () => {
+  it('is stripped of sensitive members before anything is read from it', () => {
     const body = { type: 't', password: 'geheim', in: [{ CVV: 1 }] };
     expect(read(JSON.stringify(body), { owner: { pointer: '/password' } })).toMatchObject({
       data: '{"in":[{}],"type":"t"}',
@@ -64,7 +64,7 @@ describe('the body of a delivery', () => {
     });
   });
 
-  it('gives type, id and owner from where the source says', () => {
+  it('gives type, id and owner from the configured places', () => {
     const body = JSON.stringify({ a: { 'x/y': ['', { '~': 'mine' }] }, n: 12 });
     expect(
       read(body, { type: { text: 'push' }, id: { pointer: '/n' }, owner: { pointer: '/a/x~1y/1/~0' } }),
@@ -76,7 +76,7 @@ describe('the body of a delivery', () => {
     expect(read(body)).toMatchObject({ type: 'unknown', deliveryId: undefined });
   });
 
-  it('holds a question only where the scheme has questions', () => {
+  it('is a challenge only where the scheme has challenges', () => {
     const body = '{"type":"url_verification","challenge":"3eZbrw1a","token":"x"}';
     expect(read(body, { answersChallenge: true }).challenge).toBe('3eZbrw1a');
     expect(read(body).challenge).toBeUndefined();

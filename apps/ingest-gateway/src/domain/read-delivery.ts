@@ -4,33 +4,35 @@ import { canonical, parseStrict, type JsonValue } from '@sealgate/json';
 import { DEFAULT_TYPE, DOT_SEGMENTS, isObject, isText, RECORD_LIMITS } from './parse-record.ts';
 import { stripSensitive } from './sensitive-names.ts';
 
-/** How a body is made an object of. */
+/** How the body of a delivery is parsed. */
 export type BodyForm = 'json' | 'form' | 'text';
 
-/** A text that is known already (a header's), or where it is in the body; null where nobody says. */
-export type Told = { readonly text: string } | { readonly pointer: string } | null;
+/**
+ * A text that is already known (from a header), or a pointer into the body; null where the source configures neither.
+ */
+export type TextPlace = { readonly text: string } | { readonly pointer: string } | null;
 
-/** What the reading of a delivery depends on besides its bytes. Plain data, so that it can go to another thread. */
+/** What reading a delivery depends on besides its bytes. Plain data, so it can be posted to another thread. */
 export interface DeliveryRules {
   readonly form: BodyForm;
-  readonly type: Told;
-  readonly id: Told;
-  readonly owner: Told;
-  readonly deliveryId: Told;
-  /** Whether a body of type `url_verification` is a question. */
+  readonly type: TextPlace;
+  readonly id: TextPlace;
+  readonly owner: TextPlace;
+  readonly deliveryId: TextPlace;
+  /** Whether a body of type `url_verification` is a challenge. */
   readonly answersChallenge: boolean;
 }
 
-/** A delivery as it will be written: stripped, its content canonical JSON. */
+/** A delivery as it will be written: sensitive members removed, content in canonical JSON. */
 export interface CanonicalDelivery {
   readonly kind: 'delivery';
   readonly id: string | undefined;
   readonly type: string;
   readonly owner: string | null;
   readonly data: string;
-  /** Undefined where the body does not hold it. */
+  /** Undefined where the body does not contain it. */
   readonly deliveryId: string | undefined;
-  /** What the sender wants to hear; nothing is written then. */
+  /** The challenge that the sender expects to be returned; nothing is written then. */
   readonly challenge: string | undefined;
   readonly strippedFields: number;
 }
@@ -40,24 +42,25 @@ const CHALLENGE_MAX_CODE_POINTS = 1024;
 const MAX_FORM_MEMBERS = 1000;
 
 /**
- * Reads the body of a delivery whole, whatever its members mean to us elsewhere.
+ * Reads the body of a delivery as a whole: its members have no other meaning here.
  *
- * @throws AppError INVALID_JSON, JSON_TOO_DEEP, DUPLICATE_MEMBER, UNSAFE_NUMBER; then INVALID_REQUEST with every fault. Code,
- * detail and faults are all that they carry.
+ * @throws AppError INVALID_JSON, JSON_TOO_DEEP, DUPLICATE_MEMBER, UNSAFE_NUMBER; then INVALID_REQUEST with every fault.
+ * They carry only code, detail and faults.
  */
 export function readDelivery(bytes: Uint8Array, rules: DeliveryRules): CanonicalDelivery {
   const body = READERS[rules.form](bytes);
   const { value: data, removed: strippedFields } = stripSensitive(isObject(body) ? body : { value: body });
   const faults: Fault[] = [];
-  const textOf = (told: Told, what: string, maxCodePoints: number) =>
-    told === null ? undefined : toldText(data, told, { what, maxCodePoints, faults });
+  const textOf = (place: TextPlace, what: string, maxCodePoints: number) =>
+    place === null ? undefined : textAt(data, place, { what, maxCodePoints, faults });
   const id = textOf(rules.id, 'The id of the record', RECORD_LIMITS.idMaxCodePoints);
   if (rules.id !== null && id === undefined && faults.length === 0) faults.push(absent(rules.id));
   if (id !== undefined && DOT_SEGMENTS.has(id)) faults.push(fault(rules.id, 'No path could name a record of this id.'));
   const type = textOf(rules.type, 'The type of the record', RECORD_LIMITS.typeMaxCodePoints) ?? DEFAULT_TYPE;
   const owner = textOf(rules.owner, 'The owner of the record', RECORD_LIMITS.ownerMaxCodePoints) ?? null;
   const deliveryId = textOf(rules.deliveryId, 'The delivery id', DELIVERY_ID_MAX_CODE_POINTS);
-  if (faults.length > 0) throw new AppError('INVALID_REQUEST', 'The delivery is not as its source says.', { faults });
+  if (faults.length > 0)
+    throw new AppError('INVALID_REQUEST', 'The delivery does not match the configuration of its source.', { faults });
   const challenge = rules.answersChallenge ? challengeIn(data) : undefined;
   return { kind: 'delivery', id, type, owner, data: canonical(data), deliveryId, challenge, strippedFields };
 }
@@ -73,7 +76,7 @@ function textOfBytes(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
 
-/** Members by name; one that comes several times is a list. `payload` is what some senders put their JSON into. */
+/** Members by name; a repeated name becomes a list. `payload` is parsed where it is JSON, as some senders send it. */
 function formMembers(bytes: Uint8Array): JsonValue {
   const members = new Map<string, JsonValue>();
   let count = 0;
@@ -96,18 +99,18 @@ interface Wanted {
   readonly faults: Fault[];
 }
 
-function toldText(
+function textAt(
   data: JsonValue,
-  told: NonNullable<Told>,
+  place: NonNullable<TextPlace>,
   { what, maxCodePoints, faults }: Wanted,
 ): string | undefined {
-  const value = 'text' in told ? told.text : valueAt(data, told.pointer);
+  const value = 'text' in place ? place.text : valueAt(data, place.pointer);
   if (value === undefined || value === null) return undefined;
-  // Many senders number what they send.
+  // Many senders use numeric ids.
   const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
   if (typeof text === 'string' && isText(text, maxCodePoints)) return text;
   const detail = `${what} is a whole number, or a text of 1 to ${maxCodePoints} characters without control characters.`;
-  faults.push(fault(told, detail));
+  faults.push(fault(place, detail));
   return undefined;
 }
 
@@ -128,13 +131,13 @@ function challengeIn(data: JsonValue): string | undefined {
   return typeof challenge === 'string' && isText(challenge, CHALLENGE_MAX_CODE_POINTS) ? challenge : undefined;
 }
 
-function absent(told: NonNullable<Told>): Fault {
-  return fault(told, 'The id of the record is not there.');
+function absent(place: NonNullable<TextPlace>): Fault {
+  return fault(place, 'The id of the record is missing.');
 }
 
-function fault(told: Told, detail: string): Fault {
-  return told !== null && 'pointer' in told
-    ? { in: 'body', pointer: told.pointer, detail }
+function fault(place: TextPlace, detail: string): Fault {
+  return place !== null && 'pointer' in place
+    ? { in: 'body', pointer: place.pointer, detail }
     : { in: 'header', pointer: '', detail };
 }
 

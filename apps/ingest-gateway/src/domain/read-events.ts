@@ -1,4 +1,7 @@
-/** What the ledger did with a write (committed, refused as a conflict, or not yet known), or a ping; never what was in it. */
+/**
+ * The result of a write (committed, rejected as a conflict, or not yet known), or a ping. Never contains the data of
+ * records.
+ */
 export interface IngestEvent {
   readonly eventId: string;
   readonly kind: 'write' | 'ping';
@@ -13,11 +16,11 @@ export interface IngestEvent {
   readonly at: Date;
 }
 
-/** An event and how far it was: one whose status has changed is another. */
+/** An event and its status; an event whose status has changed counts as new. */
 export type SeenEvent = Pick<IngestEvent, 'eventId' | 'status' | 'at'>;
 
 export interface RecentEvents {
-  /** All there are, the known ones too; as many as were asked for at most. */
+  /** All events found, known ones included, up to the limit. */
   readonly seen: readonly SeenEvent[];
   readonly unknown: readonly IngestEvent[];
 }
@@ -27,9 +30,9 @@ export interface EventFilter {
   readonly type?: string;
   readonly status?: IngestEvent['status'];
   readonly kind?: IngestEvent['kind'];
-  /** By its full name. */
+  /** The full name. */
   readonly channel?: string;
-  /** Of these alone, at most a few hundred. */
+  /** Only these, at most a few hundred. */
   readonly eventIds?: readonly string[];
   /** Inclusive. */
   readonly from?: Date;
@@ -38,11 +41,25 @@ export interface EventFilter {
 }
 
 export interface EventStore {
-  /** Newest first, behind the event `before`. */
+  /** Newest first, after the event `before`. */
   list(filter: EventFilter, page: { limit: number; before?: string }): Promise<IngestEvent[]>;
   find(eventId: string): Promise<IngestEvent | undefined>;
-  /** The ids of the events that a request left, from a moment on; at most a few hundred. See `requestEvents`. */
+  /** The ids of the events of a request, from a moment on; at most a few hundred. See `requestEvents`. */
   ofRequest(requestId: string, from: Date): Promise<string[]>;
-  /** The newest events from a moment on, newest first, and in full those that are not known. */
+  /** The newest events from a moment on, newest first; those for which `isKnown` is false in full. */
   recent(from: Date, limit: number, isKnown: (event: SeenEvent) => boolean): Promise<RecentEvents>;
 }
+
+/** Hex digits of an event id made here, a UUIDv7; the first twelve are its time in milliseconds. */
+export const DIGITS = 32;
+const TIME_DIGITS = 12;
+
+/** The 32 digits of an event id made here (also a valid uuid literal in SQL); undefined for any other. */
+export const digitsOf = (eventId: string): string | undefined => /^evt_([0-9a-f]{32})$/.exec(eventId)?.[1];
+
+/** The lowest id of this millisecond. */
+export const firstDigits = (at: Date): string =>
+  at.getTime().toString(16).padStart(TIME_DIGITS, '0').padEnd(DIGITS, '0');
+
+/** The time of an id with these digits. */
+export const timeOfDigits = (digits: string): Date => new Date(Number.parseInt(digits.slice(0, TIME_DIGITS), 16));

@@ -6,7 +6,7 @@ const read = (text: string, rules = envelope) => readSubmission(Buffer.from(text
 const plain = { id: undefined, type: 'unknown', owner: null, data: '{}', extra: null, targetChannels: undefined };
 
 describe('reading a body', () => {
-  it('strips and makes canonical, data and what stands beside it', () => {
+  it('strips data and the members beside it, and makes both canonical', () => {
     const text =
       '{"assets":[{"data":{"b":1.0,"a":{"cvv":2},"password":3},"ssn":4},{"id":"own","data":{},"z":1,"y":[2]}]}';
     expect(read(text)).toEqual({
@@ -19,7 +19,7 @@ describe('reading a body', () => {
     });
   });
 
-  it('counts what is stripped wherever it stands, and keeps no empty rest', () => {
+  it('counts stripped members wherever they are, and keeps no empty extra', () => {
     expect(read('{"data":{"x":[{"SSN":1}]},"PassWord":{"cvv":1}}')).toEqual({
       kind: 'write',
       records: [{ ...plain, data: '{"x":[{}]}' }],
@@ -32,7 +32,7 @@ describe('reading a body', () => {
     });
   });
 
-  it('knows a ping, and a key that stores records whole', () => {
+  it('recognises a ping, and a key that stores records whole', () => {
     expect(read('{"type":"ping"}')).toEqual({ kind: 'ping' });
     const whole: ReadingRules = { record: 'whole', defaultType: 'github', maxBatchRecords: 100 };
     expect(read('{"id":7,"data":"text"}', whole)).toEqual({
@@ -48,12 +48,12 @@ describe('reading a body', () => {
     ['{"id":7,"n":1e400}', 'UNSAFE_NUMBER', '/n'],
     [`{"id":7,"n":${'['.repeat(64)}${']'.repeat(64)}}`, 'JSON_TOO_DEEP', `/n${'/0'.repeat(63)}`],
     ['{"id":7}', 'INVALID_REQUEST', '/id'],
-  ])('refuses %s: what is no strict JSON first, then the shape', (text, code, pointer) => {
+  ])('refuses %s: JSON errors first, then the shape', (text, code, pointer) => {
     const faults = [expect.objectContaining({ in: 'body', pointer })];
     expect(() => read(text)).toThrow(expect.objectContaining({ code, faults }));
   });
 
-  it('refuses more records than it may take', () => {
+  it('refuses more records than the limit', () => {
     expect(() => read('{"assets":[1,2,3]}', { ...envelope, maxBatchRecords: 2 })).toThrow(
       expect.objectContaining({ code: 'BATCH_TOO_LARGE' }),
     );

@@ -1,16 +1,19 @@
 import { canonical, parseStrict, type JsonValue } from '@sealgate/json';
-import type { RecordRules } from './key-grants.ts';
+import type { RecordRules } from './caller.ts';
 import { parseSubmission } from './parse-record.ts';
 import { readDelivery, type CanonicalDelivery, type DeliveryRules } from './read-delivery.ts';
 import { stripSensitive } from './sensitive-names.ts';
 
-/** A record as it will be written: stripped, its content canonical JSON. Id and channels are given later where none came. */
+/**
+ * A record as it will be written: sensitive members removed, content in canonical JSON. Missing ids and channels are
+ * assigned later.
+ */
 export interface CanonicalRecord {
   readonly id: string | undefined;
   readonly type: string;
   readonly owner: string | null;
   readonly data: string;
-  /** What stood beside `data`; null where nothing is left of it. */
+  /** The members beside `data`; null where none is left. */
   readonly extra: string | null;
   /** Undefined: the network's first channel. */
   readonly targetChannels: readonly string[] | undefined;
@@ -22,11 +25,11 @@ export type CanonicalSubmission =
   | {
       readonly kind: 'write';
       readonly records: readonly CanonicalRecord[];
-      /** How many sensitive members were removed. */
+      /** Number of sensitive members removed. */
       readonly strippedFields: number;
     };
 
-/** What the reading of a body depends on besides its bytes. Plain data, so that it can go to another thread. */
+/** What reading a body depends on besides its bytes. Plain data, so it can be posted to another thread. */
 export interface ReadingRules extends RecordRules {
   readonly maxBatchRecords: number;
 }
@@ -37,11 +40,11 @@ export interface DeliveryReading {
 }
 
 /**
- * Makes of a body all that the rest of a request needs: texts and numbers, and nothing of the parsed value. It is the one
- * step whose time and garbage depend on what is in the body and not only on its size, so it can be made on another thread.
+ * Turns a body into all that the rest of the request needs: texts and numbers, nothing of the parsed value. This is the
+ * one step whose time and garbage depend on the content and not only on the size, so it can run in another thread.
  *
  * @throws AppError INVALID_JSON, JSON_TOO_DEEP, DUPLICATE_MEMBER, UNSAFE_NUMBER; then INVALID_REQUEST with every fault,
- * BATCH_TOO_LARGE. Code, detail and faults are all that they carry.
+ * BATCH_TOO_LARGE. They carry only code, detail and faults.
  */
 export function readSubmission(bytes: Uint8Array, rules: ReadingRules): CanonicalSubmission {
   const submission = parseSubmission(parseStrict(bytes), rules, rules.maxBatchRecords);
@@ -60,18 +63,18 @@ export function readSubmission(bytes: Uint8Array, rules: ReadingRules): Canonica
 
 export type AnyRules = ReadingRules | DeliveryReading;
 export type AnyReading = CanonicalSubmission | CanonicalDelivery;
-/** What is read by these rules. */
+/** The result of reading by these rules. */
 export type ReadingBy<Rules extends AnyRules> = Rules extends DeliveryReading ? CanonicalDelivery : CanonicalSubmission;
 
-/** Reads a body as its rules say. Throws as `readSubmission` and `readDelivery` do. */
+/** Reads a body by its rules. Throws as `readSubmission` and `readDelivery` do. */
 export function readBody(bytes: Uint8Array, rules: AnyRules): AnyReading {
   return 'delivery' in rules ? readDelivery(bytes, rules.delivery) : readSubmission(bytes, rules);
 }
 
 /**
- * `readBody` off the main thread. `sender` is whose body it is: senders take turns.
+ * `readBody` off the main thread. `sender` identifies whose turn a body takes.
  *
- * Rejects as `readBody` throws; with OVERLOADED where too much waits or it takes too long; with UNAVAILABLE when the
+ * Rejects as `readBody` throws; with OVERLOADED where the queue is full or a timeout expires; with UNAVAILABLE when the
  * process stops. It cannot hang.
  */
 export type ReadApart = <Rules extends AnyRules>(
@@ -80,7 +83,7 @@ export type ReadApart = <Rules extends AnyRules>(
   sender: string,
 ) => Promise<ReadingBy<Rules>>;
 
-/** `readBody`, here or apart, as the body and its sender make it wise. Fails as both do. */
+/** `readBody` on the main thread or in the reading thread, depending on the body and its sender. Fails as both do. */
 export type ReadBody = <Rules extends AnyRules>(
   bytes: Buffer,
   rules: Rules,

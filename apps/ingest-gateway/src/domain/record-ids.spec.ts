@@ -8,7 +8,7 @@ describe('record ids', () => {
     expect(formatUuid(Buffer.alloc(16, 0), 8)).toBe('00000000-0000-8000-8000-000000000000');
   });
 
-  it('derives the same ids from the same seed, others from another seed or place', () => {
+  it('derives the same ids from the same seed, others from another seed or position', () => {
     const one = derivedIds(Buffer.alloc(32, 1));
     const again = derivedIds(Buffer.alloc(32, 1));
     expect(one(0)).toBe(again(0));
@@ -16,7 +16,7 @@ describe('record ids', () => {
     expect(one(0)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  it('derives what RFC 9562 makes of each half of SHA-256 over seed and pair, whatever its digits', () => {
+  it('derives the ids that RFC 9562 makes of each half of SHA-256 over seed and pair, for all digits', () => {
     for (let byte = 0; byte < 64; byte += 1) {
       const seed = Buffer.alloc(32, byte);
       const ids = derivedIds(seed);
@@ -30,7 +30,7 @@ describe('record ids', () => {
     }
   });
 
-  it('orders by time what is not derived: the example of RFC 9562 A.6 has this time', () => {
+  it('orders fresh ids by time: the example of RFC 9562 A.6 has this time', () => {
     const ids = freshUuids(
       () => 0x017f22e279b0,
       () => Buffer.from('18c4dc0c0c07398f', 'hex'),

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { timeOrderedBytes } from '@sealgate/auth';
 
-/** Gives the records of one request their ids, by position. */
+/** Assigns ids to the records of one request, by position. */
 export type RecordIds = (position: number) => string;
 
-/** The first digits of the variant. */
+/** The possible first digits of the variant. */
 const VARIANT = '89ab';
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
@@ -23,8 +23,8 @@ export function formatUuid(bytes: Uint8Array, version: 7 | 8): string {
 
 /**
  * UUIDv8 (RFC 9562 section 5.8) from SHA-256 over a seed and the position. The seed is a keyed hash of network, key
- * family and Idempotency-Key, so nobody else can guess or occupy the ids, and the same request names its records the
- * same after every cache was lost. One hash makes two ids.
+ * family and Idempotency-Key: nobody else can guess or occupy the ids, and the same request gets the same ids even
+ * after all caches are lost. One hash yields two ids.
  */
 export function derivedIds(seed: Buffer): RecordIds {
   const input = Buffer.alloc(seed.length + 4);

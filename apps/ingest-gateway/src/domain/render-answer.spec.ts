@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { renderAnswer, renderPing } from './answer-write.ts';
 
 describe('the answer of a write', () => {
-  it('is what JSON.stringify would write, in the documented order', () => {
+  it('equals the output of JSON.stringify, in the documented order', () => {
     const receipt = {
       id: 'a"\\é',
       transactionId: 'aa',
@@ -32,7 +32,7 @@ describe('the answer of a write', () => {
     );
   });
 
-  it('leaves out index and leaf hash where the ledger has none', () => {
+  it('omits index and leaf hash where the ledger has none', () => {
     const records = [{ id: 'a', transactionId: 'aa', channel: 'acme.main', existing: false }];
     const text = renderAnswer({
       eventId: 'e',
@@ -45,7 +45,7 @@ describe('the answer of a write', () => {
     expect(JSON.parse(text).records).toEqual([{ id: 'a', transactionId: 'aa', channel: 'acme.main' }]);
   });
 
-  it('of a ping names nothing that was written', () => {
+  it('of a ping contains no records', () => {
     expect(JSON.parse(renderPing('evt_1'))).toEqual({
       ping: true,
       transactionIds: [],

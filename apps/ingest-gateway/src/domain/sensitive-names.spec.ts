@@ -18,23 +18,23 @@ describe('stripping', () => {
     },
   );
 
-  it('reaches any depth, through arrays too, and counts each member once with all that is in it', () => {
+  it('reaches any depth, through arrays too, and counts a member with its content once', () => {
     const value = { a: [{ cvv: 1, b: [[{ SSN: { password: 2 } }]] }], password: { cvv: 1 } };
     expect(stripSensitive(value)).toEqual({ value: { a: [{ b: [[{}]] }] }, removed: 3 });
   });
 
-  it('gives back what holds nothing sensitive, uncopied', () => {
+  it('returns a value without sensitive members uncopied', () => {
     const value = { a: [{ b: 1 }], c: null };
     expect(stripSensitive(value).value).toBe(value);
   });
 
-  it('does not change what it was given', () => {
+  it('does not change its input', () => {
     const value = { a: [{ cvv: 1 }] };
     stripSensitive(value);
     expect(value).toEqual({ a: [{ cvv: 1 }] });
   });
 
-  it('takes one pass, however deep', () => {
+  it('takes one pass at any depth', () => {
     let value: JsonValue = { cvv: 1 };
     for (let depth = 0; depth < 60; depth += 1) value = { kept: depth, inner: value };
     expect(stripSensitive(value).removed).toBe(1);

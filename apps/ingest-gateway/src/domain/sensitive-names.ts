@@ -1,6 +1,8 @@
 import type { JsonValue } from '@sealgate/json';
 
-/** Members that never reach a ledger, a log, an event or a cache: by exact name, ASCII case aside, at any depth. */
+/**
+ * Members that never reach a ledger, a log, an event or a cache: by exact name, ASCII case-insensitive, at any depth.
+ */
 const SENSITIVE_NAMES: ReadonlySet<string> = new Set([
   'password',
   'ssn',
@@ -10,11 +12,11 @@ const SENSITIVE_NAMES: ReadonlySet<string> = new Set([
   'cvv',
 ]);
 
-/** Length and first letter, case aside: hardly any name that is not sensitive has them of one that is. */
+/** Length and first letter, case-insensitive: a cheap filter that almost no other name passes. */
 const shapeOf = (name: string): number => name.length * 0x10000 + (name.charCodeAt(0) | 0x20);
 const SHAPES: ReadonlySet<number> = new Set([...SENSITIVE_NAMES].map(shapeOf));
 
-/** ASCII letters alone fold: `ſsn` (long s) is not `ssn`, though Unicode case folding would say so. */
+/** Only ASCII letters are folded: `ſsn` (long s) is not `ssn`, although Unicode case folding would equate them. */
 function isSensitive(name: string): boolean {
   if (!SHAPES.has(shapeOf(name))) return false;
   return SENSITIVE_NAMES.has(name.replace(/[A-Z]/g, (letter) => letter.toLowerCase()));
@@ -22,11 +24,11 @@ function isSensitive(name: string): boolean {
 
 export interface Stripped<Value extends JsonValue> {
   readonly value: Value;
-  /** How many members were removed, not counting what was inside them. */
+  /** Number of members removed, not counting what was inside them. */
   readonly removed: number;
 }
 
-/** The value without sensitive members. A value that holds none is given back as it is, not copied. */
+/** The value without sensitive members. A value without any is returned itself, not copied. */
 export function stripSensitive<Value extends JsonValue>(value: Value): Stripped<Value> {
   const counter = { removed: 0 };
   const kept = strip(value, counter) as Value;
@@ -49,7 +51,7 @@ function stripArray(items: JsonValue[], counter: { removed: number }): JsonValue
   return copy ?? items;
 }
 
-/** One pass: a copy begins at the first member that goes or changes, and most objects never need one. */
+/** One pass: copying starts at the first member that is removed or changed; most objects are never copied. */
 function stripObject(members: Members, counter: { removed: number }): Members {
   const names = Object.keys(members);
   let copy: Members | undefined;

@@ -31,7 +31,7 @@ interface Setup {
   readonly append?: (unit: AppendUnit) => UnitResult;
 }
 
-/** A source with one secret, at a moment that stands still, before a ledger that does as it is told. */
+/** A source with one secret, a clock that stands still, and a ledger with a given result. */
 function setUp({ scheme = 'standard-webhooks', settings = {}, hasAllKeys = true, append = written }: Setup = {}) {
   const trail: string[] = [];
   const units: AppendUnit[] = [];
@@ -102,7 +102,7 @@ describe('the timestamp of a delivery', () => {
   it.each<[SchemeName, (atS: number) => Record<string, string>]>([
     ['standard-webhooks', standardHeaders],
     ['stripe', stripeHeaders],
-  ])('of %s may be as far from now as the source says, before and behind', async (scheme, headersAt) => {
+  ])('of %s may differ from now, in both directions, by the tolerance of the source', async (scheme, headersAt) => {
     const { send, trail } = setUp({ scheme });
     for (const seconds of [-299, 0, 299])
       expect(await send(BODY, headersAt(NOW_S + seconds))).toMatchObject({ outcome: 'written' });
@@ -117,7 +117,7 @@ describe('the timestamp of a delivery', () => {
 });
 
 describe('a delivery', () => {
-  it('is written with what its reader wants to know of it, under an id that nobody can guess', async () => {
+  it('is written with its provenance, under an id that nobody can guess', async () => {
     const { send, units } = setUp();
     await send(BODY, standardHeaders(NOW_S));
     await send(BODY, standardHeaders(NOW_S, { id: 'msg_2' }));
@@ -137,7 +137,7 @@ describe('a delivery', () => {
     expect(units[0]!.claim!.claim.equals(units[1]!.claim!.claim)).toBe(false);
   });
 
-  it('that names no delivery id is the same where its bytes are', async () => {
+  it('without a delivery id is identified by its bytes', async () => {
     const { send, units } = setUp({ scheme: 'stripe' });
     await send(BODY, stripeHeaders(NOW_S));
     await send(BODY, stripeHeaders(NOW_S - 5));
@@ -158,7 +158,7 @@ describe('a delivery', () => {
     expect(trail.filter((step) => step === 'charge' || step === 'append')).toEqual([]);
   });
 
-  it('whose id is there with other content is answered, and its event written', async () => {
+  it('whose id exists with other content is answered, and its event written', async () => {
     for (const result of [{ outcome: 'reused' }, { outcome: 'conflict', id: 'x' }] as const) {
       const { send, trail } = setUp({ append: () => result });
       expect(await send(BODY, standardHeaders(NOW_S))).toEqual({
@@ -171,7 +171,7 @@ describe('a delivery', () => {
     }
   });
 
-  it('that an outage keeps from being written is no conflict', async () => {
+  it('that an outage prevents from being written is not a conflict', async () => {
     const down = setUp({
       append: () => {
         throw new LedgerUnavailableError('away');
@@ -181,7 +181,7 @@ describe('a delivery', () => {
     expect(down.trail).not.toContain('rejected order.paid');
   });
 
-  it('sent three times at once is one, and two are told that it was here', async () => {
+  it('sent three times at once is written once, and two are answered as replays', async () => {
     const { send, units } = setUp();
     const answers = await Promise.all([1, 2, 3].map(() => send(BODY, standardHeaders(NOW_S))));
     expect(answers.map((answer) => (answer as { outcome: string }).outcome).toSorted()).toEqual([
@@ -192,13 +192,13 @@ describe('a delivery', () => {
     expect(units).toHaveLength(1);
   });
 
-  it('that a secret might vouch for which cannot be read here is 503, and not 401', async () => {
+  it('that a secret might have verified which cannot be decrypted is 503, not 401', async () => {
     const { send } = setUp({ hasAllKeys: false });
     expect(await send(BODY, standardHeaders(NOW_S))).toMatchObject({ outcome: 'written' });
     expect(await send(BODY, { ...standardHeaders(NOW_S), 'webhook-id': 'msg_2' })).toBe('UNAVAILABLE');
   });
 
-  it('of Slack that is a question is answered and charged, and nothing is written', async () => {
+  it('of Slack that is a challenge is answered and charged, and nothing is written', async () => {
     const { send, trail } = setUp({ scheme: 'slack' });
     const body =
       '{"token":"t","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P","type":"url_verification"}';

@@ -3,9 +3,8 @@ import { claimOf, type Claim, type InFlight } from '@sealgate/idempotency';
 import type { KeyedHasher } from '@sealgate/auth';
 import { canonical, sha256, type JsonValue } from '@sealgate/json';
 import type { LedgerAppender, UnitGuard } from '@sealgate/ledger-port';
-import type { IngestCaller } from './caller.ts';
-import { checkChannels, refusedType } from './key-grants.ts';
-import type { CanonicalDelivery, DeliveryRules, Told } from './read-delivery.ts';
+import { checkChannels, refusedType, type IngestCaller } from './caller.ts';
+import type { CanonicalDelivery, DeliveryRules, TextPlace } from './read-delivery.ts';
 import type { ReadBody } from './read-submission.ts';
 import { derivedIds } from './record-ids.ts';
 import { renderDelivery } from './answer-write.ts';
@@ -21,34 +20,34 @@ export interface DeliveryRequest {
   readonly caller: SourceCaller;
   readonly requestId: string;
   readonly delivery: RawDelivery;
-  /** How its media type says that the body is to be read; undefined for one that is not taken. */
+  /** How the body is parsed, by its media type; undefined for an unsupported one. */
   readonly form: DeliveryRules['form'] | undefined;
-  /** What the write is to confirm, since the source was not looked up for this delivery; undefined where it was. */
+  /** What the write must confirm because the source came from the cache; undefined where the source was looked up. */
   readonly guard: UnitGuard | undefined;
-  /** Takes the cost of a record from the limits; rejects with RATE_LIMITED. */
+  /** Charges the cost of one record; rejects with RATE_LIMITED. */
   charge(): Promise<void>;
-  /** Called before an event that no transaction has confirmed the guard for; rejects where the source is another now. */
+  /** Called before an event for which no transaction has confirmed the guard; rejects where the source has changed. */
   confirmCaller(): Promise<void>;
 }
 
 /**
- * What became of a delivery.
+ * The outcome of a delivery.
  * - written: now
- * - replayed: it was here before; the answer is the first one's
- * - conflict: its id was here with other bytes, or the record's id with other content; nothing was written
- * - answered: it was a question of the sender's
+ * - replayed: the same delivery was written before; the answer is the first one's
+ * - conflict: its id exists with other bytes, or the record's id with other content; nothing was written
+ * - answered: it was a challenge of the sender
  */
 export interface DeliveryAnswer {
   readonly outcome: 'written' | 'replayed' | 'conflict' | 'answered';
   readonly body: string;
   readonly eventId?: string;
-  /** The transaction of the record has confirmed the guard. */
+  /** Whether the transaction of the record has confirmed the guard. */
   readonly confirmed: boolean;
 }
 
 export type TakeDelivery = (request: DeliveryRequest) => Promise<DeliveryAnswer>;
 
-/** The event of a delivery that was refused for what is there. */
+/** The event of a delivery that was rejected as a conflict. */
 export interface RejectedDelivery {
   readonly eventId: string;
   readonly networkId: string;
@@ -61,27 +60,28 @@ export interface RejectedDelivery {
 export interface TakeDeliveryPorts {
   readonly ledger: LedgerAppender;
   readonly inFlight: InFlight<DeliveryAnswer>;
-  /** Makes fingerprints. */
+  /** Makes request fingerprints. */
   readonly fingerprints: KeyedHasher;
   /** Makes the seeds of record ids. */
   readonly recordIds: KeyedHasher;
   readonly read: ReadBody;
   readonly newEventId: () => string;
-  /** Writes the event unless it is there. Rejects as the database does. */
+  /** Writes the event unless it exists. Rejects as the database does. */
   readonly recordRejected: (event: RejectedDelivery) => Promise<void>;
-  /** Told whether the signature of a delivery holds. */
+  /** Called with whether the signature of a delivery is valid. */
   readonly onVouched: (source: LiveSource, holds: boolean) => void;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
 /**
- * Takes one delivery: signature, media type, body, what the source may write, limits, and then the ledger. The claim is
- * (source, delivery id), a row in the transaction of the record: whatever was lost meanwhile, it is written once. The sender
- * of what cannot be written because of what is there is told 200, since nothing that it could send again would help.
+ * Takes one delivery: signature, media type, body, types and channels of the source, limits, then the ledger. The claim
+ * is (source, delivery id), a row in the transaction of the record, so a delivery is written once. A conflict is
+ * answered 200, because no retry of the sender would succeed.
  *
- * @throws AppError UNAUTHENTICATED, UNSUPPORTED_MEDIA_TYPE, the codes of `readDelivery`, ASSET_TYPE_NOT_ALLOWED, UNKNOWN_CHANNEL,
- * RATE_LIMITED, UNAVAILABLE, and those of `writeRecords` that are about an outage; StaleGuardError as that does.
+ * @throws AppError UNAUTHENTICATED, UNSUPPORTED_MEDIA_TYPE, the codes of `readDelivery`, ASSET_TYPE_NOT_ALLOWED,
+ * UNKNOWN_CHANNEL, RATE_LIMITED, UNAVAILABLE, and those of `writeRecords` for an outage; StaleGuardError as
+ * `writeRecords` does.
  */
 export function takeDelivery(ports: TakeDeliveryPorts): TakeDelivery {
   return async (request) => {
@@ -94,7 +94,7 @@ export function takeDelivery(ports: TakeDeliveryPorts): TakeDelivery {
     if (form === undefined || delivery.header('content-encoding') !== undefined) {
       throw new AppError(
         'UNSUPPORTED_MEDIA_TYPE',
-        'The body is JSON, a form or text in UTF-8, without Content-Encoding.',
+        'The body must be JSON, a form or text in UTF-8, without Content-Encoding.',
       );
     }
     const rules = rulesOf(source, scheme, { delivery, vouched, form });
@@ -103,7 +103,7 @@ export function takeDelivery(ports: TakeDeliveryPorts): TakeDelivery {
       await request.charge();
       return { outcome: 'answered', body: JSON.stringify({ challenge: read.challenge }), confirmed: false };
     }
-    // Where a sender names no delivery, the same bytes are the same delivery.
+    // Without a delivery id, deliveries with the same bytes are the same delivery.
     const deliveryId = read.deliveryId ?? `sha256:${sha256(delivery.body).toString('hex')}`;
     if (refusedType(caller.grants, [read.type]) !== undefined)
       throw new AppError('ASSET_TYPE_NOT_ALLOWED', 'The source does not take deliveries of this type.');
@@ -116,7 +116,7 @@ export function takeDelivery(ports: TakeDeliveryPorts): TakeDelivery {
   };
 }
 
-/** Undefined where the signature does not hold, or is of another time. */
+/** Undefined where the signature is invalid or its timestamp is out of tolerance. */
 function vouchedFor(source: LiveSource, delivery: RawDelivery, nowMs: number): Vouched | undefined {
   const vouched = SCHEMES[source.scheme].verify(delivery, source.keys, source.settings);
   if (vouched?.timestamp === undefined) return vouched;
@@ -125,9 +125,9 @@ function vouchedFor(source: LiveSource, delivery: RawDelivery, nowMs: number): V
 }
 
 function unvouched({ hasAllKeys }: LiveSource): AppError {
-  // What one of the secrets might have said is not known.
-  if (!hasAllKeys) return new AppError('UNAVAILABLE', 'A secret of the source cannot be read here.');
-  return new AppError('UNAUTHENTICATED', 'The delivery is not signed as its source asks.', {
+  // The secret that this process cannot decrypt might have verified the signature.
+  if (!hasAllKeys) return new AppError('UNAVAILABLE', 'A secret of the source cannot be decrypted by this process.');
+  return new AppError('UNAUTHENTICATED', 'The delivery is not signed as its source requires.', {
     headers: { 'WWW-Authenticate': 'Signature realm="sealgate"' },
   });
 }
@@ -139,27 +139,27 @@ interface Received {
 }
 
 function rulesOf({ settings }: LiveSource, scheme: Scheme, { delivery, vouched, form }: Received): DeliveryRules {
-  const told = (place: string | undefined): Told => toldBy(place, delivery);
-  const id = told(settings.idFrom);
+  const textPlace = (place: string | undefined): TextPlace => resolvePlace(place, delivery);
+  const id = textPlace(settings.idFrom);
   const { deliveryIdFrom } = scheme;
   const deliveryId =
-    vouched.deliveryId === undefined ? told(deliveryIdFrom ?? settings.idFrom) : { text: vouched.deliveryId };
+    vouched.deliveryId === undefined ? textPlace(deliveryIdFrom ?? settings.idFrom) : { text: vouched.deliveryId };
   if (deliveryId === null && deliveryIdFrom !== undefined) throw missing(deliveryIdFrom);
   if (id === null && settings.idFrom !== undefined) throw missing(settings.idFrom);
   return {
     form,
     id,
     deliveryId,
-    type: settings.type === undefined ? told(settings.typeFrom ?? scheme.typeFrom) : { text: settings.type },
-    owner: told(settings.ownerFrom),
+    type: settings.type === undefined ? textPlace(settings.typeFrom ?? scheme.typeFrom) : { text: settings.type },
+    owner: textPlace(settings.ownerFrom),
     answersChallenge: scheme.answersChallenge === true,
   };
 }
 
 const HEADER = 'header:';
 
-/** Null for nowhere, and for a header that did not come. */
-function toldBy(place: string | undefined, { header }: RawDelivery): Told {
+/** Null where no place is configured or the header is missing. */
+function resolvePlace(place: string | undefined, { header }: RawDelivery): TextPlace {
   if (place === undefined) return null;
   if (!place.startsWith(HEADER)) return { pointer: place };
   const text = header(place.slice(HEADER.length));
@@ -168,15 +168,15 @@ function toldBy(place: string | undefined, { header }: RawDelivery): Told {
 
 function missing(place: string): AppError {
   const name = place.slice(HEADER.length);
-  const detail = 'The header is needed.';
-  return new AppError('INVALID_REQUEST', 'The delivery is not as its source says.', {
+  const detail = 'The header is required.';
+  return new AppError('INVALID_REQUEST', 'The delivery does not match the configuration of its source.', {
     faults: [{ in: 'header', pointer: `/${name}`, detail }],
   });
 }
 
 const recordOf = ({ id, type, owner, data }: CanonicalDelivery) => ({ id, type, owner, data });
 
-/** What stands beside the data, for a reader who wants to know who vouched for it, and by which means. */
+/** The `extra` of the record: which source, secret and method authenticated the delivery. */
 function extraOf(
   { sourceId, scheme, keys }: LiveSource,
   about: { readonly vouched: Vouched; readonly deliveryId: string; readonly body: Buffer; readonly nowMs: number },

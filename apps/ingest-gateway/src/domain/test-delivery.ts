@@ -6,13 +6,13 @@ import type { DeliveryAnswer, SourceCaller, TakeDelivery } from './take-delivery
 export interface TestDeliveryPorts {
   readonly findSource: (sourceId: string) => Promise<SourceCaller | undefined>;
   readonly takeDelivery: TakeDelivery;
-  /** Takes the cost of a record from the limits of the source; rejects with RATE_LIMITED. */
+  /** Charges the source for one record; rejects with RATE_LIMITED. */
   readonly charge: (caller: SourceCaller) => Promise<void>;
   readonly newId: (prefix: string) => string;
   readonly now: () => number;
 }
 
-/** What the sender would have been told. */
+/** The answer that the sender would have received. */
 export type TestOutcome =
   | { readonly status: 200; readonly code: null; readonly answer: DeliveryAnswer }
   | { readonly status: number; readonly code: string; readonly answer: null };
@@ -20,9 +20,9 @@ export type TestOutcome =
 const TYPE = 'sealgate.test';
 
 /**
- * Signs a sample as the sender of a source would, and takes it as any other delivery: what it writes is a record that stays.
+ * Signs a sample as the sender of a source would, and takes it as any other delivery: the record that it writes stays.
  *
- * @throws AppError INVALID_STATE_TRANSITION where the source has public keys alone, which sign nothing.
+ * @throws AppError INVALID_STATE_TRANSITION where the source has only public keys, which cannot sign.
  */
 export async function testDelivery(
   ports: TestDeliveryPorts,
@@ -72,13 +72,13 @@ function sampleOf({ source }: SourceCaller, about: { readonly deliveryId: string
   const key = source.keys.find((one) => one.key.type === 'secret');
   const signed = key === undefined ? undefined : scheme.sign({ key, body, ...about }, settings);
   if (signed === undefined) {
-    const detail = 'The source has no secret that could sign: a public key only checks.';
+    const detail = 'The source has no secret that can sign: a public key only verifies.';
     throw new AppError('INVALID_STATE_TRANSITION', detail);
   }
   return { headers: { ...headers, ...signed }, body };
 }
 
-/** Makes the objects on the way; what is there of another kind gives way. */
+/** Creates missing objects on the way; replaces other values there. */
 function putAt(members: Members, pointer: string, value: string): void {
   const names = pointer
     .split('/')

@@ -1,31 +1,34 @@
-/** What a request leaves beside its records. */
+import { digitsOf } from './read-events.ts';
+
+/** What the ledger stores of a request beside its records. */
 export interface UnitNote {
   readonly eventId: string;
-  /** How many transactions the request has. */
+  /** Number of transactions of the request. */
   readonly units: number;
   readonly strippedFields: number;
 }
 
-/** What its event says besides. */
+/** The other members of the request's event. */
 export interface UnitEvent {
   readonly keyId: string;
   readonly requestId: string;
   readonly types: readonly string[];
 }
 
-/** What stands behind it the embedded ledger hands to `ingest.append_v3`, and does not keep. */
+/** Separates what the ledger stores from what it only passes to `ingest.append_v3`. */
 const BESIDE = '\f';
 
 /**
- * The text of a note: event id, nothing, how many transactions, how many fields were stripped, nothing, no types; behind a
- * form feed key id, request id and types. All separated by tabs, for SQL that takes them apart: ids hold none, and in JSON
- * control characters are escaped. Versions before have the members of the event where there is nothing, and read this one.
+ * The text of a note: event id, empty, number of transactions, number of stripped fields, empty, `[]`; after a form
+ * feed key id, request id and types. All separated by tabs, for SQL to split: ids contain none, and JSON escapes
+ * control characters. Earlier versions stored key id, request id and types in the fields that are now empty; they can
+ * read this form.
  */
 export function writeNote({ eventId, units, strippedFields }: UnitNote, event: UnitEvent): string {
   return withEvent(`${eventId}\t\t${units}\t${strippedFields}\t\t[]`, event);
 }
 
-/** The note of a request that was begun before, as a replay gave it back, for what this one goes on with. */
+/** The note of a request that an earlier attempt began, as a replay returned it, for the remaining transactions. */
 export function withEvent(note: string, { keyId, requestId, types }: UnitEvent): string {
   return `${keptOf(note)}${BESIDE}${keyId}\t${requestId}\t${JSON.stringify(types)}`;
 }
@@ -46,9 +49,9 @@ export function readUnitEvent(note: string): UnitEvent {
   return { keyId, requestId, types: JSON.parse(types) as string[] };
 }
 
-/** The 16 bytes of an event id that we made, of which nobody could know ten; the ledger keeps them once, with the note. */
+/** The 16 bytes of an event id made here, ten of them unguessable; the ledger stores them once, with the note. */
 export function nonceOf(eventId: string): Buffer | undefined {
-  const digits = /^evt_([0-9a-f]{32})$/.exec(eventId)?.[1];
+  const digits = digitsOf(eventId);
   return digits === undefined ? undefined : Buffer.from(digits, 'hex');
 }
 

@@ -16,26 +16,26 @@ describe('each delivery', () => {
     ['refused', new AppError('INVALID_JSON', '.'), 'INVALID_JSON'],
     ['failed', new AppError('OUTCOME_UNKNOWN', '.'), 'OUTCOME_UNKNOWN'],
     ['failed', new Error('a bug'), 'INTERNAL'],
-  ])('is told as %s once', async (end, made, code) => {
-    const told: DeliveryReport[] = [];
+  ])('is reported as %s once', async (end, made, code) => {
+    const reports: DeliveryReport[] = [];
     const take = async (): Promise<DeliveryAnswer> => {
       if (made instanceof Error) throw made;
       return made as DeliveryAnswer;
     };
-    const taken = watchedDeliveries(take, (report) => told.push(report))(request);
+    const taken = watchedDeliveries(take, (report) => reports.push(report))(request);
     if (made instanceof Error) await expect(taken).rejects.toBe(made);
     else expect(await taken).toBe(made);
-    expect(told).toEqual([
+    expect(reports).toEqual([
       { source: sourceOf('one'), requestId: 'req_1', end, ...(code === undefined ? {} : { code }) },
     ]);
   });
 });
 
 describe('sources that fail', () => {
-  it('are counted until a signature holds, or nobody has sent for a quarter of an hour', () => {
+  it('are counted until a signature is valid, or for a quarter of an hour after the last delivery', () => {
     let nowMs = 0;
-    const told: string[] = [];
-    const failing = new FailingSources({ now: () => nowMs, onFailing: ({ sourceId }) => told.push(sourceId) });
+    const reports: string[] = [];
+    const failing = new FailingSources({ now: () => nowMs, onFailing: ({ sourceId }) => reports.push(sourceId) });
     const [one, two] = [sourceOf('one'), sourceOf('two')];
     failing.vouched(one, true);
     expect(failing.count()).toBe(0);
@@ -48,7 +48,7 @@ describe('sources that fail', () => {
     nowMs = 900_000;
     expect(failing.count()).toBe(0);
     failing.vouched(two, false);
-    expect(told).toEqual(['one', 'two', 'two']);
+    expect(reports).toEqual(['one', 'two', 'two']);
   });
 
   it('are bounded in number', () => {

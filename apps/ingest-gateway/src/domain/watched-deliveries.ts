@@ -3,18 +3,21 @@ import { StaleGuardError } from '@sealgate/ledger-port';
 import type { LiveSource } from './source.ts';
 import type { DeliveryAnswer, DeliveryRequest, TakeDelivery } from './take-delivery.ts';
 
-/** What became of a delivery: its answer, or the refusal. */
+/** The result of a delivery: the outcome of its answer, or the kind of refusal. */
 export type DeliveryEnd = DeliveryAnswer['outcome'] | 'unsigned' | 'flooded' | 'limited' | 'refused' | 'failed';
 
 export interface DeliveryReport {
   readonly source: LiveSource;
   readonly requestId: string;
   readonly end: DeliveryEnd;
-  /** Of a refusal. */
+  /** Set for refusals. */
   readonly code?: string;
 }
 
-/** The same, with each end told once. What is served again because its source has changed has not ended. */
+/**
+ * Wraps `take` and reports each result once. A delivery that is served again because its source has changed is not
+ * reported.
+ */
 export function watchedDeliveries(take: TakeDelivery, onEnd: (report: DeliveryReport) => void): TakeDelivery {
   return async (request) => {
     try {
@@ -39,20 +42,20 @@ function endOf(error: unknown): DeliveryEnd {
 }
 
 const MOST_FAILING = 1000;
-/** A source that nobody sends to any more does not fail. */
+/** A source without a bad signature for this long no longer counts as failing. */
 const FORGOTTEN_AFTER_MS = 900_000;
 
 /**
- * Which sources have had nothing but bad signatures lately, as far as this process has seen: a secret was exchanged at one end
- * alone, or somebody guesses. Bounded, and kept in memory.
+ * Sources whose recent signatures were all invalid, as seen by this process: a secret was replaced at one end only, or
+ * somebody is guessing. Bounded, in memory.
  */
 export class FailingSources {
-  /** When the signature of a source failed last. */
+  /** Time of the last invalid signature by source. */
   readonly #failing = new Map<string, number>();
   readonly #now: () => number;
   readonly #onFailing: (source: LiveSource) => void;
 
-  /** `onFailing` is told the first time that a source fails after it did not. */
+  /** `onFailing` is called when a source starts to fail. */
   constructor({ now, onFailing }: { readonly now: () => number; readonly onFailing: (source: LiveSource) => void }) {
     this.#now = now;
     this.#onFailing = onFailing;
@@ -72,7 +75,7 @@ export class FailingSources {
     if (known === undefined || nowMs - known >= FORGOTTEN_AFTER_MS) this.#onFailing(source);
   }
 
-  /** How many fail now. */
+  /** Number of sources that fail now. */
   count(): number {
     const nowMs = this.#now();
     for (const [sourceId, lastMs] of this.#failing) {

@@ -36,7 +36,7 @@ const order = (records: CanonicalRecord[], more: Partial<WriteOrder> = {}): Writ
   ...more,
 });
 
-/** A ledger that takes everything, or answers what it is told, and remembers what it was asked. */
+/** A ledger that writes everything, or gives the prepared results, and records its calls. */
 function fakeLedger(answers: (UnitResult | Error)[] = []): LedgerAppender & { units: AppendUnit[] } {
   const units: AppendUnit[] = [];
   return {
@@ -64,7 +64,7 @@ function fakeLedger(answers: (UnitResult | Error)[] = []): LedgerAppender & { un
 const claim = { claim: Buffer.alloc(32, 1), fingerprint: 's1:x', acceptable: ['s1:x'] };
 
 describe('writing records', () => {
-  it('names what came without a name, writes the rest as it is, and tells how much was stripped', async () => {
+  it('assigns missing ids, writes the rest as it is, and returns the number of stripped members', async () => {
     const ledger = fakeLedger();
     const outcome = await writeRecords(
       ledger,
@@ -104,7 +104,7 @@ describe('writing records', () => {
     expect(outcome.transactionIds).toEqual(['tx-acme.a', 'tx-acme.b']);
   });
 
-  it('goes on under the event that the replayed first transaction has', async () => {
+  it('continues under the event of the replayed first transaction', async () => {
     const note = 'evt_first\tk\t2\t5\tr\t["t"]';
     const replayed: UnitResult = {
       outcome: 'replayed',
@@ -142,7 +142,7 @@ describe('writing records', () => {
     expect(stale.units).toHaveLength(1);
   });
 
-  it('makes its transactions with the digits of its event, and none under the event of an earlier attempt', async () => {
+  it('derives its transaction ids from its event, and never from the event of an earlier attempt', async () => {
     const digits = '0123456789abcdef0123456789abcdef';
     const both = [submitted({ id: 'x', targetChannels: ['a', 'b'] })];
     const fresh = fakeLedger();
@@ -161,7 +161,7 @@ describe('writing records', () => {
     expect(named.units.map(({ nonce }) => nonce)).toEqual([undefined, undefined]);
   });
 
-  it('goes on under the ids that the replayed first transaction has, where another secret made them', async () => {
+  it('continues with the ids of the replayed first transaction, where another secret derived them', async () => {
     const replayed: UnitResult = {
       outcome: 'replayed',
       transactionId: 'tx',
@@ -171,13 +171,13 @@ describe('writing records', () => {
     const records = [submitted(), submitted({ targetChannels: ['a', 'b'] }), submitted({ id: 'own' })];
     const otherIds = () => ['other', 'old', 'made'].map((name) => (position: number) => `${name}-${position}`);
     const ledger = fakeLedger([replayed]);
-    const { records: told } = await writeRecords(ledger, order(records, { claim, otherIds }));
+    const { records: receipts } = await writeRecords(ledger, order(records, { claim, otherIds }));
     expect(ledger.units.map((unit) => unit.records.map(({ id }) => id))).toEqual([
       ['made-1'],
       ['old-1'],
       ['old-0', 'own'],
     ]);
-    expect(told.map(({ id, channel }) => `${id} ${channel}`)).toEqual([
+    expect(receipts.map(({ id, channel }) => `${id} ${channel}`)).toEqual([
       'old-0 acme.main',
       'old-1 acme.a',
       'old-1 acme.b',
@@ -188,7 +188,7 @@ describe('writing records', () => {
   it.each<[string, UnitResult | Error, object]>([
     ['another fingerprint', { outcome: 'reused' }, { code: 'IDEMPOTENCY_KEY_REUSED' }],
     ['other content', { outcome: 'conflict', id: 'x' }, { code: 'RECORD_CONFLICT' }],
-    ['a ledger out of reach', new LedgerUnavailableError('gone'), { code: 'LEDGER_UNAVAILABLE', retryAfterSeconds: 1 }],
+    ['an unreachable ledger', new LedgerUnavailableError('gone'), { code: 'LEDGER_UNAVAILABLE', retryAfterSeconds: 1 }],
     [
       'a channel that lost records',
       new ChannelHaltedError('acme.a'),
@@ -202,15 +202,15 @@ describe('writing records', () => {
     ['a claim in flight', new ClaimInFlightError('held'), { code: 'IDEMPOTENCY_IN_PROGRESS', retryAfterSeconds: 1 }],
     ['a full queue', new LedgerOverloadedError('full'), { code: 'OVERLOADED', retryAfterSeconds: 1 }],
     [
-      'no word in time',
+      'no answer in time',
       new OutcomeUnknownError('tx-sent'),
       { code: 'OUTCOME_UNKNOWN', members: { eventId: 'evt_1', transactionIds: ['tx-sent'] } },
     ],
-  ])('tells %s', async (_, answer, problem) => {
+  ])('reports %s', async (_, answer, problem) => {
     await expect(writeRecords(fakeLedger([answer]), order([submitted()]))).rejects.toMatchObject(problem);
   });
 
-  it('says unknown, not failed, when the ledger is lost after the first of several transactions', async () => {
+  it('reports unknown, not failed, when the ledger is lost after the first of several transactions', async () => {
     const first = fakeLedger();
     const ledger: LedgerAppender = {
       ...first,
@@ -223,7 +223,7 @@ describe('writing records', () => {
     });
   });
 
-  it('writes nothing to any channel when one of several conflicts', async () => {
+  it('writes nothing to any channel when one of several has a conflict', async () => {
     const ledger = {
       ...fakeLedger(),
       findConflict: async ({ channel }: AppendUnit) => (channel === 'acme.b' ? 'x' : undefined),
@@ -236,7 +236,7 @@ describe('writing records', () => {
     expect(ledger.units).toEqual([]);
   });
 
-  it("asks for conflicts under the request's own claim, so that a repeat is answered and not refused", async () => {
+  it("checks for conflicts under the request's own claim, so that a repeat is answered and not refused", async () => {
     const asked: (Buffer | undefined)[] = [];
     const findConflict = async (unit: AppendUnit) => void asked.push(unit.claim?.claim);
     await writeRecords(
@@ -246,7 +246,7 @@ describe('writing records', () => {
     expect(asked).toEqual([claim.claim, claim.claim]);
   });
 
-  it('lets a bug be a bug', async () => {
+  it('rethrows bugs', async () => {
     const bug = new TypeError('x is not a function');
     await expect(writeRecords(fakeLedger([bug]), order([submitted()]))).rejects.toBe(bug);
   });

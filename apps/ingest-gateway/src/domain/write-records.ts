@@ -19,33 +19,33 @@ import type { CanonicalRecord } from './read-submission.ts';
 import type { RecordIds } from './record-ids.ts';
 import { nonceOf, readNote, withEvent, writeNote, type UnitEvent, type UnitNote } from './unit-note.ts';
 
-/** A write that passed every check. */
+/** A write that passed all checks. */
 export interface WriteOrder {
   readonly networkId: string;
-  /** The network's channels; the first is where records go that name none. */
+  /** The network's channels; the first is the default. */
   readonly channels: readonly string[];
   readonly keyId: string;
   readonly requestId: string;
   readonly eventId: string;
   readonly records: readonly CanonicalRecord[];
-  /** How many sensitive members were removed from them. */
+  /** Number of sensitive members removed from them. */
   readonly strippedFields: number;
   readonly ids: RecordIds;
-  /** How other secrets of this process would have named the same records. */
+  /** The ids that other server secrets of this process would have derived. */
   readonly otherIds?: () => readonly RecordIds[];
   readonly claim: UnitClaim | undefined;
-  /** What the first transaction that writes anything is to confirm; absent where it was looked up for this request. */
+  /** What the first transaction that writes must confirm; absent where the caller was looked up for this request. */
   readonly guard?: UnitGuard | undefined;
 }
 
-/** What the sender is told. `records` is in record order, then by channel. */
+/** The outcome of a write. `records` is in record order, then by channel. */
 export interface WriteOutcome {
   readonly eventId: string;
   readonly transactionIds: readonly string[];
   readonly recordCount: number;
   readonly records: readonly RecordReceipt[];
   readonly strippedFields: number;
-  /** True: nothing was done now; this is the answer of the first request with this key. */
+  /** True: nothing was written now; this is the answer of the first request with this key. */
   readonly replayed: boolean;
 }
 
@@ -56,12 +56,13 @@ interface NamedRecord extends NewRecord {
 type Appended = Extract<UnitResult, { records: unknown }>;
 
 /**
- * Writes the records of one request, one transaction per channel, in name order. Which ledger stands behind the port is
- * said in `open-ledger.ts`.
+ * Writes the records of one request, one transaction per channel, in name order. The driver behind the port is chosen
+ * in `open-ledger.ts`.
  *
  * @throws StaleGuardError: nothing was written;
- * AppError IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS, RECORD_CONFLICT, LEDGER_UNAVAILABLE, OVERLOADED: nothing was written;
- * OUTCOME_UNKNOWN, with `eventId` and `transactionIds`: something may have been, and the same request completes it.
+ * AppError IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS, RECORD_CONFLICT, LEDGER_UNAVAILABLE, OVERLOADED: nothing
+ * was written;
+ * OUTCOME_UNKNOWN, with `eventId` and `transactionIds`: some may be written, and the same request completes it.
  */
 export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): Promise<WriteOutcome> {
   let records = nameRecords(order, order.ids);
@@ -73,36 +74,36 @@ export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): P
   const ourNote = writeNote(ours, event);
   const unitsOf = (named: readonly NamedRecord[]) =>
     channels.map((channel, position) => {
-      const its = channels.length === 1 ? named : named.filter((record) => record.channels.includes(channel));
-      return unitOf(order, channel, { note: ourNote, first: position === 0, records: its });
+      const inChannel = channels.length === 1 ? named : named.filter((record) => record.channels.includes(channel));
+      return unitOf(order, channel, { note: ourNote, first: position === 0, records: inChannel });
     });
   let units = unitsOf(records);
   if (units.length > 1) await refuseConflicts(ledger, units);
   let note = ourNote;
   const done: Appended[] = [];
   for (let at = 0; at < units.length; at += 1) {
-    // Only with the event that it is of: two attempts under one event are two transactions.
+    // Only together with its own event: two attempts under one event are two transactions.
     const nonce = note === ourNote ? nonceOf(eventId) : undefined;
-    // Confirmed once, a request goes on: what it has begun is completed.
+    // Once a transaction has confirmed the guard, the request is completed without it.
     const guard = isAllReplayed(done) ? order.guard : undefined;
     const unit = { ...units[at]!, note, ...(nonce && { nonce }), ...(guard && { guard }) };
     const result = await append(ledger, unit, done);
     done.push(result);
-    // Begun before the secret was exchanged: one record has one id in all of its channels.
+    // Begun under an earlier server secret: one record has the same id in all of its channels.
     if (at === 0 && units.length > 1 && result.outcome === 'replayed') {
       const named = (order.otherIds?.() ?? []).map((ids) => nameRecords(order, ids));
       records = named.find((others) => isNamedAs(unitsOf(others)[0]!, result)) ?? records;
       units = unitsOf(records);
     }
-    // What a replay began goes on under its own event, so that one request has one.
+    // The remaining transactions use the event of the replayed one, so a request has one event.
     note = result.note === ourNote ? ourNote : withEvent(result.note, event);
   }
   return outcomeOf({ records, channels, note: note === ourNote ? ours : readNote(note) }, done);
 }
 
-/** A request of several transactions is refused for a conflict in any of them before the first is written. */
+/** Refuses a request of several transactions for a conflict in any of them before the first is written. */
 async function refuseConflicts(ledger: LedgerAppender, units: readonly AppendUnit[]): Promise<void> {
-  // Whether the request was made before is said by the claim of its first transaction.
+  // The claim of the first transaction tells whether the request was made before.
   const claim = units[0]?.claim;
   for (const unit of units) {
     const asked = claim === undefined ? unit : { ...unit, claim };
@@ -151,12 +152,15 @@ function unitOf(
   return { ...unit, claim: first ? order.claim : claimOfChannel(order.claim, channel) };
 }
 
-/** Each further transaction of a request has a claim of its own, made from the request's and the channel's name. */
+/**
+ * Each further transaction of a request has a claim of its own, derived from the request's claim and the channel's
+ * name.
+ */
 function claimOfChannel({ claim, fingerprint, acceptable }: UnitClaim, channel: string): UnitClaim {
   return { claim: sha256(Buffer.concat([claim, Buffer.from(channel)])), fingerprint, acceptable };
 }
 
-/** One transaction. Once one of the request is in, "not written" of a later one is no longer the whole truth. */
+/** Appends one transaction. After the first of the request is written, a failure of a later one is OUTCOME_UNKNOWN. */
 async function append(ledger: LedgerAppender, unit: AppendUnit, done: readonly Appended[]): Promise<Appended> {
   let result: UnitResult;
   try {
@@ -168,7 +172,8 @@ async function append(ledger: LedgerAppender, unit: AppendUnit, done: readonly A
     throw new AppError('IDEMPOTENCY_KEY_REUSED', 'The Idempotency-Key was used before with another request.');
   }
   if (result.outcome === 'conflict') {
-    // Lost to another request after a transaction of this one was written: what is known is not "nothing was written".
+    // A conflict with another request after a transaction of this one was written: "nothing was written" would be
+    // false.
     throw done.length === 0 ? conflict() : outcomeUnknown(unit.note, idsOf(done));
   }
   return result;
@@ -235,7 +240,7 @@ function outcomeOf(order: Order & { readonly note: UnitNote }, done: readonly Ap
   };
 }
 
-/** The receipts of several transactions as one list: by record, then by channel name. */
+/** Merges the receipts of several transactions into one list: by record, then by channel name. */
 function inRecordOrder({ records, channels }: Order, done: readonly Appended[]): RecordReceipt[] {
   const next = channels.map(() => 0);
   return records.flatMap((record) =>

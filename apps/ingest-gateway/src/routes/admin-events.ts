@@ -17,7 +17,7 @@ import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import type { EventFilter, EventStore, IngestEvent } from '../domain/read-events.ts';
 import type { EventTail } from '../domain/event-tail.ts';
-import { AssetType, IdText, Text, Time } from '../admin-schemas.ts';
+import { AssetType, IdText, Text, Time } from './schemas.ts';
 
 const Status = enumOf('EventStatus', ['committed', 'rejected', 'unknown']);
 
@@ -55,7 +55,7 @@ const Query = listQuery(ADMIN_LIST_RANGE, {
   requestId: Type.Optional({
     ...lineOfText({ min: 1, max: 128 }),
     description:
-      'What X-Request-Id of the answer said, in the last 24 hours. Of an id that we made, the events of the two minutes after it.',
+      'The X-Request-Id of an answer of the last 24 hours. For an id made by the gateway: the events of the two minutes after it.',
   }),
 });
 
@@ -65,7 +65,7 @@ const TailQuery = Type.Object(
     lastEventId: Type.Optional(
       Type.String({
         pattern: '^evt_[0-9a-f]{32}$',
-        description: 'As Last-Event-ID, for a client that cannot send it.',
+        description: 'Replaces Last-Event-ID, for clients that cannot send it.',
       }),
     ),
   },
@@ -75,7 +75,7 @@ const TailQuery = Type.Object(
 const REQUESTS_WITHIN_MS = 86_400_000;
 const HEARTBEAT_MS = 10_000;
 const MOST_WAITING_BYTES = 1_048_576;
-/** Whoever watches for longer comes back, and is asked again who they are. */
+/** A stream ends after this time, so that a client that comes back is authenticated again. */
 const TAIL_FOR_MS = 600_000;
 
 export interface AdminEventsPorts {
@@ -135,7 +135,7 @@ export function adminEventRoutes(ports: AdminEventsPorts): Route<AdminCaller>[] 
   return [list, tailRoute(ports), get];
 }
 
-/** The events of the request that is asked for. */
+/** The filter for the events of one request. */
 async function requestOf(
   { events, now }: AdminEventsPorts,
   { requestId }: Static<typeof Query>,
@@ -152,10 +152,10 @@ function tailRoute({ tail, startTimer }: AdminEventsPorts): Route<AdminCaller> {
     operationId: 'tailEvents',
     summary: 'Events as they are written, as server-sent events',
     description:
-      'Messages: `event` (an event; again when its status changes), `gap` (some were left out: read the list) and `end`, ' +
-      'with the reason, after ten minutes or when the process stops: come back. A comment every ten seconds.',
+      'Messages: `event` (an event; again when its status changes), `gap` (some were skipped: read the list) and `end`, ' +
+      'with the reason, after ten minutes or when the process stops: reconnect then. A comment every ten seconds.',
     query: TailQuery,
-    requestHeaders: { 'Last-Event-ID': 'The id of the last message that was seen: what came behind it is sent first.' },
+    requestHeaders: { 'Last-Event-ID': 'The id of the last message received: later events are sent first.' },
     raw: true,
     responses: {
       200: { description: 'Until either side ends it.', contentType: 'text/event-stream', schema: Type.String() },
@@ -166,7 +166,7 @@ function tailRoute({ tail, startTimer }: AdminEventsPorts): Route<AdminCaller> {
       const after = context.header('last-event-id') ?? lastEventId;
       let isBehind = false;
       const tell = (event: string, data: object, id?: string) => {
-        // Whoever was too slow for some is told so as soon as they take messages again.
+        // A client that was too slow receives a gap as soon as it reads again.
         if (isBehind) isBehind = !stream.send({ event: 'gap', data: { reason: 'the client was too slow' } });
         if (!isBehind) isBehind = !stream.send({ event, data, ...(id === undefined ? {} : { id }) });
       };

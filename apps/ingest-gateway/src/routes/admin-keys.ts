@@ -18,10 +18,10 @@ import type { AuditChange } from '@sealgate/audit';
 import type { CursorCodec } from '@sealgate/paging';
 import type { Sql } from '@sealgate/storage';
 import { Type, type Static } from '@sinclair/typebox';
-import { PERMISSIONS, type KeyGrants } from '../domain/key-grants.ts';
+import { PERMISSIONS, type KeyGrants } from '../domain/caller.ts';
 import { findNetwork, type NetworkStore } from '../domain/manage-networks.ts';
 import { checkBurst } from './admin-networks.ts';
-import { AssetType, IdText, LimitsBody, Name, OrNull, Text, Time } from '../admin-schemas.ts';
+import { AssetType, IdText, LimitsBody, Name, OrNull, Text, Time } from './schemas.ts';
 
 const MintBody = closedObject({
   label: Name,
@@ -57,7 +57,7 @@ const keyMembers = {
 
 const MintedKey = named(
   'MintedKey',
-  Type.Object({ id: Text, rawKey: Type.String({ description: 'Shown this once.' }), ...keyMembers }),
+  Type.Object({ id: Text, rawKey: Type.String({ description: 'Shown only once.' }), ...keyMembers }),
 );
 const KeyRow = named(
   'Key',
@@ -66,11 +66,11 @@ const KeyRow = named(
 
 export interface AdminKeysPorts {
   readonly networks: NetworkStore;
-  /** Whether there is such a network; if so it stays until the transaction ends. */
+  /** Whether the network exists; if so, locks its row until the transaction ends. */
   readonly holdNetwork: (sql: Sql, networkId: string) => Promise<boolean>;
   readonly keys: ApiKeys<KeyGrants>;
   readonly cursors: CursorCodec;
-  /** A key and its audit event are written together or not at all. */
+  /** A key and its audit event are written in one transaction. */
   readonly inTransaction: <Result>(work: (sql: Sql) => Promise<Result>) => Promise<Result>;
   readonly auditChange: AuditChange;
   readonly now: () => number;
@@ -85,7 +85,7 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
     method: 'post',
     path: '/admin/v1/networks/:networkId/keys',
     operationId: 'mintKey',
-    summary: 'Mint an ingest key; its raw form is in this answer alone',
+    summary: 'Mint an ingest key; only this answer contains the raw key',
     params: Type.Object({ networkId: IdText }),
     body: MintBody,
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
@@ -214,7 +214,7 @@ function expiryOf(text: string | undefined, now: number): Date | undefined {
   const expiresAt = new Date(text);
   if (expiresAt.getTime() > now) return expiresAt;
   throw new AppError('INVALID_REQUEST', 'The key would never be valid.', {
-    faults: [{ in: 'body', pointer: '/expiresAt', detail: 'expiresAt lies in the future.' }],
+    faults: [{ in: 'body', pointer: '/expiresAt', detail: 'expiresAt must be in the future.' }],
   });
 }
 

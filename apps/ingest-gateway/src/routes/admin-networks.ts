@@ -23,7 +23,7 @@ import {
   type Network,
   type NetworkPorts,
 } from '../domain/manage-networks.ts';
-import { ChannelName, IdText, LimitsBody, Name, NetworkId, OrNull, Text, Time } from '../admin-schemas.ts';
+import { ChannelName, IdText, LimitsBody, Name, NetworkId, OrNull, Text, Time } from './schemas.ts';
 
 const Channels = Type.Array(ChannelName, {
   minItems: 1,
@@ -83,7 +83,7 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
     method: 'post',
     path: '/admin/v1/networks',
     operationId: 'createNetwork',
-    summary: 'Make a network',
+    summary: 'Create a network',
     body: NewNetworkBody,
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
     responses: { 201: { description: 'The network.', schema: NetworkRow } },
@@ -129,7 +129,7 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
     method: 'patch',
     path: '/admin/v1/networks/:networkId',
     operationId: 'changeNetwork',
-    summary: 'Change name, channels or limits; limits null are the defaults',
+    summary: 'Change name, channels or limits; null limits reset to the defaults',
     params,
     body: ChangeBody,
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
@@ -148,9 +148,9 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
     method: 'delete',
     path: '/admin/v1/networks/:networkId',
     operationId: 'deleteNetwork',
-    summary: 'Delete a network without live keys and sources; its records stay, its id is never given again',
+    summary: 'Delete a network without live keys and sources; its records stay, its id is never reused',
     params,
-    responses: { 204: { description: 'Gone, now or before.' } },
+    responses: { 204: { description: 'Deleted, now or before.' } },
     errors: ['NOT_FOUND', 'IN_USE'],
     async handler(context) {
       const { networkId } = context.params;
@@ -161,7 +161,7 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
   return [create, list, get, patch, remove];
 }
 
-/** A burst below the size of a batch would refuse that batch for ever. */
+/** A burst below the batch size would refuse such a batch for ever. */
 export function checkBurst(limits: { burst: number } | null, maxBatchRecords: number): void {
   if (limits === null || limits.burst >= maxBatchRecords) return;
   throw new AppError('INVALID_REQUEST', 'The burst is too small.', {

@@ -15,7 +15,6 @@ import {
 import type { AuditChange } from '@sealgate/audit';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
-import { IdText, OrNull, Text, Time } from '../admin-schemas.ts';
 import type { DeliveriesStore, ListedDelivery } from '../data/deliveries-store.ts';
 import { findNetwork, type Also, type NetworkStore } from '../domain/manage-networks.ts';
 import {
@@ -27,7 +26,7 @@ import {
   type Source,
 } from '../domain/manage-sources.ts';
 import type { TestOutcome } from '../domain/test-delivery.ts';
-import { RecordReceipt } from './record-receipt.ts';
+import { IdText, OrNull, RecordReceipt, Text, Time } from './schemas.ts';
 import {
   NewSourceBody,
   newSettingsOf,
@@ -43,11 +42,11 @@ const DeliveryRow = named(
   Type.Object({
     at: Time,
     outcome: enumOf('DeliveryOutcome', ['written', 'conflict', 'unknown', 'replayed', 'refused'], {
-      description: '`conflict`: answered 200, wrote nothing. `unknown`: being settled.',
+      description: '`conflict`: answered 200, wrote nothing. `unknown`: not settled yet.',
     }),
-    code: OrNull(Type.String({ description: 'Of the refusal.' })),
-    deliveries: Type.Integer({ description: 'Replays and refusals are counted for each minute.' }),
-    requestId: Type.String({ description: 'Of the last of them.' }),
+    code: OrNull(Type.String({ description: 'The problem code of a refusal.' })),
+    deliveries: Type.Integer({ description: 'Replays and refusals are counted per minute.' }),
+    requestId: Type.String({ description: 'The id of the last of them.' }),
     eventId: OrNull(Text),
     types: Type.Array(Text),
     records: Type.Array(named('EventRecord', Type.Object({ id: Text, channel: Text, transactionId: Text }))),
@@ -57,8 +56,8 @@ const DeliveryRow = named(
 const TestAnswer = named(
   'TestDeliveryAnswer',
   Type.Object({
-    status: Type.Integer({ description: 'What the sender would have been answered.' }),
-    code: OrNull(Type.String({ description: 'Of the refusal.' })),
+    status: Type.Integer({ description: 'The status that the sender would have received.' }),
+    code: OrNull(Type.String({ description: 'The problem code of a refusal.' })),
     outcome: OrNull(enumOf('TestDeliveryOutcome', ['written', 'replayed', 'conflict', 'answered'])),
     eventId: OrNull(Text),
     records: Type.Array(RecordReceipt),
@@ -92,7 +91,7 @@ function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     method: 'post',
     path: PATH,
     operationId: 'createSource',
-    summary: 'Make a source, which takes the webhooks of a sender as the sender signs them',
+    summary: 'Create a source, which receives signed webhooks of one sender',
     params,
     body: NewSourceBody,
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
@@ -112,7 +111,7 @@ function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     method: 'patch',
     path: `${PATH}/:sourceId`,
     operationId: 'changeSource',
-    summary: 'Change a source; settings that are null are as the scheme says. Secrets are exchanged by two changes',
+    summary: 'Change a source; null resets a setting to the default of the scheme. Rotating a secret takes two changes',
     params: oneParams,
     body: SourceChangeBody,
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
@@ -135,9 +134,9 @@ function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     method: 'delete',
     path: `${PATH}/:sourceId`,
     operationId: 'deleteSource',
-    summary: 'Delete a source and its secrets; its records stay, and its deliveries are 404 from the next on',
+    summary: 'Delete a source and its secrets; its records stay, further deliveries are 404',
     params: oneParams,
-    responses: { 204: { description: 'Gone, now or before.' } },
+    responses: { 204: { description: 'Deleted, now or before.' } },
     errors: ['NOT_FOUND'],
     async handler(context) {
       await deleteSource(ports, context.params, alsoRecord(context, 'source.delete', context.params.sourceId));
@@ -149,13 +148,12 @@ function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     method: 'post',
     path: `${PATH}/:sourceId/test`,
     operationId: 'testSource',
-    summary:
-      'Sign a sample as the sender would and take it as any other delivery; what it writes is a record that stays',
+    summary: 'Sign a sample as the sender would and take it as any other delivery; the record that it writes stays',
     params: oneParams,
     body: closedObject({}),
     bodyOptional: true,
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
-    responses: { 200: { description: 'What the sender would have been told.', schema: TestAnswer } },
+    responses: { 200: { description: 'The answer that the sender would have received.', schema: TestAnswer } },
     errors: ['NOT_FOUND', 'INVALID_STATE_TRANSITION'],
     async handler(context) {
       const { networkId, sourceId } = context.params;
@@ -207,7 +205,7 @@ function readingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     method: 'get',
     path: `${PATH}/:sourceId/deliveries`,
     operationId: 'listSourceDeliveries',
-    summary: 'What became of the last deliveries to a source, newest first',
+    summary: 'List the outcomes of the last deliveries to a source, newest first',
     params: oneParams,
     query: listQuery(ADMIN_LIST_RANGE, {}),
     responses: { 200: { description: 'A page.', schema: listOf(DeliveryRow) } },

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import type { AppError, ErrorCode } from '@sealgate/errors';
-import { CallerChangedError, named, routeFor, utf8MediaType, type Route } from '@sealgate/http';
-import { StaleGuardError } from '@sealgate/ledger-port';
+import { named, routeFor, utf8MediaType, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { IngestCaller } from '../domain/caller.ts';
 import type { BodyForm } from '../domain/read-delivery.ts';
 import type { SourceCaller, TakeDelivery } from '../domain/take-delivery.ts';
-import { RecordReceipt } from './record-receipt.ts';
+import { servedAgain } from './ingest.ts';
+import { RecordReceipt } from './schemas.ts';
 
 const route = routeFor<IngestCaller>();
 
@@ -15,26 +15,26 @@ const Delivered = named(
   Type.Object({
     eventId: Type.String(),
     records: Type.Array(RecordReceipt, {
-      description: 'One for each channel. Empty: the id was there with other content, and nothing was written.',
+      description: 'One for each channel. Empty: the id exists with other content, and nothing was written.',
     }),
   }),
 );
 
 const Challenge = named(
   'DeliveryChallenge',
-  Type.Object({ challenge: Type.String({ description: 'What a sender of the scheme slack asked to hear.' }) }),
+  Type.Object({ challenge: Type.String({ description: 'The challenge of a sender of the scheme slack.' }) }),
 );
 
 export interface HooksPorts {
   readonly takeDelivery: TakeDelivery;
   readonly bodyMaxBytes: number;
-  /** The refusal of whatever comes to this path, unread, where too much was refused there lately. */
+  /** The 429 for any request to this path, unread, while too many recent ones were refused. */
   readonly refuseFlooded: (path: string) => AppError | undefined;
-  /** Told the code of every refusal on the path. */
+  /** Called with the code of every refusal on the path. */
   readonly onRefusal: (code: ErrorCode) => void;
 }
 
-/** `POST /hooks/{sourceId}`: a delivery, as its sender signs it. The source is found by the guard. */
+/** `POST /hooks/{sourceId}`: a signed delivery. The guard looks up the source. */
 export function hookRoutes(ports: HooksPorts): Route<IngestCaller>[] {
   const deliver = route({
     method: 'post',
@@ -42,9 +42,9 @@ export function hookRoutes(ports: HooksPorts): Route<IngestCaller>[] {
     operationId: 'deliver',
     summary: 'Deliver a webhook to a source',
     description:
-      'For senders that sign what they send and can set no headers of ours. Who sends is shown by the signature that the ' +
-      'scheme of the source asks for; no key is needed. A delivery that was here before, by its id, is answered with the first ' +
-      'answer and `Idempotent-Replayed: true`. See the README of the surface.',
+      'For webhook senders that sign what they send and cannot set our headers. The signature that the scheme of the ' +
+      'source requires authenticates the sender; no key is needed. A delivery whose id was written before is answered ' +
+      'with the first answer and `Idempotent-Replayed: true`. See the README of the surface.',
     tags: ['webhooks'],
     permit: 'byHandler',
     charge: 'byHandler',
@@ -56,8 +56,7 @@ export function hookRoutes(ports: HooksPorts): Route<IngestCaller>[] {
     bodyMaxBytes: ports.bodyMaxBytes,
     responses: {
       200: {
-        description:
-          'Written, or written before: the record with its receipts. Or the answer to a question of the sender.',
+        description: 'Written, or written before: the record with its receipts. Or the challenge of the sender.',
         schema: Type.Union([Delivered, Challenge]),
       },
     },
@@ -82,7 +81,7 @@ export function hookRoutes(ports: HooksPorts): Route<IngestCaller>[] {
     },
     async handler(context) {
       const { rawBody, requestId } = context;
-      // The signature is what decides: a source may deliver, and nothing else.
+      // The signature authorises the write: a source may only deliver.
       context.permit('ingest:write');
       const answer = await ports
         .takeDelivery({
@@ -104,18 +103,13 @@ export function hookRoutes(ports: HooksPorts): Route<IngestCaller>[] {
   return [deliver];
 }
 
-/** What was written down has changed since the source was looked up: it is looked up, and the delivery is taken by that. */
-function servedAgain(error: unknown): never {
-  throw error instanceof StaleGuardError ? new CallerChangedError(error.message, { cause: error }) : error;
-}
-
 function sourceOf(caller: IngestCaller): SourceCaller {
   const { source } = caller;
-  assert(source !== undefined, 'Below /hooks the guard knows sources alone.');
+  assert(source !== undefined, 'Below /hooks every caller is a source.');
   return caller as SourceCaller;
 }
 
-/** How a body of this media type is read; undefined for one that is not taken. */
+/** How a body of this media type is parsed; undefined for an unsupported one. */
 export function formOf(contentType: string | undefined): BodyForm | undefined {
   if (contentType === 'application/json') return 'json';
   const type = contentType === undefined ? undefined : utf8MediaType(contentType);

@@ -1,13 +1,12 @@
 import { AppError, type ErrorCode } from '@sealgate/errors';
-import { CallerChangedError, named, routeFor, type Route } from '@sealgate/http';
+import { CallerChangedError, lineOfText, named, routeFor, type Route } from '@sealgate/http';
 import { StaleGuardError } from '@sealgate/ledger-port';
-import { Type } from '@sinclair/typebox';
-import type { IngestCaller } from '../domain/caller.ts';
-import { checkChannels, mayUse, refusedType } from '../domain/key-grants.ts';
+import { Type, type TSchema } from '@sinclair/typebox';
+import { checkChannels, mayUse, refusedType, type IngestCaller } from '../domain/caller.ts';
+import { RECORD_LIMITS } from '../domain/parse-record.ts';
 import type { ReadBody } from '../domain/read-submission.ts';
 import { renderPing, type AnswerWrite } from '../domain/answer-write.ts';
-import { bodyForms } from './body-forms.ts';
-import { RecordReceipt } from './record-receipt.ts';
+import { RecordReceipt } from './schemas.ts';
 
 const route = routeFor<IngestCaller>();
 
@@ -49,13 +48,13 @@ export interface IngestPorts {
   readonly recordPing: (caller: IngestCaller, requestId: string) => string;
   readonly maxBatchRecords: number;
   readonly bodyMaxBytes: number;
-  /** Reads a body here, or elsewhere than on the main thread where it would hold up others. */
+  /** Reads a body on the main thread, or in the reading thread where it would delay others. */
   readonly read: ReadBody;
-  /** Told the code of every refusal on the path. */
+  /** Called with the code of every refusal on the path. */
   readonly onRefusal: (code: ErrorCode) => void;
 }
 
-/** `POST /{networkId}`: a ping, a record, a batch or bare JSON. The order of the checks is the contract's. */
+/** `POST /{networkId}`: a ping, a record, a batch or bare JSON. The order of the checks is part of the contract. */
 export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
   const ingest = route({
     method: 'post',
@@ -91,7 +90,7 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
       'OVERLOADED',
     ],
     precheck({ caller, params }) {
-      // The same words for a foreign, an unknown and a malformed network: a key learns nothing about others.
+      // The same detail for a foreign, an unknown and a malformed network, so a key learns nothing about others.
       if (params.networkId !== caller.networkId) throw new AppError('FORBIDDEN', 'The key is not for this network.');
       if (caller.grants.permissions?.length === 0) throw new AppError('FORBIDDEN', 'The key has no permission.');
     },
@@ -136,12 +135,13 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
   return [ingest];
 }
 
-/** More than any ping needs; a key that may only ping sends no more. */
+/** Above the size of any ping; the limit for a key that may only ping. */
 const PING_MAX_BYTES = 4096;
 
 const REPLAYED = { 'Idempotent-Replayed': 'true' };
 
-function servedAgain(error: unknown): never {
+/** The cached caller is stale: it is looked up, and the request is served again. */
+export function servedAgain(error: unknown): never {
   throw error instanceof StaleGuardError ? new CallerChangedError(error.message, { cause: error }) : error;
 }
 
@@ -153,4 +153,71 @@ function checkTypes(caller: IngestCaller, records: readonly { type: string }[]):
   if (refused !== undefined) {
     throw new AppError('ASSET_TYPE_NOT_ALLOWED', 'The key may not write records of a type that is in the request.');
   }
+}
+
+/**
+ * The four forms of a body, for the OpenAPI description only: bodies are parsed and checked by `parse-record.ts`, which
+ * reports every fault.
+ */
+function bodyForms(maxBatchRecords: number): readonly TSchema[] {
+  const { idMaxCodePoints, typeMaxCodePoints, ownerMaxCodePoints, maxChannels } = RECORD_LIMITS;
+  const Ping = named(
+    'Ping',
+    Type.Object(
+      { type: Type.Literal('ping') },
+      { description: 'Tests the key; writes nothing to the ledger. Other members are ignored.' },
+    ),
+  );
+  const IngestRecord = named(
+    'IngestRecord',
+    Type.Object(
+      {
+        id: Type.Optional({
+          ...lineOfText({ min: 1, max: idMaxCodePoints }),
+          description: 'Not `.` or `..`. Generated where absent.',
+        }),
+        type: Type.Optional({ ...lineOfText({ min: 1, max: typeMaxCodePoints }), default: 'unknown' }),
+        owner: Type.Optional(lineOfText({ min: 1, max: ownerMaxCodePoints })),
+        data: Type.Optional(
+          Type.Object({}, { additionalProperties: true, description: 'Where absent, the other members are the data.' }),
+        ),
+        targetChannels: Type.Optional(
+          Type.Array(Type.String(), {
+            minItems: 1,
+            maxItems: maxChannels,
+            uniqueItems: true,
+            description: 'Names of channels of the network; its first channel where absent.',
+          }),
+        ),
+      },
+      {
+        additionalProperties: true,
+        description:
+          'One record. For a key minted with `record: "whole"`, any object that is neither a ping nor a batch: it is stored ' +
+          'as it is, whatever its members are.',
+      },
+    ),
+  );
+  // One schema per type: generated Go clients have no type for a schema with a list of types.
+  const BareJson = named(
+    'BareJson',
+    Type.Union(
+      [Type.Array(Type.Any({ description: 'Any JSON.' })), Type.String(), Type.Number(), Type.Boolean(), Type.Null()],
+      { description: 'Anything but an object is written as `{"value": ...}`.' },
+    ),
+  );
+  const IngestBatch = named(
+    'IngestBatch',
+    Type.Object(
+      {
+        assets: Type.Array(Type.Union([IngestRecord, BareJson]), {
+          minItems: 1,
+          maxItems: maxBatchRecords,
+          description: 'Ids are distinct.',
+        }),
+      },
+      { additionalProperties: false, description: 'Records that are written together.' },
+    ),
+  );
+  return [Ping, IngestRecord, IngestBatch, BareJson];
 }

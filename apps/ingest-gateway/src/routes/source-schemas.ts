@@ -1,9 +1,8 @@
 import { closedObject, enumOf, lineOfText, named } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
-import { AssetType, ChannelName, LimitsBody, Name, OrNull, Text, Time } from '../admin-schemas.ts';
+import { AssetType, ChannelName, LimitsBody, Name, OrNull, Text, Time } from './schemas.ts';
 import type { GivenSecret, Source, SourceChange } from '../domain/manage-sources.ts';
-import { HMAC_ALGORITHMS, HMAC_ENCODINGS, type HmacForm } from '../domain/schemes/hmac-signature.ts';
-import { SCHEMES } from '../domain/schemes/schemes.ts';
+import { HMAC_ALGORITHMS, HMAC_ENCODINGS, SCHEMES, type HmacForm } from '../domain/schemes/schemes.ts';
 import { DEFAULT_TOLERANCE_SECONDS, pathOfSource, SCHEME_NAMES, type SourceSettings } from '../domain/source.ts';
 
 const HeaderName = Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$" });
@@ -80,7 +79,7 @@ export const SourceChangeBody = closedObject({
     Type.Array(closedObject({ id: SecretId, value: Type.Optional(SecretValue) }), {
       minItems: 1,
       maxItems: 5,
-      description: 'All that the source has from now on. One that is there already needs no value.',
+      description: 'The complete new list. An existing secret needs no value.',
     }),
   ),
   enabled: Type.Optional(Type.Boolean()),
@@ -96,7 +95,7 @@ export const SourceChangeBody = closedObject({
   token: Type.Optional(settings.token),
 });
 
-/** A source as it is told; no secret is ever. */
+/** A source as the admin API returns it, without secrets. */
 export const SourceRow = named(
   'Source',
   Type.Object({
@@ -104,21 +103,21 @@ export const SourceRow = named(
     networkId: Text,
     name: Text,
     scheme: Scheme,
-    path: Type.String({ description: 'Where its deliveries go, on the public listener.' }),
+    path: Type.String({ description: 'The path for its deliveries on the public listener.' }),
     secrets: Type.Array(
       named(
         'SourceSecret',
         Type.Object({
           id: Text,
           createdAt: Time,
-          isPublic: Type.Boolean({ description: 'A public key: what it vouches for can be checked by anybody again.' }),
+          isPublic: Type.Boolean({ description: 'A public key: anybody can verify its signatures again.' }),
         }),
       ),
     ),
     enabled: Type.Boolean(),
     channels: OrNull(Type.Array(Text)),
     type: OrNull(Text),
-    typeFrom: OrNull(Type.String({ description: 'As the scheme says where the source does not.' })),
+    typeFrom: OrNull(Type.String({ description: 'The default of the scheme where the source has none.' })),
     idFrom: OrNull(Text),
     ownerFrom: OrNull(Text),
     toleranceSeconds: Type.Integer(),
@@ -133,7 +132,7 @@ export const SourceRow = named(
 
 type GivenSettings = Omit<Static<typeof SourceChangeBody>, 'name' | 'secrets' | 'enabled'>;
 
-/** What of a body are settings, header names in lower case. */
+/** The settings in a body, with header names in lower case. */
 export function settingsOf(body: GivenSettings): SourceChange['settings'] {
   const { signature, token, typeFrom, idFrom, ownerFrom } = body;
   const { channels, type, toleranceSeconds, allowedTypes, limits } = body;
@@ -146,12 +145,12 @@ export function settingsOf(body: GivenSettings): SourceChange['settings'] {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-/** The same of a new source, which has nothing to take back. */
+/** The settings of a new source, which contain no null. */
 export function newSettingsOf(body: Static<typeof NewSourceBody>): SourceSettings {
   return settingsOf(body) as SourceSettings;
 }
 
-/** As `exactOptionalPropertyTypes` wants them. */
+/** Drops undefined members, for `exactOptionalPropertyTypes`. */
 export function secretsOf(
   given: readonly { readonly id: string; readonly value?: string | undefined }[],
 ): GivenSecret[] {

@@ -35,7 +35,7 @@ export const eventIdOf = ({ note }: { note: string }) => readNote(note).eventId;
 
 export type TestEvents = Awaited<ReturnType<typeof openTestEvents>>;
 
-/** A migrated database of the gateway with the networks acme, demo and quiet, and a clock that units move on. */
+/** A migrated database of the gateway with the networks acme, demo and quiet, and a clock that each unit advances. */
 export async function openTestEvents() {
   const postgres = await throwawayPostgres();
   await migrate({ url: postgres.url, sets: migrations });
@@ -49,7 +49,7 @@ export async function openTestEvents() {
   await sql.query({
     text: `INSERT INTO ingest.networks (network_id, channels) VALUES ('acme', '{main}'), ('demo', '{main}'), ('quiet', '{main}')`,
   });
-  /** A unit of a request a second after the one before. */
+  /** A unit of a request, one second after the previous one. */
   const unitOf = (write: Write) => {
     const { network = 'acme', channel = 'main', records, units = 1, requestId = newId('req_'), eventId } = write;
     clock.nowMs += eventId === undefined ? 1000 : 0;
@@ -68,7 +68,7 @@ export async function openTestEvents() {
     clock,
     newId,
     unitOf,
-    /** A process's view of the ledger: its own queue. */
+    /** The ledger as another process sees it: with its own queue. */
     openLedger: (more: Partial<EmbeddedLedgerOptions> = {}) =>
       embeddedLedger({ sql, origin: 'ledger.test', appendFunctions: APPEND_FUNCTIONS, now, ...more }),
     list: async (filter: EventFilter = {}, limit = 50, before?: string) =>

@@ -17,7 +17,7 @@ import { APPEND_FUNCTIONS } from '../open-ledger.ts';
 
 export type TestGatewayLedger = Awaited<ReturnType<typeof openTestGatewayLedger>>;
 
-/** The ledger as the gateway opens it, on a real PostgreSQL, with what answers a write; nothing of HTTP, keys or limits. */
+/** The gateway's ledger on a real PostgreSQL, with `answerWrite`; without HTTP, keys and limits. */
 export async function openTestGatewayLedger({ integrates }: { readonly integrates: boolean }) {
   const postgres = await throwawayPostgres();
   await migrate({ url: postgres.url, sets: migrations });
@@ -51,7 +51,7 @@ export async function openTestGatewayLedger({ integrates }: { readonly integrate
     networkLimits: undefined,
     guard: { kind: 'key', id: 'key', version: '1' },
   };
-  /** A process that has nothing in its memory. */
+  /** A process with empty caches. */
   const newProcess = (): AnswerWrite =>
     answerWrite({
       ledger,
@@ -66,7 +66,7 @@ export async function openTestGatewayLedger({ integrates }: { readonly integrate
     sql,
     ledger,
     newProcess,
-    /** Records of `data`, `count` of them, sent to acme.main under an Idempotency-Key. */
+    /** An order for `count` records of `data` to acme.main under an Idempotency-Key. */
     order: (data: string, { idempotencyKey, count = 1 }: { idempotencyKey: string; count?: number }) => {
       const record = { id: undefined, type: 'asset', owner: null, data, extra: null, targetChannels: undefined };
       return {

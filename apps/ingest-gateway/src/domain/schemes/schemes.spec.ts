@@ -16,7 +16,7 @@ interface Sample {
   readonly scheme: SchemeName;
   readonly settings?: SourceSettings;
   readonly secret: string;
-  /** Made by somebody else than us: the sender's library, or the vector of its documentation. */
+  /** Made independently: by the sender's library, or the vector of its documentation. */
   readonly headers: Headers;
   readonly body: string;
   readonly says: object;
@@ -61,7 +61,7 @@ const samples: readonly (readonly [string, Sample])[] = [
     },
   ],
   [
-    // The example of its specification and of every library of it.
+    // The example of the specification and of each of its libraries.
     'standard-webhooks, the published vector',
     {
       scheme: 'standard-webhooks',
@@ -198,7 +198,7 @@ const samples: readonly (readonly [string, Sample])[] = [
   ],
 ];
 
-/** The text with each of its bits flipped, one after the other; header values are bytes. */
+/** The text with each of its bits flipped, one at a time; header values are bytes. */
 function* flipped(text: string): Generator<string> {
   const bytes = Buffer.from(text, 'latin1');
   for (let bit = 0; bit < bytes.length * 8; bit += 1) {
@@ -212,11 +212,11 @@ describe.each(samples)('%s', (_what, sample) => {
   const { headers, body, says } = sample;
   const isToken = sample.scheme === 'token';
 
-  it('holds', () => {
+  it('is valid', () => {
     expect(verify(sample, headers, body)).toEqual(says);
   });
 
-  it('does not hold with any bit of a header flipped, nor without the header', () => {
+  it('is invalid with any bit of a header flipped, and without the header', () => {
     for (const [name, value] of Object.entries(headers)) {
       for (const other of flipped(value)) expect(verify(sample, { ...headers, [name]: other }, body)).toBeUndefined();
       const { [name]: _, ...others } = headers;
@@ -226,7 +226,7 @@ describe.each(samples)('%s', (_what, sample) => {
     }
   });
 
-  (isToken ? it.skip : it)('does not hold with any bit of the body flipped', () => {
+  (isToken ? it.skip : it)('is invalid with any bit of the body flipped', () => {
     for (const other of flipped(Buffer.from(body).toString('latin1'))) {
       expect(verify(sample, headers, Buffer.from(other, 'latin1'))).toBeUndefined();
     }
@@ -234,7 +234,7 @@ describe.each(samples)('%s', (_what, sample) => {
     expect(verify(sample, headers, `${body} `)).toBeUndefined();
   });
 
-  it('does not hold under another secret, and holds under whichever of several it was made with', () => {
+  it('is invalid under another secret, and valid under the right one of several', () => {
     const { scheme, settings = {}, secret } = sample;
     const other =
       scheme === 'standard-webhooks' ? `whsec_${randomBytes(32).toString('base64')}` : 'another-secret-than-that';
@@ -246,8 +246,8 @@ describe.each(samples)('%s', (_what, sample) => {
   });
 });
 
-describe('what we sign for a test', () => {
-  it('is what the libraries of the senders take', async () => {
+describe('a signature made for a test delivery', () => {
+  it('is accepted by the libraries of the senders', async () => {
     const timestamp = Math.floor(Date.now() / 1000);
     const order = (scheme: SchemeName, secret: string) => ({
       key: keyOf(scheme, secret),
@@ -265,7 +265,7 @@ describe('what we sign for a test', () => {
     expect(github).toEqual({ 'x-hub-signature-256': await signGithub(textSecret, BODY), 'x-github-delivery': 'msg_1' });
   });
 
-  it.each(samples)('is what we take: %s', (_what, sample) => {
+  it.each(samples)('is accepted by us: %s', (_what, sample) => {
     const { scheme, settings = {}, secret } = sample;
     const key = keyOf(scheme, secret);
     const headers = SCHEMES[scheme].sign(

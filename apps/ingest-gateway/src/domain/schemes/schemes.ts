@@ -1,10 +1,160 @@
 import assert from 'node:assert/strict';
+import { createHmac, hash, timingSafeEqual, type KeyObject } from 'node:crypto';
 import type { SchemeName, SourceSettings } from '../source.ts';
-import { hmacScheme, type HmacForm } from './hmac-signature.ts';
-import type { Scheme } from './scheme.ts';
-import { sharedToken } from './shared-token.ts';
+import {
+  isSameText,
+  MAX_SIGNATURE_LENGTH,
+  TEXT_SECRET_FORM,
+  textKey,
+  timestampOf,
+  type RawDelivery,
+  type Scheme,
+  type SchemeKey,
+  type Vouched,
+} from './scheme.ts';
 import { standardWebhooks } from './standard-webhooks.ts';
-import { stripeSignature } from './stripe-signature.ts';
+
+export const HMAC_ALGORITHMS = ['sha1', 'sha256', 'sha512'] as const;
+export const HMAC_ENCODINGS = ['hex', 'base64'] as const;
+
+/** How one HMAC over a delivery is computed and sent; most senders differ only in this. */
+export interface HmacForm {
+  /** Lower case. */
+  readonly header: string;
+  readonly algorithm: (typeof HMAC_ALGORITHMS)[number];
+  /** Hex is in lower case. */
+  readonly encoding: (typeof HMAC_ENCODINGS)[number];
+  /** The text before the signature in its header. */
+  readonly prefix: string;
+  /** The text signed before the body; `{timestamp}` in it is the value of `timestampHeader`. */
+  readonly signedBefore: string;
+  readonly timestampHeader?: string | undefined;
+}
+
+/** A scheme of one HMAC: `formOf` returns its form, from the settings of a source or fixed. */
+function hmacScheme(
+  formOf: (settings: Parameters<Scheme['verify']>[2]) => HmacForm,
+  rest: Pick<Scheme, 'deliveryIdFrom' | 'typeFrom' | 'answersChallenge'> = {},
+): Scheme {
+  return {
+    ...rest,
+    secretForm: TEXT_SECRET_FORM,
+    readKey: textKey,
+    verify: (delivery, keys, settings) => verifyHmac(formOf(settings), delivery, keys),
+    sign({ key, body, timestamp, deliveryId }, settings) {
+      const form = formOf(settings);
+      const { header, prefix, timestampHeader } = form;
+      const before = form.signedBefore.replace('{timestamp}', String(timestamp));
+      const idHeader = rest.deliveryIdFrom?.startsWith('header:') === true ? rest.deliveryIdFrom.slice(7) : undefined;
+      return {
+        [header]: prefix + digestOf(form, key.key, before, body),
+        ...(timestampHeader === undefined ? {} : { [timestampHeader]: String(timestamp) }),
+        ...(idHeader === undefined ? {} : { [idHeader]: deliveryId }),
+      };
+    },
+  };
+}
+
+function verifyHmac(form: HmacForm, { header, body }: RawDelivery, keys: readonly SchemeKey[]): Vouched | undefined {
+  const given = header(form.header);
+  if (given === undefined || given.length > MAX_SIGNATURE_LENGTH || !given.startsWith(form.prefix)) return undefined;
+  const signature = given.slice(form.prefix.length);
+  const { timestampHeader } = form;
+  const timestamp = timestampHeader === undefined ? undefined : timestampOf(header(timestampHeader));
+  if (timestampHeader !== undefined && timestamp === undefined) return undefined;
+  const before =
+    timestamp === undefined ? form.signedBefore : form.signedBefore.replace('{timestamp}', String(timestamp));
+  for (const { id, key } of keys) {
+    if (isSameText(digestOf(form, key, before, body), signature)) {
+      return { keyId: id, ...(timestamp === undefined ? {} : { timestamp }) };
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Signatures are compared as text: several base64 texts decode to the same bytes, but only one of them is the
+ * signature.
+ */
+function digestOf({ algorithm, encoding }: HmacForm, key: KeyObject, before: string, body: Buffer): string {
+  const hmac = createHmac(algorithm, key);
+  if (before !== '') hmac.update(before);
+  return hmac.update(body).digest(encoding);
+}
+
+const STRIPE_HEADER = 'stripe-signature';
+/** A sender signs with two secrets while one is rolled. */
+const MOST_SIGNATURES = 10;
+
+/**
+ * Stripe's scheme: `t=<timestamp>,v1=<hex>,v1=<hex>`, HMAC-SHA256 over `<timestamp>.<body>`. Other versions are
+ * ignored.
+ */
+const stripeSignature: Scheme = {
+  secretForm: TEXT_SECRET_FORM,
+  readKey: textKey,
+  deliveryIdFrom: '/id',
+  typeFrom: '/type',
+  verify({ header, body }, keys) {
+    const parts = stripeParts(header(STRIPE_HEADER));
+    if (parts === undefined) return undefined;
+    const { timestamp, signatures } = parts;
+    for (const { id, key } of keys) {
+      const expected = stripeDigest(key, timestamp, body);
+      if (signatures.some((signature) => isSameText(signature, expected))) return { keyId: id, timestamp };
+    }
+    return undefined;
+  },
+  sign: ({ key, body, timestamp }) => ({
+    [STRIPE_HEADER]: `t=${timestamp},v1=${stripeDigest(key.key, timestamp, body)}`,
+  }),
+};
+
+function stripeParts(text: string | undefined): { timestamp: number; signatures: string[] } | undefined {
+  if (text === undefined || text.length > MAX_SIGNATURE_LENGTH) return undefined;
+  let timestamp: number | undefined;
+  const signatures: string[] = [];
+  for (const part of text.split(',')) {
+    const equals = part.indexOf('=');
+    const [name, value] = [part.slice(0, equals), part.slice(equals + 1)];
+    if (name === 't') {
+      // With two timestamps it is ambiguous which one was signed.
+      if (timestamp !== undefined) return undefined;
+      timestamp = timestampOf(value);
+      if (timestamp === undefined) return undefined;
+    } else if (name === 'v1') signatures.push(value);
+  }
+  const isBounded = signatures.length > 0 && signatures.length <= MOST_SIGNATURES;
+  return timestamp === undefined || !isBounded ? undefined : { timestamp, signatures };
+}
+
+const stripeDigest = (key: KeyObject, timestamp: number, body: Buffer): string =>
+  createHmac('sha256', key).update(`${timestamp}.`).update(body).digest('hex');
+
+/** Where a shared token is sent. */
+export interface TokenPlace {
+  /** Lower case. */
+  readonly header: string;
+  /** The text before the token, such as `Bearer `. */
+  readonly prefix: string;
+}
+
+/** A token that the sender puts into a header. It authenticates the sender, not the content. */
+const sharedToken: Scheme = {
+  secretForm: TEXT_SECRET_FORM,
+  readKey: textKey,
+  verify({ header }, keys, { token }) {
+    const given = token === undefined ? undefined : header(token.header);
+    if (token === undefined || given === undefined || given.length > MAX_SIGNATURE_LENGTH) return undefined;
+    if (!given.startsWith(token.prefix)) return undefined;
+    // Hashes are compared, so not even the length of a token leaks.
+    const presented = hash('sha256', given.slice(token.prefix.length), 'buffer');
+    const found = keys.find(({ key }) => timingSafeEqual(hash('sha256', key.export(), 'buffer'), presented));
+    return found === undefined ? undefined : { keyId: found.id };
+  },
+  sign: ({ key }, { token }) =>
+    token === undefined ? undefined : { [token.header]: token.prefix + key.key.export().toString('latin1') },
+};
 
 const github: HmacForm = {
   header: 'x-hub-signature-256',
@@ -31,7 +181,7 @@ const slack: HmacForm = {
   timestampHeader: 'x-slack-request-timestamp',
 };
 
-/** All schemes: what is not here cannot be sent. */
+/** All supported schemes. */
 export const SCHEMES: Readonly<Record<SchemeName, Scheme>> = {
   'standard-webhooks': standardWebhooks,
   github: hmacScheme(() => github, {
@@ -49,6 +199,6 @@ export const SCHEMES: Readonly<Record<SchemeName, Scheme>> = {
 };
 
 function ownForm({ signature }: SourceSettings): HmacForm {
-  assert(signature !== undefined, 'A source of the scheme hmac says how it signs.');
+  assert(signature !== undefined, 'A source of the scheme hmac has the setting signature.');
   return signature;
 }

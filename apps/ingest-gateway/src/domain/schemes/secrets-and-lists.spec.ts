@@ -21,7 +21,7 @@ describe('several signatures', () => {
   const good = createHmac('sha256', secret).update(`${NOW_S}.${BODY}`).digest('hex');
   const bad = 'a'.repeat(64);
 
-  it('hold where one of them does', () => {
+  it('are valid where one of them is', () => {
     expect(stripeOf(`t=${NOW_S},v1=${bad},v1=${good},v0=${bad}`)).toEqual({ keyId: 'k1', timestamp: NOW_S });
     const headers = {
       'webhook-id': 'msg_1',
@@ -29,7 +29,7 @@ describe('several signatures', () => {
       'webhook-signature': `v1,${bad} v1a,${v1a} v2,${bad}`,
     };
     expect(verify('standard-webhooks', whpk, headers)).toMatchObject({ keyId: 'k1' });
-    // A shared secret vouches for nothing that is said to be of a public key, and the other way round.
+    // A shared secret does not verify a signature of a public key, nor the reverse.
     expect(verify('standard-webhooks', standardSecret, headers)).toBeUndefined();
   });
 
@@ -40,7 +40,7 @@ describe('several signatures', () => {
     ['a timestamp in another form', `t=0${NOW_S},v1=${good}`],
     ['more of them than any sender sends', `t=${NOW_S}${`,v1=${bad}`.repeat(10)},v1=${good}`],
     ['blanks', `t=${NOW_S}, v1=${good}`],
-  ])('do not hold with %s', (_what, value) => {
+  ])('are invalid with %s', (_what, value) => {
     expect(stripeOf(value)).toBeUndefined();
   });
 });

@@ -108,7 +108,7 @@ function publicKeyOf(value: string): KeyObject | undefined {
   return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') }, format: 'jwk' });
 }
 
-/** Base64 with its padding, in the one form that these bytes have. */
+/** The bytes of a base64 text with padding; undefined unless it is the canonical encoding of those bytes. */
 function exactBytes(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');
   return bytes.toString('base64') === text ? bytes : undefined;

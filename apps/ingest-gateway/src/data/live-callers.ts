@@ -1,11 +1,53 @@
-import { TickBatcher } from '@sealgate/api-keys';
+import { callersByHash, liveKeyCondition, TickBatcher, type CallersByHash } from '@sealgate/api-keys';
 import { SealedTextError, type SecretBox } from '@sealgate/auth';
 import { tellingOutages, type Sql } from '@sealgate/storage';
+import type { IngestCaller, KeyGrants } from '../domain/caller.ts';
 import type { KeptSecret } from '../domain/manage-sources.ts';
 import type { SchemeKey } from '../domain/schemes/scheme.ts';
 import { SCHEMES } from '../domain/schemes/schemes.ts';
 import type { SchemeName, SourceSettings } from '../domain/source.ts';
 import type { SourceCaller } from '../domain/take-delivery.ts';
+
+interface CallerRow {
+  key_hash: Buffer;
+  id: string;
+  family_id: string;
+  owner_id: string;
+  grants: KeyGrants;
+  channels: string[];
+  rate_per_second: number | null;
+  burst: number | null;
+  ends_at: Date | null;
+  version: string;
+}
+
+const KEYS = `SELECT c.key_hash, c.id, c.family_id, c.owner_id, c.grants, c.channels, c.rate_per_second, c.burst,
+         least(c.expires_at, c.overlap_until) AS ends_at, hash_record_extended(c, 0)::text AS version
+    FROM ingest.callers c
+   WHERE c.key_hash = ANY ($1) AND ${liveKeyCondition('c', '$2')}`;
+
+/** Finds live keys with their networks by hash. `version` is the one that `confirm_guards` compares. */
+export function callersStore(options: {
+  readonly sql: Sql;
+  readonly now: () => number;
+  readonly deadlineMs: number;
+}): CallersByHash<IngestCaller> {
+  const endsAtMs = ({ ends_at: endsAt }: CallerRow) => endsAt?.getTime() ?? Number.POSITIVE_INFINITY;
+  return callersByHash({ ...options, statement: { name: 'ingest callers', text: KEYS }, callerOf: keyCaller, endsAtMs });
+}
+
+function keyCaller(row: CallerRow): IngestCaller {
+  const { rate_per_second: ratePerSecond, burst } = row;
+  return {
+    keyId: row.id,
+    familyId: row.family_id,
+    networkId: row.owner_id,
+    channels: row.channels,
+    grants: row.grants,
+    networkLimits: ratePerSecond === null || burst === null ? undefined : { ratePerSecond, burst },
+    guard: { kind: 'key', id: row.id, version: row.version },
+  };
+}
 
 interface LiveRow {
   source_id: string;
@@ -21,13 +63,13 @@ interface LiveRow {
 
 export interface LiveSources {
   /**
-   * The source that takes deliveries under this id; undefined when there is none, and when it is disabled.
-   * @throws AppError UNAVAILABLE when the database gives no answer, OVERLOADED when too many look-ups wait.
+   * The source that accepts deliveries under this id; undefined where there is none or it is disabled.
+   * @throws AppError UNAVAILABLE when the database does not answer, OVERLOADED when too many look-ups are queued.
    */
   find(sourceId: string): Promise<SourceCaller | undefined>;
   /**
-   * What it was when this process looked it up last, less than 10 s ago. A guess, for whoever confirms it in the transaction
-   * of what comes of it, and looks it up before saying no. Pure.
+   * The result of the last look-up in this process, if less than 10 s old. It may be stale: the caller must confirm it
+   * in the transaction of the write, and look it up again before refusing. Pure.
    */
   lately(sourceId: string): SourceCaller | undefined;
 }
@@ -35,23 +77,23 @@ export interface LiveSources {
 export interface LiveSourcesOptions {
   readonly sql: Sql;
   readonly box: SecretBox;
-  /** Told of a secret that cannot be opened. */
+  /** Called for a secret that cannot be decrypted. */
   readonly onSealed: (sourceId: string, reason: string) => void;
-  /** Of one query. */
+  /** Timeout of one query. */
   readonly deadlineMs: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-const text = `SELECT l.*, hash_record_extended(l, 0)::text AS version FROM ingest.live_sources l WHERE l.source_id = ANY ($1)`;
+const SOURCES = `SELECT l.*, hash_record_extended(l, 0)::text AS version FROM ingest.live_sources l WHERE l.source_id = ANY ($1)`;
 const MOST_AT_ONCE = 256;
-/** Sources whose secrets are held opened; the oldest are opened again. */
+/** Maximum number of sources whose decrypted secrets are cached; the oldest are evicted. */
 const MOST_OPENED = 1000;
 const KNOWN_FOR_MS = 10_000;
 
 /**
- * Looks sources up, all of one turn of the event loop by one query: what `find` answers is what they are now, on every replica.
- * The opened form of the secrets is kept by the version of the row, which is the one that `confirm_guards` confirms.
+ * Looks up sources, batching all look-ups of one turn of the event loop into one query; `find` is therefore current on
+ * every replica. Decrypted secrets are cached by the version of the row, the one that `confirm_guards` compares.
  */
 export function liveSources({ sql, box, onSealed, deadlineMs, now }: LiveSourcesOptions): LiveSources {
   const opened = new Map<string, Opened>();
@@ -71,7 +113,7 @@ export function liveSources({ sql, box, onSealed, deadlineMs, now }: LiveSources
     async (ids) => {
       const distinct = new Set(ids);
       const untilMs = now() + KNOWN_FOR_MS;
-      const statement = { name: 'ingest sources', text, values: [[...distinct]] };
+      const statement = { name: 'ingest sources', text: SOURCES, values: [[...distinct]] };
       const rows = await sql.query<LiveRow>(statement, { deadlineMs });
       const callers = new Map(rows.map((row) => [row.source_id, callerOf(row, untilMs)]));
       for (const id of distinct) if (!callers.has(id)) opened.delete(id);
