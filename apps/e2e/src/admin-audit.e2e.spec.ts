@@ -8,11 +8,16 @@ import { riskSetup } from './harness/risk-setup.ts';
 const events = async (admin: AdminClient, query: string): Promise<unknown> =>
   (await admin.ask('GET', `/audit?${query}`))['items'];
 const actor = expect.stringMatching(/^admin:[0-9a-f]{8}$/);
-const told = { id: expect.stringMatching(/^evt_/), at: expect.stringMatching(/Z$/), actor, detail: expect.anything() };
+const always = {
+  id: expect.stringMatching(/^evt_/),
+  at: expect.stringMatching(/Z$/),
+  actor,
+  detail: expect.anything(),
+};
 
 describe('The audit of the admin listener', () => {
   it(
-    'of the gateway tells who made a network, and is no way to change what is told',
+    'of the gateway shows who created a network, and cannot be changed',
     async () => {
       const setup = await contractSetup();
       try {
@@ -20,7 +25,7 @@ describe('The audit of the admin listener', () => {
         const query = `resource=network&resourceId=${networkId}`;
         const requestId = expect.any(String);
         expect(await events(setup.admin, query)).toEqual([
-          { ...told, action: 'network.create', resource: 'network', resourceId: networkId, requestId },
+          { ...always, action: 'network.create', resource: 'network', resourceId: networkId, requestId },
         ]);
         expect(await events(setup.admin, `${query}&to=2020-01-01T00:00:00Z`)).toEqual([]);
         expect((await setup.admin.send('DELETE', '/audit')).status).toBe(405);
@@ -34,14 +39,14 @@ describe('The audit of the admin listener', () => {
   );
 
   it(
-    'of the ledger peer tells of an erasure',
+    'of the ledger peer contains an erasure',
     async () => {
       const setup = await peerSetup();
       try {
         const body = { assets: [{ id: 'a-1', type: 'asset', data: {} }] };
         expect((await setup.ask('POST', '/api/assets', { body })).status).toBe(200);
         await setup.admin.ask('POST', `/ledger/channels/${setup.channel}/records/a-1/erase`, { reason: 'asked for' });
-        expect(await events(setup.admin, 'resource=record')).toMatchObject([{ ...told, action: 'record.erase' }]);
+        expect(await events(setup.admin, 'resource=record')).toMatchObject([{ ...always, action: 'record.erase' }]);
       } finally {
         await setup.stop();
       }
@@ -50,7 +55,7 @@ describe('The audit of the admin listener', () => {
   );
 
   it(
-    'of the risk surface tells what was done to every organisation',
+    'of the risk surface contains the changes of every organisation',
     async () => {
       const postgres = await throwawayPostgres();
       const setup = await riskSetup(postgres);

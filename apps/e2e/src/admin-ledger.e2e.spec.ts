@@ -11,7 +11,7 @@ import { ledgerOrigin } from './harness/installation.ts';
 import { sender, type Sender } from './harness/sender.ts';
 import { judgeLog, verify } from './harness/verifier.ts';
 
-describe('The ledger, seen by its operator', () => {
+describe('The ledger in the admin API', () => {
   let setup: ContractSetup;
   let networkId: string;
   let channel: string;
@@ -28,7 +28,7 @@ describe('The ledger, seen by its operator', () => {
 
   const path = (rest: string, of = channel): string => `/ledger/channels/${of}${rest}`;
 
-  it('lists channels with how many records they hold', async () => {
+  it('lists channels with their number of records', async () => {
     expectWritten(await from.post({ assets: [1, 2, 3] }));
     const rows = await listAll(setup.admin, '/ledger/channels', 2);
     expect(rows).toContainEqual(expect.objectContaining({ channel, size: 3 }));
@@ -38,7 +38,7 @@ describe('The ledger, seen by its operator', () => {
     expect(names).toEqual(names.toSorted());
   });
 
-  it('shows how far a channel is signed for, its records newest first, and the key it is signed with', async () => {
+  it('shows the signed size of a channel, its newest records first, and its signing key', async () => {
     const ids = ['one', 'two', 'three'];
     for (const id of ids) expectWritten(await from.post({ id, type: 't', data: { n: 1 }, owner: 'o' }));
     await until(async () => (await setup.admin.ask('GET', path('')))['signed'] === 3, { timeoutMs: 1_500 });
@@ -72,7 +72,7 @@ describe('The ledger, seen by its operator', () => {
     expect(items).toMatchObject([{ what: 'unsigned_records', count: 0, oldestAt: null }]);
   });
 
-  it('signs a checkpoint within a second, and a sender can hold its receipt against it', async () => {
+  it('signs a checkpoint within a second, against which a sender can verify its receipt', async () => {
     const answer = await from.post({
       id: 'proved',
       type: 't',
@@ -154,14 +154,14 @@ describe('The ledger, seen by its operator', () => {
     expectProblem(await setup.admin.send('POST', path('/records/never/erase'), { reason: 'x' }), 'NOT_FOUND');
   });
 
-  it('archives records into files that prove themselves, and keeps every answer', async () => {
+  it('archives records into self-verifying files, and keeps every answer', async () => {
     const batch = (first: number) => ({
       assets: Array.from({ length: 100 }, (_, n) => ({ id: `a${first + n}`, type: 't', data: { n: first + n } })),
     });
     const idempotencyKey = randomUUID();
     expectWritten(await from.post(batch(0), { idempotencyKey }));
     for (const first of [100, 200]) expectWritten(await from.post(batch(first)));
-    // What is proved is signed for.
+    // Records with a proof are covered by a checkpoint.
     await setup.admin.ask('GET', path('/records/a299/proof'));
     const before = await setup.admin.ask('GET', path('/records/a7/proof'));
     expectProblem(await setup.admin.send('POST', path('/archive'), {}), 'INVALID_REQUEST');
@@ -183,7 +183,7 @@ describe('The ledger, seen by its operator', () => {
     const judged = await verify(setup.folder, 'log', folder, '--key', setup.verifierKey, '--channel', channel);
     expect(judged).toMatchObject({ exitCode: 0, text: expect.stringContaining('All 256 entries') });
 
-    // Erased, and sent again: the same request, the same record, other content.
+    // Erased and sent again: the same request, the same record, other content.
     await setup.admin.ask('POST', path('/records/a7/erase'), { reason: 'asked for' });
     expect(await setup.admin.ask('GET', path('/records/a7'))).toMatchObject({ data: null, erased: true });
     const replay = expectWritten(await from.post(batch(0), { idempotencyKey }));
@@ -203,7 +203,7 @@ describe('The ledger, seen by its operator', () => {
     expect((await verify(setup.folder, 'log', folder, '--key', setup.verifierKey)).exitCode).toBe(1);
   });
 
-  it('audits by itself, for who asks again', async () => {
+  it('runs an audit in the background for a client that polls', async () => {
     expectWritten(await from.post({ id: 'one' }));
     const begun = await setup.admin.send('POST', path('/audits'));
     expect(begun).toMatchObject({ status: 202, body: { status: expect.stringMatching(/running|done/), size: 1 } });
@@ -217,7 +217,7 @@ describe('The ledger, seen by its operator', () => {
     expectProblem(await setup.admin.send('POST', path('/audits', 'no-such.channel')), 'NOT_FOUND');
   });
 
-  it('says what is not there', async () => {
+  it('reports what does not exist', async () => {
     for (const missing of ['/records/never', '/records/never/proof', '/checkpoint']) {
       expectProblem(await setup.admin.get(path(missing)), 'NOT_FOUND');
       expectProblem(await setup.admin.get(path(missing, 'no-such.channel')), 'NOT_FOUND');

@@ -24,7 +24,7 @@ describe('The admin API', () => {
     errors: pointers.map((pointer) => ({ in: 'body', pointer })),
   });
 
-  it('wants a token, and says of none what is wrong with it', async () => {
+  it('requires a token, and does not say what is wrong with an invalid one', async () => {
     const texts = new Set<string>();
     const token = setup.adminToken;
     for (const value of [
@@ -51,7 +51,7 @@ describe('The admin API', () => {
     }
   });
 
-  it('makes, lists, reads, changes and deletes networks', async () => {
+  it('creates, lists, reads, changes and deletes networks', async () => {
     const networkId = newId();
     const made = await send('POST', '/networks', { networkId });
     expect(made.status).toBe(201);
@@ -80,7 +80,7 @@ describe('The admin API', () => {
     expect(await listAll(setup.admin, '/networks')).not.toContainEqual(expect.objectContaining({ networkId }));
   });
 
-  it('never gives an id twice, and keeps the records of a deleted network', async () => {
+  it('never reuses an id, and keeps the records of a deleted network', async () => {
     const networkId = await setup.newNetwork();
     const key = await setup.newKey(networkId);
     expectWritten(await sender(setup.gateway.public, networkId, key.rawKey).post({ id: 'stays' }));
@@ -111,16 +111,16 @@ describe('The admin API', () => {
     [{ networkId: 'fine-id', limits: { ratePerSecond: '1', burst: 100 } }, '/limits/ratePerSecond'],
     [{ networkId: 'fine-id', limits: { ratePerSecond: 1 } }, '/limits/burst'],
     [{ networkId: 'fine-id', unheard: 1 }, '/unheard'],
-  ])('refuses a network with a pointer to what is wrong: %j', async (body, pointer) => {
+  ])('refuses an invalid network with a pointer to the fault: %j', async (body, pointer) => {
     expectProblem(await send('POST', '/networks', body), 'INVALID_REQUEST', at(pointer));
     expect((await send('GET', '/networks/fine-id')).status).toBe(404);
   });
 
-  it('tells all faults at once, and reads bodies as strictly as the others', async () => {
+  it('reports all faults at once, and parses bodies as strictly as the public listener', async () => {
     const wrong = { networkId: 'Upper', channels: [7], more: true };
     const answer = await send('POST', '/networks', wrong);
     expectProblem(answer, 'INVALID_REQUEST');
-    const { errors } = answer.body as { errors: { pointer: string }[] }; // expectProblem has seen its shape.
+    const { errors } = answer.body as { errors: { pointer: string }[] }; // expectProblem has checked its shape.
     expect(errors.map(({ pointer }) => pointer).toSorted()).toEqual(['/channels/0', '/more', '/networkId']);
     const raw = (body: string, type = 'application/json'): Promise<HttpAnswer> => {
       const headers = { Authorization: `Bearer ${setup.adminToken}`, 'Content-Type': type };
@@ -149,7 +149,7 @@ describe('The admin API', () => {
     const made = await send('POST', `/networks/${networkId}/keys`, all);
     expect(made.status).toBe(201);
     expect(made.headers['cache-control']).toBe('no-store');
-    const { rawKey, ...row } = made.body as Members; // The next lines check it.
+    const { rawKey, ...row } = made.body as Members; // Checked by the next lines.
     expect(rawKey).toMatch(/^ingest_[A-Za-z0-9_-]{43}$/);
     expect(row).toEqual({
       id: expect.stringMatching(/^key_/),
@@ -191,7 +191,7 @@ describe('The admin API', () => {
     [{ label: 'x', expiresAt: '2999-02-30T00:00:00Z' }, '/expiresAt'],
     [{ label: 'x', expiresAt: '2999-01-01T00:00:00.1234Z' }, '/expiresAt'],
     [{ label: 'x', rawKey: 'ingest_mine' }, '/rawKey'],
-  ])('refuses a key with a pointer to what is wrong: %j', async (body, pointer) => {
+  ])('refuses an invalid key with a pointer to the fault: %j', async (body, pointer) => {
     const networkId = await setup.newNetwork();
     expectProblem(await send('POST', `/networks/${networkId}/keys`, body), 'INVALID_REQUEST', at(pointer));
     expect(await listAll(setup.admin, `/networks/${networkId}/keys`)).toEqual([]);
@@ -210,7 +210,7 @@ describe('The admin API', () => {
     expect((await mint()).status).toBe(201);
   });
 
-  it('pages its lists, and refuses what is no page', async () => {
+  it('pages its lists, and refuses invalid page parameters', async () => {
     const made = [await setup.newNetwork(), await setup.newNetwork(), await setup.newNetwork()].toSorted();
     const rows = await listAll(setup.admin, '/networks', 1);
     const ids = rows.map(({ networkId }) => String(networkId));
@@ -230,7 +230,7 @@ describe('The admin API', () => {
     expectProblem(await setup.admin.get('/networks?limit=x&cursor='), 'INVALID_LIMIT');
   });
 
-  it('answers only the methods of its paths', async () => {
+  it('accepts only the methods of its paths', async () => {
     for (const [method, path, allow] of [
       ['DELETE', '/networks', 'GET, POST'],
       ['POST', '/networks/x', 'GET, PATCH, DELETE'],
@@ -251,8 +251,8 @@ describe('The admin API', () => {
     }
   });
 
-  // The last one, because it spends what this address may fail.
-  it('slows down whoever guesses tokens', async () => {
+  // Runs last, because it exhausts the failures allowed to this address.
+  it('slows down clients that guess tokens', async () => {
     const guess = (): Promise<HttpAnswer> =>
       setup.gateway.admin.send({ path: '/admin/v1/networks', headers: { Authorization: 'Bearer guess' } });
     const answers = await Promise.all(Array.from({ length: 150 }, guess));

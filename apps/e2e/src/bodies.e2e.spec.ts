@@ -34,8 +34,8 @@ describe('Bodies', () => {
   it.each([
     ['an empty body', '', ''],
     ['white space alone', ' \n', undefined],
-    ['text that is no JSON', '{"a":', undefined],
-    ['something behind the value', '{} {}', undefined],
+    ['text that is not JSON', '{"a":', undefined],
+    ['text after the value', '{} {}', undefined],
     ['a trailing comma', '[1,]', undefined],
     ['single quotes', "{'a':1}", undefined],
     ['NaN', '[NaN]', undefined],
@@ -46,7 +46,7 @@ describe('Bodies', () => {
     ['a lone surrogate', '{"a":["\\ud800"]}', '/a/0'],
     ['a lone surrogate in a name', '{"a":{"\\udc00":1}}', undefined],
     ['__proto__', '{"a":{"__proto__":{}}}', '/a/__proto__'],
-    ['__proto__ in disguise', '{"\\u005f_proto__":1}', '/__proto__'],
+    ['an escaped __proto__', '{"\\u005f_proto__":1}', '/__proto__'],
   ])('are refused as INVALID_JSON for %s', async (_what, body, pointer) => {
     expectProblem(await from.post(body), 'INVALID_JSON', pointer === undefined ? {} : at(pointer));
   });
@@ -80,13 +80,13 @@ describe('Bodies', () => {
     ['333333333.33333329'],
     ['5e-324'],
     ['1.7976931348623157e308'],
-  ])('may hold the number %s, which a double keeps', async (number) => {
+  ])('may contain the number %s, which a double represents exactly', async (number) => {
     const [record] = expectWritten(await from.post(`{"data":{"n":${number}}}`)).records;
     const row = await setup.admin.ask('GET', `/ledger/channels/${networkId}.main/records/${record!.id}`);
     expect(row['data']).toEqual({ n: Number(number) + 0 });
   });
 
-  it('are the same content whichever way they write a number', async () => {
+  it('have the same content in any spelling of a number', async () => {
     const receipts = [];
     for (const number of ['333333333.33333329', '333333333.3333333', '3333333333333333e-7', '333333333.33333330']) {
       receipts.push(expectWritten(await from.post(`{"id":"one-number","n":${number}}`)).records[0]!);
@@ -106,7 +106,7 @@ describe('Bodies', () => {
     ['[', 500_000],
     ['{"a":', 200_000],
     ['[{"a":', 160_000],
-  ])('of half a million brackets are refused in no time: %s', async (part, count) => {
+  ])('of half a million brackets are refused immediately: %s', async (part, count) => {
     const before = setup.gateway.pid;
     expectProblem(await from.post(part.repeat(count)), 'JSON_TOO_DEEP');
     const { durationMs } = await from.post(part.repeat(count));
@@ -115,7 +115,7 @@ describe('Bodies', () => {
     expectWritten(await from.post({}));
   });
 
-  it('may hold exactly as many bytes as documented, and not one more', async () => {
+  it('may have exactly the documented size, and not one byte more', async () => {
     const body = (size: number): string => `{"data":{"x":"${'x'.repeat(size - 17)}"}}`;
     expect(body(mebibyte)).toHaveLength(mebibyte);
     expectWritten(await from.post(body(mebibyte)));
@@ -125,7 +125,7 @@ describe('Bodies', () => {
     expectProblem(await from.post(bomb, { headers: { 'Content-Encoding': 'gzip' } }), 'PAYLOAD_TOO_LARGE');
   });
 
-  it('may be compressed, in one way at a time, and count as what they hold', async () => {
+  it('may be compressed by one coding at a time; the limit applies to the decompressed size', async () => {
     const body = JSON.stringify({ id: 'compressed', data: { text: 'a'.repeat(5_000) } });
     const how = { idempotencyKey: 'however-it-is-sent' };
     const first = await from.post(body, how);
@@ -152,7 +152,7 @@ describe('Bodies', () => {
     expectProblem(await from.post(cut, { headers: { 'Content-Encoding': 'gzip' } }), 'INVALID_JSON', at(''));
   });
 
-  it('may come in pieces, without their length being said first', async () => {
+  it('may be chunked, without a Content-Length', async () => {
     const chunked = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
     const how = { headers: { 'Transfer-Encoding': 'chunked' } };
     const written = await from.post(`${chunked('{"id":"in-')}${chunked('pieces"}')}0\r\n\r\n`, how);
@@ -182,18 +182,18 @@ describe('Bodies', () => {
     ['text/json', false],
     ['', false],
     [undefined, false],
-  ])('have to be sent as JSON: %s', async (type, isTaken) => {
+  ])('must be sent as JSON: %s', async (type, isTaken) => {
     const answer = await from.post('{}', { headers: { 'Content-Type': type } });
     if (isTaken) expectWritten(answer);
     else expectProblem(answer, 'UNSUPPORTED_MEDIA_TYPE');
   });
 
-  it('have one Content-Type', async () => {
+  it('have exactly one Content-Type', async () => {
     const answer = await from.post('{}', { headers: { 'Content-Type': ['application/json', 'application/json'] } });
     expectProblem(answer, 'INVALID_HEADER');
   });
 
-  it('are not read for methods other than POST, all of which are refused', async () => {
+  it('are not read for methods other than POST, which are all refused', async () => {
     for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY']) {
       const answer = await setup.gateway.public.send({
         method,
@@ -211,7 +211,7 @@ describe('Bodies', () => {
     }
   });
 
-  it('go to one path; every other is not found, whoever asks', async () => {
+  it('are accepted on one path; every other is not found for every caller', async () => {
     const paths = [
       '/',
       `/${networkId}/`,
@@ -237,7 +237,7 @@ describe('Bodies', () => {
     expectProblem(await sender(setup.gateway.public, `${networkId}%2Fmain`, rawKey).post({}), 'FORBIDDEN');
   });
 
-  it('that are no HTTP at all are refused without a problem, and close the connection', async () => {
+  it('that are not HTTP are refused without a problem body, and close the connection', async () => {
     for (const text of [
       'nonsense\r\n\r\n',
       'GET / HTTP/9.9\r\n\r\n',
@@ -252,7 +252,7 @@ describe('Bodies', () => {
     expectWritten(await from.post({}));
   });
 
-  it('echo a request id that can be echoed, and get one of ours otherwise', async () => {
+  it('echo a valid request id, and get a generated one otherwise', async () => {
     const long = 'r'.repeat(128);
     for (const requestId of ['a', long, '%F0%9F~!']) {
       const answer = await from.post('{', { headers: { 'X-Request-Id': requestId } });

@@ -18,7 +18,7 @@ import { riskSetup, type RiskSetup } from './harness/risk-setup.ts';
 
 type Fetch = (request: Request) => Promise<Response>;
 
-/** The write is made, and its answer never comes back, this many times. */
+/** How many times a write is made and its answer lost. */
 function losingAnswers(times: number): { fetch: Fetch; sent: Request[] } {
   const sent: Request[] = [];
   const lossy: Fetch = async (request) => {
@@ -31,14 +31,14 @@ function losingAnswers(times: number): { fetch: Fetch; sent: Request[] } {
   return { fetch: lossy, sent };
 }
 
-describe('a sender that uses the client', () => {
+describe('a sender with the client', () => {
   let setup: ContractSetup;
   beforeAll(async () => {
     setup = await contractSetup();
   }, setupTimeoutMs);
   afterAll(() => setup.stop(), setupTimeoutMs);
 
-  it('writes one record although the answers of two attempts are lost, and checks offline that it is in the log', async () => {
+  it('writes one record although the answers of two attempts are lost, and verifies offline that it is in the log', async () => {
     const networkId = await setup.newNetwork();
     const { rawKey } = await setup.newKey(networkId);
     const { fetch: lossy, sent } = losingAnswers(2);
@@ -72,7 +72,7 @@ describe('a sender that uses the client', () => {
   });
 });
 
-describe('a partner that uses the client', () => {
+describe('a partner with the client', () => {
   let postgres: ThrowawayPostgres;
   let setup: RiskSetup;
   beforeAll(async () => {
@@ -85,7 +85,7 @@ describe('a partner that uses the client', () => {
     await postgres.stop();
   }, setupTimeoutMs);
 
-  it('reads every page of a list that the pinned keys signed, from any replica, and nothing that was changed on the way', async () => {
+  it('reads every page of a list that the pinned keys signed, from any replica, and rejects modified pages', async () => {
     const owner = await setup.newPerson(['owner']);
     const [first, second] = setup.processes.map(({ public: { origin } }) => origin) as [string, string];
     const headers = { Authorization: `Bearer ${owner.key}` };
@@ -114,7 +114,7 @@ describe('a partner that uses the client', () => {
   });
 });
 
-describe('a venue that uses the client', () => {
+describe('a venue with the client', () => {
   let postgres: ThrowawayPostgres;
   let setup: GateSetup;
   beforeAll(async () => {
@@ -126,7 +126,7 @@ describe('a venue that uses the client', () => {
     await postgres.stop();
   }, setupTimeoutMs);
 
-  it('opens its door for who was approved, shuts it at once when they are revoked, and stays shut without a gate', async () => {
+  it('opens its door to approved subjects, shuts it at once after a revocation, and keeps it shut without a gate', async () => {
     const subject = `subj_${randomBytes(8).toString('hex')}`;
     const baseUrl = setup.gate.public.origin;
     const { fetch: lossy } = losingAnswers(1);

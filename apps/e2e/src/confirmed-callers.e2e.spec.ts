@@ -5,8 +5,8 @@ import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/con
 import type { MintedKey } from './harness/installation.ts';
 import { sender, type Sender } from './harness/sender.ts';
 
-/** The second process knows the caller from requests of moments ago; everything is changed through the first. */
-describe('A caller whom another process knows from a moment ago', () => {
+/** The second process has cached the caller from recent requests; all changes go through the first. */
+describe('A caller in the cache of another process', () => {
   let setup: ContractSetup;
   let networkId: string;
   let key: MintedKey;
@@ -28,8 +28,8 @@ describe('A caller whom another process knows from a moment ago', () => {
   const statusOf = async (id: string, channel = 'main'): Promise<number> =>
     (await setup.admin.get(`/ledger/channels/${networkId}.${channel}/records/${id}`)).status;
 
-  // No more requests without a key than one address may fail with.
-  it('writes nothing by a request that came after his revocation was answered, however busy he is', async () => {
+  // No more requests without a key than the failures that one address is allowed.
+  it('writes nothing by a request that came after the answer to its revocation, under any load', async () => {
     for (let round = 0; round < 3; round += 1) {
       await useNewKey();
       let isAnswered = false;
@@ -50,7 +50,7 @@ describe('A caller whom another process knows from a moment ago', () => {
       const late = sent.filter((one) => one.isLate);
       expect(late.map(({ status }) => status)).toEqual(late.map(() => 401));
       expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([200, 401]));
-      // A refusal is the truth: what was answered 401 is not there.
+      // A 401 is reliable: the record of such a request does not exist.
       for (const { id, status } of sent.filter((one) => one.status === 401)) {
         expect([id, status, await statusOf(id)]).toEqual([id, 401, 404]);
       }
@@ -62,16 +62,16 @@ describe('A caller whom another process knows from a moment ago', () => {
     ['another request under a key', () => there.post({ id: 'kept', n: 2 }, { idempotencyKey: 'kept' })],
     ['a conflict', () => there.post({ id: 'kept', n: 2 })],
     ['a ping', () => there.post({ type: 'ping' })],
-    ['what is no JSON', () => there.post('no JSON')],
-    ['a channel that there is not', () => there.post({ targetChannels: ['nowhere'] })],
+    ['a body that is not JSON', () => there.post('no JSON')],
+    ['an unknown channel', () => there.post({ targetChannels: ['nowhere'] })],
     ['a batch that is too large', () => there.post({ assets: Array.from({ length: 101 }, () => ({})) })],
-  ])('is looked up first for %s: revoked, he is 401 by his next request', async (_, request) => {
+  ])('is looked up first for %s: once revoked, its next request is 401', async (_, request) => {
     expectWritten(await there.post({ id: 'kept' }, { idempotencyKey: 'kept' }));
     await revoke();
     expectProblem(await request(), 'UNAUTHENTICATED');
   });
 
-  it('is bound by what his network is now: its channels and its limits', async () => {
+  it('is held to the current state of its network: its channels and its limits', async () => {
     const change = (body: object) => setup.admin.send('PATCH', `/networks/${networkId}`, body);
     expectProblem(await there.post({ targetChannels: ['late'] }), 'UNKNOWN_CHANNEL');
     expect((await change({ channels: ['main', 'late'] })).status).toBe(200);

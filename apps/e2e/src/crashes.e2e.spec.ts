@@ -14,7 +14,7 @@ const killsEach = scaled({ full: 20, quick: 4 });
 const mostEvents = scaled({ full: 2_000, quick: 300 });
 const storyTimeoutMs = 600_000;
 
-describeWithRedis('Two gateways on one database, killed again and again under load', () => {
+describeWithRedis('Two gateways on one database, killed repeatedly under load', () => {
   let servers: Servers;
   let installation: Installation;
   beforeAll(async () => {
@@ -26,7 +26,7 @@ describeWithRedis('Two gateways on one database, killed again and again under lo
     await servers.stop();
   }, setupTimeoutMs);
 
-  /** Kills one gateway after a random while, starts it again, and waits until it accepts. Gives how long that took. */
+  /** Kills one gateway at a random time, restarts it and waits until it accepts. Returns how long that took. */
   async function crash(number: number, load: Load): Promise<number> {
     const gateway = installation.gateways[number]!;
     await delay(100 + Math.random() * 700);
@@ -41,7 +41,7 @@ describeWithRedis('Two gateways on one database, killed again and again under lo
     return performance.now() - diedMs;
   }
 
-  /** What was answered is what the events say, also where a crash came between two channels. */
+  /** Compares the events with the answers, also where a crash came between two channels. */
   async function expectEvents(texts: readonly string[]): Promise<void> {
     const answers = [...new Set(texts)].map((text) => JSON.parse(text) as WriteAnswer);
     const several = answers.filter(({ transactionIds }) => transactionIds.length > 1);
@@ -58,7 +58,7 @@ describeWithRedis('Two gateways on one database, killed again and again under lo
   }
 
   it(
-    'keep one log without a gap, in which every answer is once',
+    'keep one log without a gap that contains every answer once',
     async () => {
       const channels = ['main', 'other'];
       const networkId = await installation.newNetwork({ channels });
@@ -91,7 +91,7 @@ describeWithRedis('Two gateways on one database, killed again and again under lo
         sizes.push(size);
       }
       await expectEvents(answers);
-      // The story tells nothing if hardly anything was under way.
+      // The story proves nothing if hardly anything was in flight.
       expect(load.attempts.filter(({ answer }) => answer === undefined).length).toBeGreaterThan(killsEach);
       expect(Math.min(...sizes)).toBeGreaterThan(killsEach * 25);
     },

@@ -38,7 +38,7 @@ describeWithRedis('Connections dropped under load', () => {
   const accepted = (count: number): Promise<void> =>
     until(() => load.attempts.filter(isAccepted).length >= count, { timeoutMs: 30_000, what: `${count} accepts` });
 
-  /** Every process accepts what was sent to it after now, within the time of the contract. */
+  /** Every process accepts requests from now on, within the time of the contract. */
   async function resumes(): Promise<void> {
     const sinceMs = performance.now();
     for (const target of [0, 1]) {
@@ -50,7 +50,7 @@ describeWithRedis('Connections dropped under load', () => {
     }
   }
 
-  /** The whole truth: every answer in the log, every counter in agreement with it, nobody restarted. */
+  /** Every answer is in the log, every counter agrees with it, and no process was restarted. */
   async function settle(pids: readonly number[]): Promise<void> {
     await load.finish();
     checkReplays(load.attempts);
@@ -63,7 +63,7 @@ describeWithRedis('Connections dropped under load', () => {
   }
 
   (canSeeProcesses ? it : it.skip)(
-    'to the database are made again, and nothing is lost or written twice',
+    'to the database are re-established, and nothing is lost or written twice',
     async () => {
       const pids = installation.gateways.map(({ pid }) => pid);
       const database = new URL(servers.postgres.url).pathname.slice(1);
@@ -79,7 +79,7 @@ describeWithRedis('Connections dropped under load', () => {
   );
 
   it(
-    'to Redis are made again, and nobody notices',
+    'to Redis are re-established without any visible effect',
     async () => {
       const pids = installation.gateways.map(({ pid }) => pid);
       const already = load.attempts.length;
@@ -97,7 +97,7 @@ describeWithRedis('Connections dropped under load', () => {
   );
 
   it(
-    'and Redis wiped leave keys and networks as they were, and every answer the same',
+    'and a wiped Redis leave keys and networks unchanged, and every answer the same',
     async () => {
       const pids = installation.gateways.map(({ pid }) => pid);
       await redisCommand(servers.redis.url, 'FLUSHALL');

@@ -13,13 +13,13 @@ const keys = scaled({ full: 5_000, quick: 1_000 });
 const underWay = 32;
 const storyTimeoutMs = 120_000;
 
-describeWithRedis('The same request sent twice at once, to two processes', () => {
+describeWithRedis('The same request sent twice concurrently, to two processes', () => {
   let setup: ContractSetup;
   let networkId: string;
   let targets: readonly [Sender, Sender];
   beforeAll(async () => {
     setup = await contractSetup({ gateways: 2 });
-    // What runs for the first time is slow, and how fast a gateway is warm is another story.
+    // The first requests run uncompiled code; warm-up is not the subject here.
     await useNetwork();
     await sendAll({ count: 500, isTwice: () => true });
     await useNetwork();
@@ -38,7 +38,7 @@ describeWithRedis('The same request sent twice at once, to two processes', () =>
     readonly tookMs: number;
   }
 
-  /** Sends each key once or twice at the same time, a few keys at a time, and gives the answers by key. */
+  /** Sends each key once or twice concurrently, a few keys at a time. Returns the answers by key. */
   async function sendAll(options: {
     count: number;
     isTwice: (number: number) => boolean;
@@ -54,7 +54,7 @@ describeWithRedis('The same request sent twice at once, to two processes', () =>
     return { answers, tookMs: performance.now() - startedMs };
   }
 
-  /** Of two, one wins; the other has the same answer, or is told in time that it has to wait. */
+  /** Of two, one is processed; the other gets the same answer, or 409 in time. */
   function expectOneWinner(answers: readonly HttpAnswer[]): void {
     const won = answers.filter(({ status }) => status === 200);
     expect(won.length).toBeGreaterThan(0);
@@ -98,7 +98,7 @@ describeWithRedis('The same request sent twice at once, to two processes', () =>
   );
 
   it(
-    'with another body is refused, whichever comes second',
+    'with another body is refused, in either order',
     async () => {
       await useNetwork();
       const bodyOf = (number: number, copy: number): unknown => ({ number, copy });
@@ -115,7 +115,7 @@ describeWithRedis('The same request sent twice at once, to two processes', () =>
     storyTimeoutMs,
   );
 
-  it('with one id and different content leaves one record, and its neighbours are unharmed', async () => {
+  it('with one id and different content leaves one record, and does not affect its neighbours', async () => {
     await useNetwork();
     const neighbours = 40;
     const rivals = 10;
@@ -132,7 +132,7 @@ describeWithRedis('The same request sent twice at once, to two processes', () =>
     expect(await ledgerSize(setup.admin, `${networkId}.main`)).toBe(neighbours + 2);
   });
 
-  it('without an Idempotency-Key but with an id is one record, and both are told where it is', async () => {
+  it('without an Idempotency-Key but with an id is one record, and both get its receipt', async () => {
     await useNetwork();
     for (let round = 0; round < 50; round += 1) {
       const both = await Promise.all(targets.map((target) => target.post({ id: `id-${round}`, round })));

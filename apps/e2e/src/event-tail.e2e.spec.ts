@@ -17,7 +17,7 @@ interface Message {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Watches events as a browser does. */
+/** Reads the event stream as a browser does. */
 async function watch(query = '', headers: Readonly<Record<string, string>> = {}) {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const url = `${setup.gateway.admin.origin}/admin/v1/events/tail${query}`;
@@ -41,7 +41,7 @@ async function watch(query = '', headers: Readonly<Record<string, string>> = {})
 
 const seen = (messages: readonly Message[]) => messages.filter(({ event }) => event === 'event').map(({ id }) => id);
 
-it('events come within two seconds, by filter, and again from where somebody left', async () => {
+it('events arrive within two seconds, filtered, and resume from Last-Event-ID', async () => {
   const [one, other] = [await setup.newNetwork(), await setup.newNetwork()];
   const from = async (networkId: string) =>
     sender(setup.gateway.public, networkId, (await setup.newKey(networkId)).rawKey);
@@ -67,7 +67,7 @@ it('events come within two seconds, by filter, and again from where somebody lef
   for (const { leave } of [all, some, back, gap]) leave();
 });
 
-it('what is asked in another way is refused', async () => {
+it('invalid requests are refused', async () => {
   expectProblem(await setup.admin.get('/events/tail?status=good'), 'INVALID_REQUEST');
   expectProblem(await setup.admin.get('/events/tail?limit=5'), 'UNKNOWN_PARAMETER');
   expectProblem(await setup.admin.get('/events/tail?lastEventId=x'), 'INVALID_REQUEST');
@@ -76,7 +76,7 @@ it('what is asked in another way is refused', async () => {
   expectProblem(stranger, 'UNAUTHENTICATED');
 });
 
-it('a request is found by its id, whoever made it, with every event it left', async () => {
+it('a request is found by its id, own or generated, with all of its events', async () => {
   const networkId = await setup.newNetwork();
   const { rawKey } = await setup.newKey(networkId);
   const post = (id: string, headers: Readonly<Record<string, string>>) =>
@@ -101,7 +101,7 @@ it('a request is found by its id, whoever made it, with every event it left', as
   expect(items).toHaveLength(2);
 });
 
-it('twenty may watch at once; all are told when the process stops, which does not wait for them', async () => {
+it('twenty clients may connect; a stop of the process ends all streams and does not wait for them', async () => {
   const all = await Promise.all(Array.from({ length: 20 }, () => watch()));
   const answer = await setup.admin.get('/events/tail');
   expectProblem(answer, 'OVERLOADED');

@@ -9,13 +9,13 @@ const rounds = 24;
 const senders = 8;
 const storyTimeoutMs = 900_000;
 
-/** One thing after the other goes wrong by chance, processes of the surface among them. Only in a full run. */
+/** Random faults one after the other, including kills of the surface's processes. Only in a full run. */
 export function chaosStory(stageOf: () => FabricStage): void {
   if (!isFull) return;
 
-  describe('killed again and again, on a network that fails as often', () => {
+  describe('killed repeatedly, on a network that fails as often', () => {
     it(
-      'lose nothing, write nothing twice, and say of nothing unknown that it failed',
+      'lose nothing, write nothing twice, and report no unknown outcome as failed',
       async () => {
         const stage = stageOf();
         const { setup, network, tag } = stage;
@@ -46,7 +46,7 @@ export function chaosStory(stageOf: () => FabricStage): void {
         const fates = await load.finish();
         await stage.settled();
         await judgeAssets(stage, `${tag}-chaos-`, fates);
-        // The story tells nothing if nobody was cut off, refused or told to wait.
+        // The story proves nothing if no request was cut off, refused or delayed.
         const statuses = load.attempts.map(({ answer }) => answer?.status);
         for (const status of [undefined, 200, 202, 503]) expect(statuses).toContain(status);
       },

@@ -8,16 +8,16 @@ const writers = scaled({ full: 100, quick: 16 });
 const creates = 1000;
 const contested = 10;
 
-/** Told "not written, try again", as one is whom others overtook until his time was over, a sender does. */
+/** Repeats a request answered "not written, try again" (overtaken by others until its timeout), as a sender should. */
 async function insist(send: (attempt: number) => Promise<Fate[]>): Promise<Fate> {
   for (let attempt = 0; attempt < 50; attempt += 1) {
     const [fate] = await send(attempt);
-    if (fate?.told === 'written' || fate?.code === 'RECORD_CONFLICT') return fate;
+    if (fate?.outcome === 'written' || fate?.code === 'RECORD_CONFLICT') return fate;
   }
   throw new Error('A sender was overtaken fifty times.');
 }
 
-/** Many at once who want the same. */
+/** Many concurrent writers of the same asset. */
 export function contentionStories(stageOf: () => FabricStage): void {
   const orderOf = (key: string, asset: AssetOrder['assets'][number]): AssetOrder => ({
     idempotencyKey: `${stageOf().tag}-${key}`,
@@ -25,9 +25,9 @@ export function contentionStories(stageOf: () => FabricStage): void {
     takesNo: false,
   });
 
-  describe('asked by many at once', () => {
+  describe('asked by many concurrently', () => {
     it(
-      'keep every version of one asset, each once, and the newest is the one that is read',
+      'keep every version of one asset, each once, and reads return the newest',
       async () => {
         const { tag, setup, main, network } = stageOf();
         const id = `${tag}-storm`;
@@ -41,7 +41,7 @@ export function contentionStories(stageOf: () => FabricStage): void {
         expect(versions.map(({ version }) => version)).toEqual(Array.from({ length: writers }, (_, at) => at + 1));
         const pair = (transactionId: string, data: unknown): string => `${transactionId} ${JSON.stringify(data)}`;
         expect(versions.map(({ transactionId, data }) => pair(transactionId, data)).toSorted()).toEqual(
-          fates.map((fate) => pair(fate.told === 'written' ? fate.transactionId : '', fate.asset.data)).toSorted(),
+          fates.map((fate) => pair(fate.outcome === 'written' ? fate.transactionId : '', fate.asset.data)).toSorted(),
         );
         const newest = versions.at(-1);
         expect((await setup.ask('GET', `/api/assets/${id}`)).body).toMatchObject({
@@ -55,7 +55,7 @@ export function contentionStories(stageOf: () => FabricStage): void {
     );
 
     it(
-      'let one content of each of ten ids win, asked for a thousand times at two processes',
+      'let one content win for each of ten ids, requested a thousand times at two processes',
       async () => {
         const { tag, setup, main, network } = stageOf();
         const contents = ['one', 'other'];
@@ -73,11 +73,13 @@ export function contentionStories(stageOf: () => FabricStage): void {
         for (const fate of fates) {
           const record = kept.get(main.prefix + fate.asset.id);
           const isWinner = JSON.stringify(record?.data) === JSON.stringify(fate.asset.data);
-          expect({ told: fate.told, by: fate.told === 'written' ? fate.transactionId : fate.code }).toEqual(
-            isWinner ? { told: 'written', by: record?.transactionId } : { told: 'not written', by: 'RECORD_CONFLICT' },
+          expect({ outcome: fate.outcome, by: fate.outcome === 'written' ? fate.transactionId : fate.code }).toEqual(
+            isWinner
+              ? { outcome: 'written', by: record?.transactionId }
+              : { outcome: 'not written', by: 'RECORD_CONFLICT' },
           );
         }
-        expect(fates.filter(({ told }) => told === 'written')).toHaveLength(creates / 2);
+        expect(fates.filter(({ outcome }) => outcome === 'written')).toHaveLength(creates / 2);
       },
       storyTimeoutMs,
     );

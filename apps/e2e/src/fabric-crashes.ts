@@ -5,25 +5,25 @@ import { deliver, type AssetOrder } from './harness/asset-orders.ts';
 import { gaugeOf, journalledBy, type FabricStage } from './harness/fabric-stage.ts';
 
 const storyTimeoutMs = 180_000;
-/** After it what a process that is gone had in hand is taken over by another: the journal sooner, the request last. */
+/** After this time another process has taken over the work of a dead one: the journal first, the request last. */
 const leaseMs = 4000;
 const TYPES = ['asset', 'kept', 'other'];
 
-/** A process that is killed, at each place where what it did is known to fewer and fewer others. */
+/** Kills a process at each point of a write: the later, the fewer others know of it. */
 export function crashStories(stageOf: () => FabricStage): void {
   const orderOf = (point: string): AssetOrder => ({
     idempotencyKey: `${stageOf().tag}-kill-${point}`,
     assets: TYPES.map((type) => ({ id: `${stageOf().tag}-kill-${point}-${type}`, type, data: { point } })),
     takesNo: false,
   });
-  /** Sends an order to the process that is going to be killed, which is not to answer it. */
+  /** Sends an order to the process that will be killed; it must not be answered. */
   function send(order: AssetOrder): void {
     const { ask } = stageOf().setup;
     const body = { assets: order.assets, options: { continueOnError: true } };
     const headers = { 'Idempotency-Key': order.idempotencyKey };
     void ask('POST', '/api/assets', { body, headers }).catch(() => undefined);
   }
-  /** Until its transactions are with the endorsers, which do not answer. */
+  /** Waits until its transactions are at the endorsers, which do not answer. */
   async function sendToEndorsers(order: AssetOrder): Promise<void> {
     send(order);
     await until(async () => (await gaugeOf(stageOf().setup.peer, 'ledger_gateway_calls')) >= TYPES.length, {
@@ -31,7 +31,7 @@ export function crashStories(stageOf: () => FabricStage): void {
       what: 'the calls of each transaction',
     });
   }
-  /** Until each of its transactions is in the journal. */
+  /** Waits until each of its transactions is in the journal. */
   async function sendToJournal(order: AssetOrder): Promise<void> {
     const { peer } = stageOf().setup;
     const before = await journalledBy(peer);
@@ -41,7 +41,7 @@ export function crashStories(stageOf: () => FabricStage): void {
       what: 'the row of each transaction',
     });
   }
-  /** How many assets of the orders whose names begin so are in the ledger. */
+  /** Number of assets in the ledger whose ids have the prefixes of the orders. */
   async function idsIn(stage: FabricStage, point: string): Promise<number> {
     const { network, main, other, tag } = stage;
     const lists = [main, other].map(({ fabricChannel, prefix }) =>
@@ -66,7 +66,7 @@ export function crashStories(stageOf: () => FabricStage): void {
         const fates = await deliver(order, { setup: stage.setup });
         await stage.settled();
         await judgeAssets(stage, `${stage.tag}-kill-stopped`, fates);
-        expect(fates.map(({ told }) => told)).toEqual(TYPES.map(() => 'written'));
+        expect(fates.map(({ outcome }) => outcome)).toEqual(TYPES.map(() => 'written'));
       },
       storyTimeoutMs,
     );
@@ -91,7 +91,7 @@ export function crashStories(stageOf: () => FabricStage): void {
         const fates = await deliver(order, { setup: stage.setup, peers: isNext ? [peer] : peers.slice(1) });
         const tookMs = performance.now() - startedAt;
         if (!isNext) await peer.start();
-        expect(fates.map(({ told }) => told)).toEqual(TYPES.map(() => 'written'));
+        expect(fates.map(({ outcome }) => outcome)).toEqual(TYPES.map(() => 'written'));
         expect(tookMs).toBeLessThan(withinMs);
         process.stdout.write(`${who}: ${Math.round(tookMs)} ms\n`);
         await stage.settled();
@@ -101,7 +101,7 @@ export function crashStories(stageOf: () => FabricStage): void {
     );
 
     it(
-      'before its journal, after it, after Submit, and after the block: each request has one effect and one answer',
+      'before the journal, after it, after Submit, and after the block: each request has one effect and one answer',
       async () => {
         const stage = stageOf();
         const { contract, orderer } = stage.network;
@@ -127,26 +127,27 @@ export function crashStories(stageOf: () => FabricStage): void {
         await orderer.thaw();
         await peer.start();
 
-        // Through every hop once: the gateway peers have found the orderer again, and what is sent next waits there.
+        // Once through every hop: the gateway peers have reconnected to the orderer, so the next transactions wait
+        // there.
         const again = orderOf('again');
-        expect((await deliver(again, { setup: stage.setup })).map(({ told }) => told)).toEqual(
+        expect((await deliver(again, { setup: stage.setup })).map(({ outcome }) => outcome)).toEqual(
           TYPES.map(() => 'written'),
         );
         await orderer.freeze();
         await sendToJournal(inBlock!);
-        // An answer over the same connection: what was sent before it has arrived.
+        // An answer over the same connection: everything sent before it has arrived.
         await stage.setup.ask('GET', `/api/assets/${stage.tag}-absent?type=asset`);
         process.kill(peer.pid, 'SIGSTOP');
         try {
           await orderer.thaw();
-          // The process stands still: it has told nobody, and written down nothing, of the block.
+          // The stopped process has neither answered nor stored the block.
           await until(async () => (await idsIn(stage, 'at-in-block')) === TYPES.length, { timeoutMs: 10_000 });
         } finally {
           await peer.kill();
         }
         await peer.start();
 
-        // What was journalled is written without anybody asking for it; what was not, is not.
+        // Journalled transactions are written without a request; others are not.
         await until(async () => (await idsIn(stage, 'at-')) === 3 * TYPES.length, {
           timeoutMs: 30_000 + leaseMs,
           what: 'everything that was journalled to be in the ledger',
@@ -154,7 +155,7 @@ export function crashStories(stageOf: () => FabricStage): void {
         const fates = await Promise.all(
           [early!, journalled!, sent!, inBlock!].map((order) => deliver(order, { setup: stage.setup })),
         );
-        expect(fates.flat().filter(({ told }) => told === 'not written')).toEqual([]);
+        expect(fates.flat().filter(({ outcome }) => outcome === 'not written')).toEqual([]);
         await stage.settled();
         await judgeAssets(stage, `${stage.tag}-kill-at-`, fates.flat());
       },

@@ -6,7 +6,7 @@ import type { SyncSummary } from './harness/peer-setup.ts';
 
 const storyTimeoutMs = 60_000;
 
-/** A contract that somebody else wrote, reached by lines of a mapping file alone. */
+/** A third-party contract, used through lines of a mapping file only. */
 export function foreignStories(stageOf: () => FabricStage): void {
   const car = (name: string, data: object = {}) => ({
     id: `${stageOf().tag}-car-${name}`,
@@ -16,7 +16,7 @@ export function foreignStories(stageOf: () => FabricStage): void {
   const push = (assets: readonly object[], options: object = {}): Promise<HttpAnswer> =>
     stageOf().setup.ask('POST', '/api/assets', { body: { assets, options } });
 
-  describe('mapped to a contract of somebody else', () => {
+  describe('mapped to a third-party contract', () => {
     it(
       'write, read and query by its own transactions, each asset in one of its own',
       async () => {
@@ -37,7 +37,7 @@ export function foreignStories(stageOf: () => FabricStage): void {
     );
 
     it(
-      'tell its refusals apart: taken, absent, and an asset that lacks what it asks for',
+      'distinguish its refusals: taken, absent, and an asset without a required member',
       async () => {
         const { setup } = stageOf();
         const taken = (await push([car('taken')])).body as SyncSummary;
@@ -58,7 +58,7 @@ export function foreignStories(stageOf: () => FabricStage): void {
   });
 }
 
-/** Our ids of its query, in the order of its pages: others may have written into the same contract before. */
+/** Our ids of its query, in the order of its pages; other clients may have written to the same contract before. */
 async function idsByQuery({ setup, tag }: FabricStage, limit: number): Promise<string[]> {
   const ids: string[] = [];
   for (let cursor: string | undefined, pages = 0; pages < 10_000; pages += 1) {

@@ -16,19 +16,19 @@ const rounds = 16;
 const storyTimeoutMs = 900_000;
 const channels = ['main', 'other'];
 
-interface Told {
+interface Answered {
   readonly eventId: string;
   readonly records: readonly { readonly id: string; readonly transactionId: string; readonly channel: string }[];
 }
 
-/** Two gateways that are killed while the network fails, under senders who insist. Only in a full run. */
+/** Two gateways that are killed while the network fails, under senders that retry. Only in a full run. */
 export function gatewayChaosStory(networkOf: () => FabricNetwork): void {
   if (!isFull) return;
   const tag = freshTag();
   let folder = '';
   let setup: ContractSetup;
 
-  describe('behind two webhook gateways that are killed again and again', () => {
+  describe('behind two webhook gateways that are killed repeatedly', () => {
     beforeAll(async () => {
       folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-fabric-'));
       const fabricConfig = join(folder, 'fabric.json');
@@ -43,7 +43,7 @@ export function gatewayChaosStory(networkOf: () => FabricNetwork): void {
     }, setupTimeoutMs);
 
     it(
-      'holds what was told, each once and nothing else, under events that say the same',
+      'contains what was answered, each once and nothing else, with matching events',
       async () => {
         const network = networkOf();
         const { rawKey } = await setup.newKey(tag);
@@ -72,14 +72,14 @@ export function gatewayChaosStory(networkOf: () => FabricNetwork): void {
         }
         await load.finish();
         checkReplays(load.attempts);
-        const told = [...new Set(acceptedTexts(load.attempts))].map((text) => JSON.parse(text) as Told);
-        await expectKept(network, told);
-        for (const { eventId, records } of told) {
+        const answers = [...new Set(acceptedTexts(load.attempts))].map((text) => JSON.parse(text) as Answered);
+        await expectKept(network, answers);
+        for (const { eventId, records } of answers) {
           await until(async () => (await setup.admin.ask('GET', `/events/${eventId}`))['status'] === 'committed');
           const event = await setup.admin.ask('GET', `/events/${eventId}`);
-          const placeOf = ({ id, channel, transactionId }: Told['records'][number]): string =>
+          const placeOf = ({ id, channel, transactionId }: Answered['records'][number]): string =>
             `${id} ${channel} ${transactionId}`;
-          expect((event['records'] as Told['records']).map(placeOf).toSorted()).toEqual(
+          expect((event['records'] as Answered['records']).map(placeOf).toSorted()).toEqual(
             records.map(placeOf).toSorted(),
           );
         }
@@ -88,8 +88,8 @@ export function gatewayChaosStory(networkOf: () => FabricNetwork): void {
       storyTimeoutMs,
     );
 
-    async function expectKept(network: FabricNetwork, told: readonly Told[]): Promise<void> {
-      const records = told.flatMap((answer) => answer.records);
+    async function expectKept(network: FabricNetwork, answers: readonly Answered[]): Promise<void> {
+      const records = answers.flatMap((answer) => answer.records);
       const places = [
         { channel: `${tag}.main`, fabricChannel: network.mainChannel, prefix: `${tag}.main/` },
         { channel: `${tag}.other`, fabricChannel: network.otherChannel, prefix: '' },
@@ -100,7 +100,7 @@ export function gatewayChaosStory(networkOf: () => FabricNetwork): void {
         for (const { id, transactionId } of expected) {
           expect(kept.get(prefix + id)).toMatchObject({ transactionId, version: 1 });
         }
-        // A channel of Fabric that is this one's alone may hold what other runs have written.
+        // A Fabric channel used by this story only may contain records of earlier runs.
         if (prefix !== '') expect(kept.size).toBe(expected.length);
       }
     }

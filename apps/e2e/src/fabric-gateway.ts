@@ -15,7 +15,7 @@ import { sender, type Sender } from './harness/sender.ts';
 import { deliveredBy, newSecret, newSource, sendGithub } from './harness/webhook-sender.ts';
 
 const storyTimeoutMs = 120_000;
-/** The deadline of an answer in the connection file, and what stands around it. */
+/** The deadline of an answer in the connection file, and a margin. */
 const answeredWithinMs = boundMs(6_000);
 
 interface FabricAnswer {
@@ -24,7 +24,7 @@ interface FabricAnswer {
   readonly records: readonly { readonly id: string; readonly transactionId: string; readonly channel: string }[];
 }
 
-/** The webhook gateway with a Fabric network behind it, by two variables and nothing else. */
+/** The webhook gateway on a Fabric network, configured by two variables only. */
 export function gatewayStories(networkOf: () => FabricNetwork): void {
   const tag = freshTag();
   let folder = '';
@@ -56,7 +56,7 @@ export function gatewayStories(networkOf: () => FabricNetwork): void {
     }, setupTimeoutMs);
 
     it(
-      'writes a signed delivery once, and tells of another one under its id',
+      'writes a signed delivery once, and reports another one under its id as a conflict',
       async () => {
         const secret = newSecret();
         const source = await newSource(setup.admin, tag, { secret, idFrom: '/n' });
@@ -74,7 +74,7 @@ export function gatewayStories(networkOf: () => FabricNetwork): void {
     );
 
     it(
-      'writes a record and a batch, keeps their events, and knows what is there already',
+      'writes a record and a batch, keeps their events, and recognises existing records',
       async () => {
         const body = { id: id('one'), type: 'order', owner: 'me', data: { n: 1, password: 'x' } };
         const one = written(await sends.post(body));
@@ -120,7 +120,7 @@ export function gatewayStories(networkOf: () => FabricNetwork): void {
     );
 
     it(
-      'gives the same answer to the same request after it was killed in the middle of it',
+      'gives the same answer to the same request after it was killed while processing it',
       async () => {
         const { orderer } = networkOf();
         const first = await sends.post({ n: 'first' }, { idempotencyKey: 'first' });
@@ -154,7 +154,7 @@ export function gatewayStories(networkOf: () => FabricNetwork): void {
     );
 
     it(
-      'says unknown for what it sent while the orderer is away, and settles it by itself',
+      'answers unknown for what it sent while the orderer is down, and settles it by itself',
       async () => {
         const { orderer } = networkOf();
         await orderer.kill();
@@ -178,7 +178,7 @@ export function gatewayStories(networkOf: () => FabricNetwork): void {
     );
 
     it(
-      'is unavailable and says why while no peer answers, and lives on',
+      'is unavailable and says why while no peer answers, and keeps running',
       async () => {
         const { peer } = networkOf();
         await peer.kill();

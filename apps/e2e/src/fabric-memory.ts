@@ -7,13 +7,13 @@ import { scaled } from './harness/scale.ts';
 
 const storyTimeoutMs = scaled({ full: 600_000, quick: 120_000 });
 const requests = scaled({ full: 3_000, quick: 384 });
-/** So large that what would be kept of each request stands out from what a heap grows by in any case. */
+/** Large enough that retained requests stand out from the usual growth of a heap. */
 const assetBytes = 512 * 1024;
 
-/** While the network is away senders go on asking, and what they sent must not stay. */
+/** While the network is down senders keep retrying, and their requests must not be retained. */
 export function memoryStory(stageOf: () => FabricStage): void {
   (canSeeProcesses ? it : it.skip)(
-    'hold no more memory the longer the gateway peer is away',
+    'hold no more memory the longer the gateway peer is down',
     async () => {
       const { network, setup, tag } = stageOf();
       const body = (at: number): string =>
@@ -24,13 +24,13 @@ export function memoryStory(stageOf: () => FabricStage): void {
           return status;
         });
       await network.peer.kill();
-      // Once, so that what grows with use alone has grown.
+      // A first round, so that one-time growth has happened.
       await askAll(0);
       const before = residentBytes(setup.peer.pid);
       const statuses = await askAll(requests);
       expect(new Set(statuses)).toEqual(new Set([503]));
       const grewBytes = residentBytes(setup.peer.pid) - before;
-      // Had it kept them, in whatever form, it would have grown by all they held at the least.
+      // Retained requests would have grown the heap by at least their size.
       expect(grewBytes).toBeLessThan((requests * assetBytes) / 2);
     },
     storyTimeoutMs,

@@ -3,14 +3,14 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { programOf } from './harness/bundle.ts';
 
-/** How the files of a bundle name one another: `import ... from "./chunk-X.js"` at once, `import("./y.js")` on demand. */
+/** References between files of a bundle: `import ... from "./chunk-X.js"` is eager, `import("./y.js")` is on demand. */
 const STATIC = /^(?:import|export)\b[^;]*?"\.\/([\w.-]+\.js)";/gm;
 const ON_DEMAND = /\bimport\("\.\/([\w.-]+\.js)"\)/g;
 
-/** Each package in a bundle has its path in it, in a comment before its code. */
+/** Each package in a bundle is marked by a comment with its path. */
 const drivers = ['node_modules/@hyperledger/fabric-gateway/', 'node_modules/@grpc/grpc-js/'];
 
-/** The files that a program reads before it has done anything. */
+/** The files that a program loads at start. */
 function readAtOnce(program: string): Map<string, string> {
   const found = new Map<string, string>();
   const visit = (file: string): void => {
@@ -26,14 +26,14 @@ function readAtOnce(program: string): Map<string, string> {
 const holdsDriver = (text: string): boolean => drivers.some((path) => text.includes(path));
 
 describe('The bundle of a surface', () => {
-  it.each(['ledger-peer', 'ingest-gateway'])('of %s reads the Fabric driver on demand alone', (surface) => {
+  it.each(['ledger-peer', 'ingest-gateway'])('of %s loads the Fabric driver only on demand', (surface) => {
     const program = programOf(surface, 'main');
     for (const name of ['main', 'migrate'] as const) {
       const files = readAtOnce(programOf(surface, name));
       expect(files.size).toBeGreaterThan(1);
       expect([...files].filter(([, text]) => holdsDriver(text)).map(([file]) => file)).toEqual([]);
     }
-    // It is there, and what reads it does so by `import()`.
+    // The driver is in the bundle, and is loaded by `import()`.
     const all = readdirSync(dirname(program)).filter((file) => file.endsWith('.js'));
     const holders = all.filter((file) => holdsDriver(readFileSync(join(dirname(program), file), 'utf8')));
     expect(holders).not.toEqual([]);

@@ -12,8 +12,8 @@ const storyTimeoutMs = 180_000;
 const answeredWithinMs = boundMs(6_000);
 
 /**
- * One organisation of two is away, which only a real network can show: on the main channel both have to endorse, on the
- * other one of them is enough. The surface knows the gateway peers of both.
+ * One of two organisations is down, which only a real network can show: on the main channel both must endorse, on the
+ * other channel one is enough. The surface knows the gateway peers of both.
  */
 export function organizationStories(open: () => Promise<RealNetwork>): void {
   describe('A ledger peer that knows the peers of two organisations', () => {
@@ -34,7 +34,7 @@ export function organizationStories(open: () => Promise<RealNetwork>): void {
     const read = (id: string) => stage.setup.ask('GET', `/api/assets/${id}`);
 
     it.each(['secondOrganization', 'peer'] as const)(
-      'reads all and writes what one organisation may endorse while the %s is away, and the rest once it is back',
+      'reads all and writes what one organisation may endorse while the %s is down, and the rest once it is back',
       async (which) => {
         const known = asset(`known-${which}`, 'asset');
         expect((await push(known)).body).toMatchObject({ succeeded: [known.id] });

@@ -10,17 +10,17 @@ import { boundMs, scaled } from './harness/scale.ts';
 const strikes = scaled({ full: 4, quick: 1 });
 const senders = 6;
 const storyTimeoutMs = scaled({ full: 600_000, quick: 180_000 });
-/** The deadlines of the stage, the look at an earlier attempt, and the row of a job. */
+/** The deadlines of the stage: the check of an earlier attempt, and the row of a job. */
 const answeredWithinMs = boundMs(6_000);
 
 interface Strike {
   readonly strike: () => Promise<void>;
-  /** Is told how many strikes there were before. */
+  /** Receives the number of earlier strikes. */
   readonly during: (number: number) => Promise<void>;
   readonly heal: () => Promise<void>;
 }
 
-/** What goes wrong with the network while senders go on. */
+/** Faults of the network while senders go on. */
 export function outageStories(stageOf: () => FabricStage): void {
   let stories = 0;
   const newStory = (name: string): string => `${stageOf().tag}-${name}-${(stories += 1)}-`;
@@ -28,7 +28,7 @@ export function outageStories(stageOf: () => FabricStage): void {
   const push = (assets: readonly object[]) =>
     stageOf().setup.ask('POST', '/api/assets', { body: { assets, options: { continueOnError: true } } });
 
-  /** Load goes on while something is away; then everything that was told is held against the ledger. */
+  /** Keeps up the load while something is down, then compares all answers with the ledger. */
   async function survive(name: string, { strike, during, heal }: Strike): Promise<void> {
     const stage = stageOf();
     const prefix = newStory(name);
@@ -50,7 +50,7 @@ export function outageStories(stageOf: () => FabricStage): void {
     await judgeAssets(stage, prefix, fates);
     const tookMs = load.attempts.map(({ startedMs, endedMs }) => endedMs - startedMs);
     expect(Math.max(...tookMs)).toBeLessThan(answeredWithinMs);
-    // The story tells nothing if nobody noticed.
+    // The story proves nothing if no sender was affected.
     expect(load.attempts.filter(({ answer }) => answer?.status !== 200).length).toBeGreaterThan(0);
   }
 
@@ -67,7 +67,7 @@ export function outageStories(stageOf: () => FabricStage): void {
     for (const { ops, public: open } of setup.peers) {
       await until(async () => (await ops.send({ path: '/health/ready' })).status === 503);
       const { body } = await ops.send({ path: '/health/ready' });
-      // Whichever of the two is first where a peer hangs: the driver's deadline, or that of the look at it.
+      // Where a peer hangs, either the driver's deadline or that of the check expires first.
       const reason = expect.stringMatching(
         /^(no gateway peer answers|nobody listens at the port of the peer|the ledger does not answer in time)/,
       );
@@ -81,7 +81,7 @@ export function outageStories(stageOf: () => FabricStage): void {
       ['is away', 'kill', 'start'],
       ['hangs', 'freeze', 'thaw'],
     ] as const)(
-      'say so while the gateway peer %s, and go on without a restart once it is back',
+      'report it while the gateway peer %s, and go on without a restart once it is back',
       async (_how, strike, heal) => {
         const { setup, network, ...stage } = stageOf();
         const known = probe(`known-${strike}`);
@@ -103,7 +103,7 @@ export function outageStories(stageOf: () => FabricStage): void {
     );
 
     it(
-      'promise an answer while the orderer is away, also for what it had taken and lost',
+      'promise an answer while the orderer is down, also for what it had accepted and lost',
       async () => {
         const stage = stageOf();
         const promised: { location: string; transactionId: string; id: string }[] = [];
@@ -129,7 +129,7 @@ export function outageStories(stageOf: () => FabricStage): void {
     );
 
     it(
-      'lose nothing of what an orderer held back without a word',
+      'lose nothing that an orderer held back silently',
       async () => {
         const { orderer } = stageOf().network;
         await survive('held', {
@@ -142,7 +142,7 @@ export function outageStories(stageOf: () => FabricStage): void {
     );
 
     it(
-      'write nothing while the contract is away, and say that nothing was sent',
+      'write nothing while the contract is down, and report that nothing was sent',
       async () => {
         const { network, setup } = stageOf();
         await survive('contract', {

@@ -3,7 +3,7 @@ import { organizationStories } from './fabric-organizations.ts';
 import { describeFabric } from './fabric-stories.ts';
 import { realNetwork } from './harness/fabric-real.ts';
 
-/** The folder of a network that `fabric:up --with-basic` has made; `npm run test:fabric` sees to it. */
+/** The folder of a network made by `fabric:up --with-basic`; set by `npm run test:fabric`. */
 const data = process.env['SEALGATE_FABRIC'];
 
 if (data === undefined) {

@@ -11,7 +11,7 @@ import { setupTimeoutMs } from './harness/contract-setup.ts';
 import type { FabricNetwork } from './harness/fabric-network.ts';
 import { fabricStage, type FabricStage } from './harness/fabric-stage.ts';
 
-/** The stories of what writes to Fabric, told once for every network that can be told to fail. */
+/** The stories of everything that writes to Fabric, run on any network that can inject faults. */
 export function describeFabric(title: string, open: () => Promise<FabricNetwork>): void {
   let network: FabricNetwork;
   const networkOf = (): FabricNetwork => network;

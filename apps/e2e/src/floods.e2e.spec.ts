@@ -13,16 +13,16 @@ import { sender } from './harness/sender.ts';
 
 const MEBIBYTE = 1_048_576;
 const floodTimeoutMs = 90_000;
-/** A connection that takes nothing for so long is closed. */
+/** A connection that accepts no data for this long is closed. */
 const stalledMs = 10_000;
 
-/** Strangers: connections on which `text` is written, and of which nothing is ever read. */
+/** Unauthenticated connections on which `text` is written and nothing is ever read. */
 async function strangers(origin: string, count: number, text: (index: number) => string | Buffer): Promise<Socket[]> {
   const { hostname, port } = new URL(origin);
   return Promise.all(
     Array.from({ length: count }, async (_, index) => {
       const socket = connect({ host: hostname, port: Number(port) });
-      // Whoever is cut off learns of it.
+      // A client that is cut off sees the close.
       socket.on('error', () => undefined).pause();
       await new Promise((resolve) => socket.once('connect', resolve).once('close', resolve));
       socket.write(text(index));
@@ -33,14 +33,14 @@ async function strangers(origin: string, count: number, text: (index: number) =>
 
 const describeOnLinux = canSeeProcesses ? describe : describe.skip;
 
-describeOnLinux('Pipelines that nobody reads', () => {
+describeOnLinux('Pipelined requests whose answers are not read', () => {
   let setup: ContractSetup;
   beforeAll(async () => {
     setup = await contractSetup();
   }, setupTimeoutMs);
   afterAll(() => setup.stop());
 
-  /** How long the others wait for an answer, one after the other, for as long as the flood is new. */
+  /** Latency of other clients, one request after the other, while the flood is new. */
   async function slowestOther(client: HttpClient): Promise<number> {
     let slowest = 0;
     for (const endMs = performance.now() + 3000; performance.now() < endMs; await delay(20)) {
@@ -60,10 +60,10 @@ describeOnLinux('Pipelines that nobody reads', () => {
     ['ops', 'GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n'],
     ['admin', 'GET /admin/v1/networks HTTP/1.1\r\nHost: a\r\n\r\n'],
   ] as const)(
-    'on the %s listener take a bounded amount of memory, and others are answered: %j',
+    'on the %s listener use bounded memory, and others are answered: %j',
     async (listener, request) => {
       const flood = async (): Promise<number> => {
-        // A fresh process: what earlier floods left would hide what this one takes.
+        // A fresh process: memory kept from earlier floods would hide this one's.
         await setup.gateway.kill();
         await setup.gateway.start();
         const { pid, ops } = setup.gateway;
@@ -74,20 +74,20 @@ describeOnLinux('Pipelines that nobody reads', () => {
         expect(await slowestOther(ops)).toBeLessThan(boundMs(2000));
         const grownBytes = (await resident.stop()) - idleBytes;
         if (request.includes('/metrics')) {
-          // Their answers fill the buffers of every kernel.
+          // Their answers fill the socket buffers.
           await until(() => openSockets(pid) <= idleSockets + 5, { timeoutMs: stalledMs + boundMs(3000) });
         }
         for (const socket of attackers) socket.destroy();
         return grownBytes;
       };
-      // Unbounded, a flood exhausted the heap.
+      // Without the bound a flood exhausted the heap.
       expect(await flood()).toBeLessThan(100 * MEBIBYTE);
     },
     floodTimeoutMs,
   );
 
   it(
-    'leave what is pipelined and read as it was: thousands of answers, in order',
+    'leave normal pipelines unaffected: thousands of answers, in order',
     async () => {
       const networkId = await setup.newNetwork();
       const { rawKey } = await setup.newKey(networkId);
@@ -116,7 +116,7 @@ describe('Bodies of one network', () => {
   }, setupTimeoutMs);
   afterAll(() => setup.stop());
 
-  /** What is dear for its size: a list of small objects, each of its own shape. */
+  /** Expensive for its size: a list of small objects, each with its own shape. */
   const manyShapes = (bytes: number): string => {
     const parts: string[] = [];
     for (let length = 2; ; length += parts.at(-1)!.length + 1) {
@@ -132,7 +132,7 @@ describe('Bodies of one network', () => {
     ['write', 131_000],
     ['write', 30_000],
   ])(
-    'do not hold up the pings of another: key for %s, %d bytes',
+    'do not delay the pings of another: key for %s, %d bytes',
     async (permission, bytes) => {
       const [busy, calm] = [await setup.newNetwork(), await setup.newNetwork()];
       const grants = { permissions: [`ingest:${permission}`], allowedAssetTypes: ['other'] };
@@ -162,19 +162,19 @@ describe('Bodies of one network', () => {
       isOver = true;
       await flood;
       client.close();
-      // With the load of its own senders; unbounded it was hundreds of milliseconds.
+      // Under the load of its own senders; without the bound it was hundreds of milliseconds.
       expect(busyMs - calmMs).toBeLessThan(boundMs(40));
     },
     floodTimeoutMs,
   );
 });
 
-describeOnLinux('Bodies of strangers at the gate', () => {
+describeOnLinux('Unauthenticated bodies at the gate', () => {
   let postgres: ThrowawayPostgres;
   let setup: GateSetup;
   beforeAll(async () => {
     postgres = await throwawayPostgres();
-    // Where other work shares the machine, slow is not wrong.
+    // On a shared machine slow is not wrong.
     setup = await gateSetup({ postgres, env: { GATE_DEADLINE_MS: '5000' } });
   }, setupTimeoutMs);
   afterAll(async () => {
@@ -183,7 +183,7 @@ describeOnLinux('Bodies of strangers at the gate', () => {
   }, setupTimeoutMs);
 
   it.each(['/v1/gate/check', '/access/v1/evaluations'])(
-    'to %s fill no memory, and make the gate deny nobody else',
+    'to %s do not fill memory, and make the gate deny no other client',
     async (path) => {
       // A fresh process here too.
       await setup.gate.kill();
@@ -196,7 +196,7 @@ describeOnLinux('Bodies of strangers at the gate', () => {
       const idleBytes = residentBytes(pid);
       const resident = watchResident(pid);
       const body = Buffer.alloc(262_144, ' ');
-      // All but the last byte, so that nothing but the key can end the wait for the body.
+      // All but the last byte, so that only the key check can end the wait for the body.
       const text = () =>
         Buffer.concat([
           Buffer.from(
@@ -210,8 +210,8 @@ describeOnLinux('Bodies of strangers at the gate', () => {
       for (let checks = 0; checks < 100; checks += 1) expect(await reasonOfCheck()).toEqual(['SUBJECT_UNKNOWN']);
       const sockets = await flood;
       await delay(1000);
-      // Two reads of 64 KiB: what came in one piece with the headers, and what was under way when reading stopped. Whoever
-      // buffers whole bodies is over it on the path that takes 256 KiB.
+      // Two reads of 64 KiB: the part that arrived with the headers, and the read in progress when reading stopped. A
+      // server that buffers whole bodies exceeds this on the path that accepts 256 KiB.
       expect((await resident.stop()) - idleBytes).toBeLessThan(48 * MEBIBYTE + count * 128 * 1024);
       for (const socket of sockets) socket.destroy();
     },

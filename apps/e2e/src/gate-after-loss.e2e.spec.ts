@@ -10,7 +10,7 @@ const channel = 'gate.seals';
 
 let pair: PostgresPair;
 let setup: GateSetup;
-/** Has the admin API that declares a loss. */
+/** Runs with the admin API that declares a loss. */
 let operator: Installation;
 beforeAll(async () => {
   pair = await postgresPair();
@@ -45,7 +45,7 @@ async function approved(): Promise<{ subjectRef: string; caseId: string }> {
   return { subjectRef, caseId: String(caseId) };
 }
 
-/** Until a checkpoint covers the seal of a case. */
+/** Waits until a checkpoint covers the seal of a case. */
 const signed = (caseId: string): Promise<void> =>
   until(async () => (await askGate(setup, ['GET', `/v1/cases/${caseId}/assessor-pack`])).status === 200, {
     timeoutMs: 20_000,
@@ -56,16 +56,16 @@ const lossOf = (): Promise<Members> => operator.admin.ask('GET', `/ledger/channe
 const act = (subjectRef: string, action: string, more: object = {}): Promise<Members> =>
   setup.admins[0]!.ask('POST', `/subjects/${subjectRef}/${action}`, { reason: 'Ticket 9', ...more });
 
-it('nobody whose revocation a failover has taken away is let in after the loss is declared, and others are', async () => {
+it('no subject whose revocation a failover lost is let in after the loss is declared, and others are', async () => {
   const { subjectRef: kept } = await approved();
   const { subjectRef: revoked, caseId: before } = await approved();
-  // What both servers have signed for survives, and nothing else.
+  // What both servers have signed survives, and nothing else.
   await signed(before);
   for (const each of [kept, revoked]) expect(await check(each)).toBe('200 allow ELIGIBLE');
   await pair.withhold();
   await act(revoked, 'revoke');
   const { subjectRef: late, caseId } = await approved();
-  // Once a checkpoint covers its seal, it covers the revocation too.
+  // A checkpoint that covers its seal covers the revocation too.
   await signed(caseId);
   expect(await check(revoked)).toBe('200 deny ELIGIBILITY_REVOKED');
   await pair.failOver();
@@ -76,7 +76,7 @@ it('nobody whose revocation a failover has taken away is let in after the loss i
   const declared = { reason: 'The standby was behind', checkpoint };
   await operator.admin.ask('POST', `/ledger/channels/${channel}/loss/declare`, declared);
 
-  // From the first answer on: there is none between that lets the revoked one in.
+  // From the first answer on: none in between lets the revoked subject in.
   const answers: string[] = [];
   await until(
     async () => {
@@ -98,7 +98,7 @@ it('nobody whose revocation a failover has taken away is let in after the loss i
     ]),
   );
 
-  // What this process knew is known to the next one.
+  // The next process has the state of this one.
   await setup.gate.kill();
   await setup.gate.start();
   for (const each of [revoked, late]) expect(await check(each)).toBe('200 deny ELIGIBILITY_UNCONFIRMED');

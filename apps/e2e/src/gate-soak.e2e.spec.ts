@@ -18,7 +18,7 @@ import { canSeeProcesses, cutConnections, freezePostgres } from './harness/postg
 import { boundMs, scaled } from './harness/scale.ts';
 import { verify } from './harness/verifier.ts';
 
-/** `npm run soak:gate` says how many checks; in a test run it goes on for a while. */
+/** `npm run soak:gate` sets the number of checks; a test run goes on for a while. */
 const wantedChecks = Number(process.env['SEALGATE_SOAK_CHECKS'] ?? 0);
 const seconds = scaled({ full: 60, quick: 10 });
 const isLong = wantedChecks > 0;
@@ -27,7 +27,7 @@ const describeOnLinux = canSeeProcesses
   ? describeWithRedis
   : (title: string, suite: () => void) => describe.skip(title, suite);
 
-describeOnLinux('the case gate, with something breaking all the time,', () => {
+describeOnLinux('the case gate, under continuous faults,', () => {
   let postgres: OwnPostgres;
   let redis: ThrowawayRedis;
   let setup: GateSetup;
@@ -82,13 +82,13 @@ describeOnLinux('the case gate, with something breaking all the time,', () => {
   function judgeChecks({ checks, allowed, afterRevocation, slowestMs, wrong }: Tally): void {
     expect(wrong.map(({ life, answer }) => ({ life, text: answer.text }))).toEqual([]);
     expect(slowestMs).toBeLessThan(boundMs(600));
-    // It tells nothing if hardly anything was asked, allowed, and asked after a revocation.
+    // The story proves nothing if hardly any check was made, allowed, and made after a revocation.
     expect(allowed).toBeGreaterThan(20);
     expect(checks - allowed).toBeGreaterThan(20);
     expect(afterRevocation).toBeGreaterThan(0);
   }
 
-  /** Each seal once, the same for everybody who asked, and checked by somebody who has nothing but files. */
+  /** Each seal exists once, the same in every answer, and is verified from files alone. */
   async function judgeSeals({ lives }: Soak): Promise<void> {
     const texts = (life: Life) => new Set(life.seals.map(({ text }) => text));
     expect(lives.filter((life) => texts(life).size !== 1)).toEqual([]);
@@ -106,14 +106,14 @@ describeOnLinux('the case gate, with something breaking all the time,', () => {
   }
 
   it(
-    'lets nobody in wrongly, seals each case once, and mends itself',
+    'lets no subject in wrongly, seals each case once, and recovers by itself',
     async () => {
       const soak = startSoak({ setup, applicants: isLong ? 2 : 4, doors: isLong ? 48 : 8 });
       const broken = await breakThings(soak);
       await soak.finish();
       expect(broken).toBeGreaterThan(3);
       expect(soak.lives.length).toBeGreaterThan(10);
-      // For whoever ran it by itself: how much was asked.
+      // Reports the number of checks of a stand-alone run.
       const { checks, allowed, slowestMs } = soak.tally;
       process.stderr.write(
         `${checks} checks, ${allowed} of them allowed, the slowest ${Math.round(slowestMs)} ms; ${soak.lives.length} cases; ${broken} faults\n`,

@@ -26,7 +26,8 @@ describe('the guide for venues', () => {
   let env: Record<string, string>;
   beforeAll(async () => {
     postgres = await throwawayPostgres();
-    // The guides give the gate a second; a busy machine that has just started the process may need longer for the first.
+    // The guides allow the gate a second; on a busy machine a newly started process may need longer for the first
+    // check.
     setup = await gateSetup({ postgres });
     const SUBJECT = `subj_${randomBytes(8).toString('hex')}`;
     const post = (path: string, idempotencyKey: string, body?: unknown) =>
@@ -49,7 +50,7 @@ describe('the guide for venues', () => {
         expect(await runs('keep-a-door.md', language, env)).toMatch(/^ALLOW/);
         expect(await runs('keep-a-door.md', language, { ...env, VENUE: 'cellar' })).toMatch(/^DENY/);
         expect(await runs('keep-a-door.md', language, { ...env, SEALGATE_KEY: 'gk_no' })).toMatch(/^DENY/);
-        // Nobody listens there; curl says so and ends with an error, which keeps the door shut as well.
+        // Nothing listens there; curl fails, which keeps the door shut as well.
         const away = runs('keep-a-door.md', language, { ...env, SEALGATE_URL: 'http://127.0.0.1:1' });
         expect(await away.catch(() => 'DENY')).toMatch(/^DENY/);
       },
@@ -69,7 +70,7 @@ describe('the guide for venues', () => {
         });
         return child;
       };
-      // As Envoy asks: the method and path of the request, and the header that is allowed.
+      // As Envoy asks: the method and path of the request, and the allowed header.
       const asked = async (headers: Readonly<Record<string, string>>, method = 'GET') =>
         (await fetch(`http://127.0.0.1:${port}/hall/lights?on=1`, { method, headers })).status;
       const subject = { 'x-subject': env['SUBJECT']! };
@@ -84,7 +85,7 @@ describe('the guide for venues', () => {
       } finally {
         child.kill();
       }
-      // Why Envoy is not pointed at the gate itself.
+      // The reason not to point Envoy at the gate itself.
       const denied = await askGate(setup, ['POST', '/access/v1/evaluation'], {
         body: {
           subject: { type: 'subject', id: 'subj_0123456789abcdef' },

@@ -40,7 +40,7 @@ describe('the guide for senders', () => {
   afterAll(() => setup.stop(), setupTimeoutMs);
 
   it(
-    'writes one record in all of its languages together',
+    'writes one record with all of its languages together',
     async () => {
       const printed = new Set<string>();
       for (const [language, , isThere] of languages) {
@@ -147,7 +147,7 @@ describe('the guide for partners', () => {
   );
 
   it(
-    'gives the tools of MCP to a program, and to every client by its file',
+    'provides the MCP tools to a program, and to every client by its configuration file',
     async () => {
       const printed = await runs('use-mcp.md', 'ts', env);
       const [tools = '', ...listed] = printed.trim().split('\n');
@@ -196,7 +196,7 @@ describe('the guide for partners', () => {
     );
 });
 
-/** What clients of MCP are told by; some call the outer member otherwise. */
+/** The configuration of MCP clients; some name the outer member differently. */
 interface McpFile {
   readonly mcpServers?: Readonly<Record<string, McpServer>>;
   readonly servers?: Readonly<Record<string, McpServer>>;

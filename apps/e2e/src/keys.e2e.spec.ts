@@ -23,7 +23,7 @@ describe('Keys', () => {
     sender(setup.gateways[gateway]!.public, networkId, rawKey).post(body);
   const keyPath = (id: string): string => `/networks/${networkId}/keys/${id}`;
 
-  it('are refused in one and the same way, whatever is wrong with them', async () => {
+  it('are refused identically, whatever is wrong with them', async () => {
     const revoked = await setup.newKey(networkId);
     await setup.admin.ask('DELETE', keyPath(revoked.id));
     const random = revoked.rawKey.slice('ingest_'.length);
@@ -67,7 +67,7 @@ describe('Keys', () => {
     }
   });
 
-  it('are scoped to one network: a foreign, an unknown and a malformed one are the same to them', async () => {
+  it('are scoped to one network: foreign, unknown and malformed networks are indistinguishable to them', async () => {
     const foreign = await setup.newNetwork();
     const texts = new Set<string>();
     for (const network of [
@@ -86,7 +86,7 @@ describe('Keys', () => {
     expect(texts.size).toBe(1);
   });
 
-  it('may do what their permissions say: everything where there are none, nothing where the list is empty', async () => {
+  it('are limited by their permissions: absent allows everything, an empty list nothing', async () => {
     const ping = { type: 'ping' };
     const outcomes = async (members: object): Promise<number[]> => {
       const { rawKey } = await setup.newKey(networkId, members as Record<string, unknown>);
@@ -104,7 +104,7 @@ describe('Keys', () => {
     expectProblem(minting, 'INVALID_REQUEST');
   });
 
-  it('may write the types they list; the default type has to be listed like any other', async () => {
+  it('may write the types they list; the default type has to be listed as well', async () => {
     const { rawKey } = await setup.newKey(networkId, { allowedAssetTypes: ['invoice', 'ping'] });
     expectWritten(await write(rawKey, { type: 'invoice' }));
     expectProblem(await write(rawKey, { type: 'Invoice' }), 'ASSET_TYPE_NOT_ALLOWED');
@@ -182,7 +182,7 @@ describe('Keys', () => {
     expect(two.headers['idempotent-replayed']).toBeUndefined();
   });
 
-  it('are shown once, and their use is noted', async () => {
+  it('are shown once, and their use is recorded', async () => {
     await until(async () => {
       await write(key.rawKey);
       return (await setup.admin.ask('GET', keyPath(key.id)))['lastUsedAt'] !== null;
@@ -197,8 +197,8 @@ describe('Keys', () => {
     expect(seen[0]).toContain(key.rawKey.slice(0, 12));
   });
 
-  // The last one, because it spends what this address may fail.
-  it('that fail too often slow down their address alone, and never a valid key', async () => {
+  // Runs last, because it exhausts the failures allowed to this address.
+  it('that fail too often slow down their address only, and never a valid key', async () => {
     const attempt = (rawKey: string): Promise<HttpAnswer> => sender(setup.gateway.public, networkId, rawKey).post({});
     for (const guess of [`ingest_${'B'.repeat(43)}`, 'malformed']) {
       const answers = await Promise.all(Array.from({ length: 150 }, () => attempt(guess)));

@@ -7,13 +7,13 @@ import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/con
 import { inParallel } from './harness/in-parallel.ts';
 import { sender, type Sender } from './harness/sender.ts';
 
-/** Dozens of mebibytes take their time where others work too. */
+/** Dozens of mebibytes take long on a shared machine. */
 const floodTimeoutMs = 60_000;
 
-/** White space around a body changes how it is taken, and nothing about what it says. */
+/** White space around a body changes where it is read, but not its content. */
 const padded = (body: string): string => body + ' '.repeat(200_000);
 
-/** A mebibyte of what is dear for its size: a list of small objects, each of its own shape. */
+/** A mebibyte that is expensive for its size: a list of small objects, each with its own shape. */
 function manyShapes(bytes: number): string {
   const parts: string[] = [];
   for (let length = 2; ;) {
@@ -50,11 +50,11 @@ describe('Large bodies', () => {
     ['INVALID_REQUEST', '{"assets":[{"id":1,"type":""},{"data":[]}],"b":1}'],
     ['BATCH_TOO_LARGE', JSON.stringify({ assets: Array.from({ length: 101 }, () => 7) })],
     ['UNKNOWN_CHANNEL', '{"targetChannels":["nowhere"]}'],
-  ])('are refused as small ones are, word by word: %s for %s', async (code, body) => {
+  ])('are refused exactly as small ones are: %s for %s', async (code, body) => {
     const headers = { 'X-Request-Id': 'the-same' };
     const [small, large] = [await from.post(body, { headers }), await from.post(padded(body), { headers })];
     expectProblem(large, code);
-    // Where the grammar breaks is told by line and column, which are those of the same text.
+    // Syntax errors are located by line and column, which are the same in both.
     if (body !== '{"a":') expect(large.text).toBe(small.text);
   });
 
@@ -72,7 +72,7 @@ describe('Large bodies', () => {
     expectProblem(await from.post(padded('{}'), how), 'INVALID_IDEMPOTENCY_KEY');
   });
 
-  it('of a key that may only ping hold 4,096 bytes, inflated or not, and are refused unread', async () => {
+  it('of a key that may only ping are limited to 4,096 bytes, compressed or not, and are refused unread', async () => {
     const pinger = await newSender({ permissions: ['ingest:ping'] });
     const ping = (bytes: number): string => '{"type":"ping"}'.padEnd(bytes, ' ');
     expect((await pinger.post(ping(4096))).status).toBe(200);
@@ -111,7 +111,7 @@ describe('Large bodies', () => {
     });
   });
 
-  it('are pings, bare JSON and whole records too', async () => {
+  it('may be pings, bare JSON and whole records too', async () => {
     expect(membersOf((await from.post(padded('{"type":"ping"}'))).body)).toMatchObject({ ping: true });
     const bare = expectWritten(await from.post(padded('[1,[2]]'))).records[0]!;
     const { data } = await setup.admin.ask('GET', `/ledger/channels/${networkId}.main/records/${bare.id}`);
@@ -122,7 +122,7 @@ describe('Large bodies', () => {
     expect(row).toMatchObject({ type: 'hook', data: { id: 7, data: 'text' } });
   });
 
-  it('are answered the same again under their Idempotency-Key, compressed or not, and no other is', async () => {
+  it('get the same answer again under their Idempotency-Key, compressed or not; other bodies do not', async () => {
     const how = { idempotencyKey: 'large' };
     const body = manyShapes(1_000_000);
     const first = await from.post(body, how);
@@ -134,7 +134,7 @@ describe('Large bodies', () => {
   });
 
   it(
-    'hold up nobody: what is small is answered while they are read',
+    'do not block others: small requests are answered while they are read',
     async () => {
       const large = manyShapes(1_040_000);
       let read = 0;
@@ -152,7 +152,7 @@ describe('Large bodies', () => {
   );
 
   it(
-    'are each answered, however many come at once: written, or refused because too many wait',
+    'are each answered, however many arrive concurrently: written, or refused because the queue is full',
     async () => {
       const large = Buffer.from(manyShapes(1_040_000));
       const answers = await inParallel(40, 40, () => from.post(large));
@@ -168,7 +168,7 @@ describe('Large bodies', () => {
   );
 
   it(
-    'that have come are answered though the gateway is told to stop, and after a new start it takes more',
+    'that were received are answered although the gateway is told to stop, and it accepts more after a restart',
     async () => {
       const large = manyShapes(1_040_000);
       const answers = inParallel(4, 4, () => from.post(large));

@@ -30,7 +30,7 @@ describe('Limits', () => {
     const over = await from.post(batch(50));
     expectProblem(over, 'RATE_LIMITED');
     expect(limitsOf(over)).toMatchObject({ policy: name, burst: 100, remaining: expect.any(Number) });
-    // 10 records are missing, at one a second; a part of the first may have come already.
+    // 10 records are missing at one per second; a part of the first may have been refilled already.
     expect(Number(over.headers['retry-after'])).toBeGreaterThanOrEqual(9);
     expect(Number(over.headers['retry-after'])).toBeLessThanOrEqual(10);
     expect(over.headers['ratelimit']).toMatch(new RegExp(`;t=${String(over.headers['retry-after'])}$`));
@@ -48,7 +48,7 @@ describe('Limits', () => {
     expect(limitsOf(wide).remaining).toBeLessThan(10);
   });
 
-  it('cost a replay and a conflict like the original, a ping one, and a refusal before them nothing', async () => {
+  it('charge a replay and a conflict like the original, a ping one, and a refusal before them nothing', async () => {
     const { from } = await limited({ key: smallest });
     const left = async (answer: Promise<HttpAnswer>): Promise<number> => limitsOf(await answer).remaining;
     const how = { idempotencyKey: 'charged-twice' };
@@ -62,7 +62,7 @@ describe('Limits', () => {
     expect(await left(from.post({}))).toBeGreaterThanOrEqual(90);
   });
 
-  it('take hold within two seconds of a change, and are never smaller than a batch', async () => {
+  it('apply within two seconds of a change, and are never smaller than a batch', async () => {
     const { networkId, from } = await limited({});
     const set = (limits: unknown): Promise<HttpAnswer> =>
       setup.admin.send('PATCH', `/networks/${networkId}`, { limits });
@@ -79,7 +79,7 @@ describe('Limits', () => {
     expectProblem(await setup.admin.send('POST', '/networks', making), 'INVALID_REQUEST', pointer);
   });
 
-  it('on refusals hold for each key: 50 at once, then the refusal itself is refused, and valid requests are not', async () => {
+  it('on refusals apply per key: 50 at once, then the refusal itself is refused, and valid requests are not', async () => {
     const { networkId, from } = await limited({});
     const bad = await Promise.all(Array.from({ length: 120 }, () => from.post('{')));
     const limitedOnes = bad.filter(({ status }) => status === 429);
@@ -94,7 +94,7 @@ describe('Limits', () => {
     expectProblem(await other.post('{'), 'INVALID_JSON');
   });
 
-  it('are spent by nobody who has no key', async () => {
+  it('are not spent by requests without a key', async () => {
     const { networkId, from } = await limited({ network: smallest, key: smallest });
     const flood = sender(setup.gateway.public, networkId, `ingest_${'C'.repeat(43)}`);
     await Promise.all(Array.from({ length: 200 }, () => flood.post(batch(100))));
@@ -114,7 +114,7 @@ describeWithRedis('Limits over two processes', () => {
   it.each([
     ['by Redis alone', { ratePerSecond: 200, burst: 100 }],
     ['with leases', { ratePerSecond: 200, burst: 300 }],
-  ])('admit no more than the burst and the rate allow, whatever goes where, %s', async (_how, limits) => {
+  ])('admit no more than the burst and the rate allow across processes, %s', async (_how, limits) => {
     const networkId = await setup.newNetwork({ limits });
     const { rawKey } = await setup.newKey(networkId);
     const senders = setup.gateways.map((gateway) => sender(gateway.public, networkId, rawKey));
@@ -130,7 +130,7 @@ describeWithRedis('Limits over two processes', () => {
     await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map((number) => worker(senders[number % 2]!)));
     const windowSeconds = (performance.now() - startedMs) / 1_000;
     expect(admitted).toBeLessThanOrEqual(limits.burst + limits.ratePerSecond * windowSeconds + 1);
-    // Nobody is refused what is free: all but the last moments of the window were used.
+    // No request is refused while the limit allows it: all but the last moments of the window were used.
     expect(admitted).toBeGreaterThan(limits.burst + limits.ratePerSecond * 0.5);
   });
 });

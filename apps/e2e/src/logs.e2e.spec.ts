@@ -18,7 +18,7 @@ describe('The log', () => {
       .filter((line) => line !== '')
       .map((line) => membersOf(JSON.parse(line)));
 
-  it('has one line for each request, whatever became of it, and nothing that anybody sent in it', async () => {
+  it('has one line for each request with any outcome, and nothing that a client sent in it', async () => {
     const secret = 'never-to-be-logged';
     const networkId = await setup.newNetwork();
     const { rawKey, id } = await setup.newKey(networkId);
@@ -46,14 +46,14 @@ describe('The log', () => {
     expect(lines().filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  it('says which route was asked, never the address of what', async () => {
+  it('contains the route template, never the requested address', async () => {
     const networkId = await setup.newNetwork();
     await setup.admin.get(`/networks/${networkId}`);
     await until(() => lines().some(({ route }) => route === '/admin/v1/networks/{networkId}'));
     expect(lines().filter(({ route }) => String(route).includes(networkId))).toEqual([]);
   });
 
-  it('takes on the trace of a caller', async () => {
+  it('continues the trace of a caller', async () => {
     const networkId = await setup.newNetwork();
     const { rawKey } = await setup.newKey(networkId);
     const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';

@@ -20,14 +20,14 @@ import { verify } from './harness/verifier.ts';
 
 const COMMAND = fileURLToPath(new URL('../../../tools/admin/bin/sealgate.mjs', import.meta.url));
 
-/** Waits until so many records of the channel are signed for. */
+/** Waits until this many records of the channel are covered by a checkpoint. */
 const signed = ({ admin }: Installation, channel: string, size: number) =>
   until(async () => {
     const { text } = await admin.get(`/ledger/channels/${channel}/checkpoint`);
     return text.startsWith(`${ledgerOrigin}/${channel}\n${size}\n`);
   });
 
-describe('A database that was put back to an older copy', () => {
+describe('A database restored to an older state', () => {
   let postgres: ThrowawayPostgres;
   let setup: Installation;
   beforeAll(async () => {
@@ -47,7 +47,7 @@ describe('A database that was put back to an older copy', () => {
     await setup.gateway.start();
   };
 
-  it('refuses writes to the channel that lost records, says which, and goes on once they are back', async () => {
+  it('refuses writes to the channel that lost records, names it, and resumes once they are back', async () => {
     const [lost, whole] = [await setup.newNetwork(), await setup.newNetwork()];
     const [toLost, toWhole] = [await senderOf(lost), await senderOf(whole)];
     const channel = `${lost}.main`;
@@ -68,7 +68,7 @@ describe('A database that was put back to an older copy', () => {
       await older();
     });
 
-    // The sender's retry gets no other receipt, and no other record an index that was signed for.
+    // The sender's retry gets no other receipt, and no other record gets a signed index.
     const detail = `Channel ${channel} is halted, because records of it that were signed for are missing; nothing was written.`;
     for (const refused of [
       await toLost.post({ assets: [{ n: 1 }, { n: 2 }] }, { idempotencyKey: 'order-7' }),
@@ -99,7 +99,7 @@ describe('A database that was put back to an older copy', () => {
     expect(await setup.admin.ask('POST', `${path}/audit`)).toMatchObject({ ok: true, size: 6 });
   }, 120_000);
 
-  it('goes on in the next epoch once its loss is declared, and the offline verifier explains old receipts and new ones', async () => {
+  it('continues in the next epoch once its loss is declared, and the offline verifier explains old receipts and new ones', async () => {
     const lost = await setup.newNetwork();
     const toLost = await senderOf(lost);
     const channel = `${lost}.main`;
@@ -129,9 +129,9 @@ describe('A database that was put back to an older copy', () => {
 
     const recover = async (...more: string[]): Promise<{ code: number; out: string; err: string }> => {
       const words = ['ledger', 'recover', channel, '--reason', 'Only the older dump is left.', ...more];
-      const told = { SEALGATE_ADMIN_URL: setup.gateway.admin.origin, SEALGATE_ADMIN_TOKEN: setup.adminToken };
+      const credentials = { SEALGATE_ADMIN_URL: setup.gateway.admin.origin, SEALGATE_ADMIN_TOKEN: setup.adminToken };
       return new Promise((resolve) => {
-        const options = { env: { ...process.env, ...told }, timeout: 60_000 };
+        const options = { env: { ...process.env, ...credentials }, timeout: 60_000 };
         execFile(process.execPath, [COMMAND, ...words], options, (error, out, err) =>
           resolve({ code: error === null ? 0 : Number(error.code), out, err }),
         );
@@ -144,7 +144,7 @@ describe('A database that was put back to an older copy', () => {
       out: expect.stringContaining('Only the older dump is left.'),
     });
 
-    // The retry of a lost write is a new one, and says so.
+    // The retry of a lost write is a new write, and is answered as one.
     const again = expectWritten(await toLost.post(order, { idempotencyKey: 'order-8' }));
     expect(again.records).toMatchObject([
       { id: 'c', index: 1, epoch: 1 },
@@ -166,7 +166,7 @@ describe('A database that was put back to an older copy', () => {
       exitCode: 0,
       text: expect.stringContaining(`is entry 2 of 3 in ${channel}/e1`),
     });
-    // Whoever watches the old log sees it end where it was, and the next one is no fork of it.
+    // A monitor of the old log sees it end where it was, and the new log is no fork of it.
     expect((await setup.admin.get(`${path}/checkpoint`)).text).toBe(last);
     const { proof } = JSON.parse(readFileSync(join(setup.folder, fresh), 'utf8')) as { proof: { checkpoint: string } };
     expect(await check('consistency', file('last.txt', last), file('e1.txt', proof.checkpoint))).toMatchObject({
@@ -178,7 +178,7 @@ describe('A database that was put back to an older copy', () => {
   }, 120_000);
 });
 
-describe('A standby that was promoted and had not received everything', () => {
+describe('A promoted standby that had not received everything', () => {
   let pair: PostgresPair;
   let setup: Installation;
   beforeAll(async () => {
@@ -190,7 +190,7 @@ describe('A standby that was promoted and had not received everything', () => {
     await pair.stop();
   });
 
-  it('takes no record under an index that was signed for, and the running gateway says so at once', async () => {
+  it('writes no record under a signed index, and the running gateway reports the loss at once', async () => {
     const [lost, whole] = [await setup.newNetwork(), await setup.newNetwork()];
     const [toLost, toWhole] = await Promise.all(
       [lost, whole].map(async (id) => sender(setup.gateway.public, id, (await setup.newKey(id)).rawKey)),

@@ -14,7 +14,7 @@ import { keyHash, newKey, peerEnv } from './harness/peer-setup.ts';
 
 interface Surface {
   readonly name: string;
-  /** A request that needs the database, with a key that is well formed. */
+  /** A request that needs the database, with a well-formed key. */
   readonly ask: { readonly method: string; readonly path: string; readonly headers: Readonly<Record<string, string>> };
   readonly code: string;
   readonly adminPath: string;
@@ -80,12 +80,12 @@ class Site {
     return new Site(surface, role, await server.newDatabase());
   }
 
-  /** As the owner of the database. */
+  /** Runs a statement as the owner of the database. */
   asOwner(statement: string): Promise<void> {
     return executeSql(this.#url, statement.replaceAll('ROLE_OF_SITE', this.#role));
   }
 
-  /** The job, told which role runs the service; its own where none is. */
+  /** Runs the migration job with the run-time role of the service; with its own role where none is given. */
   migrate(runsAs: 'role' | 'owner' = 'role'): Promise<void> {
     const env = this.#env(runsAs === 'role' ? this.#asRole() : this.#url);
     return runMigrations({ ...env, MIGRATION_DATABASE_URL: this.#url }, this.#surface.name);
@@ -98,7 +98,10 @@ class Site {
     const env = this.#env(this.#asRole(password));
     this.#service = await prepareGateway({ program: programOf(name, 'main'), env, logFile });
     void this.#service.start().catch(() => undefined);
-    await until(() => this.#told().then(({ status }) => status !== 0), { timeoutMs: 20_000, what: 'an ops listener' });
+    await until(() => this.#readiness().then(({ status }) => status !== 0), {
+      timeoutMs: 20_000,
+      what: 'an ops listener',
+    });
   }
 
   get pid(): number {
@@ -110,15 +113,15 @@ class Site {
   }
 
   tells(wanted: RegExp): Promise<void> {
-    const isTold = async () => wanted.test((await this.#told()).reason ?? '');
-    return until(isTold, { timeoutMs: 20_000, what: String(wanted) });
+    const isReported = async () => wanted.test((await this.#readiness()).reason ?? '');
+    return until(isReported, { timeoutMs: 20_000, what: String(wanted) });
   }
 
   becomesReady(): Promise<void> {
-    return until(async () => (await this.#told()).status === 200, { timeoutMs: 20_000, what: 'ready' });
+    return until(async () => (await this.#readiness()).status === 200, { timeoutMs: 20_000, what: 'ready' });
   }
 
-  /** Everybody is told 503, never 500, and nothing is logged but the sentence. */
+  /** Every request is 503, never 500, and only the one sentence is logged. */
   async refusesAll(sentence: RegExp): Promise<void> {
     const { ask, code, adminPath } = this.#surface;
     const headers = { ...ask.headers, 'Content-Type': 'application/json' };
@@ -142,7 +145,7 @@ class Site {
     return Object.assign(new URL(this.#url), { username: this.#role, password }).href;
   }
 
-  async #told(): Promise<{ status: number; reason: string | undefined }> {
+  async #readiness(): Promise<{ status: number; reason: string | undefined }> {
     const answer = await this.#service!.ops.send({ path: '/health/ready', timeoutMs: 3_000 }).catch(() => undefined);
     if (answer === undefined) return { status: 0, reason: undefined };
     const { problem, reason } = answer.body as { problem?: string; reason?: string };
@@ -164,7 +167,7 @@ class Site {
   }
 }
 
-/** The same on all of them at once: they wait more than they work. */
+/** Runs the same on all of them concurrently: they mostly wait. */
 async function onEach(story: (site: Site) => Promise<void>): Promise<void> {
   const tell = async (surface: Surface): Promise<void> => {
     const site = await Site.on(surface);
@@ -179,9 +182,9 @@ async function onEach(story: (site: Site) => Promise<void>): Promise<void> {
   await Promise.all(surfaces.map(tell));
 }
 
-describe('Every surface on a database that it cannot work with', () => {
+describe('Every surface on an unusable database', () => {
   it(
-    'waits for the migration job, says which set is missing, and becomes ready by itself once the job has run',
+    'waits for the migration job, names the missing set, and becomes ready by itself once the job has run',
     () =>
       onEach(async (site) => {
         await site.start();
@@ -197,7 +200,7 @@ describe('Every surface on a database that it cannot work with', () => {
   );
 
   it(
-    'says that its role has no rights, until the job gives them',
+    'reports that its role has no rights, until the job grants them',
     () =>
       onEach(async (site) => {
         await site.migrate('owner');
@@ -211,7 +214,7 @@ describe('Every surface on a database that it cannot work with', () => {
   );
 
   it(
-    'says that its password is wrong, and is ready once it is right',
+    'reports that its password is wrong, and is ready once it is right',
     () =>
       onEach(async (site) => {
         await site.migrate();
@@ -225,7 +228,7 @@ describe('Every surface on a database that it cannot work with', () => {
   );
 
   it(
-    'loses its readiness when its rights are taken while it runs',
+    'loses its readiness when its rights are revoked at run time',
     () =>
       onEach(async (site) => {
         await site.migrate();

@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, setupTimeoutMs);
 afterAll(() => postgres.stop());
 
-/** Lets `begin` run into a lock and stay in flight there until `meanwhile` has ended; gives what it came to. */
+/** Lets `begin` block on a lock and stay in flight until `meanwhile` has ended; returns its result. */
 async function heldUp<T>(
   url: string,
   lock: string,
@@ -41,7 +41,7 @@ describe('Two bodies under one Idempotency-Key at the ingest gateway', () => {
   }, setupTimeoutMs);
   afterAll(() => setup.stop());
 
-  it('of which one has won: a loser that is still in flight makes no request with the body of the winner 422', async () => {
+  it('one of which is committed: a losing request in flight does not make the committed body 422', async () => {
     const networkId = await setup.newNetwork({ channels: ['main', 'other'] });
     const { rawKey } = await setup.newKey(networkId);
     const [here, elsewhere] = setup.gateways.map((gateway) => sender(gateway.public, networkId, rawKey));
@@ -79,7 +79,7 @@ describe('Two bodies under one Idempotency-Key at the ledger peer', () => {
   }, setupTimeoutMs);
   afterAll(() => setup.stop());
 
-  it('of which one is in flight: the other is told to wait by every process, and that it is too late by the row', async () => {
+  it('one of which is in flight: the other is told to wait by every process, and is refused once the row exists', async () => {
     const write = (id: string, peer: Gateway) =>
       setup.ask('POST', '/api/assets', {
         peer,
@@ -116,7 +116,7 @@ describe('Two bodies under one Idempotency-Key at the case gate', () => {
   }, setupTimeoutMs);
   afterAll(() => setup.stop());
 
-  it('of which the one in flight comes to nothing: the other is told to wait, and is taken then', async () => {
+  it('one of which is in flight and fails: the other is told to wait, and is accepted then', async () => {
     const create = (subject: string, gate: Gateway) =>
       gate.public.send({
         method: 'POST',
@@ -137,7 +137,7 @@ describe('Two bodies under one Idempotency-Key at the case gate', () => {
         for (const gate of [here!, elsewhere!]) {
           expectProblem(await create('subj_other', gate), 'IDEMPOTENCY_IN_PROGRESS', inProgress);
         }
-        // The database took too long for it.
+        // The database took longer than the timeout.
         expectProblem(await running, 'UNAVAILABLE');
       },
     );

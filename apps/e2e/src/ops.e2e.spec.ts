@@ -20,7 +20,7 @@ describe('The ops listener', () => {
 
   const ask = (path: string, method = 'GET'): Promise<HttpAnswer> => setup.gateway.ops.send({ method, path });
 
-  it('answers probes in plain JSON that nobody stores', async () => {
+  it('answers probes in plain JSON with no-store', async () => {
     const live = await ask('/health/live');
     expect(live.text).toBe('{"status":"alive"}');
     for (const path of ['/health/live', '/health/ready', '/health/startup']) {
@@ -43,7 +43,7 @@ describe('The ops listener', () => {
     }
   });
 
-  it('says which release runs, like its metrics, its log and its command line', async () => {
+  it('reports the running release, as do its metrics, log and command line', async () => {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
     const answer = await ask('/version');
     expectCommonHeaders(answer);
@@ -70,7 +70,7 @@ describe('The ops listener', () => {
     expect({ status: bad.status, stdout: bad.stdout }).toEqual({ status: 1, stdout: '' });
     expect(bad.stderr).toContain('ingest-gateway: The configuration is not valid:\n- PORT: must be a whole number');
     const good = {
-      // Nobody listens there: nothing is opened.
+      // Nothing listens there: the check opens no connection.
       DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
       SERVER_SECRETS: `a:${'0'.repeat(64)}`,
       LEDGER_ORIGIN: 'ledger.test/sealgate',
@@ -88,7 +88,7 @@ describe('The ops listener', () => {
     });
   });
 
-  it('labels nothing with what a caller sent', async () => {
+  it('uses no client input as a label', async () => {
     const networkId = await setup.newNetwork();
     const { rawKey, id } = await setup.newKey(networkId);
     await sender(setup.gateway.public, networkId, rawKey).post({ id: 'sent-by-a-caller', type: 'sent-type' });
@@ -100,7 +100,7 @@ describe('The ops listener', () => {
     }
   });
 
-  it('has nothing else', async () => {
+  it('has no other paths', async () => {
     const networkId = await setup.newNetwork();
     const paths = ['/', '/health', '/health/', '/health/live/', '/Health/live', '/metrics/', '/ready', `/${networkId}`];
     for (const path of [...paths, '/admin/v1/networks', '/openapi.json', '/.well-known/jwks.json', '/favicon.ico']) {
@@ -115,7 +115,7 @@ describe('The ops listener', () => {
     }
   });
 
-  it('answers like the others without being asked who one is', async () => {
+  it('answers like the other listeners, without authentication', async () => {
     const answer = await setup.gateway.ops.send({
       path: '/metrics?x=1',
       headers: { 'X-Request-Id': 'scrape-1', Authorization: 'Bearer x' },
@@ -126,7 +126,7 @@ describe('The ops listener', () => {
 
 describe('A gateway without admin tokens', () => {
   it(
-    'has no admin path at all, and answers what needs no admin',
+    'has no admin paths, and answers everything else',
     async () => {
       const setup = await contractSetup({ env: { ADMIN_TOKEN_HASHES: '' } });
       try {

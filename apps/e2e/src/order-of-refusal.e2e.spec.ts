@@ -5,7 +5,7 @@ import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/con
 import type { HttpAnswer } from './harness/http-exchange.ts';
 import { sender, type Sending } from './harness/sender.ts';
 
-/** Everything that can be wrong with one request, in the order in which the contract says that it is refused. */
+/** Everything that can be wrong with one request, in the contract's order of refusal. */
 const faults = [
   ['path', 'NOT_FOUND'],
   ['method', 'METHOD_NOT_ALLOWED'],
@@ -75,7 +75,7 @@ describe('A request with two faults is refused for the one that comes first', ()
     readonly rawKey: string;
   }
 
-  /** A key of its own for each request, with what the faults ask of it, after what they ask to have happened. */
+  /** A key of its own for each request, with the grants and the preparation that the faults need. */
   async function senderFor(wrong: ReadonlySet<Fault>): Promise<Sender> {
     const isLimited = wrong.has('limits');
     const limits = { ratePerSecond: 1, burst: batch };
@@ -86,7 +86,7 @@ describe('A request with two faults is refused for the one that comes first', ()
     const assets = [{ id: taken, data: { first: true } }, ...fillers];
     expectWritten(await before.post({ assets }, { idempotencyKey: used }));
     if (wrong.has('key')) return { networkId, rawKey: `ingest_${'A'.repeat(43)}` };
-    // Of the same family, so that the used Idempotency-Key is used for it too.
+    // Of the same family, so that the Idempotency-Key is used for it too.
     const second = await setup.newKey(networkId, { replaces: first.id, ...grantsFor(wrong) });
     return { networkId, rawKey: second.rawKey };
   }

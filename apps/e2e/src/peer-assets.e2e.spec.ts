@@ -24,7 +24,7 @@ const summaryOf = (answer: HttpAnswer): SyncSummary => {
 const hex64 = /^[0-9a-f]{64}$/;
 
 describe('Pushing assets', () => {
-  it('answers what became of each, and in which transaction', async () => {
+  it('answers the result of each asset, and its transaction', async () => {
     const [a, b] = [freshId(), freshId()];
     const answer = await push([asset(a), asset(b, { deep: { x: [1, null, 'é'] } }, 'demo.thing')]);
     expectCommonHeaders(answer);
@@ -46,7 +46,7 @@ describe('Pushing assets', () => {
     });
   });
 
-  it('answers the first receipt for the same content, however often and with whatever beside it', async () => {
+  it('answers the first receipt for the same content, however often and with any neighbours', async () => {
     const [a, b, c] = [freshId(), freshId(), freshId()];
     const first = summaryOf(await push([asset(a, { x: 1, y: 2 }), asset(b)]));
     const again = summaryOf(await push([asset(b), asset(a, { y: 2, x: 1 }), asset(c)]));
@@ -55,7 +55,7 @@ describe('Pushing assets', () => {
     expect(again.transactions[0]).toEqual({ ...transaction, assetIds: [b, a] });
     expect(again.transactions[1]).toMatchObject({ assetIds: [c] });
     expect(again.transactions[1]?.transactionId).not.toBe(transaction.transactionId);
-    // A part of it says where the whole transaction begins.
+    // A part of it shows where the whole transaction begins.
     const part = summaryOf(await push([asset(b)]));
     expect(part.transactions).toEqual([{ ...transaction, assetIds: [b] }]);
   });
@@ -72,7 +72,7 @@ describe('Pushing assets', () => {
     }
   });
 
-  it('writes what stands twice in a request once, and fails the later of two that differ', async () => {
+  it('writes a duplicate within a request once, and fails the later of two that differ', async () => {
     const [a, b] = [freshId(), freshId()];
     const answer = summaryOf(await push([asset(a), asset(b, { v: 1 }), asset(a), asset(b, { v: 2 })]));
     expect(answer).toMatchObject({
@@ -84,7 +84,7 @@ describe('Pushing assets', () => {
     expect((await setup.ask('GET', `/api/assets/${b}`)).body).toMatchObject({ data: { v: 1 } });
   });
 
-  it('attempts nothing behind a batch that failed, unless it is told to go on', async () => {
+  it('attempts nothing after a failed batch, unless configured to continue', async () => {
     const ids = Array.from({ length: 5 }, freshId);
     const taken = ids[1]!;
     await push([asset(taken, { first: true })]);
@@ -100,7 +100,7 @@ describe('Pushing assets', () => {
     expect(whole.failed).toMatchObject([{ id: taken, code: 'RECORD_CONFLICT' }]);
   });
 
-  it('makes a transaction of each batch, and one of each channel', async () => {
+  it('makes one transaction per batch and channel', async () => {
     const ids = Array.from({ length: 5 }, freshId);
     const types = ['asset', 'other.x', 'asset', 'asset', 'other.x'];
     const answer = summaryOf(
@@ -136,7 +136,7 @@ describe('Pushing assets', () => {
   });
 
   it(
-    'takes 1000 assets, and ids and types of every allowed form',
+    'accepts 1000 assets, and ids and types of every allowed form',
     async () => {
       const many = Array.from({ length: 1000 }, () => asset(freshId()));
       expect(summaryOf(await push(many, { batchSize: 500 })).transactions).toHaveLength(2);
@@ -171,13 +171,13 @@ describe('Pushing assets', () => {
     ['half an asset', { assets: [asset('a')], options: { batchSize: 1.5 } }, '/options/batchSize'],
     ['options that are null', { assets: [asset('a')], options: null }, '/options'],
     ['a word for a flag', { assets: [asset('a')], options: { continueOnError: 'true' } }, '/options/continueOnError'],
-  ])('refuses %s by its pointer', async (_, body, pointer) => {
+  ])('refuses %s with its pointer', async (_, body, pointer) => {
     expectProblem(await setup.ask('POST', '/api/assets', { body }), 'INVALID_REQUEST', {
       errors: [{ in: 'body', pointer }],
     });
   });
 
-  it('takes gzip, and keeps numbers and control characters of the payload as they are', async () => {
+  it('accepts gzip, and keeps numbers and control characters of the payload as they are', async () => {
     const id = freshId();
     const body = gzipSync(`{"assets":[{"id":"${id}","type":"asset","data":{"n":1.10,"z":-0,"c":"\\u0000"}}]}`);
     const answer = await setup.ask('POST', '/api/assets', { body, headers: { 'Content-Encoding': 'gzip' } });
@@ -215,7 +215,7 @@ describe('One number in several spellings', () => {
 });
 
 describe('An Idempotency-Key', () => {
-  it('in quotes with anything behind them is no other key, and writes nothing', async () => {
+  it('in quotes with anything after them is not another key, and writes nothing', async () => {
     const a = freshId();
     for (const key of [`"${a}";x=1`, `"${a}";`, `"${a}", "${a}"`, `"${a}`]) {
       expectProblem(await push([asset(a)], undefined, { 'Idempotency-Key': key }), 'INVALID_IDEMPOTENCY_KEY');
@@ -223,7 +223,7 @@ describe('An Idempotency-Key', () => {
     expectProblem(await setup.ask('GET', `/api/assets/${a}`), 'NOT_FOUND');
   });
 
-  it('gets the same bytes for the same request in canonical form, and nothing else', async () => {
+  it('gets the same bytes for the same request in canonical form, and for no other', async () => {
     const [a, b] = [freshId(), freshId()];
     const first = await push([asset(a, { x: 1, y: 2 })], undefined, { 'Idempotency-Key': a });
     const again = await setup.ask('POST', '/api/assets', {

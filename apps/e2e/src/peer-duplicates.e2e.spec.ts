@@ -3,14 +3,14 @@ import { setupTimeoutMs } from './harness/contract-setup.ts';
 import type { HttpAnswer } from './harness/http-exchange.ts';
 import { peerSetup, type PeerSetup, type SyncSummary } from './harness/peer-setup.ts';
 
-describe('Two processes that are asked for the same ids at once', () => {
+describe('Two processes that receive the same ids concurrently', () => {
   let setup: PeerSetup;
   beforeAll(async () => {
     setup = await peerSetup({ peers: 2 });
   }, setupTimeoutMs);
   afterAll(() => setup.stop());
 
-  it('let one content of each id win; everybody else gets its receipt, or a conflict', async () => {
+  it('let one content of each id win; all other requests get its receipt, or a conflict', async () => {
     const contents = ['one', 'other'];
     const requests = Array.from({ length: 1000 }, (_, at) => ({
       id: `wanted-${at % 10}`,
@@ -42,7 +42,7 @@ describe('Two processes that are asked for the same ids at once', () => {
   }, 120_000);
 
   it(
-    'answer one Idempotency-Key once, whichever of them is asked',
+    'answer one Idempotency-Key once, across processes',
     async () => {
       const body = { assets: [{ id: 'keyed', type: 'asset', data: {} }] };
       const headers = { 'Idempotency-Key': 'keyed' };

@@ -77,7 +77,7 @@ describe('The ledger peer on Fabric', () => {
   const asset = (id: string, data: object = {}, type = 'asset') => ({ id, type, data });
   const car = (id: string) => asset(id, { color: 'blue', size: 5, owner: 'Tom', value: 7 }, 'vehicle');
 
-  it('writes onto the contract of each type, and tells transactions with their blocks', async () => {
+  it('writes to the contract of each type, and returns transactions with their blocks', async () => {
     const { body } = await push([asset('a1', { x: 1 }), car('c1'), asset('a2')], { 'Idempotency-Key': 'first' });
     const summary = body as SyncSummary;
     expect(summary).toMatchObject({
@@ -106,7 +106,7 @@ describe('The ledger peer on Fabric', () => {
     });
   });
 
-  it('reads what the contract returns, and knows absent from away', async () => {
+  it('reads what the contract returns, and distinguishes absent from unavailable', async () => {
     expect((await setup.ask('GET', '/api/assets/a1')).body).toMatchObject({
       id: 'a1',
       type: 'asset',
@@ -128,7 +128,7 @@ describe('The ledger peer on Fabric', () => {
     expect(query.body).toMatchObject({ assets: [{ id: 'a1' }], count: 1, nextCursor: expect.any(String) });
   });
 
-  it('keeps a new version of other content where the mapping says so', async () => {
+  it('keeps a new version of other content where the mapping allows it', async () => {
     for (const v of [1, 2])
       expect((await push([asset('k1', { v }, 'kept.x')])).body).toMatchObject({ succeeded: ['k1'] });
     expect((await setup.ask('GET', '/api/assets/k1')).body).toMatchObject({
@@ -139,7 +139,7 @@ describe('The ledger peer on Fabric', () => {
     });
   });
 
-  it('says when its certificate ends, and whether the gateway answers', async () => {
+  it('reports the expiry of its certificate, and whether the gateway peer answers', async () => {
     expect((await setup.ask('GET', '/health')).body).toMatchObject({
       status: 'healthy',
       credentials: { ok: true, certificateExpiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) },
@@ -176,7 +176,7 @@ describe('The ledger peer on Fabric', () => {
     await until(async () => (await push([asset('back')])).status === 200, { timeoutMs: 20_000 });
   }, 60_000);
 
-  it('is pending while no block comes; the job tells once it does, though the process was killed meanwhile', async () => {
+  it('is pending while no block comes; the job reports the result once it does, though the process was killed meanwhile', async () => {
     network.orderer.hold();
     const answer = await push([asset('p1'), car('p2')], { 'Idempotency-Key': 'pending' }, { continueOnError: true });
     expect(answer.status).toBe(202);
@@ -201,7 +201,7 @@ describe('The ledger peer on Fabric', () => {
       expect(result?.summary).toMatchObject({ failed: 0, pending: 0 });
     }
     for (const id of ['p1', 'p2', 'p3']) expect((await setup.ask('GET', `/api/assets/${id}`)).status).toBe(200);
-    // Each of them is in one valid transaction: nothing was sent again under another name.
+    // Each is in one valid transaction: nothing was sent again under another id.
     const valid = network
       .channel('main')
       .transactions()

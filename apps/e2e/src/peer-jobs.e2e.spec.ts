@@ -37,7 +37,7 @@ describe('A sender that does not wait', () => {
   const pushAsync = (body: object, more: Record<string, string> = {}) =>
     setup.ask('POST', '/api/assets', { body, headers: { Prefer: 'respond-async', ...more } });
 
-  it('is told of a job, which tells all that the answer would have told', async () => {
+  it('gets a job, which contains all that the answer would have contained', async () => {
     const answer = await pushAsync({ assets: assets('told', 3) });
     const { jobId, ...rest } = answer.body as { jobId: string };
     expect(answer).toMatchObject({ status: 202, headers: { 'preference-applied': 'respond-async' } });
@@ -66,13 +66,13 @@ describe('A sender that does not wait', () => {
     ['respond-async; x=1', 202],
     ['handling=lenient', 200],
     ['respond-asynchronously', 200],
-  ])('says so by Prefer: %s is %i', async (prefer, status) => {
+  ])('asks for it by Prefer: %s is %i', async (prefer, status) => {
     const answer = await pushAsync({ assets: assets('prefer', 1) }, { Prefer: prefer });
     expect(answer.status).toBe(status);
     expect(answer.headers['preference-applied']).toBe(status === 202 ? 'respond-async' : undefined);
   });
 
-  it('is refused at once where it could never be done', async () => {
+  it('is refused at once where the request can never succeed', async () => {
     expectProblem(await pushAsync({ assets: [{ id: 'a', type: 'nobodys', data: {} }] }), 'UNKNOWN_CHAINCODE');
     expectProblem(await pushAsync({ assets: [] }), 'INVALID_REQUEST');
   });
@@ -117,13 +117,13 @@ describe('A process that is killed', () => {
     }
   }, 180_000);
 
-  it('has its jobs finished by itself once it is started again, and its keys answered', async () => {
+  it('finishes its jobs after a restart, and answers its keys', async () => {
     const setup = await peerSetup();
     try {
       const body = { assets: assets('again', 400), options: { batchSize: 1 } };
       const headers = { Prefer: 'respond-async', 'Idempotency-Key': 'job' };
       const promised = await setup.ask('POST', '/api/assets', { body, headers });
-      // A second request is under way when the process dies; its sender learns nothing.
+      // A second request is in flight when the process dies; its sender gets no answer.
       const slow = { assets: assets('slow', 1000), options: { batchSize: 1 } };
       const cut = setup
         .ask('POST', '/api/assets', { body: slow, headers: { 'Idempotency-Key': 'cut' } })
@@ -160,7 +160,7 @@ describe('A process that is killed', () => {
 const withProcesses = canSeeProcesses ? describe : describe.skip;
 
 withProcesses('A database that stands still', () => {
-  it('leaves writes pending or refused, never failed, and their jobs tell the truth afterwards', async () => {
+  it('leaves writes pending or refused, never failed, and their jobs report the true result afterwards', async () => {
     const postgres = await throwawayPostgres({ own: true });
     const setup = await peerSetup({ postgres });
     let thaw: (() => void) | undefined;

@@ -19,7 +19,7 @@ interface Page {
 
 describe('Large bodies and answers of the peer', () => {
   it(
-    'a query takes a body as large as any other, and not a byte more',
+    'a query accepts a body of the general limit, and not a byte more',
     async () => {
       const text = '{"type":"asset","limit":1}';
       const query = (bytes: number) =>
@@ -31,7 +31,7 @@ describe('Large bodies and answers of the peer', () => {
   );
 
   it(
-    'a page of large assets ends early, and the pages hold each of them once',
+    'a page of large assets ends early, and the pages contain each of them once',
     async () => {
       const ids = Array.from({ length: 7 }, (_, at) => `large-${at}`);
       for (const id of ids) {

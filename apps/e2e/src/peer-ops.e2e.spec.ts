@@ -15,7 +15,7 @@ afterAll(() => setup.stop());
 const open = (path: string, method = 'GET', headers: Record<string, string> = {}) =>
   setup.ask(method, path, { headers: { 'X-Api-Key': undefined, ...headers } });
 
-describe('Health, for anybody', () => {
+describe('Health, without authentication', () => {
   it.each([
     ['/health/live', { status: 'alive' }],
     ['/health/ready', { status: 'healthy' }],
@@ -33,7 +33,7 @@ describe('Health, for anybody', () => {
     expect(refused.headers['allow']).toBe('GET, HEAD');
   });
 
-  it('is the same on the listener for probes, where nothing else is', async () => {
+  it('is the same on the listener for probes, which has nothing else', async () => {
     const ask = (path: string) => setup.peer.ops.send({ path });
     expect((await ask('/health/live')).text).toBe('{"status":"alive"}');
     for (const path of ['/health/ready', '/health/startup', '/metrics']) expect((await ask(path)).status).toBe(200);
@@ -42,7 +42,7 @@ describe('Health, for anybody', () => {
 });
 
 describe('Metrics on the public listener', () => {
-  it('are told to a scraper inside', async () => {
+  it('are available to an internal scraper', async () => {
     await setup.ask('POST', '/api/assets', { body: { assets: [{ id: 'counted', type: 'asset', data: {} }] } });
     await setup.ask('POST', '/api/assets', { body: { assets: [] } });
     const answer = await open('/metrics');
@@ -61,7 +61,7 @@ describe('Metrics on the public listener', () => {
   it.each<[string, Record<string, string>]>([
     ['X-Forwarded-For', { 'X-Forwarded-For': '127.0.0.1' }],
     ['Forwarded', { Forwarded: 'for=127.0.0.1' }],
-  ])('are not there for what came with %s, whatever the method', async (_, headers) => {
+  ])('are absent for requests with %s, by any method', async (_, headers) => {
     const hidden = await open('/metrics', 'GET', { ...headers, 'X-Request-Id': 'same' });
     expectProblem(hidden, 'NOT_FOUND');
     const missing = await open('/nothing', 'GET', { 'X-Request-Id': 'same' });
@@ -70,7 +70,7 @@ describe('Metrics on the public listener', () => {
   });
 
   it(
-    'are not there for an address that is not allowed',
+    'are absent for an address that is not allowed',
     async () => {
       const closed = await peerSetup({ env: { METRICS_ALLOW: '10.0.0.0/8' } });
       try {
@@ -84,8 +84,8 @@ describe('Metrics on the public listener', () => {
   );
 });
 
-describe('What anybody may know', () => {
-  it('is how to speak to the peer', async () => {
+describe('Public information', () => {
+  it("includes the descriptions of the peer's API", async () => {
     const { status, body } = await open('/api/openapi.json');
     expect(status).toBe(200);
     const { openapi, paths } = body as { openapi: string; paths: Record<string, object> };
@@ -102,7 +102,7 @@ describe('What anybody may know', () => {
     );
   });
 
-  it('is the key of the log', async () => {
+  it('includes the key of the log', async () => {
     const { body, headers } = await open('/.well-known/jwks.json');
     expect(headers).toMatchObject({ 'cache-control': 'public, max-age=60', etag: expect.stringMatching(/^W\//) });
     const { keys } = body as { keys: { x: string; kty: string; crv: string }[] };
@@ -111,7 +111,7 @@ describe('What anybody may know', () => {
   });
 });
 
-describe('A start that cannot be right', () => {
+describe('A start with an invalid configuration', () => {
   it.each<[string, Record<string, string>, RegExp]>([
     [
       'open to others without keys',
@@ -121,7 +121,7 @@ describe('A start that cannot be right', () => {
     ['a mapping that is not there', { MAPPING_FILE: '/nowhere/mapping.json' }, /MAPPING_FILE: cannot be read/],
     ['a Fabric ledger without its file', { LEDGER_DRIVER: 'fabric' }, /FABRIC_CONFIG: is required/],
   ])(
-    '%s is told in a sentence',
+    '%s is reported in one sentence',
     async (name, env, said) => {
       const logFile = `${setup.folder}/${name.replaceAll(' ', '-')}.log`;
       const broken = await prepareGateway({

@@ -5,7 +5,7 @@ import { setupTimeoutMs } from './harness/contract-setup.ts';
 import type { HttpAnswer } from './harness/http-exchange.ts';
 import { keyHash, newKey, peerSetup, type PeerSetup } from './harness/peer-setup.ts';
 
-/** Everything that can be wrong with a write, in the order in which the contract says that it is refused. */
+/** Everything that can be wrong with a write, in the contract's order of refusal. */
 const faults = [
   ['path', 'NOT_FOUND'],
   ['method', 'METHOD_NOT_ALLOWED'],
@@ -31,7 +31,7 @@ const pairs = faults.flatMap(([first, code], index) =>
   faults.slice(index + 1).flatMap(([second]) => (impossible(first, second) ? [] : [{ first, second, code }])),
 );
 
-/** Kept small, so that a body past the limit is cheap. */
+/** Small, so that a body beyond the limit is cheap. */
 const bodyMaxBytes = 200_000;
 
 describe('A write with two faults is refused for the one that comes first', () => {
@@ -86,7 +86,7 @@ describe('A write with two faults is refused for the one that comes first', () =
   });
 });
 
-describe('Who may ask', () => {
+describe('Authentication', () => {
   let setup: PeerSetup;
   beforeAll(async () => {
     setup = await peerSetup({ env: { RATE_PER_SECOND: '100', RATE_BURST: '200' } });
@@ -99,14 +99,14 @@ describe('Who may ask', () => {
     ['a short one', { 'X-Api-Key': 'short' }],
     ['a key of another surface', { 'X-Api-Key': `ingest_${'a'.repeat(43)}` }],
     ['the key in the other header', { 'X-Api-Key': undefined, Authorization: 'Bearer x' }],
-  ])('%s is 401, always with the same words', async (_, headers) => {
+  ])('%s is 401, always with the same detail', async (_, headers) => {
     const answer = await setup.ask('GET', '/api/assets/x', { headers });
     expectProblem(answer, 'UNAUTHENTICATED');
     expect(answer.headers['www-authenticate']).toBe('ApiKey realm="sealgate"');
     expect(answer.headers['ratelimit']).toBeUndefined();
   });
 
-  it('the key twice, or with something behind it, is 401', async () => {
+  it('a repeated key, or one with a suffix, is 401', async () => {
     const twice = await setup.ask('GET', '/api/assets/x', { headers: { 'X-Api-Key': [setup.key, setup.key] } });
     expectProblem(twice, 'UNAUTHENTICATED');
     expectProblem(
@@ -116,12 +116,12 @@ describe('Who may ask', () => {
   });
 
   it(
-    'each request costs 1 of 200, whatever it is answered',
+    'each request costs 1 of 200, whatever its answer',
     async () => {
       for (const path of ['/api/assets/nobody', '/api/assets/nobody?x=1', '/api/jobs/none']) {
         expect(limitsOf(await setup.ask('GET', path))).toMatchObject({ policy: 'key', burst: 200 });
       }
-      // Whoever follows the log reads many tiles: its paths have a bucket of their own.
+      // A follower of the log reads many tiles, so these paths have a bucket of their own.
       expect(limitsOf(await setup.ask('GET', '/ledger/acme.main/checkpoint'))).toMatchObject({ burst: 2000 });
       const answers = await Promise.all(Array.from({ length: 260 }, () => setup.ask('GET', '/api/assets/nobody')));
       const refused = answers.filter(({ status }) => status === 429);
@@ -135,7 +135,7 @@ describe('Who may ask', () => {
   );
 
   it(
-    'nobody needs a key where none is configured; then limits are kept by address',
+    'no key is needed where none is configured; limits then apply per address',
     async () => {
       const open = await peerSetup({ env: { API_KEY_HASHES: undefined, RATE_BURST: '5', RATE_PER_SECOND: '1' } });
       try {
@@ -150,7 +150,7 @@ describe('Who may ask', () => {
   );
 
   it(
-    'two keys of one family share what they made',
+    'two keys of one family share their idempotent answers',
     async () => {
       const [old, renewed] = [newKey(), newKey()];
       const env = { API_KEY_HASHES: `team:${keyHash(old)},team:${keyHash(renewed)}` };

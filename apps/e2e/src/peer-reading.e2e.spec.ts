@@ -24,7 +24,7 @@ const summaryOf = (answer: HttpAnswer): SyncSummary => {
 };
 
 describe('Reading assets', () => {
-  it('gives what was written, by HEAD too, and picks the mapping by type', async () => {
+  it('returns what was written, by HEAD too, and picks the mapping by type', async () => {
     const a = freshId();
     await push([asset(a, { x: 1 }, 'other.thing')]);
     const read = await setup.ask('GET', `/api/assets/${a}`);
@@ -48,7 +48,7 @@ describe('Reading assets', () => {
   });
 
   it(
-    'proves an asset to whoever has the key of the log alone',
+    'proves an asset to anyone with only the key of the log',
     async () => {
       const a = freshId();
       await push([asset(a, { secret: 'content' })]);
@@ -76,7 +76,7 @@ describe('Reading assets', () => {
   );
 
   it(
-    'proves numbers as they were sent, however they were spelled',
+    'proves numbers as they were sent, in any spelling',
     async () => {
       const a = freshId();
       const sent = (number: string) => `{"n":[1E30,4.50,2e-3,5e-324,${number}]}`;
@@ -99,7 +99,7 @@ describe('Reading assets', () => {
   );
 
   it(
-    'shows an erased asset without its content, and never gives its id again',
+    'shows an erased asset without its content, and never reuses its id',
     async () => {
       const a = freshId();
       await push([asset(a, { personal: true })]);
@@ -124,7 +124,7 @@ describe('Querying assets', () => {
   const query = (body: object) => setup.ask('POST', '/api/assets/query', { body });
 
   it(
-    'pages by id in code point order, and says null exactly on the last page',
+    'pages by id in code point order, and has a null cursor exactly on the last page',
     async () => {
       const type = 'demo.paged';
       // U+FF5E sorts after U+1F600 by UTF-16, and before it by code points.
@@ -156,7 +156,7 @@ describe('Querying assets', () => {
     const first = freshId();
     const data = { text: 'evidence '.repeat(300) };
     await push([asset(first, data, type)]);
-    // `fetch` undoes the coding.
+    // `fetch` decompresses the answer.
     const fetched = (path: string, init: RequestInit) =>
       fetch(setup.peer.public.origin + path, {
         ...init,
@@ -172,7 +172,7 @@ describe('Querying assets', () => {
     expect([proved.status, proved.headers.get('content-encoding')]).toEqual([200, null]);
   });
 
-  it('refuses a cursor of another type, one that was altered, and what is no limit', async () => {
+  it('refuses a cursor of another type, an altered one, and an invalid limit', async () => {
     await push([asset(freshId(), {}, 'demo.c'), asset(freshId(), {}, 'demo.c')]);
     const { nextCursor } = (await query({ type: 'demo.c', limit: 1 })).body as { nextCursor: string };
     const cursor = nextCursor;

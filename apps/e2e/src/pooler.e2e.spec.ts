@@ -24,7 +24,7 @@ describe(`Behind ${hasPgBouncer ? 'PgBouncer in transaction mode' : 'a stand-in 
   beforeAll(async () => {
     postgres = await throwawayPostgres();
     pooler = await (hasPgBouncer ? pgBouncer : transactionPooler)(postgres.url);
-    // The migration job goes to PostgreSQL itself.
+    // The migration job connects to PostgreSQL directly.
     installation = await install({ postgres, gateways: 2, env: { DATABASE_URL: pooler.url } });
   }, setupTimeoutMs);
   afterAll(async () => {
@@ -34,7 +34,7 @@ describe(`Behind ${hasPgBouncer ? 'PgBouncer in transaction mode' : 'a stand-in 
   }, setupTimeoutMs);
 
   it(
-    'the gateway refuses nothing, finds out by itself, and says so in one line',
+    'the gateway refuses nothing, detects the pooler by itself, and logs it in one line',
     async () => {
       const networkId = await installation.newNetwork();
       const { rawKey } = await installation.newKey(networkId);

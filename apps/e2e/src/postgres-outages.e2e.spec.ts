@@ -14,7 +14,7 @@ import { judgeLog } from './harness/verifier.ts';
 
 const outageMs = scaled({ full: 10_000, quick: 4_000 });
 const storyTimeoutMs = 180_000;
-/** The ledger's own deadline and a little: the contract asks for an answer in bounded time. */
+/** The ledger's own deadline and a margin: the contract requires an answer in bounded time. */
 const answeredWithinMs = 5_000;
 
 describeWithRedis('An outage of PostgreSQL', () => {
@@ -56,7 +56,7 @@ describeWithRedis('An outage of PostgreSQL', () => {
   ];
   if (canSeeProcesses) outages.push(['frozen', () => (thaw = freezePostgres(servers.postgres.pid)), () => thaw()]);
 
-  /** What whoever comes meanwhile is told, with a key that is right, one that is unknown and one that is none. */
+  /** The answers during the outage to a valid, an unknown and a malformed key. */
   async function askMeanwhile(): Promise<void> {
     for (const [key, code] of [
       [rawKey, 'UNAVAILABLE'],
@@ -70,7 +70,7 @@ describeWithRedis('An outage of PostgreSQL', () => {
     }
   }
 
-  /** The operator is told the same, also where a list or a row is asked for that lies in the database. */
+  /** The operator gets the same answer, also for lists and rows from the database. */
   async function administerMeanwhile(): Promise<void> {
     const asked = [
       ['GET', '/networks'],
@@ -98,7 +98,7 @@ describeWithRedis('An outage of PostgreSQL', () => {
     }
   }
 
-  /** Lasts as long as it is told, and a little more where what is done meanwhile takes longer. */
+  /** Lasts at least as long as given, and longer where the work during it takes longer. */
   async function during(
     begin: () => unknown,
     end: () => unknown,
@@ -172,7 +172,7 @@ describeWithRedis('An outage of PostgreSQL', () => {
   }
 
   it.each(outages)(
-    'is told to operators as what it is: %s',
+    'is reported to operators as an outage: %s',
     async (_what, begin, end) => {
       await during(begin, end, administerMeanwhile);
     },
@@ -194,7 +194,7 @@ describeWithRedis('An outage of PostgreSQL', () => {
   );
 
   it(
-    'leaves an event behind every outcome that was unknown, which tells it',
+    'leaves an event for every unknown outcome, with its result',
     async () => {
       const unknown = allAttempts().filter(
         ({ answer }) => answer !== undefined && codeOf(answer) === 'OUTCOME_UNKNOWN',
@@ -202,7 +202,7 @@ describeWithRedis('An outage of PostgreSQL', () => {
       for (const { answer } of unknown) {
         const { eventId } = membersOf(answer!.body);
         const read = () => installation.admin.get(`/events/${String(eventId)}`);
-        // The outcome shows later: once the ledger has settled what was sent, whatever the sender did meanwhile.
+        // The event comes later: once the ledger has settled the unit, whatever the sender did meanwhile.
         await until(async () => (await read()).status === 200, { timeoutMs: 10_000, what: `event ${String(eventId)}` });
         const event = await read();
         expect({ eventId, status: event.status, body: event.body }).toMatchObject({

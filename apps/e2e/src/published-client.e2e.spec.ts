@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 const storyTimeoutMs = 120_000;
 
-/** What somebody writes who has installed the package and nothing else: neither Node's types nor ours. */
+/** A program of a user who has installed the package only: neither Node's types nor ours. */
 const PROGRAM = `
 import { checkRecord, ingestGateway, itemsOf, type ProvedRecord, type Schemas, UnprovedError } from '@sealgate/client';
 
@@ -51,7 +51,7 @@ const CHECK = `import { checkRecord, UnprovedError } from '@sealgate/client';
 globalThis.check = (proved, key, total) => checkRecord(proved, [key], { data: { total } }).then(
   () => 'VERIFIED', (error) => error instanceof UnprovedError ? 'UNPROVED' : String(error));`;
 
-/** Where the package is installed and nothing else; outside the checkout, so that no folder above it has any. */
+/** The installation of the package alone, outside the checkout, so that no parent folder provides modules. */
 let folder: string;
 const packed = () => join(folder, 'node_modules/@sealgate/client');
 let setup: ContractSetup;
@@ -59,7 +59,7 @@ let env: Record<string, string>;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sealgate-published-'));
-  // In one process of its own: rollup reads its plugin by imports that Jest's modules do not know.
+  // In its own process: rollup loads its plugin by imports that Jest's module system cannot resolve.
   await run(process.execPath, ['--disable-warning=ExperimentalWarning', 'tools/dev/src/main.ts', 'bundle', 'client'], {
     cwd: root,
   });
@@ -83,14 +83,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 }, setupTimeoutMs);
 
-/** The proof of the record that the program writes, once a checkpoint covers it. */
+/** The proof of the program's record, once a checkpoint covers it. */
 async function provedRecord(): Promise<unknown> {
   const path = `/ledger/channels/${env['SEALGATE_NETWORK']!}.main/records/packed/proof`;
   await until(async () => (await setup.admin.get(path)).status === 200, { timeoutMs: 30_000, what: 'a proof' });
   return setup.admin.ask('GET', path);
 }
 
-/** Compiles the program as a reader does, their types checked whole. Rejects with what tsc says. */
+/** Compiles the program as a user does, with types checked in full. Rejects with tsc's output. */
 async function compile(module: string, moduleResolution: string): Promise<string> {
   const outDir = join(folder, moduleResolution);
   writeFileSync(join(folder, 'program.ts'), PROGRAM);
@@ -162,7 +162,7 @@ for (const total of [12, 13]) console.log(await check(JSON.parse(readFileSync('p
   );
 
   it(
-    'checks a record in a browser, by the file that bundlers take for it',
+    'verifies a record in a browser, from the file that bundlers select for it',
     async () => {
       const proved = await provedRecord();
       const opened = await openBrowser();
@@ -196,7 +196,7 @@ for (const total of [12, 13]) console.log(await check(JSON.parse(readFileSync('p
   );
 });
 
-/** A page and its scripts, as a site of somebody else has them. */
+/** A page and its scripts, as on a third-party site. */
 async function pages(files: Readonly<Record<string, readonly [type: string, text: string]>>): Promise<Server> {
   const server = createServer((request, response) => {
     const [type, text] = files[request.url ?? ''] ?? ['text/plain', ''];

@@ -59,7 +59,7 @@ describe('Records', () => {
     expect(at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  it('without data are their other members; with data the others are kept beside it', async () => {
+  it('without data consist of their other members; with data the others are kept as extra', async () => {
     await write({ id: 'flat', type: 't', amount: 1, nested: { a: [1] } });
     expect(await stored('flat')).toMatchObject({ type: 't', data: { amount: 1, nested: { a: [1] } }, extra: null });
     await write({ id: 'both', data: { a: 1 }, note: 'x', more: [2] });
@@ -81,7 +81,7 @@ describe('Records', () => {
     },
   );
 
-  it('of a batch are one transaction, bare JSON among them', async () => {
+  it('of a batch are one transaction, bare JSON included', async () => {
     const { records, transactionIds, summary } = await write({
       assets: [{ id: 'a' }, 7, null, [1], { data: {}, x: 1 }],
     });
@@ -125,7 +125,7 @@ describe('Records', () => {
     [{ targetChannels: ['main', 'main'] }, '/targetChannels/1'],
     [{ targetChannels: [1] }, '/targetChannels/0'],
     [{ targetChannels: Array.from({ length: 9 }, (_, n) => `c${n}`) }, '/targetChannels'],
-  ])('are refused with a pointer to what is wrong: %j', async (record, pointer) => {
+  ])('are refused with a pointer to the fault: %j', async (record, pointer) => {
     await refused(record, pointer);
     await refused({ assets: [{}, record] }, `/assets/1${pointer}`);
   });
@@ -135,7 +135,7 @@ describe('Records', () => {
     await refused({ id: '🦭'.repeat(257), type: '🦭'.repeat(129) }, '/id', '/type');
   });
 
-  it('lose sensitive members at any depth and in any case, before anything keeps them', async () => {
+  it('lose sensitive members at any depth and in any case, before anything is stored', async () => {
     const secret = 'hunter2-4111111111111111';
     const body = `{"id":"s1","PassWord":"${secret}","data":{"ok":1,"ssn":"${secret}","list":[{"CVV":"${secret}","keep":2}],
       "credit_card":{"number":"${secret}","cvv":"1"},"\\u0063redit_card_number":"${secret}","passwords":"kept",
@@ -153,7 +153,7 @@ describe('Records', () => {
     expect((await write({ assets: [{ cvv: 1 }, { a: { cvv: 2 } }, [{ SSN: 3 }]] })).strippedFields).toBe(3);
   });
 
-  it('sent again are the first receipt, judged after stripping; other content conflicts and nothing is written', async () => {
+  it('sent again get the first receipt, compared after stripping; other content conflicts and nothing is written', async () => {
     const first = await write({ id: 'same', owner: 'o', data: { a: 1, password: 'x' } });
     const again = await write({ id: 'same', owner: 'o', data: { password: 'another', a: 1.0 } });
     expect(again.records).toEqual([{ ...first.records[0], existing: true }]);
@@ -173,7 +173,7 @@ describe('Records', () => {
     expect(mixed.summary).toEqual({ total: 2, succeeded: 2, failed: 0 });
   });
 
-  it('go to the channels they name, one transaction for each, in name order', async () => {
+  it('are written to their channels, one transaction for each, in name order', async () => {
     const { records, transactionIds, summary } = await write({
       assets: [
         { id: 'm', targetChannels: ['main', 'audit'] },
@@ -193,20 +193,20 @@ describe('Records', () => {
     expect(summary).toEqual({ total: 3, succeeded: 3, failed: 0 });
     expectProblem(await from.post({ targetChannels: ['main', 'nowhere'] }), 'UNKNOWN_CHANNEL');
     expect(await stored('m', 'audit')).toMatchObject({ id: 'm' });
-    // Identity is of network, channel and id: in another channel the id is free.
+    // Identity is (network, channel, id): in another channel the id is free.
     expect(
       (await write({ id: 'd', targetChannels: ['beta'], data: { other: 1 } })).records[0]!.existing,
     ).toBeUndefined();
   });
 
-  it('have ids that nobody can guess: of the key and its place with an Idempotency-Key, of the time without', async () => {
+  it('have unguessable ids: derived from the key and position with an Idempotency-Key, time-ordered without', async () => {
     expect((await write({})).records[0]!.id).toMatch(uuid(7));
     const named = await write({ assets: [1, 2] }, { idempotencyKey: 'names-them' });
     for (const { id } of named.records) expect(id).toMatch(uuid(8));
     expect(new Set(named.records.map(({ id }) => id)).size).toBe(2);
   });
 
-  it('of a key that stores whole objects are what was sent, whatever the members mean', async () => {
+  it('of a key that stores whole objects are what was sent, whatever the members are', async () => {
     const members = { record: 'whole', defaultType: 'hook', allowedAssetTypes: ['hook'] };
     const whole = sender(setup.gateway.public, networkId, (await setup.newKey(networkId, members)).rawKey);
     const body = { id: 7, type: ['x'], data: 'text', targetChannels: 1, owner: null, cvv: '1' };
@@ -219,10 +219,10 @@ describe('Records', () => {
     expectProblem(await whole.post([1]), 'ASSET_TYPE_NOT_ALLOWED');
   });
 
-  it('are not made by a ping, which has an event and no use for an Idempotency-Key', async () => {
+  it('are not written by a ping, which has an event and ignores an Idempotency-Key', async () => {
     const answer = await from.post({ type: 'ping', anything: 1 }, { idempotencyKey: ['twice', 'and bad'] });
     expectCommonHeaders(answer);
-    const { eventId, ...rest } = answer.body as Members; // A ping is answered with an object.
+    const { eventId, ...rest } = answer.body as Members; // The answer to a ping is an object.
     expect(rest).toEqual({ ping: true, transactionIds: [], summary: { total: 0, succeeded: 0, failed: 0 } });
     await until(async () => (await setup.admin.get(`/events/${String(eventId)}`)).status === 200);
     expect(await setup.admin.ask('GET', `/events/${String(eventId)}`)).toMatchObject({

@@ -22,7 +22,7 @@ describeWithRedis('An outage of Redis', () => {
   let installation: Installation;
   let networkId: string;
   let targets: readonly Sender[];
-  /** Every answer that was ever given. */
+  /** Every answer so far. */
   const answers: HttpAnswer[] = [];
   beforeAll(async () => {
     servers = await breakableServers();
@@ -42,7 +42,7 @@ describeWithRedis('An outage of Redis', () => {
 
   const command = (...words: string[]): Promise<string> => redisCommand(servers.redis.url, ...words);
 
-  /** All gateways say that they share their limits through Redis. */
+  /** Waits until all gateways report that they share their limits through Redis. */
   const isShared = async (): Promise<boolean> => {
     const answers = await Promise.all(installation.gateways.map(({ ops }) => ops.send({ path: '/health/ready' })));
     return answers.every(({ status, body }) => status === 200 && membersOf(body)['limits'] === 'shared');
@@ -62,11 +62,15 @@ describeWithRedis('An outage of Redis', () => {
       () => command('CONFIG', 'SET', 'maxmemory', '0'),
     ],
     ['500 ms slow', () => (proxy.delayMs = 500), () => (proxy.delayMs = 0)],
-    ['flushed, its scripts too', () => Promise.all([command('FLUSHALL'), command('SCRIPT', 'FLUSH')]), () => undefined],
+    [
+      'flushed, scripts included',
+      () => Promise.all([command('FLUSHALL'), command('SCRIPT', 'FLUSH')]),
+      () => undefined,
+    ],
   ];
 
   it.each(outages)(
-    'goes unnoticed by whoever writes: %s',
+    'does not affect writers: %s',
     async (what, begin, end) => {
       await until(isShared, { timeoutMs: 20_000, what: 'limits shared through Redis' });
       const prefix = what.replaceAll(/[^a-z]+/g, '-');
@@ -91,7 +95,7 @@ describeWithRedis('An outage of Redis', () => {
     storyTimeoutMs,
   );
 
-  it('costs nobody a limit: the first request after the loss is admitted, whatever was used before', async () => {
+  it('exhausts no limit: the first request after the loss is admitted, whatever was used before', async () => {
     const { rawKey } = await installation.newKey(networkId, { limits: { ratePerSecond: 1, burst: 100 } });
     const from = sender(installation.gateway.public, networkId, rawKey);
     const send = async (count: number): Promise<number> => {
@@ -103,17 +107,17 @@ describeWithRedis('An outage of Redis', () => {
     expect(await send(100)).toBe(429);
     process.kill(servers.redis.pid, 'SIGKILL');
     expect(await send(1)).toBe(200);
-    // Now this process decides: from an empty burst, and truly.
+    // Now this process decides alone, starting from an empty burst.
     expect(await send(100)).toBe(429);
     await servers.redis.restart();
     await until(isShared, { timeoutMs: 20_000, what: 'limits shared through Redis again' });
-    // What was lost with Redis is one burst, and no more.
+    // The loss of Redis costs one burst, and no more.
     expect(await send(100)).toBe(200);
     expect(await send(100)).toBe(429);
   });
 
   it(
-    'leaves a log in which every answer is once, and counters that agree with it',
+    'leaves a log that contains every answer once, and counters that agree with it',
     async () => {
       const { admin, folder, verifierKey, checkpointFolders } = installation;
       const channel = `${networkId}.main`;

@@ -7,7 +7,7 @@ import { breakableServers, install, type Installation, type Servers } from './ha
 import { redisCommand } from './harness/redis-control.ts';
 import { sender, type Sender } from './harness/sender.ts';
 
-describeWithRedis('The same batch sent again after everything but the database was lost', () => {
+describeWithRedis('The same batch repeated after everything but the database was lost', () => {
   let servers: Servers;
   let installation: Installation;
   let networkId: string;
@@ -35,8 +35,8 @@ describeWithRedis('The same batch sent again after everything but the database w
     ['records that the gateway names', { assets: [{ a: 1 }, [2], { b: 'x', password: 'y' }] }],
     ['records with ids', { assets: [{ id: 'one', a: 1 }, { id: 'two' }] }],
     ['several channels', { assets: [{ targetChannels: ['other', 'main'] }, { targetChannels: ['main'] }, {}] }],
-    ['records of which one was there before', { assets: [{ id: 'one', a: 1 }, { id: 'three' }] }],
-    ['records of which all were there before', { assets: [{ id: 'one', a: 1 }] }],
+    ['records of which one existed before', { assets: [{ id: 'one', a: 1 }, { id: 'three' }] }],
+    ['records that all existed before', { assets: [{ id: 'one', a: 1 }] }],
     ['a hundred records', { assets: Array.from({ length: 100 }, (_, n) => ({ n, text: 'x'.repeat(500) })) }],
     ['bare JSON', [1, 'two', null]],
   ])(
@@ -61,19 +61,19 @@ describeWithRedis('The same batch sent again after everything but the database w
     setupTimeoutMs,
   );
 
-  it('is told apart by its bytes, not by what they mean', async () => {
+  it('is compared by its bytes, not by their meaning', async () => {
     const how = { idempotencyKey: 'by-its-bytes' };
     expectWritten(await from.post('{"a":1}', how));
     expectProblem(await from.post('{"a": 1}', how), 'IDEMPOTENCY_KEY_REUSED');
     expectProblem(await from.post('{"a":1.0}', how), 'IDEMPOTENCY_KEY_REUSED');
   });
 
-  it('is known by its Idempotency-Key, bare or as a quoted string, and by nothing malformed', async () => {
+  it('is identified by its Idempotency-Key, bare or as a quoted string, and a malformed one is refused', async () => {
     const first = await from.post({ quoted: 1 }, { idempotencyKey: 'quoted' });
     expect((await from.post({ quoted: 1 }, { idempotencyKey: '"quoted"' })).text).toBe(first.text);
     expect((await from.post({ quoted: 1 }, { idempotencyKey: '  "quoted"\t' })).text).toBe(first.text);
     expectWritten(await from.post({}, { idempotencyKey: '!~'.repeat(127) + '!' }));
-    // Bare, a semicolon is a character of the key like any other.
+    // In a bare key a semicolon is an ordinary character.
     const other = await from.post({ quoted: 2 }, { idempotencyKey: 'quoted;x=1' });
     expect(other.text).not.toBe(first.text);
     expect((await from.post({ quoted: 2 }, { idempotencyKey: '"quoted;x=1"' })).text).toBe(other.text);

@@ -14,7 +14,7 @@ import { scaled } from './harness/scale.ts';
 import { sender, type Sender } from './harness/sender.ts';
 import { judgeLog } from './harness/verifier.ts';
 
-/** `npm run soak:restore` says how many; in a test run there are few. */
+/** `npm run soak:restore` sets the number; a test run has few. */
 const restores = Number(process.env['SEALGATE_RESTORES'] ?? scaled({ full: 5, quick: 1 }));
 const storyTimeoutMs = 120_000 + restores * 120_000;
 const SAMPLE = 20;
@@ -26,7 +26,7 @@ const binFolder = installedPostgres();
   let folder: string;
   let load: Load;
   const table: object[] = [];
-  /** The gateways are told this file, as a mounted Secret is one. */
+  /** The file that the gateways read their DATABASE_URL from, like a mounted Secret. */
   const useDatabase = (url: string): void => writeFileSync(join(folder, 'database-url'), url);
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-restores-'));
@@ -51,7 +51,7 @@ const binFolder = installedPostgres();
     const rows = await listAll(installation.admin, '/ledger/channels');
     return new Map(rows.map((row) => [String(row['channel']), Number(row['size'])]));
   };
-  /** How many records were signed for, as the page reads it from the newest file of a channel. */
+  /** The number of signed records, read from the newest checkpoint file of a channel as the page describes. */
   const keptSize = (channel: string): number => {
     const files = join(installation.checkpointFolders[0]!, channel);
     const lines = readFileSync(join(files, readdirSync(files).sort().at(-1)!), 'utf8')
@@ -65,7 +65,7 @@ const binFolder = installedPostgres();
     const { body } = await installation.gateway.ops.send({ path: '/health/ready', timeoutMs: 5_000 });
     return (body as { problem?: string }).problem ?? '';
   };
-  /** As the page says: everything is stopped, the integrator is started first. */
+  /** As the page describes: everything is stopped, and the integrator starts first. */
   const exchange = async (bring: () => Promise<string>): Promise<void> => {
     for (const gateway of installation.gateways) expect(await gateway.stop()).toBe(0);
     useDatabase(await bring());
@@ -73,7 +73,7 @@ const binFolder = installedPostgres();
   };
 
   it(
-    'has everything that was acknowledged before the backup, names what is missing, and loses nothing once the newer one is back',
+    'contains everything acknowledged before the backup, names what is missing, and loses nothing once the newer one is back',
     async () => {
       const [busy, quiet] = [await installation.newNetwork(), await installation.newNetwork()];
       const [targets, toQuiet] = [await senderOf(busy), await senderOf(quiet)];
@@ -94,7 +94,7 @@ const binFolder = installedPostgres();
         await postgres.lose();
         const lostMs = performance.now();
 
-        // The older one: all of before the backup is there, and what is not is named.
+        // The older database: everything before the backup exists, and the missing part is named.
         await exchange(() => backup.restore());
         const restoredMs = performance.now();
         const held = await sizes();
@@ -130,7 +130,7 @@ const binFolder = installedPostgres();
         }
         expect((await sizes()).get(`${busy}.main`)).toBe(there);
 
-        // The newer one: everything goes on, and each retry gets its first receipt.
+        // The newer database: everything resumes, and each retry gets its first receipt.
         await exchange(async () => {
           await postgres.bringBack();
           return postgres.url;
@@ -162,7 +162,7 @@ const binFolder = installedPostgres();
   );
 
   it(
-    'leaves a log that holds each acknowledged record once, and nothing else',
+    'leaves a log that contains each acknowledged record once, and nothing else',
     async () => {
       const { admin, folder: files, verifierKey, checkpointFolders: savedFolders } = installation;
       const answers = load.attempts.flatMap((attempt) => (isAccepted(attempt) ? [attempt.answer!.text] : []));
@@ -175,7 +175,7 @@ const binFolder = installedPostgres();
   );
 });
 
-/** The newest, which are nearest to the edge, and some of the others. */
+/** The newest records, which are nearest to the cut, and some of the others. */
 function sampleOf<Value>(values: readonly Value[]): readonly Value[] {
   const step = Math.max(1, Math.floor(values.length / SAMPLE));
   return values.filter((_, index) => index >= values.length - SAMPLE || index % step === 0).slice(-2 * SAMPLE);

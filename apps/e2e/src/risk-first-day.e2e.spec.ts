@@ -59,7 +59,7 @@ describe('the first day with surface A', () => {
     expect((dashboard as unknown as Row[]).map(({ id }) => id)).toEqual(listed.items.map(({ id }) => id));
   });
 
-  it('a partner saves each page of assets with its signature, and checks them all once nothing runs', async () => {
+  it('a partner saves each page of assets with its signature, and verifies them all after the services have stopped', async () => {
     const ids: string[] = [];
     for (let count = 0; count < 5; count += 1)
       ids.push(await write('/api/assets', { name: `Asset ${count}`, type: 'system' }));
@@ -89,7 +89,7 @@ describe('the first day with surface A', () => {
       return (await verify(risk.folder, 'envelope', ...files)).exitCode;
     };
     for (let page = 0; page < pages; page += 1) expect(await judge(page)).toBe(0);
-    // The signature of one page is none of another.
+    // The signature of one page does not verify another.
     expect(await judge(0, 1)).toBe(1);
   });
 });

@@ -38,7 +38,7 @@ async function newEvidence(content: string): Promise<string> {
 }
 
 describe('surface A in two processes on one database', () => {
-  it('a change of rights and a revocation on one hold on the other with the next request', async () => {
+  it('a change of rights and a revocation on one apply on the other from the next request', async () => {
     const person = await risk.newPerson(['viewer']);
     const status = async () => (await askRisk(second(), person.key, ['GET', '/api/risks'])).status;
     expect(await status()).toBe(200);
@@ -50,7 +50,7 @@ describe('surface A in two processes on one database', () => {
     expect(await status()).toBe(401);
   });
 
-  it('a cursor and an envelope of one are good for the other', async () => {
+  it('a cursor and an envelope of one are valid for the other', async () => {
     for (let count = 0; count < 3; count += 1) {
       const body = { title: `Risk ${count}`, category: 'ops', inherent: { likelihood: 1, impact: 2 } };
       await askRisk(first(), owner.key, ['POST', '/api/risks'], { body });
@@ -69,7 +69,7 @@ describe('surface A in two processes on one database', () => {
     expect((await verify(risk.folder, 'envelope', ...args)).exitCode).toBe(1);
   });
 
-  it('what one approved before it was killed is anchored by the other, once, and proved offline', async () => {
+  it('an approval made before one was killed is anchored by the other, once, and proved offline', async () => {
     const ids: string[] = [];
     for (let count = 0; count < 5; count += 1) ids.push(await newEvidence(`evidence ${count}`));
     const approvals = ids.map((id) =>
@@ -80,12 +80,12 @@ describe('surface A in two processes on one database', () => {
     await approvals[2];
     await first().kill();
     await Promise.all(approvals);
-    // An approval that was cut off is asked for again; one that was made is a conflict now.
+    // An approval that was cut off is repeated; one that was committed is a conflict now.
     for (const id of ids)
       await askRisk(second(), reviewer.key, ['POST', `/api/evidence/${id}/transitions`], { body: { to: 'approved' } });
     const proofs = async () =>
       (await askRisk(second(), partner.key, ['GET', '/api/v1/proofs'])).body['items'] as { subjectId: string }[];
-    // What the dead process had taken is free again once its lease has ended.
+    // The work of the dead process is released once its lease has expired.
     await until(async () => (await proofs()).length === ids.length, { timeoutMs: 60_000, what: 'five proofs' });
     expect((await proofs()).map(({ subjectId }) => subjectId).sort()).toEqual([...ids].sort());
     const page = await askRisk(second(), partner.key, ['GET', '/api/v1/proofs']);
@@ -100,7 +100,7 @@ describe('surface A in two processes on one database', () => {
     expect((await askRisk(first(), partner.key, ['GET', '/api/v1/proofs'])).body['items']).toHaveLength(5);
   }, 120_000);
 
-  it('no key, and nothing of what was written, is in any log', () => {
+  it('no log contains a key or written data', () => {
     const logs = risk.processes.map((one) => one.logText()).join('');
     for (const { key } of [owner, reviewer, partner]) expect(logs).not.toContain(key);
     expect(logs).not.toMatch(/A report|Risk 0/);

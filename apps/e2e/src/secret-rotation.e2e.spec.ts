@@ -18,7 +18,7 @@ import { judgeLog, verify } from './harness/verifier.ts';
 import { newSecret, newSource, sendGithub } from './harness/webhook-sender.ts';
 
 const [OLD, NEW] = [`old:${'o'.repeat(40)}`, `new:${'n'.repeat(40)}`];
-/** What each process is given in turn: to begin with, to accept, to make, to retire. */
+/** The settings of each process in turn: the initial ones, to accept, to use, to retire. */
 const PHASES = { begin: OLD, accept: `${OLD},${NEW}`, make: `${NEW},${OLD}`, retire: NEW } as const;
 const storyTimeoutMs = 240_000;
 
@@ -36,7 +36,7 @@ afterEach(async () => {
 const start = (surface: Parameters<typeof TwoProcesses.start>[0], env: Readonly<Record<string, string>>) =>
   TwoProcesses.start(surface, { postgres, folder, env: { SERVER_SECRETS: PHASES.begin, ...env } });
 
-describe('Secrets exchanged on two processes, one after the other, under load', () => {
+describe('Secrets rotated on two processes, one after the other, under load', () => {
   it(
     'the ingest gateway refuses no write and no replay, under a new server secret and a new key of the ledger',
     async () => {
@@ -75,7 +75,7 @@ describe('Secrets exchanged on two processes, one after the other, under load', 
       await goOn();
       await stop();
 
-      // Each record is in the log once, and nothing else is; whoever has either key, or both, sees that it only grew.
+      // Each record is in the log once, and nothing else; with either key, or both, a consistent extension is verified.
       const keysFile = join(folder, 'both.vkey');
       writeFileSync(keysFile, `${nextKey.verifierKey}\n${oldKey.verifierKey}\n`);
       const answers = kept.map(({ text }) => text);
@@ -92,11 +92,11 @@ describe('Secrets exchanged on two processes, one after the other, under load', 
       const sideStory = { ...story, channel: 'rotated.side', savedFolders: [] };
       expect(await judgeLog(sideStory)).toBe(kept.length);
       const note = (await gateway.admin.get('/ledger/channels/rotated.main/checkpoint')).text;
-      expect(note.match(/^— /gm)).toHaveLength(2); // The new root key, and that of the log.
+      expect(note.match(/^— /gm)).toHaveLength(2); // The new root key, and the key of the log.
       const ids = new Map((JSON.parse(answers[0]!) as WriteAnswer).records.map(({ id, channel }) => [channel, id]));
       expect(ids.size).toBe(2);
 
-      // The claims of the old one are not gone before their time.
+      // The claims of the old one are not removed early.
       const [claims] = await gateway.needs('old');
       expect(claims?.what).toBe('claims on Idempotency-Keys');
       expect((Date.parse(claims!.until) - Date.now()) / 86_400_000).toBeCloseTo(400, 0);
@@ -107,7 +107,7 @@ describe('Secrets exchanged on two processes, one after the other, under load', 
   );
 
   it(
-    'the ingest gateway takes every delivery to a source once, also after the old server secret is dropped',
+    'the ingest gateway writes every delivery to a source once, also after the old server secret is removed',
     async () => {
       const { signingKey, verifierKey } = newNoteKey(ledgerOrigin);
       const gateway = await start('ingest-gateway', { LEDGER_SIGNING_KEY: signingKey });
@@ -124,7 +124,7 @@ describe('Secrets exchanged on two processes, one after the other, under load', 
         if (answer.headers['idempotent-replayed'] !== undefined) throw new Error('A new delivery was a replay.');
         kept.push({ key, body, text: answer.text });
       };
-      let from = 0; // Claims of a dropped secret are not known any more.
+      let from = 0; // Claims of a removed secret are not recognised.
       const again = async (): Promise<void> => {
         const one = oneOf(kept.slice(from));
         if (one === undefined) return new Promise((resolve) => setTimeout(resolve, 5));
@@ -219,7 +219,7 @@ describe('Secrets exchanged on two processes, one after the other, under load', 
           timeoutMs: boundMs(40_000),
         });
 
-      // Taken away too early: refused, as it must be, and said.
+      // Removed too early: refused, as required, and reported.
       await peer.roll({ SERVER_SECRETS: PHASES.retire });
       const early = await ask('POST', '/api/assets', kept[0]!.body, { 'Idempotency-Key': kept[0]!.key });
       expect(early.status).toBe(422);
@@ -274,7 +274,7 @@ describe('Secrets exchanged on two processes, one after the other, under load', 
       await stop();
       expect(await risk.needs('old')).toMatchObject([{ what: 'cursors of lists' }]);
 
-      // A day later nobody has a cursor of the old one; what it signed can be checked for good.
+      // A day later no cursor of the old one is in use; its signatures stay verifiable.
       await risk.roll({ SERVER_SECRETS: PHASES.retire });
       const keys = await risk.at((one) => askRisk(one, partner, ['GET', '/.well-known/jwks.json']));
       writeFileSync(join(folder, 'keys.json'), keys.text);

@@ -27,7 +27,7 @@ const filesOf = (folder: string): string[] =>
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name));
 
-/** The file that a server gives for an address; undefined where there is none. */
+/** The file that a server returns for an address; undefined where there is none. */
 function fileAt(path: string): string | undefined {
   const file = join(site, path.endsWith('/') ? `${path}index.html` : path);
   return existsSync(file) && statSync(file).isFile() ? file : undefined;
@@ -40,7 +40,7 @@ const read = (file: string): string => {
   return text;
 };
 
-/** What is wrong with a link of a page; undefined where it leads somewhere, or to another site. */
+/** The fault of a link of a page; undefined where its target exists or is another site. */
 function faultOf(page: string, href: string): string | undefined {
   if (/^[a-z][a-z0-9+.-]*:|^\/\//i.test(href)) return undefined;
   const [path = '', anchor] = href.replaceAll('&amp;', '&').split('#');
@@ -65,7 +65,7 @@ async function serve(): Promise<Server> {
 }
 
 describe('the site of the documentation', () => {
-  it('has no link or picture that leads nowhere, source files and folders included', () => {
+  it('has no broken link or picture, source files and folders included', () => {
     const pages = filesOf(site).filter((file) => file.endsWith('.html') && !file.endsWith('/404.html'));
     expect(pages.length).toBeGreaterThan(90);
     const faults = pages.flatMap((page) =>
@@ -79,7 +79,7 @@ describe('the site of the documentation', () => {
     expect(faultOf(join(site, 'index.html'), '/infra/guides/#nowhere')).toBe('names a heading that is not there');
   });
 
-  it('holds every page of the project once, under its title', () => {
+  it('contains every page of the project once, under its title', () => {
     const listed = promisify(execFile)('git', ['ls-files', '*.md'], { cwd: root });
     return listed.then(({ stdout }) => {
       const missing = stdout
@@ -92,7 +92,7 @@ describe('the site of the documentation', () => {
     });
   });
 
-  it('finds words in a browser, shows the picture, and what looks like HTML or attributes as text', async () => {
+  it('finds words in a browser, and shows the picture, and text that looks like HTML or attributes as text', async () => {
     const opened = await openBrowser();
     if ('problem' in opened) {
       if (process.env['CI'] === 'true') throw new Error(opened.problem);

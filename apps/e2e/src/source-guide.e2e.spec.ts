@@ -18,7 +18,7 @@ beforeAll(async () => {
 }, setupTimeoutMs);
 afterAll(() => setup.stop());
 
-/** Runs a line of the page, with the ids that were given here in place of those that the page makes up. */
+/** Runs a line of the page, with the ids of this run in place of the page's example ids. */
 async function sealgate(line: string, ids: { sourceId?: string; recordId?: string } = {}): Promise<string> {
   const { sourceId = '', recordId = '' } = ids;
   const real = line
@@ -42,7 +42,7 @@ const lineOf = (start: string): string => {
 };
 const secretIn = (text: string): string => /^ {2}([A-Za-z0-9_-]{43})$/m.exec(text)?.[1] ?? '';
 
-it('The page about webhooks of GitHub says what works: one record, two replays, a proof, and an exchanged secret', async () => {
+it('The page about webhooks of GitHub is correct: one record, two replays, a proof, and a rotated secret', async () => {
   await sealgate(lineOf('networks create'));
   const made = await sealgate(lineOf('sources create'));
   const sourceId = /src_[A-Za-z0-9_-]{22}/.exec(made)?.[0] ?? '';

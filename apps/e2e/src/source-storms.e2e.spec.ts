@@ -33,7 +33,7 @@ describeWithRedis('Deliveries to sources, at two processes', () => {
   const json = { 'Content-Type': 'application/json' };
 
   it(
-    'are written once each, sent three times at once; also after Redis was lost, at the other process, and when sent anew',
+    'are written once each, sent three times concurrently; also after a loss of Redis, at the other process, and when sent anew',
     async () => {
       const { source, secret, channel } = await githubSource(setup, { limits: outOfReach });
       const bodyOf = (n: number) => JSON.stringify({ n, text: 'x'.repeat(n % 500) });
@@ -72,7 +72,7 @@ describeWithRedis('Deliveries to sources, at two processes', () => {
     STORY_MS,
   );
 
-  it('of Standard Webhooks, Stripe, Slack, Shopify, by HMAC and by token are taken as their senders sign them', async () => {
+  it('of Standard Webhooks, Stripe, Slack, Shopify, by HMAC and by token are accepted as their senders sign them', async () => {
     const networkId = await setup.newNetwork();
     const now = Math.floor(Date.now() / 1000);
     const body = JSON.stringify({ id: 'evt_1', type: 'a.type', event_id: 'Ev1', event: { type: 'app_mention' } });
@@ -142,7 +142,7 @@ describeWithRedis('Deliveries to sources, at two processes', () => {
   });
 
   it(
-    'that are nothing but noise are refused without a 5xx, write nothing and hold up nobody',
+    'that are noise are refused without a 5xx, write nothing and delay no other sender',
     async () => {
       const noisy = await githubSource(setup);
       const other = await githubSource(setup);

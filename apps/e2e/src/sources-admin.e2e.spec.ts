@@ -12,26 +12,28 @@ afterAll(() => setup.stop());
 
 const newGithub = () => githubSource(setup);
 
-describe('a source, by the admin API', () => {
-  it('is told of by what became of its deliveries', async () => {
+describe('a source in the admin API', () => {
+  it('lists the outcomes of its deliveries', async () => {
     const { send, source } = await newGithub();
     await send({ deliveryId: 'one' });
     await send({ deliveryId: 'one' });
     await send({ secret: newSecret() });
     await send({ secret: newSecret() });
-    let told: Record<string, unknown>[] = [];
-    await until(async () => (told = await deliveriesOf(setup.admin, source)).length >= 3, { timeoutMs: 10_000 });
-    expect(told.map(({ outcome, code, deliveries }) => [outcome, code, deliveries]).toSorted()).toEqual([
+    let deliveryRows: Record<string, unknown>[] = [];
+    await until(async () => (deliveryRows = await deliveriesOf(setup.admin, source)).length >= 3, {
+      timeoutMs: 10_000,
+    });
+    expect(deliveryRows.map(({ outcome, code, deliveries }) => [outcome, code, deliveries]).toSorted()).toEqual([
       ['refused', 'UNAUTHENTICATED', 2],
       ['replayed', null, 1],
       ['written', null, 1],
     ]);
     const { items, nextCursor } = await setup.admin.ask('GET', `${source.adminPath}/deliveries?limit=2`);
     const rest = await setup.admin.ask('GET', `${source.adminPath}/deliveries?cursor=${String(nextCursor)}`);
-    expect([...(items as object[]), ...(rest['items'] as object[])]).toEqual(told);
+    expect([...(items as object[]), ...(rest['items'] as object[])]).toEqual(deliveryRows);
   });
 
-  it('takes a test delivery that is signed here, or says how it was refused', async () => {
+  it('accepts a test delivery that is signed here, or reports how it was refused', async () => {
     const { source, channel } = await newGithub();
     const tested = await setup.admin.ask('POST', `${source.adminPath}/test`);
     expect(tested).toMatchObject({ status: 200, code: null, outcome: 'written', records: [{ channel }] });
@@ -56,15 +58,15 @@ describe('a source, by the admin API', () => {
       { secrets: ['a', 'b'].map((end) => ({ id: 'k1', value: `${newSecret()}${end}` })) },
       '/secrets/1',
     ],
-    ['an hmac that does not say how', { scheme: 'hmac' }, '/signature'],
+    ['an hmac without a signature form', { scheme: 'hmac' }, '/signature'],
     ['a token without a header', { scheme: 'token' }, '/token'],
     ['a token of another scheme', { token: { header: 'x-token' } }, '/token'],
     ['an id from a header that holds credentials', { idFrom: 'header:Authorization' }, '/idFrom'],
-    ['a place that is neither', { typeFrom: 'type' }, '/typeFrom'],
+    ['an invalid place', { typeFrom: 'type' }, '/typeFrom'],
     ['two types', { type: 'a', typeFrom: '/b' }, '/typeFrom'],
     ['no secret', { secrets: [] }, '/secrets'],
     ['an unknown scheme', { scheme: 'gitlab' }, '/scheme'],
-  ])('is not made with %s', async (_what, members, pointer) => {
+  ])('is not created with %s', async (_what, members, pointer) => {
     const networkId = await setup.newNetwork();
     const body = { name: 'A', scheme: 'github', secrets: [{ id: 'k1', value: newSecret() }], ...members };
     const answer = await setup.admin.send('POST', `/networks/${networkId}/sources`, body);
@@ -72,7 +74,7 @@ describe('a source, by the admin API', () => {
     expect((answer.body as { errors: { pointer: string }[] }).errors.map((one) => one.pointer)).toContain(pointer);
   });
 
-  it('is not made in a network that is not there, nor with a channel that it has not; a network with one is in use', async () => {
+  it('is not created in a missing network, nor with a missing channel; a network with one is in use', async () => {
     const body = { name: 'A', scheme: 'github', secrets: [{ id: 'k1', value: newSecret() }] };
     expectProblem(await setup.admin.send('POST', '/networks/nobody/sources', body), 'NOT_FOUND');
     const { source, networkId } = await newGithub();

@@ -70,7 +70,7 @@ describe('a delivery of GitHub, signed by its library', () => {
       send({ headers: { 'X-Hub-Signature-256': '' } }),
       send({ headers: { 'X-Hub-Signature-256': githubSignature(secret, '{ }') } }),
       send({ headers: { 'X-Hub-Signature-256': [githubSignature(secret, '{}'), githubSignature(secret, '{}')] } }),
-      // A media type or a body that would be refused as well is not looked at.
+      // Its media type and body, which would be refused as well, are not checked.
       send({ secret: newSecret(), body: '{', headers: { 'Content-Type': 'image/png' } }),
     ]);
     for (const answer of refused) expectProblem(answer, 'UNAUTHENTICATED');
@@ -79,7 +79,7 @@ describe('a delivery of GitHub, signed by its library', () => {
     expect(await ledgerSize(setup.admin, channel)).toBe(0);
   });
 
-  it('that is signed is still held to media type, JSON, types and channels', async () => {
+  it('with a valid signature still needs a valid media type, JSON, type and channels', async () => {
     const { send } = await newGithub({ allowedTypes: ['push'], idFrom: '/n' });
     expectProblem(await send({ headers: { 'Content-Type': 'image/png' } }), 'UNSUPPORTED_MEDIA_TYPE');
     expectProblem(await send({ headers: { 'Content-Encoding': 'gzip' } }), 'UNSUPPORTED_MEDIA_TYPE');
@@ -91,7 +91,7 @@ describe('a delivery of GitHub, signed by its library', () => {
     expect(records).toMatchObject([{ id: '1' }]);
   });
 
-  it('may be a form, a large body, and of several channels', async () => {
+  it('may be a form, a large body, and for several channels', async () => {
     const { send, networkId } = await newGithub({ channels: ['main', 'other'], typeFrom: '/payload/kind' });
     const body = `payload=${encodeURIComponent(JSON.stringify({ kind: 'form', long: 'x'.repeat(200_000) }))}`;
     const form = await send({ body, headers: { 'Content-Type': 'application/x-www-form-urlencoded' } });
@@ -106,7 +106,7 @@ describe('a delivery of GitHub, signed by its library', () => {
     expectProblem(await send({ body: 'x'.repeat(1_048_577) }), 'PAYLOAD_TOO_LARGE');
   });
 
-  it('with the id of another one is 200, writes nothing and is told of', async () => {
+  it('with the id of another one is 200, writes nothing and leaves an event', async () => {
     const { send, source, networkId, channel } = await newGithub();
     const deliveryId = 'one-id';
     await send({ body: '{"n":1}', deliveryId });
@@ -126,7 +126,7 @@ describe('a delivery of GitHub, signed by its library', () => {
     expect(text).toMatch(/sealgate_ingest_deliveries_total\{[^}]*scheme="github"[^}]*outcome="conflict"[^}]*\} [1-9]/);
   });
 
-  it('whose record id is taken by other content is 200 and told of as well', async () => {
+  it('whose record id exists with other content is 200 and leaves an event as well', async () => {
     const { send, source, channel } = await newGithub({ idFrom: '/n' });
     await send({ body: '{"n":1}' });
     expect(deliveredBy(await send({ body: '{"n":1,"more":true}' })).records).toEqual([]);
@@ -156,7 +156,7 @@ describe('a source', () => {
     expectProblem(await setup.admin.get(source.adminPath), 'NOT_FOUND');
   });
 
-  it('exchanges its secret without a delivery lost, and knows the old one no more once it was taken away', async () => {
+  it('rotates its secret without losing a delivery, and rejects the old one once it was removed', async () => {
     const { send, source, secret } = await newGithub();
     const next = newSecret();
     const patch = (secrets: object[]) => setup.admin.ask('PATCH', source.adminPath, { secrets });
@@ -183,7 +183,7 @@ describe('a source', () => {
         setup.admin.ask('PATCH', source.adminPath, { secrets: [{ id: 'k2', value: newSecret() }] }),
     ],
   ])(
-    'writes nothing once it is answered that it %s, whatever is in flight at both processes',
+    'writes nothing after the answer that it %s, whatever is in flight at both processes',
     async (_, refusal, change) => {
       const one = await newGithub();
       const [deliveryIds, statuses]: [string[], number[]] = [[], []];
@@ -211,7 +211,7 @@ describe('a source', () => {
     },
   );
 
-  it('tells its secrets to nobody: not to the admin API, the database, the log or the metrics', async () => {
+  it('discloses its secrets nowhere: not in the admin API, the database, the log or the metrics', async () => {
     const { source, secret, networkId, send } = await newGithub();
     await send({});
     await send({ secret: `wrong-${secret}` });
@@ -232,7 +232,7 @@ describe('a source', () => {
     for (const gateway of setup.gateways) expect(gateway.logText()).not.toContain(secret);
   });
 
-  it('that is flooded with bad signatures is refused without a look, and nobody else is', async () => {
+  it('that is flooded with bad signatures is refused unchecked, and no other source is', async () => {
     const one = await newGithub();
     const other = await newSource(setup.admin, one.networkId, { secret: one.secret });
     const flood = await Promise.all(Array.from({ length: 120 }, () => one.send({ secret: newSecret() })));
@@ -242,7 +242,7 @@ describe('a source', () => {
     expect(new Set(statusesOf(flood))).toEqual(new Set([401, 429]));
     const through = await sendGithub(setup.gateway.public, other.path, { secret: one.secret });
     deliveredBy(through);
-    // A source's own quota is untouched, too.
+    // The source's own quota is unaffected, too.
     await until(async () => (await one.send({})).status === 200, { timeoutMs: 5000 });
   });
 });

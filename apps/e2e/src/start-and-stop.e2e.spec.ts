@@ -16,7 +16,7 @@ interface Ending {
   readonly said: string;
 }
 
-/** Starts a gateway that is expected not to stay, and gives its last words. */
+/** Starts a gateway that is expected to exit, and returns its last output. */
 function runToItsEnd(env: Readonly<Record<string, string>>): Promise<Ending> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [gatewayProgram('main')], { env, stdio: 'pipe', timeout: 20_000 });
@@ -43,7 +43,7 @@ describe('A gateway that cannot start', () => {
   }, setupTimeoutMs);
   afterAll(() => postgres.stop());
 
-  it('names every fault of its variables at once, and no secret', async () => {
+  it('reports every fault of its variables at once, and no secret', async () => {
     const { code, said } = await runToItsEnd({
       PORT: 'eighty',
       SERVER_SECRETS: 's1:too-short-secret',
@@ -70,11 +70,7 @@ describe('A gateway that cannot start', () => {
   it.each<[string, Readonly<Record<string, string>>, RegExp]>([
     ['listens off loopback without TLS', { HOST: '0.0.0.0' }, /TLS_CERT_FILE/],
     ['has half a certificate', { TLS_CERT_FILE: '/nowhere.crt' }, /TLS_KEY_FILE/],
-    [
-      'has a certificate that is not there',
-      { TLS_CERT_FILE: '/nowhere.crt', TLS_KEY_FILE: '/nowhere.key' },
-      /nowhere\.crt/,
-    ],
+    ['has a missing certificate file', { TLS_CERT_FILE: '/nowhere.crt', TLS_KEY_FILE: '/nowhere.key' }, /nowhere\.crt/],
     ['integrates without a key', { LEDGER_INTEGRATOR: 'true' }, /LEDGER_SIGNING_KEY/],
     [
       'integrates with a key of another ledger',
@@ -85,7 +81,7 @@ describe('A gateway that cannot start', () => {
       },
       /LEDGER_ORIGIN/,
     ],
-    ['admits no full batch', { RATE_BURST: '99' }, /RATE_BURST/],
+    ['can never admit a full batch', { RATE_BURST: '99' }, /RATE_BURST/],
   ])('says why when it %s', async (_when, env, reason) => {
     const { code, said } = await runToItsEnd({ ...sound, ...env });
     expect(code).toBe(1);
@@ -117,13 +113,13 @@ describe('A gateway that is told to stop', () => {
   }, setupTimeoutMs);
   afterAll(() => setup.stop());
 
-  it('answers what it has taken, tells its probes at once, and ends with code 0', async () => {
+  it('answers the requests it has accepted, updates its probes at once, and exits with code 0', async () => {
     const networkId = await setup.newNetwork();
     const { rawKey } = await setup.newKey(networkId);
     const from = sender(setup.gateway.public, networkId, rawKey);
     const answers: Promise<HttpAnswer | undefined>[] = [];
     let isOver = false;
-    // Whoever comes while it closes may find the door shut; whether anything was taken shows in the ledger.
+    // Requests during the close may be refused a connection; the ledger shows what was accepted.
     const post = (n: number): Promise<HttpAnswer | undefined> => from.post({ n }).catch(() => undefined);
     const sending = (async () => {
       for (let n = 0; !isOver && n < 10_000; n += 1) {

@@ -9,7 +9,7 @@ import { expectCommonHeaders, expectWritten } from './harness/answers.ts';
 import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
 import { sender } from './harness/sender.ts';
 
-/** Makes a self-signed certificate for 127.0.0.1. False where there is no openssl to make it with. */
+/** Creates a self-signed certificate for 127.0.0.1. False without openssl. */
 function makeCertificate(folder: string, name: string): boolean {
   const parameters = [
     'req',
@@ -29,7 +29,7 @@ function makeCertificate(folder: string, name: string): boolean {
 
 const folder = mkdtempSync(join(tmpdir(), 'sealgate-tls-'));
 const hasOpenssl = makeCertificate(folder, 'first') && makeCertificate(folder, 'second');
-if (!hasOpenssl) process.stderr.write('SKIPPED the story of TLS: there is no openssl to make a certificate with.\n');
+if (!hasOpenssl) process.stderr.write('SKIPPED the story of TLS: there is no openssl to create a certificate.\n');
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 (hasOpenssl ? describe : describe.skip)('A gateway with a certificate', () => {
@@ -68,21 +68,21 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
     expect(await subject()).toBe('first');
   });
 
-  it('takes on a new certificate without being restarted', async () => {
+  it('reloads a new certificate without a restart', async () => {
     serve('second');
     await until(async () => (await subject()) === 'second', { timeoutMs: 20_000, what: 'the new certificate' });
     expect(setup.gateway.isRunning).toBe(true);
   }, 30_000);
 });
 
-describe('A gateway behind a proxy that speaks TLS', () => {
+describe('A gateway behind a proxy that terminates TLS', () => {
   let setup: ContractSetup;
   beforeAll(async () => {
     setup = await contractSetup({ env: { TLS_TERMINATED_UPSTREAM: 'true', TRUST_PROXY: 'loopback' } });
   }, setupTimeoutMs);
   afterAll(() => setup.stop());
 
-  it('refuses what the proxy was sent in the clear', async () => {
+  it('refuses requests that the proxy received unencrypted', async () => {
     const networkId = await setup.newNetwork();
     const { rawKey } = await setup.newKey(networkId);
     const post = (protocol: string | undefined) =>

@@ -14,7 +14,7 @@ import { expectAnswer, expectReplay, load, oneOf, TwoProcesses, type Kept } from
 
 const storyTimeoutMs = 240_000;
 
-describe('Tokens and keys exchanged on two processes, one after the other, under load', () => {
+describe('Tokens and keys rotated on two processes, one after the other, under load', () => {
   let postgres: ThrowawayPostgres;
   let folder: string;
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe('Tokens and keys exchanged on two processes, one after the other, under
   }, setupTimeoutMs);
 
   it(
-    'keys of senders and tokens of operators are read again by those that name a file, beside one that was told a list',
+    'keys of senders and tokens of operators are reloaded by processes configured with a file, next to one configured with a list',
     async () => {
       const [oldKey, nextKey, oldToken, nextToken] = [newKey(), newKey(), newKey(), newKey()];
       const idOf = (text: string): string => keyHash(text).slice(0, 8);
@@ -40,8 +40,8 @@ describe('Tokens and keys exchanged on two processes, one after the other, under
       const LEDGER_SIGNING_KEY = newNoteKey(ledgerOrigin).signingKey;
       const env = { ...peerEnv(folder, postgres.url), LEDGER_SIGNING_KEY, ...files };
       const peer = await TwoProcesses.start('ledger-peer', { postgres, folder, env });
-      const [follows, told] = peer.gateways as [Gateway, Gateway];
-      await peer.restart(told, lists);
+      const [follows, listed] = peer.gateways as [Gateway, Gateway];
+      await peer.restart(listed, lists);
       let key = oldKey;
       const post = (gateway: Gateway, asKey: string, idempotencyKey: string, body: object) =>
         gateway.public.send({
@@ -72,7 +72,7 @@ describe('Tokens and keys exchanged on two processes, one after the other, under
       const { goOn, stop } = load([write, write, replay]);
       await goOn();
 
-      // Accept: the file is read again, the list needs a restart.
+      // Accept: the file is reloaded, the list needs a restart.
       const change = (keys: string, tokens: string) => {
         writeFileSync(`${keyFile}.next`, keys);
         renameSync(`${keyFile}.next`, keyFile);
@@ -80,19 +80,19 @@ describe('Tokens and keys exchanged on two processes, one after the other, under
       };
       change(both, `${keyHash(oldToken)},${keyHash(nextToken)}`);
       await until(async () => String(await accepts(follows)) === '400,400,200,200', { timeoutMs: boundMs(5_000) });
-      expect(await accepts(told)).toEqual([400, 401, 200, 401]);
+      expect(await accepts(listed)).toEqual([400, 401, 200, 401]);
       await goOn();
-      await peer.restart(told, {
+      await peer.restart(listed, {
         API_KEY_HASHES: both,
         ADMIN_TOKEN_HASHES: `${keyHash(oldToken)},${keyHash(nextToken)}`,
       });
-      expect(await accepts(told)).toEqual([400, 400, 200, 200]);
+      expect(await accepts(listed)).toEqual([400, 400, 200, 200]);
 
-      // Make: what the old key sent is replayed to the new one, on either process.
+      // Use: writes of the old key are replayed to the new one, on either process.
       key = nextKey;
       await goOn();
 
-      // A list that is wrong is not taken over.
+      // An invalid list is not loaded.
       change(`${both},raw-key`, '');
       await new Promise((resolve) => setTimeout(resolve, 1100));
       expect(await accepts(follows)).toEqual([400, 400, 200, 200]);
@@ -103,10 +103,10 @@ describe('Tokens and keys exchanged on two processes, one after the other, under
       await until(async () => String(await accepts(follows)) === '401,400,401,200', { timeoutMs: boundMs(5_000) });
       await goOn();
       await stop();
-      await peer.restart(told, files);
-      expect(await accepts(told)).toEqual([401, 400, 401, 200]);
+      await peer.restart(listed, files);
+      expect(await accepts(listed)).toEqual([401, 400, 401, 200]);
 
-      // What each process accepts stands in the database within a minute; a start says it at once.
+      // What each process accepts is in the database within a minute; at startup immediately.
       await peer.restart(follows, files);
       const read = async () => {
         const headers = { Authorization: `Bearer ${nextToken}` };

@@ -23,10 +23,10 @@ afterAll(() => collector.stop());
 const tracedBy = ({ url }: Collector) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url });
 const traceparent = (traceId: string, flags = '01'): string => `00-${traceId}-${CALLER_SPAN}-${flags}`;
 
-/** Each span of a trace by the names of those above it. */
+/** Each span of a trace by the names of its ancestors. */
 async function treeOf(traceId: string): Promise<{ paths: string[]; spans: ReceivedSpan[]; top: ReceivedSpan }> {
   const spans = (): ReceivedSpan[] => collector.spans.filter((span) => span.traceId === traceId);
-  // Requests end first, and are sent in the order of their ends: what is above comes after what is below.
+  // Spans are sent in the order of their ends, so a parent comes after its children.
   await until(() => spans().some(({ kind }) => kind === SERVER), { timeoutMs: 15_000, what: `the trace ${traceId}` });
   const all = spans();
   const pathOf = (span: ReceivedSpan): string => {
@@ -38,7 +38,7 @@ async function treeOf(traceId: string): Promise<{ paths: string[]; spans: Receiv
 
 describe('A trace', () => {
   it(
-    'of a write through the gateway shows who waited for what, as part of the trace of its sender',
+    "of a write through the gateway shows all waits, as part of the sender's trace",
     async () => {
       const setup = await contractSetup({ env: tracedBy(collector) });
       try {
@@ -79,7 +79,7 @@ describe('A trace', () => {
           attributes: { 'db.system.name': 'postgresql', 'db.operation.name': 'SELECT' },
         });
         expect(top.resource).toMatchObject({ 'service.name': 'ingest-gateway' });
-        // The log says which trace a request belongs to.
+        // The log contains the trace id of a request.
         await until(() => setup.gateway.logText().includes(`"traceId":"${traceId}"`));
 
         const quiet = '5bf92f3577b34da6a3ce929d0e0e4736';
@@ -136,7 +136,7 @@ describe('A trace', () => {
   );
 
   it(
-    'of a request of the risk surface holds what was asked of the database, by Prisma too',
+    'of a request of the risk surface contains its database queries, including those by Prisma',
     async () => {
       const postgres = await throwawayPostgres();
       const setup = await riskSetup(postgres, tracedBy(collector));
@@ -160,9 +160,9 @@ describe('A trace', () => {
   );
 });
 
-describe('A collector that is away', () => {
+describe('A collector that is down', () => {
   it(
-    'costs no request, and keeps no process from ending',
+    'fails no request, and does not delay the exit of a process',
     async () => {
       const setup = await contractSetup({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' } });
       try {
@@ -175,7 +175,7 @@ describe('A collector that is away', () => {
           const { text } = await setup.gateway.ops.send({ path: '/metrics' });
           return /trace_spans_dropped_total\{[^}]*reason="export_failed"[^}]*\} [1-9]/.test(String(text));
         };
-        await until(dropped, { timeoutMs: 20_000, what: 'spans that are counted as lost' });
+        await until(dropped, { timeoutMs: 20_000, what: 'spans counted as lost' });
         expect(await setup.gateway.stop()).toBe(0);
       } finally {
         await setup.stop();

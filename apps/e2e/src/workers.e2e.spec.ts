@@ -14,7 +14,7 @@ import { judgeLog } from './harness/verifier.ts';
 
 const storyTimeoutMs = 120_000;
 
-/** A value of the metrics of a process, all labels added up. */
+/** A value of the metrics of a process, summed over all labels. */
 async function metric(gateway: Gateway, name: string): Promise<number> {
   const { text } = await gateway.ops.send({ path: '/metrics' });
   const lines = text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
@@ -44,7 +44,7 @@ describeWithRedis('A gateway of two workers', () => {
     return running;
   };
 
-  it('serves from both, and its counters agree with what senders saw and the ledger holds', async () => {
+  it('serves from both, and its counters agree with the senders and the ledger', async () => {
     const { gateway } = setup;
     expect(gateway.workerPids()).toHaveLength(2);
     expect(await readinessOf(gateway)).toMatchObject({
@@ -92,7 +92,7 @@ describeWithRedis('A gateway of two workers', () => {
       expect(await ledgerSize(admin, channel)).toBe(size);
       expect(await admin.ask('POST', `/ledger/channels/${channel}/audit`)).toMatchObject({ ok: true, size });
       expect(await readinessOf(gateway)).toMatchObject({ status: 200, body: { workers: { running: 2, wanted: 2 } } });
-      // What a killed worker had counted by the last scrape stays counted; the rest of it is lost, and nothing is doubled.
+      // Counts of a killed worker up to the last scrape are kept, the rest is lost, and nothing is doubled.
       const after = await readCounters([gateway]);
       expect(after.accepted).toBeGreaterThan(before.accepted);
       expect(after.accepted - before.accepted).toBeLessThanOrEqual(answers.length);
@@ -122,7 +122,7 @@ describeWithRedis('A gateway of two workers', () => {
     expect(admitted).toBeGreaterThanOrEqual(limits.burst);
   });
 
-  it('answers what both workers have taken when told to stop, tells its probes, and ends with 0', async () => {
+  it('answers what both workers have accepted when told to stop, updates its probes at once, and exits with 0', async () => {
     const { gateway } = setup;
     const networkId = await setup.newNetwork();
     const { rawKey } = await setup.newKey(networkId);
@@ -157,7 +157,7 @@ describe('A gateway of two workers without Redis', () => {
     await postgres.stop();
   });
 
-  it('gives each worker its part of a limit: of four processes in all, two run here', async () => {
+  it('gives each worker its share of a limit: of four processes in total, two run here', async () => {
     const networkId = await installation.newNetwork({ limits: { ratePerSecond: 100, burst: 400 } });
     const { rawKey } = await installation.newKey(networkId);
     const from = sender(installation.gateway.public, networkId, rawKey);
@@ -197,7 +197,7 @@ describe('Two workers that cannot start', () => {
     OPS_PORT: '0',
   };
 
-  it('name every fault of the settings once, and end with 1', async () => {
+  it('report every fault of the settings once, and exit with 1', async () => {
     const { code, said } = await runToItsEnd({ ...sound, PORT: 'eighty', WORKERS: '65' });
     expect(code).toBe(1);
     expect(said.match(/PORT: must be/g)).toHaveLength(1);
@@ -206,7 +206,7 @@ describe('Two workers that cannot start', () => {
     expect(many).toContain('- REPLICAS, WORKERS: are more than 1000 processes');
   });
 
-  it('say once that the port is taken, and end with 1 without trying again', async () => {
+  it('report once that the port is taken, and exit with 1 without retrying', async () => {
     const setup = await contractSetup();
     try {
       const { port } = new URL(setup.gateway.public.origin);

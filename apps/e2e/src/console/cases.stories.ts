@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { askedBy, looksOf } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
-/** The part Cases: from an opened case to a seal, and what can be done about a subject. */
+/** The part Cases: from opening a case to its seal, and the actions on a subject. */
 export function casesStories(stack: () => ConsoleStack): void {
   const gate = () => stack().dev.surfaces['case-gate']!;
   const admin = (path: string, method: string, body: object) =>
@@ -19,7 +19,7 @@ export function casesStories(stack: () => ConsoleStack): void {
   };
 
   describe('cases', () => {
-    it('are opened, attached to, decided by what the rules say, and sealed; the gate then allows', async () => {
+    it('are opened, given evidence, decided by the rules, and sealed; the gate then allows', async () => {
       const subject = `subj_story_${Date.now()}`;
       await admin('/policies', 'POST', { policy_version: 'story-1', status: 'active', rules });
       await admin('/policies', 'POST', { policy_version: 'story-2', rules: { ...rules, rules: [] } });
@@ -83,7 +83,7 @@ export function casesStories(stack: () => ConsoleStack): void {
     }, 90_000);
 
     it.each(['queue', 'queue/new', 'subjects', 'venues', 'policies', 'decisions', 'gate-keys'])(
-      'look finished at %s, light and dark, at 390 and 1440 px',
+      'have no visual or accessibility fault at %s, light and dark, at 390 and 1440 px',
       async (name) => {
         const window = await stack().signIn('operator', `/cases/live/${name}`);
         try {

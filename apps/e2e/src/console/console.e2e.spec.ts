@@ -14,7 +14,7 @@ import { startStack, type ConsoleStack } from './start-stack.ts';
 import { unusualStories } from './unusual.stories.ts';
 import { verifyStories } from './verify.stories.ts';
 
-// Asked before any story is declared, so that those of a machine without a browser are skipped, and say so.
+// Checked before any story is declared, so that stories are skipped, visibly, on a machine without a browser.
 const opened = await openBrowser();
 
 if ('problem' in opened) {
@@ -41,7 +41,7 @@ if ('problem' in opened) {
 
     forwardingStories(stack);
 
-    it('is there once everything has started', async () => {
+    it('is available once everything has started', async () => {
       const page = await stack().newPage();
       const answer = await page.goto('/');
       expect(answer?.status()).toBe(200);

@@ -11,11 +11,11 @@ const allow = (subject: string, venue: string): object => ({
   ...{ evaluated_at: new Date().toISOString(), valid_until: null },
 });
 
-/** The part Door: ALLOW or DENY, without a sign-in; whatever is in doubt is DENY. */
+/** The part Door: ALLOW or DENY, without a sign-in; any doubt is DENY. */
 export function doorStories(stack: () => ConsoleStack): void {
   const venue = () => stack().dev.demo.venueId;
 
-  /** A tablet on which the key was typed. */
+  /** A tablet with a key entered. */
   async function tablet(): Promise<Page> {
     const page = await stack().newPage();
     await page.goto('/door');
@@ -26,7 +26,7 @@ export function doorStories(stack: () => ConsoleStack): void {
     return page;
   }
 
-  /** Types a subject and gives the verdict as it is shown. */
+  /** Enters a subject and returns the verdict on the page. */
   async function verdict(page: Page, subject = 'subj_story'): Promise<string> {
     await page.getByLabel('Subject').fill(subject);
     await page.keyboard.press('Enter');
@@ -44,7 +44,7 @@ export function doorStories(stack: () => ConsoleStack): void {
       (route) => route.fulfill({ contentType: 'application/json', body: '{"decision":"allow"' }),
       'BAD_ANSWER',
     ],
-    ['the answer is of somebody else', (route) => route.fulfill({ json: allow('subj_other', 'x') }), 'BAD_ANSWER'],
+    ['the answer is for another subject', (route) => route.fulfill({ json: allow('subj_other', 'x') }), 'BAD_ANSWER'],
     [
       'an allow has a status of its own',
       (route) => route.fulfill({ status: 203, json: allow('subj_story', 'x') }),
@@ -71,7 +71,7 @@ export function doorStories(stack: () => ConsoleStack): void {
       }
     }, 90_000);
 
-    it('says ALLOW, large, for an allow of this very question, and forgets it', async () => {
+    it('shows a large ALLOW for an allow of this very check, and clears it', async () => {
       const page = await tablet();
       try {
         await page.route(GATE, (route) => route.fulfill({ json: allow('subj_story', venue()) }));
@@ -85,7 +85,7 @@ export function doorStories(stack: () => ConsoleStack): void {
     }, 60_000);
 
     it.each(refusals)(
-      'says DENY where %s',
+      'shows DENY where %s',
       async (_, answer, code) => {
         const page = await tablet();
         try {
@@ -101,7 +101,7 @@ export function doorStories(stack: () => ConsoleStack): void {
       60_000,
     );
 
-    it('says DENY where the key is not one, and where the code names nobody', async () => {
+    it('shows DENY for an invalid key, and for a code that names no subject', async () => {
       const page = await stack().newPage();
       try {
         await page.goto('/door');

@@ -5,24 +5,24 @@ import { residentBytes } from '../harness/process-usage.ts';
 import { boundMs, isFull, scaled } from '../harness/scale.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
-/** Measured 107 to 115 here, and 92 by itself just after its start: 100 is the aim, and is not met. */
+/** Measured here: 107 to 115, and 92 alone just after the start. The target of 100 is not met. */
 const IDLE_MAX_MIB = 128;
 const CPU_MAX_MS = 0.7;
 const MIN_PER_SECOND = 1_000;
 const AT_ONCE = 32;
-/** Of the kernel's clock, in which `/proc` tells what a process used. */
+/** Ticks of the kernel's clock, the unit of CPU time in `/proc`. */
 const TICK_MS = 10;
 
-/** What it costs to pass requests on. Told first, while nobody has used the console yet. */
+/** The cost of forwarding requests. Runs first, while nobody has used the console yet. */
 export function forwardingStories(stack: () => ConsoleStack): void {
-  describe('passing requests on', () => {
-    it('idles in little memory', () => {
+  describe('forwarding requests', () => {
+    it('uses little memory when idle', () => {
       const mib = residentBytes(stack().dev.console.pid) / 1_048_576;
       process.stdout.write(`The console idles at ${mib.toFixed(1)} MiB.\n`);
       expect(mib).toBeLessThanOrEqual(IDLE_MAX_MIB);
     });
 
-    it('with a token, a thousand times a second and more, costs a fraction of a millisecond each', async () => {
+    it('with a token, at a thousand per second and more, costs a fraction of a millisecond each', async () => {
       const page = await stack().signIn('operator');
       const cookies = await page.context().cookies();
       await page.context().close();
@@ -47,7 +47,7 @@ export function forwardingStories(stack: () => ConsoleStack): void {
         }
       };
       const together = (forSeconds: number) => Promise.all(Array.from({ length: AT_ONCE }, () => askFor(forSeconds)));
-      await together(2); // What is not compiled yet is not what it costs.
+      await together(2); // Warm up the JIT before measuring.
       statuses.clear();
       const [startedMs, cpuBeforeMs] = [performance.now(), cpuMs(pid)];
       await together(seconds);
@@ -57,7 +57,7 @@ export function forwardingStories(stack: () => ConsoleStack): void {
       agent.destroy();
       process.stdout.write(`Passed on: ${perSecond.toFixed(0)} requests/s, ${each.toFixed(3)} ms of CPU each.\n`);
       expect([...statuses.keys()]).toEqual([200]);
-      // How many there are in a second says what else the machine does, and so in part does what each costs.
+      // The rate depends on other load of the machine, and so in part does the cost of each request.
       expect(each).toBeLessThanOrEqual(boundMs(CPU_MAX_MS));
       if (isFull) expect(perSecond).toBeGreaterThanOrEqual(MIN_PER_SECOND);
     }, 60_000);

@@ -3,10 +3,10 @@ import type { Locator, Page } from 'playwright-core';
 import { askedBy } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
-/** No page of ours has so many stops; a trap would never lead on. */
+/** More stops than any page has; a focus trap would exceed it. */
 const MOST_STOPS = 160;
 
-/** Moves by Tab until the control has the focus. Throws where it is never reached. */
+/** Presses Tab until the control has the focus. Throws where it is never reached. */
 async function reach(page: Page, target: Locator): Promise<void> {
   await target.first().waitFor();
   for (let stops = 0; stops < MOST_STOPS; stops += 1) {
@@ -26,7 +26,7 @@ async function type(page: Page, target: Locator, text: string): Promise<void> {
   await page.keyboard.type(text);
 }
 
-/** Moves through an open list of choices by arrows, and takes the one of this name. */
+/** Moves through an open listbox by arrow keys and selects the option of this name. */
 async function choose(page: Page, name: string): Promise<void> {
   const wanted = page.getByRole('option', { name, exact: true });
   await wanted.waitFor();
@@ -37,9 +37,9 @@ async function choose(page: Page, name: string): Promise<void> {
   throw new Error(`Arrows never reach ${name}.`);
 }
 
-/** The main stories once more, with nothing but the keyboard. */
+/** The main stories again, with the keyboard only. */
 export function keyboardStories(stack: () => ConsoleStack): void {
-  /** A window in which somebody signed in by keyboard. */
+  /** A window in which a user signed in by keyboard. */
   const by = async (role: string, path: string, work: (page: Page) => Promise<void>): Promise<void> => {
     const page = await stack().newPage();
     try {
@@ -55,7 +55,7 @@ export function keyboardStories(stack: () => ConsoleStack): void {
   const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
 
   describe('by keyboard alone', () => {
-    it('a network is made, a key minted, a record found and its proof seen; the channel is audited', async () => {
+    it('a network is created, a key minted, a record found and its proof shown; the channel is audited', async () => {
       const networkId = `keys-${Date.now()}`;
       await by('operator', '/home', async (page) => {
         await press(page, page.getByRole('link', { name: 'Networks and keys' }));
@@ -89,7 +89,7 @@ export function keyboardStories(stack: () => ConsoleStack): void {
       });
     }, 180_000);
 
-    it('a case is opened, attached to, decided and sealed, and its subject revoked', async () => {
+    it('a case is opened, given evidence, decided and sealed, and its subject revoked', async () => {
       const subject = `subj_keys_${Date.now()}`;
       const { adminUrl, url } = stack().dev.surfaces['case-gate']!;
       const rules = {
@@ -134,7 +134,7 @@ export function keyboardStories(stack: () => ConsoleStack): void {
       });
     }, 180_000);
 
-    it('the door is asked, and Verify given a file', async () => {
+    it('the door is asked, and Verify receives a file', async () => {
       const page = await stack().newPage();
       try {
         await page.goto('/door');

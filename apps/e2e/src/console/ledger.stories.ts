@@ -5,10 +5,10 @@ import type { Page } from 'playwright-core';
 import { askedBy, looksOf } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
-/** A witness of C2SP's examples, who has cosigned nothing here. */
+/** A witness of C2SP's examples, which has cosigned nothing here. */
 const WITNESS = 'w1.example+11c8f4c8+BEtCePP28bkSi/ZxLF65+cydHDRh+AhwUc5Okowfb9iu';
 
-/** Networks, keys, the data view and the ledger, as an operator goes through them. */
+/** Networks, keys, the data view and the ledger, as an operator uses them. */
 export function ledgerStories(stack: () => ConsoleStack): void {
   const as = async (role: string, path: string, work: (page: Page) => Promise<void>): Promise<void> => {
     const page = await stack().signIn(role, path);
@@ -19,7 +19,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
     }
   };
 
-  /** What a second client, with the machine's token, reads of the gateway's admin listener. */
+  /** Reads the gateway's admin listener as a second client, with the machine's token. */
   const read = async (path: string): Promise<Buffer> => {
     const { adminUrl } = stack().dev.surfaces['ingest-gateway']!;
     const headers = { authorization: `Bearer ${stack().dev.adminToken}` };
@@ -39,7 +39,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
     return json as Record<string, unknown>;
   };
 
-  /** A network of its own for a story. */
+  /** A network for one story. */
   const network = async (): Promise<string> => {
     const networkId = `story-${randomUUID().slice(0, 8)}`;
     await change('/networks', { networkId, name: 'A story', channels: ['main'] });
@@ -60,7 +60,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
     send(networkId, key, { id, type: 'story.order', data: { total: 12 } });
 
   describe('the ledger in the console', () => {
-    it('takes a network, a key and a record, and shows that its proof holds', async () => {
+    it('creates a network, a key and a record, and shows that its proof is valid', async () => {
       await as('operator', '/networks', async (page) => {
         await page.getByRole('button', { name: 'New network' }).first().click();
         await page.getByRole('textbox', { name: 'Id' }).fill('story-net');
@@ -120,7 +120,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
       });
     }, 180_000);
 
-    it('takes a source that signs in a way of its own, sends a test delivery and shows what became of it', async () => {
+    it('creates a source with its own signature form, sends a test delivery and shows its outcome', async () => {
       await as('operator', '/networks/demo', async (page) => {
         await page.getByRole('button', { name: 'New source' }).first().click();
         const form = page.getByRole('dialog', { name: 'New source' });
@@ -147,7 +147,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
       });
     }, 120_000);
 
-    it('rotates a key while both are taken, and revokes the old one', async () => {
+    it('rotates a key while both are valid, and revokes the old one', async () => {
       const networkId = await network();
       const old = await mint(networkId, 'Old');
       await as('operator', `/networks/${networkId}`, async (page) => {
@@ -172,7 +172,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
       });
     }, 90_000);
 
-    it('shows events as they are written, and one of 100 records whole', async () => {
+    it('shows events as they are written, and all of one with 100 records', async () => {
       const networkId = await network();
       const key = await mint(networkId, 'Tail');
       await as('operator', `/events?networkId=${networkId}&live=1`, async (page) => {
@@ -189,7 +189,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
       });
     }, 120_000);
 
-    it('audits a channel, and erases a record whose proof holds as before', async () => {
+    it('audits a channel, and erases a record whose proof stays valid', async () => {
       const networkId = await network();
       const key = await mint(networkId, 'Erase');
       expect((await write(networkId, key, 'gone-1')).status).toBe(200);
@@ -223,7 +223,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
       });
     }, 120_000);
 
-    it('shows in red what of a proof does not hold, and where', async () => {
+    it('shows in red which part of a proof is invalid', async () => {
       const channel = stack().dev.demo.channel;
       const { items } = JSON.parse(String(await read(`/ledger/channels/${channel}/records?limit=1`))) as {
         items: { id: string }[];

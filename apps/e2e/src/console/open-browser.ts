@@ -5,15 +5,17 @@ import { chromium, type Browser } from 'playwright-core';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
-/** Root cannot use Chromium's sandbox; and the containers of CI have little shared memory. Nothing else is switched off. */
+/**
+ * Root cannot use Chromium's sandbox, and CI containers have little shared memory. No other protection is switched off.
+ */
 const ARGUMENTS = ['--no-sandbox', '--disable-dev-shm-usage'];
 
 export const HOW_TO_GET_ONE =
   'Set CHROMIUM_PATH, or put chromium, chromium-browser or google-chrome on the PATH (apt-get install chromium).';
 
 /**
- * A real Chromium: that of CHROMIUM_PATH, one from the PATH, or the one that the package @sparticuz/chromium ships. The
- * first that starts is taken; the rest say why not.
+ * Starts a real Chromium: CHROMIUM_PATH, one from the PATH, or the one in the package @sparticuz/chromium. The first
+ * that starts is used; otherwise the problem lists why each failed.
  */
 export async function openBrowser(
   env: NodeJS.ProcessEnv = process.env,

@@ -6,8 +6,8 @@ import type { ConsoleStack } from './start-stack.ts';
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 
 /**
- * Takes the open page as a picture at 390 and 1440 px, light and dark, and says what is wrong with each by axe (WCAG 2.2
- * AA), and whether it has to be scrolled sideways.
+ * Takes screenshots of the page at 390 and 1440 px, light and dark. Returns the faults found by axe (WCAG 2.2 AA) and
+ * whether the page scrolls sideways.
  */
 export async function looksOf(
   page: Page,
@@ -23,7 +23,7 @@ export async function looksOf(
       await page.screenshot({ path: join(pictures, `${at}.png`), fullPage: true });
       if (await page.evaluate('document.documentElement.scrollWidth > innerWidth'))
         faults.push(`${at}: scrolls sideways`);
-      // Contrast differs by colours and layout by width: two of the four tell both, and axe is slow on long lists.
+      // Contrast depends on colours and layout on width: two of the four cover both, and axe is slow on long lists.
       if ((width === 390) !== (colorScheme === 'dark')) continue;
       const { violations } = await new AxeBuilder({ page }).withTags(TAGS).analyze();
       for (const { id, nodes } of violations)
@@ -32,7 +32,7 @@ export async function looksOf(
   return faults;
 }
 
-/** What a second client, who is nobody of the browser, is answered. */
+/** The answer to a second client without the browser's session. */
 export async function askedBy(
   key: string,
   url: string,

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ConsoleStack } from './start-stack.ts';
 
 const readme = readFileSync(resolve(import.meta.dirname, '../../../console/README.md'), 'utf8');
-/** The table of the README: what it calls each part, its address, who looks at it, and what is there. */
+/** The table of the README: name, address, role and content of each part. */
 const rows = [...readme.matchAll(/^\| ([^|]+) \| `(\/[a-z]+)` \| ([a-z]*) ?\| ([^|]+) \|$/gm)].map(
   ([, title = '', path = '', role = '', text = '']) => ({ title, path, role, text }),
 );
@@ -15,7 +15,7 @@ const SIZES = [
 ] as const;
 const pictureOf = (path: string, width: number): string => `part-${path.slice(1)}-${width}.png`;
 
-/** A picture of each part that the README names, together with what it says of them. */
+/** A picture of each part in the README, with its description. */
 export function partsStories(stack: () => ConsoleStack): void {
   describe('the parts of the console', () => {
     it('are those of the README, in its order', async () => {

@@ -3,10 +3,10 @@ import type { Page } from 'playwright-core';
 import { askedBy } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
-/** Longer than pages wait for an answer, which is 30 s. */
+/** Longer than the 30 s for which pages wait for an answer. */
 const GIVEN_UP_MS = 45_000;
 
-/** Picks somebody on the provider's page, and gives where it sends the browser to, which has not gone there yet. */
+/** Picks a person on the provider's page and returns the redirect, which the browser has not followed yet. */
 async function signedAs(page: Page, subject: string): Promise<string> {
   const { request } = page.context();
   const once = { maxRedirects: 0 };
@@ -19,7 +19,7 @@ interface Listed<T> {
   readonly items: readonly T[];
 }
 
-/** What goes wrong in the middle of something: it is said, it can be got out of, and nothing that was typed is lost. */
+/** Failures in the middle of an action: each is reported, can be left, and loses no input. */
 export function refusalStories(stack: () => ConsoleStack): void {
   const within = async (opening: Promise<Page>, work: (page: Page) => Promise<void>): Promise<void> => {
     const page = await opening;
@@ -47,7 +47,7 @@ export function refusalStories(stack: () => ConsoleStack): void {
     return (await askedBy(owner(), `${risks().url}/api/risks`, { method: 'POST', body })).json as { id: string };
   };
 
-  /** Holds a process for as long as the work takes: it takes connections and answers nothing. */
+  /** Stops a process (SIGSTOP) while `work` runs: it accepts connections and answers nothing. */
   const held = async (pid: number, work: () => Promise<void>): Promise<void> => {
     process.kill(pid, 'SIGSTOP');
     try {
@@ -57,8 +57,8 @@ export function refusalStories(stack: () => ConsoleStack): void {
     }
   };
 
-  describe('in the middle of something', () => {
-    it('a role is taken away: the change is refused with what was typed, and made once the role is back', async () => {
+  describe('in the middle of an action', () => {
+    it('a role is removed: the change is refused with its input kept, and succeeds once the role is back', async () => {
       const person = await personOf('risk_manager');
       const { id } = await makeRisk('A role is taken away');
       await within(stack().signIn('risk_manager', `${register()}/${id}`), async (page) => {
@@ -79,7 +79,7 @@ export function refusalStories(stack: () => ConsoleStack): void {
       expect((await askedBy(owner(), `${risks().url}/api/risks/${id}`)).json).toMatchObject({ title: 'Typed before' });
     }, 60_000);
 
-    it('somebody is removed while signed in: the next request is refused, and says so', async () => {
+    it('a signed-in person is removed: the next request is refused with the reason', async () => {
       const person = await personOf('auditor');
       const path = `/people/${person.id}/identities`;
       const { items } = await admin<Listed<{ id: string; issuer: string; subject: string }>>(path);
@@ -99,7 +99,7 @@ export function refusalStories(stack: () => ConsoleStack): void {
       });
     }, 60_000);
 
-    it('a service stops answering: the page waits, says that no answer came, and goes on when it is back', async () => {
+    it('a service hangs: the page waits, reports the timeout, and works again when the service is back', async () => {
       await within(stack().signIn('owner', register()), async (page) => {
         await page.getByRole('table', { name: 'Risk register' }).waitFor();
         await held(risks().pid, async () => {
@@ -114,7 +114,7 @@ export function refusalStories(stack: () => ConsoleStack): void {
       });
     }, 120_000);
 
-    it('a change gets no answer: it is not said to have failed, and what was typed stays', async () => {
+    it('a change gets no answer: it is not reported as failed, and its input stays', async () => {
       await within(stack().signIn('owner', `${register()}/new`), async (page) => {
         await page.getByLabel('Title').fill('Did it arrive?');
         await page.getByLabel('Category').fill('story');
@@ -131,7 +131,7 @@ export function refusalStories(stack: () => ConsoleStack): void {
       });
     }, 60_000);
 
-    it('the provider goes away: a sign-in says so and can be done again, and who is signed in goes on', async () => {
+    it('the provider is down: a sign-in reports it and can be retried, and existing sessions go on', async () => {
       await within(stack().signIn('owner', register()), async (page) => {
         await page.getByRole('table', { name: 'Risk register' }).waitFor();
         await within(stack().newPage(), async (other) => {

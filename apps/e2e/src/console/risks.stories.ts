@@ -21,7 +21,7 @@ async function within(opening: Promise<Page>, work: (page: Page) => Promise<void
   }
 }
 
-/** What is offered to each role: the pages of the row of links, and whether a risk can be made. */
+/** What each role is offered: the pages in the navigation, and whether a risk can be created. */
 const OFFERED: Readonly<Record<string, { readonly pages: readonly string[]; readonly makes: boolean }>> = {
   owner: { pages: ['Policies', 'My keys', 'People', 'Audit'], makes: true },
   risk_manager: { pages: ['Policies', 'My keys', 'People'], makes: true },
@@ -31,7 +31,7 @@ const OFFERED: Readonly<Record<string, { readonly pages: readonly string[]; read
 };
 const FOR_ALL = ['Register', 'Heat map', 'Controls', 'Evidence', 'Coverage', 'Assets'];
 
-/** The part Risks: what an organisation keeps, and who may do what with it. */
+/** The part Risks: the data of an organisation, and the rights of each role. */
 export function risksStories(stack: () => ConsoleStack): void {
   const risks = () => `${stack().dev.surfaces['risk-partner']!.url}/api/risks`;
   const owner = () => stack().dev.demo.keys['owner']!;
@@ -44,7 +44,7 @@ export function risksStories(stack: () => ConsoleStack): void {
 
   describe('risks', () => {
     it.each(Object.entries(OFFERED))(
-      'offer %s what the role may do, and nothing else',
+      'offer %s the rights of the role, and nothing else',
       async (role, { pages, makes }) => {
         await within(stack().signIn(role, '/risks'), async (window) => {
           const tabs = window.getByRole('navigation', { name: 'Pages of Risks' }).getByRole('link');
@@ -57,7 +57,7 @@ export function risksStories(stack: () => ConsoleStack): void {
       60_000,
     );
 
-    it('are made by keyboard alone, and seen by a second client', async () => {
+    it('are created by keyboard only, and seen by a second client', async () => {
       await within(stack().signIn('owner', page('register/new')), async (window) => {
         await window.getByLabel('Title').focus();
         await window.keyboard.type('Typed by keyboard');
@@ -68,7 +68,7 @@ export function risksStories(stack: () => ConsoleStack): void {
           await window.getByLabel(label).first().focus();
           await window.keyboard.type(text);
         }
-        // A list of choices: opened and chosen by arrows.
+        // A listbox, opened and selected by arrow keys.
         await window.getByRole('combobox', { name: 'Likelihood' }).first().focus();
         await window.keyboard.press('ArrowDown');
         await window.keyboard.press('Enter');
@@ -83,7 +83,7 @@ export function risksStories(stack: () => ConsoleStack): void {
       });
     }, 60_000);
 
-    it('lose nothing typed where somebody else saved first: both versions are shown, and one is chosen', async () => {
+    it('lose no input on a write conflict: both versions are shown, and one is chosen', async () => {
       const { id } = await make('Two people at once');
       await within(stack().signIn('owner', page(`register/${id}`)), async (window) => {
         await window.getByRole('button', { name: 'Edit' }).click();
@@ -111,7 +111,7 @@ export function risksStories(stack: () => ConsoleStack): void {
       });
     }, 90_000);
 
-    it('keep what was typed when the session ends in the middle', async () => {
+    it('keep the input when the session ends during an edit', async () => {
       const { id } = await make('A session ends');
       await within(stack().signIn('owner', page(`register/${id}`)), async (window) => {
         await window.getByRole('button', { name: 'Edit' }).click();
@@ -123,7 +123,7 @@ export function risksStories(stack: () => ConsoleStack): void {
       });
     }, 60_000);
 
-    it('say what happened where the service is away, slow, or asks to wait', async () => {
+    it('report a service that is down, slow, or rate limiting', async () => {
       await within(stack().signIn('owner', page('register')), async (window) => {
         await window.getByRole('table', { name: 'Risk register' }).waitFor();
         const refuse = (status: number, code: string, headers = {}) =>
@@ -146,7 +146,7 @@ export function risksStories(stack: () => ConsoleStack): void {
       ...['register', 'heat-map?cell=2x3', 'controls', 'evidence', 'coverage'],
       ...['assets', 'policies', 'keys', 'people', 'audit'],
     ])(
-      'look finished at %s, light and dark, at 390 and 1440 px',
+      'have no visual or accessibility fault at %s, light and dark, at 390 and 1440 px',
       async (name) => {
         await within(stack().signIn('owner', page(name)), async (window) => {
           await window.getByRole('heading', { level: 1 }).waitFor();

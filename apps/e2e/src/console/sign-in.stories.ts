@@ -15,7 +15,7 @@ interface Session {
   readonly person: { readonly subject: string } | null;
 }
 
-/** What a script of the page gets, in the page. */
+/** The result of a script run in the page. */
 const asked = (page: Page, path: string, init: Init = {}): Promise<{ status: number; text: string }> =>
   page.evaluate(
     async ([url, options]) => {
@@ -27,7 +27,7 @@ const asked = (page: Page, path: string, init: Init = {}): Promise<{ status: num
 
 const sessionIn = async (page: Page): Promise<Session> => JSON.parse((await asked(page, '/session')).text) as Session;
 
-/** A page of another origin, on this machine. */
+/** A page of another origin on this machine. */
 async function otherSite(html: string): Promise<{ readonly url: string; readonly close: () => void }> {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' }).end(html);
@@ -36,11 +36,11 @@ async function otherSite(html: string): Promise<{ readonly url: string; readonly
   return { url: `http://localhost:${(server.address() as AddressInfo).port}`, close: () => server.close() };
 }
 
-/** Signing in and out, and what others can do with it. */
+/** Sign-in, sign-out, and attacks on them. */
 export function signInStories(stack: () => ConsoleStack): void {
   describe('signing in', () => {
     it.each(['operator', 'owner', 'risk_manager', 'auditor', 'contributor', 'viewer'])(
-      'as %s leads back to the page that was asked for, and out again',
+      'as %s leads back to the requested page, and out again',
       async (role) => {
         const page = await stack().signIn(role, '/verify');
         try {
@@ -58,7 +58,7 @@ export function signInStories(stack: () => ConsoleStack): void {
       60_000,
     );
 
-    it('gives an operator the admin listeners, a viewer their reading, and others nothing of them', async () => {
+    it('gives an operator the admin listeners, a viewer read access, and others none', async () => {
       const networks = '/admin/ingest-gateway/admin/v1/networks';
       const change = { method: 'POST', headers: { 'X-Sealgate-Console': '1', 'content-type': 'application/json' } };
       const status = async (role: string, init: Init) => {
@@ -70,7 +70,7 @@ export function signInStories(stack: () => ConsoleStack): void {
         }
       };
       expect(await status('operator', {})).toBe(200);
-      // Understood, and refused for its shape alone.
+      // Authorised, and refused only for its shape.
       expect(await status('operator', { ...change, body: '{}' })).toBe(400);
       expect(await status('viewer', {})).toBe(200);
       expect(await status('viewer', { ...change, body: '{}' })).toBe(403);
@@ -78,8 +78,8 @@ export function signInStories(stack: () => ConsoleStack): void {
     }, 120_000);
   });
 
-  describe('the pages of signing in', () => {
-    it('of the provider and of a refusal look finished, and have no fault of access', async () => {
+  describe('the sign-in pages', () => {
+    it('of the provider and of a refusal have no visual or accessibility fault', async () => {
       const page = await stack().newPage();
       try {
         await page.goto('/sign-in?returnTo=/risks');
@@ -103,10 +103,10 @@ export function signInStories(stack: () => ConsoleStack): void {
       }
     }, 120_000);
 
-    it('come again where the session cookie was changed, in every part of it, and nothing else happens', async () => {
+    it('are shown again for a session cookie changed in any part, without other effects', async () => {
       const page = await stack().signIn('owner', '/verify');
       try {
-        // Those of the provider come along: cookies know no ports.
+        // The provider's cookies are sent too: cookies are not separated by port.
         const cookies = await page.context().cookies(stack().url);
         const { name, value } = cookies.find((each) => each.name.includes('sealgate-session'))!;
         for (const at of [0, Math.floor(value.length / 2), value.length - 2]) {
@@ -125,7 +125,7 @@ export function signInStories(stack: () => ConsoleStack): void {
     }, 60_000);
   });
 
-  describe('a hostile reader with the page open', () => {
+  describe('a hostile script in the page', () => {
     it('finds no token: not in storage, cookies, the document, or any answer', async () => {
       const page = await stack().signIn('owner', '/');
       const texts: string[] = [];
@@ -145,7 +145,7 @@ export function signInStories(stack: () => ConsoleStack): void {
           Object.keys(globalThis).map((name) => String(globalThis[name])), history.state, window.name,
           performance.getEntries().map(({ name }) => name),
         ])`);
-        // No place that outlives the page is used at all.
+        // No storage that outlives the page is used.
         expect(
           await page.evaluate(
             `Promise.all([caches.keys(), indexedDB.databases(), navigator.serviceWorker.getRegistrations()])`,
@@ -161,11 +161,11 @@ export function signInStories(stack: () => ConsoleStack): void {
       }
     }, 60_000);
 
-    it('cannot have the console echo what it adds, or send its session elsewhere', async () => {
+    it('cannot inject content through the console, or send its session elsewhere', async () => {
       const page = await stack().signIn('owner');
       try {
         expect((await asked(page, '/api/risk-partner/api/risks', { method: 'OPTIONS' })).status).toBe(405);
-        // The policy of the page lets it ask nobody else.
+        // The page's CSP allows requests to no other origin.
         await expect(page.evaluate((url) => fetch(url), stack().dev.oidc.issuer)).rejects.toThrow(/Failed to fetch/);
         expect((await asked(page, '/api/risk-partner/..%2f..%2fsession')).status).toBe(404);
       } finally {
@@ -175,7 +175,7 @@ export function signInStories(stack: () => ConsoleStack): void {
   });
 
   describe('a page of another site', () => {
-    it('reads nothing, changes nothing and frames nothing with the session of whoever is signed in', async () => {
+    it('reads nothing, changes nothing and frames nothing with the session of a signed-in user', async () => {
       const page = await stack().signIn('operator');
       const { url } = stack();
       const target = `${url}/admin/ingest-gateway/admin/v1/networks`;
@@ -214,7 +214,7 @@ export function signInStories(stack: () => ConsoleStack): void {
           [target, `${url}/session`] as const,
         );
         expect(results.slice(0, 3)).toEqual(['refused', 'refused', 'refused']);
-        // A form reaches the server, and is refused there.
+        // A form reaches the server and is refused there.
         await Promise.all([evil.waitForURL(`${url}/sign-out`), evil.evaluate('document.forms[0].submit()')]);
         expect(await evil.textContent('body')).toContain('ORIGIN_NOT_ALLOWED');
         const framing = await page.context().newPage();

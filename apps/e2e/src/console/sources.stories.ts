@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { askedBy, looksOf } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
-/** Sources of webhooks, from the form to the delete, with deliveries as GitHub's library signs them. */
+/** Sources of webhooks from creation to deletion, with deliveries signed by GitHub's library. */
 export function sourcesStories(stack: () => ConsoleStack): void {
   const networkId = `story-hooks-${Date.now()}`;
   const gateway = () => stack().dev.surfaces['ingest-gateway']!;
@@ -36,7 +36,7 @@ export function sourcesStories(stack: () => ConsoleStack): void {
   }
 
   describe('a source of webhooks in the console', () => {
-    it('is made, tested, given another secret without a delivery lost, looked at and deleted', async () => {
+    it('is created, tested, given another secret without losing a delivery, inspected and deleted', async () => {
       await admin('/networks', { method: 'POST', body: JSON.stringify({ networkId }) });
       await within('operator', async (page) => {
         const dialog = page.getByRole('dialog');
@@ -77,15 +77,15 @@ export function sourcesStories(stack: () => ConsoleStack): void {
         });
         expect(await page.content()).not.toContain(oldSecret);
 
-        // Refusals are counted, and written down some seconds later.
+        // Refusals are counted and written some seconds later.
         const deliveries = `/networks/${networkId}/sources/${sourceId}/deliveries`;
         await until(async () => JSON.stringify((await admin(deliveries)).json).includes('refused'), {
           timeoutMs: 60_000,
         });
         await open('Deliveries');
         await dialog.getByText('UNAUTHENTICATED').waitFor();
-        const told = await dialog.getByRole('row').allTextContents();
-        expect(told.filter((text) => text.includes('written'))).toHaveLength(5);
+        const rows = await dialog.getByRole('row').allTextContents();
+        expect(rows.filter((text) => text.includes('written'))).toHaveLength(5);
         expect(await looksOf(page, stack(), 'source-deliveries')).toEqual([]);
         await dialog.getByRole('button', { name: 'Close' }).click();
         await dialog.waitFor({ state: 'detached' });

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { isPortFree, removeCluster } from '@sealgate/local-services';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 
-/** What `npm start` tells scripts, as far as stories look at it. */
+/** The part of the machine-readable output of `npm start` that stories use. */
 export interface DevFile {
   readonly adminToken: string;
   readonly surfaces: Readonly<
@@ -24,32 +24,32 @@ export interface DevFile {
   };
 }
 
-/** Everything that `npm start` starts, and a browser before it. */
+/** The complete stack of `npm start`, and a browser. */
 export interface ConsoleStack {
-  /** Of the console, without trailing slash. */
+  /** The console's URL, without a trailing slash. */
   readonly url: string;
   readonly dev: DevFile;
   readonly browser: Browser;
-  /** Of `npm start` itself, in which the provider runs. */
+  /** The pid of `npm start` itself, which also runs the provider. */
   readonly providerPid: number;
-  /** Where pictures go; they are looked at by people. */
+  /** Folder of screenshots, for people to look at. */
   readonly pictures: string;
-  /** A window of a browser profile of its own, in which nobody is signed in. Close its context at the end. */
+  /** A window in a browser profile of its own, signed out. Close its context at the end. */
   newPage(options?: BrowserContextOptions): Promise<Page>;
-  /** The same, signed in as the person of the role, at this path. Gives what the page asked other hosts for, too. */
+  /** The same, signed in as the person of the role, at this path. Also returns the page's requests to other hosts. */
   signIn(role: string, path?: string, options?: BrowserContextOptions): Promise<Page>;
   stop(): Promise<void>;
 }
 
 const root = resolve(import.meta.dirname, '../../../..');
 const START_WITHIN_MS = 300_000;
-/** Of the public, ops and admin listeners, the provider, PostgreSQL and Redis. */
+/** Ports of the public, ops and admin listeners, the provider, PostgreSQL and Redis. */
 const OFFSETS = [1, 2, 3, 4, 5, 51, 52, 53, 54, 55, 80, 90, 91, 101, 102, 103, 104];
 
-/** Runs `npm start -- --detach` in a folder and on ports of its own. Rejects with what it said where it fails. */
+/** Runs `npm start -- --detach` with a folder and ports of its own. Rejects with its output where it fails. */
 export async function startStack(browser: Browser): Promise<ConsoleStack> {
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-console-'));
-  // PostgreSQL runs as another user where this one is root.
+  // When run as root, PostgreSQL runs as another user.
   chmodSync(folder, 0o755);
   const data = join(folder, 'data');
   const base = await freePortBase();
@@ -79,7 +79,7 @@ export async function startStack(browser: Browser): Promise<ConsoleStack> {
     async signIn(role, path = '/', options = {}) {
       const page = await newPage(options);
       const person = dev.demo.people.find((one) => one.role === role);
-      if (person === undefined) throw new Error(`The demo has nobody whose role is ${role}.`);
+      if (person === undefined) throw new Error(`The demo has no person with the role ${role}.`);
       await page.goto(`/sign-in?returnTo=${encodeURIComponent(path)}`);
       await page.click(`button[value="${person.subject}"]`);
       await page.waitForURL((at) => at.origin === url);

@@ -5,10 +5,10 @@ import type { ConsoleStack } from './start-stack.ts';
 
 const LONG = 'W'.repeat(10_000);
 const HEBREW = 'הזמנות של אקמי!';
-/** The letters behind it run from right to left, to the end of the paragraph. */
+/** Unicode override: the characters after it run from right to left, to the end of the paragraph. */
 const TURNED = 'a\u202eb';
 
-/** What the demo does not have: two organisations, codes before a camera, endless words, names from right to left. */
+/** Cases that the demo lacks: two organisations, codes before a camera, very long words, right-to-left names. */
 export function unusualStories(stack: () => ConsoleStack): void {
   const surface = (name: string) => stack().dev.surfaces[name]!;
   const admin = async (name: string, path: string, body: object, method = 'POST'): Promise<Record<string, unknown>> => {
@@ -25,8 +25,8 @@ export function unusualStories(stack: () => ConsoleStack): void {
     }
   };
 
-  describe('somebody of two organisations', () => {
-    it('switches between them, each with its own rows and rights, and is told of one that is not theirs', async () => {
+  describe('a person with two organisations', () => {
+    it('switches between them, each with its own rows and rights, and is refused a foreign one', async () => {
       const name = `${HEBREW} ${Date.now()}`;
       const { id: orgId } = await admin('risk-partner', '/orgs', { name });
       const person = { name: 'Owner elsewhere', kind: 'human', roles: ['viewer'] };
@@ -60,10 +60,12 @@ export function unusualStories(stack: () => ConsoleStack): void {
   });
 
   describe('a code before the camera of a tablet', () => {
-    /** The browser reads `code` from a camera that shows a blank picture; without a code the camera is refused. */
+    /**
+     * The browser decodes `code` from a camera with a blank picture; without a code, access to the camera is refused.
+     */
     async function tablet(code: string | undefined): Promise<Page> {
       const page = await stack().newPage();
-      // As text: what runs in the browser is not compiled with what Node has.
+      // A string, because code that runs in the browser is not compiled against Node's types.
       await page.addInitScript({
         content: `{
           const text = ${JSON.stringify(code ?? null)};
@@ -94,7 +96,7 @@ export function unusualStories(stack: () => ConsoleStack): void {
       ['a subject', 'subj_nobody_knows', 'SUBJECT_UNKNOWN'],
       ['something else', 'https://example.com/ticket/12', 'NOT_A_SUBJECT'],
     ])(
-      'is asked about where it is of %s, and the camera is let go',
+      'is asked about where it is of %s, and the camera is released',
       async (_, code, reason) => {
         await within(await tablet(code), async (page) => {
           const verdict = page.locator('[data-verdict="deny"]');
@@ -118,8 +120,8 @@ export function unusualStories(stack: () => ConsoleStack): void {
     }, 60_000);
   });
 
-  describe('words that do not end, and names from right to left', () => {
-    it('are shown whole, scroll no page sideways, and turn nothing around them', async () => {
+  describe('very long words, and names from right to left', () => {
+    it('are shown whole, do not make a page scroll sideways, and do not reverse the text around them', async () => {
       const long = LONG.slice(0, 200);
       const networkId = `story-words-${Date.now()}`;
       await admin('ingest-gateway', '/networks', { networkId, name: HEBREW });
@@ -136,7 +138,7 @@ export function unusualStories(stack: () => ConsoleStack): void {
         const row = page.getByRole('table', { name: 'Keys' }).getByRole('row').filter({ hasText: TURNED });
         await row.getByRole('button', { name: 'Revoke' }).click();
         await page.getByRole('dialog').getByRole('heading').first().waitFor();
-        // The closing quotation mark stands behind the name, where it was written.
+        // The closing quotation mark stays after the name.
         const [last, first] = await page.evaluate<[number, number]>(`(() => {
           const heading = document.querySelector('[role="dialog"] :is(h1, h2, h3)');
           const text = document.createTreeWalker(heading, NodeFilter.SHOW_TEXT).nextNode();
@@ -157,7 +159,7 @@ export function unusualStories(stack: () => ConsoleStack): void {
       });
     }, 180_000);
 
-    it('are taken in a text of ten thousand letters, and refused in a title, which stays as it was typed', async () => {
+    it('are accepted in a text of ten thousand letters, and refused in a title, whose input stays', async () => {
       const url = `${surface('risk-partner').url}/api/risks`;
       const key = stack().dev.demo.keys['owner']!;
       const inherent = { likelihood: 2, impact: 2 };
@@ -180,7 +182,7 @@ export function unusualStories(stack: () => ConsoleStack): void {
       expect(stored.json).toMatchObject({ title: `${TURNED} ${HEBREW}`, version: 1 });
     }, 180_000);
 
-    it('are found in a record of the ledger, whose proof still holds', async () => {
+    it('are found in a record of the ledger, whose proof stays valid', async () => {
       const key = stack().dev.demo.keys['ingest']!;
       const { demo } = stack().dev;
       const id = `${HEBREW} ${Date.now()}`;

@@ -17,10 +17,10 @@ const FIELDS = {
   senderKeys: 'Public keys of senders',
 } as const;
 
-/** What somebody has, and what the page has to say of it. */
+/** An input, and the verdict that the page must show. */
 type Dropped = Pick<Vector, 'title' | 'files' | 'pins' | 'failed'> & { readonly kind: string };
 
-/** Pins, drops and gives the verdict that stands in the card of this kind. */
+/** Pins keys, drops files and returns the verdict in the card of this kind. */
 async function judged(page: Page, { files, pins, kind }: Dropped): Promise<string> {
   await page.getByText('more keys, and signatures').click();
   for (const [name, text] of Object.entries(pins))
@@ -30,7 +30,7 @@ async function judged(page: Page, { files, pins, kind }: Dropped): Promise<strin
   return (await page.locator(`[data-kind="${kind}"] [role=status]`).first().textContent()) ?? '';
 }
 
-/** Opens the page anew for each, and gives what it said beside what it should have said. */
+/** Opens the page anew for each case, and returns the actual and the expected verdicts. */
 async function saidOf(page: Page, address: string, dropped: readonly Dropped[]) {
   const said: [string, string][] = [];
   const meant: [string, string][] = [];
@@ -44,11 +44,11 @@ async function saidOf(page: Page, address: string, dropped: readonly Dropped[]) 
 }
 
 type Place = { id: string; channel: string };
-/** What a browser has beside Node. */
+/** Globals of a browser that Node does not have. */
 type BrowserTypes = Record<'DataTransfer', new () => { items: { add(file: File): void } }> &
   Record<'DragEvent', new (type: string, init: object) => Event>;
 
-/** A file of 50 MB falls on the page, beside the field and then on it. */
+/** Drops a file of 50 MB on the page, beside the field and then on it. */
 async function dropTooMuch(page: Page, where: string): Promise<void> {
   await page.locator(where).evaluate((element, bytes) => {
     const { DataTransfer, DragEvent } = globalThis as unknown as BrowserTypes;
@@ -58,7 +58,7 @@ async function dropTooMuch(page: Page, where: string): Promise<void> {
   }, TOO_LARGE_BYTES);
 }
 
-/** Verify, in the console and as one file from a disk: the same verdicts as sealgate-verify, and nobody is asked. */
+/** Verify in the console and as a file from disk: the same verdicts as sealgate-verify, without network requests. */
 export function verifyStories(stack: () => ConsoleStack): void {
   describe.each([
     ['in the console', () => `${stack().url}/verify`],
@@ -84,7 +84,7 @@ export function verifyStories(stack: () => ConsoleStack): void {
       });
     }, 240_000);
 
-    it('takes what the running services hand out, names what failed where one byte was changed, and asks nobody', async () => {
+    it('verifies what the running services serve, names the failed check where one byte was changed, and sends no request', async () => {
       const files = await filesOf(stack());
       await open(async (page, asked) => {
         const { said, meant } = await saidOf(page, address(), files);
@@ -100,7 +100,7 @@ export function verifyStories(stack: () => ConsoleStack): void {
       });
     }, 240_000);
 
-    it('refuses 50 MB kindly, says what it does not know, and loses nothing where a file falls beside the field', async () => {
+    it('refuses 50 MB with a message, reports unknown formats, and keeps the page when a file is dropped beside the field', async () => {
       await open(async (page) => {
         await page.getByLabel(FIELDS.logKeys).fill('typed');
         await dropTooMuch(page, 'h1');
@@ -118,23 +118,23 @@ export function verifyStories(stack: () => ConsoleStack): void {
       });
     }, 60_000);
 
-    it('says which key is missing, and where one belongs that is none', async () => {
+    it('reports which key is missing, and an invalid key', async () => {
       const proof = vectors.find(({ command: [kind] }) => kind === 'receipt')!;
       const delivery = vectors.find(({ command: [kind] }) => kind === 'delivery')!;
       await open(async (page) => {
-        const told = async (dropped: Pick<Vector, 'files' | 'pins'>) =>
+        const messageFor = async (dropped: Pick<Vector, 'files' | 'pins'>) =>
           judged(page, { ...dropped, title: '', failed: [], kind: 'unreadable' });
-        expect(await told({ ...proof, pins: {} })).toContain('paste the key of the log above');
+        expect(await messageFor({ ...proof, pins: {} })).toContain('paste the key of the log above');
         await page.goto(address());
-        expect(await told({ ...proof, pins: { logKeys: 'nonsense' } })).toContain('Line 1 of the keys');
+        expect(await messageFor({ ...proof, pins: { logKeys: 'nonsense' } })).toContain('Line 1 of the keys');
         await page.goto(address());
-        expect(await told({ ...delivery, pins: {} })).toContain('paste the public key of the sender');
+        expect(await messageFor({ ...delivery, pins: {} })).toContain('paste the public key of the sender');
       });
     }, 60_000);
   });
 }
 
-/** Each kind of file that the running services hand out, whole and with one character changed. */
+/** Each kind of file that the running services serve, intact and with one character changed. */
 async function filesOf({ dev }: ConsoleStack): Promise<Dropped[]> {
   const [gateway, peer, risks, gate] = ['ingest-gateway', 'ledger-peer', 'risk-partner', 'case-gate'].map(
     (name) => dev.surfaces[name]!,
@@ -238,7 +238,7 @@ async function filesOf({ dev }: ConsoleStack): Promise<Dropped[]> {
 
 type Files = Readonly<Record<string, string>>;
 
-/** Checkpoints are signed in the background: asked again until one is of this size. */
+/** Polls until a checkpoint of this size is signed, in the background. */
 async function checkpointAt(read: () => Promise<string>, size: number): Promise<string> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const note = await read().catch(() => '');
@@ -276,7 +276,7 @@ interface Sender {
   readonly ask: (url: string, headers: Record<string, string>, body?: object) => Promise<{ text: string }>;
 }
 
-/** A delivery by Standard Webhooks that a sender signed with a private key (`v1a`), and the record made from it. */
+/** A Standard Webhooks delivery signed with a private key (`v1a`), and the record made from it. */
 async function signedDelivery({ admin, networkId, gatewayUrl, ask }: Sender) {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const point = Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url');

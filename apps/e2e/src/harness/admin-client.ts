@@ -3,7 +3,7 @@ import type { HttpAnswer } from './http-exchange.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
 
-/** Speaks to the admin API with a token that it takes. */
+/** A client of the admin API with a valid token. */
 export interface AdminClient {
   send(method: string, path: string, body?: unknown): Promise<HttpAnswer>;
   get(path: string): Promise<HttpAnswer>;
@@ -11,7 +11,7 @@ export interface AdminClient {
   ask(method: string, path: string, body?: unknown): Promise<Members>;
 }
 
-/** `path` is what stands behind `/admin/v1`. */
+/** `path` is the part after `/admin/v1`. */
 export function adminClient(http: HttpClient, token: string): AdminClient {
   const send = (method: string, path: string, body?: unknown): Promise<HttpAnswer> =>
     http.send({
@@ -35,8 +35,8 @@ export function adminClient(http: HttpClient, token: string): AdminClient {
   };
 }
 
-/** Throws for what is no JSON object. */
+/** Throws unless the value is a JSON object. */
 export function membersOf(value: unknown): Members {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('This is no JSON object.');
-  return value as Members; // Its members are unknown, which is what the type says.
+  return value as Members; // The type claims nothing about its members.
 }

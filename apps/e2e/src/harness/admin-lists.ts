@@ -1,7 +1,7 @@
 import type { AdminClient, Members } from './admin-client.ts';
 import { membersOf } from './admin-client.ts';
 
-/** Every item of an admin list, page by page. Throws when a page is no page, or the list does not end. */
+/** Every item of an admin list, page by page. Throws when a page is malformed, or the list does not end. */
 export async function listAll(admin: AdminClient, path: string, limit = 200): Promise<Members[]> {
   const items: Members[] = [];
   const separator = path.includes('?') ? '&' : '?';
@@ -15,7 +15,7 @@ export async function listAll(admin: AdminClient, path: string, limit = 200): Pr
   throw new Error(`${path} does not end.`);
 }
 
-/** How many records a channel holds, by the ledger's own account. */
+/** The number of records in a channel, as the ledger reports it. */
 export async function ledgerSize(admin: AdminClient, channel: string): Promise<number> {
   const rows = await listAll(admin, '/ledger/channels');
   return Number(rows.find((row) => row['channel'] === channel)?.['size'] ?? Number.NaN);

@@ -8,7 +8,7 @@ export interface Receipt {
   readonly transactionId: string;
   readonly channel: string;
   readonly index: number;
-  /** Once the channel has declared a loss. */
+  /** Present once the channel has declared a loss. */
   readonly epoch?: number;
   readonly leafHash: string;
   readonly existing?: true;
@@ -24,7 +24,7 @@ export interface WriteAnswer {
 
 const hex64 = /^[0-9a-f]{64}$/;
 
-/** Checks that this is the answer of a write, all of it, and gives it with its types. */
+/** Checks that this is a complete answer to a write, and returns it typed. */
 export function expectWritten(answer: HttpAnswer): WriteAnswer {
   expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 200 });
   expect(answer.headers['content-type']).toBe('application/json');
@@ -36,7 +36,7 @@ export function expectWritten(answer: HttpAnswer): WriteAnswer {
     leafHash: expect.stringMatching(hex64),
   };
   const { records = [], ...rest } = membersOf(answer.body);
-  const list = records as unknown[]; // Each of its entries is checked below.
+  const list = records as unknown[]; // Each entry is checked below.
   const forms = [receipt, { ...receipt, epoch: expect.any(Number) }];
   for (const one of list) expect(forms.flatMap((form) => [form, { ...form, existing: true }])).toContainEqual(one);
   expect(rest).toEqual({
@@ -45,10 +45,10 @@ export function expectWritten(answer: HttpAnswer): WriteAnswer {
     eventId: expect.stringMatching(/^evt_[0-9a-zA-Z_-]+$/),
     strippedFields: expect.any(Number),
   });
-  return answer.body as WriteAnswer; // The checks above have seen every member.
+  return answer.body as WriteAnswer; // Every member is checked above.
 }
 
-/** The headers that every answer of every listener carries, whatever it says. */
+/** Headers that every answer of every listener has. */
 export function expectCommonHeaders({ headers }: HttpAnswer): void {
   expect(headers).toMatchObject({
     'content-security-policy': expect.stringContaining("default-src 'self'"),
@@ -68,7 +68,7 @@ export function expectCommonHeaders({ headers }: HttpAnswer): void {
   expect(headers['x-powered-by']).toBeUndefined();
 }
 
-/** The limits that an answer shows: what is left of which policy. */
+/** The limits in an answer: the policy and what remains of it. */
 export function limitsOf({ headers }: HttpAnswer): { policy: string; burst: number; remaining: number } {
   const policy = /^"(network|key|address)";q=(\d+);w=\d+$/.exec(String(headers['ratelimit-policy']));
   const state = /^"(network|key|address)";r=(\d+);t=\d+$/.exec(String(headers['ratelimit']));

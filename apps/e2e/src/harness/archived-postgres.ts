@@ -5,22 +5,22 @@ import { join } from 'node:path';
 import { startPostgres, type LocalPostgres } from '@sealgate/local-services';
 import { executeSql, until } from '@sealgate/testing';
 
-/** What a backup of one moment is brought back with. */
+/** A backup of one moment. */
 export interface Backup {
   readonly how: 'pg_dump' | 'PITR';
-  /** On a server of its own; gives the URL of the database there. */
+  /** Restores it on a server of its own; returns the URL of the database there. */
   restore(): Promise<string>;
 }
 
-/** A server that is backed up as the page for operators says: by dumps, and by continuous archiving. */
+/** A PostgreSQL server with backups as the page for operators describes: dumps, and continuous archiving. */
 export interface ArchivedPostgres {
-  /** Of the database on the server that was there first. */
+  /** URL of the database on the original server. */
   readonly url: string;
-  /** A dump whose snapshot is taken after this was called, and before it resolves. */
+  /** Makes a dump whose snapshot is taken between the call and its result. */
   dump(): Promise<Backup>;
-  /** This moment, on top of the base backup that was taken at the start. */
+  /** A restore point at this moment, based on the base backup taken at the start. */
   moment(): Promise<Backup>;
-  /** Ends the server as a crash would, with its log archived as far as it came; and starts it again, with all that it had. */
+  /** Crashes the server, with its WAL archived as far as it came; and starts it again with all its data. */
   lose(): Promise<void>;
   bringBack(): Promise<void>;
   stop(): Promise<void>;
@@ -35,13 +35,13 @@ const settings: Readonly<Record<string, string>> = {
   max_connections: '100',
 };
 
-/** With the programs of an installation: the one from npm has no pg_dump. */
+/** Uses the programs of an installed PostgreSQL: the one from npm has no pg_dump. */
 export async function archivedPostgres(binFolder: string): Promise<ArchivedPostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-archived-'));
-  chmodSync(folder, 0o711); // Under root the servers are another user, who must pass through to its data.
+  chmodSync(folder, 0o711); // When run as root, the servers run as another user, which must reach its data.
   const archive = join(folder, 'archive');
   mkdirSync(archive);
-  // In here lie only copies of what this test made.
+  // Contains only copies of what this test made.
   chmodSync(archive, 0o777);
   let restores = 0;
   const opened: LocalPostgres[] = [];
@@ -57,7 +57,7 @@ export async function archivedPostgres(binFolder: string): Promise<ArchivedPostg
     opened.push(server);
     return server;
   };
-  // Renamed into place: a copy that a crash cut short is no segment.
+  // Renamed into place, so that a copy cut short by a crash is not taken for a segment.
   const archiving = {
     archive_mode: 'on',
     archive_command: `cp %p ${archive}/%f.part && mv ${archive}/%f.part ${archive}/%f`,
@@ -67,7 +67,7 @@ export async function archivedPostgres(binFolder: string): Promise<ArchivedPostg
   const urlOf = (server: LocalPostgres, database = DATABASE): string =>
     Object.assign(new URL(server.url), { pathname: `/${database}` }).href;
   const run = (program: string, ...parameters: string[]): Promise<void> => ran(join(binFolder, program), parameters);
-  /** Restored servers of before: nobody asks them any more. */
+  /** Servers of earlier restores, no longer in use. */
   const newServer = async (name: string, more: Readonly<Record<string, string>> = {}): Promise<LocalPostgres> => {
     for (const server of opened.splice(0)) if (server.port !== port) await server.stop('immediate');
     return start(name, more);
@@ -75,7 +75,7 @@ export async function archivedPostgres(binFolder: string): Promise<ArchivedPostg
 
   await executeSql(primary.url, `CREATE DATABASE ${DATABASE} TEMPLATE template0`);
   const base = join(folder, 'base');
-  /** All below it belongs to whom the servers run as, also what was put there by this process. */
+  /** Gives all files below it to the servers' user, including those written by this process. */
   const handOver = (path: string): Promise<void> => {
     const { uid, gid } = statSync(primary.dataDirectory);
     return ran('chown', ['-R', `${uid}:${gid}`, path]);
@@ -99,7 +99,7 @@ export async function archivedPostgres(binFolder: string): Promise<ArchivedPostg
       };
     },
     async moment() {
-      // As PostgreSQL takes it in its settings: with an offset, and no Z.
+      // In the form of PostgreSQL settings: with an offset, without Z.
       const at = new Date(Date.now() + 1).toISOString().replace('Z', '+00');
       const name = `moment-${(restores += 1)}`;
       return {
@@ -114,7 +114,7 @@ export async function archivedPostgres(binFolder: string): Promise<ArchivedPostg
             recovery_target_time: at,
             recovery_target_action: 'promote',
           });
-          // Divides by zero until it takes writes.
+          // Divides by zero until it accepts writes.
           const question = 'SELECT 1 / (NOT pg_is_in_recovery())::integer';
           await until(() => isTrue(server.url, question), { timeoutMs: WITHIN_MS, what: 'the end of the recovery' });
           return urlOf(server);
@@ -125,7 +125,7 @@ export async function archivedPostgres(binFolder: string): Promise<ArchivedPostg
       const control = urlOf(primary, 'postgres');
       await executeSql(control, 'DROP TABLE IF EXISTS switched');
       await executeSql(control, 'CREATE TABLE switched AS SELECT pg_walfile_name(pg_switch_wal()) AS name');
-      // Divides by zero until it lies in the archive.
+      // Divides by zero until it is in the archive.
       const question = 'SELECT 1 / coalesce(last_archived_wal >= name, false)::integer FROM pg_stat_archiver, switched';
       await until(() => isTrue(control, question), { timeoutMs: WITHIN_MS, what: 'the segment in the archive' });
       await primary.stop('immediate');
@@ -140,14 +140,14 @@ export async function archivedPostgres(binFolder: string): Promise<ArchivedPostg
   };
 }
 
-/** Of a statement that fails where it is not. */
+/** Polls until the statement no longer fails. */
 const isTrue = (url: string, question: string): Promise<boolean> =>
   executeSql(url, question).then(
     () => true,
     () => false,
   );
 
-/** Runs a program to its end. Rejects with what it said when it fails. */
+/** Runs a program to its end. Rejects with its output when it fails. */
 function ran(program: string, parameters: readonly string[]): Promise<void> {
   return new Promise((done, fail) => {
     const child = spawn(program, parameters, { stdio: ['ignore', 'pipe', 'pipe'], timeout: WITHIN_MS });

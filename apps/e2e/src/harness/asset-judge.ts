@@ -3,9 +3,9 @@ import type { Fate } from './asset-orders.ts';
 import type { FabricStage, Place } from './fabric-stage.ts';
 
 /**
- * Holds what senders were told against the ledger itself: each asset that was said to be written is there once, in the
- * transaction that was named, with its content; of those that were said not to be, none is; and nothing else is there.
- * Call it when everything is settled. `prefix` is that of the ids of the story.
+ * Compares the answers of senders with the ledger itself: each asset reported as written exists once, in the reported
+ * transaction, with its content; none that was reported as not written exists; and nothing else exists. Call it when
+ * everything is settled. `prefix` is the id prefix of the story.
  */
 export async function judgeAssets(stage: FabricStage, prefix: string, fates: readonly Fate[]): Promise<void> {
   const [inMain, inOther] = [
@@ -22,8 +22,8 @@ async function judgePlace(
   { prefix, fates }: { prefix: string; fates: readonly Fate[] },
 ): Promise<void> {
   const kept = await network.reader.list(fabricChannel, before + prefix);
-  const told = fates.flatMap((fate) =>
-    fate.told === 'written'
+  const reported = fates.flatMap((fate) =>
+    fate.outcome === 'written'
       ? [[before + fate.asset.id, before + fate.asset.type, fate.transactionId, 1, fate.asset.data]]
       : [],
   );
@@ -35,5 +35,5 @@ async function judgePlace(
     data,
   ]);
   const byId = (one: unknown[], other: unknown[]): number => (String(one[0]) < String(other[0]) ? -1 : 1);
-  expect(found.toSorted(byId)).toEqual(told.toSorted(byId));
+  expect(found.toSorted(byId)).toEqual(reported.toSorted(byId));
 }

@@ -4,27 +4,27 @@ import type { PeerSetup } from './peer-setup.ts';
 
 export interface AssetLoad {
   readonly attempts: readonly AssetAttempt[];
-  /** Resolves once so many more orders than now are known to be written. */
+  /** Resolves once this many more orders are known to be written. */
   written(more: number): Promise<void>;
-  /** Makes no more orders, and asks for no end of those under way: for a story that has failed. */
+  /** Stops new orders without waiting for running ones: for a failed story. */
   abandon(): void;
-  /** Makes no more orders, and gives what was told of each asset once every order has its end. */
+  /** Stops new orders, and returns the answers for each asset once all orders are complete. */
   finish(): Promise<readonly Fate[]>;
 }
 
 export interface AssetLoadOptions {
   readonly setup: PeerSetup;
-  /** Orders under way at a time. */
+  /** Concurrent orders. */
   readonly senders: number;
-  /** Of ids and Idempotency-Keys. */
+  /** Prefix of ids and Idempotency-Keys. */
   readonly prefix: string;
-  /** For each order; see `deliver`. */
+  /** Options of each order; see `deliver`. */
   readonly giveUpAfterMs?: number;
 }
 
 const TYPES = ['asset', 'kept', 'other'];
 
-/** Senders that write assets of their own, of every mapping to our contract, until they are told to end. */
+/** Senders that write assets of every mapping to our contract until they are stopped. */
 export function startAssetLoad({ setup, senders, prefix, giveUpAfterMs = 60_000 }: AssetLoadOptions): AssetLoad {
   const attempts: AssetAttempt[] = [];
   const fates: Fate[] = [];
@@ -35,9 +35,9 @@ export function startAssetLoad({ setup, senders, prefix, giveUpAfterMs = 60_000 
   const work = async (): Promise<void> => {
     while (!isFinishing && failed === undefined) {
       const order = orderOf(prefix, made++);
-      const told = await deliver(order, { setup, giveUpAfterMs, onAttempt: (attempt) => attempts.push(attempt) });
-      fates.push(...told);
-      if (told.every((fate) => fate.told === 'written')) writtenOrders += 1;
+      const answered = await deliver(order, { setup, giveUpAfterMs, onAttempt: (attempt) => attempts.push(attempt) });
+      fates.push(...answered);
+      if (answered.every((fate) => fate.outcome === 'written')) writtenOrders += 1;
     }
   };
   const workers = Array.from({ length: senders }, () =>
@@ -67,7 +67,7 @@ export function startAssetLoad({ setup, senders, prefix, giveUpAfterMs = 60_000 
   };
 }
 
-/** Every other order is content with a refusal; the rest is sent until it is written, or failed for good. */
+/** Every other order accepts a refusal; the rest is repeated until it is written, or failed for good. */
 function orderOf(prefix: string, number: number): AssetOrder {
   const type = TYPES[number % TYPES.length]!;
   const assets = Array.from({ length: 1 + (number % 4) }, (_, at): Asset => ({

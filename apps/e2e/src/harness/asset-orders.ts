@@ -10,17 +10,18 @@ export interface Asset {
   readonly data: object;
 }
 
-/** What one sender wants written by one request. */
+/** The assets that one sender wants written by one request. */
 export interface AssetOrder {
   readonly idempotencyKey?: string;
   readonly assets: readonly Asset[];
-  /** Takes the first refusal of the whole request for an answer: then nothing of it may ever be in the ledger. */
+  /** Accepts the first refusal of the whole request: nothing of it may ever be in the ledger then. */
   readonly takesNo: boolean;
 }
 
-/** What the sender of an asset was told in the end. */
+/** The final answer for an asset. */
 export type Fate = { readonly asset: Asset; readonly order: AssetOrder } & (
-  { readonly told: 'written'; readonly transactionId: string } | { readonly told: 'not written'; readonly code: string }
+  | { readonly outcome: 'written'; readonly transactionId: string }
+  | { readonly outcome: 'not written'; readonly code: string }
 );
 
 /** One answer, or why there was none. */
@@ -33,25 +34,25 @@ export interface AssetAttempt {
 
 export interface Delivery {
   readonly setup: Pick<PeerSetup, 'ask' | 'peers'>;
-  /** Given each attempt as it ends. */
+  /** Called with each attempt as it ends. */
   readonly onAttempt?: (attempt: AssetAttempt) => void;
-  /** Which processes are asked, by turns; all unless said otherwise. */
+  /** The processes to ask, in turn; default all. */
   readonly peers?: readonly Gateway[];
   /** Default 60 s. */
   readonly giveUpAfterMs?: number;
 }
 
-/** Refusals of a whole request by which nothing of it was sent. */
+/** Refusals of a whole request after which nothing of it was sent. */
 const nothingSent = new Set(['LEDGER_UNAVAILABLE', 'OVERLOADED', 'UNAVAILABLE']);
 const passing = new Set([...nothingSent, 'IDEMPOTENCY_IN_PROGRESS']);
 const PAUSE_MS = 50;
-/** Far beyond every deadline of the service: who gets no answer by then is left hanging. */
+/** Far above every deadline of the service: a request without an answer by then hangs. */
 const HANGS_AFTER_MS = 30_000;
 
 /**
- * Sends an order as the documentation asks of senders: the same request under the same key until it is answered, and
- * what is pending asked for by its job. Gives what it was told of each asset. Throws for an answer that nothing here can
- * be answered with, such as a 500.
+ * Sends an order as the documentation requires of senders: the same request under the same key until it is answered,
+ * and pending assets polled by their job. Returns the answers for each asset. Throws for an answer that is never
+ * correct here, such as a 500.
  */
 export async function deliver(order: AssetOrder, delivery: Delivery): Promise<Fate[]> {
   const { setup, onAttempt, peers = setup.peers, giveUpAfterMs = 60_000 } = delivery;
@@ -63,18 +64,18 @@ export async function deliver(order: AssetOrder, delivery: Delivery): Promise<Fa
     onAttempt?.({ order, startedMs, endedMs: performance.now(), ...(answer === undefined ? {} : { answer }) });
     const summary = await summaryOf(answer, delivery, endsAtMs);
     if (summary !== undefined) return fatesOf(order, summary);
-    // Cut off, a request may have been taken: from then on a refusal of the next one says nothing of the first.
+    // A request that was cut off may have been accepted: from then on a refusal of a repeat proves nothing about it.
     wasCut ||= answer === undefined;
     const code = answer === undefined ? undefined : passingCode(order, answer);
     if (code !== undefined && order.takesNo && !wasCut && nothingSent.has(code)) {
-      return order.assets.map((asset) => ({ asset, order, told: 'not written', code }));
+      return order.assets.map((asset) => ({ asset, order, outcome: 'not written', code }));
     }
     await delay(PAUSE_MS);
   }
   throw new Error(`${nameOf(order)} was not answered within ${giveUpAfterMs} ms.`);
 }
 
-/** What an answer says of each asset: itself, or by its job. Undefined where it says nothing of any. */
+/** The result of each asset, from the answer or its job. Undefined where the answer has none. */
 async function summaryOf(
   answer: HttpAnswer | undefined,
   delivery: Delivery,
@@ -99,13 +100,13 @@ async function post(order: AssetOrder, setup: Delivery['setup'], peer: Gateway):
   try {
     return await setup.ask('POST', '/api/assets', { peer, body, headers, timeoutMs: HANGS_AFTER_MS });
   } catch (error) {
-    // A process that was killed cuts its connections. One that lives has to answer.
+    // A killed process cuts its connections. A live one has to answer.
     if (error instanceof Error && error.message.startsWith('No answer within')) throw error;
     return undefined;
   }
 }
 
-/** What a job has come to, asked of any process until it is done. */
+/** Polls a job at any process until it is done. */
 export async function jobResult(
   location: string,
   { setup, peers = setup.peers }: Delivery,
@@ -123,7 +124,7 @@ export async function jobResult(
   throw new Error(`${location} was not done in time.`);
 }
 
-/** Throws for a summary that does not say one thing of each asset. */
+/** Throws for a summary that does not report exactly one result for each asset. */
 export function fatesOf(order: AssetOrder, summary: SyncSummary): Fate[] {
   const place = (id: string): Fate => {
     const asset = order.assets.find((one) => one.id === id);
@@ -131,10 +132,10 @@ export function fatesOf(order: AssetOrder, summary: SyncSummary): Fate[] {
     const failure = summary.failed.find((one) => one.id === id);
     const isWritten = summary.succeeded.includes(id);
     if (asset === undefined || isWritten === (failure !== undefined) || of.length !== (isWritten ? 1 : 0)) {
-      throw new Error(`${nameOf(order)} was told no one thing of ${id}: ${JSON.stringify(summary)}`);
+      throw new Error(`${nameOf(order)} reports not exactly one result for ${id}: ${JSON.stringify(summary)}`);
     }
-    if (failure !== undefined) return { asset, order, told: 'not written', code: failure.code };
-    return { asset, order, told: 'written', transactionId: of[0]!.transactionId };
+    if (failure !== undefined) return { asset, order, outcome: 'not written', code: failure.code };
+    return { asset, order, outcome: 'written', transactionId: of[0]!.transactionId };
   };
   return order.assets.map(({ id }) => place(id));
 }

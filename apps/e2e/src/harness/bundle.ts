@@ -4,7 +4,7 @@ import { basename, join, resolve } from 'node:path';
 
 const apps = resolve(import.meta.dirname, '../../..');
 
-/** The path of a program of a built surface. Throws when it was not built. */
+/** The path of a program of a built surface. Throws when it is not built. */
 export function programOf(surface: string, name: 'main' | 'migrate'): string {
   const path = join(apps, surface, 'dist', `${name}.js`);
   if (existsSync(path)) return path;
@@ -15,7 +15,7 @@ export const gatewayProgram = (name: 'main' | 'migrate'): string => programOf('i
 
 const root = resolve(apps, '..');
 
-/** The options of Node under which the image and the chart run this program of a surface. */
+/** The Node options with which the image and the chart run this program of a surface. */
 export function nodeOptionsOf(program: string): readonly string[] {
   const [, entry] = /^ENTRYPOINT (.*)$/m.exec(readFileSync(join(root, 'docker/Dockerfile'), 'utf8')) ?? [];
   const surface = basename(resolve(program, '../..'));
@@ -27,7 +27,7 @@ export function nodeOptionsOf(program: string): readonly string[] {
 
 const migrateTimeoutMs = 60_000;
 
-/** Runs the migration job of a surface to its end. Rejects with what it said when it fails. */
+/** Runs the migration job of a surface to its end. Rejects with its output when it fails. */
 export function runMigrations(env: Readonly<Record<string, string>>, surface = 'ingest-gateway'): Promise<void> {
   return new Promise((done, fail) => {
     const child = spawn(process.execPath, [programOf(surface, 'migrate')], {

@@ -1,13 +1,13 @@
 import { redisAvailable, throwawayPostgres, throwawayRedis } from '@sealgate/testing';
 import { install, type InstallOptions, type Installation } from './installation.ts';
 
-/** An installation with the servers it stands on, for stories that break nothing. */
+/** An installation with its servers, for stories without faults. */
 export interface ContractSetup extends Installation {
   /** Stops the gateways, then the servers. */
   stop(): Promise<void>;
 }
 
-/** Starts gateways on a fresh database, with a Redis where there is one. */
+/** Starts gateways on a fresh database, with Redis where it is available. */
 export async function contractSetup(options: Omit<InstallOptions, 'postgres' | 'redis'> = {}): Promise<ContractSetup> {
   const postgres = await throwawayPostgres();
   const redis = redisAvailable ? await throwawayRedis() : undefined;
@@ -32,5 +32,5 @@ export async function contractSetup(options: Omit<InstallOptions, 'postgres' | '
   }
 }
 
-/** How long a file of tests may take to start what it needs. */
+/** Timeout for starting what a test file needs. */
 export const setupTimeoutMs = 120_000;

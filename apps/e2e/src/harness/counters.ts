@@ -5,7 +5,7 @@ import type { Installation } from './installation.ts';
 import type { HttpAnswer } from './http-exchange.ts';
 import { codeOf } from './load.ts';
 
-/** What the gateways have counted since they started, all of them together. */
+/** Counters of all gateways since their start, summed. */
 export interface Counters {
   readonly accepted: number;
   readonly stored: number;
@@ -35,8 +35,8 @@ export async function readCounters(gateways: readonly Gateway[]): Promise<Counte
 }
 
 /**
- * Holds the counters of gateways that ran all the time against what their senders saw and what the ledger holds.
- * `answers` are all that were ever given on their public listeners.
+ * Compares the counters of gateways that never stopped with the answers to their senders and the ledger. `answers` are
+ * all that were ever given on their public listeners.
  */
 export async function expectCountersAgree(
   installation: Pick<Installation, 'gateways' | 'admin'>,

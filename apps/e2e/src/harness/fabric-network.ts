@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto';
 import type { LedgerReader } from './fabric-reader.ts';
 
 /**
- * A Fabric network that can be told to fail: the stand-in of `@sealgate/testing/fabric`, or a real one. Each fault
- * returns once it has taken effect, and holds until it is undone.
+ * A Fabric network with fault injection: the stand-in of `@sealgate/testing/fabric`, or a real one. Each fault returns
+ * once it has taken effect, and lasts until it is undone.
  */
 export interface FabricNetwork {
   /** For the titles of stories. */
   readonly title: string;
-  /** Fabric's name of the channel whose transactions take all the network has to give. */
+  /** Fabric's name of the channel whose transactions need all components of the network. */
   readonly mainChannel: string;
   /** Fabric's name of another channel. */
   readonly otherChannel: string;
-  /** What a surface is given as FABRIC_CONFIG, but for channels and deadlines: one gateway peer. */
+  /** FABRIC_CONFIG of a surface without channels and deadlines: one gateway peer. */
   readonly connection: FabricAccess;
-  /** Reads what the contract keeps, as a client of its own: not through any surface of ours. */
+  /** Reads the contract's state with a client of its own, not through any of our surfaces. */
   readonly reader: LedgerReader;
   /** The gateway peer, the orderer, and the contract `records` wherever it runs. */
   readonly peer: Killable & Freezable;
@@ -26,13 +26,13 @@ export interface FabricNetwork {
 }
 
 export interface Killable {
-  /** As a crash: what it had not told anybody else is lost. */
+  /** Like a crash: whatever it had not passed on is lost. */
   kill(): Promise<void>;
   start(): Promise<void>;
 }
 
 export interface Freezable {
-  /** It keeps its connections and does nothing: an orderer puts nothing into blocks, a contract answers nothing. */
+  /** It keeps its connections and stops working: an orderer creates no blocks, a contract does not answer. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
 }

@@ -1,22 +1,22 @@
 import { connectClient, type PeerAddress } from '@sealgate/testing/fabric';
 
-/** A record as the contract `records` keeps it. */
+/** A record as the contract `records` stores it. */
 export interface KeptRecord {
   readonly id: string;
   readonly type: string;
-  /** Canonical JSON, or what it says: as the contract shows it. */
+  /** Canonical JSON, or its parsed value, as the contract returns it. */
   readonly data: unknown;
   readonly version: number;
   readonly transactionId: string;
 }
 
-/** Reads the state of a channel by the SDK alone. Addresses are Fabric's own: nothing of ours stands between. */
+/** Reads the state of a channel by the SDK only, by Fabric's own addresses; none of our code is involved. */
 export interface LedgerReader {
-  /** Every record of `records` whose id begins with the prefix, by its id. */
+  /** Every record of `records` whose id has the prefix, by its id. */
   list(channel: string, idPrefix: string): Promise<ReadonlyMap<string, KeptRecord>>;
   /** Every version of one record, oldest first. */
   history(channel: string, id: string): Promise<readonly KeptRecord[]>;
-  /** What another contract answers; undefined where it refuses. */
+  /** The answer of another contract; undefined where it refuses. */
   evaluate(channel: string, call: ReaderCall): Promise<unknown>;
   close(): void;
 }

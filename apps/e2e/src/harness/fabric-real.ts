@@ -3,13 +3,13 @@ import type { FabricNetwork } from './fabric-network.ts';
 import { ledgerReader } from './fabric-reader.ts';
 
 export interface RealNetwork extends FabricNetwork {
-  /** The second organisation, without which nothing is written on `mainChannel` and everything on `otherChannel`. */
+  /** The second organisation: `mainChannel` needs its endorsement, `otherChannel` does not. */
   readonly secondOrganization: { kill(): Promise<void>; start(): Promise<void> };
-  /** The peers of both organisations, that of the connection first. */
+  /** The peers of both organisations, the gateway peer first. */
   readonly bothPeers: FabricNetwork['connection']['peers'];
 }
 
-/** The real network that `fabric:up --with-basic` has made in a folder: it stays up when this is closed. */
+/** The real network that `fabric:up --with-basic` made in a folder; closing this leaves it running. */
 export async function realNetwork(data: string): Promise<RealNetwork> {
   const faults = await openFaults({ data, env: process.env });
   const [north, south] = faults.plan.organizations;

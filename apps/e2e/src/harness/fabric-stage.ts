@@ -6,40 +6,42 @@ import { freshTag, type FabricNetwork } from './fabric-network.ts';
 import type { Gateway } from './gateway-process.ts';
 import { peerSetup, type PeerSetup } from './peer-setup.ts';
 
-/** Processes of the ledger peer on a Fabric network, and where their assets come to lie in it. */
+/** Processes of the ledger peer on a Fabric network, and the places of their assets in it. */
 export interface FabricStage {
   readonly network: FabricNetwork;
   readonly setup: PeerSetup;
-  /** Every id of a story begins with it: nobody else on the network uses such ids. */
+  /** Prefix of every id of a story; no other client of the network uses it. */
   readonly tag: string;
-  /** Of types that are mapped to our contract on the main channel. */
+  /** For types that are mapped to our contract on the main channel. */
   readonly main: Place;
-  /** Likewise on the other channel, which keeps one channel of ours alone. */
+  /** The same on the other channel, which contains a single channel of ours. */
   readonly other: Place;
   /** Waits until no process has a transaction that is sent and not settled, and no job runs. */
   settled(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Where records lie: Fabric's channel, and what stands before ids and types there. */
+/** The place of records: Fabric's channel, and the prefix of ids and types there. */
 export interface Place {
   readonly fabricChannel: string;
   readonly prefix: string;
 }
 
 export interface StageOptions {
-  /** Processes on one database; 2 unless said otherwise. */
+  /** Processes on one database; default 2. */
   readonly peers?: number;
-  /** The gateway peers that they know; those of the network unless said otherwise. */
+  /** The gateway peers that they know; default those of the network. */
   readonly gatewayPeers?: FabricNetwork['connection']['peers'];
-  /** For a caller of a write, all phases and attempts together. */
+  /** Timeout of a write for its caller, all phases and attempts together. */
   readonly answerMs?: number;
 }
 
-/** As the connection file has them. */
+/** The deadlines in the form of the connection file. */
 export const deadlinesMs = { evaluate: 2000, endorse: 3000, submit: 1500, commitStatus: 1500, answer: 4000 };
 
-/** What a connection file says of this network; `tag.*` lies on the main channel, `tag.other` on the other one alone. */
+/**
+ * The connection file's description of this network; `tag.*` is in the main channel, `tag.other` in the other one only.
+ */
 export function connectionOf(network: FabricNetwork, tag: string, options: StageOptions = {}): object {
   const { gatewayPeers = network.connection.peers, answerMs = deadlinesMs.answer } = options;
   return {
@@ -112,14 +114,14 @@ async function unsettledOf(peers: readonly Gateway[]): Promise<number> {
   return all.reduce((total, one) => total + one, 0);
 }
 
-/** What a gauge or counter of a process says, all its series together. Throws where there is no such metric. */
+/** The sum of all series of a gauge or counter of a process. Throws where the metric does not exist. */
 export async function gaugeOf(process: Gateway, name: string): Promise<number> {
   const values = await seriesOf(process, name);
   if (values.length === 0) throw new Error(`There is no metric ${name}.`);
   return values.reduce((total, one) => total + one, 0);
 }
 
-/** How many transactions a process has written into its journal since it was started. */
+/** Number of transactions that a process has written to its journal since its start. */
 export async function journalledBy(process: Gateway): Promise<number> {
   const values = await seriesOf(process, 'ledger_phase_duration_seconds_count', ['phase="journal"', 'ok="true"']);
   return values.reduce((total, one) => total + one, 0);

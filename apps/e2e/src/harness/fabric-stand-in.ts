@@ -6,10 +6,10 @@ import { ledgerReader } from './fabric-reader.ts';
 
 const basicAssets = resolve(import.meta.dirname, '../../../ledger-chaincode/test/basic-assets/main.ts');
 
-/** As long as a small real network takes, so that transactions meet in blocks. */
+/** The block time of a small real network, so that transactions share blocks. */
 const BATCH_TIMEOUT_MS = 50;
 
-/** The stand-in peer with our contract as it is built, and one that somebody else wrote. */
+/** The stand-in peer with our built contract, and a third-party one. */
 export async function standInNetwork(): Promise<FabricNetwork> {
   const network = await startStandInPeer({
     chaincodes: [
@@ -51,7 +51,7 @@ export async function standInNetwork(): Promise<FabricNetwork> {
       network.blockStreams.release();
     },
   );
-  // What it had acknowledged and not yet put into a block is gone with it.
+  // Transactions that it had acknowledged and not yet put into a block are lost with it.
   const ordererAway = fault(
     () => {
       orderer.hold();

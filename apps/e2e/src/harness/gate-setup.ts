@@ -14,13 +14,13 @@ const SURFACE = 'case-gate';
 
 export interface GateSetupOptions {
   readonly postgres: Pick<ThrowawayPostgres, 'url'>;
-  /** Processes on one database; 1 unless said otherwise. */
+  /** Processes on one database; default 1. */
   readonly gates?: number;
   readonly redisUrl?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Processes of the case gate on a fresh database, with a venue `hall`, a policy `p1`, and a key for everything. */
+/** Processes of the case gate on a fresh database, with a venue `hall`, a policy `p1`, and a key with all scopes. */
 export interface GateSetup {
   readonly gates: readonly Gateway[];
   /** The first of them. */
@@ -28,7 +28,7 @@ export interface GateSetup {
   readonly admins: readonly AdminClient[];
   readonly key: string;
   readonly verifierKey: string;
-  /** For files of the story; goes with the setup. */
+  /** For files of the story; removed with the setup. */
   readonly folder: string;
   stop(): Promise<void>;
 }
@@ -111,7 +111,7 @@ export interface GateAsking {
 
 export type GateMembers = Readonly<Record<string, unknown>>;
 
-/** Asks one gate; rejects where no answer comes. */
+/** Sends a check to one gate; rejects where no answer comes. */
 export function askGate(
   { gate, key }: { readonly gate: Gateway; readonly key: string },
   [method, path]: readonly [string, string],
@@ -123,6 +123,6 @@ export function askGate(
     ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
   };
   const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-  // What is not JSON has no members, and every expectation of one fails then.
+  // An answer that is not JSON has no members, so every expectation of one fails.
   return gate.public.send({ method, path, headers, ...sent, timeoutMs }) as Promise<HttpAnswer & { body: GateMembers }>;
 }

@@ -3,15 +3,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { HttpAnswer } from './http-exchange.ts';
 import { askGate, type GateMembers, type GateSetup } from './gate-setup.ts';
 
-/** One subject's way through, and all that was answered about it. */
+/** The life of one subject, and all answers about it. */
 export interface Life {
   readonly subjectRef: string;
   caseId: string;
-  /** Every answer of 200 or 201 that a seal got, over all its repetitions. */
+  /** Every 200 or 201 to the sealing, over all repetitions. */
   readonly seals: { readonly status: number; readonly text: string }[];
-  /** When a seal was first asked for: nobody may enter before. */
+  /** When the seal was first requested: no check may allow before. */
   sealAskedMs: number;
-  /** When a revocation had answered: nobody may enter by a check begun later. */
+  /** When the revocation was answered: no check that began later may allow. */
   revokedMs: number;
 }
 
@@ -22,29 +22,29 @@ export interface Checked {
   readonly answer: HttpAnswer & { readonly body: GateMembers };
 }
 
-/** What became of all checks so far. Each is judged as it comes, so that a million of them need no memory. */
+/** Results of all checks so far. Each is judged as it comes, so a million of them need no memory. */
 export interface Tally {
   checks: number;
   allowed: number;
-  /** Begun after a revocation had answered. */
+  /** Begun after the revocation was answered. */
   afterRevocation: number;
   slowestMs: number;
-  /** Those that broke a promise; the first hundred. */
+  /** The checks that broke a promise; the first hundred. */
   readonly wrong: Checked[];
 }
 
 export interface Soak {
   readonly lives: readonly Life[];
   readonly tally: Tally;
-  /** Ends the load once every life that was begun has come to its seal. */
+  /** Ends the load once every life that was begun has reached its seal. */
   finish(): Promise<void>;
 }
 
 const MOST_WRONG = 100;
 
 /**
- * No allow before a seal was asked for, none by a check that began after a revocation had answered, and no answer that says
- * neither. What a life will yet bring changes nothing of it: both moments lie before the check they count for.
+ * No allow before the seal was requested, none by a check that began after the revocation was answered, and no answer
+ * that is neither. Later events of a life do not change the judgement: both moments precede the check.
  */
 function judge(tally: Tally, each: Checked): void {
   const { life, startedMs, durationMs, answer } = each;
@@ -64,14 +64,14 @@ function judge(tally: Tally, each: Checked): void {
 
 export interface SoakOptions {
   readonly setup: GateSetup;
-  /** Applicants and doors at a time. */
+  /** Concurrent applicants and doors. */
   readonly applicants: number;
   readonly doors: number;
 }
 
 const PAUSE_MS = 50;
 
-/** Keeps applicants and doors busy, whatever is broken meanwhile: each repeats its request until it is answered. */
+/** Runs applicants and doors during any fault: each repeats its request until it is answered. */
 export function startSoak({ setup, applicants, doors }: SoakOptions): Soak {
   const lives: Life[] = [];
   const tally: Tally = { checks: 0, allowed: 0, afterRevocation: 0, slowestMs: 0, wrong: [] };
@@ -119,7 +119,7 @@ async function live(setup: GateSetup, life: Life, lives: Life[]): Promise<void> 
   await insist(setup, ['POST', `/v1/cases/${life.caseId}/decide`], { body: decision });
   life.sealAskedMs = performance.now();
   const idempotencyKey = `${life.caseId}:p1`;
-  // Asked for twice at once, so that the two meet.
+  // Requested twice concurrently, so that the two meet.
   const seals = await Promise.all(
     [0, 1].map(() => insist(setup, ['POST', `/v1/cases/${life.caseId}/seal`], { idempotencyKey })),
   );
@@ -141,7 +141,7 @@ async function revoke({ admins }: GateSetup, life: Life): Promise<void> {
   }
 }
 
-/** Repeats the same request, at one gate after the other, until it has been answered. */
+/** Repeats the same request, at one gate after the other, until it is answered. */
 async function insist(
   setup: GateSetup,
   target: readonly [string, string],
@@ -152,7 +152,7 @@ async function insist(
     const gate = gates[turn % gates.length]!;
     const answer = await askGate({ gate, key }, target, asking).catch(() => undefined);
     if (answer !== undefined && answer.status < 300) return answer;
-    // Nothing that a client did wrong: what was lost, or is still under way.
+    // Not a fault of the client: the answer was lost, or the first request is still running.
     const isPassing = answer === undefined || answer.status >= 500 || answer.body['code'] === 'IDEMPOTENCY_IN_PROGRESS';
     if (!isPassing) throw new Error(`${target.join(' ')} was refused: ${answer.text}`);
     await delay(PAUSE_MS);

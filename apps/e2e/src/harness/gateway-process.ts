@@ -7,34 +7,34 @@ import { guard } from './guardian.ts';
 import { httpClient, type HttpClient } from './http-client.ts';
 import { quietPort } from './quiet-port.ts';
 
-/** One process of the gateway, at addresses that it keeps when it is started again. */
+/** One process of the gateway; it keeps its addresses over restarts. */
 export interface Gateway {
   readonly public: HttpClient;
   readonly ops: HttpClient;
   readonly admin: HttpClient;
   readonly pid: number;
   readonly isRunning: boolean;
-  /** The processes that answer requests, where it has several; Linux only. */
+  /** The processes that answer requests, where there are several; Linux only. */
   workerPids(): number[];
-  /** Starts it, and resolves once it may be given traffic. Rejects with what it said when it ends instead. */
+  /** Starts it, and resolves once it is ready. Rejects with its output when it exits instead. */
   start(): Promise<void>;
-  /** Ends it as a crash of the machine would: without a chance to do anything. */
+  /** Kills it with SIGKILL, like a crash of the machine. */
   kill(): Promise<void>;
   /**
-   * Asks it to stop, and gives its exit code once it has (null: it had to be killed). Rejects where it has sent a code that
-   * its description does not list for that route.
+   * Asks it to stop, and returns its exit code once it has (null: it had to be killed). Rejects where it has sent a
+   * code that its description does not list for that route.
    */
   stop(): Promise<number | null>;
-  /** All it has logged, over all its starts. */
+  /** Its log over all its starts. */
   logText(): string;
-  /** Lets go of the connections to it. */
+  /** Closes the connections to it. */
   release(): void;
 }
 
 export interface GatewayOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly logFile: string;
-  /** What Node runs; the gateway unless said otherwise. */
+  /** The program to run; default the gateway. */
   readonly program?: string;
   readonly scheme?: 'http' | 'https';
   /** The certificate to trust, for https. */
@@ -44,7 +44,10 @@ export interface GatewayOptions {
 const readyTimeoutMs = 30_000;
 const stopTimeoutMs = 30_000;
 
-/** Runs any story on surfaces of this many processes each; the console has one. Those of a story's own `env` win. */
+/**
+ * Runs any story on surfaces of this many processes each; the console always has one. The story's own `env` takes
+ * precedence.
+ */
 const workers = process.env['SEALGATE_WORKERS'];
 
 function workersOf(program: string): Readonly<Record<string, string>> {
@@ -88,7 +91,7 @@ export async function prepareGateway({
     },
     async start() {
       const log = openSync(logFile, 'a');
-      // Nothing of this process's environment: what the gateway needs is what it is told here.
+      // Nothing of this process's environment is inherited: the gateway gets only these variables.
       child = spawn(process.execPath, [...nodeOptionsOf(program), program], {
         env: { ...workersOf(program), ...env, ...ports },
         stdio: ['ignore', log, log],

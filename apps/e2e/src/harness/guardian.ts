@@ -1,6 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 
-/** Ends what it was told of once whoever told it is gone, however that went; a process ends its children only if it can. */
+/**
+ * Kills the registered processes once its parent is gone, however it ended; a process that is killed cannot end its
+ * children.
+ */
 const program = `
 const known = new Set();
 let rest = '';
@@ -18,7 +21,7 @@ process.stdin.on('end', () => {
 let guardian: ChildProcess | undefined;
 let guarded = 0;
 
-/** Has the process ended when this one is gone, even by SIGKILL. Nothing is to be done when it ends by itself before. */
+/** Ensures that the process ends when this one is gone, even by SIGKILL. It may also end by itself before. */
 export function guard(child: ChildProcess): void {
   guardian ??= startGuardian();
   const { stdin } = guardian;

@@ -21,7 +21,7 @@ export function guideFolder(): string {
 
 export const removeFolder = (folder: string): void => rmSync(folder, { recursive: true, force: true });
 
-/** What a guide shows in a language, in order. Fails where it shows nothing. */
+/** The code blocks of a guide in a language, in order. Fails where there are none. */
 export function shown(guide: string, language: string): string[] {
   const text = readFileSync(join(root, 'infra/guides', guide), 'utf8');
   const blocks = [...text.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(([, code = '']) => code);
@@ -29,21 +29,21 @@ export function shown(guide: string, language: string): string[] {
   return blocks;
 }
 
-/** Of the blocks of a guide in a language the one of this number, 0 unless said otherwise. */
+/** The code block with this index in a language; default the first. */
 export interface Program {
   readonly guide: string;
   readonly language: string;
   readonly number?: number;
 }
 
-/** Writes a program of a guide, as it stands there, into the folder. */
+/** Writes a program of a guide, verbatim, into the folder. */
 export function written(folder: string, { guide, language, number = 0 }: Program): string {
   const file = join(folder, `${guide}-${number}.${{ ts: 'mts', python: 'py', sh: 'sh' }[language]!}`);
   writeFileSync(file, shown(guide, language)[number]!);
   return file;
 }
 
-/** Runs a program of a guide in the folder, and gives what it printed. */
+/** Runs a program of a guide in the folder, and returns its output. */
 export async function runProgram(
   folder: string,
   program: Program,

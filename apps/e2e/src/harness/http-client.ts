@@ -3,25 +3,25 @@ import { connect as connectTls } from 'node:tls';
 import { encodeRequest, exchange, type HttpAnswer, type HttpRequest } from './http-exchange.ts';
 
 /**
- * A client that sends exactly what it is told, at little cost, so that a load is not mostly its own. It never sends
- * anything twice by itself: what is repeated is a matter of the story.
+ * A client that sends exactly the given bytes, with little overhead, so that a load is not mostly its own. It never
+ * repeats a request by itself; retries are up to the story.
  */
 export interface HttpClient {
   readonly origin: string;
-  /** Rejects when there is no answer: refused, cut, or past its time (15 s unless said otherwise). */
+  /** Rejects when there is no answer: refused, cut, or timed out (default 15 s). */
   send(request: HttpRequest): Promise<HttpAnswer>;
   close(): void;
 }
 
 export interface HttpClientOptions {
-  /** Most connections at a time; requests beyond wait for one. */
+  /** Maximum connections; further requests wait for one. */
   readonly connections?: number;
   /** The certificate to trust, for https. */
   readonly ca?: string;
 }
 
 const defaultTimeoutMs = 15_000;
-/** A connection that was idle for longer may be about to be closed by the server, so it is not used again. */
+/** A connection idle for longer may be about to be closed by the server, so it is not reused. */
 const freshForMs = 2_000;
 
 /** A client for one origin (`http://127.0.0.1:4104`). Connections are kept alive. */

@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 
-/** A header that is a list is sent once for each of its values. Names go out as they are written here. */
+/** A header with a list is sent once per value. Names are sent as written here. */
 export type HeaderLines = Readonly<Record<string, string | readonly string[]>>;
 
 export interface HttpRequest {
   readonly method?: string;
-  /** Goes into the request line untouched, so that paths no client library would send can be sent. */
+  /** Sent in the request line as it is, so that paths no client library would send are possible. */
   readonly path: string;
   readonly headers?: HeaderLines;
   readonly body?: string | Buffer;
@@ -14,10 +14,10 @@ export interface HttpRequest {
 
 export interface HttpAnswer {
   readonly status: number;
-  /** By lower-case name; one that came more than once is a list. */
+  /** By lower-case name; a repeated header is a list. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  /** Parsed where the answer says that it is JSON, else undefined. */
+  /** Parsed where the Content-Type is JSON, else undefined. */
   readonly body: unknown;
   /** From the first byte sent to the last one received. */
   readonly durationMs: number;
@@ -40,8 +40,8 @@ export function encodeRequest({ method = 'GET', path, headers = {}, body = '' }:
 }
 
 /**
- * Sends one request over a connection that nobody else uses meanwhile, and reads its answer. Rejects when the connection
- * ends first, when the answer is none that our services send (they always say how long it is), and at the time limit.
+ * Sends one request over a connection that is exclusively used for it, and reads its answer. Rejects when the
+ * connection ends first, when the answer has no Content-Length (our services always send one), and at the timeout.
  */
 export function exchange(
   socket: Socket,

@@ -1,4 +1,4 @@
-/** Does something `count` times, at most `width` at a time, and gives the results in order. */
+/** Runs `count` calls, at most `width` at a time, and returns the results in order. */
 export async function inParallel<Result>(
   width: number,
   count: number,

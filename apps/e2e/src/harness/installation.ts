@@ -15,14 +15,14 @@ import { prepareGateway, type Gateway } from './gateway-process.ts';
 import { newNoteKey } from './note-key.ts';
 
 export interface InstallOptions {
-  /** Processes of the gateway on one database; 1 unless said otherwise. */
+  /** Processes of the gateway on one database; default 1. */
   readonly gateways?: number;
-  /** How many of them integrate, the first; all unless said otherwise. */
+  /** How many of them integrate, counted from the first; default all. */
   readonly integrators?: number;
-  /** The Redis that all of them use; without it they run without. */
+  /** The Redis that all of them use; absent: none. */
   readonly redis?: { readonly url: string };
   readonly postgres: Pick<ThrowawayPostgres, 'url'>;
-  /** Variables besides those that an installation needs. */
+  /** Variables in addition to those that an installation needs. */
   readonly env?: Readonly<Record<string, string>>;
   readonly scheme?: 'http' | 'https';
   readonly ca?: string;
@@ -30,22 +30,22 @@ export interface InstallOptions {
 
 export interface Installation {
   readonly gateways: readonly Gateway[];
-  /** The first of them, for stories of one. */
+  /** The first gateway, for stories of one. */
   readonly gateway: Gateway;
-  /** The admin API of the first. */
+  /** The admin API of the first gateway. */
   readonly admin: AdminClient;
   readonly adminToken: string;
-  /** What an outsider pins. */
+  /** The public key that an outsider pins. */
   readonly verifierKey: string;
-  /** Where each that integrates keeps its checkpoints. */
+  /** The checkpoint folder of each integrating process. */
   readonly checkpointFolders: readonly string[];
-  /** For files of the story; goes with the installation. */
+  /** For files of the story; removed with the installation. */
   readonly folder: string;
-  /** Makes a network and gives its id. Limits are out of reach unless given. */
+  /** Creates a network and returns its id. Default limits are too high to matter. */
   newNetwork(members?: Members): Promise<string>;
-  /** Mints a key. Limits are out of reach unless given. */
+  /** Mints a key. Default limits are too high to matter. */
   newKey(networkId: string, members?: Members): Promise<MintedKey>;
-  /** Stops all gateways. Rejects when one of them does not end cleanly. */
+  /** Stops all gateways. Rejects when one of them does not exit cleanly. */
   stop(): Promise<void>;
 }
 
@@ -147,7 +147,7 @@ export interface Servers {
   stop(): Promise<void>;
 }
 
-/** A PostgreSQL whose writes reach the disk and a Redis, both for one story alone, so that it may break them. */
+/** A durable PostgreSQL (fsync on) and a Redis for one story alone, which may break them. */
 export async function breakableServers(redisArguments: readonly string[] = []): Promise<Servers> {
   const [postgres, redis] = await Promise.all([
     throwawayPostgres({ own: true, durable: true }),

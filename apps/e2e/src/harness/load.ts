@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { HttpAnswer } from './http-exchange.ts';
 import type { Sender } from './sender.ts';
 
-/** What one sender wants written, and goes on sending until it is told that it is. */
+/** The write of one sender, repeated until it is answered. */
 export interface Order {
   readonly idempotencyKey: string;
   readonly body: string;
@@ -11,7 +11,7 @@ export interface Order {
 /** One answer, or why there was none. */
 export interface Attempt {
   readonly order: Order;
-  /** Which of the targets was asked. */
+  /** The index of the target that was asked. */
   readonly target: number;
   readonly startedMs: number;
   readonly endedMs: number;
@@ -22,26 +22,26 @@ export interface Attempt {
 export interface Load {
   /** Every attempt so far, in the order in which they ended. */
   readonly attempts: readonly Attempt[];
-  /** Makes no more orders, and resolves once every order that was begun has been answered 200. */
+  /** Stops new orders, and resolves once every order that was begun has been answered 200. */
   finish(): Promise<void>;
 }
 
 export interface LoadOptions {
-  /** The processes to send to; each attempt goes to one of them by chance. */
+  /** The processes to send to; each attempt goes to a random one. */
   readonly targets: readonly Sender[];
-  /** Orders under way at a time. */
+  /** Concurrent orders. */
   readonly senders: number;
   /** The next order, by number from 0; undefined: there are no more. */
   readonly nextOrder: (number: number) => Order | undefined;
-  /** How many times an order that was answered is sent once more, of each hundred. */
+  /** Percentage of answered orders that are sent once more. */
   readonly replayPercent?: number;
-  /** After an attempt that was not answered with 200. */
+  /** Pause after an attempt that was not answered with 200. */
   readonly pauseMs?: number;
   /** An order that was not answered 200 for this long fails the load. */
   readonly giveUpAfterMs?: number;
 }
 
-/** Refusals that mean "send it again": nothing else may come of what is well formed and within its limits. */
+/** Refusals that mean "send it again"; well-formed requests within their limits may get no others. */
 const passing = new Set([
   'UNAVAILABLE',
   'LEDGER_UNAVAILABLE',
@@ -50,7 +50,7 @@ const passing = new Set([
   'IDEMPOTENCY_IN_PROGRESS',
 ]);
 
-/** Starts senders that behave as the documentation asks of them: the same request again until there is an answer. */
+/** Starts senders that follow the documentation: the same request again until there is an answer. */
 export function startLoad(options: LoadOptions): Load {
   const { targets, senders, nextOrder, replayPercent = 0, pauseMs = 25, giveUpAfterMs = 60_000 } = options;
   const attempts: Attempt[] = [];
@@ -109,7 +109,7 @@ export function codeOf(answer: HttpAnswer): string | undefined {
   return String(body.code);
 }
 
-/** The answers to all attempts. Throws where one had none: then nobody knows what the gateway counted. */
+/** The answers to all attempts. Throws where one had none, because the gateway's counters cannot be predicted then. */
 export function answersTo(attempts: readonly Attempt[]): HttpAnswer[] {
   return attempts.map(({ answer, order }) => {
     if (answer === undefined) throw new Error(`${order.idempotencyKey} had no answer.`);
@@ -122,7 +122,7 @@ export function acceptedTexts(attempts: readonly Attempt[]): string[] {
   return attempts.flatMap(({ answer }) => (answer?.status === 200 ? [answer.text] : []));
 }
 
-/** Throws unless every 200 to one order had the same bytes, and every one but a first says that it is a replay. */
+/** Throws unless all 200s to one order have the same bytes, and all but at most one are marked as replays. */
 export function checkReplays(attempts: readonly Attempt[]): void {
   const texts = new Map<string, { text: string; originals: number }>();
   for (const { order, answer } of attempts) {
@@ -139,7 +139,7 @@ export function checkReplays(attempts: readonly Attempt[]): void {
 }
 
 /**
- * Orders of 1 to `most` records, each record with content of its own and no id: the gateway names them. Where channels
+ * Orders of 1 to `most` records, each with its own content and without an id: the gateway generates it. Where channels
  * are given, every fourth order is for all of them.
  */
 export function batchOrders(most: number, prefix: string, channels: readonly string[] = []): (number: number) => Order {

@@ -3,14 +3,14 @@ import { createPublicKey, generateKeyPairSync, hash } from 'node:crypto';
 export interface NoteKey {
   /** For LEDGER_SIGNING_KEY. */
   readonly signingKey: string;
-  /** What an outsider pins. */
+  /** The public key that an outsider pins. */
   readonly verifierKey: string;
 }
 
 const ed25519 = Buffer.of(0x01);
 const rawKeyBytes = 32;
 
-/** A key pair for C2SP signed notes, made here from the specification, so that our own maker of keys is judged too. */
+/** A key pair for C2SP signed notes, made here from the specification, so that our own key generator is tested too. */
 export function newNoteKey(name: string): NoteKey {
   const { privateKey } = generateKeyPairSync('ed25519');
   const seed = privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(-rawKeyBytes);

@@ -6,12 +6,14 @@ import { otlpReceiver, until, type OtlpReceiver } from '@sealgate/testing';
 import { guard } from './guardian.ts';
 import { quietPort } from './quiet-port.ts';
 
-/** The OpenTelemetry collector, unmodified, with the two parts that are needed here. Built once on a machine. */
+/** The unmodified OpenTelemetry collector with the two components needed here. Built once per machine. */
 const VERSION = 'v0.165.0';
 const folder = join(tmpdir(), `sealgate-go-${userInfo().uid}`, `otelcol-${VERSION}`);
 const binary = join(folder, 'otelcol');
 
-/** Why there is no collector; undefined where there is one. Building it takes Go some minutes, once: only where asked for. */
+/**
+ * Why there is no collector; undefined where there is one. Building it takes some minutes with Go, so only on request.
+ */
 export function missingCollector(): string | undefined {
   if (existsSync(binary)) return undefined;
   if (process.env['SEALGATE_FULL'] !== '1') return 'SEALGATE_FULL=1 builds it';
@@ -42,7 +44,7 @@ export interface Collector extends Pick<OtlpReceiver, 'spans' | 'bytes'> {
   stop(): Promise<void>;
 }
 
-/** Takes spans as the collector does, and passes on what it made of them; where there is none, takes them itself. */
+/** Receives spans through the collector and passes on its output; without a collector, receives them directly. */
 export async function startCollector(hasCollector: boolean): Promise<Collector> {
   const receiver = await otlpReceiver();
   const { spans, bytes } = receiver;

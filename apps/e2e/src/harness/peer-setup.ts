@@ -13,11 +13,11 @@ import { newNoteKey } from './note-key.ts';
 const SURFACE = 'ledger-peer';
 
 export interface PeerSetupOptions {
-  /** Processes on one database; 1 unless said otherwise. */
+  /** Processes on one database; default 1. */
   readonly peers?: number;
-  /** Variables besides those that an installation needs; `undefined` takes one away. */
+  /** Variables in addition to those that an installation needs; `undefined` removes one. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** A database of the story's own, which it then stops itself. */
+  /** A database of the story's own, which the story stops itself. */
   readonly postgres?: ThrowawayPostgres;
 }
 
@@ -26,25 +26,25 @@ export interface PeerSetup {
   readonly peers: readonly Gateway[];
   /** The first of them. */
   readonly peer: Gateway;
-  /** A key that may do everything; limits are out of reach. */
+  /** A key with all rights; its limits are too high to matter. */
   readonly key: string;
   /** A key of another family. */
   readonly otherKey: string;
   readonly admin: AdminClient;
   readonly verifierKey: string;
   readonly channel: string;
-  /** For files of the story; goes with the setup. */
+  /** For files of the story; removed with the setup. */
   readonly folder: string;
-  /** Asks the first peer, with the key unless other headers say otherwise. */
+  /** Sends a request to the first peer, with the key unless other headers are given. */
   ask(method: string, path: string, how?: Asking): Promise<HttpAnswer>;
   stop(): Promise<void>;
 }
 
 export interface Asking {
-  /** A string or Buffer goes out as it is, anything else as JSON. */
+  /** A string or Buffer is sent as it is, anything else as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Of the setup; the first unless said otherwise. */
+  /** The index of the peer in the setup; default the first. */
   readonly peer?: Gateway;
   readonly timeoutMs?: number;
 }
@@ -61,7 +61,7 @@ const mapping = {
 export const keyHash = (key: string): string => hash('sha256', key, 'hex');
 export const newKey = (): string => randomBytes(24).toString('base64url');
 
-/** What every peer is told; a story that starts its own begins with it. */
+/** Variables of every peer; a story that starts its own begins with them. */
 export function peerEnv(folder: string, databaseUrl: string): Record<string, string> {
   const mappingFile = join(folder, 'mapping.json');
   writeFileSync(mappingFile, JSON.stringify(mapping));
@@ -157,7 +157,7 @@ function ask(
   });
 }
 
-/** The answer of a write, as the contract lays it out. */
+/** The answer of a write, in the form of the contract. */
 export interface SyncSummary {
   readonly summary: {
     readonly total: number;

@@ -1,29 +1,29 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The processes below a postmaster, with what each calls itself (`postgres: gateway test_1 127.0.0.1(40112) idle`). */
+/** The child processes of a postmaster, with their titles (`postgres: gateway test_1 127.0.0.1(40112) idle`). */
 function childrenOf(postmaster: number): { pid: number; title: string }[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
       try {
         const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-        // The name of the program stands in parentheses and may hold anything; the parent is the second word behind.
+        // The program name is in parentheses and may contain anything; the parent pid is the second word after it.
         const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
         if (parent !== postmaster) return [];
         const title = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
         return [{ pid: Number(name), title }];
       } catch {
-        return []; // It ended meanwhile.
+        return []; // It has ended meanwhile.
       }
     });
 }
 
-/** Processes are found where Linux shows them. */
+/** Processes can only be inspected on Linux. */
 export const canSeeProcesses: boolean = process.platform === 'linux';
 
 /**
- * Cuts every connection of a database as pg_terminate_backend does, which sends each backend the same signal.
- * Gives how many there were.
+ * Cuts every connection of a database as pg_terminate_backend does, by sending each backend the same signal. Returns
+ * their number.
  */
 export function cutConnections(postmaster: number, database: string): number {
   const backends = childrenOf(postmaster).filter(({ title }) => title.includes(` ${database} 127.0.0.1(`));
@@ -31,7 +31,7 @@ export function cutConnections(postmaster: number, database: string): number {
   return backends.length;
 }
 
-/** Stops the whole server in the middle of what it does, the postmaster first. Gives what lets it go on. */
+/** Stops the whole server (SIGSTOP), the postmaster first. Returns the function that continues it. */
 export function freezePostgres(postmaster: number): () => void {
   process.kill(postmaster, 'SIGSTOP');
   const frozen = childrenOf(postmaster).map(({ pid }) => pid);
@@ -45,6 +45,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It ended meanwhile.
+    // It has ended meanwhile.
   }
 }

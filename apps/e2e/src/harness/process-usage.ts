@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What Linux says of a process, from outside of it. */
+/** Memory and sockets of a process, as Linux reports them. */
 
 export function residentBytes(pid: number): number {
   const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
@@ -14,12 +14,12 @@ export function openSockets(pid: number): number {
     try {
       return readlinkSync(`${folder}/${name}`).startsWith('socket:');
     } catch {
-      return false; // It was closed meanwhile.
+      return false; // It has been closed meanwhile.
     }
   }).length;
 }
 
-/** Watches how much memory a process takes until `stop` is called, which gives the most it took. */
+/** Samples the memory of a process until `stop` is called, which returns the maximum. */
 export function watchResident(pid: number): { stop(): Promise<number> } {
   let isOver = false;
   const watching = (async () => {

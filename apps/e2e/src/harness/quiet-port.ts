@@ -1,13 +1,13 @@
 import { createServer } from 'node:net';
 
-/** Below the ports that systems hand out to outgoing connections (from 32768 on Linux, 49152 elsewhere). */
+/** Below the ephemeral port ranges of systems (from 32768 on Linux, 49152 elsewhere). */
 const first = 12_000;
 const count = 20_000;
 const tries = 50;
 
 /**
- * A free loopback port that no outgoing connection of this machine will be given: a server that is killed and started
- * again finds it free, however many connections were opened meanwhile.
+ * A free loopback port outside the ephemeral range: a server that is killed and restarted finds it free, however many
+ * outgoing connections were opened meanwhile.
  */
 export async function quietPort(): Promise<number> {
   for (let left = tries; left > 0; left -= 1) {

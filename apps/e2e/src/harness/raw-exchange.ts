@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 
 const timeoutMs = 10_000;
 
-/** Sends these characters and nothing else, and gives all that comes back until the server closes the connection. */
+/** Sends exactly these characters, and returns all that comes back until the server closes the connection. */
 export function rawExchange(origin: string, text: string): Promise<string> {
   const { hostname, port } = new URL(origin);
   return new Promise((resolve, reject) => {
@@ -12,7 +12,7 @@ export function rawExchange(origin: string, text: string): Promise<string> {
     socket.on('data', (chunk: Buffer) => (said += chunk.toString('latin1')));
     socket.on('close', () => resolve(said));
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      // What was still on its way when the server closed is answered with a reset, behind all that it said.
+      // Data still in flight when the server closed is answered with a reset, after its last data.
       if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error);
     });
     socket.write(text);

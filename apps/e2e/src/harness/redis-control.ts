@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 
 const timeoutMs = 5_000;
 
-/** Sends one command to a Redis, over a connection of its own, and gives the reply as it came. */
+/** Sends one command to Redis over a connection of its own, and returns the raw reply. */
 export function redisCommand(url: string, ...words: readonly string[]): Promise<string> {
   const { hostname, port, username, password } = new URL(url);
   const login = [['AUTH', decodeURIComponent(username) || 'default', decodeURIComponent(password)]];
@@ -35,7 +35,9 @@ function encode(words: readonly string[]): string {
   return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`;
 }
 
-/** The complete replies: a status, error or number is one line; a bulk string two; nothing else is asked for here. */
+/**
+ * The complete replies: a status, error or number is one line, a bulk string two; other types are not requested here.
+ */
 function repliesIn(text: string): string[] {
   return [...text.matchAll(/\$-1\r\n|\$\d+\r\n[^]*?\r\n|[+:-][^\r]*\r\n/gy)].map(([reply]) => reply);
 }

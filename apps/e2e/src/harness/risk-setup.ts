@@ -18,9 +18,9 @@ export interface RiskSetup {
   readonly admin: AdminClient;
   readonly orgId: string;
   readonly verifierKey: string;
-  /** For files of the story; goes with the setup. */
+  /** For files of the story; removed with the setup. */
   readonly folder: string;
-  /** Adds somebody with these roles; gives the id and a key. */
+  /** Adds a person with these roles; returns the id and a key. */
   newPerson(roles: readonly string[], members?: object): Promise<{ id: string; key: string }>;
   stop(): Promise<void>;
 }
@@ -83,7 +83,7 @@ export async function riskSetup(
   };
 }
 
-/** Asks one process as the holder of a key. */
+/** Sends a request to one process with a key. */
 export function askRisk(
   { public: http }: Gateway,
   key: string,
@@ -100,6 +100,6 @@ export function askRisk(
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  // Every answer that these stories look into is an object.
+  // All answers used by these stories are objects.
   return answer as Promise<HttpAnswer & { readonly body: Readonly<Record<string, unknown>> }>;
 }

@@ -3,14 +3,14 @@ import type { HeaderLines, HttpAnswer } from './http-exchange.ts';
 
 export interface Sending {
   readonly idempotencyKey?: string | readonly string[];
-  /** Replaces or adds; undefined takes the header away. */
+  /** Replaces or adds headers; undefined removes one. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly timeoutMs?: number;
 }
 
-/** What a sender of webhooks does: posts to its network with its key. */
+/** A sender of records: posts to its network with its key. */
 export interface Sender {
-  /** A string or Buffer goes out as it is, anything else as JSON. */
+  /** A string or Buffer is sent as it is, anything else as JSON. */
   post(body: unknown, how?: Sending): Promise<HttpAnswer>;
 }
 

@@ -2,19 +2,19 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 export interface SlowProxy {
   readonly port: number;
-  /** How long what passes is held back, each way; 0 at first. Holds for what comes from now on. */
+  /** The delay in each direction; initially 0. A change applies to data received from then on. */
   delayMs: number;
   close(): Promise<void>;
 }
 
-/** Stands between a client and a server on loopback, and holds back what passes, in order. */
+/** A TCP proxy between a client and a server on loopback that delays data, in order. */
 export async function slowProxy(targetPort: number): Promise<SlowProxy> {
   const sockets = new Set<Socket>();
   const proxy = { port: 0, delayMs: 0, close: () => Promise.resolve() };
   const pass = (from: Socket, to: Socket): void => {
     sockets.add(from);
     from.setNoDelay(true);
-    // Whoever's time comes first sends what came first, so that nothing overtakes when the delay is changed.
+    // Timers send data in the order of its arrival, so that nothing overtakes when the delay is changed.
     const held: Buffer[] = [];
     const sendNext = (): void => {
       const chunk = held.shift();

@@ -10,10 +10,10 @@ import { newKey } from './peer-setup.ts';
 import type { HttpAnswer } from './http-exchange.ts';
 import { boundMs } from './scale.ts';
 
-/** What can be run twice here. */
+/** The surfaces that can be run twice here. */
 type Surface = 'ingest-gateway' | 'ledger-peer' | 'risk-partner';
 
-/** Two processes of a surface, each restarted by itself with other variables while the other one serves. */
+/** Two processes of a surface; each can be restarted with other variables while the other one serves. */
 export class TwoProcesses {
   readonly #underWay: Map<Gateway, Set<Promise<unknown>>>;
   readonly #environments: ReadonlyMap<Gateway, Record<string, string>>;
@@ -27,7 +27,7 @@ export class TwoProcesses {
     this.admin = adminClient(this.gateways[0]!.admin, adminToken);
   }
 
-  /** On a database that the surface's migration job is run on first. Files go into `folder`. */
+  /** Runs the surface's migration job on the database first. Files go into `folder`. */
   static async start(
     surface: Surface,
     { postgres, folder, env }: { postgres: ThrowawayPostgres; folder: string; env: Readonly<Record<string, string>> },
@@ -36,7 +36,7 @@ export class TwoProcesses {
     const adminToken = newKey();
     const made = new Map<Gateway, Record<string, string>>();
     for (const number of [1, 2]) {
-      // It is read at each start.
+      // Read at each start.
       const own = {
         DATABASE_URL: postgres.url,
         LEDGER_ORIGIN: ledgerOrigin,
@@ -57,7 +57,7 @@ export class TwoProcesses {
     for (const gateway of this.gateways) await this.restart(gateway, env);
   }
 
-  /** Takes one out of service, and starts it again with these variables. */
+  /** Takes one out of service, and restarts it with these variables. */
   async restart(gateway: Gateway, env: Readonly<Record<string, string>>): Promise<void> {
     const underWay = this.#underWay.get(gateway)!;
     this.#underWay.delete(gateway);
@@ -68,7 +68,7 @@ export class TwoProcesses {
     this.#underWay.set(gateway, new Set());
   }
 
-  /** Asks a process that is there, as a load balancer would. */
+  /** Sends a request to a running process, as a load balancer would. */
   at<Answer>(ask: (gateway: Gateway) => Promise<Answer>): Promise<Answer> {
     const there = [...this.#underWay];
     const [gateway, underWay] = there[Math.floor(Math.random() * there.length)]!;
@@ -95,7 +95,7 @@ export class TwoProcesses {
   }
 }
 
-/** Works that go on until they are stopped. What is not as it should be is remembered. */
+/** Runs tasks repeatedly until they are stopped, and records every failure. */
 export function load(works: readonly (() => Promise<void>)[]) {
   const wrong: string[] = [];
   let count = 0;
@@ -126,7 +126,7 @@ export function expectAnswer(answer: HttpAnswer, status: number): void {
 export const oneOf = <Value>(values: readonly Value[]): Value | undefined =>
   values[Math.floor(Math.random() * values.length)];
 
-/** A request with a key, and what it was answered. */
+/** Sends a request with a key, and returns the answer. */
 export interface Kept {
   readonly key: string;
   readonly body: object;

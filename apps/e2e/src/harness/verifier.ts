@@ -6,13 +6,13 @@ import type { AdminClient } from './admin-client.ts';
 import type { WriteAnswer } from './answers.ts';
 
 export interface Judgement {
-  /** As the shell would see it: 0 verified, 1 not verified, 2 unreadable. */
+  /** The exit code: 0 verified, 1 not verified, 2 unreadable. */
   readonly exitCode: number;
-  /** The report, as `--json` prints it. */
+  /** The report of `--json`. */
   readonly text: string;
 }
 
-/** Runs `sealgate-verify`, which knows nothing but files and a pinned key. */
+/** Runs `sealgate-verify`, which uses only files and a pinned key. */
 export async function verify(folder: string, ...parameters: readonly string[]): Promise<Judgement> {
   let text = '';
   const say = (part: string): void => {
@@ -27,18 +27,18 @@ export interface LogStory {
   /** `<networkId>.<name>`. */
   readonly channel: string;
   readonly verifierKey: string;
-  /** For the files that the verifier reads. */
+  /** Folder for the files that the verifier reads. */
   readonly folder: string;
-  /** The body of every 200 that any sender got, replays included, as it came. */
+  /** The body of every 200 that any sender got, replays included, unchanged. */
   readonly answers: readonly string[];
   /** Folders of checkpoints that were kept outside the database. */
   readonly savedFolders: readonly string[];
 }
 
 /**
- * Holds a whole channel against all that its senders were told, by the offline verifier alone: every record in an answer
- * is in the log once, the log holds nothing else, and its root is the one that was signed. Throws where that is not so.
- * Gives how many records the channel holds.
+ * Compares a whole channel with all answers to its senders, by the offline verifier alone: every record in an answer is
+ * in the log once, the log contains nothing else, and its root is the signed one. Throws otherwise. Returns the number
+ * of records in the channel.
  */
 export async function judgeLog(story: LogStory): Promise<number> {
   const { channel, verifierKey, savedFolders } = story;
@@ -59,7 +59,7 @@ export async function judgeLog(story: LogStory): Promise<number> {
   const { exitCode, text } = await verify(folder, 'log', '.', ...parameters);
   if (exitCode !== 0) throw new Error(`The verifier does not accept ${channel}: ${text}`);
   if (inOrder.length > 0 && !text.includes('0 entries of the log have no receipt here')) {
-    throw new Error(`${channel} holds records that nobody was told of: ${text}`);
+    throw new Error(`${channel} contains records that are in no answer: ${text}`);
   }
   return inOrder.length;
 }

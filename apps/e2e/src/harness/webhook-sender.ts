@@ -5,17 +5,17 @@ import type { HttpClient } from './http-client.ts';
 import type { HeaderLines, HttpAnswer } from './http-exchange.ts';
 import type { Installation } from './installation.ts';
 
-/** Something that GitHub would send. */
+/** A delivery in the form of GitHub's. */
 export interface GithubDelivery {
   readonly secret: string;
   readonly body?: string;
   readonly deliveryId?: string;
   readonly event?: string;
-  /** Replaces or adds. */
+  /** Replaces or adds headers. */
   readonly headers?: HeaderLines;
 }
 
-/** Signed by the library that GitHub offers. */
+/** Signed by GitHub's own library. */
 export async function githubHeaders({
   secret,
   body = '{}',
@@ -36,7 +36,7 @@ export async function sendGithub(http: HttpClient, path: string, delivery: Githu
   return http.send({ method: 'POST', path, headers: { ...(await githubHeaders(delivery)), ...headers }, body });
 }
 
-/** The same at less cost than the library's, for loads. */
+/** The same signature with less overhead than the library's, for loads. */
 export function githubSignature(secret: string, body: string): string {
   return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 }
@@ -44,11 +44,11 @@ export function githubSignature(secret: string, body: string): string {
 export interface MadeSource {
   readonly sourceId: string;
   readonly path: string;
-  /** Of the admin API, behind /admin/v1. */
+  /** The path in the admin API, after /admin/v1. */
   readonly adminPath: string;
 }
 
-/** Makes a source of GitHub's with one secret; members replace or add. */
+/** Creates a GitHub source with one secret; `members` replace or add. */
 export async function newSource(
   admin: AdminClient,
   networkId: string,
@@ -68,7 +68,7 @@ export const newSecret = (): string => randomBytes(24).toString('base64url');
 
 export type GithubSource = Awaited<ReturnType<typeof githubSource>>;
 
-/** A network with one source of GitHub's, and who sends to it. */
+/** A network with one GitHub source, and its sender. */
 export async function githubSource(setup: Installation, members: Members = {}) {
   const networkId = await setup.newNetwork({ channels: ['main', 'other'] });
   const secret = newSecret();
@@ -83,14 +83,14 @@ export interface Delivered {
   readonly records: readonly { id: string; channel: string; transactionId: string }[];
 }
 
-/** What the sender was told; throws where it was a refusal, or was replayed where it should not be. */
+/** The answer to the sender; throws for a refusal, and for an unexpected replay. */
 export function deliveredBy({ status, headers, text, body }: HttpAnswer, replayed = false): Delivered {
   if (status !== 200 || (headers['idempotent-replayed'] === 'true') !== replayed)
     throw new Error(`${status} ${String(headers['idempotent-replayed'])}: ${text}`);
   return body as Delivered;
 }
 
-/** What became of the last deliveries to a source, as its operator sees it. */
+/** The outcomes of the last deliveries to a source, from the admin API. */
 export async function deliveriesOf(admin: AdminClient, { adminPath }: MadeSource): Promise<Members[]> {
   return (await admin.ask('GET', `${adminPath}/deliveries`))['items'] as Members[];
 }
