@@ -13,27 +13,27 @@ describe('parseBenchOptions', () => {
     });
   });
 
-  it('takes a part, in the order of the report', () => {
+  it('selects sections, in the order of the report', () => {
     expect(parse('--sections', 'bodies,throughput')?.sections).toEqual(['throughput', 'bodies']);
     expect(parse('--profile')?.sections).toEqual(['profile']);
     expect(parse('--profile', '--sections', 'ledger')?.sections).toEqual(['ledger', 'profile']);
   });
 
-  it('lets numbers go before --quick, and sees files from the folder of call', () => {
+  it('accepts options before --quick, and resolves files against the folder of the call', () => {
     const options = parse('--quick', '--rounds', '2', '--seconds', '0.5', '--json', 'out.json', '--data', '/mnt/disk');
     expect(options).toMatchObject({ quick: true, rounds: 2, roundMs: 500, ledgerRecords: 100_000 });
     expect(options).toMatchObject({ jsonFile: '/home/me/out.json', dataFolder: '/mnt/disk' });
   });
 
-  it('asks for help', () => {
+  it('returns undefined for --help', () => {
     expect(parse('--help')).toBeUndefined();
   });
 
   it.each([
     [['--sections', 'speed'], 'There is no section speed'],
-    [['--rounds', '0'], '--rounds is a number of at least 1'],
-    [['--rounds', '1.5'], '--rounds is a number'],
-    [['--connections', 'many'], '--connections is a number'],
+    [['--rounds', '0'], '--rounds must be a number of at least 1'],
+    [['--rounds', '1.5'], '--rounds must be a number'],
+    [['--connections', 'many'], '--connections must be a number'],
     [['--records', '1050'], 'multiple of 100'],
     [['--faster'], 'faster'],
   ])('refuses %j', (parameters, problem) => {

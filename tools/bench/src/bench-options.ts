@@ -22,40 +22,40 @@ export interface BenchOptions {
   readonly roundMs: number;
   readonly warmUpMs: number;
   readonly connections: number;
-  /** How large the ledger is made before it is reopened, proved from and audited; and how many assets are listed. */
+  /** Records in the ledger that is reopened, proved from and audited; also the number of assets listed. */
   readonly ledgerRecords: number;
   readonly proofs: number;
   /** How often each hostile body is sent. */
   readonly repeats: number;
   readonly quick: boolean;
-  /** False: measure the bundle that is there. */
+  /** False: measure the existing bundle. */
   readonly build: boolean;
-  /** For the gateway's Node, after those it is always started with, to try a setting. */
+  /** Additional Node options for the gateway, after its usual ones, to try a setting. */
   readonly nodeOptions: string | undefined;
   readonly jsonFile: string | undefined;
   readonly markdownFile: string | undefined;
-  /** Where the data lies while it runs: on the disk that is to be measured. */
+  /** Folder of the databases during the run: on the disk to be measured. */
   readonly dataFolder: string;
 }
 
 export const usage = `Usage: npm run bench -- [options]
 
   --quick            short rounds and a small ledger: shows that it runs, not how fast it is
-  --sections a,b     of throughput, spread, ledger, bodies, peer, gate, reads, sources,
+  --sections a,b     any of throughput, spread, ledger, bodies, peer, gate, reads, sources,
                      log, profile
                      (default: throughput, ledger and bodies)
-  --profile          where the gateway spends its time; alone, only that
+  --profile          CPU profile of the gateway; without --sections, only that
   --rounds N         rounds of the throughput table (default 5)
   --seconds S        length of a round (default 5)
   --connections N    connections, one request in flight on each (default 64)
-  --records N        size of the ledger that is reopened, proved from and audited, and of the list that is read
-                     (default 1000000)
-  --node-options X   more options for the gateway's Node, to try a setting
-  --json FILE        everything that was measured, round by round
-  --markdown FILE    what is printed, as a file
-  --data DIR         a folder on the disk to measure (default: in the checkout); what is made there is removed
-  --no-build         measure the bundle that is there
-  --help             this text
+  --records N        records of the ledger that is reopened, proved from and audited, and items of the list
+                     that is read (default 1000000)
+  --node-options X   additional Node options for the gateway, to try a setting
+  --json FILE        write all measurements, round by round
+  --markdown FILE    write the printed report
+  --data DIR         a folder on the disk to measure (default: in the checkout); its new files are removed
+  --no-build         measure the existing bundle
+  --help             print this text
 `;
 
 const normal = { rounds: 5, seconds: 5, warmUpMs: 5_000, records: 1_000_000, proofs: 3_000, repeats: 5 };
@@ -77,7 +77,7 @@ const flags = {
   help: { type: 'boolean' },
 } as const;
 
-/** Undefined for `--help`. Relative files are seen from `folder`. Throws UsageError for what it does not understand. */
+/** Undefined for `--help`. Relative files are resolved against `folder`. Throws UsageError for invalid options. */
 export function parseBenchOptions(
   parameters: readonly string[],
   { folder, dataFolder }: { folder: string; dataFolder: string },
@@ -88,7 +88,8 @@ export function parseBenchOptions(
   const file = (name: string | undefined): string | undefined =>
     name === undefined ? undefined : resolve(folder, name);
   const records = numberOf(given.records, { name: '--records', fallback: defaults.records, least: 1_000 });
-  if (records % 100 !== 0) throw new UsageError('--records is a multiple of 100: the ledger is filled by batches.');
+  if (records % 100 !== 0)
+    throw new UsageError('--records must be a multiple of 100: the ledger is filled in batches.');
   return {
     sections: sectionsOf(given.sections, given.profile === true),
     rounds: numberOf(given.rounds, { name: '--rounds', fallback: defaults.rounds, least: 1 }),
@@ -119,7 +120,7 @@ function sectionsOf(text: string | undefined, profile: boolean): SectionName[] {
   const asked = text?.split(',') ?? (profile ? [] : ['throughput', 'ledger', 'bodies']);
   const unknown = asked.filter((name) => !sectionNames.some((known) => known === name));
   if (unknown.length > 0)
-    throw new UsageError(`There is no section ${unknown.join(', ')}: ${sectionNames.join(', ')}.`);
+    throw new UsageError(`There is no section ${unknown.join(', ')}; sections are ${sectionNames.join(', ')}.`);
   return sectionNames.filter((name) => asked.includes(name) || (profile && name === 'profile'));
 }
 
@@ -131,6 +132,6 @@ function numberOf(
   const number = Number(text);
   const whole = Number.isInteger(number) || least < 1;
   if (!/^[0-9.]+$/.test(text) || !Number.isFinite(number) || !whole || number < least)
-    throw new UsageError(`${name} is a number of at least ${least}, not ${text}.`);
+    throw new UsageError(`${name} must be a number of at least ${least}, not ${text}.`);
   return number;
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { canonical } from '@sealgate/json';
 
-/** The size of the record that every row of the table sends. */
+/** The size of the record in every row of the table. */
 export const recordBytes = 255;
 
 export const batchRecords = 100;
 
-/** How many requests of each kind warm a server up. */
+/** Number of requests of each kind to warm up a server. */
 export const warmUpRequests = { single: 40_000, batch: 1_500 };
 
 /** A record as a webhook would send it, exactly 255 bytes of JSON; its id is derived from the Idempotency-Key. */
@@ -28,7 +28,7 @@ export function recordBody(): string {
       },
     });
   const body = record('x'.repeat(recordBytes - record('').length));
-  assert.equal(Buffer.byteLength(body), recordBytes, 'The table says how large a record is.');
+  assert.equal(Buffer.byteLength(body), recordBytes, 'The record has the size stated in the table.');
   return body;
 }
 
@@ -36,20 +36,20 @@ export function batchBody(records: number): string {
   return `{"assets":[${Array.from({ length: records }, recordBody).join(',')}]}`;
 }
 
-/** Content of an asset, exactly as large as that of a record. */
+/** The data of an asset, exactly as large as that of a record. */
 export const assetBytes = recordBytes;
 
 function assetData(): string {
   const data = (memo: string): string => JSON.stringify({ ...JSON.parse(recordBody()).data, memo });
   const text = data('x'.repeat(assetBytes - data('').length));
-  assert.equal(Buffer.byteLength(text), assetBytes, 'The table says how large an asset is.');
+  assert.equal(Buffer.byteLength(text), assetBytes, 'The asset has the size stated in the table.');
   return text;
 }
 
 const numbered = (count: number, element: (id: string) => string): string =>
   Array.from({ length: count }, (_, number) => element(`{key}-${number}`)).join(',');
 
-/** A request to the ledger peer, all of it in one transaction; `{key}` makes the ids new each time. */
+/** A request to the ledger peer, written as one transaction; `{key}` makes its ids unique. */
 export function assetsBody(count: number, type: string): string {
   const data = assetData();
   return `{"assets":[${numbered(count, (id) => `{"id":"${id}","type":"${type}","data":${data}}`)}],"options":{"batchSize":${count}}}`;

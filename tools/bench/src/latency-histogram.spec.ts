@@ -9,19 +9,19 @@ function histogramOf(milliseconds: readonly number[]): LatencyHistogram {
 }
 
 describe('LatencyHistogram', () => {
-  it('tells short latencies to the microsecond', () => {
+  it('is exact to the microsecond for short latencies', () => {
     const histogram = histogramOf([0.001, 0.002, 0.003, 0.25]);
     expect(histogram.quantileMs(0.5)).toBe(0.002);
     expect(histogram.quantileMs(0.75)).toBe(0.003);
     expect(histogram.quantileMs(1)).toBe(0.25);
   });
 
-  it('tells nothing of nothing', () => {
+  it('returns 0 without values', () => {
     expect(histogramOf([]).quantileMs(0.99)).toBe(0);
     expect(histogramOf([]).largestMs).toBe(0);
   });
 
-  it('takes an hour without losing the order', () => {
+  it('holds an hour without losing the order', () => {
     const histogram = histogramOf([1, 3_600_000]);
     expect(histogram.largestMs).toBe(3_600_000);
     expect(histogram.quantileMs(0.5)).toBeCloseTo(1, 1);

@@ -1,4 +1,6 @@
-/** Below this many microseconds each one has a bucket of its own; above, buckets are at most 1/128 of the value wide. */
+/**
+ * Below this many microseconds each one has a bucket of its own; above, buckets are at most 1/128 of the value wide.
+ */
 const exactMicroseconds = 256;
 const subBuckets = exactMicroseconds / 2;
 const buckets = exactMicroseconds + 24 * subBuckets;
@@ -25,7 +27,7 @@ export class LatencyHistogram {
     return this.#largestUs / 1_000;
   }
 
-  /** The latency that the share of all did not exceed, such as 0.99, in milliseconds; 0 where nothing was recorded. */
+  /** The latency in milliseconds that this share (such as 0.99) does not exceed; 0 where nothing was recorded. */
   quantileMs(share: number): number {
     const rank = Math.max(1, Math.ceil(this.#total * share));
     let seen = 0;

@@ -3,7 +3,7 @@ import { closeSync, fdatasyncSync, openSync, rmSync, statfsSync, writeSync } fro
 import { arch, cpus, release, totalmem, type as systemName } from 'node:os';
 import { join } from 'node:path';
 
-/** What a number is worth depends on all of this. */
+/** The conditions of a run, needed to interpret its numbers. */
 export interface Machine {
   readonly cpu: string;
   readonly cores: number;
@@ -12,11 +12,11 @@ export interface Machine {
   readonly node: string;
   /** When the run began, RFC 3339. */
   readonly date: string;
-  /** The short hash, `+` behind it where the checkout holds changes; "none" outside of git. */
+  /** The short hash, followed by `+` where the checkout has changes; "none" outside of git. */
   readonly commit: string;
-  /** The median time of one small write that reaches the disk. */
+  /** The median time of one small synced write to the disk. */
   readonly syncMs: number;
-  /** The data lies in memory, so nothing here is durable. */
+  /** The data is in memory, so nothing here is durable. */
   readonly inMemory: boolean;
 }
 
@@ -35,7 +35,7 @@ export function describeMachine(options: { folder: string; checkout: string; now
   };
 }
 
-/** The numbers of tmpfs and ramfs, from statfs(2). */
+/** The magic numbers of tmpfs and ramfs, from statfs(2). */
 const memoryFilesystems = new Set([0x01021994, 0x858458f6]);
 
 function commitOf(checkout: string): string {
@@ -47,7 +47,7 @@ function commitOf(checkout: string): string {
   try {
     return `${git('rev-parse', '--short', 'HEAD')}${git('status', '--porcelain') === '' ? '' : '+'}`;
   } catch {
-    return 'none'; // No git here, or nothing is committed yet.
+    return 'none'; // No git, or no commit yet.
   }
 }
 

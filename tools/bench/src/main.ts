@@ -6,7 +6,10 @@ import { runBench } from './run-bench.ts';
 import { UsageError } from './usage-error.ts';
 import { workspaceRoot } from './workspace-root.ts';
 
-/** 0: measured; 1: nothing to believe, or failed; 130: interrupted. A target that is missed is a result, no failure. */
+/**
+ * Exit codes. 0: measured; 1: results withheld, or failed; 130: interrupted. A missed target is a result, not a
+ * failure.
+ */
 async function main(): Promise<number> {
   const stack = releaseStack();
   const interruption = new AbortController();

@@ -4,19 +4,19 @@ import { childrenOf, cpuMsOf, peakRssBytesOf, rssBytesOf } from './proc-usage.ts
 
 const self = { name: 'self', pid: process.pid };
 
-describe('what a process uses', () => {
-  it('is told where the system tells it', () => {
+describe('the usage of a process', () => {
+  it('is known where the system reports it', () => {
     if (process.platform !== 'linux') return expect(cpuMsOf(self)).toBeUndefined();
     const { user, system } = process.cpuUsage();
     expect(Math.abs((cpuMsOf(self) ?? 0) - (user + system) / 1_000)).toBeLessThan(200);
-    const ownMs = cpuMsOf(self) ?? 0; // Asked first: it grows while we look.
+    const ownMs = cpuMsOf(self) ?? 0; // Read first, because it keeps growing.
     expect(cpuMsOf({ ...self, family: true })).toBeGreaterThanOrEqual(ownMs);
     expect(rssBytesOf(process.pid)).toBeGreaterThan(1_000_000);
-    // The kernel brings both up to date now and then, not in one moment.
+    // The kernel updates both now and then, not at the same moment.
     expect(peakRssBytesOf(process.pid)).toBeGreaterThan(0.9 * (rssBytesOf(process.pid) ?? 0));
   });
 
-  it('knows the children of a process while they live', async () => {
+  it('includes the children of a process while they live', async () => {
     const child = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: ['pipe', 'ignore', 'ignore'] });
     const ended = new Promise((resolve) => child.once('exit', resolve));
     expect(childrenOf(process.pid).includes(child.pid ?? 0)).toBe(process.platform === 'linux');
@@ -25,7 +25,7 @@ describe('what a process uses', () => {
     expect(childrenOf(process.pid)).not.toContain(child.pid);
   });
 
-  it('is unknown of a process that is gone', () => {
+  it('is unknown for a process that is gone', () => {
     expect(cpuMsOf({ name: 'gone', pid: 2 ** 30 })).toBeUndefined();
     expect(rssBytesOf(2 ** 30)).toBeUndefined();
   });

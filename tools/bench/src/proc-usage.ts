@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
-/** A process whose cost is counted. `family`: its children too, those that ended meanwhile included (PostgreSQL). */
+/** A process whose cost is counted. `family`: with its children, those that ended meanwhile included (PostgreSQL). */
 export interface WatchedProcess {
   readonly name: string;
   readonly pid: number;
@@ -12,7 +12,7 @@ interface Stat {
   readonly parent: number;
   /** Clock ticks of the process itself, user and system. */
   readonly own: number;
-  /** Clock ticks of the children that ended and were waited for. */
+  /** Clock ticks of children that ended and were waited for. */
   readonly ended: number;
 }
 
@@ -23,13 +23,13 @@ function tickMs(): number {
   return 1_000 / ticksPerSecond;
 }
 
-/** The processes that this one has started and that live. Linux only: else none. */
+/** The live child processes of this one. Linux only; elsewhere none. */
 export function childrenOf(pid: number): number[] {
   const numbers = existsSync('/proc') ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : [];
   return numbers.map(Number).filter((child) => readStat(child)?.parent === pid);
 }
 
-/** Milliseconds of CPU, user and system, that all threads have used since the process began. Linux only: else undefined. */
+/** CPU milliseconds, user and system, of all threads since the process began. Linux only; elsewhere undefined. */
 export function cpuMsOf({ pid, family = false }: WatchedProcess): number | undefined {
   const stat = readStat(pid);
   if (stat === undefined) return undefined;
@@ -38,7 +38,7 @@ export function cpuMsOf({ pid, family = false }: WatchedProcess): number | undef
   return (stat.own + stat.ended + living) * tickMs();
 }
 
-/** Milliseconds of CPU that all cores together have spent on anything, or that were taken from this machine. Linux only. */
+/** CPU milliseconds of all cores that were spent on anything or stolen from this machine. Linux only. */
 export function machineBusyMs(): number | undefined {
   const line = readText('/proc/stat')?.split('\n')[0];
   if (line === undefined) return undefined;
@@ -50,12 +50,12 @@ export function machineBusyMs(): number | undefined {
   return (user + nice + system + irq + softIrq + stolen) * tickMs();
 }
 
-/** Bytes of memory the process holds now (resident set). Linux only: else undefined. */
+/** Current resident set size in bytes. Linux only; elsewhere undefined. */
 export function rssBytesOf(pid: number): number | undefined {
   return statusKibibytes(pid, 'VmRSS');
 }
 
-/** The most it ever held. Linux only: else undefined. */
+/** Peak resident set size. Linux only; elsewhere undefined. */
 export function peakRssBytesOf(pid: number): number | undefined {
   return statusKibibytes(pid, 'VmHWM');
 }
@@ -66,7 +66,7 @@ function statusKibibytes(pid: number, member: string): number | undefined {
   return found === null ? undefined : Number(found[1]) * 1_024;
 }
 
-/** Field numbers are those of proc(5); the name of the program may hold spaces and parentheses, so they count from its end. */
+/** Field numbers are those of proc(5), counted from the program name, which may contain spaces and parentheses. */
 function readStat(pid: number): Stat | undefined {
   const text = readText(`/proc/${pid}/stat`);
   if (text === undefined) return undefined;
@@ -79,6 +79,6 @@ function readText(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return undefined; // No /proc on this system, or the process went away: there is then nothing to tell.
+    return undefined; // No /proc on this system, or the process is gone.
   }
 }

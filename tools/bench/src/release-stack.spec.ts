@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { releaseStack } from './release-stack.ts';
 
 describe('releaseStack', () => {
-  it('releases in reverse, once, and goes on when one fails', async () => {
+  it('releases in reverse, once, and continues when one fails', async () => {
     const stack = releaseStack();
     const released: string[] = [];
     stack.own('first', () => void released.push('first'));

@@ -1,7 +1,7 @@
-/** What was opened, to be released in reverse order. */
+/** Opened resources, released in reverse order. */
 export interface ReleaseStack {
   own(name: string, release: () => Promise<void> | void): void;
-  /** Goes on when a release fails, and gives the names of those that did. Idempotent. */
+  /** Continues when a release fails, and returns the names of those that did. Idempotent. */
   releaseAll(): Promise<string[]>;
 }
 

@@ -9,16 +9,16 @@ export interface ReportTable {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** What one section found. */
+/** The result of one section. */
 export interface SectionReport {
   readonly title: string;
   readonly tables: readonly ReportTable[];
   /** Sentences below the tables. */
   readonly notes: readonly string[];
   readonly findings: readonly Finding[];
-  /** Why a number that should be here is not: nothing may be concluded from a run that says so. */
+  /** Reasons why numbers are withheld; the run is then not valid evidence. */
   readonly withheld: readonly string[];
-  /** Everything that was measured, for the JSON file. */
+  /** All measurements, for the JSON file. */
   readonly measured: unknown;
 }
 
@@ -28,10 +28,10 @@ export interface RunFacts {
   readonly options: Pick<BenchOptions, 'quick' | 'nodeOptions'>;
 }
 
-/** The whole run as Markdown, which reads well on a terminal too. */
+/** The whole run as Markdown, readable on a terminal too. */
 export function renderReport({ machine, settings, options }: RunFacts, sections: readonly SectionReport[]): string {
   const parts = ['# What was measured', machineLines({ machine, settings, options })];
-  if (options.quick) parts.push('Made with `--quick`: it shows that everything runs, not how fast it is.');
+  if (options.quick) parts.push('Made with `--quick`: shows that everything runs, not how fast it is.');
   for (const section of sections) parts.push(...renderSection(section));
   const findings = sections.flatMap((section) => section.findings);
   if (findings.length > 0) {

@@ -33,7 +33,7 @@ const sections: Readonly<Record<SectionName, (context: BenchContext) => Promise<
   profile: profileSection,
 };
 
-/** As in production: every commit is on the disk before it is acknowledged, and a torn page is repaired. */
+/** As in production: every commit is on disk before it is acknowledged, and torn pages are repaired. */
 const postgresSettings = {
   fsync: 'on',
   synchronous_commit: 'on',
@@ -44,7 +44,7 @@ const postgresSettings = {
   max_connections: '200',
 };
 
-/** Redis holds copies only, so the oldest may go. Every installation gives it a bound. */
+/** Redis holds only copies, so evicting the oldest is safe. Every installation sets a bound. */
 const redisArguments = ['--maxmemory', '256mb', '--maxmemory-policy', 'allkeys-lru'];
 
 export interface BenchRun {
@@ -55,7 +55,7 @@ export interface BenchRun {
   readonly tell: (line: string) => void;
 }
 
-/** Everything that was asked for. Gives what to print, and whether every number may be believed. */
+/** Runs the selected sections. Returns the report, and whether all numbers are valid. */
 export async function runBench(run: BenchRun): Promise<{ text: string; trusted: boolean }> {
   const { options, tell, signal } = run;
   const surfaces = measuredBy(options.sections);
@@ -75,7 +75,9 @@ export async function runBench(run: BenchRun): Promise<{ text: string; trusted: 
   return { text, trusted: reports.every(({ withheld }) => withheld.length === 0) };
 }
 
-/** Each section measures the gateway, but for those that measure the peer, the gate and surface A; that of the log both. */
+/**
+ * Each section measures the gateway, except those of the peer, the gate and surface A; that of the log measures both.
+ */
 function measuredBy(names: readonly SectionName[]): MeasuredSurface[] {
   const gateway = names.some((name) => name !== 'peer' && name !== 'gate' && name !== 'reads');
   return [
@@ -88,7 +90,7 @@ function measuredBy(names: readonly SectionName[]): MeasuredSurface[] {
 
 async function prepare({ options, stack, signal, now, tell }: BenchRun): Promise<BenchContext> {
   const folder = join(options.dataFolder, `run-${process.pid}`);
-  mkdirSync(folder, { recursive: true, mode: 0o711 }); // Under root, PostgreSQL is another user that must pass through.
+  mkdirSync(folder, { recursive: true, mode: 0o711 }); // When run as root, PostgreSQL runs as another user, which must reach it.
   stack.own(folder, () => rmSync(folder, { recursive: true, force: true }));
   tell('Starting PostgreSQL');
   const dataDirectory = join(folder, 'postgres');
@@ -100,7 +102,7 @@ async function prepare({ options, stack, signal, now, tell }: BenchRun): Promise
     log: tell,
   });
   stack.own('PostgreSQL', () => postgres.stop());
-  // Under root the data may lie elsewhere, and it is that disk which counts.
+  // When run as root the data may be elsewhere; the disk measured is the one that holds it.
   const machine = describeMachine({ folder: dirname(postgres.dataDirectory), checkout: workspaceRoot, now });
   const settings = await readSettings(postgres.url);
   const redis = await prepareRedis(folder, stack);

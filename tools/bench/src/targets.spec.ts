@@ -9,16 +9,16 @@ describe('targets', () => {
     [0.32, 'MISSED'],
     [undefined, 'withheld'],
     [Number.NaN, 'withheld'],
-  ] as const)('judges %p where more is better', (value, verdict) => {
+  ] as const)('judges %p where higher is better', (value, verdict) => {
     expect(verdictOn({ target: 'singlesOfExpress', value })).toBe(verdict);
   });
 
-  it('judges where less is better', () => {
+  it('judges where lower is better', () => {
     expect(verdictOn({ target: 'proof', value: 5 })).toBe('met');
     expect(verdictOn({ target: 'proof', value: 5.1 })).toBe('MISSED');
   });
 
-  it('shows what is wanted beside what was measured', () => {
+  it('shows the target beside the measured value', () => {
     expect(findingRow({ target: 'batchRecords', value: 61_234.5, of: 'with Redis' })).toEqual([
       'durable records/s in batches of 100 (with Redis)',
       '>= 60,000 (aim 75,000)',

@@ -1,6 +1,6 @@
 import { decimals, wholeNumber } from './text-table.ts';
 
-/** What the product promises, and how a number is held against it. `aim` is what we would like beyond the promise. */
+/** A promise of the product. `aim` is a goal beyond the promise. */
 interface Target {
   readonly name: string;
   readonly limit: number;
@@ -153,11 +153,11 @@ export const targets = {
   stall: { name: 'longest stall that a body causes', limit: 50, better: 'lower', show: milliseconds },
 } as const satisfies Record<string, Target>;
 
-/** A number to be held against a target; undefined where it could not be had, or may not be told. */
+/** A number to compare with a target; undefined where it was not measured, or is withheld. */
 export interface Finding {
   readonly target: keyof typeof targets;
   readonly value: number | undefined;
-  /** What the number is of, where the name of the target does not say it all. */
+  /** What the number is of, where the name of the target does not say it. */
   readonly of?: string;
 }
 

@@ -1,13 +1,13 @@
 export interface Column {
   readonly name: string;
-  /** Numbers stand at the right. */
+  /** Right-aligned, for numbers. */
   readonly right?: boolean;
 }
 
 /** A column of numbers. */
 export const right = (name: string): Column => ({ name, right: true });
 
-/** A Markdown table whose columns stand one below the other. */
+/** A Markdown table with aligned columns. */
 export function textTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
   const widths = columns.map(({ name }, at) => Math.max(3, name.length, ...rows.map((row) => (row[at] ?? '').length)));
   const line = (cells: readonly string[]): string => {
@@ -24,7 +24,7 @@ export function textTable(columns: readonly Column[], rows: readonly (readonly s
   return [line(columns.map(({ name }) => name)), line(rules), ...rows.map(line)].join('\n');
 }
 
-/** 12345.6 as "12,346"; what was not measured as a dash. */
+/** 12345.6 as "12,346"; a missing value as a dash. */
 export const wholeNumber = (value: number | null | undefined): string =>
   value == null || Number.isNaN(value) ? '-' : Math.round(value).toLocaleString('en-US');
 

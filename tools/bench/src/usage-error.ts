@@ -1,2 +1,2 @@
-/** Something the person at the keyboard can mend: one sentence, shown without a stack. */
+/** A mistake that the user can correct: shown as one sentence, without a stack. */
 export class UsageError extends Error {}

@@ -6,14 +6,14 @@ import { workspaceRoot } from '../workspace-root.ts';
 
 export type MeasuredSurface = 'ingest-gateway' | 'ledger-peer' | 'case-gate' | 'risk-partner';
 
-/** What is deployed is what is measured: the bundle, not the sources. */
+/** The deployed bundle is measured, not the sources. */
 export function programOf(surface: MeasuredSurface, name: 'main' | 'migrate' = 'main'): string {
   return join(workspaceRoot, 'apps', surface, 'dist', `${name}.js`);
 }
 
 const buildWithinMs = 300_000;
 
-/** Makes the bundles as `npm start` does. Throws UsageError with what the build said when it fails. */
+/** Builds the bundles as `npm start` does. Throws UsageError with the build's output when it fails. */
 export async function buildSurfaces(surfaces: readonly MeasuredSurface[], build: boolean): Promise<void> {
   if (build) {
     const { code, said } = await runBuild(surfaces);

@@ -1,14 +1,14 @@
 import { openDatabase, type Database } from '@sealgate/storage';
 
-/** Without any of these a commit that was acknowledged may be lost. */
+/** Unless all of these are on, an acknowledged commit may be lost. */
 export const durableSettings = ['fsync', 'synchronous_commit', 'full_page_writes'] as const;
 
-/** These decide nothing about durability, but a good deal about speed. */
+/** These do not affect durability, but strongly affect speed. */
 const speedSettings = ['shared_buffers', 'max_wal_size', 'checkpoint_timeout'];
 
 const deadlineMs = 120_000;
 
-/** A few connections to count and to look with. */
+/** A few connections for counting and inspecting. */
 export function openForBench(url: string): Database {
   return openDatabase({
     ...{ url, deadlineMs, applicationName: 'sealgate-bench' },
@@ -17,7 +17,7 @@ export function openForBench(url: string): Database {
   });
 }
 
-/** What the server says to whoever connects with this address: a role or a database may have settings of its own. */
+/** The settings for connections with this URL: a role or a database may have its own. */
 export async function readSettings(url: string): Promise<Record<string, string>> {
   const sql = openForBench(url);
   try {

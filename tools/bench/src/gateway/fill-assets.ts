@@ -1,20 +1,20 @@
 import type { RiskSite } from './risk-site.ts';
 
-/** As written into the first asset; each copy has its own number in its place. */
+/** The number in the texts of the first asset; each copy has its own in its place. */
 const firstNumber = '0000000';
-/** So many rows share a moment: their order is that of their ids. */
+/** Number of rows with the same time: they are ordered by id. */
 const sharingAMoment = 3;
-/** Rows of one statement: none takes longer than a statement may. */
+/** Rows per statement, so that none exceeds the statement timeout. */
 const atOnce = 100_000;
 
 /**
- * Makes an organisation of `assets` assets: one by the API, the others as copies of its rows with an id, a name and times of
- * their own, all before it. So every text is as the service wrote it, and a million takes less than minutes.
+ * Creates an organisation of `assets` assets: one by the API, the others as copies of its rows with their own id, name
+ * and time, all before it. So all texts are as the service writes them, and a million rows take less than minutes.
  */
 export async function fillAssets(site: RiskSite, assets: number): Promise<void> {
   const { sql, orgId } = site;
   const first = await makeFirst(site);
-  // Bulk loads are quicker into a table whose indexes are built at the end, from their own definitions.
+  // Bulk loads are faster without indexes; they are rebuilt at the end from their own definitions.
   const indexes = await sql.query<{ name: string; definition: string }>({
     text: `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition FROM pg_index
             WHERE indrelid = 'risk.resources'::regclass AND NOT indisprimary`,
@@ -48,7 +48,9 @@ async function makeFirst({ surface, keys }: RiskSite): Promise<{ id: string; cre
   return JSON.parse(text);
 }
 
-/** $1 organisation, $2 id and $3 time of the first asset, which stand in its texts too; $4 of all, $5 to $6 these copies. */
+/**
+ * $1 organisation, $2 id and $3 time of the first asset, which its texts contain too; $4 total, $5 to $6 these copies.
+ */
 const copies = `
   INSERT INTO risk.resources (org_id, kind, id, n, owner_id, department, sensitive, created_at, updated_at, valid_until,
                               facets, screened_by, screened_in, doc, item)

@@ -7,7 +7,7 @@ import { prepareSite, type GatewaySite, type SiteOptions } from './gateway-site.
 
 const outOfReach = '1000000';
 
-/** The case gate as an installation has it: limits on and out of reach, its log of decisions on. */
+/** The case gate as installed: limits on but unreachably high, its log of decisions on. */
 export function prepareGateSite(
   context: BenchContext,
   options: Pick<SiteOptions, 'name' | 'redisUrl' | 'stack'>,
@@ -22,7 +22,7 @@ export function prepareGateSite(
   return prepareSite(context, { ...options, surface: 'case-gate', env });
 }
 
-/** What a venue sends to ask about subjects that may enter. */
+/** A venue's checks of subjects that may enter. */
 export interface GateDoor {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -35,7 +35,7 @@ const policyVersion = 'bench-1';
 const venueId = 'hall';
 const atOnce = 8;
 
-/** A key, a venue, and subjects that were created, decided and sealed as everybody's are. */
+/** A key, a venue, and subjects that were created, decided and sealed over the API. */
 export async function makeDoor(of: { site: GatewaySite; gateway: Gateway }, subjects: number): Promise<GateDoor> {
   const post = (path: string, body: unknown): Promise<string> =>
     askAdmin(of, { method: 'POST', path, body, expect: 201 });
@@ -75,8 +75,8 @@ async function seal({ port }: Gateway, rawKey: string, subjectRef: string): Prom
 }
 
 /**
- * Subjects of others, so that the tables have a size. Nobody asks for them, and nobody could: what authenticates a row is
- * made by the gate alone.
+ * Other subjects, to give the tables a size. They are never checked, and could not be: only the gate can make the MAC
+ * that authenticates a row.
  */
 export async function fillTables({ sql }: GatewaySite, rows: number): Promise<void> {
   const subject = `'live', 'subj_' || md5(n::text)`;
@@ -95,7 +95,7 @@ export async function fillTables({ sql }: GatewaySite, rows: number): Promise<vo
   await sql.query({ text: 'VACUUM ANALYZE gate.eligibility_history' });
 }
 
-/** What the log of decisions holds: rows, the highest number that was given to one, and how many let somebody in. */
+/** The log of decisions: number of rows, highest number assigned, and number of allows. */
 export interface LoggedDecisions {
   readonly allowed: number;
   readonly rows: number;

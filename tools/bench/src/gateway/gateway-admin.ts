@@ -3,7 +3,7 @@ import type { GatewaySite } from './gateway-site.ts';
 
 const deadlineMs = 600_000;
 
-/** Out of reach of any load here, and the most that the gateway takes: the limits are on, and nobody meets them. */
+/** The maximum that the gateway accepts, above any load here: limits are on and never reached. */
 const limits = { ratePerSecond: 1_000_000, burst: 1_000_000 };
 
 export interface Sender {
@@ -14,7 +14,7 @@ export interface Sender {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Asks the admin API. Throws Error when the answer is not the status that is expected. */
+/** Calls the admin API. Throws Error when the status is not the expected one. */
 export async function askAdmin(
   { site, gateway }: { site: GatewaySite; gateway: Gateway },
   request: { method: 'GET' | 'POST'; path: string; body?: unknown; expect: number },
@@ -50,7 +50,7 @@ export async function makeSender(of: { site: GatewaySite; gateway: Gateway }, ne
   };
 }
 
-/** How many records the ledger holds of these channels: their rows, not what their heads say. */
+/** Number of records of these channels in the ledger, counted from rows, not from heads. */
 export async function countRecords({ sql }: GatewaySite, ...channels: readonly string[]): Promise<number> {
   const text =
     'SELECT count(*) AS rows FROM ledger.records JOIN ledger.channels USING (channel_id) WHERE channels.channel = ANY ($1)';

@@ -12,13 +12,13 @@ export interface Gateway {
   readonly port: number;
   readonly adminUrl: string;
   readonly opsUrl: string;
-  /** From the start of the process to its first healthy answer. */
+  /** Time from the start of the process to its first healthy answer. */
   readonly readyAfterMs: number;
-  /** How long its event loop stood still at most while `work` ran. */
+  /** The longest event-loop stall while `work` ran. */
   longestStallMs(work: () => Promise<void>): Promise<number>;
   /** Writes a V8 CPU profile of the time that `work` takes. */
   profile<Result>(file: string, work: () => Promise<Result>): Promise<{ result: Result; memory: NodeJS.MemoryUsage }>;
-  /** Waits until it is gone. Idempotent. */
+  /** Stops it and waits for its exit. Idempotent. */
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export interface GatewayCommand {
   readonly program: string;
   readonly env: Readonly<Record<string, string>>;
   readonly logFile: string;
-  /** After those that every service is started with, so these win. */
+  /** Added after the options of every service, so these take precedence. */
   readonly nodeOptions: readonly string[];
   readonly stack: ReleaseStack;
 }
@@ -35,7 +35,7 @@ const probe = join(import.meta.dirname, 'probe.ts');
 const readyWithinMs = 60_000;
 const stopWithinMs = 60_000;
 
-/** Starts the bundle as an operator would, its log going to a file, and waits until it says that it is ready. */
+/** Starts the bundle as an operator would, logging to a file, and waits until it is ready. */
 export async function startGateway(command: GatewayCommand): Promise<Gateway> {
   const [port, opsPort, adminPort] = [await freePort(), await freePort(), await freePort()];
   const ports = { PORT: port, OPS_PORT: opsPort, ADMIN_PORT: adminPort };
@@ -51,7 +51,7 @@ export async function startGateway(command: GatewayCommand): Promise<Gateway> {
       ...Object.fromEntries(Object.entries(ports).map(([name, value]) => [name, String(value)])),
     },
     stdio: ['ignore', output, output, 'ipc'],
-    detached: true, // A terminal's Ctrl-C reaches us alone, and we end it in our order.
+    detached: true, // A terminal's Ctrl-C reaches only this process, which stops it in order.
   });
   closeSync(output);
   const stop = stopper(child);
@@ -63,7 +63,7 @@ export async function startGateway(command: GatewayCommand): Promise<Gateway> {
   return { pid: child.pid ?? 0, port, adminUrl, opsUrl, readyAfterMs, stop, ...probeOf(child) };
 }
 
-/** One request at a time: the answers come in order and say no more than that. */
+/** One request at a time: replies carry no id and come in order. */
 function probeOf(child: ChildProcess): Pick<Gateway, 'longestStallMs' | 'profile'> {
   const ask = (request: ProbeRequest): Promise<ProbeAnswer> =>
     new Promise((resolve, reject) => {
@@ -119,7 +119,7 @@ async function isReady(opsPort: number): Promise<boolean> {
     await response.arrayBuffer();
     return response.ok;
   } catch {
-    return false; // It does not listen yet. The caller looks whether it lives, and at the clock.
+    return false; // Not listening yet. The caller checks whether it lives, and the timeout.
   }
 }
 

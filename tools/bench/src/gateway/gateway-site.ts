@@ -9,24 +9,24 @@ import { programOf, type MeasuredSurface } from './build-gateway.ts';
 import { openForBench, readSettings } from './durable-settings.ts';
 import { startGateway, type Gateway } from './gateway-process.ts';
 
-/** A database of its own with a surface's tables, and all that a process of it on that database is configured with, start after start. */
+/** A database of its own with a surface's tables, and the complete configuration of its processes, over all starts. */
 export interface GatewaySite {
   readonly name: string;
   readonly adminToken: string;
-  /** As the superuser: to count what the gateway wrote, never to write. */
+  /** As the superuser: only for counting what the gateway wrote. */
   readonly sql: Database;
-  /** The database, for whoever owns it. */
+  /** The URL of the database for its owner. */
   readonly ownerUrl: string;
-  /** The settings that decide whether a commit is durable, as the gateway's own role meets them. */
+  /** The durability settings, as seen by the gateway's own role. */
   readonly settings: Readonly<Record<string, string>>;
   start(): Promise<Gateway>;
 }
 
 export interface SiteOptions {
   readonly name: string;
-  /** Absent: the gateway. */
+  /** Default: the gateway. */
   readonly surface?: MeasuredSurface;
-  /** Settings beyond those that every surface has. */
+  /** Variables beyond those of every surface. */
   readonly env?: Readonly<Record<string, string>>;
   readonly redisUrl: string | undefined;
   readonly stack: ReleaseStack;
@@ -34,7 +34,7 @@ export interface SiteOptions {
 
 const migrateWithinMs = 120_000;
 
-/** Makes the database, the run-time role without rights of its own and the tables, as an installation does. */
+/** Creates the database, a run-time role without rights of its own, and the tables, as an installation does. */
 export async function prepareSite(
   context: BenchContext,
   { name, surface = 'ingest-gateway', redisUrl, stack, env: more = {} }: SiteOptions,

@@ -12,16 +12,16 @@ export interface PeerSite extends GatewaySite {
 
 export interface PeerSiteOptions {
   readonly name: string;
-  /** `<networkId>.<name>`: where every type goes. */
+  /** `<networkId>.<name>`: the channel of every type. */
   readonly channel: string;
   /** Absent: the embedded ledger. */
   readonly fabricConfig?: string;
   readonly stack: ReleaseStack;
-  /** Settings beyond those of every peer here. */
+  /** Variables beyond those of every peer here. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The ledger peer as an installation has it: a mapping file, one key, limits on and out of reach. */
+/** The ledger peer as installed: a mapping file, one key, limits on but unreachably high. */
 export async function preparePeerSite(
   context: BenchContext,
   { name, channel, fabricConfig, stack, env: more }: PeerSiteOptions,

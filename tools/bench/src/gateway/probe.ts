@@ -3,16 +3,16 @@ import { Session } from 'node:inspector';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 /**
- * Loaded into a measured gateway before its own code (`node --import`): ends it with its parent, tells for how long its
- * event loop stood still, and writes CPU profiles. Until it is asked, it costs nothing.
+ * Loaded into a measured gateway before its own code (`node --import`): ends it with its parent, measures event-loop
+ * stalls, and writes CPU profiles. Costs nothing until it is asked.
  */
 export type ProbeRequest =
   { readonly do: 'watch stalls' | 'tell stalls' | 'profile' } | { readonly do: 'write profile'; readonly file: string };
 
 export interface ProbeAnswer {
-  /** The longest time between two turns of the event loop since it was watched; 0 for every other request. */
+  /** The longest time between two turns of the event loop while it was watched; 0 for every other request. */
   readonly longestMs: number;
-  /** What the process holds at that moment. */
+  /** The memory of the process at that moment. */
   readonly memory: NodeJS.MemoryUsage;
 }
 

@@ -4,7 +4,7 @@ import { askAdmin } from './gateway-admin.ts';
 import type { Gateway } from './gateway-process.ts';
 import { prepareSite, type GatewaySite } from './gateway-site.ts';
 
-/** Surface A with one organisation, somebody who owns it, and a machine of partners. */
+/** Surface A with one organisation, its owner, and a partner's machine identity. */
 export interface RiskSite extends GatewaySite {
   readonly surface: Gateway;
   readonly orgId: string;
@@ -12,7 +12,7 @@ export interface RiskSite extends GatewaySite {
   readonly keys: { readonly owner: string; readonly partner: string };
 }
 
-/** The surface as an installation has it: Redis where there is one, a log line for each request, limits on and out of reach. */
+/** The surface as installed: Redis where available, a log line per request, limits on but unreachably high. */
 export async function prepareRiskSite(context: BenchContext, stack: ReleaseStack): Promise<RiskSite> {
   const env = { RATE_PER_SECOND: '1000000', RATE_BURST: '1000000', MCP_ALLOWED_HOSTS: '127.0.0.1' };
   const site = await prepareSite(context, {

@@ -5,7 +5,7 @@ import type { LoadPlan, LoadResult } from './load-plan.ts';
 
 export interface Generator {
   readonly pid: number;
-  /** One round; never two at a time. Rejects when the server cannot be reached or the generator dies. */
+  /** Runs one round; never two concurrently. Rejects when the server cannot be reached or the generator dies. */
   run(plan: LoadPlan): Promise<LoadResult>;
   stop(): void;
 }

@@ -33,7 +33,7 @@ describe('the load generator', () => {
     return (server.address() as AddressInfo).port;
   };
 
-  it('sends exactly as many requests as asked for, each with a key of its own and the same body', async () => {
+  it('sends exactly the requested number of requests, each with its own key and the same body', async () => {
     const keys = new Set<string | undefined>();
     const bodies = new Set<string>();
     const port = await serve((request, response) => {
@@ -51,7 +51,7 @@ describe('the load generator', () => {
     expect([...bodies]).toEqual([recordBody()]);
   });
 
-  it('counts what is refused and what has no answer, and goes on', async () => {
+  it('counts refused and unanswered requests, and continues', async () => {
     let number = 0;
     const port = await serve((request, response) => {
       number += 1;
@@ -64,13 +64,13 @@ describe('the load generator', () => {
     expect(succeeded + (refused['503'] ?? 0) + unanswered).toBe(400);
   });
 
-  it('says what was wrong with an answer that it cannot read', async () => {
+  it('reports what was wrong with an answer that it cannot read', async () => {
     const port = await serve((_, response) => void response.writeHead(200).end('{}'));
     const result = await generator.run(plan(port));
     expect(result).toMatchObject({ succeeded: 0, unanswered: 4, firstProblem: 'An answer has no Content-Length.' });
   });
 
-  it('counts every acknowledged request, those of the drain too, and says what the server cost', async () => {
+  it("counts every acknowledged request, the drain included, and reports the server's cost", async () => {
     let answered = 0;
     const port = await serve((_, response) => {
       answered += 1;
@@ -87,7 +87,7 @@ describe('the load generator', () => {
     expect(result.otherCpuMs).toBeGreaterThanOrEqual(0);
   });
 
-  it('sends each connection its own body, and counts answers that do not say what they must', async () => {
+  it('sends each connection its own body, and counts answers without the required text', async () => {
     const bodies = new Map<string, number>();
     const port = await serve((request, response) => {
       let body = '';
@@ -125,17 +125,17 @@ describe('the load generator', () => {
     expect(Math.min(...counts)).toBeGreaterThan(50);
   });
 
-  it('sends at a fixed rate, and lets a server that stands still pay for every request that was due', async () => {
+  it('sends at a fixed rate, and charges a stalled server for every request that was due', async () => {
     let number = 0;
     const port = await serve((_, response) => {
       number += 1;
-      // Each of the four connections stands still once, together for most of half a second.
+      // Each of the four connections stalls once, together for most of half a second.
       setTimeout(() => response.writeHead(200, { 'Content-Length': 2 }).end('{}'), number <= 4 ? 500 : 0);
     });
     const result = await generator.run(plan(port, { until: { requests: 400 }, perSecond: 400 }));
     expect(result).toMatchObject({ succeeded: 400, measured: 400, unanswered: 0 });
     expect(result.measuredMs).toBeGreaterThan(990);
-    // Some two hundred were due meanwhile: half of all have waited, a quarter for longer than half of it.
+    // About two hundred were due meanwhile: half of all have waited, a quarter for longer than half of it.
     expect(result.p50Ms).toBeGreaterThan(1);
     expect(result.p99Ms).toBeGreaterThan(400);
   });
@@ -146,7 +146,7 @@ describe('the load generator', () => {
     expect(result).toMatchObject({ succeeded: 0, unanswered: 20 });
   }, 30_000);
 
-  it('says so when nobody listens', async () => {
+  it('reports a port without a listener', async () => {
     await expect(generator.run(plan(1))).rejects.toThrow('could not run');
   });
 

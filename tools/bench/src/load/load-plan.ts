@@ -1,37 +1,39 @@
 import type { WatchedProcess } from '../proc-usage.ts';
 
-/** One round of load: every connection has one request in flight, all requests are the same but for their key. */
+/** One round of load: every connection has one request in flight; all requests are the same except for their key. */
 export interface LoadPlan {
   readonly port: number;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** `{key}` in it stands for the request's key. */
+  /** `{key}` in it is replaced by the request's key. */
   readonly body: string;
-  /** Instead of `path` and `body`: each connection sends these in a random order of its own, and no Idempotency-Key. */
+  /**
+   * Instead of `path` and `body`: each connection sends these in a random order of its own, without Idempotency-Key.
+   */
   readonly requests?: readonly PlannedRequest[];
   /** Instead of `body`: connection n sends the n-th of them, in turn. */
   readonly bodies?: readonly string[];
-  /** With `bodies`: the connections send all of them in turn, beginning with this one, so that none comes again soon. */
+  /** With `bodies`: the connections send all of them in turn, starting with this one, so that none repeats soon. */
   readonly firstBody?: number;
-  /** A text that every answer must hold; one that does not is counted in `unlike`, and not as succeeded. */
+  /** A text that every answer must contain; answers without it count as `unlike`, not as succeeded. */
   readonly mustSay?: string;
   /**
-   * Requests are due at this rate, whatever the answers do, and latency counts from the moment a request was due. Needs
+   * Requests are due at this rate, independent of the answers, and latency counts from the due time. Needs
    * `until.requests`. Absent: each connection sends its next request once the last is answered.
    */
   readonly perSecond?: number;
-  /** What each Idempotency-Key begins with; the generator adds the connection and a number. New for each round. */
+  /** The prefix of each Idempotency-Key; the generator adds the connection and a number. New for each round. */
   readonly keyPrefix: string;
   /** False: no Idempotency-Key is sent. */
   readonly sendsKey?: boolean;
-  /** So many connections after one another send the same keys in the same order, each of them once; 1 unless said otherwise. */
+  /** This many consecutive connections send the same keys in the same order, each of them once; default 1. */
   readonly connectionsPerKey?: number;
   readonly connections: number;
   /** Instead of `port`, `path` and `headers`: connection n sends to the n-th of them, in turn. */
   readonly destinations?: readonly Destination[];
   /**
-   * Ends after this time, and what is in flight then is waited for and not measured; or after that many requests, or as many
-   * as can be sent in `sendForMs`, and then all of them are measured, to the last answer.
+   * Ends after this time; requests in flight then are awaited and not measured. Or ends after this number of requests,
+   * or as many as can be sent in `sendForMs`; then all of them are measured, to the last answer.
    */
   readonly until:
     { readonly durationMs: number } | { readonly requests: number; readonly sendForMs?: number | undefined };
@@ -47,33 +49,33 @@ export interface PlannedRequest {
 }
 
 export interface Usage {
-  /** Of the measured time; null where the system does not tell. */
+  /** CPU time in the measured time; null where the system does not report it. */
   readonly cpuMs: number | null;
-  /** The most that was seen while the load ran. */
+  /** The maximum seen while the load ran. */
   readonly rssBytes: number | null;
 }
 
 export interface LoadResult {
-  /** How long was measured. */
+  /** Length of the measured time. */
   readonly measuredMs: number;
-  /** Answers with 200 in the measured time: what rates are made of. */
+  /** Answers of 200 in the measured time, from which rates are computed. */
   readonly measured: number;
-  /** All answers with 200, those after the end of the measured time included: what the ledger must hold. */
+  /** All answers of 200, including those after the measured time: what the ledger must contain. */
   readonly succeeded: number;
   /** Other answers, by status. */
   readonly refused: Readonly<Record<string, number>>;
-  /** Answers, of any status, that did not hold what they must. */
+  /** Answers of any status without the required text. */
   readonly unlike: number;
-  /** Requests that had no whole answer: cut connections, and what was still open after the drain. */
+  /** Requests without a complete answer: cut connections, and requests still open after the drain. */
   readonly unanswered: number;
-  /** What was wrong with the first of them; null where none was, or it was late. */
+  /** The fault of the first of them; null where there was none, or it was late. */
   readonly firstProblem: string | null;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly largestMs: number;
   readonly usage: Readonly<Record<string, Usage>>;
-  /** What the generator itself cost in the measured time. */
+  /** The generator's own CPU time in the measured time. */
   readonly generatorCpuMs: number;
-  /** CPU time that went to neither of them: what else this machine did meanwhile; null where the system does not tell. */
+  /** CPU time of everything else on this machine meanwhile; null where the system does not report it. */
   readonly otherCpuMs: number | null;
 }

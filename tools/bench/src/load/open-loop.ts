@@ -1,12 +1,12 @@
-/** Sends one request, as one that was due at that moment of `performance.now()`. */
+/** Sends one request that was due at that moment of `performance.now()`. */
 type Send = (dueAt: number) => void;
 
 const lookEveryMs = 1;
 
 /**
- * Requests at a steady rate that does not wait for answers. One that is due while every connection has a request in flight
- * waits for the next free one, and its latency counts from when it was due: so a server that stands still pays for every
- * request that would have come meanwhile.
+ * Requests at a steady rate, independent of the answers. A request that is due while every connection is busy waits for
+ * the next free one, and its latency counts from its due time: a stalled server is charged for every request that would
+ * have come meanwhile.
  */
 export class OpenLoop {
   readonly #everyMs: number;
@@ -27,7 +27,7 @@ export class OpenLoop {
     this.#timer = setInterval(() => this.#sendDue(), lookEveryMs);
   }
 
-  /** A connection can send again. */
+  /** Marks a connection as free. */
   isFree(send: Send): void {
     this.#free.push(send);
     this.#sendDue();
@@ -44,7 +44,7 @@ export class OpenLoop {
   #sendDue(): void {
     const due = Math.min(this.#requests, this.#due());
     while (this.#sent < due) {
-      // The one that has been free for longest, so that all of them are used.
+      // The connection that has been free for longest, so that all of them are used.
       const send = this.#free.shift();
       if (send === undefined) return;
       send(this.#startedAt + this.#sent * this.#everyMs);

@@ -16,14 +16,14 @@ describe('a list of requests', () => {
     expect(post.next().toString()).toMatch(/\r\nContent-Length: 4\r\n\r\n"ü"$/);
   });
 
-  it('comes to every one of them, in an order that each connection has for itself', () => {
+  it('covers all requests, in an order of its own for each connection', () => {
     const first = pathsOf(listFor(numbered), 1_000);
     expect(new Set(first).size).toBe(50);
     expect(pathsOf(listFor(numbered), 1_000)).toEqual(first);
     expect(pathsOf(listFor(numbered, 1), 1_000)).not.toEqual(first);
   });
 
-  it('holds at least one', () => {
+  it('needs at least one request', () => {
     expect(() => listFor([])).toThrow('at least one');
   });
 });
@@ -35,7 +35,7 @@ describe('bodies in turn', () => {
   const sent = (list: BodiesInTurn, count: number): string[] =>
     Array.from({ length: count }, () => list.next().toString().split('\r\n\r\n')[1]!);
 
-  it('are each sent once by the connections together before the first comes again, from where it is said', () => {
+  it('are each sent once by all connections together before the first repeats, from the given start', () => {
     expect(inTurn(0, 0).next().toString()).toBe(
       'POST /a HTTP/1.1\r\nHost: 127.0.0.1:80\r\nContent-Length: 3\r\n\r\n"0"',
     );

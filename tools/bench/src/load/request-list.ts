@@ -1,12 +1,12 @@
 import type { LoadPlan, PlannedRequest } from './load-plan.ts';
 import { RequestTemplate } from './request-template.ts';
 
-/** What one connection sends, request after request. */
+/** The requests of one connection, one after another. */
 export interface RequestSource {
   next(): Buffer;
 }
 
-/** The requests of a connection: those of the plan's list in random order, or one after the other with keys of their own. */
+/** The requests of a connection: those of the plan's list in random order, or a template with its own keys. */
 export function requestsOf(plan: LoadPlan, connection: number): RequestSource {
   const { requests, bodies, firstBody, keyPrefix } = plan;
   if (requests !== undefined) return new RequestList({ ...plan, requests }, connection);
@@ -17,7 +17,7 @@ export function requestsOf(plan: LoadPlan, connection: number): RequestSource {
   return new RequestTemplate({ ...plan, body, keyPrefix: `${keyPrefix}-${group}-` });
 }
 
-/** Made beforehand, each as bytes: picking one costs nothing. */
+/** Prepared as bytes, so picking one costs nothing. */
 export class RequestList implements RequestSource {
   readonly #requests: readonly Buffer[];
   #state: number;
@@ -31,9 +31,9 @@ export class RequestList implements RequestSource {
     this.#state = (connection + 1) * 0x9e3779b9;
   }
 
-  /** Another one at random: the order is the same in each run, and another one for each connection. */
+  /** A random next one: the order is the same in each run, and different for each connection. */
   next(): Buffer {
-    // Marsaglia's xorshift with 32 bits: all states but 0 follow one another.
+    // Marsaglia's xorshift with 32 bits: its cycle contains all states but 0.
     let state = this.#state | 0;
     state ^= state << 13;
     state ^= state >>> 17;
@@ -43,7 +43,7 @@ export class RequestList implements RequestSource {
   }
 }
 
-/** Every body in turn, the connections together: each is sent once before the first comes again. */
+/** Every body in turn, over all connections: each is sent once before the first repeats. */
 export class BodiesInTurn implements RequestSource {
   readonly #requestOf: (at: number) => Buffer;
   readonly #step: number;

@@ -5,14 +5,14 @@ const make = (body = '{"a":"é"}') =>
   new RequestTemplate({ port: 8080, path: '/demo', headers: { 'X-Api-Key': 'k' }, body, keyPrefix: 'run-1-' });
 
 describe('RequestTemplate', () => {
-  it('is a whole request with the length of the body in bytes', () => {
+  it('is a complete request with the length of the body in bytes', () => {
     expect(make().next().toString()).toBe(
       'POST /demo HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nX-Api-Key: k\r\nContent-Length: 10\r\n' +
         'Idempotency-Key: run-1-000000001\r\n\r\n{"a":"é"}',
     );
   });
 
-  it('never gives a key twice, and changes nothing else', () => {
+  it('never repeats a key, and changes nothing else', () => {
     const template = make();
     const keys = new Set<string>();
     const rest = new Set<string>();
@@ -26,7 +26,7 @@ describe('RequestTemplate', () => {
     expect(rest.size).toBe(1);
   });
 
-  it('counts every key in the body too, and leaves the header out where none is wanted', () => {
+  it('counts every key in the body too, and omits the header where none is wanted', () => {
     const body = '[{"id":"{key}-a"},{"id":"{key}-b"}]';
     const options = { port: 1, path: '/', headers: {}, body, keyPrefix: 'run-' };
     const template = new RequestTemplate({ ...options, sendsKey: false });

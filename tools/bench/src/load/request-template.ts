@@ -5,24 +5,24 @@ const keyDigits = 9;
 export interface RequestTemplateOptions {
   readonly port: number;
   readonly path: string;
-  /** `{key}` in a value stands for the request's key. */
+  /** `{key}` in a value is replaced by the request's key. */
   readonly headers: Readonly<Record<string, string>>;
-  /** `{key}` in it stands for the request's key, so that ids in it are never used twice. */
+  /** `{key}` in it is replaced by the request's key, so that ids in it are unique. */
   readonly body: string;
-  /** Visible ASCII. The key is this, a number of nine digits behind it. */
+  /** Visible ASCII. A key is this prefix and a number of nine digits. */
   readonly keyPrefix: string;
   /** False: no Idempotency-Key is sent. */
   readonly sendsKey?: boolean;
 }
 
-/** A whole HTTP request as bytes, of which only the digits of the key change from one to the next. */
+/** A complete HTTP request as bytes, in which only the digits of the key change. */
 export class RequestTemplate {
   readonly bytes: Buffer;
-  /** Where each copy of the key ends. */
+  /** The end of each copy of the key. */
   readonly #lastDigits: readonly number[];
 
   constructor({ port, path, headers, body, keyPrefix, sendsKey = true }: RequestTemplateOptions) {
-    assert.match(keyPrefix, /^[\x21-\x7e]+$/, 'The key goes on the wire as it is.');
+    assert.match(keyPrefix, /^[\x21-\x7e]+$/, 'The key is sent on the wire as it is.');
     const key = `${keyPrefix}${'0'.repeat(keyDigits)}`;
     const content = body.replaceAll('{key}', key);
     const head = [
@@ -36,7 +36,7 @@ export class RequestTemplate {
     this.#lastDigits = endsOf(this.bytes, key);
   }
 
-  /** Counts the key up by one, in place: the request before must have been answered. */
+  /** Increments the key in place; the previous request must have been answered. */
   next(): Buffer {
     for (const lastDigit of this.#lastDigits) this.#countUp(lastDigit);
     return this.bytes;

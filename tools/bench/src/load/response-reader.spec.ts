@@ -6,7 +6,7 @@ const answer = Buffer.from(
 );
 
 describe('ResponseReader', () => {
-  it('reads an answer however it is cut', () => {
+  it('reads an answer split at any point', () => {
     for (let cut = 1; cut < answer.length; cut += 1) {
       const reader = new ResponseReader();
       expect(reader.take(answer.subarray(0, cut))).toBe(false);
@@ -24,14 +24,14 @@ describe('ResponseReader', () => {
     expect(reader.status).toBe(200);
   });
 
-  it('reads one answer after another, an empty one and a name in lower case too', () => {
+  it('reads consecutive answers, an empty one and a lower-case header name included', () => {
     const reader = new ResponseReader();
     expect(reader.take(answer)).toBe(true);
     expect(reader.take(Buffer.from('HTTP/1.1 429 Too Many\r\ncontent-length: 0\r\n\r\n'))).toBe(true);
     expect(reader.status).toBe(429);
   });
 
-  it('knows whether an answer says what it must, however it is cut, and not by its head', () => {
+  it('checks the required text in the body, split at any point, and not in the head', () => {
     for (const [text, says] of [
       ['lo wor', true],
       ['hello world', true],
@@ -54,7 +54,7 @@ describe('ResponseReader', () => {
     expect(new ResponseReader().says).toBe(true);
   });
 
-  it('refuses what it cannot follow', () => {
+  it('refuses answers that it cannot parse', () => {
     const take = (text: string): unknown => new ResponseReader().take(Buffer.from(text));
     expect(() => take('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')).toThrow('no Content-Length');
     expect(() => take('HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab')).toThrow('More bytes');

@@ -5,36 +5,35 @@ const headMaxBytes = 16_384;
 const nothing = Buffer.alloc(0);
 
 /**
- * Reads the answers of one connection that has one request in flight: only the status and the end of the body matter, and
- * whether it holds a text.
- * An answer needs a Content-Length; every server measured here sends one.
+ * Reads the answers of one connection with one request in flight: only the status, the end of the body and the presence
+ * of a text matter. An answer needs a Content-Length; every server measured here sends one.
  */
 export class ResponseReader {
   #status = 0;
   #missing = 0;
-  /** The first bytes of a head that has not come whole. */
+  /** The first bytes of an incomplete head. */
   #begun: Buffer | undefined;
   readonly #mustSay: Buffer | undefined;
   #says = true;
-  /** The end of the bytes before, in which what must be said may have begun. */
+  /** The end of the previous bytes, in which the required text may have begun. */
   #rest: Buffer = nothing;
 
-  /** `mustSay`: a text that every answer should hold. */
+  /** `mustSay`: a text that every answer should contain. */
   constructor(mustSay?: string) {
     this.#mustSay = mustSay === undefined ? undefined : Buffer.from(mustSay);
   }
 
-  /** The status of the answer that ended last. */
+  /** The status of the last complete answer. */
   get status(): number {
     return this.#status;
   }
 
-  /** Whether the answer that ended last holds what it must. */
+  /** Whether the last complete answer contains the required text. */
   get says(): boolean {
     return this.#says;
   }
 
-  /** Takes the next bytes; true when they end an answer. Throws Error for what is no such answer. */
+  /** Takes the next bytes; true when they complete an answer. Throws Error for an answer that it cannot parse. */
   take(bytes: Buffer): boolean {
     if (this.#missing > 0) {
       this.#missing -= bytes.length;
@@ -75,7 +74,7 @@ function contentLength(bytes: Buffer, end: number): number {
   throw new Error('An answer has no Content-Length.');
 }
 
-/** The number that begins at `from`; it ends with the first byte that is no digit. */
+/** The number that begins at `from`; it ends at the first byte that is not a digit. */
 function digitsAt(bytes: Buffer, from: number, end: number): number {
   let number = 0;
   for (let at = from; at < end; at += 1) {

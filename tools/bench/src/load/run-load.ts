@@ -7,13 +7,13 @@ import { ResponseReader } from './response-reader.ts';
 import { watchUsage, type UsageWatch } from './watch-usage.ts';
 
 const connectWithinMs = 5_000;
-/** How long the answers to what is in flight are waited for once the measured time is over. */
+/** How long to wait for requests in flight after the measured time. */
 const drainMs = 15_000;
 /** The same where they are measured, too. */
 const lastAnswerMs = 60_000;
 const readBytes = 65_536;
 
-/** Runs one round. Throws Error when the server cannot be reached; what goes wrong after that is counted. */
+/** Runs one round. Throws Error when the server cannot be reached; later failures are counted. */
 export async function runLoad(plan: LoadPlan): Promise<LoadResult> {
   const round = new Round(plan);
   await Promise.all(Array.from({ length: plan.connections }, (_, number) => round.open(number)));
@@ -52,7 +52,7 @@ class Round {
     let waiting = false;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const onBytes = (length: number, buffer: Uint8Array): boolean => {
-      if (!waiting) return true; // Given up before: the socket is on its way to be destroyed.
+      if (!waiting) return true; // Already given up: the socket is being destroyed.
       if (!this.#ends(reader, socket, Buffer.from(buffer.buffer, buffer.byteOffset, length))) return true;
       waiting = false;
       this.#count(reader, performance.now() - sentAt);
@@ -114,7 +114,7 @@ class Round {
     };
   }
 
-  /** What is told about the measured time is taken at its end, before the drain. */
+  /** Results of the measured time are taken at its end, before the drain. */
   async #measure(usage: UsageWatch, startedAt: number, idle: Promise<void>): Promise<Measured> {
     const stop = this.#stopSending();
     await Promise.race([idle, ...this.#atMostMs().map(after)]);
@@ -134,14 +134,14 @@ class Round {
     };
   }
 
-  /** Where all that was sent is measured: the moment from which no more is sent. */
+  /** Where all requests are measured: the moment from which no more are sent. */
   #stopSending(): NodeJS.Timeout | undefined {
     const { until } = this.#plan;
     if ('durationMs' in until || until.sendForMs === undefined) return undefined;
     return setTimeout(() => (this.#toSend = 0), until.sendForMs);
   }
 
-  /** How long is measured at most; none where the number of requests alone decides. */
+  /** The maximum measured time; none where the number of requests alone decides. */
   #atMostMs(): number[] {
     const { until, perSecond } = this.#plan;
     if ('durationMs' in until) return [until.durationMs];
@@ -168,7 +168,7 @@ class Round {
 
   #lookIfIdle(): void {
     if (this.#inFlight > 0) return;
-    // Where requests are still to become due, the end is only where no connection is left to send them.
+    // While requests are still to become due, the round ends only when no connection is left.
     const goesOn =
       this.#openLoop !== undefined && this.#toSend > 0 && this.#sockets.some(({ destroyed }) => !destroyed);
     if (!goesOn) this.#onIdle();

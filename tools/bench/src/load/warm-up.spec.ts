@@ -2,11 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import type { LoadResult } from './load-plan.ts';
 import { warmUp } from './warm-up.ts';
 
-const answering = (succeeded: number) => () => Promise.resolve({ succeeded } as LoadResult); // Nothing else is looked at.
+const answering = (succeeded: number) => () => Promise.resolve({ succeeded } as LoadResult); // Only this member is read.
 const { signal } = new AbortController();
 
 describe('warmUp', () => {
-  it('goes on until enough was answered', async () => {
+  it('continues until enough requests were answered', async () => {
     expect(await warmUp(answering(400), { requests: 1_000, signal })).toHaveLength(3);
     expect(await warmUp(answering(5_000), { requests: 1_000, signal })).toHaveLength(1);
   });

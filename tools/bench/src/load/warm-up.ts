@@ -3,8 +3,8 @@ import type { LoadResult } from './load-plan.ts';
 const mostRounds = 10;
 
 /**
- * Runs rounds until so many requests were answered that V8 has compiled what is hot: before that a server looks slower
- * than it is. On a slow machine it takes longer, up to ten rounds.
+ * Runs rounds until so many requests were answered that V8 has compiled the hot code: before that a server is slower
+ * than in production. Up to ten rounds on a slow machine.
  */
 export async function warmUp(
   run: () => Promise<LoadResult>,

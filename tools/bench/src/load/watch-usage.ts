@@ -7,7 +7,10 @@ export interface UsageWatch {
   end(): Pick<LoadResult, 'usage' | 'generatorCpuMs' | 'otherCpuMs'>;
 }
 
-/** Counts from now on what the processes cost, this one included; those of one name together, the memory of the largest. */
+/**
+ * Measures the cost of the processes from now on, this one included; those of the same name together, with the memory
+ * of the largest.
+ */
 export function watchUsage(watched: readonly WatchedProcess[]): UsageWatch {
   const peaks = new Map<string, number>();
   const sample = (): void => {

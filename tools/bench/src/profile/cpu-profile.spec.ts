@@ -9,7 +9,7 @@ const frame = (functionName: string, url = '', lineNumber = 0, columnNumber = 0)
   columnNumber,
 });
 
-/** One segment: the first column of the first line comes from the first line of the only source. */
+/** One segment: the first column of the first line maps to the first line of the only source. */
 const locate = frameLocator({
   bundle: '/checkout/apps/gateway/dist/main.js',
   root: '/checkout',
@@ -26,7 +26,7 @@ const locate = frameLocator({
 const ours = frame('flush', 'file:///checkout/apps/gateway/dist/main.js', 0, 0);
 
 describe('summariseProfile', () => {
-  it('gives each function the time until the next sample, and leaves out what was idle', () => {
+  it('attributes to each function the time until the next sample, and omits idle time', () => {
     const nodes = [
       { id: 1, callFrame: frame('(idle)') },
       { id: 2, callFrame: ours },
@@ -43,7 +43,7 @@ describe('summariseProfile', () => {
     expect(functions[0]?.name).toBe('flush (libs/ledger/embedded/src/append-queue.ts:1)');
   });
 
-  it('gives what is native to the module that called it, but not the garbage collector', () => {
+  it('attributes native code to the calling module, but not the garbage collector', () => {
     const nodes = [
       { id: 1, callFrame: ours, children: [2, 4] },
       { id: 2, callFrame: frame('apply'), children: [3] },
@@ -57,7 +57,7 @@ describe('summariseProfile', () => {
     expect(functions[0]?.name).toBe('writev, called by flush (libs/ledger/embedded/src/append-queue.ts:1)');
   });
 
-  it('gives what Node does to the module that asked for it, and keeps what the event loop does by itself', () => {
+  it("attributes Node's work to the module that asked for it, and keeps the event loop's own", () => {
     const nodes = [
       { id: 1, callFrame: frame('onread', 'node:internal/stream_base_commons', 1), children: [2] },
       { id: 2, callFrame: ours, children: [3] },
@@ -81,7 +81,7 @@ describe('frameLocator', () => {
       'apps/gateway/src/data',
       'apps/gateway/src/data/x.ts:1',
     ],
-  ])('knows whose %j is', (callFrame, module, at) => {
+  ])('finds the owner of %j', (callFrame, module, at) => {
     expect(locate(callFrame)).toEqual({ module, at });
   });
 });

@@ -1,18 +1,18 @@
-/** The parts of a V8 CPU profile that are read here; lines and columns count from 0, times are microseconds. */
+/** The parts of a V8 CPU profile that are used here; lines and columns count from 0, times are microseconds. */
 export interface CpuProfile {
   readonly nodes: readonly ProfileNode[];
   readonly samples: readonly number[];
   readonly timeDeltas: readonly number[];
 }
 
-/** One place of the call tree: a function, called by that line of callers. */
+/** A node of the call tree: a function with a chain of callers. */
 export interface ProfileNode {
   readonly id: number;
   readonly callFrame: CallFrame;
   readonly children?: readonly number[];
 }
 
-/** `url` is empty for native functions, and for what V8 says in parentheses that is no function. */
+/** `url` is empty for native functions, and for V8's pseudo-functions in parentheses. */
 export interface CallFrame {
   readonly functionName: string;
   readonly url: string;
@@ -21,7 +21,7 @@ export interface CallFrame {
 }
 
 export interface Place {
-  /** Who wrote it: a package, one of our libs or apps, or a part of Node. */
+  /** The owner: a package, one of our libs or apps, or a part of Node. */
   readonly module: string;
   /** The original file and line. */
   readonly at: string;
@@ -33,9 +33,9 @@ export interface Cost {
 }
 
 export interface ProfileSummary {
-  /** All that was not idle. */
+  /** All time that was not idle. */
   readonly busyUs: number;
-  /** By module, and by function with its module and place; dearest first, each its own time without what it called. */
+  /** By module, and by function with its module and place; most expensive first, self time only. */
   readonly modules: readonly Cost[];
   readonly functions: readonly Cost[];
 }
@@ -43,13 +43,13 @@ export interface ProfileSummary {
 type Locate = (callFrame: CallFrame) => Place;
 
 /**
- * Adds up the own time of every function. To a module counts what it called of Node and of native code too (a hash, a
- * system call), for it is whose doing that was which helps. `locate` finds the original place of a frame that has a file.
+ * Sums the self time of every function. A module is also charged for Node's and native code that it called (a hash, a
+ * system call), since that module caused it. `locate` finds the original place of a frame that has a file.
  */
 export function summariseProfile({ nodes, samples, timeDeltas }: CpuProfile, locate: Locate): ProfileSummary {
   const ownUs = new Map<number, number>();
   for (const [position, id] of samples.entries()) {
-    // A delta is the time before its sample: what ran in it is what the sample before has seen.
+    // A delta is the time before its sample, during which the previous sample's function ran.
     add(ownUs, id, Math.max(0, timeDeltas[position + 1] ?? 0));
   }
   const parents = new Map(nodes.flatMap((node) => (node.children ?? []).map((child) => [child, node] as const)));
@@ -75,7 +75,7 @@ function nearestWithFile(node: ProfileNode, parents: ReadonlyMap<number, Profile
   return found;
 }
 
-/** Node's own module where nobody else is above: the event loop itself called it. */
+/** Node's own module where there is no other caller: the event loop itself called it. */
 function moduleThatCalled(
   caller: ProfileNode | undefined,
   parents: ReadonlyMap<number, ProfileNode>,

@@ -3,7 +3,7 @@ import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CallFrame, Place } from './cpu-profile.ts';
 
-/** Finds who wrote a frame of the bundle, by the bundle's own source map. Files are told as seen from `root`. */
+/** Finds the owner of a frame of the bundle by the bundle's own source map. Files are relative to `root`. */
 export function frameLocator(options: {
   readonly bundle: string;
   readonly map: SourceMapPayload;
@@ -23,7 +23,7 @@ export function frameLocator(options: {
   };
 }
 
-/** The package, the lib or app of ours, or the part of Node that a file belongs to. */
+/** The package, our lib or app, or the part of Node that a file belongs to. */
 function moduleOf(file: string): string {
   const installed = [...file.matchAll(/node_modules\/((?:@[^/]+\/)?[^/]+)/g)].at(-1)?.[1];
   const ours = /^(?:libs\/(?:ledger\/)?[^/]+|apps\/[^/]+\/src\/[^/]+|tools\/[^/]+)/.exec(file)?.[0];

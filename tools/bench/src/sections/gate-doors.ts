@@ -3,12 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { monotonicMs, type DoorsOrder, type ProbedCheck } from './gate-prober.ts';
 
 /**
- * Doors that ask one after the other, whatever happens to the gate: a process of its own, so that nothing else that is done
- * meanwhile is taken for a slow answer. It begins with the first message, ends with the second, and tells what was answered.
+ * Doors that send checks one after the other, whatever happens to the gate. A process of its own, so that other work is
+ * not mistaken for a slow answer. Starts with the first message, ends with the second, and reports the answers.
  */
 const doors = 16;
 const pauseMs = 5;
-/** Far beyond what is promised: a hang is told as one. */
+/** Far beyond the promise: a hang is reported as one. */
 const answerWithinMs = 10_000;
 let isOver = false;
 
@@ -54,7 +54,7 @@ function checkOnce(agent: Agent, { port, door }: DoorsOrder, body: string): Prom
   });
 }
 
-/** Only a 200 that says allow twice over lets anybody in; only what says deny twice over is a denial. */
+/** Only a 200 with both members of an allow lets anybody in; only one with both members of a deny is a denial. */
 function saidBy(status: number, text: string): ProbedCheck['said'] {
   let body: Record<string, unknown>;
   try {

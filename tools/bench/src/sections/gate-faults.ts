@@ -3,11 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LocalPostgres } from '@sealgate/local-services';
 import type { GatewaySite } from '../gateway/gateway-site.ts';
 
-/** Something that takes the gate's database away. Each ends what it began, once. */
+/** A fault that makes the gate's database unavailable. Each undoes itself, once. */
 export interface Fault {
   readonly name: string;
   readonly begin: () => Promise<void>;
-  /** The database is back when this has ended. */
+  /** The database is available again once this has ended. */
   readonly end: () => Promise<void>;
 }
 
@@ -29,13 +29,13 @@ function stopped({ postgres, restart }: FaultTargets): Fault {
 
 function frozen({ postgres }: FaultTargets): Fault {
   const signal = async (name: 'SIGSTOP' | 'SIGCONT'): Promise<void> => {
-    // The parent first, so that it makes no child that would be missed.
+    // The parent first, so that it forks no child that would be missed.
     for (const pid of [postgres().pid, ...childrenOf(postgres().pid)]) process.kill(pid, name);
   };
   return { name: 'PostgreSQL frozen', begin: () => signal('SIGSTOP'), end: () => signal('SIGCONT') };
 }
 
-/** Every statement of the gate waits for a lock, so all of its connections are taken and stay taken. */
+/** Every statement of the gate waits for a lock, so all of its connections stay in use. */
 function exhausted({ site }: FaultTargets): Fault {
   let letGo: () => void = () => undefined;
   let held: Promise<void> = Promise.resolve();
@@ -55,7 +55,7 @@ function exhausted({ site }: FaultTargets): Fault {
   return { name: 'its connections all taken', begin, end };
 }
 
-/** Its role is given no connection, and loses those it has. */
+/** The gate's role may open no connection, and loses those it has. */
 function refused({ site }: FaultTargets): Fault {
   const role = new Promise<string>((resolve, reject) => {
     const text = `SELECT DISTINCT usename FROM pg_stat_activity WHERE application_name LIKE 'case-gate%'`;
@@ -73,7 +73,7 @@ function refused({ site }: FaultTargets): Fault {
   return { name: 'its connections refused', begin, end: () => limit(-1) };
 }
 
-/** By /proc, which is there on Linux alone. */
+/** Uses /proc, which exists on Linux only. */
 function childrenOf(pid: number): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

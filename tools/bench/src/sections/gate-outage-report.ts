@@ -18,7 +18,7 @@ export function outageTable(outages: readonly OutageResult[]): ReportTable {
   };
 }
 
-/** One who never came back, or never said that it was not ready, has taken for ever. */
+/** A gate that never recovered, or never reported itself not ready, has taken for ever. */
 const orNever = (ms: number): number => (Number.isNaN(ms) ? Number.POSITIVE_INFINITY : ms);
 
 export function outageFindings(outages: readonly OutageResult[]): Finding[] {
@@ -30,11 +30,11 @@ export function outageFindings(outages: readonly OutageResult[]): Finding[] {
   ]);
 }
 
-/** An outage that hardly anybody met proves nothing, and an answer that says neither is no denial. */
+/** An outage with too few checks proves nothing, and an answer that is neither is not a denial. */
 export function whyOutagesSayNothing(outages: readonly OutageResult[]): string[] {
   return outages.flatMap(({ name, answers, unclear }) => [
-    ...(answers < fewestAnswers ? [`${name}: only ${answers} checks were asked and answered within it.`] : []),
-    ...(unclear > 0 ? [`${name}: ${unclear} answers, or lost ones, did not say deny.`] : []),
+    ...(answers < fewestAnswers ? [`${name}: only ${answers} checks were sent and answered within it.`] : []),
+    ...(unclear > 0 ? [`${name}: ${unclear} answers were missing or did not say deny.`] : []),
   ]);
 }
 

@@ -9,15 +9,15 @@ import { releaseStack, type ReleaseStack } from '../release-stack.ts';
 import { gateFaults, type Fault } from './gate-faults.ts';
 import { monotonicMs, startProber, type ProbedCheck } from './gate-prober.ts';
 
-/** What the gate said while its database was away; times are milliseconds. */
+/** The gate's answers while its database was unavailable; times are milliseconds. */
 export interface OutageResult {
   readonly name: string;
-  /** Asked for and answered within it. */
+  /** Sent and answered within it. */
   readonly answers: number;
   readonly wrongAllows: number;
-  /** Answers within it, or none, that did not say deny in so many words. */
+  /** Missing answers, and answers within it that were not explicitly deny. */
   readonly unclear: number;
-  /** Of every check that was in flight at any moment of it. */
+  /** Over every check that was in flight at any moment of it. */
   readonly worstAnswerMs: number;
   /** From its beginning to the first 503 of the readiness route; NaN where none came. */
   readonly notReadyAfterMs: number;
@@ -30,7 +30,10 @@ const aroundMs = 500;
 const patienceMs = 10_000;
 const subjects = 16;
 
-/** Takes the database of a gate away in each of the ways there are, while doors go on asking. None where there is no /proc. */
+/**
+ * Makes the database of a gate unavailable by each fault, while doors keep asking. Returns none where there is no
+ * /proc.
+ */
 export async function measureOutages(context: BenchContext): Promise<OutageResult[]> {
   if (!existsSync('/proc/self/stat')) return [];
   const stack = releaseStack();
@@ -57,7 +60,7 @@ async function measure(context: BenchContext, stack: ReleaseStack): Promise<Outa
   return results;
 }
 
-/** A server that may be broken: nobody else in this run is on it. */
+/** A server that may be broken: nothing else in this run uses it. */
 async function ownServer({ folder }: BenchContext, stack: ReleaseStack) {
   const dataDirectory = join(folder, 'postgres-outages');
   const start = (port?: number): Promise<LocalPostgres> =>
@@ -86,7 +89,7 @@ async function during({ gateway, door, stack }: Met, fault: Fault): Promise<Outa
   let ended: Promise<void> | undefined;
   const end = (): Promise<void> => (ended ??= fault.end());
   stack.own('the doors', () => prober.stop());
-  stack.own(fault.name, end); // However this ends, nothing stays frozen or locked.
+  stack.own(fault.name, end); // In any case nothing stays frozen or locked.
   await fault.begin();
   const awayAt = monotonicMs();
   const notReadyAt = await firstNotReady(gateway);
@@ -111,7 +114,7 @@ async function during({ gateway, door, stack }: Met, fault: Fault): Promise<Outa
   };
 }
 
-/** When the first allow came that was told after `since`; NaN where none comes. */
+/** The time of the first allow after `since`; NaN where none comes. */
 async function allowBy(checks: readonly ProbedCheck[], since: number): Promise<number> {
   for (const endAt = monotonicMs() + patienceMs; monotonicMs() < endAt; await delay(1)) {
     const first = checks.find(({ said, endedAt }) => said === 'allow' && endedAt >= since);
@@ -120,7 +123,7 @@ async function allowBy(checks: readonly ProbedCheck[], since: number): Promise<n
   return Number.NaN;
 }
 
-/** When the readiness route said 503; NaN where it does not. */
+/** The time of the first 503 of the readiness route; NaN where none comes. */
 async function firstNotReady({ opsUrl }: Gateway): Promise<number> {
   for (const endAt = monotonicMs() + patienceMs; monotonicMs() < endAt; await delay(1)) {
     const answer = await fetch(`${opsUrl}/health/ready`, { signal: AbortSignal.timeout(patienceMs) }).catch(

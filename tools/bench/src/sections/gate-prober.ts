@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import type { GateDoor } from '../gateway/gate-site.ts';
 
-/** Milliseconds of a clock that all processes of a machine share. */
+/** Milliseconds of a clock shared by all processes of a machine. */
 export const monotonicMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
 export interface DoorsOrder {
@@ -10,24 +10,24 @@ export interface DoorsOrder {
   readonly door: GateDoor;
 }
 
-/** One check, as a door met it; moments are of `monotonicMs()`. */
+/** One check of a door; times are those of `monotonicMs()`. */
 export interface ProbedCheck {
   readonly startedAt: number;
   readonly endedAt: number;
   /** 0 where no answer came. */
   readonly status: number;
-  /** `unclear`: neither in so many words. */
+  /** `unclear`: not explicitly either. */
   readonly said: 'allow' | 'deny' | 'unclear';
 }
 
 export interface Prober {
-  /** What has been told so far. */
+  /** The checks reported so far. */
   readonly checks: readonly ProbedCheck[];
   /** Resolves once every check has been answered, and is in `checks`. */
   stop(): Promise<void>;
 }
 
-/** Sets the doors of `gate-doors.ts` asking. */
+/** Starts the doors of `gate-doors.ts`. */
 export function startProber(order: DoorsOrder): Prober {
   const checks: ProbedCheck[] = [];
   const child = fork(join(import.meta.dirname, 'gate-doors.ts'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });

@@ -11,7 +11,7 @@ import { beside, ratioTo, summariseSteadily, type SteadySummary } from './summar
 import { quietness } from './throughput-report.ts';
 import { whyWithheld } from './why-withheld.ts';
 
-/** One line of both tables: medians of the rounds. `unlike` did not let in whom they should have. */
+/** One line of both tables: medians of the rounds. `unlike`: answers without the required allow. */
 export interface GateSummary extends SteadySummary {
   readonly kind: GateRow['kind'];
   readonly isCold: boolean;
@@ -28,7 +28,7 @@ export interface GateMeasured {
   readonly rows: readonly GateRow[];
   readonly summaries: readonly GateSummary[];
   readonly outages: readonly OutageResult[];
-  /** Undefined where the run was not asked for it. */
+  /** Undefined where the run did not include it. */
   readonly profiled: Profiled | undefined;
 }
 
@@ -38,7 +38,7 @@ export function gateReport(context: BenchContext, { rows, summaries, outages, pr
     ...whyWithheld({
       rows: summaries,
       machine: context.machine,
-      // No ledger is written to here; the settings decide all the same what a commit of the log costs.
+      // This section writes to no ledger; the settings still decide what a commit of the log costs.
       ledgered: summaries.flatMap(({ name, settings }) =>
         settings === undefined ? [] : [{ name, acknowledged: 0, inLedger: 0, settings }],
       ),
@@ -55,17 +55,17 @@ export function gateReport(context: BenchContext, { rows, summaries, outages, pr
       ...(profiled === undefined ? [] : costTables(profiled)),
     ],
     notes: [
-      `Medians of ${rounds} rounds of ${roundMs / 1_000} s each, the rows in turn; ${connections} connections, one request in flight on each, each about a subject of its own that may enter; "cold subjects only": in turn about more subjects than a process keeps what it found of, so that each check also asks the ledger. CPU us is user and system time of the whole server process for each check, what it does beside the path (writing its log of decisions) included.`,
-      'At the fixed rate requests are due whatever the answers do, and latency counts from the moment one was due; the generator looks every millisecond for what is due.',
+      `Medians of ${rounds} rounds of ${roundMs / 1_000} s each, the rows in turn; ${connections} connections, one request in flight on each, each about its own eligible subject; "cold subjects only": in turn about more subjects than a process caches, so that each check also reads the ledger. CPU us is user and system time of the whole server process for each check, including background work (writing its log of decisions).`,
+      'At the fixed rate requests are due independently of the answers, and latency counts from the due time; the generator checks every millisecond for due requests.',
       quietness(summaries),
       ...(profiled === undefined ? [] : [summaryLine(profiled)]),
       ...(withheld.length === 0
-        ? ['Every answer said allow, and the log of decisions holds each of them once, without a gap.']
+        ? ['Every answer said allow, and the log of decisions contains each of them once, without a gap.']
         : []),
       ...(outages.length === 0
-        ? ['This system cannot freeze processes by /proc: the outages are missing.']
+        ? ['This system has no /proc to freeze processes: the outages are missing.']
         : [
-            'An outage lasts two seconds and is met by sixteen doors that go on asking. An answer counts as in it where it was asked for after the fault had begun and came before its end began; the worst answer includes those that were in flight when it began or ended.',
+            'An outage lasts two seconds, during which sixteen doors keep sending checks. A check counts as within it if it was sent after the fault had begun and answered before its end began; the worst answer includes checks in flight when it began or ended.',
           ]),
     ],
     findings: [...speedFindings(summaries, express), ...outageFindings(outages)],
@@ -78,7 +78,7 @@ export function gateReport(context: BenchContext, { rows, summaries, outages, pr
   };
 }
 
-/** The log is as deployed: each decision is in it once, under numbers without a gap. */
+/** The log is as deployed: each decision is in it once, with consecutive numbers. */
 function whyUnlike({ name, unlike, logged, acknowledged }: GateSummary): string[] {
   const reasons: string[] = [];
   if (unlike > 0) reasons.push(`${name}: ${unlike} answers did not say allow.`);
@@ -86,7 +86,7 @@ function whyUnlike({ name, unlike, logged, acknowledged }: GateSummary): string[
   const { rows, allowed, lastNumber } = logged;
   if (rows !== acknowledged || allowed !== acknowledged || lastNumber !== acknowledged) {
     reasons.push(
-      `${name}: ${acknowledged} answers said allow; logged are ${rows}, of which ${allowed} allow, the last as number ${lastNumber}.`,
+      `${name}: ${acknowledged} answers said allow; the log has ${rows} rows, ${allowed} of them allow, the last with number ${lastNumber}.`,
     );
   }
   return reasons;

@@ -8,35 +8,35 @@ import type { ReleaseStack } from '../release-stack.ts';
 import { startEchoServer } from '../servers/echo-server.ts';
 import type { SteadyRow } from './run-rows.ts';
 
-/** One line of the tables: a server, and what it is sent. */
+/** One line of the tables: a server and its requests. */
 export interface GateRow extends SteadyRow {
   readonly kind: 'express' | 'gate';
   readonly port: number;
   readonly door: GateDoor;
-  /** What every answer must say. */
+  /** A text that every answer must contain. */
   readonly mustSay: string | undefined;
   readonly watch: readonly WatchedProcess[];
-  /** Where what was decided is logged. */
+  /** The database with the log of decisions. */
   readonly site: GatewaySite | undefined;
-  /** Where each check is of a subject that the gate has not met, or has forgotten: how many were made so far. */
+  /** Where each check is about a subject that is not in the gate's cache: the number of subjects. */
   readonly cold: { checks: number } | undefined;
-  /** Of the gate. */
+  /** The gate's process. */
   readonly gateway: Gateway | undefined;
 }
 
-/** As many as there are connections: each asks about a subject of its own. */
+/** One subject per connection. */
 export const subjects = 64;
-/** More than a process of the gate keeps what it has found of, so that who is asked for in turn is never known. */
+/** More than a process of the gate caches, so that subjects asked in turn are never cached. */
 const coldSubjects = 22_000;
 const others = { normal: 100_000, quick: 10_000 };
 
-/** Express first; then the gate, with Redis where there is one, and without. Each is sent the same bodies. */
+/** Express first; then the gate, with Redis where available, and without. All receive the same bodies. */
 export async function startGateRows(context: BenchContext, stack: ReleaseStack): Promise<GateRow[]> {
   const { redis } = context;
   const gates = [
     ...(redis === undefined ? [] : [await gateRow(context, stack, redis)]),
     await gateRow(context, stack, undefined),
-    // Making so many takes minutes.
+    // Creating so many takes minutes.
     ...(context.options.quick ? [] : [await gateRow(context, stack, undefined, coldSubjects)]),
   ];
   const echo = await startEchoServer('express-echo', `${context.folder}/express-echo.log`);

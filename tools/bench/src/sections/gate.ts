@@ -11,12 +11,12 @@ import { profile, type Profiled } from './profile.ts';
 import { startGateRows, type GateRow } from './gate-rows.ts';
 import { runRounds, runSteadily, warmUpRows, type Pace } from './run-rows.ts';
 
-/** Checks each second of the part whose rate is fixed. */
+/** Checks per second of the fixed-rate part. */
 const steadyPerSecond = 1_000;
 const loggedWithinMs = 60_000;
 const lookAgainMs = 500;
 
-/** The gate's check: beside bare Express, at a fixed rate, and with its database gone. */
+/** The gate's check: beside bare Express, at a fixed rate, and with its database unavailable. */
 export async function gateSection(context: BenchContext): Promise<SectionReport> {
   const stack = releaseStack();
   context.stack.own('the gates', async () => void (await stack.releaseAll()));
@@ -49,7 +49,7 @@ async function runRow({ generator, options }: BenchContext, row: GateRow, pace: 
   return result;
 }
 
-/** Where the main thread of the first gate spends its time, where the run was asked for profiles. */
+/** Profiles the main thread of the first gate, where the run includes profiles. */
 async function profileGate(context: BenchContext, rows: readonly GateRow[]): Promise<Profiled | undefined> {
   const row = rows.find(({ gateway, cold }) => gateway !== undefined && cold === undefined);
   if (row?.gateway === undefined || !context.options.sections.includes('profile')) return undefined;
@@ -59,7 +59,7 @@ async function profileGate(context: BenchContext, rows: readonly GateRow[]): Pro
   return profile({ context, gateway, surface: 'case-gate' }, { what: 'gate checks', unit: 'request', work });
 }
 
-/** Undefined for what keeps no log. The last decisions are written a moment after they were told. */
+/** Undefined for a server without a log. The last decisions are written shortly after their answers. */
 async function loggedBy({ site, warmUps, rounds, steady }: GateRow): Promise<LoggedDecisions | undefined> {
   if (site === undefined) return undefined;
   const told = [...warmUps, ...rounds, ...steady].reduce((sum, { succeeded }) => sum + succeeded, 0);

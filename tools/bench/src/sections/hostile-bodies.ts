@@ -21,10 +21,10 @@ interface BodyResult {
   readonly times: readonly ThreadTimes[];
 }
 
-/** A key may be refused 50 times a second before that itself is refused: this stays below. */
+/** Below the 50 refusals per second of a key at which refusals themselves are refused. */
 const pauseMs = 60;
 
-/** One hostile body after another, on a gateway that does nothing else, its event loop watched from inside. */
+/** Sends one hostile body after another to an otherwise idle gateway, while a probe inside watches its event loop. */
 export async function hostileBodiesSection(context: BenchContext): Promise<SectionReport> {
   const stack = releaseStack();
   context.stack.own('the gateway for hostile bodies', async () => void (await stack.releaseAll()));
@@ -62,7 +62,7 @@ async function measure({ context, gateway, sender }: Target, body: HostileBody):
       startedAt = performance.now();
       statuses.add(await send(gateway, sender, body));
       answeredMs.push(performance.now() - startedAt);
-      await delay(20); // What it leaves to do for later turns belongs to it too.
+      await delay(20); // Work that it defers to later turns counts as well.
     });
     stallMs.push(stall);
     times.push(timesBetween(before, mainThreadTimes(gateway.pid)));
@@ -73,7 +73,7 @@ async function measure({ context, gateway, sender }: Target, body: HostileBody):
 const agent = new Agent({ keepAlive: true });
 const answerWithinMs = 60_000;
 
-/** The status, and the code of the problem where there is one. */
+/** The status, and the problem code where there is one. */
 function send(gateway: Gateway, sender: Sender, { bytes, encoding }: HostileBody): Promise<string> {
   return new Promise((resolve, reject) => {
     const headers = {
@@ -132,8 +132,8 @@ function reportOf(results: readonly BodyResult[]): SectionReport {
     title: 'Hostile bodies',
     tables: [{ columns, rows }],
     notes: [
-      "Answered is from the first byte sent to the last byte of the answer. The stall is the longest time between two turns of the gateway's event loop while it had that body; the first row shows how much of it is this machine.",
-      'Ran is the most processor time that the main thread took over that body, all turns together: on a machine with nothing else to do no stall is longer. Waited is for how long the main thread had something to do and no core to do it on, while the worst stall was measured.',
+      "Answered is from the first byte sent to the last byte of the answer. The stall is the longest time between two turns of the gateway's event loop while it processed that body; the first row shows the share of this machine.",
+      'Ran is the maximum CPU time of the main thread for that body, all turns together: on an otherwise idle machine no stall is longer. Waited is how long the main thread was runnable without a core while the worst stall was measured.',
     ],
     findings: [
       { target: 'openers', value: Math.max(...(openers?.answeredMs ?? [Number.NaN])), of: 'worst' },

@@ -6,10 +6,10 @@ export interface HostileBody {
   readonly encoding?: 'gzip';
 }
 
-/** The most that the gateway takes. */
+/** The maximum that the gateway accepts. */
 const bodyMaxBytes = 1_048_576;
 
-/** `open`, then as many elements as fit, then `close`: as close below the limit as it gets. */
+/** `open`, then as many elements as fit, then `close`: as close below the limit as possible. */
 function filled(open: string, element: (number: number) => string, close: string): Buffer {
   const parts = [open];
   let length = Buffer.byteLength(open) + Buffer.byteLength(close);
@@ -30,7 +30,9 @@ const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat
 
 export const openersName = 'half a million [';
 
-/** Bodies that make a careless parser, stripper, sorter or hasher slow. Made when asked for: they are large. */
+/**
+ * Bodies that are slow for a careless parser, stripper, sorter or hasher. Created on demand, because they are large.
+ */
 export const hostileBodies: readonly { readonly name: string; readonly make: () => Omit<HostileBody, 'name'> }[] = [
   { name: openersName, make: () => ({ bytes: Buffer.alloc(500_000, '[') }) },
   { name: '1 MiB of {"a":', make: () => ({ bytes: repeated('', '{"a":', '') }) },
@@ -85,7 +87,7 @@ function largeRecord(_: unknown, number: number): string {
   return `{"type":"large","data":{${members.join(',')}}}`;
 }
 
-/** Members of one gzip file follow one another, so a gibibyte of zeros is one mebibyte repeated. */
+/** Members of one gzip file are concatenated, so a gibibyte of zeros is one mebibyte repeated. */
 function bomb(): Buffer {
   const part = gzipSync(Buffer.alloc(64 * 1_048_576, ' '), { level: 9 });
   return Buffer.concat(Array.from({ length: 16 }, () => part));

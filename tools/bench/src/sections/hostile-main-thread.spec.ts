@@ -3,7 +3,7 @@ import { mainThreadTimes, timesBetween } from './hostile-main-thread.ts';
 
 const hasScheduler = mainThreadTimes(process.pid) !== undefined;
 
-describe('the processor time of a main thread', () => {
+describe('the CPU time of a main thread', () => {
   (hasScheduler ? it : it.skip)('grows by about as much as it ran', () => {
     const before = mainThreadTimes(process.pid);
     const startedAt = process.cpuUsage();
@@ -14,7 +14,7 @@ describe('the processor time of a main thread', () => {
     expect(waitedMs).toBeGreaterThanOrEqual(0);
   });
 
-  it('is no number where nobody tells it', () => {
+  it('is NaN where the system does not report it', () => {
     expect(mainThreadTimes(0)).toBeUndefined();
     expect(timesBetween(undefined, { ranMs: 1, waitedMs: 1 })).toEqual({ ranMs: Number.NaN, waitedMs: Number.NaN });
   });

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 
-/** What the main thread of a process had of the processors so far. */
+/** CPU time of the main thread of a process so far. */
 export interface ThreadTimes {
   readonly ranMs: number;
-  /** It had something to do, and others had the cores. */
+  /** Runnable time without a core. */
   readonly waitedMs: number;
 }
 
-/** By the scheduler's own account (Linux, proc(5)); undefined where there is none. */
+/** From the scheduler's statistics (Linux, proc(5)); undefined elsewhere. */
 export function mainThreadTimes(pid: number): ThreadTimes | undefined {
   try {
     const [ranNs = Number.NaN, waitedNs = Number.NaN] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8')
@@ -19,7 +19,7 @@ export function mainThreadTimes(pid: number): ThreadTimes | undefined {
   }
 }
 
-/** What it had between two moments; not numbers where that is not known. */
+/** The difference between two moments; NaN where it is not known. */
 export function timesBetween(before: ThreadTimes | undefined, after: ThreadTimes | undefined): ThreadTimes {
   if (before === undefined || after === undefined) return { ranMs: Number.NaN, waitedMs: Number.NaN };
   return { ranMs: after.ranMs - before.ranMs, waitedMs: after.waitedMs - before.waitedMs };

@@ -46,14 +46,14 @@ async function fill({ context, site, sender, records }: AtSize, gateway: Gateway
   const filledMs = performance.now() - startedAt;
   const inLedger = await countRecords(site, sender.channel);
   if (succeeded * batchRecords !== records || inLedger !== records)
-    throw new Error(`Filling the ledger went wrong: it holds ${inLedger} of ${records} records.`);
+    throw new Error(`Filling the ledger failed: it holds ${inLedger} of ${records} records.`);
   await untilSigned({ site, gateway }, sender.channel, records);
   return filledMs;
 }
 
 const signedWithinMs = 60_000;
 
-/** Until the tree holds every record: from here on nothing is left to do for what was written. */
+/** Waits until the tree contains every record, so that no background work is left. */
 async function untilSigned(
   of: { site: GatewaySite; gateway: Gateway },
   channel: string,
@@ -70,13 +70,13 @@ async function untilSigned(
 
 interface Reopened {
   readonly gateway: Gateway;
-  /** From the start of the process to its first healthy answer, once for each way that it ended before. */
+  /** From the start of the process to its first healthy answer, once for each kind of previous exit. */
   readonly readyMs: readonly number[];
-  /** From the start of the process to the first write acknowledged. */
+  /** From the start of the process to the first acknowledged write. */
   readonly writtenMs: readonly number[];
 }
 
-/** After clean ends and after kills, in turn: what a restart costs must not depend on how it went. */
+/** After clean stops and kills, in turn: the cost of a restart must not depend on the previous exit. */
 async function reopen({ context, site, sender }: AtSize, opened: Gateway): Promise<Reopened> {
   context.tell('Reopening it');
   let gateway = opened;
@@ -101,7 +101,10 @@ async function reopen({ context, site, sender }: AtSize, opened: Gateway): Promi
 
 const unmeasuredProofs = 200;
 
-/** Records from all over the log, one after another, over the admin API: what a person who asks for one waits. */
+/**
+ * Proofs of records from the whole log, one after another, over the admin API: the latency for a person who requests
+ * one.
+ */
 async function prove({ context, site, sender, records }: AtSize, gateway: Gateway): Promise<number[]> {
   context.tell('Proving records');
   const ids = await randomIds(site, sender.channel, { records, count: context.options.proofs + unmeasuredProofs });
@@ -131,7 +134,7 @@ async function randomIds(
   return rows.map(({ id }) => id);
 }
 
-/** Once: it reads every record from the disk or the cache as the fill has left them. */
+/** Once: it reads every record from disk or cache as the fill has left them. */
 async function audit({ context, site, sender, records }: AtSize, gateway: Gateway): Promise<number> {
   context.tell('Auditing it');
   const path = `/ledger/channels/${sender.channel}/audit`;
@@ -170,7 +173,7 @@ function reportOf({ records }: AtSize, numbers: Numbers): SectionReport {
       },
     ],
     notes: [
-      `Reopened ${readyMs.length} times, after clean ends and after kills; ${proofMs.length} proofs, one at a time, each checked against the signed checkpoint by the gateway before it is answered.`,
+      `Reopened ${readyMs.length} times, after clean stops and after kills; ${proofMs.length} proofs, one at a time, each verified by the gateway against the signed checkpoint before it is answered.`,
     ],
     findings: [
       { target: 'reopen', value: Math.max(...readyMs), of: `${wholeNumber(records)} records, worst` },

@@ -15,7 +15,10 @@ interface AppendRow extends LoadedRow {
   readonly site: GatewaySite;
   readonly gateway: Gateway;
   readonly sender: Sender;
-  /** What the metrics of the gateway have to count once, so that the row is what its name says; none without a witness. */
+  /**
+   * The outcome that the gateway's metrics must have counted, to prove that the witness behaved as named; none without
+   * a witness.
+   */
   readonly outcome: string | undefined;
 }
 
@@ -32,7 +35,9 @@ const kinds: readonly { readonly kind: WitnessKind; readonly name: string; reado
   { kind: 'lies', name: 'a witness that lies', outcome: 'not_cosigned' },
 ];
 
-/** Single records on gateways that differ in their witness alone, each on a database of its own, round by round in turn. */
+/**
+ * Single records on gateways that differ only in their witness, each on a database of its own, round by round in turn.
+ */
 export async function measureAppends(context: BenchContext, stack: ReleaseStack): Promise<Appends> {
   context.tell('Starting gateways with and without witnesses');
   const rows = [await startRow(context, stack, { name: 'no witness', outcome: undefined })];
@@ -98,7 +103,7 @@ async function reasons(
     ledgered.push({ name, acknowledged, inLedger: await countRecords(site, sender.channel), settings: site.settings });
     const metrics = await (await fetch(`${gateway.opsUrl}/metrics`)).text();
     const counted = new RegExp(`^ledger_witness_answers_total\\{[^}]*outcome="${outcome ?? ''}[^}]*\\} [1-9]`, 'm');
-    if (counted.test(metrics) !== (outcome !== undefined)) unlike.push(`${name}: the gateway met something else.`);
+    if (counted.test(metrics) !== (outcome !== undefined)) unlike.push(`${name}: the witness behaved differently.`);
   }
   return [...whyWithheld({ rows: summaries, ledgered, machine }), ...unlike];
 }

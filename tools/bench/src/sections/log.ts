@@ -22,23 +22,23 @@ import { quietness } from './throughput-report.ts';
 
 const channel = 'bench.log';
 const origin = 'localhost/bench';
-/** A little above what is promised; what a bucket of 1,000 lacks comes from its burst. */
+/** A little above the promise; what a bucket of 1,000 lacks comes from its burst. */
 const tilesPerSecond = 1_050;
-/** For signatures, and for the bucket of readers to fill again. */
+/** Time for signatures, and for the readers' bucket to refill. */
 const settleMs = 3_000;
 const signedWithinMs = 120_000;
 const monitorWithinMs = 600_000;
 
 interface Reading {
   readonly leaves: number;
-  /** Of the whole command, from the start of its process to its end. */
+  /** Time of the whole command, from the start of its process to its end. */
   readonly monitorMs: readonly number[];
-  /** What the peer and PostgreSQL cost meanwhile, for each entry. */
+  /** CPU time of the peer and PostgreSQL, per entry. */
   readonly servedUs: readonly number[];
   readonly tiles: LoadResult;
 }
 
-/** What outsiders ask of a log, and what witnesses cost those who write. */
+/** The cost of outside readers of a log, and the cost of witnesses for writers. */
 export async function logSection(context: BenchContext): Promise<SectionReport> {
   const stack = releaseStack();
   context.stack.own('the servers of the log', async () => void (await stack.releaseAll()));
@@ -49,7 +49,7 @@ export async function logSection(context: BenchContext): Promise<SectionReport> 
   return reportOf(context, reading, appends);
 }
 
-/** A public log behind the bucket that readers have by default. */
+/** A public log behind the readers' default rate limit. */
 async function measureReading(context: BenchContext, stack: ReleaseStack): Promise<Reading> {
   const { options, tell } = context;
   const key = generateNoteKey(origin);
@@ -88,14 +88,14 @@ async function measureReading(context: BenchContext, stack: ReleaseStack): Promi
 async function signedFor(url: string, size: number): Promise<void> {
   const end = performance.now() + signedWithinMs;
   for (let seen = 0; seen < size;) {
-    if (performance.now() > end) throw new Error(`${seen} of ${size} entries are signed for.`);
+    if (performance.now() > end) throw new Error(`${seen} of ${size} entries are covered by a checkpoint.`);
     await delay(100);
     const response = await fetch(`${url}/checkpoint`);
     if (response.status === 200) seen = parseCheckpoint(await response.text()).size;
   }
 }
 
-/** The command as an outsider runs it, from nothing. Throws Error where it finds anything. */
+/** Runs the command as an outsider does, without state. Throws Error where it finds any fault. */
 function monitor({ url, vkey, state }: { url: string; vkey: string; state: string }): Promise<number> {
   const program = join(workspaceRoot, 'tools/verify/bin/sealgate-verify.mjs');
   const startedAt = performance.now();
@@ -116,7 +116,7 @@ function monitor({ url, vkey, state }: { url: string; vkey: string; state: strin
   });
 }
 
-/** Full tiles and bundles in random order, as fast as the bucket of one reader lets them go. */
+/** Full tiles and bundles in random order, as fast as the rate limit of one reader allows. */
 function readTiles({ generator, options }: BenchContext, peer: Gateway): Promise<LoadResult> {
   const full = Math.floor(options.ledgerRecords / TILE_WIDTH);
   const paths = Array.from({ length: full }, (_, index) => tilePath({ level: 0, index, width: TILE_WIDTH }));
@@ -179,8 +179,8 @@ function reportOf(
       },
     ],
     notes: [
-      `The monitor begins with nothing each time; its time is that of the whole command, the median of ${rounds}. CPU us is that of the peer and, of entries, of PostgreSQL. Readers have the bucket that LOG_RATE_PER_SECOND and LOG_RATE_BURST give by default, and no key.`,
-      `Appends: medians of ${rounds} rounds of ${roundMs / 1_000} s each in turn, ${connections} connections, each gateway on a database of its own. Every record that was acknowledged was counted in its ledger.`,
+      `The monitor starts without state each time; its time is that of the whole command, the median of ${rounds}. CPU us is that of the peer and, for entries, of PostgreSQL. Readers have the default LOG_RATE_PER_SECOND and LOG_RATE_BURST, and no key.`,
+      `Appends: medians of ${rounds} rounds of ${roundMs / 1_000} s each in turn, ${connections} connections, each gateway on a database of its own. Every acknowledged record was counted in its ledger.`,
       quietness(summaries),
     ],
     findings,
@@ -189,6 +189,6 @@ function reportOf(
   };
 }
 
-/** What every process costs for one append; what is not told counts as nothing. */
+/** CPU time of every process for one append; unreported values count as zero. */
 const cpuOf = ({ serverUs, postgresUs, redisUs }: RowSummary): number =>
   [serverUs, postgresUs, redisUs].reduce((sum, us) => sum + (Number.isNaN(us) ? 0 : us), 0);

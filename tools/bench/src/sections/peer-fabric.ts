@@ -11,18 +11,18 @@ import type { ReleaseStack } from '../release-stack.ts';
 /** A real network of this run. */
 export interface BenchFabric {
   readonly connectionFile: string;
-  /** The one that takes the endorsement of both organisations. */
+  /** The channel that requires the endorsement of both organisations. */
   readonly fabricChannel: 'both';
-  /** What it is, as a sentence for the report. */
+  /** A sentence for the report about it. */
   readonly says: string;
 }
 
-/** Fabric's default is two seconds, under which every client would do nothing but wait. */
+/** Fabric's default is two seconds, with which every client would only wait. */
 const batchTimeoutMs = 50;
 
 const patience = { endorse: 30_000, submit: 30_000, commitStatus: 30_000, answer: 60_000 };
 
-/** Brings a network up for this run; without Fabric's commands it says what is missing. Docker is not measured. */
+/** Starts a network for this run; without Fabric's commands it reports what is missing. Docker is not measured. */
 export async function fabricForBench(
   context: BenchContext,
   stack: ReleaseStack,
@@ -46,8 +46,9 @@ export async function fabricForBench(
 }
 
 /**
- * The network's connection file, with time for two hundred transactions of a hundred assets that the contracts work off on
- * a few cores: whether they are all written is measured, and not who gives up first. Fabric's client has no deadlines.
+ * The network's connection file, with timeouts for two hundred concurrent transactions of a hundred assets, which the
+ * contracts process on a few cores: the throughput is measured, not which client times out first. Fabric's client has
+ * no deadlines.
  */
 function patientConnection(data: string): string {
   const file = join(data, 'connection.bench.json');
@@ -59,7 +60,7 @@ function patientConnection(data: string): string {
 const pageSize = 1000;
 const maxMessageBytes = 100 * 1024 * 1024;
 
-/** How many records of a type the channel holds, counted by the contract's own query. */
+/** Number of records of a type in the channel, from the contract's own query. */
 export async function countOnFabric({ connectionFile, fabricChannel }: BenchFabric, type: string): Promise<number> {
   const { peers, mspId, certFile, keyFile } = readConnectionFile(connectionFile);
   const peer = peers[0]!;

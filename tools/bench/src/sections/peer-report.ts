@@ -11,7 +11,7 @@ export interface PeerSummary extends Pick<PeerRow, 'name' | 'client' | 'assets' 
   readonly p99Ms: number;
   /** CPU of the client process for each transaction. */
   readonly cpuUs: number;
-  /** Assets of all transactions that were acknowledged, and what the ledger holds of them. */
+  /** Assets of all acknowledged transactions, and their number in the ledger. */
   readonly acknowledged: number;
   readonly inLedger: number;
   readonly refused: number;
@@ -56,7 +56,7 @@ export function tableOf(where: string, summaries: readonly PeerSummary[]): Repor
   return { columns, rows };
 }
 
-/** Against Fabric's own client with the native signer, at as many assets and as many in flight. */
+/** Against Fabric's own client with the native signer, with the same number of assets and transactions in flight. */
 function ofDirect(summary: PeerSummary, summaries: readonly PeerSummary[]): number | undefined {
   const yardstick = summaries.find(
     ({ client, assets, inFlight }) => client === 'native' && assets === summary.assets && inFlight === summary.inFlight,

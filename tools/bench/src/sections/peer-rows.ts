@@ -6,18 +6,20 @@ import type { DirectClient } from '../servers/direct-client.ts';
 import type { LoadPlan } from '../load/load-plan.ts';
 import type { DirectKind, DirectPlan } from '../servers/fabric-direct-plan.ts';
 
-/** One round of either client, in the same words. */
+/** One round of either client. */
 export interface PeerRound {
   readonly measuredMs: number;
-  /** Transactions acknowledged in the measured time: what rates are made of. */
+  /** Transactions acknowledged in the measured time, from which rates are computed. */
   readonly measured: number;
-  /** All that were acknowledged. */
+  /** All acknowledged transactions. */
   readonly succeeded: number;
   readonly refused: number;
   readonly firstProblem: string | null;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Of the client process: the ledger peer, or what writes without HTTP; NaN where the system does not tell. */
+  /**
+   * CPU of the client process: the ledger peer, or the client without HTTP; NaN where the system does not report it.
+   */
   readonly cpuMs: number;
 }
 
@@ -27,13 +29,13 @@ export interface PeerRow {
   readonly client: 'peer' | DirectKind;
   readonly assets: number;
   readonly inFlight: number;
-  /** The type of everything it writes, so that what it wrote can be counted. */
+  /** The type of all its assets, by which they are counted. */
   readonly type: string;
-  /** What is run of a round first, and not measured; 0 < warmUp <= 1. */
+  /** The part of a round that runs first as warm-up, unmeasured; 0 < warmUp <= 1. */
   readonly warmUp: number;
   /** `share`: of a whole round; 0 < share <= 1. */
   readonly run: (share: number) => Promise<PeerRound>;
-  /** Those to warm up included. */
+  /** Warm-up rounds included. */
   readonly all: PeerRound[];
   readonly rounds: PeerRound[];
 }
@@ -45,13 +47,13 @@ export interface PeerAddress {
 
 type RowShape = Pick<PeerRow, 'name' | 'assets' | 'inFlight' | 'type' | 'warmUp'>;
 
-/** A round of so many transactions, but of no more than can be begun in a time; all of them are measured. */
+/** A round of a number of transactions, limited to those that can be begun in a time; all of them are measured. */
 export interface CountedRound {
   readonly requests: number;
   readonly sendForMs: number;
 }
 
-/** A round of so many, or a round of that time. */
+/** A round of a number of transactions, or of a time. */
 export type RoundSize = CountedRound | { readonly durationMs: number };
 
 function shareOf(round: RoundSize, share: number): LoadPlan['until'] {
@@ -89,11 +91,11 @@ export function peerRow(
 export interface DirectTarget {
   readonly client: DirectClient;
   readonly plan: Pick<DirectPlan, 'connectionFile' | 'fabricChannel' | 'kind' | 'databaseUrl'>;
-  /** Stands before ids and types, as the ledger peer puts it on a channel that several share. */
+  /** Prefix of ids and types, as the ledger peer adds it on a shared channel. */
   readonly prefix: string;
 }
 
-/** Without HTTP, with as many transactions in flight. */
+/** A client without HTTP, with the same number of transactions in flight. */
 export function directRow(
   { client, plan, prefix }: DirectTarget,
   { round, ...shape }: RowShape & { readonly round: CountedRound },

@@ -16,26 +16,26 @@ const channel = 'bench.main';
 const settleMs = 500;
 const batch = 100;
 /**
- * Transactions of a round on Fabric, by assets and by how many are in flight, where a round lasts five seconds; with another
- * length as many more or fewer. A round of a number is over when the last of them is in a block: a transaction of a hundred
- * assets with two hundred in flight takes longer than a round of a time, which would end before its first one.
+ * Transactions of a five-second round on Fabric, by assets and transactions in flight; scaled for other lengths. A
+ * round of a number ends when its last transaction is in a block: with a hundred assets and two hundred in flight a
+ * transaction takes longer than a timed round, which would end before its first one.
  */
 const roundsOnFabric = [
   { assets: 1, inFlight: 1, transactions: 40, lasts: 1 },
   { assets: 1, inFlight: 50, transactions: 800, lasts: 1 },
-  // What a submit costs is read off this one, and a program is being compiled for its first thousands of them.
+  // The CPU cost of a submit is taken from this one; V8 is still compiling during its first thousands.
   { assets: 1, inFlight: 200, transactions: 1_600, lasts: 3 },
   { assets: batch, inFlight: 1, transactions: 10, lasts: 1 },
   { assets: batch, inFlight: 50, transactions: 100, lasts: 1 },
   { assets: batch, inFlight: 200, transactions: 200, lasts: 1 },
 ] as const;
 const countedForMs = 5_000;
-/** Of a round, to warm up; of one that lasts longer all of it. */
+/** Warm-up share of a round; a round that lasts longer runs in full. */
 const warmUpShare = 1 / 3;
-/** Of the rounds that were asked for: there are many rows. */
+/** Share of the requested rounds: there are many rows. */
 const roundsShare = 0.6;
 
-/** The ledger peer: on the embedded ledger, and beside the client of Fabric itself where there is a real network. */
+/** The ledger peer: on the embedded ledger, and beside Fabric's own client where there is a real network. */
 export async function peerSection(context: BenchContext): Promise<SectionReport> {
   const stack = releaseStack();
   context.stack.own('the ledger peers', async () => void (await stack.releaseAll()));
@@ -52,9 +52,9 @@ export async function peerSection(context: BenchContext): Promise<SectionReport>
     title: 'The ledger peer',
     tables,
     notes: [
-      `A request is one transaction, of assets with ${assetBytes} bytes of data and ids never used before. CPU us is user and system time of the client process for each transaction: of the ledger peer, of a program that uses Fabric's own client, one CommitStatus call a transaction, as its guide shows it, or of one that uses the ledger peer's driver.`,
+      `A request is one transaction, of assets with ${assetBytes} bytes of data and new ids. CPU us is user and system time of the client process for each transaction: of the ledger peer, of a program that uses Fabric's own client with one CommitStatus call per transaction, as its guide shows, or of one that uses the ledger peer's driver.`,
       ...('missing' in network ? [network.missing] : [network.says]),
-      ...(withheld.length === 0 ? ['Everything acknowledged was counted in the ledger, once.'] : []),
+      ...(withheld.length === 0 ? ['Every acknowledged asset was counted in the ledger, once.'] : []),
     ],
     findings,
     withheld,
@@ -75,7 +75,7 @@ async function onEmbedded(context: BenchContext, stack: ReleaseStack): Promise<P
   await runRows(context, rows);
   const inLedger = await countRecords(site, channel);
   const acknowledged = rows.reduce((sum, { all, assets }) => sum + assets * succeeded(all), 0);
-  // One channel holds what both wrote, so both are right or neither.
+  // Both wrote to one channel, so the counts are right for both or for neither.
   return rows.map((each) => summarisePeer(each, inLedger === acknowledged ? assetsOf(each) : inLedger));
 }
 
@@ -109,7 +109,7 @@ async function onFabric(context: BenchContext, stack: ReleaseStack, network: Ben
   return summaries;
 }
 
-/** Round by round in turn, so that what the machine does besides meets all of them. */
+/** Round by round in turn, so that other load of the machine affects all of them. */
 async function runRows({ options, tell, signal }: BenchContext, rows: readonly PeerRow[]): Promise<void> {
   const run = async (row: PeerRow, share: number) => {
     signal.throwIfAborted();

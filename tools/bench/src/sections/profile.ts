@@ -21,10 +21,10 @@ const shownModules = 20;
 const shownFunctions = 25;
 const mebibyte = 1024 * 1024;
 
-/** What was recorded of one kind of work. */
+/** The profile of one kind of work. */
 export interface Profiled extends ProfileSummary {
   readonly what: string;
-  /** What the times are divided by. */
+  /** The unit by which times are divided. */
   readonly unit: 'request' | 'record';
   readonly count: number;
   readonly memory: NodeJS.MemoryUsage;
@@ -41,7 +41,7 @@ interface Profiling extends ProfiledProcess {
   readonly sender: Sender;
 }
 
-/** Where the gateway's main thread spends its time: single records and batches once it is warm, and an audit. */
+/** Profiles the gateway's main thread: single records and batches once it is warm, and an audit. */
 export async function profileSection(context: BenchContext): Promise<SectionReport> {
   const stack = releaseStack();
   context.stack.own('the profiled gateway', async () => void (await stack.releaseAll()));
@@ -83,7 +83,7 @@ async function profileLoad(profiling: Profiling, { what, body, warmUpBy }: Profi
   return profile(profiling, { what, unit: 'request', work });
 }
 
-/** Of everything that the loads before have written. */
+/** Audits all that the previous loads have written. */
 function profileAudit(profiling: Profiling): Promise<Profiled> {
   const { site, gateway, sender } = profiling;
   const path = `/ledger/channels/${sender.channel}/audit`;
@@ -96,7 +96,7 @@ function profileAudit(profiling: Profiling): Promise<Profiled> {
   return profile(profiling, { what: 'full audit', unit: 'record', work });
 }
 
-/** `work` gives how much of it was done. The surface is the gateway unless said otherwise. */
+/** `work` returns the amount done. The default surface is the gateway. */
 export async function profile(
   { context, gateway, surface = 'ingest-gateway' }: ProfiledProcess,
   { what, unit, work }: Pick<Profiled, 'what' | 'unit'> & { work: () => Promise<number> },
@@ -121,7 +121,7 @@ function reportOf(profiled: readonly Profiled[]): SectionReport {
     tables: profiled.flatMap(costTables),
     notes: [
       ...profiled.map(summaryLine),
-      'A function has its own time, without what it called. A module has also what it called of Node and of native code (a hash, a system call); modules of Node are what the event loop did by itself. (program) is native code outside of any function, (garbage collector) its part on the main thread. Other threads and PostgreSQL are in the throughput table.',
+      'A function is shown with its self time. A module also includes the Node and native code that it called (a hash, a system call); modules of Node are the work of the event loop itself. (program) is native code outside of any function, (garbage collector) its part on the main thread. Other threads and PostgreSQL are in the throughput table.',
     ],
     findings: [],
     withheld: [],
@@ -129,7 +129,7 @@ function reportOf(profiled: readonly Profiled[]): SectionReport {
   };
 }
 
-/** By module and by function, dearest first. */
+/** By module and by function, most expensive first. */
 export function costTables(one: Profiled): ReportTable[] {
   return [
     costTable(one, { title: `${one.what}: module`, costs: one.modules.slice(0, shownModules) }),
@@ -141,7 +141,7 @@ export function summaryLine({ what, unit, count, busyUs, memory }: Profiled): st
   const mebibytes = (bytes: number): string => `${wholeNumber(bytes / mebibyte)} MiB`;
   const { rss, heapTotal, heapUsed, external } = memory;
   const time = `${wholeNumber(count)} ${unit}s, ${decimals(busyUs / count, 1)} us each on the main thread, profiler included`;
-  return `${what}: ${time}; memory at its end ${mebibytes(rss)}, of it heap ${mebibytes(heapTotal)} (${mebibytes(heapUsed)} used) and buffers outside of it ${mebibytes(external)}.`;
+  return `${what}: ${time}; memory at the end ${mebibytes(rss)}, including heap ${mebibytes(heapTotal)} (${mebibytes(heapUsed)} used) and external buffers ${mebibytes(external)}.`;
 }
 
 function costTable(

@@ -4,7 +4,7 @@ import type { RiskSite } from '../gateway/risk-site.ts';
 import { ResponseReader } from '../load/response-reader.ts';
 import { median, quantile } from '../median.ts';
 
-/** How long one page takes over a connection of its own. */
+/** The time of one page over a connection of its own. */
 export interface ColdPage {
   /** From 1. */
   readonly page: number;
@@ -14,7 +14,7 @@ export interface ColdPage {
 
 const answerWithinMs = 10_000;
 
-/** Reads each of these pages again and again, in turn, one request at a time and a new connection for each. */
+/** Reads each of these pages repeatedly, in turn, one request at a time and a new connection for each. */
 export async function coldPages(
   site: RiskSite,
   { cursors, rounds, signal }: { cursors: readonly string[]; rounds: number; signal: AbortSignal },
@@ -23,7 +23,7 @@ export async function coldPages(
   const pages = [1, Math.ceil(last / 100), Math.ceil(last / 2), last].map((page) => ({ page, took: [] as number[] }));
   for (let round = 0; round < rounds; round += 1) {
     signal.throwIfAborted();
-    // Whoever comes first in a round does so in turn: what a page does to the next is shared.
+    // The first page of a round rotates, so that effects of a page on the next are shared.
     for (let place = 0; place < pages.length; place += 1) {
       const { page, took } = pages[(place + round) % pages.length]!;
       took.push(await readOnce(site, page === 1 ? firstPage : `${firstPage}&cursor=${cursors[page - 2]}`));

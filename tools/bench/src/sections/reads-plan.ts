@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '@sealgate/storage';
 
-/** How PostgreSQL reads a page, as it says. */
+/** PostgreSQL's plan of a page. */
 export interface ReadPlan {
   /** Every node of the plan from the outside in, such as `Limit`, `Index Scan`. */
   readonly nodes: readonly string[];
@@ -16,12 +16,12 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** A connection that read a page may do something else a moment later. */
+/** A connection that read a page may run another statement a moment later. */
 const mostLooks = 100;
 
 /**
- * The plan of the statement that the service sends for a page behind a cursor, which `readPage` reads: as it was sent, planned
- * without its values, as PostgreSQL does it for a prepared one that is used often.
+ * The plan of the service's statement for a page behind a cursor: the statement as it was sent, planned generically, as
+ * PostgreSQL does for a prepared statement that is used often.
  */
 export async function planOfPages(sql: Database, readPage: () => Promise<unknown>): Promise<ReadPlan> {
   let sent: { query: string } | undefined;
@@ -49,15 +49,15 @@ export async function planOfPages(sql: Database, readPage: () => Promise<unknown
 
 const flat = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(flat)];
 
-/** What PostgreSQL has counted of the table so far. */
+/** PostgreSQL's counters of the table so far. */
 export interface ReadCounts {
   readonly sequentialScans: number;
   readonly indexScans: number;
-  /** Entries of the index that were read. */
+  /** Index entries read. */
   readonly entries: number;
 }
 
-/** Connections that rest tell within ten seconds what they did. */
+/** Idle connections report their counters within ten seconds. */
 const toldWithinMs = 11_000;
 
 export async function readCounts(sql: Database): Promise<ReadCounts> {

@@ -30,12 +30,12 @@ const measured: ReadsMeasured = {
   summaries: rows.map(summariseReads),
 };
 const options = { connections: 64, rounds: 1, roundMs: 1_000 };
-// Nothing else of a run is looked at.
+// The other members of a run are not read.
 const context = { options, machine: { inMemory: false } } as Parameters<typeof readsReport>[0];
 const reportOf = (more: Partial<ReadsMeasured>) => readsReport(context, { ...measured, ...more });
 
 describe('the report on reads', () => {
-  it('holds the numbers against their targets', () => {
+  it('compares the numbers with their targets', () => {
     const { withheld, findings } = reportOf({});
     expect(withheld).toEqual([]);
     expect(findings).toEqual([

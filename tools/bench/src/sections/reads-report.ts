@@ -12,7 +12,7 @@ import { beside, ratioTo, summariseSteadily, type SteadySummary } from './summar
 import { quietness } from './throughput-report.ts';
 import { whyWithheld } from './why-withheld.ts';
 
-/** One line of the table: medians of the rounds. `unlike` were no full page. */
+/** One line of the table: medians of the rounds. `unlike`: answers that were no full page. */
 export interface ReadSummary extends SteadySummary {
   readonly kind: ReadRow['kind'];
 }
@@ -26,9 +26,9 @@ export interface ReadsMeasured {
   readonly fillMs: number;
   readonly walk: Walk;
   readonly plan: ReadPlan;
-  /** Of PostgreSQL, for everything after the warm-up. */
+  /** PostgreSQL's counters for everything after the warm-up. */
   readonly counts: ReadCounts;
-  /** How many of those reads were over cold connections. */
+  /** Number of those reads over cold connections. */
   readonly coldReads: number;
   readonly cold: readonly ColdPage[];
   readonly rows: readonly Pick<ReadRow, 'name' | 'warmUps' | 'rounds' | 'steady'>[];
@@ -48,11 +48,11 @@ export function readsReport(
     title: `Lists of ${wholeNumber(walk.items)} assets`,
     tables: [speedTable(summaries, express), coldTable(cold)],
     notes: [
-      `Medians of ${rounds} rounds of ${roundMs / 1_000} s each, the rows in turn; ${connections} connections, one request in flight on each, for pages of ${pageItems} in random order out of all ${wholeNumber(walk.cursors.length + 1)}. Express answers each with one and the same page, ${wholeNumber(Buffer.byteLength(walk.envelope))} bytes of it, as an object by \`res.json\`. CPU us is user and system time of the whole server process for each page; the columns beside it are what PostgreSQL, Redis and the load generator cost for the same page, on the same cores.`,
-      'At the fixed rate requests are due whatever the answers do, and latency counts from the moment one was due.',
-      'In the second table each request has a connection of its own, one after the other, the pages in turn; it counts from before the connection is made to the last byte.',
+      `Medians of ${rounds} rounds of ${roundMs / 1_000} s each, the rows in turn; ${connections} connections, one request in flight on each, for pages of ${pageItems} in random order out of all ${wholeNumber(walk.cursors.length + 1)}. Express answers each with the same page of ${wholeNumber(Buffer.byteLength(walk.envelope))} bytes, as an object by \`res.json\`. CPU us is user and system time of the whole server process for each page; the next columns are the cost in PostgreSQL, Redis and the load generator for the same page, on the same cores.`,
+      'At the fixed rate requests are due independently of the answers, and latency counts from the due time.',
+      'In the second table each request has a connection of its own, one after the other, the pages in turn; latency counts from before the connection is made to the last byte.',
       quietness(summaries),
-      `Before, every page was read once, one after the other: ${wholeNumber(walk.items)} assets in order, each once; \`sealgate-verify\` found hash and signature of ${walk.verified} of the pages true. Filling took ${decimals(fillMs / 1_000, 1)} s.`,
+      `Before that, every page was read once, one after the other: ${wholeNumber(walk.items)} assets in order, each once; \`sealgate-verify\` verified hash and signature of ${walk.verified} of the pages. Filling took ${decimals(fillMs / 1_000, 1)} s.`,
       `PostgreSQL plans a page as ${plan.nodes.join(', ')} (${plan.index ?? 'no index'}). It counted ${wholeNumber(counts.indexScans)} scans of that index, ${perScan} entries each, and ${counts.sequentialScans} sequential scans of the table.`,
     ],
     findings: findingsOf(measured, express),
@@ -61,7 +61,7 @@ export function readsReport(
   };
 }
 
-/** A scan that reads more entries than a page and its look-ahead has not begun at the cursor. */
+/** A scan that reads more entries than a page and its look-ahead did not start at the cursor. */
 const mostEntries = pageItems + 1;
 const shownFaults = 5;
 
@@ -73,7 +73,7 @@ function whyReadsWithheld({ machine }: Pick<BenchContext, 'machine'>, measured: 
     ...whyWithheld({
       rows: summaries,
       machine,
-      // Nothing is written here; the settings are those that a deployed service has.
+      // This section writes nothing; the settings are those of a deployed service.
       ledgered: [{ name: 'partner API', acknowledged: 0, inLedger: 0, settings: site.settings }],
     }),
     ...summaries.flatMap(({ name, unlike }) => (unlike > 0 ? [`${name}: ${unlike} answers were no full page.`] : [])),

@@ -9,13 +9,13 @@ import { startEchoServer } from '../servers/echo-server.ts';
 import { firstPage, pageItems, type Walk } from './reads-walk.ts';
 import type { SteadyRow } from './run-rows.ts';
 
-/** One line of the table: a server, and the requests that it is sent. */
+/** One line of the table: a server and its requests. */
 export interface ReadRow extends SteadyRow {
   readonly kind: 'express' | 'rest' | 'mcp';
   readonly plan: Omit<LoadPlan, 'until' | 'connections'>;
 }
 
-/** Every page of the walk in random order: of Express, by the partner API, and by the tool that is the same read. */
+/** Every page of the walk in random order: from Express, by the partner API, and by the equivalent MCP tool. */
 export async function readRows(
   context: BenchContext,
   { site, walk, stack }: { site: RiskSite; walk: Walk; stack: ReleaseStack },
@@ -36,7 +36,7 @@ export async function readRows(
     plan: Pick<LoadPlan, 'port' | 'headers' | 'requests' | 'watch'>,
   ): ReadRow => ({
     ...more,
-    // What the generator takes from a list has a path, a body and no key.
+    // A request of a list has its own path and body, and no key.
     plan: { ...plan, path: firstPage, body: '', keyPrefix: 'none', mustSay: `"count":${pageItems}` },
     ...{ warmUps: [], rounds: [], steady: [] },
   });

@@ -9,16 +9,16 @@ export const pageItems = 100;
 export const firstPage = `/api/v1/assets?limit=${pageItems}`;
 const pagesToVerify = 10;
 
-/** A walk over all pages, one after the other, from the first to the last. */
+/** A walk over all pages, from the first to the last. */
 export interface Walk {
-  /** Of pages 2, 3 and so on, by which each of them can be asked for again. */
+  /** The cursors of pages 2, 3 and so on, with which they can be requested again. */
   readonly cursors: readonly string[];
   readonly items: number;
-  /** Of the first page. */
+  /** The envelope of the first page. */
   readonly envelope: string;
-  /** Pages whose hash and signature the verifier of outsiders found true. */
+  /** Number of pages whose hash and signature were verified by the outsiders' verifier. */
   readonly verified: number;
-  /** What was not as it must be, as sentences. */
+  /** Faults, as sentences. */
   readonly faults: readonly string[];
 }
 
@@ -27,7 +27,10 @@ interface Envelope {
   readonly items: readonly { readonly id: string; readonly createdAt: string }[];
 }
 
-/** Reads the whole list: every item once, in order, and nothing left out; some pages are handed to `sealgate-verify`. */
+/**
+ * Reads the whole list and checks that every item comes once and in order; some pages are verified by
+ * `sealgate-verify`.
+ */
 export async function walkAll(context: BenchContext, site: RiskSite, assets: number): Promise<Walk> {
   const verify = await verifierFor(context, site);
   const faults: string[] = [];
@@ -71,7 +74,7 @@ export async function readPage({ surface, keys }: RiskSite, cursor: string | und
   return { text, signature: response.headers.get('evidence-signature') ?? '' };
 }
 
-/** The program that outsiders have, on files as they would save them. */
+/** Runs the verifier of outsiders on files as they would save them. */
 async function verifierFor({ folder }: BenchContext, { surface }: RiskSite): Promise<(page: Page) => boolean> {
   const file = (name: string): string => join(folder, `reads-${name}`);
   const response = await fetch(`http://127.0.0.1:${surface.port}/.well-known/jwks.json`);
@@ -84,7 +87,7 @@ async function verifierFor({ folder }: BenchContext, { surface }: RiskSite): Pro
       execFileSync(process.execPath, [program, 'envelope', file('page.json'), ...options], { stdio: 'ignore' });
       return true;
     } catch {
-      return false; // Its exit code says that the envelope does not hold.
+      return false; // The exit code says that the envelope is invalid.
     }
   };
 }

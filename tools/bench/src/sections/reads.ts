@@ -11,11 +11,11 @@ import { readRows, type ReadRow } from './reads-rows.ts';
 import { readPage, walkAll } from './reads-walk.ts';
 import { runRounds, runSteadily, warmUpRows, type Pace } from './run-rows.ts';
 
-/** Pages each second of the part whose rate is fixed. */
+/** Pages per second of the fixed-rate part. */
 const pagesPerSecond = 200;
 const coldRounds = { normal: 400, quick: 50 };
 
-/** The partner list of surface A at size: every page of it read beside bare Express, at a fixed rate, and in any order. */
+/** The partner list of surface A at size: every page beside bare Express, at a fixed rate, and in any order. */
 export async function readsSection(context: BenchContext): Promise<SectionReport> {
   const { generator, options } = context;
   const stack = releaseStack();
@@ -28,7 +28,7 @@ export async function readsSection(context: BenchContext): Promise<SectionReport
   const runRow = ({ plan: sent }: ReadRow, pace: Pace): Promise<LoadResult> =>
     generator.run({ ...sent, ...pace, connections: options.connections });
   await warmUpRows(context, rows, runRow);
-  const before = await readCounts(site.sql); // What came before is told by then.
+  const before = await readCounts(site.sql); // Counters of earlier reads are flushed by then.
   context.tell('Reading near and far pages, each over a connection of its own');
   const rounds = options.quick ? coldRounds.quick : coldRounds.normal;
   const cold = await coldPages(site, { cursors: walk.cursors, rounds, signal: context.signal });

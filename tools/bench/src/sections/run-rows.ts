@@ -3,26 +3,28 @@ import type { BenchContext } from '../bench-context.ts';
 import type { LoadPlan, LoadResult } from '../load/load-plan.ts';
 import { warmUp } from '../load/warm-up.ts';
 
-/** One line of a table: a server under load, and every round that it had. */
+/** One line of a table: a server under load, and all of its rounds. */
 export interface LoadedRow {
   readonly name: string;
-  /** Answers until what is hot is compiled. */
+  /** Number of answers after which the hot code is compiled. */
   readonly warmUpRequests: number;
   readonly warmUps: LoadResult[];
   readonly rounds: LoadResult[];
 }
 
-/** A row that has rounds at a fixed rate too. */
+/** A row that has fixed-rate rounds too. */
 export interface SteadyRow extends LoadedRow {
   readonly steady: LoadResult[];
 }
 
-/** How long a round goes on, and how fast. */
+/** Length and rate of a round. */
 export type Pace = Pick<LoadPlan, 'until' | 'perSecond'>;
 
 export type RunRow<Row> = (row: Row, pace: Pace) => Promise<LoadResult>;
 
-/** What a server does after its answers (integrating, logging) is not to be paid for by the next row. */
+/**
+ * A pause after each round, so that background work of a server (integrating, logging) does not affect the next row.
+ */
 const settleMs = 500;
 
 export async function warmUpRows<Row extends LoadedRow>(
@@ -47,7 +49,7 @@ export async function runRounds<Row extends LoadedRow>(
   await inTurn(context, rows, { said: '', run: async (row) => row.rounds.push(await runRow(row, { until })) });
 }
 
-/** At a fixed rate, whatever the answers do. `what` is what is asked for, in the plural. */
+/** Rounds at a fixed rate, independent of the answers. `what`: the unit in the plural, for the output. */
 export async function runSteadily<Row extends SteadyRow>(
   context: BenchContext,
   rows: readonly Row[],
@@ -60,7 +62,7 @@ export async function runSteadily<Row extends SteadyRow>(
   });
 }
 
-/** Round by round in turn, so that what the machine does besides meets all of them. */
+/** Round by round in turn, so that other load of the machine affects all of them. */
 async function inTurn<Row>(
   { options, signal, tell }: BenchContext,
   rows: readonly Row[],

@@ -25,7 +25,7 @@ interface SourceRow extends LoadedRow {
   readonly sendsKey: boolean;
   /** What is counted: answers of 200, or refusals. */
   readonly counts: 'written' | 'refused';
-  /** How many records its answers of 200 are of: one for each, or for each two. */
+  /** Records per answer of 200: one for each, or one for each two. */
   readonly answersPerRecord: number;
 }
 
@@ -33,7 +33,7 @@ const forgers = 64;
 const secret = 'the-secret-of-the-benchmark';
 const signature = (body: string): string => `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 
-/** Deliveries as GitHub signs them, beside single records of the same size with a key, on one gateway. */
+/** Deliveries signed as GitHub does, beside single records of the same size with a key, on one gateway. */
 export async function sourcesSection(context: BenchContext): Promise<SectionReport> {
   const stack = releaseStack();
   context.stack.own('the servers of the sources', async () => void (await stack.releaseAll()));
@@ -89,7 +89,7 @@ async function runRow({ generator, options }: BenchContext, row: SourceRow, pace
     ...pace,
   });
   if (counts === 'written') return result;
-  // Whoever forges is to be answered 401 or 429; those are what is counted, and anything else is not.
+  // Forged deliveries must be answered 401 or 429; those are counted, any other answer is not.
   const { 401: unsigned = 0, 429: flooded = 0, ...refused } = result.refused;
   const answered = unsigned + flooded;
   return {
@@ -120,7 +120,7 @@ const forge = (sender: Sender): Sender => ({
   headers: { ...sender.headers, 'X-Hub-Signature-256': signature('another body') },
 });
 
-/** As for every table; of deliveries that come twice, one record for both. */
+/** As for every table; deliveries that are sent twice count as one record. */
 async function reasons({ machine }: BenchContext, site: GatewaySite, rows: readonly SourceRow[]): Promise<string[]> {
   const ledgered = [];
   for (const row of rows.filter(({ watch }) => watch.length > 1)) {
@@ -174,8 +174,8 @@ function reportOf(context: BenchContext, rows: readonly SourceRow[], withheld: r
       },
     ],
     notes: [
-      `Medians of ${rounds} rounds of ${roundMs / 1000} s each, ${connections} connections. Bodies have 255 bytes. Each delivery has an id never used before, or one that two connections send at once; its signature is that of GitHub.`,
-      `Forged deliveries are looked at 50 times a second for each source; more are refused unread.`,
+      `Medians of ${rounds} rounds of ${roundMs / 1000} s each, ${connections} connections. Bodies have 255 bytes. Each delivery has a new id, or one that two connections send concurrently; it is signed as GitHub does.`,
+      `The signatures of 50 forged deliveries per second and source are checked; more are refused unread.`,
       quietness(summaries),
     ],
     findings,
@@ -184,6 +184,6 @@ function reportOf(context: BenchContext, rows: readonly SourceRow[], withheld: r
   };
 }
 
-/** What every process costs for one request; what is not told counts as nothing. */
+/** CPU time of every process for one request; unreported values count as zero. */
 const cpuOf = ({ serverUs, postgresUs, redisUs }: RowSummary): number =>
   [serverUs, postgresUs, redisUs].reduce((sum, us) => sum + (Number.isNaN(us) ? 0 : us), 0);

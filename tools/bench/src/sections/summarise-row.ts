@@ -8,12 +8,12 @@ import type { SteadyRow } from './run-rows.ts';
 
 const cores = cpus().length;
 
-/** One row of the table: the medians of its rounds. Microseconds are CPU time of each request. */
+/** One row of the table: the medians of its rounds. Microseconds are CPU time per request. */
 export interface RowSummary {
   readonly name: string;
   readonly kind: Row['kind'];
   readonly requestsPerSecond: number;
-  /** 0 where nothing is kept. */
+  /** 0 where nothing is stored. */
   readonly recordsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -21,19 +21,19 @@ export interface RowSummary {
   readonly postgresUs: number;
   readonly redisUs: number;
   readonly generatorUs: number;
-  /** The share of all cores that went to what is not measured here; NaN where it is not told. */
+  /** The share of all cores used by other processes; NaN where it is not reported. */
   readonly otherShare: number;
-  /** The most the server process ever held; undefined where the system does not tell. */
+  /** Peak memory of the server process; undefined where the system does not report it. */
   readonly peakMebibytes: number | undefined;
-  /** Records that were acknowledged, those of the warm-up included. */
+  /** Acknowledged records, warm-up included. */
   readonly acknowledged: number;
   readonly refused: number;
   readonly unanswered: number;
-  /** Of the first request without an answer. */
+  /** The fault of the first request without an answer. */
   readonly firstProblem: string | null;
 }
 
-/** At a fixed rate, from the moment a request was due: medians of the rounds, and the worst of all. */
+/** At a fixed rate, from the due time: medians of the rounds, and the worst of all. */
 export interface SteadyPart {
   readonly perSecond: number;
   readonly p50Ms: number;
@@ -41,22 +41,22 @@ export interface SteadyPart {
   readonly worstMs: number;
 }
 
-/** A row that was asked at a fixed rate too, and whose answers had to say something. */
+/** A row with a fixed-rate part, whose answers must contain a text. */
 export interface SteadySummary extends Omit<RowSummary, 'kind'> {
   readonly steady: SteadyPart;
-  /** Answers that did not say it. */
+  /** Answers without it. */
   readonly unlike: number;
 }
 
 const mebibyte = 1024 * 1024;
 
-/** Undefined where the system does not tell. */
+/** Undefined where the system does not report it. */
 export function peakMebibytesOf({ watch }: { readonly watch: readonly WatchedProcess[] }): number | undefined {
   const peak = peakRssBytesOf(watch[0]?.pid ?? 0);
   return peak === undefined ? undefined : peak / mebibyte;
 }
 
-/** What was acknowledged at the fixed rate counts as well. */
+/** Includes the requests acknowledged at the fixed rate. */
 export function summariseSteadily(row: SteadyRow, watch: readonly WatchedProcess[]): SteadySummary {
   const { warmUps, rounds, steady } = row;
   const counted = { name: row.name, recordsPerRequest: 1, rounds, warmUps: [...warmUps, ...steady] };
@@ -73,12 +73,15 @@ export function summariseSteadily(row: SteadyRow, watch: readonly WatchedProcess
   };
 }
 
-/** What the yardstick itself costs: machines differ by two in what a socket costs, so a ratio says little without it. */
+/**
+ * The yardstick's own cost: machines differ by a factor of two in the cost of a socket, so a ratio means little without
+ * it.
+ */
 export function beside(name: string, yardstick: Pick<RowSummary, 'serverUs'> | undefined): string {
   return `${name} at ${decimals(yardstick?.serverUs, 1)} us of CPU a request`;
 }
 
-/** Requests/s against those of bare Express; undefined where no ratio may be told. */
+/** Requests/s relative to bare Express; undefined where ratios are withheld. */
 export function ratioTo(
   express: Pick<RowSummary, 'requestsPerSecond'> | undefined,
   { requestsPerSecond }: Pick<RowSummary, 'requestsPerSecond'>,

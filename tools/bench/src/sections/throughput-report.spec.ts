@@ -81,7 +81,7 @@ describe('throughputReport', () => {
     expect(summarise(rows[3]!, undefined).acknowledged).toBe((1_000 + 64) * 100);
   });
 
-  it('prints no ratio and no verdict where one is withheld, and says why', () => {
+  it('prints no ratio and no verdict where one is withheld, and gives the reason', () => {
     const { findings, tables } = report(['PostgreSQL: fsync is off.']);
     expect(tables[0]?.rows.map((cells) => cells.slice(-2))).toEqual(rows.map(() => ['-', '-']));
     expect(findings.filter(({ target }) => target !== 'memory').every(({ value }) => value === undefined)).toBe(true);

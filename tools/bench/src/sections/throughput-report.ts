@@ -38,8 +38,8 @@ export function throughputReport({ title, context, summaries, withheld, rows }: 
     tables: [{ columns, rows: summaries.map((summary, at) => cellsOf(summary, baselinesOf(rows[at]))) }],
     notes: [
       `Medians of ${rounds} rounds of ${roundMs / 1_000} s each, the rows in turn, after warming up (${warmed(rows)} each, at least ${warmUpMs / 1_000} s); ${connections} connections unless a row says otherwise, one request in flight on each.`,
-      'Each request has a record of 255 bytes (a batch 100 of them) and an Idempotency-Key never used before. CPU us is user and system time of the whole server process for each request; the columns beside it are what PostgreSQL, Redis and the load generator cost for the same request, on the same cores.',
-      'The ratios are of requests/s. Limits per network and per key are on, out of reach; each request is logged to a file.',
+      'Each request has a record of 255 bytes (a batch 100 of them) and a new Idempotency-Key. CPU us is user and system time of the whole server process for each request; the next columns are the cost in PostgreSQL, Redis and the load generator for the same request, on the same cores.',
+      'The ratios are of requests/s. Limits per network and per key are on but unreachably high; each request is logged to a file.',
       quietness(summaries),
       ...(comparable ? ['Every acknowledged record was counted in the ledger, once.'] : []),
       ...(context.redis === undefined ? ['This machine has no redis-server: the rows with Redis are missing.'] : []),
@@ -56,12 +56,12 @@ function warmed(rows: readonly Row[]): string {
   return batch === undefined ? singles : `${singles} or ${wholeNumber(batch.warmUpRequests)} batches`;
 }
 
-/** Above this share the numbers say as much about the rest of the machine as about us. */
+/** Above this share of other work the numbers are not meaningful. */
 const quietShare = 0.1;
 
 export function quietness(summaries: readonly Pick<RowSummary, 'otherShare'>[]): string {
   const shares = summaries.map(({ otherShare }) => otherShare).filter((share) => !Number.isNaN(share));
-  if (shares.length === 0) return 'This system does not tell what else it did meanwhile.';
+  if (shares.length === 0) return 'This system does not report its other load.';
   const largest = Math.max(...shares);
   const said = `Other work took ${decimals(median(shares) * 100, 0)} % of all cores in the median row, ${decimals(largest * 100, 0)} % in the worst.`;
   return largest > quietShare ? `**The machine was not quiet.** ${said}` : said;
@@ -91,7 +91,7 @@ function cellsOf(summary: RowSummary, { express, packages }: Baselines): string[
   ];
 }
 
-/** What every process together costs for one request, but for the load generator; what is not told counts as nothing. */
+/** CPU time of all processes for one request, except the load generator; unreported values count as zero. */
 const allUsOf = ({ serverUs, postgresUs, redisUs }: RowSummary): number =>
   [serverUs, postgresUs, redisUs].reduce((sum, us) => sum + (Number.isNaN(us) ? 0 : us), 0);
 

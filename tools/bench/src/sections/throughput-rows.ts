@@ -8,23 +8,23 @@ import { childrenOf, type WatchedProcess } from '../proc-usage.ts';
 import type { ReleaseStack } from '../release-stack.ts';
 import { startEchoServer, type EchoName } from '../servers/echo-server.ts';
 
-/** One line of the table: a server, and the request it is sent. */
+/** One line of the table: a server and its request. */
 export interface Row {
   readonly name: string;
   readonly kind: 'node' | 'express' | 'packages' | 'single' | 'batch' | 'spread';
   /** Connections are spread over them in turn. */
   readonly destinations: readonly Destination[];
-  /** As many as the run was asked for, unless said otherwise. */
+  /** Default: the number of the run. */
   readonly connections?: number;
   readonly body: string;
-  /** 0 where nothing is kept. */
+  /** 0 where nothing is stored. */
   readonly recordsPerRequest: number;
   readonly warmUpRequests: number;
-  /** `server` is the one that is compared; the others are what it needs. */
+  /** `server` is compared; the others are its dependencies. */
   readonly watch: readonly WatchedProcess[];
-  /** Where to count what was written. */
+  /** Where to count the written records. */
   readonly kept?: { readonly site: GatewaySite; readonly channels: readonly string[] };
-  /** Every round that was run, those to warm up first. */
+  /** Every round, warm-up rounds first. */
   readonly warmUps: LoadResult[];
   readonly rounds: LoadResult[];
 }
@@ -35,7 +35,7 @@ const echoes: readonly { name: string; kind: Row['kind']; program: EchoName }[] 
   { name: 'Express 5 + five packages, no work', kind: 'packages', program: 'express-packages' },
 ];
 
-/** The yardsticks, then the gateway with Redis where there is one, and without. */
+/** The yardsticks, then the gateway with Redis where available, and without. */
 export async function startRows(context: BenchContext, stack: ReleaseStack): Promise<Row[]> {
   const rows: Row[] = [];
   for (const echo of echoes) rows.push(await echoRow(context, stack, echo));
@@ -64,8 +64,8 @@ const manyConnections = 256;
 const channels = 4;
 
 /**
- * Single records in other shapes of load, beside Express: many connections, several channels (whose heads are locked apart
- * from each other), two replicas on one database, and one of two workers. With Redis, or without where there is none.
+ * Single records under other shapes of load, beside Express: many connections, several channels (whose heads are locked
+ * separately), two replicas on one database, and one of two workers. With Redis where available.
  */
 export async function startSpreadRows(context: BenchContext, stack: ReleaseStack): Promise<Row[]> {
   const express = await echoRow(
@@ -103,7 +103,7 @@ export async function startSpreadRows(context: BenchContext, stack: ReleaseStack
     row('two replicas of the gateway, one channel', [shared!], gateways),
     {
       ...row('gateway, WORKERS=2, one channel', [toWorkers], [withWorkers]),
-      // The primary hands out connections and adds up the log: its cost is part of the service.
+      // The primary distributes connections and merges the log: its cost is part of the service.
       watch: [
         ...[...childrenOf(withWorkers.pid), withWorkers.pid].map((pid) => ({ name: 'server', pid })),
         ...storesOf(context, context.redis),
@@ -122,7 +122,7 @@ function storesOf({ postgres }: BenchContext, redis: BenchContext['redis']): Wat
   ];
 }
 
-/** Both rows of one gateway. Each has a channel of its own, so that what it wrote can be counted. */
+/** Both rows of one gateway. Each has a channel of its own, so that its records can be counted. */
 async function gatewayRows(context: BenchContext, stack: ReleaseStack, redis: BenchContext['redis']): Promise<Row[]> {
   const name = redis === undefined ? 'without' : 'with';
   const site = await prepareSite(context, { name: `${name}_redis`, redisUrl: redis?.url, stack });

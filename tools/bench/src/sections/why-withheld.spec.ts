@@ -9,7 +9,7 @@ const good = {
 };
 
 describe('whyWithheld', () => {
-  it('has nothing against a durable run whose ledger holds what was acknowledged', () => {
+  it('accepts a durable run whose ledger contains the acknowledged records', () => {
     expect(whyWithheld(good)).toEqual([]);
   });
 
@@ -40,7 +40,7 @@ describe('whyWithheld', () => {
     expect(whyWithheld({ ...good, ledgered: [ledgered] })).toContain(reason);
   });
 
-  it('names requests that were refused or not answered, of a baseline too', () => {
+  it('names refused and unanswered requests, of a baseline too', () => {
     const rows = [{ name: 'echo', refused: 2, unanswered: 1, firstProblem: 'ECONNRESET' }];
     expect(whyWithheld({ ...good, rows })).toEqual([
       'echo: 2 answers were not 200.',
@@ -48,7 +48,7 @@ describe('whyWithheld', () => {
     ]);
   });
 
-  it('names data that lies in memory', () => {
+  it('reports data in memory', () => {
     expect(whyWithheld({ ...good, machine: { inMemory: true } })[0]).toContain('in memory');
   });
 });

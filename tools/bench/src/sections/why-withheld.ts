@@ -9,8 +9,8 @@ export interface Ledgered extends Pick<RowSummary, 'name' | 'acknowledged'> {
 }
 
 /**
- * Why no ratio may be told of a run, as sentences; none when it may. A speed counts only where every write that was
- * acknowledged is durable and in the ledger, once, and no request was cheap because it was refused.
+ * The reasons to withhold ratios of a run, as sentences; none if it is valid. A speed counts only if every acknowledged
+ * write is durable and in the ledger, once, and no request was cheap because it was refused.
  */
 export function whyWithheld(run: {
   rows: readonly Pick<RowSummary, 'name' | 'refused' | 'unanswered' | 'firstProblem'>[];
@@ -18,8 +18,7 @@ export function whyWithheld(run: {
   machine: Pick<Machine, 'inMemory'>;
 }): string[] {
   const reasons: string[] = [];
-  if (run.machine.inMemory)
-    reasons.push('The data lies in memory: nothing is durable there. Choose a disk with --data.');
+  if (run.machine.inMemory) reasons.push('The data is in memory: nothing is durable there. Choose a disk with --data.');
   for (const { name, refused, unanswered, firstProblem } of run.rows) {
     if (refused > 0) reasons.push(`${name}: ${refused} answers were not 200.`);
     if (unanswered > 0)

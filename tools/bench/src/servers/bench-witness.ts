@@ -2,22 +2,22 @@ import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What a witness does with every checkpoint. */
+/** How a witness treats every checkpoint. */
 export type WitnessKind = 'cosigns' | 'away' | 'slow' | 'lies';
 
 export interface BenchWitness {
   readonly kind: WitnessKind;
-  /** As LEDGER_WITNESS_POLICY takes it: this witness, and it has to cosign. */
+  /** In the form of LEDGER_WITNESS_POLICY: this witness, whose cosignature is required. */
   readonly policy: string;
   stop(): Promise<void>;
 }
 
-/** Later than a checkpoint waits for its quorum, sooner than a witness may take. */
+/** Longer than a checkpoint waits for its quorum, shorter than the timeout of a witness. */
 const slowMs = 7_000;
 
 /**
- * A witness that answers `add-checkpoint` of C2SP tlog-witness. It cosigns at once whatever it is sent, checks nothing, and so costs
- * what a signature costs; or it refuses connections, answers late, or signs with a key that is not its own.
+ * A witness that answers `add-checkpoint` of C2SP tlog-witness. It cosigns at once without checking anything, so it
+ * costs one signature; or it refuses connections, answers late, or signs with a wrong key.
  */
 export async function startWitness(kind: WitnessKind): Promise<BenchWitness> {
   const name = `witness.bench/${kind}`;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { DirectAnswer, DirectPlan, DirectResult } from './fabric-direct-plan.ts';
 
 export interface DirectClient {
-  /** One round; never two at a time. Rejects when the network cannot be reached or the client dies. */
+  /** Runs one round; never two concurrently. Rejects when the network cannot be reached or the client dies. */
   run(plan: DirectPlan): Promise<DirectResult>;
   stop(): void;
 }

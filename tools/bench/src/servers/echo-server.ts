@@ -12,7 +12,7 @@ export interface EchoServer {
 
 const startWithinMs = 20_000;
 
-/** Starts one of the servers that we are compared with, in a process of its own under this same Node; `file` is its log, or its page. */
+/** Starts one of the yardstick servers in a process of its own under this same Node; `file` is its log, or its page. */
 export async function startEchoServer(name: EchoName, file: string): Promise<EchoServer> {
   const child = fork(join(import.meta.dirname, `${name}.ts`), [file], {
     env: { ...process.env, NODE_ENV: 'production' },

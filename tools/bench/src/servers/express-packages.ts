@@ -7,7 +7,7 @@ import { Counter, Histogram, Registry } from 'prom-client';
 import winston from 'winston';
 import { listenForParent } from './tell-parent.ts';
 
-/** Express 5 with the five packages that a service of this kind has anyway, each as its guide shows it, and no work behind. */
+/** Express 5 with five packages that such a service has anyway, each as its guide shows, and no work. */
 const [logFile = '/dev/null'] = process.argv.slice(2);
 
 const log = winston.createLogger({
@@ -21,7 +21,7 @@ const labelNames = ['method', 'route', 'status'];
 const requests = new Counter({ name: 'http_requests_total', help: 'Requests.', labelNames, registers: [registry] });
 const durations = new Histogram({
   name: 'http_request_duration_seconds',
-  help: 'How long requests took.',
+  help: 'Duration of requests.',
   labelNames,
   registers: [registry],
 });

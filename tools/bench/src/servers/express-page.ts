@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import express from 'express';
 import { listenForParent } from './tell-parent.ts';
 
-/** Express 5 that answers each GET with the object in the file that it is given, by `response.json` as its guide shows it. */
+/** Express 5 that answers each GET with the object in the given file, by `response.json` as its guide shows. */
 const page: unknown = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'));
 const app = express();
 app.get('/api/v1/assets', (_request, response) => {

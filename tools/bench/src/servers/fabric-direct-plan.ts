@@ -1,6 +1,6 @@
 /**
- * What makes transactions without HTTP. `sdk`: Fabric's own client with the signer that it comes with; `native`: the same
- * with node:crypto, as the ledger peer signs; `driver`: the ledger peer's driver, with its journal.
+ * The client of transactions without HTTP. `sdk`: Fabric's own client with its own signer; `native`: the same with
+ * node:crypto, as the ledger peer signs; `driver`: the ledger peer's driver, with its journal.
  */
 export type DirectKind = 'sdk' | 'native' | 'driver';
 
@@ -9,20 +9,22 @@ export interface DirectPlan {
   readonly connectionFile: string;
   readonly fabricChannel: string;
   readonly kind: DirectKind;
-  /** For the journal of the driver, as the owner of the database. */
+  /** Owner's URL of the database for the driver's journal. */
   readonly databaseUrl: string;
   readonly inFlight: number;
-  /** So many transactions, or as many as can be begun in `sendForMs`; all of them are measured, to the last commit. */
+  /**
+   * This many transactions, or as many as can be begun in `sendForMs`; all of them are measured, to the last commit.
+   */
   readonly requests: number;
   readonly sendForMs: number;
-  /** Of `createMany`; `{key}` in it stands for a name that is never used twice. */
+  /** The argument of `createMany`; `{key}` in it is replaced by a unique name. */
   readonly arguments: string;
   readonly keyPrefix: string;
 }
 
 export interface DirectResult {
   readonly measuredMs: number;
-  /** Committed: what rates are made of. */
+  /** Committed transactions, from which rates are computed. */
   readonly measured: number;
   readonly p50Ms: number;
   readonly p99Ms: number;

@@ -14,8 +14,8 @@ import { LatencyHistogram } from '../latency-histogram.ts';
 import type { DirectAnswer, DirectPlan, DirectResult } from './fabric-direct-plan.ts';
 
 /**
- * What the ledger peer is compared with: Fabric's own client, or the driver without HTTP, with so many transactions in
- * flight. A process of its own, so that its costs are its own; it ends with its parent.
+ * The yardstick of the ledger peer: Fabric's own client, or the driver without HTTP, with a number of transactions in
+ * flight. A process of its own, so that its costs are separate; it ends with its parent.
  */
 process.on('message', (plan: DirectPlan) => {
   run(plan).then(
@@ -47,7 +47,7 @@ interface Writer {
 
 const call = { chaincode: 'records', transaction: 'createMany' };
 
-/** The gateway client as its guide shows it, each transaction waiting for its commit status. */
+/** The gateway client as its guide shows, each transaction waiting for its commit status. */
 function gatewayClientOf({ connectionFile, fabricChannel }: DirectPlan, signing: 'sdk' | 'native'): Writer {
   const connection = readConnectionFile(connectionFile);
   const client = clientOf(connection);

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { listenForParent } from './tell-parent.ts';
 
-/** The floor: Node's own HTTP, which gives back the bytes it got. */
+/** The lower bound: Node's own HTTP, echoing the bytes. */
 const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
