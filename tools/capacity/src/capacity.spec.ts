@@ -15,7 +15,7 @@ const load: Load = {
   databaseCores: 8,
 };
 
-/** A row of the results by its name: requests a second, and CPU us of server, PostgreSQL, Redis and generator. */
+/** A row of the results by its name: requests per second, and CPU us of server, PostgreSQL, Redis and generator. */
 function measured(name: string): { perSecond: number; us: number } {
   const results = readFileSync(join(import.meta.dirname, '../../bench/RESULTS.md'), 'utf8');
   const row = results.split('\n').find((line) => line.startsWith(`| ${name} `));
@@ -27,12 +27,12 @@ function measured(name: string): { perSecond: number; us: number } {
 }
 
 describe('the plan', () => {
-  // The machine of the results has two cores, and the generator runs on them too: it carried what was measured, so a plan
-  // that fills 0.6 of two cores must promise no more, and not less than half of it.
+  // The machine of the results has two cores and carried the measured load together with the generator, so a plan that
+  // fills 0.6 of two cores must promise no more than that, and not less than half of it.
   it.each([
     ['gateway, single records, without Redis', { batch: 1 }],
     ['gateway, batches of 100, without Redis', { batch: 100 }],
-  ])('promises what was measured, and not more: %s', (name, members) => {
+  ])('promises no more than was measured: %s', (name, members) => {
     const { perSecond } = measured(name);
     const { gateways, databaseCores } = capacityOf({ ...load, ...members, recordsPerSecond: 1_000_000 });
     const planned = 2_000_000 / (gateways + databaseCores) / (members.batch ?? 1);
@@ -40,7 +40,7 @@ describe('the plan', () => {
     expect(planned / perSecond).toBeLessThanOrEqual(1.05);
   });
 
-  it('promises what was measured of the gate, and not more', () => {
+  it('promises no more than was measured for the gate', () => {
     const { perSecond } = measured('gate, without Redis');
     const needs = capacityOf({ ...load, recordsPerSecond: 1e-6, checksPerSecond: 1_000_000 });
     const planned = 2_000_000 / (needs.gates + needs.databaseCores);
@@ -50,7 +50,7 @@ describe('the plan', () => {
 });
 
 describe('bytes', () => {
-  it('are those that were measured for a day', () => {
+  it('are those measured for a day', () => {
     expect(capacityOf({ ...load, batch: 100, keyed: false }).bytesPerRecord).toBe(520);
     expect(capacityOf(load).bytesPerRecord).toBe(885);
   });
@@ -68,18 +68,18 @@ describe('bytes', () => {
 });
 
 describe('limits', () => {
-  it('are of a channel where one network writes all there is', () => {
+  it('come from a channel where one network writes everything', () => {
     expect(capacityOf({ ...load, recordsPerSecond: 6_000 })).toMatchObject({ nextLimit: 'channel', shards: 1 });
   });
 
-  it('are of the integrator where thousands of networks write a little', () => {
+  it('come from the integrator where thousands of networks write a little', () => {
     const { nextLimit, shards, integratorLoad } = capacityOf({ ...load, networks: 10_000, recordsPerSecond: 4_000 });
     // 4,000 channels a second at 438 for each of ten integrators.
     expect({ nextLimit, shards }).toEqual({ nextLimit: 'integrator', shards: 10 });
     expect(integratorLoad).toBeLessThanOrEqual(PLANNED_LOAD);
   });
 
-  it('are of PostgreSQL where hundreds of networks write in batches', () => {
+  it('come from PostgreSQL where hundreds of networks write in batches', () => {
     const { nextLimit, shards, networksPerShard } = capacityOf({
       ...load,
       networks: 300,
@@ -88,7 +88,7 @@ describe('limits', () => {
       databaseCores: 4,
       days: 30,
     });
-    // 4,000 requests at 2,035 us, of cores that are busy for 0.6, are 13.6 cores; 300 channels are one integrator's.
+    // 4,000 requests at 2,035 us, on cores that are 0.6 busy, need 13.6 cores; 300 channels need one integrator.
     expect({ nextLimit, shards, networksPerShard }).toEqual({
       nextLimit: 'PostgreSQL',
       shards: 4,
@@ -99,11 +99,11 @@ describe('limits', () => {
 
 describe('the command', () => {
   const program = join(import.meta.dirname, 'main.ts');
-  it('prints what a load takes', () => {
+  it('prints the requirements of a load', () => {
     const text = execFileSync(process.execPath, [program, '--networks', '20', '--rate', '2000', '--batch', '10'], {
       encoding: 'utf8',
     });
-    expect(text).toContain('requests a second');
+    expect(text).toContain('requests per second');
     expect(text).toMatch(/records after 365 days +63,072,000,000\n/);
     expect(text).toMatch(/next limit +(channel|integrator|PostgreSQL)\n/);
   });

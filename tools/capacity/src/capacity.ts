@@ -1,24 +1,24 @@
-/** What is to be carried, on average over the busiest hour. */
+/** The load to plan for, averaged over the busiest hour. */
 export interface Load {
   /** Networks written to at the same time, each with one channel. */
   readonly networks: number;
-  /** Records a second of all networks together. */
+  /** Records per second of all networks together. */
   readonly recordsPerSecond: number;
   /** How long records are kept in PostgreSQL. */
   readonly days: number;
-  /** Records in a request, 1 to 100. */
+  /** Records per request, 1 to 100. */
   readonly batch: number;
   /** Whether requests have an Idempotency-Key. */
   readonly keyed: boolean;
   /** Bytes of JSON in `data` of a record. */
   readonly dataBytes: number;
-  /** Checks of the gate a second. */
+  /** Gate checks per second. */
   readonly checksPerSecond: number;
   /** Cores of one PostgreSQL server. */
   readonly databaseCores: number;
 }
 
-/** Microseconds of one core: for each request, and for each record in it. */
+/** Microseconds of one core: per request, and per record in it. */
 interface Cost {
   readonly request: number;
   readonly record: number;
@@ -27,21 +27,21 @@ interface Cost {
 const costOf = ({ request, record }: Cost, records: number): number => request + record * records;
 
 /**
- * What was measured (tools/bench/RESULTS.md; bytes in record-size.int.spec.ts of the gateway), on the kind of machine whose
- * sockets are dear: on the other kind a core carries about half as much again.
+ * Measured values (tools/bench/RESULTS.md; bytes in record-size.int.spec.ts of the gateway), on a machine with
+ * expensive sockets: where sockets are cheap a core carries about half as much again.
  */
 export const MEASURED = {
   gateway: { request: 132, record: 17.5 },
   database: { request: 65, record: 19.7 },
-  /** Of a check: the gate's process, and PostgreSQL with its log of decisions. */
+  /** Per check: the gate's process, and PostgreSQL with the log of decisions. */
   gate: 108,
   gateDatabase: 49,
-  /** Channels whose tree one integrator can extend and sign in a second. */
+  /** Channels per second that one integrator can extend and sign. */
   integratorChannelsPerSecond: 730,
-  /** Checkpoints a second of a channel that is always written to, at most, and their size in files. */
+  /** Maximum checkpoints per second of a channel under constant writes, and their size in files. */
   checkpointsPerSecond: 10,
   checkpointBytes: 261,
-  /** Tables with indexes, after VACUUM. A record has 127 bytes of data; an event and a claim are of a request. */
+  /** Tables with indexes, after VACUUM. A record has 127 bytes of data; events and claims are per request. */
   recordBytes: 520,
   recordDataBytes: 127,
   eventBytes: 160,
@@ -51,39 +51,42 @@ export const MEASURED = {
   decisionBytes: 390,
 } as const;
 
-/** A core is planned to be busy for this part of the time: what is left takes bursts, VACUUM and a lost replica. */
+/** Planned utilisation of a core: the rest absorbs bursts, VACUUM and a lost replica. */
 export const PLANNED_LOAD = 0.6;
 const CORE_US = 1_000_000 * PLANNED_LOAD;
 const DAY_SECONDS = 86_400;
 
-/** What carries the load. Bytes are those of PostgreSQL's tables and indexes unless they say otherwise. */
+/** The required resources. Bytes are those of PostgreSQL's tables and indexes unless stated otherwise. */
 export interface Capacity {
   readonly requestsPerSecond: number;
-  /** Processes of one core; two are the least, so that one may end. */
+  /** Processes of one core; at least two, so that one may fail. */
   readonly gateways: number;
   readonly gates: number;
   readonly databaseCores: number;
   /** PostgreSQL servers, each with a deployment of its own: a shard. */
   readonly shards: number;
   readonly networksPerShard: number;
-  /** Records a second that one channel can take: its appends are one transaction after the other. */
+  /** Records per second that one channel can take: its appends are sequential transactions. */
   readonly channelLimit: number;
-  /** Part of that limit that an average network uses. */
+  /** Utilisation of that limit by an average network. */
   readonly channelLoad: number;
-  /** Part of an integrator's time that the channels of a shard take. */
+  /** Utilisation of an integrator by the channels of a shard. */
   readonly integratorLoad: number;
   readonly records: number;
   readonly bytesPerRecord: number;
   readonly tableBytes: number;
-  /** With as much again for WAL, VACUUM and one restore beside the original. */
+  /** Twice the tables, for WAL, VACUUM and one restore beside the original. */
   readonly diskBytes: number;
-  /** Files of checkpoints, each day, of all shards. */
+  /** Files of checkpoints, per day, of all shards. */
   readonly checkpointBytesPerDay: number;
-  /** The resource that is used most, and so is the next limit. */
+  /** The resource with the highest utilisation, hence the next limit. */
   readonly nextLimit: 'channel' | 'integrator' | 'PostgreSQL';
 }
 
-/** What a load takes by what was measured. Linear, so it says nothing of a load near a limit; that is why cores are planned for 0.6. */
+/**
+ * The requirements of a load, from the measured values. Linear, so not valid near a limit; therefore cores are planned
+ * for 0.6.
+ */
 export function capacityOf(load: Load): Capacity {
   const { networks, recordsPerSecond, batch, databaseCores, checksPerSecond } = load;
   const requestsPerSecond = recordsPerSecond / batch;
@@ -91,7 +94,7 @@ export function capacityOf(load: Load): Capacity {
   const appendCores = cores(costOf(MEASURED.database, batch), requestsPerSecond);
   const needed = appendCores + cores(MEASURED.gateDatabase, checksPerSecond);
   const channelLimit = (CORE_US / costOf(MEASURED.database, batch)) * batch;
-  // A checkpoint a second for each channel that is written to is fresh enough; a free integrator makes more.
+  // A checkpoint per second is fresh enough for each channel that is written to; an idle integrator makes more.
   const passes = Math.min(networks, requestsPerSecond);
   const shards = Math.max(
     1,
@@ -132,7 +135,7 @@ export function capacityOf(load: Load): Capacity {
   };
 }
 
-/** Bytes that a record takes on average over `days`: its event and its claim are forgotten before it is. */
+/** Bytes of an average record over `days`: its event and claim are removed before it. */
 function bytesOf({ days, batch, keyed, dataBytes }: Load): number {
   const kept = (keptDays: number): number => Math.min(1, keptDays / days);
   const ofRequest = keyed

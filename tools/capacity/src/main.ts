@@ -14,13 +14,13 @@ const DEFAULTS = {
 const usage = `Usage: npm run capacity -- [--networks N] [--rate RECORDS_A_SECOND] [--days D] [--batch 1-100] [--data BYTES]
                            [--checks CHECKS_A_SECOND] [--database-cores N] [--without-keys]
 
-What a load takes: processes, PostgreSQL, disk, and the limit that is met next.
+Estimates the resources of a load: processes, PostgreSQL, disk, and the next limit.
 Defaults: ${Object.entries(DEFAULTS)
   .map(([name, value]) => `--${name} ${value}`)
   .join(' ')}
 `;
 
-/** Gives the load of a command line, or the sentence that says what is wrong with it. */
+/** Parses the command line; returns the load, or a text with the faults. */
 function loadOf(parameters: string[]): Load | string {
   const options = Object.fromEntries(
     Object.entries(DEFAULTS).map(([name, value]) => [name, { type: 'string', default: value } as const]),
@@ -39,7 +39,7 @@ function loadOf(parameters: string[]): Load | string {
     const text = String(values[name]);
     const value = Number(text);
     if (!/^\d+(\.\d+)?$/.test(text) || value < least || value > most)
-      faults.push(`--${name} is a number from ${least} to ${most}.`);
+      faults.push(`--${name} must be a number from ${least} to ${most}.`);
     return value;
   };
   const load: Load = {
@@ -66,7 +66,7 @@ function size(bytes: number): string {
 function tableOf(load: Load): string {
   const needs = capacityOf(load);
   const rows: [string, string][] = [
-    ['requests a second', count(needs.requestsPerSecond)],
+    ['requests per second', count(needs.requestsPerSecond)],
     ['processes of the ingest gateway, one core each', count(needs.gateways)],
     ...(load.checksPerSecond === 0
       ? []
@@ -77,15 +77,15 @@ function tableOf(load: Load): string {
       `${count(needs.shards)}, up to ${count(needs.networksPerShard)} network(s) each`,
     ],
     [
-      'records a second that one channel can take',
+      'records per second limit of one channel',
       `${count(needs.channelLimit)} (the average network uses ${percent(needs.channelLoad)})`,
     ],
-    ['time of the integrator of a shard', percent(needs.integratorLoad)],
+    ['utilisation of the integrator of a shard', percent(needs.integratorLoad)],
     [`records after ${load.days} days`, count(needs.records)],
-    ['bytes of tables and indexes a record', count(needs.bytesPerRecord)],
+    ['bytes of tables and indexes per record', count(needs.bytesPerRecord)],
     ['tables and indexes', size(needs.tableBytes)],
     ['disk, with WAL, VACUUM and room for a restore', size(needs.diskBytes)],
-    ['files of checkpoints a day, at most', size(needs.checkpointBytesPerDay)],
+    ['checkpoint files per day, at most', size(needs.checkpointBytesPerDay)],
     ['next limit', needs.nextLimit],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
