@@ -8,13 +8,6 @@ import { startTimer } from '@sealgate/storage';
 import { ReadingThread, type ReadingLimits } from './data/reading-thread.ts';
 import type { AnyReading, AnyRules, ReadApart, ReadBody } from './domain/read-submission.ts';
 
-export interface OpenReadingOptions {
-  readonly bodyMaxBytes: number;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly own: Own;
-}
-
 const MEBIBYTE = 1_048_576;
 /** A body of 1 MiB takes at most about 100 ms to read, so nearly all of a full queue is read within `waitMs`. */
 const LIMITS: ReadingLimits = {
@@ -33,7 +26,17 @@ const YOUNG_MIB = 48;
  * Opens the reader of large bodies. The thread is started by the first large body.
  * @throws StartError at startup where the thread's program is missing.
  */
-export function openReading({ bodyMaxBytes, log, metrics, own }: OpenReadingOptions): ReadingThread {
+export function openReading({
+  bodyMaxBytes,
+  log,
+  metrics,
+  own,
+}: {
+  readonly bodyMaxBytes: number;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly own: Own;
+}): ReadingThread {
   const thread = new ReadingThread({
     program: readingProgram(import.meta.filename),
     limits: LIMITS,

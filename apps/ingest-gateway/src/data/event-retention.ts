@@ -28,12 +28,6 @@ const timeDigits = (days: number, nowMs: number): string =>
     .toString(16)
     .padStart(12, '0');
 
-export interface Retained {
-  readonly eventDays: number;
-  /** Days that the ledger keeps claims; undefined where the ledger is not in this database. */
-  readonly claimDays: number | undefined;
-}
-
 /** Selects counts of deliveries older than `days`. */
 function oldDeliveryCounts(days: number, nowMs: number): Removal {
   const values = [timeDigits(days, nowMs)];
@@ -43,7 +37,14 @@ function oldDeliveryCounts(days: number, nowMs: number): Removal {
 /** The removal steps by name: events, events of writes, counts of deliveries, and claims. */
 export function ingestRemovals(
   sql: Sql,
-  { eventDays, claimDays }: Retained,
+  {
+    eventDays,
+    claimDays,
+  }: {
+    readonly eventDays: number;
+    /** Days that the ledger keeps claims; undefined where the ledger is not in this database. */
+    readonly claimDays: number | undefined;
+  },
   now: () => number,
 ): Record<string, RemovalStep> {
   const events = removalStep(sql, () => oldEvents(eventDays, now()));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
-import type { LiveSource } from './source.ts';
-import type { DeliveryAnswer, DeliveryRequest } from './take-delivery.ts';
-import { FailingSources, watchedDeliveries, type DeliveryReport } from './watched-deliveries.ts';
+import type { LiveSource } from './domain/source.ts';
+import type { DeliveryAnswer, DeliveryRequest } from './domain/take-delivery.ts';
+import { FailingSources, watchedDeliveries, type DeliveryReport } from './open-sources.ts';
 
 const sourceOf = (sourceId: string) => ({ sourceId }) as LiveSource;
 const request = { caller: { source: sourceOf('one') }, requestId: 'req_1' } as unknown as DeliveryRequest;
