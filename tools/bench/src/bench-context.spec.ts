@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { releaseStack } from './release-stack.ts';
+import { releaseStack } from './bench-context.ts';
 
 describe('releaseStack', () => {
   it('releases in reverse, once, and continues when one fails', async () => {

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { UsageError } from './usage-error.ts';
 
 const sectionNames = [
   'throughput',
@@ -135,3 +134,6 @@ function numberOf(
     throw new UsageError(`${name} must be a number of at least ${least}, not ${text}.`);
   return number;
 }
+
+/** A mistake that the user can correct: shown as one sentence, without a stack. */
+export class UsageError extends Error {}

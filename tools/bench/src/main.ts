@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { LocalServiceError } from '@sealgate/local-services';
-import { parseBenchOptions, usage } from './bench-options.ts';
-import { releaseStack } from './release-stack.ts';
+import { parseBenchOptions, usage, UsageError } from './bench-options.ts';
+import { releaseStack } from './bench-context.ts';
 import { runBench } from './run-bench.ts';
-import { UsageError } from './usage-error.ts';
 import { workspaceRoot } from './workspace-root.ts';
 
 /**

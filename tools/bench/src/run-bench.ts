@@ -1,13 +1,12 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { findRedisServer, removeCluster, startPostgres, startRedis } from '@sealgate/local-services';
-import type { BenchContext } from './bench-context.ts';
+import type { BenchContext, ReleaseStack } from './bench-context.ts';
 import type { BenchOptions, SectionName } from './bench-options.ts';
 import { buildSurfaces, type MeasuredSurface } from './gateway/build-gateway.ts';
 import { readSettings } from './gateway/durable-settings.ts';
 import { startGenerator } from './load/generator-process.ts';
 import { describeMachine } from './machine.ts';
-import type { ReleaseStack } from './release-stack.ts';
 import { renderReport, type RunFacts, type SectionReport } from './report.ts';
 import { gateSection } from './sections/gate.ts';
 import { hostileBodiesSection } from './sections/hostile-bodies.ts';

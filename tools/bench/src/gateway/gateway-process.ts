@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '@sealgate/local-services';
 import { NODE_OPTIONS } from '@sealgate/service-host';
-import type { ReleaseStack } from '../release-stack.ts';
+import type { ReleaseStack } from '../bench-context.ts';
 import type { ProbeAnswer, ProbeRequest } from './probe.ts';
 
 export interface Gateway {

@@ -1,8 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BenchContext } from '../bench-context.ts';
-import type { ReleaseStack } from '../release-stack.ts';
+import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import { prepareSite, type GatewaySite } from './gateway-site.ts';
 
 export interface PeerSite extends GatewaySite {

@@ -1,5 +1,4 @@
-import type { BenchContext } from '../bench-context.ts';
-import type { ReleaseStack } from '../release-stack.ts';
+import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import { askAdmin } from './gateway-admin.ts';
 import type { Gateway } from './gateway-process.ts';
 import { prepareSite, type GatewaySite } from './gateway-site.ts';

@@ -4,7 +4,7 @@ import type { LoadPlan, LoadResult } from './load-plan.ts';
 import { OpenLoop } from './open-loop.ts';
 import { requestsOf } from './request-list.ts';
 import { ResponseReader } from './response-reader.ts';
-import { watchUsage, type UsageWatch } from './watch-usage.ts';
+import { watchUsage, type UsageWatch } from '../proc-usage.ts';
 
 const connectWithinMs = 5_000;
 /** How long to wait for requests in flight after the measured time. */

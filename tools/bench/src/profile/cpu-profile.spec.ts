@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { summariseProfile } from './cpu-profile.ts';
-import { frameLocator } from './locate-frame.ts';
+import { frameLocator, summariseProfile } from './cpu-profile.ts';
 
 const frame = (functionName: string, url = '', lineNumber = 0, columnNumber = 0) => ({
   functionName,

@@ -2,10 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { removeCluster, startPostgres, type LocalPostgres } from '@sealgate/local-services';
-import type { BenchContext } from '../bench-context.ts';
+import { releaseStack, type BenchContext, type ReleaseStack } from '../bench-context.ts';
 import { makeDoor, prepareGateSite, type GateDoor } from '../gateway/gate-site.ts';
 import type { Gateway } from '../gateway/gateway-process.ts';
-import { releaseStack, type ReleaseStack } from '../release-stack.ts';
 import { gateFaults, type Fault } from './gate-faults.ts';
 import { monotonicMs, startProber, type ProbedCheck } from './gate-prober.ts';
 

@@ -4,12 +4,10 @@ import type { ReportTable, SectionReport } from '../report.ts';
 import type { Finding } from '../targets.ts';
 import { decimals, right, wholeNumber } from '../text-table.ts';
 import type { OutageResult } from './gate-outages.ts';
-import { outageFindings, outageTable, whyOutagesSayNothing } from './gate-outage-report.ts';
 import type { GateRow } from './gate-rows.ts';
 import { costTables, summaryLine, type Profiled } from './profile.ts';
-import { beside, ratioTo, summariseSteadily, type SteadySummary } from './summarise-row.ts';
+import { beside, ratioTo, summariseSteadily, whyWithheld, type SteadySummary } from './summarise-row.ts';
 import { quietness } from './throughput-report.ts';
-import { whyWithheld } from './why-withheld.ts';
 
 /** One line of both tables: medians of the rounds. `unlike`: answers without the required allow. */
 export interface GateSummary extends SteadySummary {
@@ -132,3 +130,40 @@ function speedFindings(summaries: readonly GateSummary[], express: GateSummary |
       ];
     });
 }
+
+export function outageTable(outages: readonly OutageResult[]): ReportTable {
+  return {
+    columns: [
+      { name: 'outage' },
+      ...['answers', 'allows', 'worst answer ms', 'not ready after ms', 'first allow after ms'].map(right),
+    ],
+    rows: outages.map(({ name, answers, wrongAllows, worstAnswerMs, notReadyAfterMs, firstAllowMs }) => [
+      name,
+      wholeNumber(answers),
+      wholeNumber(wrongAllows),
+      ...[worstAnswerMs, notReadyAfterMs, firstAllowMs].map((ms) => decimals(ms, 1)),
+    ]),
+  };
+}
+
+/** A gate that never recovered, or never reported itself not ready, has taken for ever. */
+const orNever = (ms: number): number => (Number.isNaN(ms) ? Number.POSITIVE_INFINITY : ms);
+
+export function outageFindings(outages: readonly OutageResult[]): Finding[] {
+  return outages.flatMap(({ name: of, wrongAllows, worstAnswerMs, notReadyAfterMs, firstAllowMs }): Finding[] => [
+    { target: 'gateWrongAllows', value: wrongAllows, of },
+    { target: 'gateWorstAnswer', value: worstAnswerMs, of },
+    { target: 'gateNotReady', value: orNever(notReadyAfterMs), of },
+    { target: 'gateReturn', value: orNever(firstAllowMs), of },
+  ]);
+}
+
+/** An outage with too few checks proves nothing, and an answer that is neither is not a denial. */
+export function whyOutagesSayNothing(outages: readonly OutageResult[]): string[] {
+  return outages.flatMap(({ name, answers, unclear }) => [
+    ...(answers < fewestAnswers ? [`${name}: only ${answers} checks were sent and answered within it.`] : []),
+    ...(unclear > 0 ? [`${name}: ${unclear} answers were missing or did not say deny.`] : []),
+  ]);
+}
+
+const fewestAnswers = 20;

@@ -1,10 +1,9 @@
-import type { BenchContext } from '../bench-context.ts';
+import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import { warmUpRequests } from '../bodies.ts';
 import { fillTables, makeDoor, prepareGateSite, type GateDoor } from '../gateway/gate-site.ts';
 import type { Gateway } from '../gateway/gateway-process.ts';
 import type { GatewaySite } from '../gateway/gateway-site.ts';
 import type { WatchedProcess } from '../proc-usage.ts';
-import type { ReleaseStack } from '../release-stack.ts';
 import { startEchoServer } from '../servers/echo-server.ts';
 import type { SteadyRow } from './run-rows.ts';
 

@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BenchContext } from '../bench-context.ts';
+import { releaseStack, type BenchContext } from '../bench-context.ts';
 import { readDecisionLog, type LoggedDecisions } from '../gateway/gate-site.ts';
 import type { LoadResult } from '../load/load-plan.ts';
-import { releaseStack } from '../release-stack.ts';
 import type { SectionReport } from '../report.ts';
 import { measureOutages } from './gate-outages.ts';
 import { gateReport, summariseGate, type GateSummary } from './gate-report.ts';
-import { profile, type Profiled } from './profile.ts';
 import { startGateRows, type GateRow } from './gate-rows.ts';
+import { profile, type Profiled } from './profile.ts';
 import { runRounds, runSteadily, warmUpRows, type Pace } from './run-rows.ts';
 
 /** Checks per second of the fixed-rate part. */

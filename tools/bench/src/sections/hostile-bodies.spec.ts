@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { mainThreadTimes, timesBetween } from './hostile-main-thread.ts';
+import { mainThreadTimes, timesBetween } from './hostile-bodies.ts';
 
 const hasScheduler = mainThreadTimes(process.pid) !== undefined;
 

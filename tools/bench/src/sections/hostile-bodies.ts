@@ -1,16 +1,15 @@
+import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BenchContext } from '../bench-context.ts';
+import { releaseStack, type BenchContext } from '../bench-context.ts';
 import { recordBody } from '../bodies.ts';
 import { makeSender, type Sender } from '../gateway/gateway-admin.ts';
 import type { Gateway } from '../gateway/gateway-process.ts';
 import { prepareSite } from '../gateway/gateway-site.ts';
 import { median } from '../median.ts';
-import { releaseStack } from '../release-stack.ts';
 import type { SectionReport } from '../report.ts';
 import { decimals, wholeNumber, type Column } from '../text-table.ts';
 import { hostileBodies, openersName, type HostileBody } from './hostile-body-list.ts';
-import { mainThreadTimes, timesBetween, type ThreadTimes } from './hostile-main-thread.ts';
 
 interface BodyResult {
   readonly name: string;
@@ -142,4 +141,29 @@ function reportOf(results: readonly BodyResult[]): SectionReport {
     withheld: [],
     measured: results,
   };
+}
+
+/** CPU time of the main thread of a process so far. */
+export interface ThreadTimes {
+  readonly ranMs: number;
+  /** Runnable time without a core. */
+  readonly waitedMs: number;
+}
+
+/** From the scheduler's statistics (Linux, proc(5)); undefined elsewhere. */
+export function mainThreadTimes(pid: number): ThreadTimes | undefined {
+  try {
+    const [ranNs = Number.NaN, waitedNs = Number.NaN] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8')
+      .split(' ')
+      .map(Number);
+    return { ranMs: ranNs / 1e6, waitedMs: waitedNs / 1e6 };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The difference between two moments; NaN where it is not known. */
+export function timesBetween(before: ThreadTimes | undefined, after: ThreadTimes | undefined): ThreadTimes {
+  if (before === undefined || after === undefined) return { ranMs: Number.NaN, waitedMs: Number.NaN };
+  return { ranMs: after.ranMs - before.ranMs, waitedMs: after.waitedMs - before.waitedMs };
 }

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { releaseStack, type BenchContext } from '../bench-context.ts';
 import { batchBody, batchRecords } from '../bodies.ts';
-import type { BenchContext } from '../bench-context.ts';
 import { askAdmin, countRecords, makeSender, type Sender } from '../gateway/gateway-admin.ts';
 import type { Gateway } from '../gateway/gateway-process.ts';
 import { prepareSite, type GatewaySite } from '../gateway/gateway-site.ts';
 import { median, quantile } from '../median.ts';
-import { releaseStack } from '../release-stack.ts';
 import type { SectionReport } from '../report.ts';
 import { decimals, wholeNumber } from '../text-table.ts';
 

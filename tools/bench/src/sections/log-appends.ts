@@ -1,15 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import { recordBody, warmUpRequests } from '../bodies.ts';
-import type { BenchContext } from '../bench-context.ts';
 import { countRecords, makeSender, type Sender } from '../gateway/gateway-admin.ts';
 import type { Gateway } from '../gateway/gateway-process.ts';
 import { prepareSite, type GatewaySite } from '../gateway/gateway-site.ts';
 import type { LoadResult } from '../load/load-plan.ts';
-import type { ReleaseStack } from '../release-stack.ts';
 import { startWitness, type WitnessKind } from '../servers/bench-witness.ts';
 import { runRounds, warmUpRows, type LoadedRow, type Pace } from './run-rows.ts';
-import { summarise, type RowSummary } from './summarise-row.ts';
-import { whyWithheld } from './why-withheld.ts';
+import { summarise, whyWithheld, type RowSummary } from './summarise-row.ts';
 
 interface AppendRow extends LoadedRow {
   readonly site: GatewaySite;

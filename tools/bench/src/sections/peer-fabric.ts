@@ -5,8 +5,7 @@ import { Client, credentials } from '@grpc/grpc-js';
 import { connect, hash } from '@hyperledger/fabric-gateway';
 import { down, findFabricCommands, freePortBase, MissingCommandsError, up } from '@sealgate/fabric-devnet';
 import { readConnectionFile, signLowS } from '@sealgate/ledger-fabric';
-import type { BenchContext } from '../bench-context.ts';
-import type { ReleaseStack } from '../release-stack.ts';
+import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 
 /** A real network of this run. */
 export interface BenchFabric {

@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BenchContext } from '../bench-context.ts';
+import { releaseStack, type BenchContext, type ReleaseStack } from '../bench-context.ts';
 import { assetBytes } from '../bodies.ts';
 import { countRecords } from '../gateway/gateway-admin.ts';
 import { preparePeerSite } from '../gateway/peer-site.ts';
-import { releaseStack, type ReleaseStack } from '../release-stack.ts';
 import type { ReportTable, SectionReport } from '../report.ts';
 import { startDirectClient } from '../servers/direct-client.ts';
 import type { DirectKind } from '../servers/fabric-direct-plan.ts';

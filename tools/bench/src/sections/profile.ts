@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { SourceMapPayload } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { BenchContext } from '../bench-context.ts';
+import { releaseStack, type BenchContext } from '../bench-context.ts';
 import { batchBody, batchRecords, recordBody, warmUpRequests } from '../bodies.ts';
 import { programOf, type MeasuredSurface } from '../gateway/build-gateway.ts';
 import { askAdmin, makeSender, type Sender } from '../gateway/gateway-admin.ts';
@@ -10,9 +10,13 @@ import type { Gateway } from '../gateway/gateway-process.ts';
 import { prepareSite, type GatewaySite } from '../gateway/gateway-site.ts';
 import type { LoadResult } from '../load/load-plan.ts';
 import { warmUp } from '../load/warm-up.ts';
-import { summariseProfile, type Cost, type CpuProfile, type ProfileSummary } from '../profile/cpu-profile.ts';
-import { frameLocator } from '../profile/locate-frame.ts';
-import { releaseStack } from '../release-stack.ts';
+import {
+  frameLocator,
+  summariseProfile,
+  type Cost,
+  type CpuProfile,
+  type ProfileSummary,
+} from '../profile/cpu-profile.ts';
 import type { ReportTable, SectionReport } from '../report.ts';
 import { decimals, wholeNumber } from '../text-table.ts';
 import { workspaceRoot } from '../workspace-root.ts';

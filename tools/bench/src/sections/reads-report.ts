@@ -8,9 +8,8 @@ import type { ColdPage } from './reads-cold.ts';
 import type { ReadCounts, ReadPlan } from './reads-plan.ts';
 import type { ReadRow } from './reads-rows.ts';
 import { pageItems, type Walk } from './reads-walk.ts';
-import { beside, ratioTo, summariseSteadily, type SteadySummary } from './summarise-row.ts';
+import { beside, ratioTo, summariseSteadily, whyWithheld, type SteadySummary } from './summarise-row.ts';
 import { quietness } from './throughput-report.ts';
-import { whyWithheld } from './why-withheld.ts';
 
 /** One line of the table: medians of the rounds. `unlike`: answers that were no full page. */
 export interface ReadSummary extends SteadySummary {

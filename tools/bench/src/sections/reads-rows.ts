@@ -1,10 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BenchContext } from '../bench-context.ts';
+import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import type { RiskSite } from '../gateway/risk-site.ts';
 import type { LoadPlan, PlannedRequest } from '../load/load-plan.ts';
 import type { WatchedProcess } from '../proc-usage.ts';
-import type { ReleaseStack } from '../release-stack.ts';
 import { startEchoServer } from '../servers/echo-server.ts';
 import { firstPage, pageItems, type Walk } from './reads-walk.ts';
 import type { SteadyRow } from './run-rows.ts';

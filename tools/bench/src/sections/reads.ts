@@ -1,8 +1,7 @@
-import type { BenchContext } from '../bench-context.ts';
+import { releaseStack, type BenchContext, type ReleaseStack } from '../bench-context.ts';
 import { fillAssets } from '../gateway/fill-assets.ts';
 import { prepareRiskSite, type RiskSite } from '../gateway/risk-site.ts';
 import type { LoadResult } from '../load/load-plan.ts';
-import { releaseStack, type ReleaseStack } from '../release-stack.ts';
 import type { SectionReport } from '../report.ts';
 import { coldPages } from './reads-cold.ts';
 import { planOfPages, readCounts, type ReadCounts } from './reads-plan.ts';

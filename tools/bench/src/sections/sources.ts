@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import type { BenchContext } from '../bench-context.ts';
+import { releaseStack, type BenchContext } from '../bench-context.ts';
 import { recordBody, warmUpRequests } from '../bodies.ts';
 import { askAdmin, countRecords, makeSender, type Sender } from '../gateway/gateway-admin.ts';
 import type { Gateway } from '../gateway/gateway-process.ts';
@@ -7,15 +7,13 @@ import { prepareSite, type GatewaySite } from '../gateway/gateway-site.ts';
 import type { LoadResult } from '../load/load-plan.ts';
 import { median } from '../median.ts';
 import type { WatchedProcess } from '../proc-usage.ts';
-import { releaseStack } from '../release-stack.ts';
 import type { SectionReport } from '../report.ts';
 import { startEchoServer } from '../servers/echo-server.ts';
 import type { Finding } from '../targets.ts';
 import { decimals, wholeNumber, type Column } from '../text-table.ts';
 import { runRounds, warmUpRows, type LoadedRow, type Pace } from './run-rows.ts';
+import { summarise, whyWithheld, type RowSummary } from './summarise-row.ts';
 import { quietness } from './throughput-report.ts';
-import { whyWithheld } from './why-withheld.ts';
-import { summarise, type RowSummary } from './summarise-row.ts';
 
 interface SourceRow extends LoadedRow {
   readonly destinations: readonly Sender[];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { whyWithheld } from './why-withheld.ts';
+import { whyWithheld } from './summarise-row.ts';
 
 const on = { fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on' };
 const good = {

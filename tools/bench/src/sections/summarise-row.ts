@@ -1,10 +1,12 @@
 import { cpus } from 'node:os';
+import { durableSettings } from '../gateway/durable-settings.ts';
 import type { LoadResult, Usage } from '../load/load-plan.ts';
+import type { Machine } from '../machine.ts';
 import { median } from '../median.ts';
-import { decimals } from '../text-table.ts';
 import { peakRssBytesOf, type WatchedProcess } from '../proc-usage.ts';
-import type { Row } from './throughput-rows.ts';
+import { decimals } from '../text-table.ts';
 import type { SteadyRow } from './run-rows.ts';
+import type { Row } from './throughput-rows.ts';
 
 const cores = cpus().length;
 
@@ -126,4 +128,35 @@ export function summarise(
 /** NaN where it was not measured. */
 function microseconds(usage: Usage | undefined, requests: number): number {
   return usage?.cpuMs == null ? Number.NaN : (usage.cpuMs * 1_000) / requests;
+}
+
+/** A row whose records must all be in the ledger. */
+export interface Ledgered extends Pick<RowSummary, 'name' | 'acknowledged'> {
+  readonly inLedger: number;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/**
+ * The reasons to withhold ratios of a run, as sentences; none if it is valid. A speed counts only if every acknowledged
+ * write is durable and in the ledger, once, and no request was cheap because it was refused.
+ */
+export function whyWithheld(run: {
+  rows: readonly Pick<RowSummary, 'name' | 'refused' | 'unanswered' | 'firstProblem'>[];
+  ledgered: readonly Ledgered[];
+  machine: Pick<Machine, 'inMemory'>;
+}): string[] {
+  const reasons: string[] = [];
+  if (run.machine.inMemory) reasons.push('The data is in memory: nothing is durable there. Choose a disk with --data.');
+  for (const { name, refused, unanswered, firstProblem } of run.rows) {
+    if (refused > 0) reasons.push(`${name}: ${refused} answers were not 200.`);
+    if (unanswered > 0)
+      reasons.push(`${name}: ${unanswered} requests had no answer (${firstProblem ?? 'they were late'}).`);
+  }
+  const settings = run.ledgered.flatMap((row) => durableSettings.map((name) => `${name} is ${row.settings[name]}`));
+  for (const said of new Set(settings)) if (!said.endsWith(' on')) reasons.push(`PostgreSQL: ${said}.`);
+  for (const { name, inLedger, acknowledged } of run.ledgered) {
+    if (inLedger !== acknowledged)
+      reasons.push(`${name}: ${acknowledged} records were acknowledged, the ledger holds ${inLedger}.`);
+  }
+  return reasons;
 }

@@ -1,11 +1,10 @@
+import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import { batchBody, batchRecords, recordBody, warmUpRequests } from '../bodies.ts';
 import { makeSender, type Sender } from '../gateway/gateway-admin.ts';
 import type { Gateway } from '../gateway/gateway-process.ts';
 import { prepareSite, type GatewaySite } from '../gateway/gateway-site.ts';
-import type { BenchContext } from '../bench-context.ts';
 import type { Destination, LoadResult } from '../load/load-plan.ts';
 import { childrenOf, type WatchedProcess } from '../proc-usage.ts';
-import type { ReleaseStack } from '../release-stack.ts';
 import { startEchoServer, type EchoName } from '../servers/echo-server.ts';
 
 /** One line of the table: a server and its request. */

@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { BenchContext } from '../bench-context.ts';
+import { releaseStack, type BenchContext, type ReleaseStack } from '../bench-context.ts';
 import { countRecords } from '../gateway/gateway-admin.ts';
 import type { LoadResult } from '../load/load-plan.ts';
-import { releaseStack, type ReleaseStack } from '../release-stack.ts';
 import type { SectionReport } from '../report.ts';
 import { runRounds, warmUpRows, type Pace } from './run-rows.ts';
-import { peakMebibytesOf, summarise, type RowSummary } from './summarise-row.ts';
-import { startRows, startSpreadRows, type Row } from './throughput-rows.ts';
+import { peakMebibytesOf, summarise, whyWithheld, type Ledgered, type RowSummary } from './summarise-row.ts';
 import { throughputReport } from './throughput-report.ts';
-import { whyWithheld, type Ledgered } from './why-withheld.ts';
+import { startRows, startSpreadRows, type Row } from './throughput-rows.ts';
 
 /** Every server of the table under the same load. */
 export const throughput = (context: BenchContext): Promise<SectionReport> =>
