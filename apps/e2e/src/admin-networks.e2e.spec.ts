@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem } from '@sealgate/testing';
-import type { Members } from './harness/admin-client.ts';
-import { listAll } from './harness/admin-lists.ts';
+import { listAll, type Members } from './harness/admin-client.ts';
 import { expectCommonHeaders, expectWritten } from './harness/answers.ts';
 import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
 import type { HttpAnswer } from './harness/http-exchange.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { expectProblem } from '@sealgate/testing';
 import { expectCommonHeaders, expectWritten } from './harness/answers.ts';
 import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
-import { rawExchange } from './harness/raw-exchange.ts';
+import { rawExchange } from './harness/http-exchange.ts';
 import { boundMs } from './harness/scale.ts';
 import { sender, type Sender } from './harness/sender.ts';
 

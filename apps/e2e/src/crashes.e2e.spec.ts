@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeWithRedis, until } from '@sealgate/testing';
-import { ledgerSize } from './harness/admin-lists.ts';
+import { ledgerSize } from './harness/admin-client.ts';
 import type { Receipt, WriteAnswer } from './harness/answers.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { breakableServers, install, type Installation, type Servers } from './harness/installation.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeWithRedis, expectProblem } from '@sealgate/testing';
-import { ledgerSize } from './harness/admin-lists.ts';
+import { ledgerSize } from './harness/admin-client.ts';
 import { expectWritten } from './harness/answers.ts';
 import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
 import type { HttpAnswer } from './harness/http-exchange.ts';

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { judgeAssets } from './harness/asset-judge.ts';
-import { startAssetLoad } from './harness/asset-load.ts';
+import { judgeAssets, startAssetLoad } from './harness/asset-load.ts';
 import type { FabricStage } from './harness/fabric-stage.ts';
 import { isFull } from './harness/scale.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { until } from '@sealgate/testing';
-import { judgeAssets } from './harness/asset-judge.ts';
+import { judgeAssets } from './harness/asset-load.ts';
 import { deliver, type AssetOrder } from './harness/asset-orders.ts';
 import { gaugeOf, journalledBy, type FabricStage } from './harness/fabric-stage.ts';
 

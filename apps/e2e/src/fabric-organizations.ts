@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem } from '@sealgate/testing';
-import { judgeAssets } from './harness/asset-judge.ts';
-import { startAssetLoad } from './harness/asset-load.ts';
+import { judgeAssets, startAssetLoad } from './harness/asset-load.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import type { RealNetwork } from './harness/fabric-real.ts';
 import { fabricStage, type FabricStage } from './harness/fabric-stage.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectProblem, until } from '@sealgate/testing';
-import { judgeAssets } from './harness/asset-judge.ts';
-import { startAssetLoad } from './harness/asset-load.ts';
+import { judgeAssets, startAssetLoad } from './harness/asset-load.ts';
 import { jobResult } from './harness/asset-orders.ts';
 import type { FabricStage } from './harness/fabric-stage.ts';
 import type { SyncSummary } from './harness/peer-setup.ts';

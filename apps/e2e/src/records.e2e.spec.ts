@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { expectProblem, until } from '@sealgate/testing';
+import { ledgerSize, type Members } from './harness/admin-client.ts';
 import { expectCommonHeaders, expectWritten, limitsOf, type WriteAnswer } from './harness/answers.ts';
-import type { Members } from './harness/admin-client.ts';
-import { ledgerSize } from './harness/admin-lists.ts';
 import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
 import { sender, type Sender, type Sending } from './harness/sender.ts';
 

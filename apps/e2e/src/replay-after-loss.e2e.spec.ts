@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeWithRedis, expectProblem } from '@sealgate/testing';
-import { ledgerSize } from './harness/admin-lists.ts';
+import { ledgerSize } from './harness/admin-client.ts';
 import { expectWritten } from './harness/answers.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { breakableServers, install, type Installation, type Servers } from './harness/installation.ts';

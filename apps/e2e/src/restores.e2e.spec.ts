@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem, installedPostgres, until } from '@sealgate/testing';
-import { listAll } from './harness/admin-lists.ts';
+import { listAll } from './harness/admin-client.ts';
 import { expectWritten, type WriteAnswer } from './harness/answers.ts';
 import { archivedPostgres, type ArchivedPostgres } from './harness/archived-postgres.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeWithRedis, expectProblem } from '@sealgate/testing';
 import { Webhook } from 'standardwebhooks';
 import { Stripe } from 'stripe';
-import { ledgerSize } from './harness/admin-lists.ts';
+import { ledgerSize } from './harness/admin-client.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import type { HeaderLines, HttpAnswer } from './harness/http-exchange.ts';
 import { inParallel } from './harness/in-parallel.ts';

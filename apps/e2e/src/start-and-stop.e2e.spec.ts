@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
-import { ledgerSize } from './harness/admin-lists.ts';
+import { ledgerSize } from './harness/admin-client.ts';
 import { expectWritten } from './harness/answers.ts';
 import { gatewayProgram, runMigrations } from './harness/bundle.ts';
 import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
 import type { HttpAnswer } from './harness/http-exchange.ts';
 import { newNoteKey } from './harness/note-key.ts';
-import { quietPort } from './harness/quiet-port.ts';
+import { quietPort } from './harness/gateway-process.ts';
 import { sender } from './harness/sender.ts';
 
 interface Ending {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { describeWithRedis, expectProblem, throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
-import { ledgerSize } from './harness/admin-lists.ts';
+import { ledgerSize } from './harness/admin-client.ts';
 import { gatewayProgram } from './harness/bundle.ts';
 import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
 import { expectCountersAgree, readCounters } from './harness/counters.ts';

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { ledgerSize } from './admin-lists.ts';
+import { ledgerSize } from './admin-client.ts';
 import type { Gateway } from './gateway-process.ts';
 import type { Installation } from './installation.ts';
 import type { HttpAnswer } from './http-exchange.ts';

@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { basename, resolve } from 'node:path';
 import { until } from '@sealgate/testing';
 import { gatewayProgram, nodeOptionsOf } from './bundle.ts';
 import { guard } from './guardian.ts';
 import { httpClient, type HttpClient } from './http-client.ts';
-import { quietPort } from './quiet-port.ts';
 
 /** One process of the gateway; it keeps its addresses over restarts. */
 export interface Gateway {
@@ -127,5 +127,30 @@ function ended(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise
   return new Promise((resolve) => {
     child.once('exit', () => resolve());
     child.kill(signal);
+  });
+}
+
+/** Below the ephemeral port ranges of systems (from 32768 on Linux, 49152 elsewhere). */
+const first = 12_000;
+const count = 20_000;
+const tries = 50;
+
+/**
+ * A free loopback port outside the ephemeral range: a server that is killed and restarted finds it free, however many
+ * outgoing connections were opened meanwhile.
+ */
+export async function quietPort(): Promise<number> {
+  for (let left = tries; left > 0; left -= 1) {
+    const port = first + Math.floor(Math.random() * count);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`None of ${tries} ports is free.`);
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
   });
 }

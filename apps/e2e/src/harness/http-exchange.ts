@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 
 /** A header with a list is sent once per value. Names are sent as written here. */
 export type HeaderLines = Readonly<Record<string, string | readonly string[]>>;
@@ -114,4 +114,23 @@ function bodyLength(status: number, method: string, headers: Readonly<Record<str
   const length = Number(headers['content-length']);
   if (!Number.isSafeInteger(length)) throw new Error(`The answer ${status} does not say how long it is.`);
   return length;
+}
+
+const timeoutMs = 10_000;
+
+/** Sends exactly these characters, and returns all that comes back until the server closes the connection. */
+export function rawExchange(origin: string, text: string): Promise<string> {
+  const { hostname, port } = new URL(origin);
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: hostname, port: Number(port) });
+    let said = '';
+    socket.setTimeout(timeoutMs, () => socket.destroy(new Error('The server did not close the connection in time.')));
+    socket.on('data', (chunk: Buffer) => (said += chunk.toString('latin1')));
+    socket.on('close', () => resolve(said));
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      // Data still in flight when the server closed is answered with a reset, after its last data.
+      if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error);
+    });
+    socket.write(text);
+  });
 }

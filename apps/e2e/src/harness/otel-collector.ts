@@ -4,7 +4,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { otlpReceiver, until, type OtlpReceiver } from '@sealgate/testing';
 import { guard } from './guardian.ts';
-import { quietPort } from './quiet-port.ts';
+import { quietPort } from './gateway-process.ts';
 
 /** The unmodified OpenTelemetry collector with the two components needed here. Built once per machine. */
 const VERSION = 'v0.165.0';
