@@ -16,10 +16,7 @@ export interface IngestGuardPorts {
   readonly findCaller: (keyHash: Buffer) => Promise<IngestCaller | undefined>;
   /** Finds the source with this id that accepts deliveries. */
   readonly findSource: (sourceId: string) => Promise<IngestCaller | undefined>;
-  /**
-   * Cached callers and sources from the last look-up. Absent where the ledger cannot confirm them in the transaction of
-   * a write.
-   */
+  /** Callers of recent look-ups. Absent where the ledger cannot confirm them in the transaction of a write. */
   readonly cached?: {
     readonly caller: (keyHash: Buffer) => IngestCaller | undefined;
     readonly source: (sourceId: string) => IngestCaller | undefined;
@@ -40,10 +37,7 @@ const REFUSAL_POLICY: Policy = { name: 'key', ratePerSecond: 50, burst: 50 };
 /** Maximum number of keys whose last limits are remembered, for rate-limit headers of answers that were not charged. */
 const MOST_REMEMBERED = 10_000;
 
-/**
- * Charges the buckets of network and key together, by the number of records. Also used for test deliveries, which are
- * no requests.
- */
+/** Charges the buckets of network and key together, by the number of records; also for test deliveries. */
 export interface IngestGuard extends Guard<IngestCaller> {
   charge(caller: IngestCaller, cost: number): Promise<Admission>;
 }

@@ -25,10 +25,7 @@ export interface OpenedLedger extends LedgerAppender {
   holdsChannel(channel: string): Promise<boolean>;
   openChannel(network: string, channel: string): Promise<void>;
   health(): Promise<LedgerHealth>;
-  /**
-   * What is written and not yet covered by a checkpoint, or not yet settled. Rejects with LedgerUnavailableError, or as
-   * its database does.
-   */
+  /** Records without a checkpoint, or unsettled ones. Rejects with LedgerUnavailableError, or as its database does. */
   waiting(): Promise<WaitingItem>;
   /** Whether a unit may have a guard: see `AppendUnit`. */
   readonly confirmsGuards: boolean;

@@ -65,10 +65,7 @@ export function readingProgram(beside: string): URL {
 
 /** Bodies up to this size are always read on the main thread. */
 const SMALL_BYTES = 4096;
-/**
- * Bodies above this size are always read in the thread. A batch of a hundred small records is smaller, and cheaper to
- * read here than to post.
- */
+/** Larger bodies are always read in the thread. A batch of a hundred small records is smaller: cheaper to read here. */
 const LARGE_BYTES = 32_768;
 
 /** Expected reading speed, about half of that of usual records. */

@@ -110,10 +110,7 @@ export interface DeliveryReport {
   readonly code?: string;
 }
 
-/**
- * Wraps `take` and reports each result once. A delivery that is served again because its source has changed is not
- * reported.
- */
+/** Reports each result of `take` once, but none of a delivery that is served again because its source changed. */
 export function watchedDeliveries(take: TakeDelivery, onEnd: (report: DeliveryReport) => void): TakeDelivery {
   return async (request) => {
     try {

@@ -2,10 +2,7 @@ import { removalStep, type Removal, type RemovalStep, type Sql, type Statement }
 
 const DAY_MS = 86_400_000;
 
-/**
- * Selects events older than `days`. An id starts with its time (`evt_`, then a UUIDv7), so the primary key orders them
- * by age.
- */
+/** Selects events older than `days`, by the primary key: an id starts with its time (`evt_`, then a UUIDv7). */
 export function oldEvents(days: number, nowMs: number): Removal {
   const values = [`evt_${timeDigits(days, nowMs)}`];
   return { table: 'ingest.events', condition: 'event_id < $1', orderBy: 'event_id', values };
@@ -56,10 +53,7 @@ export function ingestRemovals(
   return { events, writes, deliveries, ...(claimDays === undefined ? {} : { claims: claimRemoval(sql, claimDays) }) };
 }
 
-/**
- * Uses the clock of the database. Records of a removed claim stay and their ids stay taken: the same request still
- * writes nothing.
- */
+/** By the database's clock. Records of a removed claim stay, so the same request still writes nothing. */
 function claimRemoval(sql: Sql, days: number): RemovalStep {
   return async (atMost) => {
     const statement = { text: 'SELECT ledger.forget_claims_v1($1, $2) AS gone', values: [days, atMost] };

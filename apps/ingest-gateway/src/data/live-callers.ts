@@ -33,7 +33,12 @@ export function callersStore(options: {
   readonly deadlineMs: number;
 }): CallersByHash<IngestCaller> {
   const endsAtMs = ({ ends_at: endsAt }: CallerRow) => endsAt?.getTime() ?? Number.POSITIVE_INFINITY;
-  return callersByHash({ ...options, statement: { name: 'ingest callers', text: KEYS }, callerOf: keyCaller, endsAtMs });
+  return callersByHash({
+    ...options,
+    statement: { name: 'ingest callers', text: KEYS },
+    callerOf: keyCaller,
+    endsAtMs,
+  });
 }
 
 function keyCaller(row: CallerRow): IngestCaller {
@@ -61,20 +66,7 @@ interface LiveRow {
   burst: number | null;
 }
 
-export interface LiveSources {
-  /**
-   * The source that accepts deliveries under this id; undefined where there is none or it is disabled.
-   * @throws AppError UNAVAILABLE when the database does not answer, OVERLOADED when too many look-ups are queued.
-   */
-  find(sourceId: string): Promise<SourceCaller | undefined>;
-  /**
-   * The result of the last look-up in this process, if less than 10 s old. It may be stale: the caller must confirm it
-   * in the transaction of the write, and look it up again before refusing. Pure.
-   */
-  lately(sourceId: string): SourceCaller | undefined;
-}
-
-export interface LiveSourcesOptions {
+interface LiveSourcesOptions {
   readonly sql: Sql;
   readonly box: SecretBox;
   /** Called for a secret that cannot be decrypted. */
@@ -95,7 +87,7 @@ const KNOWN_FOR_MS = 10_000;
  * Looks up sources, batching all look-ups of one turn of the event loop into one query; `find` is therefore current on
  * every replica. Decrypted secrets are cached by the version of the row, the one that `confirm_guards` compares.
  */
-export function liveSources({ sql, box, onSealed, deadlineMs, now }: LiveSourcesOptions): LiveSources {
+export function liveSources({ sql, box, onSealed, deadlineMs, now }: LiveSourcesOptions) {
   const opened = new Map<string, Opened>();
   const callerOf = (row: LiveRow, untilMs: number): SourceCaller => {
     const known = opened.get(row.source_id);
@@ -123,8 +115,17 @@ export function liveSources({ sql, box, onSealed, deadlineMs, now }: LiveSources
   );
   const detail = 'The source cannot be looked up.';
   return {
-    find: (sourceId) => tellingOutages(() => batcher.call(sourceId), { detail }),
-    lately(sourceId) {
+    /**
+     * The source that accepts deliveries under this id; undefined where there is none or it is disabled.
+     * @throws AppError UNAVAILABLE when the database does not answer, OVERLOADED when too many look-ups are queued.
+     */
+    find: (sourceId: string): Promise<SourceCaller | undefined> =>
+      tellingOutages(() => batcher.call(sourceId), { detail }),
+    /**
+     * The result of the last look-up in this process, if less than 10 s old. It may be stale: the caller must confirm it
+     * in the transaction of the write, and look it up again before refusing. Pure.
+     */
+    lately(sourceId: string): SourceCaller | undefined {
       const known = opened.get(sourceId);
       return known !== undefined && now() < known.untilMs ? known.caller : undefined;
     },

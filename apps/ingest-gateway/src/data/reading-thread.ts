@@ -32,9 +32,7 @@ export interface ReadingThreadOptions {
   readonly heap: ResourceLimits;
   /** Calls `done` after `ms`, unless the returned function is called first. */
   readonly startTimer: (done: () => void, ms: number) => () => void;
-  /**
-   * Called with the reason when the thread ended by itself or was terminated for a fault. The next body starts another.
-   */
+  /** Called with the reason when the thread ended by itself or was terminated. The next body starts another. */
   readonly onLost: (reason: string) => void;
 }
 

@@ -14,20 +14,11 @@ export interface PingEvent {
   readonly atMs: number;
 }
 
-export interface PingEvents {
-  /**
-   * Queues the event and returns at once. It is written shortly after, or dropped and counted where too many are
-   * queued.
-   */
-  add(event: PingEvent): void;
-  flush(): Promise<void>;
-}
-
 const MOST_WAITING = 10_000;
 const FLUSH_EVERY_MS = 100;
 
 /** Events of pings, written in batches off the request path. */
-export function pingEvents({ sql, onDropped }: { sql: Sql; onDropped: (count: number) => void }): PingEvents {
+export function pingEvents({ sql, onDropped }: { sql: Sql; onDropped: (count: number) => void }) {
   const behind = writeBehind<PingEvent>({
     write: (batch) => insertPings(sql, [...batch.values()]),
     delayMs: FLUSH_EVERY_MS,
@@ -35,7 +26,8 @@ export function pingEvents({ sql, onDropped }: { sql: Sql; onDropped: (count: nu
     onFailure: (_error, batch) => onDropped(batch.size),
   });
   return {
-    add(event) {
+    /** Queues the event and returns. It is written shortly after, or dropped and counted where the queue is full. */
+    add(event: PingEvent): void {
       if (!behind.put(event.eventId, event)) onDropped(1);
     },
     flush: behind.flush,

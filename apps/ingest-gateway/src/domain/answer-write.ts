@@ -20,10 +20,7 @@ export interface WriteRequest {
   readonly guard: UnitGuard | undefined;
   /** Charges the rate limits; rejects with RATE_LIMITED. */
   charge(): Promise<void>;
-  /**
-   * Called before an answer for which no transaction has confirmed the guard. Looks the caller up; rejects where it is
-   * to be refused.
-   */
+  /** Looks the caller up before an answer that no transaction has confirmed the guard for; rejects a refused one. */
   confirmCaller(): Promise<void>;
 }
 

@@ -28,10 +28,7 @@ export interface EventTailPorts {
   readonly mostListeners: number;
 }
 
-/**
- * A late event belongs to a request whose outcome was unknown for up to two minutes; its id has the time of the
- * request.
- */
+/** The outcome of a request is unknown for up to two minutes; its event has the time of the request. */
 const LOOK_BACK_MS = 150_000;
 /** Maximum number of events per poll, and of events repeated on resume. */
 const MOST_EVENTS = 500;

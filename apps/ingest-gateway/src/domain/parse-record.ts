@@ -134,9 +134,7 @@ export function parseRecord(value: JsonValue, pointer: string, faults: Fault[]):
   return { id, type, owner, data, extra: Object.keys(others).length === 0 ? null : others, targetChannels };
 }
 
-/**
- * The members without a meaning here; the object itself where none has one, because copying a large one is expensive.
- */
+/** The members without a meaning here; the object itself where none has one, since copying is expensive. */
 function othersOf(value: Members): Members {
   if (RESERVED_NAMES.every((name) => value[name] === undefined)) return value;
   const others: Members = {};

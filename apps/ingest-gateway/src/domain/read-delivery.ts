@@ -7,9 +7,7 @@ import { stripSensitive } from './sensitive-names.ts';
 /** How the body of a delivery is parsed. */
 export type BodyForm = 'json' | 'form' | 'text';
 
-/**
- * A text that is already known (from a header), or a pointer into the body; null where the source configures neither.
- */
+/** A known text (from a header), or a pointer into the body; null where the source configures neither. */
 export type TextPlace = { readonly text: string } | { readonly pointer: string } | null;
 
 /** What reading a delivery depends on besides its bytes. Plain data, so it can be posted to another thread. */

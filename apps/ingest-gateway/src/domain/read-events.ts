@@ -1,7 +1,4 @@
-/**
- * The result of a write (committed, rejected as a conflict, or not yet known), or a ping. Never contains the data of
- * records.
- */
+/** The result of a write (committed, rejected as a conflict, not yet known), or a ping; without the records' data. */
 export interface IngestEvent {
   readonly eventId: string;
   readonly kind: 'write' | 'ping';

@@ -4,10 +4,7 @@ import { parseSubmission } from './parse-record.ts';
 import { readDelivery, type CanonicalDelivery, type DeliveryRules } from './read-delivery.ts';
 import { stripSensitive } from './sensitive-names.ts';
 
-/**
- * A record as it will be written: sensitive members removed, content in canonical JSON. Missing ids and channels are
- * assigned later.
- */
+/** A record to write: sensitive members removed, content in canonical JSON. Ids and channels may still be missing. */
 export interface CanonicalRecord {
   readonly id: string | undefined;
   readonly type: string;

@@ -1,8 +1,6 @@
 import type { JsonValue } from '@sealgate/json';
 
-/**
- * Members that never reach a ledger, a log, an event or a cache: by exact name, ASCII case-insensitive, at any depth.
- */
+/** Members never stored or logged: by exact name, ASCII case-insensitive, at any depth. */
 const SENSITIVE_NAMES: ReadonlySet<string> = new Set([
   'password',
   'ssn',

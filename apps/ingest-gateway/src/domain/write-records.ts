@@ -152,10 +152,7 @@ function unitOf(
   return { ...unit, claim: first ? order.claim : claimOfChannel(order.claim, channel) };
 }
 
-/**
- * Each further transaction of a request has a claim of its own, derived from the request's claim and the channel's
- * name.
- */
+/** Each further transaction has a claim of its own, derived from the request's claim and the channel's name. */
 function claimOfChannel({ claim, fingerprint, acceptable }: UnitClaim, channel: string): UnitClaim {
   return { claim: sha256(Buffer.concat([claim, Buffer.from(channel)])), fingerprint, acceptable };
 }

@@ -155,10 +155,7 @@ function checkTypes(caller: IngestCaller, records: readonly { type: string }[]):
   }
 }
 
-/**
- * The four forms of a body, for the OpenAPI description only: bodies are parsed and checked by `parse-record.ts`, which
- * reports every fault.
- */
+/** The four forms of a body, only for the OpenAPI description: `parse-record.ts` does the parsing and checks. */
 function bodyForms(maxBatchRecords: number): readonly TSchema[] {
   const { idMaxCodePoints, typeMaxCodePoints, ownerMaxCodePoints, maxChannels } = RECORD_LIMITS;
   const Ping = named(

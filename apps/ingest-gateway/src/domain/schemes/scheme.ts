@@ -49,10 +49,7 @@ export interface Scheme {
   readonly verify: (delivery: RawDelivery, keys: readonly SchemeKey[], settings: SourceSettings) => Vouched | undefined;
   /** The headers of a delivery that `verify` accepts; undefined where the key can only verify. */
   readonly sign: (order: SignOrder, settings: SourceSettings) => Record<string, string> | undefined;
-  /**
-   * The place of the delivery id: `header:<name>` or a pointer into the body. Absent: the place is `idFrom` of the
-   * source.
-   */
+  /** The place of the delivery id: `header:<name>` or a pointer into the body. Absent: `idFrom` of the source. */
   readonly deliveryIdFrom?: string;
   /** The place of the type of the record, unless the source configures another. */
   readonly typeFrom?: string;

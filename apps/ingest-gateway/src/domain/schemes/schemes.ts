@@ -72,10 +72,7 @@ function verifyHmac(form: HmacForm, { header, body }: RawDelivery, keys: readonl
   return undefined;
 }
 
-/**
- * Signatures are compared as text: several base64 texts decode to the same bytes, but only one of them is the
- * signature.
- */
+/** Compared as text, because several base64 texts decode to the same bytes, and only one is the signature. */
 function digestOf({ algorithm, encoding }: HmacForm, key: KeyObject, before: string, body: Buffer): string {
   const hmac = createHmac(algorithm, key);
   if (before !== '') hmac.update(before);
@@ -86,10 +83,7 @@ const STRIPE_HEADER = 'stripe-signature';
 /** A sender signs with two secrets while one is rolled. */
 const MOST_SIGNATURES = 10;
 
-/**
- * Stripe's scheme: `t=<timestamp>,v1=<hex>,v1=<hex>`, HMAC-SHA256 over `<timestamp>.<body>`. Other versions are
- * ignored.
- */
+/** Stripe: `t=<timestamp>,v1=<hex>,v1=<hex>`, HMAC-SHA256 over `<timestamp>.<body>`. Ignores other versions. */
 const stripeSignature: Scheme = {
   secretForm: TEXT_SECRET_FORM,
   readKey: textKey,
