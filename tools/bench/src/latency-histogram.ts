@@ -1,6 +1,4 @@
-/**
- * Below this many microseconds each one has a bucket of its own; above, buckets are at most 1/128 of the value wide.
- */
+/** Below this many microseconds each has a bucket of its own; above, buckets are at most 1/128 of the value wide. */
 const exactMicroseconds = 256;
 const subBuckets = exactMicroseconds / 2;
 const buckets = exactMicroseconds + 24 * subBuckets;

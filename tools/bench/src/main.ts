@@ -5,10 +5,7 @@ import { releaseStack } from './bench-context.ts';
 import { runBench } from './run-bench.ts';
 import { workspaceRoot } from './workspace-root.ts';
 
-/**
- * Exit codes. 0: measured; 1: results withheld, or failed; 130: interrupted. A missed target is a result, not a
- * failure.
- */
+/** Exit codes. 0: measured, even if targets were missed; 1: results withheld, or failed; 130: interrupted. */
 async function main(): Promise<number> {
   const stack = releaseStack();
   const interruption = new AbortController();

@@ -90,10 +90,7 @@ export interface UsageWatch {
   end(): Pick<LoadResult, 'usage' | 'generatorCpuMs' | 'otherCpuMs'>;
 }
 
-/**
- * Measures the cost of the processes from now on, this one included; those of the same name together, with the memory
- * of the largest.
- */
+/** Measures processes from now on, and this one; those of one name together, with the memory of the largest. */
 export function watchUsage(watched: readonly WatchedProcess[]): UsageWatch {
   const peaks = new Map<string, number>();
   const sample = (): void => {

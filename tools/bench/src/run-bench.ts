@@ -74,9 +74,7 @@ export async function runBench(run: BenchRun): Promise<{ text: string; trusted: 
   return { text, trusted: reports.every(({ withheld }) => withheld.length === 0) };
 }
 
-/**
- * Each section measures the gateway, except those of the peer, the gate and surface A; that of the log measures both.
- */
+/** Sections measure the gateway, except those of the peer, the gate and surface A; that of the log measures two. */
 function measuredBy(names: readonly SectionName[]): MeasuredSurface[] {
   const gateway = names.some((name) => name !== 'peer' && name !== 'gate' && name !== 'reads');
   return [

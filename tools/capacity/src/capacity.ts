@@ -83,10 +83,7 @@ export interface Capacity {
   readonly nextLimit: 'channel' | 'integrator' | 'PostgreSQL';
 }
 
-/**
- * The requirements of a load, from the measured values. Linear, so not valid near a limit; therefore cores are planned
- * for 0.6.
- */
+/** The requirements of a load. Linear in measured values, so not valid near a limit: cores are planned for 0.6. */
 export function capacityOf(load: Load): Capacity {
   const { networks, recordsPerSecond, batch, databaseCores, checksPerSecond } = load;
   const requestsPerSecond = recordsPerSecond / batch;

@@ -5,9 +5,7 @@ import { chromium, type Browser } from 'playwright-core';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
-/**
- * Root cannot use Chromium's sandbox, and CI containers have little shared memory. No other protection is switched off.
- */
+/** Root cannot use Chromium's sandbox; CI containers have little shared memory. No other protection is switched off. */
 const ARGUMENTS = ['--no-sandbox', '--disable-dev-shm-usage'];
 
 export const HOW_TO_GET_ONE =

@@ -60,9 +60,7 @@ export function unusualStories(stack: () => ConsoleStack): void {
   });
 
   describe('a code before the camera of a tablet', () => {
-    /**
-     * The browser decodes `code` from a camera with a blank picture; without a code, access to the camera is refused.
-     */
+    /** The browser decodes `code` from a blank picture of a camera; without a code, the camera is refused. */
     async function tablet(code: string | undefined): Promise<Page> {
       const page = await stack().newPage();
       // A string, because code that runs in the browser is not compiled against Node's types.

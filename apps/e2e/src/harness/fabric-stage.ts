@@ -39,9 +39,7 @@ export interface StageOptions {
 /** The deadlines in the form of the connection file. */
 export const deadlinesMs = { evaluate: 2000, endorse: 3000, submit: 1500, commitStatus: 1500, answer: 4000 };
 
-/**
- * The connection file's description of this network; `tag.*` is in the main channel, `tag.other` in the other one only.
- */
+/** The network's part of a connection file; `tag.*` is in the main channel, `tag.other` only in the other one. */
 export function connectionOf(network: FabricNetwork, tag: string, options: StageOptions = {}): object {
   const { gatewayPeers = network.connection.peers, answerMs = deadlinesMs.answer } = options;
   return {

@@ -44,10 +44,7 @@ export interface GatewayOptions {
 const readyTimeoutMs = 30_000;
 const stopTimeoutMs = 30_000;
 
-/**
- * Runs any story on surfaces of this many processes each; the console always has one. The story's own `env` takes
- * precedence.
- */
+/** Default of worker processes of every surface but the console. The story's own `env` takes precedence. */
 const workers = process.env['SEALGATE_WORKERS'];
 
 function workersOf(program: string): Readonly<Record<string, string>> {

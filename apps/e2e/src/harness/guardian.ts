@@ -1,9 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 
-/**
- * Kills the registered processes once its parent is gone, however it ended; a process that is killed cannot end its
- * children.
- */
+/** Kills the registered processes once its parent is gone: a killed process cannot end its children itself. */
 const program = `
 const known = new Set();
 let rest = '';

@@ -11,9 +11,7 @@ const VERSION = 'v0.165.0';
 const folder = join(tmpdir(), `sealgate-go-${userInfo().uid}`, `otelcol-${VERSION}`);
 const binary = join(folder, 'otelcol');
 
-/**
- * Why there is no collector; undefined where there is one. Building it takes some minutes with Go, so only on request.
- */
+/** Why there is no collector; undefined where there is one. Its build takes minutes of Go, so only on request. */
 export function missingCollector(): string | undefined {
   if (existsSync(binary)) return undefined;
   if (process.env['SEALGATE_FULL'] !== '1') return 'SEALGATE_FULL=1 builds it';

@@ -21,10 +21,7 @@ function childrenOf(postmaster: number): { pid: number; title: string }[] {
 /** Processes can only be inspected on Linux. */
 export const canSeeProcesses: boolean = process.platform === 'linux';
 
-/**
- * Cuts every connection of a database as pg_terminate_backend does, by sending each backend the same signal. Returns
- * their number.
- */
+/** Cuts every connection of a database by signals, as pg_terminate_backend does. Returns their number. */
 export function cutConnections(postmaster: number, database: string): number {
   const backends = childrenOf(postmaster).filter(({ title }) => title.includes(` ${database} 127.0.0.1(`));
   for (const { pid } of backends) signal(pid, 'SIGTERM');

@@ -35,9 +35,7 @@ function encode(words: readonly string[]): string {
   return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`;
 }
 
-/**
- * The complete replies: a status, error or number is one line, a bulk string two; other types are not requested here.
- */
+/** The complete replies: a status, error or number is one line, a bulk string two; others are not requested here. */
 function repliesIn(text: string): string[] {
   return [...text.matchAll(/\$-1\r\n|\$\d+\r\n[^]*?\r\n|[+:-][^\r]*\r\n/gy)].map(([reply]) => reply);
 }

@@ -48,9 +48,7 @@ async function makeFirst({ surface, keys }: RiskSite): Promise<{ id: string; cre
   return JSON.parse(text);
 }
 
-/**
- * $1 organisation, $2 id and $3 time of the first asset, which its texts contain too; $4 total, $5 to $6 these copies.
- */
+/** $1 organisation, $2 id and $3 time of the first asset, also in its texts; $4 total, $5 to $6 these copies. */
 const copies = `
   INSERT INTO risk.resources (org_id, kind, id, n, owner_id, department, sensitive, created_at, updated_at, valid_until,
                               facets, screened_by, screened_in, doc, item)

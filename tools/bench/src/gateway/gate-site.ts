@@ -74,10 +74,7 @@ async function seal({ port }: Gateway, rawKey: string, subjectRef: string): Prom
   await post(`/${caseId}/seal`, `${caseId}:${policyVersion}`);
 }
 
-/**
- * Other subjects, to give the tables a size. They are never checked, and could not be: only the gate can make the MAC
- * that authenticates a row.
- */
+/** Subjects that only give the tables a size: without the gate's MAC they cannot be checked. */
 export async function fillTables({ sql }: GatewaySite, rows: number): Promise<void> {
   const subject = `'live', 'subj_' || md5(n::text)`;
   await sql.query({

@@ -4,9 +4,7 @@ import { runLoad } from './run-load.ts';
 /** The generator's reply to its parent about one plan. */
 export type LoadAnswer = { readonly result: LoadResult } | { readonly problem: string };
 
-/**
- * The load generator is a process of its own, so that its cost is not counted as a server's. It ends with its parent.
- */
+/** The load generator, a process of its own so that its cost is not counted as a server's. Ends with its parent. */
 process.on('message', (plan: LoadPlan) => {
   runLoad(plan).then(
     (result) => answer({ result }),

@@ -7,9 +7,7 @@ export interface LoadPlan {
   readonly headers: Readonly<Record<string, string>>;
   /** `{key}` in it is replaced by the request's key. */
   readonly body: string;
-  /**
-   * Instead of `path` and `body`: each connection sends these in a random order of its own, without Idempotency-Key.
-   */
+  /** Instead of `path` and `body`: each connection sends these in its own random order, without Idempotency-Key. */
   readonly requests?: readonly PlannedRequest[];
   /** Instead of `body`: connection n sends the n-th of them, in turn. */
   readonly bodies?: readonly string[];

@@ -29,10 +29,7 @@ const aroundMs = 500;
 const patienceMs = 10_000;
 const subjects = 16;
 
-/**
- * Makes the database of a gate unavailable by each fault, while doors keep asking. Returns none where there is no
- * /proc.
- */
+/** Makes a gate's database unavailable by each fault, while doors keep asking. None where there is no /proc. */
 export async function measureOutages(context: BenchContext): Promise<OutageResult[]> {
   if (!existsSync('/proc/self/stat')) return [];
   const stack = releaseStack();

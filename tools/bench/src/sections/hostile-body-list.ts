@@ -30,9 +30,7 @@ const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat
 
 export const openersName = 'half a million [';
 
-/**
- * Bodies that are slow for a careless parser, stripper, sorter or hasher. Created on demand, because they are large.
- */
+/** Bodies that are slow for a careless parser, stripper, sorter or hasher. Large, so created on demand. */
 export const hostileBodies: readonly { readonly name: string; readonly make: () => Omit<HostileBody, 'name'> }[] = [
   { name: openersName, make: () => ({ bytes: Buffer.alloc(500_000, '[') }) },
   { name: '1 MiB of {"a":', make: () => ({ bytes: repeated('', '{"a":', '') }) },

@@ -100,10 +100,7 @@ async function reopen({ context, site, sender }: AtSize, opened: Gateway): Promi
 
 const unmeasuredProofs = 200;
 
-/**
- * Proofs of records from the whole log, one after another, over the admin API: the latency for a person who requests
- * one.
- */
+/** Proofs of records from the whole log, one after another, over the admin API: the latency for one person. */
 async function prove({ context, site, sender, records }: AtSize, gateway: Gateway): Promise<number[]> {
   context.tell('Proving records');
   const ids = await randomIds(site, sender.channel, { records, count: context.options.proofs + unmeasuredProofs });

@@ -13,10 +13,7 @@ interface AppendRow extends LoadedRow {
   readonly site: GatewaySite;
   readonly gateway: Gateway;
   readonly sender: Sender;
-  /**
-   * The outcome that the gateway's metrics must have counted, to prove that the witness behaved as named; none without
-   * a witness.
-   */
+  /** The outcome that the gateway's metrics must count, as proof of the witness's behaviour; none without a witness. */
   readonly outcome: string | undefined;
 }
 
@@ -33,9 +30,7 @@ const kinds: readonly { readonly kind: WitnessKind; readonly name: string; reado
   { kind: 'lies', name: 'a witness that lies', outcome: 'not_cosigned' },
 ];
 
-/**
- * Single records on gateways that differ only in their witness, each on a database of its own, round by round in turn.
- */
+/** Single records on gateways that differ only in their witness, each on its own database, round by round in turn. */
 export async function measureAppends(context: BenchContext, stack: ReleaseStack): Promise<Appends> {
   context.tell('Starting gateways with and without witnesses');
   const rows = [await startRow(context, stack, { name: 'no witness', outcome: undefined })];

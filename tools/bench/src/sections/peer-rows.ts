@@ -17,9 +17,7 @@ export interface PeerRound {
   readonly firstProblem: string | null;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /**
-   * CPU of the client process: the ledger peer, or the client without HTTP; NaN where the system does not report it.
-   */
+  /** CPU of the client process: the ledger peer, or the client without HTTP; NaN where it is not reported. */
   readonly cpuMs: number;
 }
 

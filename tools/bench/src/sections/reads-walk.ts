@@ -27,10 +27,7 @@ interface Envelope {
   readonly items: readonly { readonly id: string; readonly createdAt: string }[];
 }
 
-/**
- * Reads the whole list and checks that every item comes once and in order; some pages are verified by
- * `sealgate-verify`.
- */
+/** Reads the whole list, checks that each item comes once and in order; `sealgate-verify` verifies some pages. */
 export async function walkAll(context: BenchContext, site: RiskSite, assets: number): Promise<Walk> {
   const verify = await verifierFor(context, site);
   const faults: string[] = [];

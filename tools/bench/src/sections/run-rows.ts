@@ -22,9 +22,7 @@ export type Pace = Pick<LoadPlan, 'until' | 'perSecond'>;
 
 export type RunRow<Row> = (row: Row, pace: Pace) => Promise<LoadResult>;
 
-/**
- * A pause after each round, so that background work of a server (integrating, logging) does not affect the next row.
- */
+/** A pause after each round, so that a server's background work (integrating, logging) does not affect the next. */
 const settleMs = 500;
 
 export async function warmUpRows<Row extends LoadedRow>(

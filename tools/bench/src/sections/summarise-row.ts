@@ -75,10 +75,7 @@ export function summariseSteadily(row: SteadyRow, watch: readonly WatchedProcess
   };
 }
 
-/**
- * The yardstick's own cost: machines differ by a factor of two in the cost of a socket, so a ratio means little without
- * it.
- */
+/** The yardstick's own cost: the cost of a socket varies by two between machines, so a ratio alone means little. */
 export function beside(name: string, yardstick: Pick<RowSummary, 'serverUs'> | undefined): string {
   return `${name} at ${decimals(yardstick?.serverUs, 1)} us of CPU a request`;
 }

@@ -12,9 +12,7 @@ export interface DirectPlan {
   /** Owner's URL of the database for the driver's journal. */
   readonly databaseUrl: string;
   readonly inFlight: number;
-  /**
-   * This many transactions, or as many as can be begun in `sendForMs`; all of them are measured, to the last commit.
-   */
+  /** This many transactions, or as many as can be begun in `sendForMs`; all are measured, to the last commit. */
   readonly requests: number;
   readonly sendForMs: number;
   /** The argument of `createMany`; `{key}` in it is replaced by a unique name. */
