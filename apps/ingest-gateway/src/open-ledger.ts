@@ -78,8 +78,8 @@ async function openEmbedded({ onSettled, ...options }: OpenLedgerOptions): Promi
 }
 
 /**
- * The records contract on a Fabric network; journal and claims are in this surface's database. A transaction counts as settled once its event is written, so a crash in between loses no
- * event.
+ * The records contract on a Fabric network; journal and claims are in this surface's database. A transaction counts as
+ * settled once its event is written, so a crash in between loses no event.
  *
  * @throws StartError naming what is wrong with the connection file.
  */

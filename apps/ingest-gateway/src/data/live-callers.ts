@@ -122,8 +122,8 @@ export function liveSources({ sql, box, onSealed, deadlineMs, now }: LiveSources
     find: (sourceId: string): Promise<SourceCaller | undefined> =>
       tellingOutages(() => batcher.call(sourceId), { detail }),
     /**
-     * The result of the last look-up in this process, if less than 10 s old. It may be stale: the caller must confirm it
-     * in the transaction of the write, and look it up again before refusing. Pure.
+     * The result of this process's last look-up, if less than 10 s old. It may be stale: the caller must confirm it in
+     * the transaction of the write, and look it up again before refusing. Pure.
      */
     lately(sourceId: string): SourceCaller | undefined {
       const known = opened.get(sourceId);
