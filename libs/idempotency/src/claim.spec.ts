@@ -12,20 +12,20 @@ const body = Buffer.from('{"a":1}');
 const request: ClaimOptions = { hasher, scope: ['demo', 'family-1'], key: 'k', method: 'POST', path: '/demo', body };
 
 describe('claimOf', () => {
-  it('claims scope and key by their SHA-256, each written with its length and without a secret', () => {
+  it('claims scope and key by their SHA-256, each with its length and without a secret', () => {
     const expected = createHash('sha256').update('4:demo8:family-11:k').digest();
     expect(claimOf(request).claim).toEqual(expected);
     expect(claimOf({ ...request, hasher: rotated }).claim).toEqual(expected);
   });
 
-  it('makes the fingerprint of method, path and body with the current secret, and names it', () => {
+  it('makes the fingerprint from method, path and body with the current secret, and names the secret', () => {
     const { id, digest } = hasher.hash('POST', '/demo', body);
     expect(claimOf(request).fingerprint).toBe(`${id}:${digest.toString('base64url')}`);
     expect(claimOf(request).fingerprint).toMatch(/^old:[A-Za-z0-9_-]{43}$/);
     expect(claimOf(request).acceptable).toEqual([claimOf(request).fingerprint]);
   });
 
-  it('accepts what an older secret made, until that secret is taken away', () => {
+  it('accepts fingerprints of an older secret until that secret is removed', () => {
     const before = claimOf(request);
     const after = claimOf({ ...request, hasher: rotated });
     expect(after.fingerprint).toMatch(/^new:/);
@@ -39,7 +39,7 @@ describe('claimOf', () => {
     ['path', { path: '/demo2' }],
     ['body', { body: Buffer.from('{"a":2}') }],
     ['empty body', { body: new Uint8Array() }],
-  ])('gives another %s another fingerprint under the same claim', (_what, change) => {
+  ])('another %s has another fingerprint under the same claim', (_what, change) => {
     const changed = claimOf({ ...request, ...change });
     expect(changed.claim).toEqual(claimOf(request).claim);
     expect(changed.fingerprint).not.toBe(claimOf(request).fingerprint);
@@ -51,13 +51,13 @@ describe('claimOf', () => {
     ['longer scope', { scope: ['demo', 'family-1', ''] }],
     ['scope divided elsewhere', { scope: ['dem', 'ofamily-1'] }],
     ['scope that ends where the key began', { scope: ['demo'], key: 'family-1k' }],
-  ])('gives another %s another claim with the same fingerprint', (_what, change) => {
+  ])('another %s has another claim with the same fingerprint', (_what, change) => {
     const changed = claimOf({ ...request, ...change });
     expect(changed.claim).not.toEqual(claimOf(request).claim);
     expect(changed.fingerprint).toBe(claimOf(request).fingerprint);
   });
 
-  it('agrees on two requests exactly when they are the same', () => {
+  it('matches two requests exactly if they are equal', () => {
     const text = fc.string({ unit: fc.constantFrom('a', '1', ':'), maxLength: 3 });
     const any = fc.record({
       scope: fc.array(text, { maxLength: 3 }),

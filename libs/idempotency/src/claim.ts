@@ -4,16 +4,15 @@ import { framed, type KeyedHash, type KeyedHasher } from '@sealgate/auth';
 import { sha256 } from '@sealgate/json';
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
-/** A string of RFC 9651, section 3.3.3, with nothing after it: neither parameters nor another member of a list. */
+/** A string of RFC 9651, section 3.3.3, without parameters or further list members. */
 const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
 
 /**
- * The key of a request, from all occurrences of the Idempotency-Key header: bare, or as a structured-field string, which
- * loses its quotes and the backslashes that escape. What begins with a quote is such a string or nothing: were a string
- * with parameters a key of its own, the same request spelled in two ways would be written twice. Undefined when the
- * header is absent.
- * @throws AppError INVALID_IDEMPOTENCY_KEY when it was sent twice, is empty, is longer than 255 characters, holds one that
- * is not visible ASCII, or begins with a quote and is not one quoted string.
+ * Parses the Idempotency-Key header from all its occurrences: a bare key, or a structured-field string, which is
+ * unquoted and unescaped. A value that begins with a quote must be such a string: if a string with parameters were a
+ * key of its own, the same request in two spellings would be written twice. Undefined if the header is absent.
+ * @throws AppError INVALID_IDEMPOTENCY_KEY if it was sent twice, is empty, is longer than 255 characters, contains
+ * anything but visible ASCII, or begins with a quote and is not one quoted string.
  */
 export function parseIdempotencyKey(headerValues: readonly string[]): string | undefined {
   const [value] = headerValues;
@@ -36,30 +35,30 @@ function invalid(detail: string): AppError {
   });
 }
 
-/** What is stored of a request so that it takes effect once, in the same transaction as the effect. */
+/** The stored identity of a request, in the same transaction as its effect, so that it takes effect once. */
 export interface Claim {
-  /** 32 bytes that stand for scope and key: the same for the same, under every secret, so that a UNIQUE index decides. */
+  /** 32 bytes that identify scope and key, independent of the secrets, so that a UNIQUE index can enforce them. */
   readonly claim: Buffer;
-  /** `<secretId>:<base64url>`, made with the current secret: to be stored beside the claim. It tells nothing of the body. */
+  /** `<secretId>:<base64url>`, made with the current secret; stored with the claim. Reveals nothing about the body. */
   readonly fingerprint: string;
-  /** The fingerprints that the same request may have been stored under, one per secret; the first is `fingerprint`. */
+  /** All fingerprints under which the same request may be stored, one per secret; the first is `fingerprint`. */
   readonly acceptable: readonly string[];
 }
 
 export interface ClaimOptions {
-  /** Derived for fingerprints of this surface alone. */
+  /** Derived for the fingerprints of this surface only. */
   readonly hasher: KeyedHasher;
-  /** Within what the key is unique, for instance network and key family. Two scopes never share a claim. */
+  /** The scope in which the key is unique, for instance network and key family. Scopes never share a claim. */
   readonly scope: readonly string[];
   readonly key: string;
   readonly method: string;
-  /** Of the request, without the query. */
+  /** Path of the request, without the query. */
   readonly path: string;
-  /** The canonical body or the raw inflated bytes, whichever the surface promises. */
+  /** The canonical body or the raw inflated bytes, as documented by the surface. */
   readonly body: Uint8Array;
 }
 
-/** Two requests have the same claim when scope and key agree, and share a fingerprint when method, path and body do too. */
+/** Requests share a claim if scope and key are equal, and a fingerprint if method, path and body are equal, too. */
 export function claimOf({ hasher, scope, key, method, path, body }: ClaimOptions): Claim {
   const hashes = hasher.hashAll(method, path, body);
   const acceptable = hashes.map(fingerprintText);

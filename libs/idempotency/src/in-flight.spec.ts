@@ -4,7 +4,7 @@ import { bytesLeftBehind } from '@sealgate/testing';
 import fc from 'fast-check';
 import { InFlight, type StartTimer } from './in-flight.ts';
 
-/** A clock that is moved by hand and calls back what has become due. */
+/** A manual clock that runs due callbacks. */
 function handClock() {
   let nowMs = 0;
   const timers = new Set<{ dueMs: number; callback: () => void }>();
@@ -24,7 +24,7 @@ function handClock() {
   return { startTimer, advance, waiting: () => timers.size };
 }
 
-/** A piece of work that ends when it is told to. */
+/** Work that ends on demand. */
 function heldWork<T>() {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   let starts = 0;
@@ -45,7 +45,7 @@ function setUp(waitMs?: number) {
 }
 
 describe('InFlight', () => {
-  it('runs the first work at once, without a timer, and forgets it when it ends', async () => {
+  it('runs the first work at once, without a timer, and removes it when it ends', async () => {
     const { clock, inFlight } = setUp();
     const first = heldWork<string>();
     const running = inFlight.run('c', 'f', first.work);
@@ -57,7 +57,7 @@ describe('InFlight', () => {
     expect(inFlight.size).toBe(0);
   });
 
-  it('lets the same request join, and starts nothing for it', async () => {
+  it('joins the same request without starting its work', async () => {
     const { clock, inFlight } = setUp();
     const first = heldWork<string>();
     const running = inFlight.run('c', 'f', first.work);
@@ -71,13 +71,13 @@ describe('InFlight', () => {
     expect(clock.waiting()).toBe(0);
   });
 
-  it('does not join what has ended: the row knows the answer then', async () => {
+  it('does not join a request that has ended: the row has its result', async () => {
     const { inFlight } = setUp();
     expect(await inFlight.run('c', 'f', async () => 'one')).toEqual({ value: 'one', joined: false });
     expect(await inFlight.run('c', 'f', async () => 'two')).toEqual({ value: 'two', joined: false });
   });
 
-  it('lets a request with another fingerprint wait for the first, and then run its own work, which asks the row', async () => {
+  it('lets a request with another fingerprint wait for the first, then run its own work, which reads the row', async () => {
     const { clock, inFlight } = setUp();
     const [first, other] = [heldWork<string>(), heldWork<string>()];
     const running = inFlight.run('c', 'f', first.work);
@@ -91,11 +91,11 @@ describe('InFlight', () => {
     expect([inFlight.size, clock.waiting()]).toEqual([0, 0]);
   });
 
-  it('does not take the body of a loser that is in flight for the one that won elsewhere', async () => {
+  it("does not take a running loser's body for that of a winner in another process", async () => {
     const { clock, inFlight } = setUp();
     const [loser, winner] = [heldWork<string>(), heldWork<string>()];
     const losing = inFlight.run('c', 'loser', loser.work);
-    // The winner was answered by another process; here are requests with its body, before and after the loser ends.
+    // The winner was answered by another process; these requests have its body, before and after the loser ends.
     const early = inFlight.run('c', 'winner', never);
     clock.advance(250);
     await expect(early).rejects.toEqual(refusal('IDEMPOTENCY_IN_PROGRESS'));
@@ -106,7 +106,7 @@ describe('InFlight', () => {
     expect(await replaying).toEqual({ value: 'the answer that was kept', joined: false });
   });
 
-  it('keeps claims apart', async () => {
+  it('separates claims', async () => {
     const { inFlight } = setUp();
     const first = heldWork<string>();
     const running = inFlight.run('c', 'f', first.work);
@@ -115,7 +115,7 @@ describe('InFlight', () => {
     await running;
   });
 
-  it('refuses after 250 ms as IDEMPOTENCY_IN_PROGRESS, to be sent again after a second', async () => {
+  it('rejects after 250 ms as IDEMPOTENCY_IN_PROGRESS, to be retried after a second', async () => {
     const { clock, inFlight } = setUp();
     const first = heldWork<string>();
     const running = inFlight.run('c', 'f', first.work);
@@ -134,7 +134,7 @@ describe('InFlight', () => {
     expect(await running).toEqual({ value: 'answer', joined: false });
   });
 
-  it('waits as long as it was told', async () => {
+  it('waits as long as configured', async () => {
     const { clock, inFlight } = setUp(10);
     const first = heldWork<string>();
     const running = inFlight.run('c', 'f', first.work);
@@ -145,7 +145,7 @@ describe('InFlight', () => {
     await running;
   });
 
-  it('gives a failure to the first alone; who waited runs its own work, one after the other', async () => {
+  it('reports a failure to the first request only; waiting ones run their own work, one after the other', async () => {
     const { clock, inFlight } = setUp();
     const [first, second] = [heldWork<string>(), heldWork<string>()];
     const running = inFlight.run('c', 'f', first.work);
@@ -160,7 +160,7 @@ describe('InFlight', () => {
     expect([inFlight.size, clock.waiting()]).toEqual([0, 0]);
   });
 
-  it('counts the wait from its begin, also when the first fails in between', async () => {
+  it('measures the wait from its start, even if the first fails in between', async () => {
     const { clock, inFlight } = setUp();
     const [first, second] = [heldWork<string>(), heldWork<string>()];
     const running = inFlight.run('c', 'f', first.work);
@@ -176,12 +176,12 @@ describe('InFlight', () => {
     expect(await joining).toEqual({ value: 'answer', joined: false });
   });
 
-  it('lets who waited go on waiting when another request has taken the claim since', async () => {
+  it('keeps waiting if another request has taken the claim meanwhile', async () => {
     const { clock, inFlight } = setUp();
     const [first, other, last] = [heldWork<string>(), heldWork<string>(), heldWork<string>()];
     const running = inFlight.run('c', 'f', first.work);
     const joining = inFlight.run('c', 'f', last.work);
-    // The claim is free as soon as the work has failed, and this is told before those who wait.
+    // The claim is free once the work has failed, and this callback runs before those of waiting requests.
     const taken = first.promise.catch(() => inFlight.run('c', 'g', other.work));
     first.reject(new Error('failed'));
     await expect(running).rejects.toThrow('failed');
@@ -192,7 +192,7 @@ describe('InFlight', () => {
     expect([inFlight.size, clock.waiting()]).toEqual([0, 0]);
   });
 
-  it('leaves nothing behind when the work throws before it returns a promise', async () => {
+  it('leaves no entry if the work throws before it returns a promise', async () => {
     const { inFlight } = setUp();
     const throwing = () => {
       throw new Error('at once');
@@ -201,7 +201,7 @@ describe('InFlight', () => {
     expect(inFlight.size).toBe(0);
   });
 
-  it('uses the timer of the platform unless it is given one', async () => {
+  it("uses the platform's timer by default", async () => {
     const inFlight = new InFlight<string>({ waitMs: 1 });
     const first = heldWork<string>();
     const running = inFlight.run('c', 'f', first.work);
@@ -210,7 +210,7 @@ describe('InFlight', () => {
     await running;
   });
 
-  it('never runs two works of one claim at once, and never answers for another fingerprint, whatever comes', async () => {
+  it('never runs two works of one claim at once, and never answers for another fingerprint', async () => {
     const request = fc.record({ fails: fc.boolean(), fingerprint: fc.constantFrom('f', 'g') });
     await fc.assert(
       fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 12 }), fc.scheduler(), async (requests, s) => {
@@ -248,7 +248,7 @@ describe('InFlight', () => {
   });
 });
 
-it('leaves nothing of what has ended to a full collection', async () => {
+it('retains no memory of ended works until a full collection', async () => {
   const inFlight = new InFlight<number[]>();
   const requests = 10_000;
   let next = 0;

@@ -1,20 +1,20 @@
 import { AppError } from '@sealgate/errors';
 
-/** Calls back once after a delay, unless the function it returns is called before. */
+/** Runs the callback once after a delay, unless the returned function is called first. */
 export type StartTimer = (callback: () => void, delayMs: number) => () => void;
 
 export interface InFlightOptions {
-  /** How long a request waits for the one before it, 250 by default. */
+  /** How long a request waits for a running one, 250 by default. */
   readonly waitMs?: number;
-  /** The platform's timer by default. */
+  /** Defaults to the platform's timer. */
   readonly startTimer?: StartTimer;
 }
 
 interface Running<T> {
   readonly fingerprint: string;
   /**
-   * Never rejects: undefined when the work failed. Taken off at the end: V8 links each table of a Map to the one that took its
-   * place, so once a table is old, whatever later ones held when they were left is kept until the next full collection.
+   * Never rejects: undefined if the work failed. Cleared at the end: V8 links each table of a Map to its replacement,
+   * so once a table is old, everything later ones held is retained until the next full collection.
    */
   settled: Promise<{ readonly value: T } | undefined> | undefined;
 }
@@ -26,10 +26,10 @@ const startPlatformTimer: StartTimer = (callback, delayMs) => {
 };
 
 /**
- * Requests of this process that hold a claim while they run, so that another one under the same claim meets the first here
- * instead of the lock of its row. It is a courtesy: what makes an effect happen once, and what says that a key was used
- * with another request, is the row; what is in flight may itself be the request that is refused. It holds one entry per
- * running work and one timer per waiting request, so it is bounded by what runs.
+ * Requests of this process that hold a claim while they run, so that another one with the same claim waits here instead
+ * of at the lock of its row. Only the row of the claim makes an effect happen once and decides whether a key was used
+ * with another request; a running request may itself be refused. Holds one entry per running work and one timer per
+ * waiting request, so running requests bound it.
  */
 export class InFlight<T> {
   readonly #running = new Map<string, Running<T>>();
@@ -42,11 +42,11 @@ export class InFlight<T> {
   }
 
   /**
-   * Runs the work once nothing else runs under the claim, or joins the same request that is running. A failure is not
-   * shared: whoever waited runs its own work, because the first may have failed only for its own reasons, such as its
-   * client having gone. Neither is the value of a request with another fingerprint: the work then asks the row.
-   * @throws AppError IDEMPOTENCY_IN_PROGRESS when something is still running under the claim after `waitMs`; and whatever
-   * the work throws.
+   * Runs the work once nothing else runs under the claim, or joins the same request if that is running. Failures are
+   * not shared: a waiting request runs its own work, because the first may have failed for its own reasons, such as a
+   * client that left. Neither is the value of a request with another fingerprint: the work then reads the row.
+   * @throws AppError IDEMPOTENCY_IN_PROGRESS if something still runs under the claim after `waitMs`; and whatever the
+   * work throws.
    */
   async run(
     claim: string,
@@ -58,7 +58,7 @@ export class InFlight<T> {
     return this.#follow(claim, fingerprint, work);
   }
 
-  /** How many works are running, for a gauge. */
+  /** Number of running works, for a gauge. */
   get size(): number {
     return this.#running.size;
   }

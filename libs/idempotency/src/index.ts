@@ -1,3 +1,2 @@
-export { claimOf, type Claim, type ClaimOptions } from './claim.ts';
-export { parseIdempotencyKey } from './claim.ts';
-export { InFlight, type InFlightOptions, type StartTimer } from './in-flight.ts';
+export { claimOf, parseIdempotencyKey, type Claim } from './claim.ts';
+export { InFlight } from './in-flight.ts';

@@ -3,7 +3,7 @@ import { AppError } from '@sealgate/errors';
 import fc from 'fast-check';
 import { parseIdempotencyKey } from './claim.ts';
 
-/** A key, which may hold quotes, backslashes and semicolons like any other visible character. */
+/** Keys, which may contain quotes, backslashes and semicolons like any other visible character. */
 const visible = fc.string({
   unit: fc.oneof(
     fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
@@ -12,11 +12,11 @@ const visible = fc.string({
   minLength: 1,
   maxLength: 255,
 });
-/** As a structured-field string of RFC 9651, section 4.1.6. */
+/** A key as a structured-field string of RFC 9651, section 4.1.6. */
 const quoted = (key: string) => `"${key.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 
 describe('parseIdempotencyKey', () => {
-  it('finds no key where the header is absent', () => {
+  it('returns undefined if the header is absent', () => {
     expect(parseIdempotencyKey([])).toBeUndefined();
   });
 
@@ -43,7 +43,7 @@ describe('parseIdempotencyKey', () => {
     expect(parseIdempotencyKey([header])).toBe(key);
   });
 
-  it('reads every key the same, bare and as a structured-field string', () => {
+  it('parses every key alike, bare and as a structured-field string', () => {
     fc.assert(
       fc.property(visible, (key) => {
         expect(parseIdempotencyKey([quoted(key)])).toBe(key);
@@ -52,7 +52,7 @@ describe('parseIdempotencyKey', () => {
     );
   });
 
-  it('takes nothing after the quotes of a structured-field string, so that no two spellings are two keys', () => {
+  it('rejects anything after a structured-field string, so that one key has no two spellings', () => {
     fc.assert(
       fc.property(visible, visible, (key, rest) => {
         expect(() => parseIdempotencyKey([quoted(key) + rest])).toThrow(AppError);
@@ -75,24 +75,24 @@ describe('parseIdempotencyKey', () => {
     ['a list of quoted strings without a blank', ['"a","b"']],
     ['a quoted string and a comma', ['"a",']],
     ['two quoted strings that touch', ['"a""b"']],
-    ['a quote that is not closed', ['"a']],
+    ['an unclosed quote', ['"a']],
     ['a quote alone', ['"']],
     ['three quotes', ['"""']],
-    ['a quote inside quotes that is not escaped', ['"a"b"']],
-    ['a closing quote that is escaped', ['"a\\"']],
+    ['an unescaped quote inside quotes', ['"a"b"']],
+    ['an escaped closing quote', ['"a\\"']],
     ['a backslash that escapes a letter', ['"a\\b"']],
     ['256 quoted characters', [`"${'x'.repeat(256)}"`]],
     ['a blank inside', ['a b']],
     ['a blank inside quotes', ['"a b"']],
     ['a blank before', [' a']],
-    ['a blank behind the quotes', ['"a" ']],
+    ['a space after the quotes', ['"a" ']],
     ['a tab', ['a\tb']],
     ['U+007F', ['a\u007f']],
     ['U+0000', ['a\u0000']],
     ['a line feed at the end', ['a\n']],
     ['a letter beyond ASCII', ['ä']],
     ['two values in one header', ['a, b']],
-  ])('refuses %s', (_what, values) => {
+  ])('rejects %s', (_what, values) => {
     expect(() => parseIdempotencyKey(values)).toThrow(AppError);
     expect(() => parseIdempotencyKey(values)).toThrow(
       expect.objectContaining({
@@ -103,7 +103,7 @@ describe('parseIdempotencyKey', () => {
     );
   });
 
-  it('quotes no key in a refusal', () => {
+  it('does not quote the key in an error', () => {
     expect(() => parseIdempotencyKey(['secret value'])).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining('secret') }),
     );

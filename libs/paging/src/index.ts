@@ -1,2 +1,2 @@
-export { cursorCodec, type CursorCodec, type CursorCodecOptions } from './cursor-codec.ts';
+export { cursorCodec, type CursorCodec } from './cursor-codec.ts';
 export { parseLimit } from './parse-limit.ts';

@@ -5,7 +5,7 @@ import { parseLimit } from './parse-limit.ts';
 const range = { default: 50, max: 200 };
 
 describe('parseLimit', () => {
-  it('gives the default where there is none', () => {
+  it('returns the default if absent', () => {
     expect(parseLimit(undefined, range)).toBe(50);
   });
 
@@ -17,7 +17,7 @@ describe('parseLimit', () => {
     expect(parseLimit(text, range)).toBe(limit);
   });
 
-  it('reads every number of its range, up to four digits, and no other', () => {
+  it('accepts exactly the numbers of its range, up to four digits', () => {
     fc.assert(
       fc.property(fc.nat({ max: 20_000 }), fc.integer({ min: 1, max: 9999 }), (limit, max) => {
         const read = () => parseLimit(String(limit), { default: 1, max });
@@ -45,7 +45,7 @@ describe('parseLimit', () => {
     '١',
     '1\n',
     'ten',
-  ])('refuses "%s", pointing at the parameter', (text) => {
+  ])('rejects "%s", pointing at the parameter', (text) => {
     expect(() => parseLimit(text, range)).toThrow(
       expect.objectContaining({
         code: 'INVALID_LIMIT',

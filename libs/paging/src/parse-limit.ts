@@ -3,7 +3,7 @@ import { AppError } from '@sealgate/errors';
 const LIMIT = /^[1-9][0-9]{0,3}$/;
 
 /**
- * The number of items for a page, from the query parameter `limit`; the default when it is absent.
+ * Parses the query parameter `limit`, the number of items of a page; returns the default if it is absent.
  * @throws AppError INVALID_LIMIT unless it is a whole number from 1 to `max`, in plain digits without a leading zero.
  */
 export function parseLimit(
