@@ -23,12 +23,12 @@ const decision: ChainedDecision = {
 };
 
 describe('the hash of a decision', () => {
-  it('is SHA-256 over the text that RFC 8785 gives', () => {
+  it('is SHA-256 over the RFC 8785 form', () => {
     // Written by hand, hashed by sha256sum.
     expect(decisionHash(decision, null)).toBe('7fe68eae0a098d97293c0e111b0c15cfd05a83f38e15f8ff320fbb863df50108');
   });
 
-  it('is that of the canonical form for any texts, and for another decision before it another', () => {
+  it('covers the canonical form for any texts, and depends on the previous decision', () => {
     const text = fc.string({ unit: 'binary' }).filter((each) => each.isWellFormed());
     const law = fc.property(text, text, fc.maxSafeInteger(), (request, key, seq) => {
       const one = { ...decision, request_id: request, key_id: key, seq };

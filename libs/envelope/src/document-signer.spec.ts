@@ -31,21 +31,21 @@ describe('a document signer', () => {
     expect(seededSigner(seed).jwk).toEqual(RFC8037_JWK);
   });
 
-  it('signs the input that RFC 8037 signs', () => {
+  it('signs the input of RFC 8037', () => {
     const input = signingInput('eyJhbGciOiJFZERTQSJ9', Buffer.from('Example of Ed25519 signing'));
     expect(sign(null, input, createPrivateKey(RFC8037_PEM)).toString('base64url')).toBe(
       'hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg',
     );
   });
 
-  it('writes a detached JWS: header, nothing, signature', () => {
+  it('writes a detached JWS: header, empty payload, signature', () => {
     const [header = '', payload, signature = ''] = documentSigner(RFC8037_PEM).sign(Buffer.from('{}')).split('.');
     expect(Buffer.from(header, 'base64url').toString()).toBe(`{"alg":"EdDSA","kid":"${RFC8037_JWK.kid}"}`);
     expect(payload).toBe('');
     expect(Buffer.from(signature, 'base64url')).toHaveLength(64);
   });
 
-  it('signs whatever bytes there are, also those of a view into others', () => {
+  it('signs any bytes, including a view of a larger buffer', () => {
     const signer = documentSigner(generateDocumentKey());
     const jwks = jwksOf([signer.jwk]);
     fc.assert(
@@ -58,19 +58,19 @@ describe('a document signer', () => {
     );
   });
 
-  it('is another one with each generated key', () => {
+  it('differs for each generated key', () => {
     expect(documentSigner(generateDocumentKey()).kid).not.toBe(documentSigner(generateDocumentKey()).kid);
   });
 
   it.each([
     ['nothing', ''],
-    ['no PEM', 'secret-that-must-not-be-shown'],
-    ['a PEM that is cut short', RFC8037_PEM.replace('IJ1hsZ3v', '')],
-  ])('is not made from %s, and does not show it', (_, pem) => {
+    ['text that is not PEM', 'secret-that-must-not-be-shown'],
+    ['a truncated PEM', RFC8037_PEM.replace('IJ1hsZ3v', '')],
+  ])('is not created from %s, and does not reveal it', (_, pem) => {
     expect(() => documentSigner(pem)).toThrow('PKCS #8 PEM; this is not readable');
   });
 
-  it('is not made from a key of another kind', () => {
+  it('is not created from a key of another type', () => {
     const x25519 =
       '-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VuBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n-----END PRIVATE KEY-----\n';
     expect(() => documentSigner(x25519)).toThrow('A document key is an Ed25519 key.');
@@ -84,7 +84,7 @@ describe('a key set', () => {
     expect(jwksOf([])).toEqual({ keys: [] });
   });
 
-  it('refuses two different keys of one name', () => {
+  it('rejects two different keys with one name', () => {
     const [one, two] = [documentSigner(generateDocumentKey()).jwk, documentSigner(generateDocumentKey()).jwk];
     expect(() => jwksOf([one, { ...two, kid: one.kid }])).toThrow(`Two different keys are named ${one.kid}.`);
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { dataHashOf, receiptLeaf } from './receipt.ts';
 
-// Salt 00 01 .. 1f. The expected hashes were computed with Python's hashlib over the canonical text written out by hand.
+// Salt 00 01 .. 1f. The expected hashes were computed with Python's hashlib over hand-written canonical text.
 const SALT = Buffer.from(Array.from({ length: 32 }, (_, byte) => byte));
 const DATA_HASH = 'f9d38e0483d5a94674f6ca71bdce7449ff047bc85979ce339732f960e6b6840c';
 const RECEIPT = {
@@ -32,7 +32,7 @@ describe('the hash of a content', () => {
     expect(dataHashOf(Buffer.alloc(32), { b: 2, a: 'ü' }, null)).not.toBe(DATA_HASH);
   });
 
-  it.each([0, 31, 33])('refuses a salt of %d bytes', (length) => {
+  it.each([0, 31, 33])('rejects a salt of %d bytes', (length) => {
     expect(() => dataHashOf(Buffer.alloc(length), {}, null)).toThrow('A salt is 32 bytes long');
   });
 });
@@ -47,20 +47,20 @@ describe('the leaf of a receipt', () => {
     );
   });
 
-  it('does not change when salt and extra are erased, nor with the place in the log', () => {
+  it('does not change with an erasure, nor with the position in the log', () => {
     const leaf = receiptLeaf(RECEIPT);
     const erased = { ...RECEIPT, salt: null, extra: null, index: 7 };
     expect(receiptLeaf(erased)).toEqual(leaf);
   });
 
-  it('changes with every member that is in it', () => {
+  it('changes with every member it covers', () => {
     const leaf = receiptLeaf(RECEIPT);
     const members = ['network', 'channel', 'id', 'type', 'owner', 'dataHash', 'transactionId', 'at'];
     for (const member of members) expect(receiptLeaf({ ...RECEIPT, [member]: 'other' })).not.toEqual(leaf);
     expect(receiptLeaf({ ...RECEIPT, owner: '' })).not.toEqual(leaf);
   });
 
-  it('is over members in the order of RFC 8785, whatever they hold', () => {
+  it('has members in the order of RFC 8785, for any values', () => {
     const text = fc.string({ unit: 'grapheme' });
     fc.assert(
       fc.property(text, text, fc.option(text), (id, type, owner) => {

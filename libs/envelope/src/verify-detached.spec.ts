@@ -13,7 +13,7 @@ const BYTES = Buffer.from('{"items":[1,2,3]}');
 const JWS = signer.sign(BYTES);
 const [HEADER = '', , SIGNATURE = ''] = JWS.split('.');
 
-/** A JWS that is signed by our key, whatever its header says. */
+/** A JWS signed by our key with any header. */
 function signedWith(header: unknown): string {
   const encoded = Buffer.from(typeof header === 'string' ? header : JSON.stringify(header)).toString('base64url');
   const signature = sign(null, signingInput(encoded, BYTES), createPrivateKey(pem));
@@ -26,22 +26,22 @@ function problemOf(jws: string, keys: readonly PublicJwk[] = jwks.keys, bytes: U
 }
 
 describe('a detached signature', () => {
-  it('verifies by a pinned key, also beside retired ones and keys of other kinds', () => {
+  it('verifies with a pinned key, also among retired ones and keys of other types', () => {
     const retired = documentSigner(generateDocumentKey()).jwk;
     const foreign = JSON.parse('{"kty":"RSA","kid":"r","n":"AQAB","e":"AQAB"}') as PublicJwk;
     expect(verifyDetached(BYTES, JWS, { keys: [foreign, retired, signer.jwk] })).toEqual({ ok: true, kid: signer.kid });
   });
 
-  it('verifies by a retired key that is still listed', () => {
+  it('verifies with a retired key that is still listed', () => {
     const current = documentSigner(generateDocumentKey());
     expect(verifyDetached(BYTES, JWS, jwksOf([current.jwk, signer.jwk]))).toMatchObject({ ok: true });
   });
 
-  it('ignores header members it need not know', () => {
+  it('ignores unknown header members', () => {
     expect(problemOf(signedWith({ alg: 'EdDSA', kid: signer.kid, typ: 'x' }))).toBe('verified');
   });
 
-  it('fails with any bit of the bytes flipped, and with any byte more or less', () => {
+  it('fails with any bit of the bytes flipped, and with any byte added or removed', () => {
     fc.assert(
       fc.property(fc.nat({ max: BYTES.length * 8 - 1 }), (bit) => {
         const changed = Buffer.from(BYTES);
@@ -64,7 +64,7 @@ describe('a detached signature', () => {
     );
   });
 
-  it('fails when another key signed under the name of the pinned one', () => {
+  it('fails if another key signed under the name of the pinned one', () => {
     const other = documentSigner(generateDocumentKey());
     expect(problemOf(JWS, [{ ...other.jwk, kid: signer.kid }])).toContain('not over these bytes');
   });
@@ -77,8 +77,8 @@ describe('a detached signature', () => {
     ['no signature', `${HEADER}..`, '64 bytes'],
     ['a short signature', `${HEADER}..${SIGNATURE.slice(4)}`, '64 bytes'],
     ['a padded signature', `${HEADER}..${SIGNATURE}==`, '64 bytes'],
-    ['a header that is no base64url', `${HEADER}=..${SIGNATURE}`, 'base64url JSON object'],
-    ['a header that is no JSON', signedWith('{'), 'base64url JSON object'],
+    ['a header that is not base64url', `${HEADER}=..${SIGNATURE}`, 'base64url JSON object'],
+    ['a header that is not JSON', signedWith('{'), 'base64url JSON object'],
     ['a header that is a list', signedWith([]), 'base64url JSON object'],
     ['a header with one member twice', signedWith(`{"alg":"EdDSA","alg":"none","kid":"${signer.kid}"}`), 'JSON object'],
     ['no algorithm', signedWith({ kid: signer.kid }), 'EdDSA'],
@@ -102,16 +102,16 @@ describe('a detached signature', () => {
     ['has a short point', { x: 'AQAB' }],
     ['has a padded point', { x: `${signer.jwk.x}=` }],
     ['has no point', { x: undefined }],
-  ])('fails when the pinned key %s', (_, spoiled) => {
+  ])('fails if the pinned key %s', (_, spoiled) => {
     const key = { ...signer.jwk, ...spoiled } as PublicJwk;
     expect(problemOf(JWS, [key])).toBe(`The pinned key ${signer.kid} is not an Ed25519 signing key.`);
   });
 
-  it('fails when two pinned keys share the name', () => {
+  it('fails if two pinned keys share the name', () => {
     expect(problemOf(JWS, [signer.jwk, signer.jwk])).toContain('More than one pinned key');
   });
 
-  it('fails when nothing is pinned', () => {
+  it('fails if no key is pinned', () => {
     expect(problemOf(JWS, [])).toContain('No pinned key');
   });
 });

@@ -31,19 +31,19 @@ describe('AppError', () => {
     expect(error.cause).toBe(cause);
   });
 
-  it('promises a Retry-After of at least one second on every 429 and 503', () => {
+  it('sets a Retry-After of at least one second on every 429 and 503', () => {
     expect(new AppError('RATE_LIMITED', 'Slow down.').retryAfterSeconds).toBe(1);
     expect(new AppError('UNAVAILABLE', 'Away.').retryAfterSeconds).toBe(1);
     expect(new AppError('UNAVAILABLE', 'Away.', { retryAfterSeconds: 0 }).retryAfterSeconds).toBe(1);
     expect(new AppError('CASE_NOT_SEALED', 'Not yet.').retryAfterSeconds).toBeUndefined();
   });
 
-  it('rounds a Retry-After up, because a caller who comes a moment early is refused again', () => {
+  it('rounds a Retry-After up, because a retry a moment too early is rejected again', () => {
     expect(new AppError('RATE_LIMITED', 'Slow down.', { retryAfterSeconds: 1.001 }).retryAfterSeconds).toBe(2);
     expect(new AppError('IDEMPOTENCY_IN_PROGRESS', 'Wait.', { retryAfterSeconds: 1 }).retryAfterSeconds).toBe(1);
   });
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY])('refuses %p seconds as a mistake of the programmer', (seconds) => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY])('rejects %p seconds as a programming error', (seconds) => {
     expect(() => new AppError('RATE_LIMITED', 'Slow down.', { retryAfterSeconds: seconds })).toThrow('must be finite');
   });
 

@@ -5,7 +5,7 @@ import { CATALOGUE } from './catalogue.ts';
 describe('catalogueTable', () => {
   const lines = catalogueTable().split('\n');
 
-  it('is a Markdown table with one row per code, the codes of items last', () => {
+  it('is a Markdown table with one row per code, item codes last', () => {
     expect(lines[0]).toBe('| Status | Code | Title | Meaning |');
     expect(lines[1]).toBe('|---|---|---|---|');
     expect(lines.slice(2, -2).map((line) => line.split('`')[1])).toEqual(Object.keys(CATALOGUE));

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { CATALOGUE } from './catalogue.ts';
 import { ITEM_CODES } from './error-code.ts';
 
-/** Written down by hand from the contract, so that a code that goes missing or changes its status is seen. */
+/** Copied by hand from the contract, so that a missing code or a changed status is detected. */
 const CONTRACT = `
 400 INVALID_JSON JSON_TOO_DEEP DUPLICATE_MEMBER UNSAFE_NUMBER INVALID_REQUEST UNKNOWN_PARAMETER INVALID_LIMIT INVALID_CURSOR
 400 INVALID_HEADER IDEMPOTENCY_KEY_REQUIRED INVALID_IDEMPOTENCY_KEY
@@ -36,12 +36,12 @@ describe('the catalogue', () => {
     expect(Object.entries(CATALOGUE).map(([code, entry]) => [code, entry.status])).toEqual(expected);
   });
 
-  it('keeps the codes of single items apart from those of whole answers', () => {
+  it('separates item codes from those of whole responses', () => {
     expect(Object.keys(ITEM_CODES)).toEqual(['NOT_ATTEMPTED']);
     expect(Object.keys(CATALOGUE)).not.toContain('NOT_ATTEMPTED');
   });
 
-  it('gives every code a short title of its own and at least one whole sentence', () => {
+  it('gives every code a unique short title and at least one full sentence', () => {
     const entries = [...Object.values(CATALOGUE), ...Object.values(ITEM_CODES)];
     expect(new Set(entries.map((entry) => entry.title)).size).toBe(entries.length);
     for (const entry of entries) {

@@ -5,7 +5,7 @@ import { ERROR_CODES } from './error-code.ts';
 import { problemOf, problemType } from './problem.ts';
 
 describe('problemOf', () => {
-  it('writes the members in the order of the contract, with errors before further members', () => {
+  it('writes the members in the order of the contract, with errors before extension members', () => {
     const error = new AppError('INVALID_STATE_TRANSITION', 'The case is sealed.', {
       faults: [{ in: 'body', pointer: '/to', detail: 'It cannot follow.' }],
       members: { current_status: 'sealed' },
@@ -17,7 +17,7 @@ describe('problemOf', () => {
     );
   });
 
-  it('leaves errors out where there is nothing to point at', () => {
+  it('omits errors if there are no faults', () => {
     expect(Object.keys(problemOf(new AppError('NOT_FOUND', 'Nothing.'), 'r'))).toEqual([
       'type',
       'title',
@@ -28,7 +28,7 @@ describe('problemOf', () => {
     ]);
   });
 
-  it('never tells the cause or the stack', () => {
+  it('never reveals the cause or the stack', () => {
     const error = new AppError('INTERNAL', 'Something went wrong.', { cause: new Error('select * from secrets') });
     expect(JSON.stringify(problemOf(error, 'r'))).not.toMatch(/select|at .*:\d+/);
   });
@@ -39,7 +39,7 @@ describe('problemOf', () => {
     );
   });
 
-  it('makes a URN of every request id, whatever a client sent, and loses nothing of a visible ASCII one', () => {
+  it('makes a URN of every request id, and keeps a visible ASCII one unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (requestId) => {
         const { instance } = problemOf(new AppError('NOT_FOUND', 'Nothing.'), requestId);

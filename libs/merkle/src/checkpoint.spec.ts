@@ -16,13 +16,13 @@ const EXAMPLE = {
 };
 
 describe('a checkpoint', () => {
-  it('reads as in the example of C2SP, with and without its signatures', () => {
+  it('is parsed as in the C2SP example, with and without its signatures', () => {
     expect(parseCheckpoint(NOTE)).toEqual(EXAMPLE);
     expect(parseCheckpoint(TEXT)).toEqual(EXAMPLE);
     expect(checkpointText(EXAMPLE)).toBe(TEXT);
   });
 
-  it('comes back from its text, also signed', () => {
+  it('is restored from its text, signed or not', () => {
     const signer = noteSigner(generateNoteKey('log.example').privateKey);
     const bytes = fc.uint8Array({ minLength: 32, maxLength: 32 });
     fc.assert(
@@ -35,7 +35,7 @@ describe('a checkpoint', () => {
     );
   });
 
-  it('of an empty log has the empty root and no other', () => {
+  it('of an empty log has the empty root only', () => {
     const text = 'o\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n';
     expect(parseCheckpoint(text)).toEqual({ origin: 'o', size: 0, root: EMPTY_ROOT });
     expect(checkpointText({ origin: 'o', size: 0, root: EMPTY_ROOT })).toBe(text);
@@ -54,12 +54,12 @@ describe('a checkpoint', () => {
     ['an empty origin', TEXT.replace('example.com/behind-the-sofa', ''), 'empty line'],
     ['a leading zero', TEXT.replace('20852163', '020852163'), 'decimal size'],
     ['a sign', TEXT.replace('20852163', '+20852163'), 'decimal size'],
-    ['a size past what a number can count', TEXT.replace('20852163', '9007199254740992'), 'decimal size'],
+    ['a size beyond safe integers', TEXT.replace('20852163', '9007199254740992'), 'decimal size'],
     ['a size in letters', TEXT.replace('20852163', '1e3'), 'decimal size'],
     ['a root without padding', TEXT.replace('=\n', '\n'), 'base64'],
     ['a root in hex', TEXT.replace(/Cs.*=/, EXAMPLE.root.toString('hex')), '32 bytes'],
     ['a short root', TEXT.replace(/Cs.*=/, 'CsUYapGG'), '32 bytes'],
-  ])('is not read from a text with %s', (_, text, message) => {
+  ])('is not parsed from a text with %s', (_, text, message) => {
     expect(() => parseCheckpoint(text)).toThrow(message);
   });
 
@@ -70,7 +70,7 @@ describe('a checkpoint', () => {
     ['a size below 0', { size: -1 }, 'cannot cover'],
     ['half a leaf', { size: 1.5 }, 'cannot cover'],
     ['a short root', { root: Buffer.alloc(31) }, '32 bytes'],
-  ])('is not made with %s', (_, spoiled, message) => {
+  ])('is not created with %s', (_, spoiled, message) => {
     expect(() => checkpointText({ ...EXAMPLE, ...spoiled })).toThrow(message);
   });
 });

@@ -16,14 +16,14 @@ const OTHER_SIGNATURE = hex(
 );
 
 describe('signatures in a browser', () => {
-  it('are judged as the examples of RFC 8032 say', async () => {
+  it('are verified like the examples of RFC 8032', async () => {
     const good = await settleSignatures(() => ed25519Key(POINT).verify(DATA, SIGNATURE));
     const bad = await settleSignatures(() => ed25519Key(POINT).verify(OTHER_DATA, SIGNATURE));
     const swapped = await settleSignatures(() => ed25519Key(OTHER_POINT).verify(DATA, SIGNATURE));
     expect({ good, bad, swapped }).toEqual({ good: true, bad: false, swapped: false });
   });
 
-  it('are judged all in one check, also where one decides whether the next is asked about', async () => {
+  it('are all verified within one check, even if one decides whether the next is requested', async () => {
     let runs = 0;
     const both = await settleSignatures(() => {
       runs += 1;
@@ -32,24 +32,24 @@ describe('signatures in a browser', () => {
     expect({ both, runs }).toEqual({ both: true, runs: 3 });
   });
 
-  it('are false for what is no key and for a signature of another length', async () => {
+  it('are false for an invalid key and for a signature of another length', async () => {
     const noPoint = await settleSignatures(() => ed25519Key(hex('ff'.repeat(32))).verify(DATA, SIGNATURE));
     const short = await settleSignatures(() => ed25519Key(POINT).verify(DATA, SIGNATURE.slice(1)));
     expect({ noPoint, short }).toEqual({ noPoint: false, short: false });
   });
 
-  it('are refused outside a check that can wait for them', () => {
+  it('are rejected outside an asynchronous check', () => {
     expect(() => ed25519Key(POINT).verify(DATA, SIGNATURE)).toThrow('within settleSignatures');
   });
 
-  it('hand on what the check throws once everything is judged', async () => {
+  it('pass on an exception of the check once all are verified', async () => {
     const check = settleSignatures(() => {
       throw new Error(ed25519Key(POINT).verify(DATA, SIGNATURE) ? 'signed' : 'not signed');
     });
     await expect(check).rejects.toThrow(/^signed$/);
   });
 
-  it('keep two checks at once apart', async () => {
+  it('are separate for concurrent checks', async () => {
     const [good, bad] = await Promise.all([
       settleSignatures(() => ed25519Key(POINT).verify(DATA, SIGNATURE)),
       settleSignatures(() => ed25519Key(POINT).verify(OTHER_DATA, SIGNATURE)),
@@ -57,9 +57,9 @@ describe('signatures in a browser', () => {
     expect({ good, bad }).toEqual({ good: true, bad: false });
   });
 
-  it('end with an error where a check never stops asking', async () => {
+  it('fail if a check keeps requesting more', async () => {
     let length = 0;
     const check = settleSignatures(() => ed25519Key(POINT).verify(new Uint8Array((length += 1)), SIGNATURE));
-    await expect(check).rejects.toThrow('ever more signatures');
+    await expect(check).rejects.toThrow('more and more signatures');
   });
 });

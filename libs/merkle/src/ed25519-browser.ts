@@ -50,7 +50,7 @@ export async function settleSignatures<T>(check: () => T): Promise<T> {
     if (open.size === 0) return attempt();
     for (const [name, question] of open) verdicts.set(name, await isSigned(question));
   }
-  throw new Error('The check asked about ever more signatures.');
+  throw new Error('The check keeps requesting more and more signatures.');
 }
 
 /** Runs the check once. The returned function gives its result or rethrows its error. */

@@ -6,7 +6,7 @@ import { generateNoteKey, noteSigner } from './note-signer.ts';
 import { noteVerifier, parseNote } from './note.ts';
 import { EMPTY_ROOT } from './tree-hash.ts';
 
-// Worked out with Python's hmac by RFC 5869 and OpenSSL: the seed is the bytes 0 to 31.
+// Computed with Python's hmac by RFC 5869 and OpenSSL: the seed is the bytes 0 to 31.
 const ROOT_KEY = 'PRIVATE+KEY+ledger.example+d39ecdc2+AQABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f';
 const ROOT_VKEY = 'ledger.example+d39ecdc2+AQOhB7/zzhC+HXDdGOdLwJln5NYwm6UNXx3chmQSVTG4';
 const ORIGIN = 'ledger.example/acme.main';
@@ -19,7 +19,7 @@ const root = noteVerifier(ROOT_VKEY);
 const keys: LogKeys = { origin: ORIGIN, keys: [{ verifierKey: LOG_VKEY, fromMs: NOW }] };
 const statement = signer.sign(logKeysText(keys));
 const textOf = (origin: string) => checkpointText({ origin, size: 0, root: EMPTY_ROOT });
-/** The signature lines of a note whose key has this id, and no other. */
+/** The note with the signature line of this key id only. */
 const signedBy = (note: string, keyHash: string): string => {
   const { text, signatures } = parseNote(note);
   const lines = note.slice(text.length + 1).split(/(?<=\n)/);
@@ -31,7 +31,7 @@ const byLogKey = (origin: string): string => {
 };
 
 describe('the key of a log', () => {
-  it('is derived from the root key, and named as the log', () => {
+  it('is derived from the root key, and named after the log', () => {
     expect(signer.verifierKey).toBe(ROOT_VKEY);
     expect(signer.ofLog(ORIGIN).logKeys).toEqual([LOG_VKEY]);
     expect(signer.ofLog('ledger.example/acme.other').logKeys[0]!.slice(-44)).not.toBe(LOG_VKEY.slice(-44));
@@ -39,7 +39,7 @@ describe('the key of a log', () => {
     expect(() => signer.ofLog('a log')).toThrow('A key name');
   });
 
-  it('signs after the root key, so that whoever pinned that goes on', () => {
+  it('signs after the root key, so that verifiers that pinned it need no change', () => {
     const note = signer.ofLog(ORIGIN).sign(textOf(ORIGIN));
     expect(parseNote(note).signatures.map(({ name, keyHash }) => `${name}+${keyHash}`)).toEqual([
       'ledger.example+d39ecdc2',
@@ -49,7 +49,7 @@ describe('the key of a log', () => {
     expect(noteVerifier(LOG_VKEY).verify(note)).toEqual({ text: textOf(ORIGIN) });
   });
 
-  it('is one for each root key while two sign', () => {
+  it('exists once per root key while two sign', () => {
     const next = generateNoteKey('ledger.example');
     const both = noteSigner(`${next.privateKey},${ROOT_KEY}`).ofLog(ORIGIN);
     const alone = noteSigner(next.privateKey).ofLog(ORIGIN);
@@ -67,7 +67,7 @@ describe('the key of a log', () => {
 });
 
 describe('a statement of log keys', () => {
-  it('reads as it is documented', () => {
+  it('has the documented format', () => {
     const text = logKeysText({
       ...keys,
       keys: [...keys.keys, { verifierKey: LOG_VKEY, fromMs: 0, untilMs: NOW + DAY }],
@@ -88,14 +88,14 @@ describe('a statement of log keys', () => {
     ['no end', `sealgate-log-keys/v1\n${ORIGIN}\n${line.trimEnd()}`, 'ends in a newline'],
     ['too many keys', `sealgate-log-keys/v1\n${ORIGIN}\n${line.repeat(101)}`, 'from 1 to 100 keys'],
     ['a key of another log', `sealgate-log-keys/v1\nledger.example/acme.other\n${line}`, 'a key in it is named'],
-    ['a day that is none', `sealgate-log-keys/v1\n${ORIGIN}\n${line.replace('01-02', '02-30')}`, 'is no time'],
+    ['an invalid date', `sealgate-log-keys/v1\n${ORIGIN}\n${line.replace('01-02', '02-30')}`, 'is no time'],
     ['another line', `sealgate-log-keys/v1\n${ORIGIN}\n${line}more\n`, 'A key of a statement reads'],
     ['a checkpoint', textOf(ORIGIN), 'begins with the line'],
-  ])('is refused with %s', (_, text, problem) => {
+  ])('is rejected with %s', (_, text, problem) => {
     expect(() => parseLogKeys(text)).toThrow(problem);
   });
 
-  it('is believed where the pinned root key signed it', () => {
+  it('is trusted if the pinned root key signed it', () => {
     expect(checkLogKeys(root, statement, NOW)).toEqual(keys);
     const text = logKeysText({ ...keys, keys: [{ ...keys.keys[0]!, untilMs: NOW }] });
     const stranger = noteSigner(generateNoteKey('ledger.example').privateKey);
@@ -120,14 +120,14 @@ describe('a root key with statements', () => {
   const other = 'ledger.example/acme.other';
   const verifier = statedVerifier(root, [keys], NOW);
 
-  it('trusts a checkpoint that the key of the log alone signed', () => {
+  it('trusts a checkpoint signed by the key of the log only', () => {
     expect(root.verify(byLogKey(ORIGIN))).toBeUndefined();
     expect(verifier.verify(byLogKey(ORIGIN))).toEqual({ text: textOf(ORIGIN) });
     expect(verifier.verify(signer.sign(textOf(other)))).toEqual({ text: textOf(other) });
     expect(verifier.refusal(byLogKey(ORIGIN))).toBeUndefined();
   });
 
-  it('trusts no key for another log, and says so', () => {
+  it('trusts no key for another log, and reports it', () => {
     const ofLog = signer.ofLog(ORIGIN);
     const crossed = signedBy(ofLog.sign(textOf(other)), '3b23c31c');
     expect(noteVerifier(LOG_VKEY).verify(crossed)).toBeDefined();
@@ -139,7 +139,7 @@ describe('a root key with statements', () => {
     expect(verifier.refusal(byLogKey(other))).toBe(`No statement that was given is of ${other}: of ${ORIGIN}.`);
   });
 
-  it('trusts a key until the time it was stated to, and says when that was', () => {
+  it('trusts a key until its stated end, and reports when that was', () => {
     const ending = { ...keys, keys: [{ verifierKey: LOG_VKEY, fromMs: 0, untilMs: NOW }] };
     expect(statedVerifier(root, [ending], NOW - 1).verify(byLogKey(ORIGIN))).toBeDefined();
     const over = statedVerifier(root, [ending], NOW);

@@ -42,7 +42,7 @@ quorum both
 `;
 const problemOf = (policy: string, note: string) => checkPolicy(parsePolicy(policy), note).problem;
 
-/** A witness with a key of its own, that signs whatever it is given. */
+/** A witness with its own key that signs anything. */
 function witness(name: string) {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const point = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
@@ -58,7 +58,7 @@ function witness(name: string) {
 }
 
 describe('a cosignature', () => {
-  it('says when the witness signed, as the reference implementation writes it', () => {
+  it('contains the signing time, as written by the reference implementation', () => {
     const verifier = cosignatureVerifier(W1_KEY);
     expect(verifier).toMatchObject({ name: 'w1.example', keyHash: '11c8f4c8', verifierKey: W1_KEY });
     const { text, signatures } = parseNote(NOTE);
@@ -66,7 +66,7 @@ describe('a cosignature', () => {
     expect(parseSignatures(`${OF_W1}${OF_W2}`).map(signatureLine)).toEqual([OF_W1, OF_W2]);
   });
 
-  it('is of nobody with any character of the checkpoint changed, its extension lines included', () => {
+  it('is invalid if any character of the checkpoint changes, extension lines included', () => {
     const { key, cosign } = witness('w.example');
     const text = `${TEXT}extension\n`;
     const [line] = parseSignatures(cosign(text, 7n));
@@ -82,15 +82,15 @@ describe('a cosignature', () => {
   });
 
   it.each([
-    ['tells another time than was signed', 7n, 8n],
-    ['is of a time that no number counts', 2n ** 53n, 2n ** 53n],
-  ])('is none when it %s', (_, seconds, told) => {
+    ['states another time than the signed one', 7n, 8n],
+    ['has a time beyond safe integers', 2n ** 53n, 2n ** 53n],
+  ])('is invalid if it %s', (_, seconds, told) => {
     const { key, cosign } = witness('w.example');
     const [line] = parseSignatures(cosign(TEXT, seconds, told));
     expect(cosignatureVerifier(key).signedAt(TEXT, line!)).toBeUndefined();
   });
 
-  it('is none over what is no checkpoint, or cut short', () => {
+  it('is invalid over anything but a complete checkpoint', () => {
     const { key, cosign } = witness('w.example');
     const verifier = cosignatureVerifier(key);
     const [over] = parseSignatures(cosign('no checkpoint\n', 7n));
@@ -102,13 +102,13 @@ describe('a cosignature', () => {
   it.each([
     ['the key of a log', LOG_KEY, 'cosignature/v1'],
     ['another key id', W1_KEY.replace('11c8', '11c9'), 'hashes to 11c8f4c8'],
-  ])('is not checked with %s', (_, key, message) => {
+  ])('cannot be verified with %s', (_, key, message) => {
     expect(() => cosignatureVerifier(key)).toThrow(message);
   });
 });
 
 describe('a policy', () => {
-  it('is reached by its log and its quorum, and tells who cosigned when', () => {
+  it('is satisfied by its log and its quorum, and returns who cosigned when', () => {
     const policy = parsePolicy(POLICY);
     expect(policy.logs).toMatchObject([{ url: 'https://log.example/acme.main' }]);
     expect(policy.witnesses.map(({ name, url }) => [name, url])).toEqual([
@@ -133,7 +133,7 @@ describe('a policy', () => {
     expect(problemOf(text, `${TEXT}\n${OF_LOG}${lines}`) === undefined).toBe(isReached);
   });
 
-  it('counts groups as members of groups, and a witness alone', () => {
+  it('counts groups as members of groups, and a single witness', () => {
     const [w3, w4] = [witness('w3.example'), witness('w4.example')];
     const text = `${LOG}witness a ${W1_KEY}\nwitness b ${w3.key}\nwitness c ${w4.key}\ngroup bc any b c\ngroup q all a bc\n`;
     const by = (lines: string) => `${TEXT}\n${OF_LOG}${lines}`;
@@ -145,7 +145,7 @@ describe('a policy', () => {
     expect(problemOf(`${text}quorum none\n`, by(''))).toBeUndefined();
   });
 
-  it('takes a log that is known from elsewhere in place of its own', () => {
+  it('accepts a log given by the caller in place of its own', () => {
     const policy = parsePolicy('quorum none\n');
     expect(checkPolicy(policy, NOTE).problem).toContain('names no log');
     expect(checkPolicy(policy, NOTE, noteVerifier(LOG_KEY)).problem).toBeUndefined();
@@ -153,7 +153,7 @@ describe('a policy', () => {
     expect(checkPolicy(policy, NOTE, stranger).problem).toContain('is not signed by a key that is trusted');
   });
 
-  it('knows several keys of one origin', () => {
+  it('accepts several keys of one origin', () => {
     const next = generateNoteKey('log.example/acme.main');
     const text = `log ${next.verifierKey}\n${LOG}quorum none\n`;
     expect(problemOf(text, NOTE)).toBeUndefined();
@@ -174,13 +174,13 @@ describe('a policy', () => {
       `${TEXT}\n${OF_LOG}${witness('w1.example').cosign(TEXT, 1n)}`,
       'policy: none',
     ],
-    ['that is no note', TEXT, 'blank line'],
-    ['that is no checkpoint', noteSigner(generateNoteKey('x').privateKey).sign('x\n'), 'three lines'],
-  ])('refuses a checkpoint %s', (_, note, problem) => {
+    ['that is not a note', TEXT, 'blank line'],
+    ['that is not a checkpoint', noteSigner(generateNoteKey('x').privateKey).sign('x\n'), 'three lines'],
+  ])('rejects a checkpoint %s', (_, note, problem) => {
     expect(problemOf(POLICY, note)).toContain(problem);
   });
 
-  it('refuses a checkpoint that carries a cosignature over another size', () => {
+  it('rejects a checkpoint with a cosignature over another size', () => {
     const { key, cosign } = witness('w3.example');
     const text = POLICY.replace('group', `witness three ${key}\ngroup`);
     expect(problemOf(text, `${NOTE}${cosign(TEXT, 1n)}`)).toBeUndefined();
@@ -194,7 +194,7 @@ describe('a policy', () => {
     ['two quorums', 'quorum none\nquorum none\n', 'Line 2 of the policy: A policy has one quorum line'],
     ['a quorum that is defined later', `quorum one\nwitness one ${W1_KEY}\n`, 'one is not defined'],
     ['another keyword', 'logs x\nquorum none\n', 'begins with log, witness'],
-    ['a comment behind a line', 'quorum none # all\n', 'quorum <name>'],
+    ['a comment after a line', 'quorum none # all\n', 'quorum <name>'],
     ['a log twice', `${LOG}${LOG}quorum none\n`, 'there already'],
     ['the key of a witness for a log', `log ${W1_KEY}\nquorum none\n`, 'not of type Ed25519'],
     ['the key of a log for a witness', `witness one ${LOG_KEY}\nquorum one\n`, 'cosignature/v1'],
@@ -213,13 +213,13 @@ describe('a policy', () => {
       'one is a member already',
     ],
     ['a carriage return', 'quorum none\r\n', 'control character'],
-    ['bytes that are no UTF-8', 'quorum \ufffd\n', 'UTF-8'],
+    ['invalid UTF-8', 'quorum \ufffd\n', 'UTF-8'],
     ['more than is read', `#${'x'.repeat(100_000)}\nquorum none\n`, 'at most'],
-  ])('is not read with %s', (_, text, message) => {
+  ])('is not parsed with %s', (_, text, message) => {
     expect(() => parsePolicy(text)).toThrow(message);
   });
 
-  it('takes 32 logs, witnesses and groups, and not without end', () => {
+  it('accepts 32 logs, witnesses and groups, up to a limit', () => {
     const lines = (count: number) =>
       Array.from({ length: count }, (_, at) => {
         const { key } = witness(`w${at}.example`);
@@ -230,8 +230,8 @@ describe('a policy', () => {
   });
 });
 
-describe('a proof that stands alone', () => {
-  it('reads and is written as the reference implementation writes it, and leads to the root', () => {
+describe('a self-contained proof', () => {
+  it("is parsed and written like the reference implementation's, and leads to the root", () => {
     const proof = parseLogProof(PROOF);
     expect(proof).toMatchObject({ index: 3, checkpoint: NOTE });
     expect(proof.extra?.toString()).toBe('leaf 3');
@@ -242,7 +242,7 @@ describe('a proof that stands alone', () => {
     expect(verifyInclusion({ ...proof, leafHash: leafHash('leaf 2'), size, root })).toBe(false);
   });
 
-  it('needs neither extra data nor a path', () => {
+  it('requires neither extra data nor a path', () => {
     const text = `c2sp.org/tlog-proof@v1\nindex 0\n\n${NOTE}`;
     expect(parseLogProof(text)).toEqual({ index: 0, path: [], checkpoint: NOTE });
     expect(logProofText({ index: 0, path: [], checkpoint: NOTE })).toBe(text);
@@ -254,18 +254,18 @@ describe('a proof that stands alone', () => {
     ['no index', PROOF.replace('index 3\n', ''), 'a line index'],
     ['a leading zero', PROOF.replace('index 3', 'index 03'), 'a line index'],
     ['an index below 0', PROOF.replace('index 3', 'index -1'), 'a line index'],
-    ['an index that no number counts', PROOF.replace('index 3', 'index 9007199254740992'), 'a line index'],
+    ['an index beyond safe integers', PROOF.replace('index 3', 'index 9007199254740992'), 'a line index'],
     ['the index above the extra data', PROOF.replace(/(extra.*\n)(index.*\n)/, '$2$1'), '32 bytes'],
-    ['extra data that is no base64', PROOF.replace('bGVhZiAz', 'bGVhZiA'), 'extra of a proof is base64'],
+    ['extra data that is not base64', PROOF.replace('bGVhZiAz', 'bGVhZiA'), 'extra of a proof is base64'],
     ['a short hash', PROOF.replace('qze6', ''), '32 bytes'],
-    ['a hash spelled in another way', PROOF.replace('Fv3w=', 'Fv3x='), '32 bytes'],
+    ['a non-canonical hash', PROOF.replace('Fv3w=', 'Fv3x='), '32 bytes'],
     [
       'more hashes than a tree is deep',
       PROOF.replace('\n\n', `\n${'qze6NNHf4pAV3nF6bVdkqPsCnDp6D1tkuTtUNRiFv3w=\n'.repeat(53)}\n`),
       'at most 53',
     ],
     ['more than is read', `${PROOF}${'x'.repeat(1_200_000)}`, 'characters long'],
-  ])('is not read with %s', (_, text, message) => {
+  ])('is not parsed with %s', (_, text, message) => {
     expect(() => parseLogProof(text)).toThrow(message);
   });
 

@@ -19,7 +19,7 @@ const C2SP_NOTE =
   '— example.com/foo Uw2QOkn8srV1yJGh2VYRlL1Tnagv1YEq6TfXppzi2ONncAlTgK7Ztg1ERYNZXsYjOBH3mFXmRKuwHjG1Yu72IneyaQM=\n';
 
 describe('a signed note', () => {
-  it('is byte for byte what the reference implementation signs', () => {
+  it('is byte for byte that of the reference implementation', () => {
     const signer = noteSigner(GO_SIGNING_KEY);
     expect(signer.name).toBe('PeterNeumann');
     expect(signer.verifierKey).toBe(GO_VERIFIER_KEY);
@@ -34,7 +34,7 @@ describe('a signed note', () => {
     expect(verifier.verify(C2SP_NOTE)).toEqual({ text: 'This is an example message.\n' });
   });
 
-  it('verifies what its own key signed, whatever the text', () => {
+  it('verifies any text signed by its own key', () => {
     const { privateKey, verifierKey } = generateNoteKey('log.example/demo');
     const [signer, verifier] = [noteSigner(privateKey), noteVerifier(verifierKey)];
     const lines = fc.array(fc.string({ unit: 'grapheme' }).map((line) => line.replaceAll(/\p{Cc}/gu, '')));
@@ -46,7 +46,7 @@ describe('a signed note', () => {
     );
   });
 
-  it('fails with any character of it changed', () => {
+  it('fails if any character changes', () => {
     const verifier = noteVerifier(GO_VERIFIER_KEY);
     fc.assert(
       fc.property(fc.nat({ max: GO_NOTE.length - 1 }), fc.string({ maxLength: 2 }), (place, other) => {
@@ -79,7 +79,7 @@ describe('a signed note', () => {
     expect(namesake.verify(GO_NOTE)).toBeUndefined();
   });
 
-  it('is spoiled by one bad signature of the pinned key, even beside a good one', () => {
+  it('is rejected for one bad signature of the pinned key, even next to a good one', () => {
     const bad = noteSigner(GO_SIGNING_KEY).sign('another text\n').slice('another text\n\n'.length);
     const verifier = noteVerifier(GO_VERIFIER_KEY);
     expect(verifier.verify(`${GO_NOTE}${bad}`)).toBeUndefined();
@@ -87,7 +87,7 @@ describe('a signed note', () => {
     expect(verifier.verify(`${GO_NOTE}${GO_SIGNATURE}`)).toEqual({ text: GO_TEXT });
   });
 
-  it('takes sixteen signatures and more, but not without end', () => {
+  it('accepts sixteen signatures and more, up to a limit', () => {
     const verifier = noteVerifier(GO_VERIFIER_KEY);
     const other = noteSigner(generateNoteKey('witness.example').privateKey)
       .sign(GO_TEXT)
@@ -103,21 +103,21 @@ describe('a signed note', () => {
     ['no newline at the end', GO_NOTE.slice(0, -1), 'end in a newline'],
     ['a hyphen for the dash', GO_NOTE.replace('— ', '- '), 'A signature line'],
     ['two spaces', GO_NOTE.replace('— ', '—  '), 'A signature line'],
-    ['text behind the signature', GO_NOTE.replace('=\n', '= more\n'), 'A signature line'],
+    ['text after the signature', GO_NOTE.replace('=\n', '= more\n'), 'A signature line'],
     ['a plus in the name', GO_NOTE.replace('— PeterNeumann', '— Peter+Neumann'), 'A signature line'],
     ['base64 without its padding', GO_NOTE.replace('=\n', '\n'), 'A signature line'],
-    ['base64 spelled in another way', GO_NOTE.replace('AM=\n', 'AN=\n'), 'A signature line'],
+    ['non-canonical base64', GO_NOTE.replace('AM=\n', 'AN=\n'), 'A signature line'],
     ['only a key id', `${GO_TEXT}\n— PeterNeumann x08gow==\n`, 'A signature line'],
     ['a carriage return', GO_NOTE.replace('problem,\n', 'problem,\r\n'), 'control character'],
     ['a tab', GO_NOTE.replace('If you', 'If\tyou'), 'control character'],
     ['half a character', GO_NOTE.replace('If', '\ud800'), 'well-formed'],
     ['a million characters', 'x'.repeat(1_000_000) + GO_NOTE, 'at most'],
-  ])('with %s is malformed, and so verifies nothing', (_, note, message) => {
+  ])('with %s is malformed, and never verifies', (_, note, message) => {
     expect(noteVerifier(GO_VERIFIER_KEY).verify(note)).toBeUndefined();
     expect(() => parseNote(note)).toThrow(message);
   });
 
-  it('says who claims to have signed, without believing it', () => {
+  it('lists its claimed signers without verifying them', () => {
     const { text, signatures } = parseNote(GO_NOTE);
     expect(text).toBe(GO_TEXT);
     expect(signatures).toMatchObject([{ name: 'PeterNeumann', keyHash: 'c74f20a3' }]);
@@ -129,7 +129,7 @@ describe('a signed note', () => {
     ['is empty', '', 'newline'],
     ['holds a control character', 'te\u0000xt\n', 'control character'],
     ['holds half a character', 'te\udc00xt\n', 'well-formed'],
-  ])('is not made of a text that %s', (_, text, message) => {
+  ])('is not created from a text that %s', (_, text, message) => {
     expect(() => noteSigner(GO_SIGNING_KEY).sign(text)).toThrow(message);
   });
 });
@@ -140,7 +140,7 @@ describe('a note key', () => {
     expect(parseVerifierKey(C2SP_VERIFIER_KEY)).toMatchObject({ name: 'example.com/foo', keyHash: '530d903a' });
   });
 
-  it('is another one each time', () => {
+  it('is different each time', () => {
     const [one, two] = [generateNoteKey('log.example'), generateNoteKey('log.example')];
     expect(one.verifierKey).not.toBe(two.verifierKey);
     expect(noteSigner(one.privateKey).verifierKey).toBe(one.verifierKey);
@@ -166,7 +166,7 @@ describe('a note key', () => {
     ],
     ['too few bytes', 'PeterNeumann+c74f20a3+ARpc2QcU', '32 bytes'],
     ['malformed base64', GO_VERIFIER_KEY.slice(0, -1), 'base64'],
-  ])('is not read from %s', (_, key, message) => {
+  ])('is not parsed from %s', (_, key, message) => {
     expect(() => noteVerifier(key)).toThrow(message);
   });
 
@@ -175,7 +175,7 @@ describe('a note key', () => {
     ['another key id', GO_SIGNING_KEY.replace('c74f', 'c74e'), 'hashes to c74f20a3'],
     ['malformed base64', GO_SIGNING_KEY.slice(0, -1), 'base64'],
     ['too few bytes', 'PRIVATE+KEY+PeterNeumann+c74f20a3+ARpc2QcU', '32 bytes'],
-  ])('does not sign when read from %s, and shows nothing of itself', (_, key, message) => {
+  ])('is not parsed from %s, and not revealed', (_, key, message) => {
     expect(() => parseSignerKey(key)).toThrow(message);
     expect(() => parseSignerKey(key)).not.toThrow('AYEKFALV');
   });
@@ -187,7 +187,7 @@ describe('keys that sign together', () => {
   const TEXT = 'log.example/a.b\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n';
   const both = noteSigner(`${next!.privateKey}, ${old!.privateKey}`);
 
-  it('each sign the note, so that whoever pinned one of them takes it', () => {
+  it('all sign the note, so that a verifier that pinned one of them accepts it', () => {
     const note = both.sign(TEXT);
     expect(parseNote(note).signatures.map(({ keyHash }) => keyHash)).toEqual([ofNext!.keyHash, ofOld!.keyHash]);
     expect([ofOld, ofNext].map((verifier) => verifier!.verify(note))).toEqual([{ text: TEXT }, { text: TEXT }]);
@@ -196,7 +196,7 @@ describe('keys that sign together', () => {
     expect(both.verifierKeys).toEqual([next!.verifierKey, old!.verifierKey]);
   });
 
-  it('are trusted alike by whoever pinned them all, signed by one or by both', () => {
+  it('are equally trusted by a verifier that pinned all of them, with one or both signatures', () => {
     const verifier = anyOf([ofNext!, ofOld!])!;
     for (const { privateKey } of [old!, next!])
       expect(verifier.verify(noteSigner(privateKey).sign(TEXT))).toEqual({ text: TEXT });
@@ -207,14 +207,14 @@ describe('keys that sign together', () => {
     for (const malformed of ['', 'x', TEXT]) expect(verifier.verify(malformed)).toBeUndefined();
   });
 
-  it('spoil a note that carries a signature of one of them that does not fit', () => {
+  it('reject a note with an invalid signature of one of them', () => {
     const [good, other] = [noteSigner(next!.privateKey).sign(TEXT), noteSigner(old!.privateKey).sign('other\n')];
     const mixed = good + other.slice(other.indexOf('—'));
     expect(ofNext!.verify(mixed)).toEqual({ text: TEXT });
     expect(anyOf([ofNext!, ofOld!])!.verify(mixed)).toBeUndefined();
   });
 
-  it('have one name, and each is named once', () => {
+  it('share one name, and each is listed once', () => {
     const stranger = generateNoteKey('other.example').privateKey;
     expect(() => noteSigner(`${old!.privateKey},${stranger}`)).toThrow('Keys that sign together have one name.');
     expect(() => noteSigner(`${old!.privateKey},${old!.privateKey}`)).toThrow('A key signs once.');

@@ -7,7 +7,7 @@ import { NaiveTree, randomLeaves, storedTiles } from './testing/naive-tree.ts';
 import type { TileId } from './tile.ts';
 
 describe('proof paths', () => {
-  it('are those of the reference tree of the RFC, for every leaf and old size of seven', async () => {
+  it("equal the RFC's reference tree, for every leaf and old size of seven", async () => {
     const data = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657'];
     const { read } = storedTiles(data.map((hex) => leafHash(Buffer.from(hex, 'hex'))));
     const short = (path: Buffer[]) => path.map((hash) => hash.toString('hex').slice(0, 8));
@@ -72,15 +72,15 @@ describe('proof paths', () => {
         const proof = await consistencyPath(oldSize, size, read);
         expect(equal(proof, naive.subproof(oldSize, [0, size], true))).toBe(true);
         expect(calls).toHaveLength(2);
-        // Three levels, on each at most the tile above the leaf and the one at the edge.
+        // Three levels, each with at most the tile above the leaf and the one at the edge.
         for (const wanted of calls) expect(wanted.length).toBeLessThanOrEqual(6);
       }),
       { numRuns: 200 },
     );
   });
 
-  it('hold at sizes far past 32 bits', async () => {
-    // All leaves alike, so a node's hash follows from its height alone and no tree has to be built.
+  it('are correct at sizes beyond 32 bits', async () => {
+    // With equal leaves a node's hash depends on its height only, so no tree has to be built.
     const heights = [leafHash('one')];
     for (let height = 1; height < 53; height += 1) heights.push(nodeHash(at(heights, -1), at(heights, -1)));
     const rootOf = (size: number): Buffer => {
@@ -104,7 +104,7 @@ describe('proof paths', () => {
     );
   });
 
-  it('take a tile that has grown since, as C2SP clients may', async () => {
+  it('accept a tile that has grown since, as C2SP clients may', async () => {
     const leaves = randomLeaves(600);
     const naive = new NaiveTree(leaves);
     const { tiles } = storedTiles(leaves);
@@ -113,7 +113,7 @@ describe('proof paths', () => {
     expect(await inclusionPath(3, 200, grown)).toEqual(naive.path(3, 0, 200));
   });
 
-  it('say which tile is missing or too short', async () => {
+  it('name a tile that is missing or too short', async () => {
     const { tree } = storedTiles(randomLeaves(300));
     const short = (wanted: readonly TileId[]) => Promise.resolve(wanted.map(() => Buffer.alloc(32)));
     await expect(inclusionPath(0, 300, short)).rejects.toThrow('tile/0/000 has 32 bytes, and needs 8192.');
@@ -122,7 +122,7 @@ describe('proof paths', () => {
     );
   });
 
-  it('pass on what the reader throws', async () => {
+  it('pass on exceptions of the reader', async () => {
     const failing = () => Promise.reject(new Error('no disk'));
     await expect(inclusionPath(0, 2, failing)).rejects.toThrow('no disk');
   });
@@ -134,7 +134,7 @@ describe('proof paths', () => {
     [1.5, 5],
     [0, -1],
     [0, 2 ** 53],
-  ])('have no inclusion of leaf %d in a tree of %d', async (index, size) => {
+  ])('reject leaf %d in a tree of %d', async (index, size) => {
     await expect(inclusionPath(index, size, neverRead)).rejects.toThrow(/no leaf|cannot have/);
   });
 
@@ -143,11 +143,11 @@ describe('proof paths', () => {
     [-1, 5],
     [1.5, 5],
     [0, 2 ** 53],
-  ])('have no consistency from %d to %d', async (oldSize, newSize) => {
+  ])('reject consistency from %d to %d', async (oldSize, newSize) => {
     await expect(consistencyPath(oldSize, newSize, neverRead)).rejects.toThrow(/cannot/);
   });
 
-  it('read nothing where the path is empty', async () => {
+  it('read nothing for an empty path', async () => {
     expect(await inclusionPath(0, 1, neverRead)).toEqual([]);
     expect(await consistencyPath(0, 500, neverRead)).toEqual([]);
     expect(await consistencyPath(500, 500, neverRead)).toEqual([]);
@@ -158,7 +158,7 @@ function neverRead(): Promise<Buffer[]> {
   throw new Error('Nothing needs to be read.');
 }
 
-/** Places up to and including `most`: all of them in a small tree, else the ends, the tile's edges and some in between. */
+/** Indexes up to `most`: all of a small tree, else the ends, tile edges and some in between. */
 function samples(most: number): number[] {
   if (most <= 40) return Array.from({ length: most + 1 }, (_, place) => place);
   const places = [0, 1, 128, 255, 256, 257, 512, Math.floor(most / 3), most - 1, most];

@@ -72,7 +72,7 @@ async function readSubtrees(subtrees: readonly Subtree[], size: number, read: Re
   const tiles = new Map([...wanted].map(([path, tile], position) => [path, checkedTile(tile, buffers[position])]));
   const hashOf = ({ tile, from, count }: Piece): Bytes => {
     const hashes = tiles.get(tilePath(tile));
-    if (hashes === undefined) throw new Error('A piece lies in a tile that was not asked for.');
+    if (hashes === undefined) throw new Error('A piece is in a tile that was not requested.');
     return perfectRoot(hashes, from, count);
   };
   return rows.map((pieces) => pieces.map(hashOf).reduceRight((right, left) => nodeHash(left, right)));

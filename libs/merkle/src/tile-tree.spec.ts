@@ -51,7 +51,7 @@ describe('a tile tree', () => {
     }
   });
 
-  it('equals the recursive tree at large sizes, in whatever portions the leaves come', () => {
+  it('equals the recursive tree at large sizes, for any partition of the leaves', () => {
     const leaves = randomLeaves(70_000);
     const naive = new NaiveTree(leaves);
     const portions = fc.array(fc.integer({ min: 0, max: 9000 }), { minLength: 1, maxLength: 7 });
@@ -71,7 +71,7 @@ describe('a tile tree', () => {
     );
   });
 
-  it('gives the tiles of the example in C2SP tlog-tiles, a tree of 70,000', () => {
+  it('returns the tiles of the example in C2SP tlog-tiles, a tree of 70,000', () => {
     const leaves = randomLeaves(70_000);
     const tree = TileTree.empty();
     const full = tree.append(Buffer.concat(leaves));
@@ -90,7 +90,7 @@ describe('a tile tree', () => {
     expect(tree.edge().map(tilePath)).toEqual(['tile/1/000.p/1']);
   });
 
-  it('goes on from its edge as if it had never stopped', () => {
+  it('continues from its edge as if never interrupted', () => {
     const leaves = randomLeaves(70_000);
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 69_000 }), fc.integer({ min: 0, max: 1000 }), (size, more) => {
@@ -107,7 +107,7 @@ describe('a tile tree', () => {
     );
   });
 
-  it('hands out copies, so that nobody can reach into it', () => {
+  it('returns copies, so that callers cannot modify it', () => {
     const tree = TileTree.empty();
     const [full] = tree.append(Buffer.concat(randomLeaves(300)));
     const root = tree.root();
@@ -121,14 +121,14 @@ describe('a tile tree', () => {
     expect(copy.root()).toEqual(root);
   });
 
-  it('refuses bytes that are not whole hashes, and stays as it was', () => {
+  it('rejects bytes that are not whole hashes, and stays unchanged', () => {
     const tree = TileTree.empty();
     expect(() => tree.append(Buffer.alloc(33))).toThrow('33 bytes are not a whole number');
     expect(tree.size).toBe(0);
     expect(tree.root()).toEqual(EMPTY_ROOT);
   });
 
-  it('refuses to grow past the sizes that a number can count', () => {
+  it('rejects growth beyond safe integers', () => {
     const size = 2 ** 53 - 1;
     const edge = [0, 1, 2, 3, 4, 5, 6].map((level) => {
       const width = level === 6 ? 31 : 255;
@@ -139,7 +139,7 @@ describe('a tile tree', () => {
     expect(tree.size).toBe(size);
   });
 
-  describe('from an edge that does not fit its size', () => {
+  describe('restored from an edge that does not fit its size', () => {
     const whole = TileTree.empty();
     whole.append(Buffer.concat(randomLeaves(70_000)));
     const edge = whole.edge();
@@ -154,10 +154,10 @@ describe('a tile tree', () => {
       ['a wrong index', 70_000, [{ ...low, index: 272 }, middle, high], 'index 272'],
       ['too few bytes', 70_000, [{ ...low, hashes: low.hashes.subarray(32) }, middle, high], '3552 bytes'],
       ['another size', 70_001, edge, 'width 113'],
-      ['a tile where the level is just full', 256, [{ ...low, index: 1, width: 112 }], 'needs none'],
+      ['a tile of a level that is just full', 256, [{ ...low, index: 1, width: 112 }], 'needs none'],
       ['a size below nothing', -1, [], 'cannot have -1 leaves'],
       ['half a leaf', 0.5, [], 'cannot have 0.5 leaves'],
-    ])('refuses %s', (_, size, tiles, message) => {
+    ])('rejects %s', (_, size, tiles, message) => {
       expect(() => TileTree.from(size, tiles)).toThrow(message);
     });
 

@@ -3,19 +3,19 @@ import fc from 'fast-check';
 import { bundleOf, bundlePath, entriesOf, parseBundlePath, parseTilePath, tilePath, tileWidth } from './tile.ts';
 
 describe('tile paths', () => {
-  // C2SP tlog-tiles gives index 1234067 as its example; the others follow from its rules.
+  // Index 1234067 is the example of C2SP tlog-tiles; the others follow from its rules.
   it.each([
     [{ level: 0, index: 0, width: 256 }, 'tile/0/000'],
     [{ level: 0, index: 1234067, width: 256 }, 'tile/0/x001/x234/067'],
     [{ level: 0, index: 1067, width: 8 }, 'tile/0/x001/067.p/8'],
     [{ level: 1, index: 999, width: 255 }, 'tile/1/999.p/255'],
     [{ level: 63, index: 1000, width: 1 }, 'tile/63/x001/000.p/1'],
-  ])('names %j', (tile, path) => {
+  ])('are correct for %j', (tile, path) => {
     expect(tilePath(tile)).toBe(path);
     expect(parseTilePath(path)).toEqual(tile);
   });
 
-  it('comes back from its path, whatever the tile', () => {
+  it('round-trip for every tile', () => {
     const tile = fc.record({
       level: fc.integer({ min: 0, max: 63 }),
       index: fc.maxSafeNat(),
@@ -47,7 +47,7 @@ describe('tile paths', () => {
     'tile/0/x999/x999/x999/x999/x999/999',
     `tile/0/${'x001/'.repeat(500)}000`,
     '',
-  ])('finds no tile in %j', (path) => {
+  ])('reject %j', (path) => {
     expect(parseTilePath(path)).toBeUndefined();
   });
 
@@ -59,13 +59,13 @@ describe('tile paths', () => {
     { level: 0, index: 2 ** 53, width: 1 },
     { level: 0, index: 0, width: 0 },
     { level: 0, index: 0, width: 257 },
-  ])('has no path for %j', (tile) => {
+  ])('do not exist for %j', (tile) => {
     expect(() => tilePath(tile)).toThrow('No tile has');
   });
 });
 
 describe('tile widths', () => {
-  it('are those of the example in C2SP tlog-tiles, a tree of 70,000', () => {
+  it('match the example in C2SP tlog-tiles, a tree of 70,000', () => {
     expect(tileWidth(0, 272, 70_000)).toBe(256);
     expect(tileWidth(0, 273, 70_000)).toBe(112);
     expect(tileWidth(0, 274, 70_000)).toBe(0);
@@ -96,7 +96,7 @@ describe('a bundle of entries', () => {
     (path) => expect(parseBundlePath(path)).toBeUndefined(),
   );
 
-  it('holds each entry behind its length in 16 bits', () => {
+  it('prefixes each entry with its length in 16 bits', () => {
     expect(
       bundleOf([Buffer.from('ab'), Buffer.from(''), Buffer.alloc(258, 'x')])
         .subarray(0, 8)
@@ -110,11 +110,11 @@ describe('a bundle of entries', () => {
     );
   });
 
-  it.each(['00', '0001', '000261', '000161ff'])('%s ends within an entry', (hex) => {
+  it.each(['00', '0001', '000261', '000161ff'])('is rejected if truncated: %s', (hex) => {
     expect(() => entriesOf(Buffer.from(hex, 'hex'))).toThrow('ends within one');
   });
 
-  it('takes entries of 65,535 bytes and no longer ones', () => {
+  it('accepts entries of up to 65,535 bytes', () => {
     expect(entriesOf(bundleOf([Buffer.alloc(65_535)]))[0]).toHaveLength(65_535);
     expect(() => bundleOf([Buffer.alloc(65_536)])).toThrow('at most 65535 bytes');
   });

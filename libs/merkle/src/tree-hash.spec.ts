@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { EMPTY_ROOT, leafHash, nodeHash, perfectRoot } from './tree-hash.ts';
 
-// The leaves and roots that the Certificate Transparency reference implementation publishes for RFC 6962 hashing.
+// Leaves and roots published by the Certificate Transparency reference implementation for RFC 6962 hashing.
 const EMPTY_LEAF = '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d';
 const TWO_LEAVES = 'fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125';
 const FOUR_LEAVES = 'd37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7';
@@ -11,7 +11,7 @@ describe('tree hashes', () => {
     expect(EMPTY_ROOT.toString('hex')).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
   });
 
-  it('hashes a leaf behind a zero byte', () => {
+  it('prefixes a leaf with a zero byte', () => {
     expect(leafHash('').toString('hex')).toBe(EMPTY_LEAF);
     expect(leafHash(Buffer.of(0)).toString('hex')).toBe(
       '96a296d224f285c67bee93c30f8a309157f0daa35dc5b87e410b78630a09cfc7',
@@ -22,30 +22,30 @@ describe('tree hashes', () => {
     expect(leafHash('Zürich «€»')).toEqual(leafHash(Buffer.from('Zürich «€»')));
   });
 
-  it('hashes an inner node behind a one byte', () => {
+  it('prefixes an inner node with a one byte', () => {
     expect(nodeHash(leafHash(''), leafHash(Buffer.of(0))).toString('hex')).toBe(TWO_LEAVES);
   });
 
-  it('refuses an inner node over anything but two hashes', () => {
+  it('rejects an inner node over anything but two hashes', () => {
     expect(() => nodeHash(EMPTY_ROOT, Buffer.alloc(31))).toThrow('32 bytes, not 32 and 31');
     expect(() => nodeHash(Buffer.alloc(33), EMPTY_ROOT)).toThrow('32 bytes, not 33 and 32');
   });
 
-  it('folds a perfect row of hashes wherever it lies', () => {
+  it('computes the root of a perfect row of hashes at any offset', () => {
     const row = Buffer.concat(['', '00', '10', '2021'].map((hex) => leafHash(Buffer.from(hex, 'hex'))));
     expect(perfectRoot(row, 0, 4).toString('hex')).toBe(FOUR_LEAVES);
     expect(perfectRoot(Buffer.concat([EMPTY_ROOT, row]), 1, 2).toString('hex')).toBe(TWO_LEAVES);
     expect(perfectRoot(row, 0, 1).toString('hex')).toBe(EMPTY_LEAF);
   });
 
-  it('leaves the hashes it was given as they were', () => {
+  it('does not modify its input', () => {
     const row = Buffer.concat([leafHash('a'), leafHash('b')]);
     const before = Buffer.from(row);
     perfectRoot(row, 0, 2);
     expect(row).toEqual(before);
   });
 
-  it('refuses a row that is too short', () => {
+  it('rejects a row that is too short', () => {
     expect(() => perfectRoot(EMPTY_ROOT, 0, 2)).toThrow('reaches past');
   });
 });

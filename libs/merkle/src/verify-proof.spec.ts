@@ -17,7 +17,7 @@ function consistencyOf(oldSize: number, newSize: number) {
   return { oldSize, newSize, path, oldRoot: naive.root(0, oldSize), newRoot: naive.root(0, newSize) };
 }
 
-/** The same bytes with one bit turned over; which one follows from `chance`. */
+/** The same bytes with one bit flipped, chosen by `chance`. */
 function flipped(bytes: Buffer, chance: number): Buffer {
   const copy = Buffer.from(bytes);
   const bit = chance % (copy.length * 8);
@@ -25,7 +25,7 @@ function flipped(bytes: Buffer, chance: number): Buffer {
   return copy;
 }
 
-/** Every way to spoil exactly one of the hashes. */
+/** All variants of the path with exactly one hash damaged. */
 function spoiledPaths(path: readonly Buffer[], chance: number): Buffer[][] {
   return path.map((hash, place) => path.with(place, flipped(hash, chance)));
 }
@@ -45,7 +45,7 @@ describe('an inclusion proof', () => {
     );
   });
 
-  it('fails for every other place in the tree', () => {
+  it('fails for every other index in the tree', () => {
     const proof = inclusionOf(77, 100);
     const places = Array.from({ length: 100 }, (_, index) => index);
     expect(places.filter((index) => verifyInclusion({ ...proof, index }))).toEqual([77]);
@@ -67,13 +67,13 @@ describe('an inclusion proof', () => {
     ['an index past the end', { index: 5 }],
     ['an index below 0', { index: -1 }],
     ['half an index', { index: 0.5 }],
-    ['an index that is no number', { index: Number.NaN }],
+    ['an index of NaN', { index: Number.NaN }],
     ['an empty tree', { size: 0, index: 0 }],
     ['an endless tree', { size: Number.POSITIVE_INFINITY }],
     ['a short leaf hash', { leafHash: Buffer.alloc(31) }],
     ['a short hash in the path', { path: [Buffer.alloc(31), Buffer.alloc(32), Buffer.alloc(32)] }],
     ['a long hash in the path', { path: [Buffer.alloc(33), Buffer.alloc(32), Buffer.alloc(32)] }],
-  ])('leads nowhere with %s', (_, spoiled) => {
+  ])('has no root with %s', (_, spoiled) => {
     expect(rootFromInclusion({ ...inclusionOf(2, 5), ...spoiled })).toBeUndefined();
   });
 
@@ -81,7 +81,7 @@ describe('an inclusion proof', () => {
     expect(verifyInclusion({ ...inclusionOf(2, 5), root: Buffer.alloc(0) })).toBe(false);
   });
 
-  it('does not write into what it was given', () => {
+  it('does not modify its input', () => {
     const proof = inclusionOf(0, 1);
     rootFromInclusion(proof)?.fill(0);
     expect(proof.leafHash.equals(naive.root(0, 1))).toBe(true);
@@ -125,7 +125,7 @@ describe('a consistency proof', () => {
     );
   });
 
-  it('from the empty tree is empty and needs the empty root', () => {
+  it('from the empty tree is empty and requires the empty root', () => {
     const proof = { oldSize: 0, newSize: 9, path: [], oldRoot: EMPTY_ROOT, newRoot: naive.root(0, 9) };
     expect(verifyConsistency(proof)).toBe(true);
     expect(verifyConsistency({ ...proof, oldRoot: naive.root(0, 1) })).toBe(false);
@@ -133,7 +133,7 @@ describe('a consistency proof', () => {
     expect(verifyConsistency({ ...proof, newRoot: Buffer.alloc(31) })).toBe(false);
   });
 
-  it('between equal sizes is empty and needs equal roots', () => {
+  it('between equal sizes is empty and requires equal roots', () => {
     const proof = consistencyOf(9, 9);
     expect(verifyConsistency(proof)).toBe(true);
     expect(verifyConsistency({ ...proof, newRoot: naive.root(0, 8) })).toBe(false);
@@ -148,11 +148,11 @@ describe('a consistency proof', () => {
     ['a tree that shrank', { oldSize: 8 }],
     ['a size below 0', { oldSize: -1 }],
     ['half a size', { oldSize: 2.5 }],
-    ['a size that is no number', { newSize: Number.NaN }],
+    ['a size of NaN', { newSize: Number.NaN }],
     ['a short root', { oldRoot: Buffer.alloc(31) }],
     ['a short hash in the path', { path: [Buffer.alloc(31), Buffer.alloc(32), Buffer.alloc(32), Buffer.alloc(32)] }],
     ['no path', { path: [] }],
-  ])('leads nowhere with %s', (_, spoiled) => {
+  ])('has no roots with %s', (_, spoiled) => {
     expect(rootsFromConsistency({ ...consistencyOf(3, 7), ...spoiled })).toBeUndefined();
     expect(verifyConsistency({ ...consistencyOf(3, 7), ...spoiled })).toBe(false);
   });
