@@ -3,14 +3,13 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
 import fc from 'fast-check';
-import { canonical, canonicalHash } from './canonical.ts';
-import type { JsonValue } from './json-value.ts';
+import { canonical, canonicalHash, sha256, type JsonValue } from './canonical.ts';
 import { parseStrict } from './parse-strict.ts';
 
-/** For values that the type refuses and that a mistake could bring all the same. */
+/** Bypasses the type, for values that a mistake could pass. */
 const untyped = (value: unknown) => value as JsonValue;
 
-/** The definition, slowly. */
+/** A slow reference implementation. */
 function plainly(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(plainly).join(',')}]`;
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
@@ -60,7 +59,7 @@ describe('canonical', () => {
       String.raw`{"\u20ac":"€","\r":"CR","\u000a":"LF","1":"One","\u0080":"Control\u007f","\ud83d\ude02":"Smiley"}`,
       String.raw`{"\n":"LF","\r":"CR","1":"One",` + '"\u0080":"Control\u007f","€":"€","\u{1f602}":"Smiley"}',
     ],
-  ])('writes the test file of RFC 8785 called %s, which strict parsing takes', (_name, body, form) => {
+  ])('writes the RFC 8785 test file %s, which strict parsing accepts', (_name, body, form) => {
     expect(canonical(parseStrict(Buffer.from(body)))).toBe(form);
   });
 
@@ -115,11 +114,11 @@ describe('canonical', () => {
     expect(canonical(parseStrict(Buffer.from(printed)))).toBe(printed);
   });
 
-  it.each(['7fffffffffffffff', '7ff0000000000000', 'fff0000000000000'])('refuses the double %s', (hex) => {
+  it.each(['7fffffffffffffff', '7ff0000000000000', 'fff0000000000000'])('rejects the double %s', (hex) => {
     expect(() => canonical([doubleOf(hex)])).toThrow(TypeError);
   });
 
-  it('says of every spelling of a number the same, which it keeps when it is read again', () => {
+  it('writes all spellings of a number alike, and keeps them when parsed again', () => {
     const digits = fc.stringMatching(/^[1-9][0-9]{0,16}$/);
     fc.assert(
       fc.property(digits, fc.integer({ min: 1, max: 20 }), (whole, scale) => {
@@ -154,7 +153,7 @@ describe('canonical', () => {
     expect(canonical([{}, [], '', null, true, false, 0])).toBe('[{},[],"",null,true,false,0]');
   });
 
-  it('writes strings of every length and alphabet as they are', () => {
+  it('writes strings of every length and alphabet unchanged', () => {
     for (const unit of ['x', 'ü', '€', '😀', '"', '\\', '\u0000', '\u007f', '\u2028', '\ufffd']) {
       for (const count of [0, 1, 31, 63, 64, 65, 70_000]) {
         const text = unit.repeat(count);
@@ -163,13 +162,13 @@ describe('canonical', () => {
     }
   });
 
-  it('writes a value larger than any buffer that is kept, and small ones after it', () => {
+  it('writes a value larger than any retained buffer, and small ones after it', () => {
     const large = Array.from({ length: 300_000 }, (_, index) => index);
     expect(canonical(large) === JSON.stringify(large)).toBe(true);
     expect(canonical({ b: 1, a: 2 })).toBe('{"a":2,"b":1}');
   });
 
-  it('agrees with the definition on every value', () => {
+  it('agrees with the reference implementation on every value', () => {
     fc.assert(
       fc.property(jsonValue, (value) => {
         expect(canonical(untyped(value))).toBe(plainly(untyped(value)));
@@ -178,7 +177,7 @@ describe('canonical', () => {
     );
   });
 
-  it('depends on the value alone: parsing and writing again changes nothing, nor does the order of members', () => {
+  it('depends on the value alone: parsing and writing again changes nothing, nor does member order', () => {
     const reversed = (value: JsonValue): JsonValue => {
       if (Array.isArray(value)) return value.map(reversed);
       if (value === null || typeof value !== 'object') return value;
@@ -201,7 +200,7 @@ describe('canonical', () => {
     ['half of a surrogate pair', 'a\ud800'],
     ['the other half', '\udc00b'],
     ['a pair the wrong way round', '\udc00\ud800'],
-  ])('refuses %s in a string and in a name, short and long', (_what, text) => {
+  ])('rejects %s in a string and in a name, short and long', (_what, text) => {
     for (const refused of [text, text + 'x'.repeat(100)]) {
       expect(() => canonical([refused])).toThrow(TypeError);
       expect(() => canonical({ [refused]: 1 })).toThrow(TypeError);
@@ -220,11 +219,11 @@ describe('canonical', () => {
     ['a Map', new Map()],
     ['bytes', new Uint8Array(2)],
     ['an instance of a class', new (class Thing {})()],
-  ])('refuses %s, which is no JSON value', (_what, value) => {
+  ])('rejects %s, which is not a JSON value', (_what, value) => {
     expect(() => canonical(untyped(value))).toThrow(TypeError);
   });
 
-  it('takes objects without a prototype, and plain ones of another realm', () => {
+  it('accepts objects without a prototype, and plain ones of another realm', () => {
     expect(canonical(untyped(runInNewContext('({ b: [1], a: {} })')))).toBe('{"a":{},"b":[1]}');
     expect(canonical(untyped(Object.assign(Object.create(null), { b: 1, a: 2 })))).toBe('{"a":2,"b":1}');
   });
@@ -240,7 +239,7 @@ describe('canonicalHash', () => {
     );
   });
 
-  it('gives the published hash of the sample envelope', () => {
+  it('equals the published hash of the sample envelope', () => {
     const envelope = {
       snapshotId: 'snap_000000000001',
       contractVersion: 'svc.partner.v1',
@@ -263,5 +262,21 @@ describe('canonicalHash', () => {
       ],
     };
     expect(canonicalHash(envelope)).toBe('6775b6e1f9e90b4b1f38ca200e7e4d5f70316a232d730967113e628f23951ae0');
+  });
+});
+
+describe('sha256', () => {
+  it('hashes the examples of FIPS 180-4', () => {
+    expect(sha256('').toString('hex')).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
+    expect(sha256('abc').toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+  });
+
+  it('hashes a text as its UTF-8, and bytes unchanged', () => {
+    expect(sha256('ü€😀')).toEqual(sha256(new TextEncoder().encode('ü€😀')));
+    fc.assert(
+      fc.property(fc.uint8Array(), (bytes) => {
+        expect(sha256(bytes)).toEqual(createHash('sha256').update(bytes).digest());
+      }),
+    );
   });
 });

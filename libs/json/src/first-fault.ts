@@ -1,8 +1,8 @@
 import type { Bytes } from '#platform';
 import type { ErrorCode } from '@sealgate/errors';
-import { MAX_DEPTH } from './json-value.ts';
 import { MemberNames } from './member-names.ts';
 import { FIRST_HASH, hashOfKey, unescapedKey } from './name-key.ts';
+import { MAX_DEPTH } from './opens-too-deep.ts';
 import { isSafeNumber } from './safe-number.ts';
 import type { NameSource } from './wide-names.ts';
 

@@ -1,4 +1,4 @@
-import { MAX_DEPTH } from './json-value.ts';
+import { MAX_DEPTH } from './opens-too-deep.ts';
 import { type NameSource, WideNames } from './wide-names.ts';
 
 /** Up to this many names of an object are compared one by one, by hash. */

@@ -5,18 +5,18 @@ import { nastyBodies } from './nasty-bodies.ts';
 import { parseStrict } from './parse-strict.ts';
 
 /**
- * A quarter of a mebibyte each takes some milliseconds; whatever is not linear would take minutes. The exact times are
- * for the benchmark, on a machine that does nothing else.
+ * A quarter of a mebibyte each takes some milliseconds; anything non-linear would take minutes. Exact times are
+ * measured by the benchmark, on an idle machine.
  */
 const SIZE = 256 * 1024;
 const GENEROUS_MS = 1000;
 
 describe('a body made to be slow', () => {
-  it.each(nastyBodies(SIZE))('is judged in linear time: $name', ({ text, code }) => {
+  it.each(nastyBodies(SIZE))('is parsed or rejected in linear time: $name', ({ text, code }) => {
     const bytes = Buffer.from(text);
     expect(Math.abs(bytes.length - SIZE)).toBeLessThan(1000);
     let outcome;
-    // The best of three, by CPU: neither a busy machine nor a collection of the test's own garbage is a failure.
+    // The best of three, by CPU time: tolerates a busy machine and garbage collections.
     const costsMs = [1, 2, 3].map(() => {
       const before = process.cpuUsage();
       try {
@@ -33,7 +33,7 @@ describe('a body made to be slow', () => {
     expect(outcome).toBe(code);
   });
 
-  it('is refused at its depth within 20 ms, however long it is', () => {
+  it('is rejected at its depth within 20 ms, regardless of length', () => {
     const bytes = Buffer.alloc(500_000, '[');
     const times = [1, 2, 3].map(() => {
       const start = performance.now();

@@ -15,26 +15,26 @@ const codeOf = (text: string): string => {
   return 'none';
 };
 
-describe('whether brackets open too deep', () => {
-  it('counts those that are open at once, of either kind, from the 65th', () => {
+describe('opensTooDeep', () => {
+  it('counts open brackets of either kind, from the 65th', () => {
     expect(isTooDeep('['.repeat(64))).toBe(false);
     expect(isTooDeep('['.repeat(65))).toBe(true);
     expect(isTooDeep('{"a":['.repeat(33))).toBe(true);
     expect(isTooDeep('[{}],'.repeat(90))).toBe(false);
   });
 
-  it('is asked of the beginning alone', () => {
+  it('examines the beginning only', () => {
     expect(isTooDeep(`${' '.repeat(935)}${'['.repeat(65)}`)).toBe(true);
     expect(isTooDeep(`${' '.repeat(936)}${'['.repeat(65)}`)).toBe(false);
   });
 
-  it('passes over strings, and what is escaped in them', () => {
+  it('skips strings, and escapes in them', () => {
     const brackets = '['.repeat(70);
     expect(isTooDeep(`["${brackets}","\\"${brackets}","\\\\",1]`)).toBe(false);
     expect(isTooDeep(`["\\\\",${brackets}`)).toBe(true);
   });
 
-  it('is never said of what strict JSON allows, and always of what it refuses for that alone', () => {
+  it('is false for valid strict JSON, and true if only the depth is invalid', () => {
     const deep = fc
       .array(fc.constantFrom('[', '{"a":', '{"\\"[":', '[ "]\\\\",'), { minLength: 50, maxLength: 80 })
       .map(
@@ -53,7 +53,7 @@ describe('whether brackets open too deep', () => {
     );
   });
 
-  it('means that the body is refused, whatever else it is', () => {
+  it('implies that the body is rejected', () => {
     const noise = fc.array(fc.constantFrom('[', '[', '[', '{"a":', '"', '\\', '1', ',', ']', 'x'), { maxLength: 200 });
     fc.assert(
       fc.property(noise, (parts) => {

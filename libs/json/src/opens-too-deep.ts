@@ -1,4 +1,5 @@
-import { MAX_DEPTH } from './json-value.ts';
+/** Maximum nesting of arrays and objects in a body; the outermost is level 1. Scalars add no level. */
+export const MAX_DEPTH = 64;
 
 /**
  * True when brackets nest deeper than allowed within the first `withinBytes` bytes. `parseStrict` then refuses the body

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { parseStrict } from './parse-strict.ts';
 
 /**
- * A document as it is written, with the pointer to each of its values: a text in which one place can be exchanged for
- * another text. Blanks and escapes vary, so that equal documents are written in many ways.
+ * A document with the pointer to each of its values, in which the text of one place can be replaced. Whitespace and
+ * escapes vary, so that equal documents are written in many ways.
  */
 type Written = string | Written[] | { readonly members: readonly (readonly [string, Written])[] };
 
@@ -38,7 +38,7 @@ function quoted(text: string, { escape }: Style): string {
   return `"${[...Array(text.length).keys()].map((at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')}"`;
 }
 
-/** Writes the document; `exchange` may give another text for the value at a pointer. */
+/** Writes the document; `exchange` may return another text for the value at a pointer. */
 function print(value: Written, how: Style, exchange: (pointer: string) => string | undefined, pointer = ''): string {
   const other = exchange(pointer);
   if (other !== undefined) return other;
@@ -76,8 +76,8 @@ function outcomeOf(text: string): { code: string; pointer: string } {
 
 const nothing = () => undefined;
 
-describe('parseStrict, whatever the document and however it is written,', () => {
-  it('reads what JSON.parse reads', () => {
+describe('parseStrict, for any document in any notation,', () => {
+  it('parses what JSON.parse parses', () => {
     fc.assert(
       fc.property(written, style, (value, how) => {
         const text = print(value, how, nothing);
@@ -94,7 +94,7 @@ describe('parseStrict, whatever the document and however it is written,', () => 
     ['{"x":0,"y":[{}],"\\u0078":0}', 'DUPLICATE_MEMBER', '/x'],
     ['['.repeat(70) + ']'.repeat(70), 'JSON_TOO_DEEP', undefined],
     ['nul', 'INVALID_JSON', undefined],
-  ])('finds %s wherever it stands', (fault, code, below) => {
+  ])('finds %s at any place', (fault, code, below) => {
     fc.assert(
       fc.property(written, style, fc.nat(), (value, how, chosen) => {
         const pointers = pointersOf(value);
@@ -109,7 +109,7 @@ describe('parseStrict, whatever the document and however it is written,', () => 
     );
   });
 
-  it('finds every member that is written twice, at any distance', () => {
+  it('finds every duplicate member, at any distance', () => {
     const withNames = fc.uniqueArray(name, { minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(withNames, fc.nat(), style, style, (names, chosen, one, other) => {
@@ -125,7 +125,7 @@ describe('parseStrict, whatever the document and however it is written,', () => 
     );
   });
 
-  it('refuses whatever JSON.parse refuses, and nothing but AppError is ever thrown', () => {
+  it('rejects what JSON.parse rejects, and only throws AppError', () => {
     const piece = fc.constantFrom(...'{}[],:"\\ue1-+.0\n ', 'true', '"a"', '"a":', '1e5', '\\u12', '\ud800', '/*');
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
@@ -144,7 +144,7 @@ describe('parseStrict, whatever the document and however it is written,', () => 
     );
   });
 
-  it('answers any bytes with a value or a refusal', () => {
+  it('returns a value or an error for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
         try {

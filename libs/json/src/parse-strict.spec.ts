@@ -20,7 +20,7 @@ const refused = (code: string, pointer: string) => expect.objectContaining({ cod
 const arrays = (depth: number, inner = '') => '['.repeat(depth) + inner + ']'.repeat(depth);
 const objects = (depth: number, inner: string) => '{"a":'.repeat(depth) + inner + '}'.repeat(depth);
 
-describe('parseStrict takes', () => {
+describe('parseStrict accepts', () => {
   it.each([
     'null',
     'true',
@@ -50,17 +50,17 @@ describe('parseStrict takes', () => {
     objects(64, '1'),
     `${arrays(64)}\n`,
     '["[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["]',
-  ])('%s, as JSON.parse reads it', (text) => {
+  ])('%s, like JSON.parse', (text) => {
     expect(parseStrict(Buffer.from(text))).toEqual(JSON.parse(text));
   });
 
-  it('bytes that are not a Buffer, and part of a larger one', () => {
+  it('bytes that are not a Buffer, and a part of a larger one', () => {
     expect(parseStrict(new TextEncoder().encode('["ü"]'))).toEqual(['ü']);
     expect(parseStrict(new TextEncoder().encode('xx["ü"]xx').subarray(2, 8))).toEqual(['ü']);
   });
 });
 
-describe('parseStrict refuses as INVALID_JSON', () => {
+describe('parseStrict rejects as INVALID_JSON', () => {
   it.each([
     ['nothing', ''],
     ['blanks alone', ' \n'],
@@ -78,9 +78,9 @@ describe('parseStrict refuses as INVALID_JSON', () => {
     ['a name without quotes', '{a:1}'],
     ['single quotes', "{'a':1}"],
     ['a comment', '[1/*x*/]'],
-    ['an array that is not closed', '[1'],
-    ['an object that is not closed', '{"a":1'],
-    ['a string that is not closed', '"abc'],
+    ['an unclosed array', '[1'],
+    ['an unclosed object', '{"a":1'],
+    ['an unclosed string', '"abc'],
     ['a string that ends in a backslash', '"abc\\'],
     ['the wrong bracket', '[1}'],
     ['the wrong brace', '{"a":1]'],
@@ -93,21 +93,21 @@ describe('parseStrict refuses as INVALID_JSON', () => {
     ['a short escape', '"\\u12"'],
     ['an escape that is not hexadecimal', '"\\u12g4"'],
     ['an escape with a sign', '"\\u+123"'],
-    ['a blank that is none in JSON', '[1,\u00a02]'],
+    ['a non-JSON space', '[1,\u00a02]'],
     ['a vertical tab', '[\v1]'],
     ['a leading zero', '01'],
     ['a negative leading zero', '-01'],
     ['a plus sign', '+1'],
     ['a minus sign alone', '-'],
     ['a point without digits before it', '.5'],
-    ['a point without digits behind it', '5.'],
+    ['a decimal point without digits after it', '5.'],
     ['an exponent without digits', '1e'],
     ['an exponent with a sign and no digits', '1e+'],
     ['hexadecimal', '0x10'],
     ['NaN', 'NaN'],
     ['Infinity', '-Infinity'],
     ['undefined', 'undefined'],
-  ])('%s, with nothing to point at', (_what, text) => {
+  ])('%s, with an empty pointer', (_what, text) => {
     expect(() => JSON.parse(text)).toThrow(SyntaxError);
     expect(refusalOf(text)).toEqual(refused('INVALID_JSON', ''));
   });
@@ -136,7 +136,7 @@ describe('parseStrict refuses as INVALID_JSON', () => {
     ['"\\uD83D\\n"', ''],
     ['{"a":[1,"x\\uDFFF"]}', '/a/1'],
     ['{"a":1,"x\\ud800":2}', '/x\ufffd'],
-  ])('half of a surrogate pair in %s, pointing at the text', (text, pointer) => {
+  ])('a lone surrogate in %s, pointing at the text', (text, pointer) => {
     expect(refusalOf(text)).toEqual(refused('INVALID_JSON', pointer));
   });
 
@@ -150,14 +150,14 @@ describe('parseStrict refuses as INVALID_JSON', () => {
     expect(refusalOf(text)).toEqual(refused('INVALID_JSON', pointer));
   });
 
-  it('says in which line and column the grammar breaks, and quotes nothing', () => {
+  it('reports line and column of a syntax error, and quotes nothing', () => {
     expect(refusalOf('{\n  "a": 1,\n  "ü": secret\n}').detail).toBe('Unexpected character at line 3, column 8.');
     expect(refusalOf('[1,').detail).toBe('The body ends too early.');
     expect(refusalOf('').detail).toBe('The body is empty.');
   });
 });
 
-describe('parseStrict refuses as DUPLICATE_MEMBER', () => {
+describe('parseStrict rejects as DUPLICATE_MEMBER', () => {
   it.each([
     ['{"a":1,"a":1}', '/a'],
     ['{"a":1,"b":2,"a":{"c":1}}', '/a'],
@@ -177,7 +177,7 @@ describe('parseStrict refuses as DUPLICATE_MEMBER', () => {
     expect(refusalOf(text)).toEqual(refused('DUPLICATE_MEMBER', pointer));
   });
 
-  it.each([2, 16, 17, 18, 40, 1000])('a name that ends an object of %i members, whichever it repeats', (count) => {
+  it.each([2, 16, 17, 18, 40, 1000])('a final name of an object of %i members, whichever it repeats', (count) => {
     const names = Array.from({ length: count - 1 }, (_, index) => `n${index}`);
     for (const repeated of new Set([names[0], names[Math.floor(names.length / 2)], names.at(-1)])) {
       const members = [...names, repeated].map((name) => `"${name}":{"n0":0}`);
@@ -186,7 +186,7 @@ describe('parseStrict refuses as DUPLICATE_MEMBER', () => {
     }
   });
 
-  it.each([1, 3, 5])('also among two to the power of %i names that have one hash', (pairs) => {
+  it.each([1, 3, 5])('even among two to the power of %i names with equal hashes', (pairs) => {
     const names = equalHashesOf(pairs);
     const members = names.map((name) => `"${name}":0`).join(',');
     expect(refusalOf(`{${members}}`).code).toBe('none');
@@ -196,7 +196,7 @@ describe('parseStrict refuses as DUPLICATE_MEMBER', () => {
   });
 });
 
-describe('parseStrict refuses as UNSAFE_NUMBER', () => {
+describe('parseStrict rejects as UNSAFE_NUMBER', () => {
   it.each([
     ['9007199254740993', ''],
     ['[1e400]', '/0'],
@@ -208,7 +208,7 @@ describe('parseStrict refuses as UNSAFE_NUMBER', () => {
   });
 });
 
-describe('parseStrict refuses as JSON_TOO_DEEP', () => {
+describe('parseStrict rejects as JSON_TOO_DEEP', () => {
   it.each([
     [arrays(65), '/0'.repeat(64)],
     [objects(65, '1'), '/a'.repeat(64)],
@@ -222,7 +222,7 @@ describe('parseStrict refuses as JSON_TOO_DEEP', () => {
   });
 });
 
-describe('parseStrict names one fault', () => {
+describe('parseStrict reports one fault', () => {
   it.each([
     ['{"a":1e400,"a":1}', 'UNSAFE_NUMBER', '/a'],
     ['{"a":1,"a":1e400}', 'DUPLICATE_MEMBER', '/a'],
@@ -234,7 +234,7 @@ describe('parseStrict names one fault', () => {
     expect(refusalOf(text)).toEqual(refused(code, pointer));
   });
 
-  it('with a pointer of at most 2,048 characters, to the nearest value around where it would be longer', () => {
+  it('with a pointer of at most 2,048 characters, to the nearest enclosing value if it would be longer', () => {
     const long = 'n'.repeat(2040);
     expect(refusalOf(`{"a":{"${long}":{"b":[1e400]}}}`)).toEqual(refused('UNSAFE_NUMBER', `/a/${long}/b/0`));
     expect(refusalOf(`{"a":{"${long}":{"bcdef":[1e400]}}}`)).toEqual(refused('UNSAFE_NUMBER', `/a/${long}`));
@@ -242,8 +242,8 @@ describe('parseStrict names one fault', () => {
   });
 });
 
-describe('a body is parsed in two turns', () => {
-  it('of which the second comes when it is given', async () => {
+describe('parsing a body in two turns', () => {
+  it('starts the second turn when it is granted', async () => {
     let give = () => {};
     const given = new Promise<void>((resolve) => (give = resolve));
     const parsed = parseStrictInTurns(Buffer.from('{"a":1}'), () => given);
@@ -252,7 +252,7 @@ describe('a body is parsed in two turns', () => {
     expect(await parsed).toEqual({ a: 1 });
   });
 
-  it('and none is waited for to refuse it', async () => {
+  it('does not wait for it to reject a body', async () => {
     const never = () => new Promise<void>(() => {});
     await expect(parseStrictInTurns(Buffer.from('{"a":1,"a":1}'), never)).rejects.toMatchObject({
       code: 'DUPLICATE_MEMBER',

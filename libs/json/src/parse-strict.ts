@@ -1,7 +1,7 @@
 import { Bytes, isUtf8 } from '#platform';
 import { AppError } from '@sealgate/errors';
+import type { JsonValue } from './canonical.ts';
 import { firstFault, type StrictFault } from './first-fault.ts';
-import type { JsonValue } from './json-value.ts';
 import { pointerAt } from './pointer-at.ts';
 
 /**

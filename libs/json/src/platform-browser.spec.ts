@@ -8,8 +8,8 @@ const plain = (bytes: Uint8Array): number[] => Array.from(bytes);
 const bytes = fc.uint8Array({ maxLength: 200 });
 const wellFormed = fc.string({ unit: 'grapheme', maxLength: 100 });
 
-describe('the bytes of browsers', () => {
-  it('are written and read as Node does, in every encoding', () => {
+describe("the browser's Bytes", () => {
+  it("are written and read like Node's, in every encoding", () => {
     fc.assert(
       fc.property(bytes, fc.constantFrom(...encodings), (given, encoding) => {
         const expected = node.Bytes.from(given).toString(encoding);
@@ -25,7 +25,7 @@ describe('the bytes of browsers', () => {
     );
   });
 
-  it('are cut, copied, joined and compared as Node does', () => {
+  it("are cut, copied, joined and compared like Node's", () => {
     fc.assert(
       fc.property(bytes, bytes, fc.nat(220), fc.nat(220), (left, right, start, end) => {
         const judge = ({ Bytes }: typeof browser | typeof node) => {
@@ -55,7 +55,7 @@ describe('the bytes of browsers', () => {
     );
   });
 
-  it('take a text from an offset on, as far as there is room', () => {
+  it('write a text at an offset, as far as there is room', () => {
     fc.assert(
       fc.property(wellFormed, fc.nat(40), (text, offset) => {
         const judge = ({ Bytes }: typeof browser | typeof node) => {
@@ -67,7 +67,7 @@ describe('the bytes of browsers', () => {
     );
   });
 
-  it('share memory where a view is asked for, and only there', () => {
+  it('share memory only for views', () => {
     const { buffer } = Uint8Array.of(1, 2, 3, 4);
     const view = browser.Bytes.from(buffer, 1, 2);
     view[0] = 9;
@@ -77,11 +77,11 @@ describe('the bytes of browsers', () => {
     expect(view[0]).toBe(9);
   });
 
-  it('decode to nothing from what is no base64', () => {
+  it('decode invalid base64 to nothing', () => {
     expect(plain(browser.Bytes.from('a%', 'base64'))).toEqual([]);
   });
 
-  it('are UTF-8 where Node says so, and hash as Node does', () => {
+  it("are checked for UTF-8 and hashed like Node's", () => {
     fc.assert(
       fc.property(bytes, (given) => {
         expect(browser.isUtf8(given)).toBe(node.isUtf8(given));

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { isSafeNumber } from './safe-number.ts';
 
-/** The value of a JSON number as an exact fraction: numerator times ten to a power that is not positive. */
+/** The exact value of a JSON number as a fraction: numerator times a non-positive power of ten. */
 function exactly(token: string): { numerator: bigint; power: number } {
   const [mantissa = '', exponent = '0'] = token.toLowerCase().split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');
@@ -11,7 +11,7 @@ function exactly(token: string): { numerator: bigint; power: number } {
   return power > 0 ? { numerator: numerator * 10n ** BigInt(power), power: 0 } : { numerator, power };
 }
 
-/** Whether RFC 8785 prints the same decimal, by exact arithmetic and without any care for speed. */
+/** Whether RFC 8785 prints the same decimal, by exact arithmetic; slow. */
 function survivesPrinting(token: string): boolean {
   const value = Number(token);
   if (!Number.isFinite(value)) return false;
@@ -79,7 +79,7 @@ describe('isSafeNumber', () => {
     '1e-307',
     '1e-308',
     '1E30',
-  ])('lets %s pass: it prints with the same value', (token) => {
+  ])('accepts %s: it prints with the same value', (token) => {
     expect(isSafeNumber(token)).toBe(true);
   });
 
@@ -95,7 +95,7 @@ describe('isSafeNumber', () => {
     '2.2250738585072011e-308',
     '4.9406564584124654e-324',
     '4e-324',
-  ])('lets %s pass: a fraction of at most 17 significant digits', (token) => {
+  ])('accepts %s: a fraction of at most 17 significant digits', (token) => {
     expect(survivesPrinting(token)).toBe(false);
     expect(isSafeNumber(token)).toBe(true);
   });
@@ -124,7 +124,7 @@ describe('isSafeNumber', () => {
     '100000000000000000000001',
     `0.${'0'.repeat(400)}1`,
     '1'.repeat(400),
-  ])('refuses %s: no double prints it, and it is no short fraction', (token) => {
+  ])('rejects %s: no double prints it, and it is not a short fraction', (token) => {
     expect(isSafeNumber(token)).toBe(false);
   });
 
@@ -137,7 +137,7 @@ describe('isSafeNumber', () => {
     );
   });
 
-  it('agrees with exact arithmetic on numbers of about as many digits as a double holds', () => {
+  it('agrees with exact arithmetic on numbers with about as many digits as a double', () => {
     const near = fc.tuple(fc.stringMatching(/^[1-9][0-9]{13,17}$/), fc.integer({ min: -345, max: 312 }));
     fc.assert(
       fc.property(near, ([mantissa, exponent]) => {
@@ -148,7 +148,7 @@ describe('isSafeNumber', () => {
     );
   });
 
-  it('lets everything pass that printers of doubles write, with 17 digits too, and refuses no other spelling of it', () => {
+  it('accepts all that printers of doubles write, also with 17 digits, in any spelling', () => {
     const spellings = (digits: string, exponent: number) => [
       `${digits}e${exponent}`,
       `${digits}000e${exponent - 3}`,
@@ -169,7 +169,7 @@ describe('isSafeNumber', () => {
     );
   });
 
-  it('lets everything pass that a double prints', () => {
+  it('accepts everything that a double prints', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
         expect(isSafeNumber(JSON.stringify(value))).toBe(true);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { hashOfKey } from './name-key.ts';
 import { WideNames } from './wide-names.ts';
 
-/** Names that stand at the places 0, 1, 2 and so on. */
+/** Names at the offsets 0, 1, 2 and so on. */
 function holding(names: readonly string[]) {
   let asked = 0;
   const wide = new WideNames({
@@ -15,20 +15,20 @@ function holding(names: readonly string[]) {
   return { wide, asked: () => asked };
 }
 
-/** What a set of strings says of each name in turn. */
+/** The expected results from a set of strings. */
 function newOnes(names: readonly string[]): boolean[] {
   const seen = new Set<string>();
   return names.map((name) => seen.size < seen.add(name).size);
 }
 
-describe('the names of a wide object', () => {
+describe('WideNames', () => {
   it.each([
     ['a good hash', hashOfKey],
     ['one hash for all', () => 7],
     ['three hashes for all', (name: string) => name.length % 3],
     ['hashes that fill one stretch of the table', (name: string) => Number.parseInt(name, 36) % 200],
     ['hashes that begin at one slot of the table', (name: string) => Number.parseInt(name, 36) << 20],
-  ])('tell a name that is there already, with %s', (_what, hashOf) => {
+  ])('detects duplicates, with %s', (_what, hashOf) => {
     const name = fc.nat({ max: 2000 }).map((index) => index.toString(36));
     fc.assert(
       fc.property(fc.array(name, { minLength: 1, maxLength: 600, size: 'max' }), (names) => {
@@ -39,7 +39,7 @@ describe('the names of a wide object', () => {
     );
   });
 
-  it('are not made as long as their hashes differ', () => {
+  it('creates no strings while hashes differ', () => {
     const names = Array.from({ length: 5000 }, (_, index) => `n${index}`);
     const { wide, asked } = holding(names);
     for (const [place, name] of names.entries()) expect(wide.add(place, hashOfKey(name))).toBe(true);
@@ -47,7 +47,7 @@ describe('the names of a wide object', () => {
     expect(wide.add(17, hashOfKey('n17'))).toBe(false);
   });
 
-  it('are made a few times each, whatever their hashes are', () => {
+  it('creates each string a few times at most, whatever the hashes', () => {
     const names = Array.from({ length: 5000 }, (_, index) => `n${index}`);
     for (const hashOf of [() => 0, (index: number) => index << 20, (index: number) => index >> 6]) {
       const { wide, asked } = holding(names);
