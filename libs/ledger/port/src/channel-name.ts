@@ -11,12 +11,12 @@ export function isNetworkId(networkId: string): boolean {
   return NETWORK_ID.test(networkId);
 }
 
-/** `<networkId>.<name>`, as a channel is called in every path, config value, receipt and checkpoint. */
+/** `<networkId>.<name>`: the form used in every path, config value, receipt and checkpoint. */
 export function channelOf(networkId: string, name: string): string {
   return `${networkId}.${name}`;
 }
 
-/** Takes `<networkId>.<name>` apart; undefined where it is not one. */
+/** Parses `<networkId>.<name>`; undefined if it is invalid. */
 export function parseChannel(channel: string): { networkId: string; name: string } | undefined {
   const dot = channel.indexOf('.');
   const networkId = channel.slice(0, dot);

@@ -9,7 +9,10 @@ export type {
   ContractHealth,
   LedgerHealth,
   LedgerReader,
+  NewRecord,
   RecordQuery,
+  RecordReceipt,
+  StoredRecord,
   UnitClaim,
   UnitGuard,
   UnitResult,
@@ -25,4 +28,3 @@ export {
   OutcomeUnknownError,
   StaleGuardError,
 } from './ledger-errors.ts';
-export type { NewRecord, RecordReceipt, StoredRecord } from './records.ts';

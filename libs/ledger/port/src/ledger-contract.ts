@@ -1,9 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import type { Ledger, UnitClaim, UnitResult } from './ledger.ts';
-import type { NewRecord } from './records.ts';
+import type { Ledger, NewRecord, UnitClaim, UnitResult } from './ledger.ts';
 
-/** What the suite needs of a driver: a ledger that works, and a channel name that nobody used before. */
+/** What a driver provides: a working ledger, and a channel name that was never used before. */
 export interface LedgerUnderTest {
   readonly ledger: () => Ledger;
   readonly newChannel: () => { network: string; channel: string };
@@ -31,7 +30,7 @@ function written(result: UnitResult): Written {
   return result;
 }
 
-/** The suite that every driver of the ledger port passes. */
+/** The contract suite that every driver of the ledger port must pass. */
 export function describeLedger(name: string, { ledger, newChannel }: LedgerUnderTest): void {
   const unit = (
     place: { network: string; channel: string },
@@ -70,12 +69,12 @@ export function describeLedger(name: string, { ledger, newChannel }: LedgerUnder
       });
     });
 
-    it('knows no record that was never written', async () => {
+    it('returns undefined for a record that was never written', async () => {
       expect(await ledger().read(newChannel().channel, 'nobody')).toBeUndefined();
       expect(await ledger().prove(newChannel().channel, 'nobody')).toBeUndefined();
     });
 
-    it('answers the same content with the first receipt', async () => {
+    it('returns the first receipt for the same content', async () => {
       const place = newChannel();
       const first = written(await ledger().append(unit(place, [record('a')])));
       const again = written(await ledger().append(unit(place, [record('a')])));
@@ -83,7 +82,7 @@ export function describeLedger(name: string, { ledger, newChannel }: LedgerUnder
       expect(again.records).toEqual([{ ...first.records[0], existing: true }]);
     });
 
-    it('writes what is new of a unit and says what was there', async () => {
+    it('writes the new records of a unit and marks the existing ones', async () => {
       const place = newChannel();
       const first = written(await ledger().append(unit(place, [record('a')])));
       const mixed = written(await ledger().append(unit(place, [record('b'), record('a'), record('c')])));
@@ -101,7 +100,7 @@ export function describeLedger(name: string, { ledger, newChannel }: LedgerUnder
       ['type', { type: 'other' }],
       ['owner', { owner: 'somebody' }],
       ['extra', { extra: '{}' }],
-    ])('refuses an id with other %s, and writes nothing of the unit', async (_, content) => {
+    ])('rejects an id with other %s, and writes nothing of the unit', async (_, content) => {
       const place = newChannel();
       await ledger().append(unit(place, [record('a')]));
       expect(await ledger().append(unit(place, [record('new'), record('a', content)]))).toEqual({
@@ -120,7 +119,7 @@ export function describeLedger(name: string, { ledger, newChannel }: LedgerUnder
       expect(await ledger().read(place.channel, 'b')).toBeUndefined();
     });
 
-    it('finds no conflict where the claim is taken: append says what that is', async () => {
+    it('finds no conflict if the claim is taken: append reports the replay or reuse', async () => {
       const place = newChannel();
       const mine = claim();
       await ledger().append(unit(place, [record('a')], { claim: mine }));
@@ -128,7 +127,7 @@ export function describeLedger(name: string, { ledger, newChannel }: LedgerUnder
       expect(await ledger().findConflict(other)).toBeUndefined();
     });
 
-    it('keeps what JSON can say: U+0000, every plane, numbers as they were', async () => {
+    it('preserves all of JSON: U+0000, every plane, exact numbers', async () => {
       const place = newChannel();
       const data = '{"":"\\u0000","num":1e+21,"😀":"\\u001f\u007f\u2028"}';
       await ledger().append(unit(place, [record('a', { data })]));
@@ -144,7 +143,7 @@ export function describeLedger(name: string, { ledger, newChannel }: LedgerUnder
       expect(again.note).toBe('{"event":1}');
     });
 
-    it('replays to a fingerprint that an older secret made', async () => {
+    it('accepts a fingerprint made with an older secret', async () => {
       const place = newChannel();
       const old = claim('old:x');
       await ledger().append(unit(place, [record('a')], { claim: old }));
@@ -152,7 +151,7 @@ export function describeLedger(name: string, { ledger, newChannel }: LedgerUnder
       expect((await ledger().append(unit(place, [record('a')], { claim: rotated }))).outcome).toBe('replayed');
     });
 
-    it('replays what was a mix of new and existing as it was', async () => {
+    it('replays a mix of new and existing records unchanged', async () => {
       const place = newChannel();
       await ledger().append(unit(place, [record('a')]));
       const mine = claim();
@@ -162,7 +161,7 @@ export function describeLedger(name: string, { ledger, newChannel }: LedgerUnder
       );
     });
 
-    it('refuses a claim with another fingerprint, also on another channel', async () => {
+    it('rejects a claim with another fingerprint, also on another channel', async () => {
       const place = newChannel();
       const mine = claim();
       await ledger().append(unit(place, [record('a')], { claim: mine }));
@@ -171,7 +170,7 @@ export function describeLedger(name: string, { ledger, newChannel }: LedgerUnder
       expect(await ledger().append(unit(newChannel(), [record('b')], { claim: other }))).toEqual({ outcome: 'reused' });
     });
 
-    it('gives an id to exactly one of many who want it at once, and harms no neighbour', async () => {
+    it('gives an id to exactly one of many concurrent units, and affects no other unit', async () => {
       const place = newChannel();
       const results = await Promise.all(
         Array.from({ length: 60 }, (_, n) =>
@@ -184,7 +183,7 @@ export function describeLedger(name: string, { ledger, newChannel }: LedgerUnder
       expect(results.filter((_, n) => n % 2 === 1).every(({ outcome }) => outcome === 'written')).toBe(true);
     });
 
-    it('lets one of many with the same claim write, and replays to the others', async () => {
+    it('lets one of many units with the same claim write, and replays it to the others', async () => {
       const place = newChannel();
       const mine = claim();
       const results = await Promise.all(

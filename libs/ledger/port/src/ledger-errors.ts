@@ -3,15 +3,15 @@ export class LedgerUnavailableError extends Error {
   override readonly name: string = 'LedgerUnavailableError';
 }
 
-/** Nothing was written: a unit with another fingerprint holds the claim, and what becomes of it is not known yet. */
+/** Nothing was written: a unit with another fingerprint holds the claim, and its outcome is not known yet. */
 export class ClaimInFlightError extends LedgerUnavailableError {
   override readonly name = 'ClaimInFlightError';
 }
 
-/** Nothing was written: records of the channel that were signed for are missing, and it takes no more until that is settled. */
+/** Nothing was written: signed records of the channel are missing, and it accepts no more until that is resolved. */
 export class ChannelHaltedError extends LedgerUnavailableError {
   override readonly name = 'ChannelHaltedError';
-  /** For people, without an end: whoever tells it says what follows from it. */
+  /** For people, without a final period: callers append the consequence. */
   readonly reason: string;
 
   constructor(channel: string, options?: ErrorOptions) {
@@ -21,38 +21,38 @@ export class ChannelHaltedError extends LedgerUnavailableError {
   }
 }
 
-/** The record is there, in an archive that this process has not or cannot read. Another may; it is never "not found". */
+/** The record exists in an archive that this process cannot read; another process may. It is never "not found". */
 export class LedgerArchivedError extends LedgerUnavailableError {
   override readonly name = 'LedgerArchivedError';
   readonly recordType: string;
 
   constructor({ channel, index, type }: { channel: string; index: number; type: string }, options?: ErrorOptions) {
-    super(`Record ${index} of channel ${channel} lies in an archive that this process cannot read.`, options);
+    super(`Record ${index} of channel ${channel} is in an archive that this process cannot read.`, options);
     this.recordType = type;
   }
 }
 
-/** The channel is not archived, or not as far as was wanted: a sentence for an operator. Nothing is lost. */
+/** The channel cannot be archived, or not as far as requested; the message is for an operator. Nothing is lost. */
 export class ArchiveRefusedError extends Error {
   override readonly name = 'ArchiveRefusedError';
 }
 
-/** Nothing was done: the database role of this process has no right to this in that channel. Its migration job gives it. */
+/** Nothing was done: the database role of this process lacks the right in that channel. Its migration job grants it. */
 export class LedgerForbiddenError extends LedgerUnavailableError {
   override readonly name = 'LedgerForbiddenError';
 }
 
-/** Nothing was written: more is waiting than the driver holds. */
+/** Nothing was written: the driver's queue is full. */
 export class LedgerOverloadedError extends Error {
   override readonly name = 'LedgerOverloadedError';
 }
 
-/** Nothing was written: what the guard of the unit names has changed. Whoever looks it up again may write or is refused. */
+/** Nothing was written: the guard of the unit has changed. The caller looks it up again, then retries or is refused. */
 export class StaleGuardError extends Error {
   override readonly name = 'StaleGuardError';
 }
 
-/** It may have been written. `transactionId` is the one it was sent under. */
+/** The unit may have been written. `transactionId` is the one it was sent with. */
 export class OutcomeUnknownError extends Error {
   override readonly name = 'OutcomeUnknownError';
   readonly transactionId: string;

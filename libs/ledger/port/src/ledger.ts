@@ -1,24 +1,69 @@
 import type { RecordProof, Receipt } from '@sealgate/envelope';
-import type { NewRecord, RecordReceipt, StoredRecord } from './records.ts';
+import type { JsonValue } from '@sealgate/json';
+
+/** A record to be written. Identity is (network, channel, id); the rest is content. */
+export interface NewRecord {
+  /** 1-256 code points. */
+  readonly id: string;
+  /** 1-128 code points. */
+  readonly type: string;
+  readonly owner: string | null;
+  /** The canonical JSON text (RFC 8785) of the data object. */
+  readonly data: string;
+  /** The canonical JSON text of the members beside the data, or null. */
+  readonly extra: string | null;
+}
+
+/** The position of a record. `index` and `leafHash` are absent on a ledger without a public log (Fabric). */
+export interface RecordReceipt {
+  readonly id: string;
+  readonly channel: string;
+  readonly transactionId: string;
+  readonly index?: number;
+  /** The log of the channel that `index` refers to; absent before the channel's first declared loss. */
+  readonly epoch?: number;
+  /** Lower hex of the RFC 6962 leaf hash. */
+  readonly leafHash?: string;
+  /** True: the record existed before this unit, with this content. */
+  readonly existing: boolean;
+}
+
+/** A record as read back. `data` and `extra` are null once erased. */
+export interface StoredRecord {
+  readonly network: string;
+  readonly channel: string;
+  readonly id: string;
+  readonly type: string;
+  readonly owner: string | null;
+  readonly data: JsonValue;
+  readonly extra: JsonValue;
+  readonly erased: boolean;
+  readonly index?: number;
+  /** As in a receipt. */
+  readonly epoch?: number;
+  readonly transactionId: string;
+  /** RFC 3339, UTC, three fraction digits. */
+  readonly at: string;
+}
 
 /** The idempotency claim of a unit: a row in the unit's own transaction. See `@sealgate/idempotency`. */
 export interface UnitClaim {
-  /** 32 bytes that name (scope, key). */
+  /** 32 bytes that identify (scope, key). */
   readonly claim: Buffer;
-  /** `<secretId>:<base64url>`; kept. */
+  /** `<secretId>:<base64url>`; stored. */
   readonly fingerprint: string;
-  /** Every fingerprint that is the same request, one per server secret; the first is `fingerprint`. */
+  /** All fingerprints of the same request, one per server secret; the first is `fingerprint`. */
   readonly acceptable: readonly string[];
 }
 
 /**
- * What lets a unit be written, and what was known of it: the key of its sender, say. Plain words without spaces, and no
+ * The precondition of a unit and its known version: the sender's key, for example. Plain words without spaces or
  * secrets, since a driver may log them.
  */
 export interface UnitGuard {
   readonly kind: string;
   readonly id: string;
-  /** Another one as soon as anything changes on which the unit depends. */
+  /** Changes whenever anything changes that the unit depends on. */
   readonly version: string;
 }
 
@@ -29,18 +74,18 @@ export interface AppendUnit {
   readonly channel: string;
   readonly claim?: UnitClaim;
   /**
-   * The caller's own words about the unit: kept with the claim, given back by a replay. What stands behind a form feed is for
-   * the moment of writing alone: a driver need not keep it.
+   * The caller's note: stored with the claim and returned by a replay. Text after a form feed is only used while
+   * writing; a driver need not store it.
    */
   readonly note: string;
   /**
-   * 16 bytes that nobody could know before, and that no unit of another request has: the driver may make the transaction's
-   * id with them. Drawn by the driver where there are none. A note that holds their digits is kept in fewer bytes.
+   * 16 unpredictable bytes, unique to the request; the driver may derive the transaction id from them. Drawn by the
+   * driver if absent. A note that contains their digits is stored in fewer bytes.
    */
   readonly nonce?: Buffer;
   /**
-   * Confirmed in the unit's own transaction. A replay and a reuse write nothing, and confirm nothing. For drivers that can:
-   * one that cannot is given none.
+   * Confirmed in the unit's own transaction, but not for a replay or a reuse, which write nothing. Only passed to
+   * drivers that support it.
    */
   readonly guard?: UnitGuard;
   /** At least one; no id twice. */
@@ -48,12 +93,12 @@ export interface AppendUnit {
 }
 
 /**
- * What became of a unit.
- * - written: now, by this unit (some of its records may have been there before: `existing` on the receipt)
- * - existing: every record was there with this content
- * - replayed: the claim was there with this fingerprint; the receipts are what it wrote then
- * - reused: the claim was there with another fingerprint; nothing written
- * - conflict: `id` holds other content; nothing written
+ * Outcome of a unit.
+ * - written: now, by this unit (some of its records may have existed: `existing` on the receipt)
+ * - existing: every record existed with this content
+ * - replayed: the claim exists with this fingerprint; the receipts are those of its first write
+ * - reused: the claim exists with another fingerprint; nothing written
+ * - conflict: `id` exists with other content; nothing written
  */
 export type UnitResult =
   | {
@@ -65,35 +110,36 @@ export type UnitResult =
   | { readonly outcome: 'reused' }
   | { readonly outcome: 'conflict'; readonly id: string };
 
-/** All that a surface may do that only writes. Nothing else of a ledger can be named through it. */
+/** The operations of a surface that only writes; it gives no access to anything else. */
 export interface LedgerAppender {
   /**
-   * Writes one unit, create-once. Resolves when the outcome is known; it cannot hang: within the driver's own
-   * deadline it rejects with
+   * Writes one unit, create-once. Resolves once the outcome is known. It cannot hang: within the driver's own deadline
+   * it rejects with
    * - LedgerUnavailableError: nothing was written,
    * - LedgerOverloadedError: nothing was written, the queue is full,
-   * - StaleGuardError: nothing was written, the guard is not what it was,
-   * - OutcomeUnknownError: it may have been; the driver goes on settling it by sending the same bytes again.
+   * - StaleGuardError: nothing was written, the guard has changed,
+   * - OutcomeUnknownError: it may have been written; the driver keeps settling it by resending the same bytes.
    */
   append(unit: AppendUnit): Promise<UnitResult>;
   /**
-   * The id of a unit that holds other content now, or undefined; writes nothing. A unit whose claim is taken conflicts
-   * with nothing: it is a replay or a reuse, as `append` will say. For a request of several units, which is to be refused
-   * before the first of them is written.
+   * The first id of a unit that exists with other content, or undefined; writes nothing. A unit whose claim is taken
+   * has no conflict: `append` will report a replay or a reuse. Used for requests of several units, to refuse them
+   * before the first write.
    */
   findConflict(unit: AppendUnit): Promise<string | undefined>;
 }
 
-/** `problem` null means healthy; with `ok`, it names what is wrong while the rest of the ledger works. */
+/** `problem` null means healthy; with `ok`, it names a problem that leaves the rest of the ledger working. */
 export interface LedgerHealth {
   readonly ok: boolean;
   readonly problem: string | null;
-  /** Where the ledger is contracts of others' networks: each of them. One that can be reached is enough for `ok`. */
+  /**
+   * Each contract, if the ledger consists of contracts on external networks. One reachable contract is enough for `ok`.
+   */
   readonly contracts?: readonly ContractHealth[];
 }
 
 export interface ContractHealth {
-  /** The network's own names. */
   readonly channel: string;
   readonly chaincode: string;
   readonly ok: boolean;
@@ -109,28 +155,31 @@ export interface AuditReport {
   readonly problem: string | null;
 }
 
-/** Which records go to the files of an archive: those below an index, or those older than a time. */
+/** Which records to archive: those below an index, or those older than a time. */
 export type ArchiveOrder =
   { readonly channel: string; readonly before: number } | { readonly channel: string; readonly olderThanMs: number };
 
 export interface ArchiveProgress {
   readonly channel: string;
   readonly size: number;
-  /** Records of the channel that are archived, from the first on. */
+  /** Number of archived records of the channel, from the first on. */
   readonly archived: number;
-  /** How far the order reaches: whole tiles of 256 records, all of them signed for. */
+  /** Limit of the order: whole tiles of 256 records, all signed. */
   readonly until: number;
 }
 
 export interface RecordQuery {
   readonly channel: string;
   readonly type: string;
-  /** Records behind this id, in code point order; '' from the first. */
+  /** Records after this id, in code point order; '' starts at the first. */
   readonly afterId: string;
   readonly limit: number;
 }
 
-/** What a ledger answers. Reads reject with LedgerUnavailableError when it cannot be asked: absent is `undefined`, never an error. */
+/**
+ * Reads of a ledger. They reject with LedgerUnavailableError if it cannot be queried; absent is `undefined`, never an
+ * error.
+ */
 export interface LedgerReader {
   read(channel: string, id: string): Promise<StoredRecord | undefined>;
   query(query: RecordQuery): Promise<readonly StoredRecord[]>;
@@ -138,7 +187,7 @@ export interface LedgerReader {
   prove(channel: string, id: string): Promise<{ receipt: Receipt; proof: RecordProof } | undefined>;
   /** The newest signed note (C2SP tlog-checkpoint), or undefined before the first. */
   checkpoint(channel: string): Promise<string | undefined>;
-  /** Walks the whole channel and names the first record that is not what was written. `onWalked` hears how far it came. */
+  /** Audits the whole channel and names the first bad record. `onWalked` reports the progress. */
   audit(channel: string, signal?: AbortSignal, onWalked?: (records: number) => void): Promise<AuditReport>;
   health(): Promise<LedgerHealth>;
 }
