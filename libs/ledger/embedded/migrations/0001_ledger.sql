@@ -1,10 +1,10 @@
 -- Up Migration
 
 -- The embedded ledger: one append-only log per channel. The run-time roles of the surfaces may only execute the
--- versioned functions of this schema; none of them can touch a table. There are no CHECK constraints on the tables of
--- the hot path: each would be parsed anew by every statement, and the audit checks more than they could.
+-- versioned functions of this schema; none of them can access a table. The tables of the hot path have no CHECK
+-- constraints: every statement would parse them again, and the audit checks more than they could.
 
--- The head of a channel. Its row lock is what makes indexes gap-free and what is visible always a prefix.
+-- The head of a channel. Its row lock makes indexes gap-free and the visible records always a prefix.
 CREATE TABLE channels (
   channel_id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   channel    text   NOT NULL UNIQUE,
@@ -12,7 +12,7 @@ CREATE TABLE channels (
   size       bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 
--- data and extra are canonical JSON (RFC 8785) as text: jsonb refuses U+0000 and rewrites numbers.
+-- data and extra are canonical JSON (RFC 8785) as text: jsonb rejects U+0000 and rewrites numbers.
 CREATE TABLE records (
   channel_id     integer NOT NULL,
   idx            bigint  NOT NULL,
@@ -29,7 +29,7 @@ CREATE TABLE records (
   PRIMARY KEY (channel_id, idx)
 ) PARTITION BY RANGE (idx);
 
--- An id is given once per channel, for ever.
+-- An id is used once per channel, for ever.
 CREATE TABLE record_ids (
   channel_id integer NOT NULL,
   id         text    NOT NULL COLLATE "C",
@@ -37,8 +37,8 @@ CREATE TABLE record_ids (
   PRIMARY KEY (channel_id, id)
 );
 
--- Idempotency claims. transaction_id commits to every other column (see transaction-id.ts), so an edit shows.
--- indexes is null when the records of the unit are first_index, first_index + 1, ... in order.
+-- Idempotency claims. transaction_id commits to every other column (see prepared-unit.ts), so an edit is detected.
+-- indexes is null if the records of the unit are first_index, first_index + 1, ... in order.
 CREATE TABLE claims (
   claim          bytea   PRIMARY KEY,
   fingerprint    text    NOT NULL COLLATE "C",
@@ -51,7 +51,7 @@ CREATE TABLE claims (
   note           text    NOT NULL COLLATE "C"
 );
 
--- Tiles of the Merkle tree (C2SP tlog-tiles): the full ones for ever, the partial ones of the right edge as they grow.
+-- Tiles of the Merkle tree (C2SP tlog-tiles): full ones, and the partial ones of the right edge as they grow.
 CREATE TABLE tiles (
   channel_id integer  NOT NULL,
   level      smallint NOT NULL,
@@ -60,7 +60,7 @@ CREATE TABLE tiles (
   PRIMARY KEY (channel_id, level, tile)
 );
 
--- The newest signed checkpoint of a channel. Every one ever signed is also kept outside the database.
+-- The newest signed checkpoint of a channel. All checkpoints are also kept outside the database.
 CREATE TABLE checkpoints (
   channel_id integer PRIMARY KEY,
   size       bigint NOT NULL,
@@ -68,7 +68,7 @@ CREATE TABLE checkpoints (
   note       text   NOT NULL
 );
 
--- Why a record has no content any more. row_hash covers the other columns.
+-- Why a record has no content. row_hash covers the other columns.
 CREATE TABLE erasures (
   channel_id integer NOT NULL,
   idx        bigint  NOT NULL,
@@ -78,7 +78,7 @@ CREATE TABLE erasures (
   PRIMARY KEY (channel_id, idx)
 );
 
--- Partitions are made ahead of the log by the integrator, and by an append that would otherwise cross the last one.
+-- Partitions are created ahead of the log by the integrator, and by an append that would otherwise exceed the last one.
 CREATE FUNCTION ensure_partitions_v1(up_to bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 DECLARE

@@ -1,22 +1,22 @@
 -- Up Migration
 
--- append_v1: many units, one call, one fsync. A unit is written whole or not at all, and one that is refused never
--- harms its neighbours. The caller puts no claim and no (channel, id) twice into one call.
+-- append_v1: many units, one call, one fsync. A unit is written completely or not at all, and a rejected unit does not
+-- affect the others. The caller passes no claim and no (channel, id) twice in one call.
 --
--- In: one element per unit in unit_*, one element per record in record_*; the records of a unit stand together, in
--- the order of the units. unit_fingerprint holds the fingerprints that are the same request, separated by spaces; the
--- first is the one to keep. Out: one row per unit, in order.
---   written   first_index where all records are new and follow one another, else detail
---   existing  every record was there with this content; detail
---   replayed  the claim was there with this fingerprint; detail is what it wrote
---   reused    the claim was there with another fingerprint
+-- In: one element per unit in unit_*, one element per record in record_*; the records of a unit are adjacent, in the
+-- order of the units. unit_fingerprint holds the fingerprints of the same request, separated by spaces; the first is
+-- stored. Out: one row per unit, in order.
+--   written   first_index if all records are new and contiguous, else detail
+--   existing  every record existed with this content; detail
+--   replayed  the claim exists with this fingerprint; detail is what it wrote
+--   reused    the claim exists with another fingerprint
 --   conflict  detail {"id"}: that id holds other content, or erased content
 -- detail: {"transactionId", "note", "records": [{"id", "index", "transactionId", "leafHash"}]}
 --
--- A statement of its own for each step, because under READ COMMITTED each takes a snapshot younger than the lock it
--- waited for; one statement with several CTEs would look through the snapshot it began with. Plans are kept for the
--- life of a connection, and those made while the tables were empty must not read them whole once they are large: hence
--- the planner settings.
+-- One statement per step, because under READ COMMITTED each takes a snapshot younger than the lock it waited for; a
+-- single statement with several CTEs would use the snapshot it began with. Plans are cached for the life of a
+-- connection, and those made while the tables were empty must not use sequential scans once they are large: hence the
+-- planner settings.
 CREATE FUNCTION append_v1(
   unit_channel text[], unit_network text[], unit_claim bytea[], unit_fingerprint text[], unit_transaction bytea[],
   unit_nonce bytea[], unit_note text[], unit_at bigint[], unit_records integer[],
@@ -201,8 +201,8 @@ BEGIN
       FROM unnest(outcomes) WITH ORDINALITY o (outcome, ordinal) ORDER BY o.ordinal;
 END $$;
 
--- The first of these ids that holds other content; null when none does, or when the claim is there: then append_v1 has
--- the answer. It promises nothing about the next moment.
+-- The first of these ids that holds other content; null if there is none, or if the claim is taken: then append_v1 has
+-- the result. It guarantees nothing about the next moment.
 CREATE FUNCTION conflict_v1(of_channel text, of_claim bytea, ids text[], types text[], owners text[], datas text[], extras text[]) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
   SELECT r.id

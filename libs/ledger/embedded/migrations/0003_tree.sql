@@ -1,6 +1,6 @@
 -- Up Migration
 
--- What the integrator, the provers and the auditors ask. All of it by channel name, none of it by table.
+-- Functions for integrators, provers and auditors, by channel name, without access to tables.
 
 CREATE FUNCTION open_channel_v1(of_network text, of_channel text) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
@@ -13,8 +13,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
     FROM channels c LEFT JOIN checkpoints k USING (channel_id) ORDER BY c.channel
 $$;
 
--- One integrator at a time per channel, for the length of its transaction (a session lock would not survive PgBouncer).
--- The edge is the partial tile of every level; leaves are the leaf hashes behind the last checkpoint, one after another.
+-- One integrator at a time per channel, for the length of its transaction (a session lock would not work with
+-- PgBouncer). The edge is the partial tile of every level; leaves are the concatenated leaf hashes after the last
+-- checkpoint.
 CREATE FUNCTION integrate_begin_v1(of_channel text, at_most integer)
 RETURNS TABLE (head bigint, checkpoint text, integrated bigint, levels smallint[], tiles bigint[], edge bytea[],
                first_leaf bigint, last_leaf bigint, leaf_count bigint, leaves bytea)
@@ -85,7 +86,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
    WHERE c.channel = of_channel
 $$;
 
--- Ids and transactions of records by index, for a view that keeps only where a unit was written.
+-- Ids and transactions of records by index, for a view that only stores where a unit was written.
 CREATE FUNCTION receipts_v1(of_channel text, at_indexes bigint[])
 RETURNS TABLE (idx bigint, id text, transaction_id text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
@@ -94,7 +95,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
    WHERE c.channel = of_channel AND r.idx = ANY (at_indexes)
 $$;
 
--- Salt and content go, everything that was hashed into the tree stays, so every proof stays valid.
+-- Removes salt and content; everything hashed into the tree stays, so every proof stays valid.
 CREATE FUNCTION erase_v1(of_channel text, of_id text, for_reason text, now_ms bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 DECLARE

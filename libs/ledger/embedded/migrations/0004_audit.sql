@@ -1,18 +1,19 @@
 -- Up Migration
 
--- An audit recomputes every hash from the columns it covers. The hashing is done here and not by the service, so that it
--- costs no transport of a million contents and never holds up the service's event loop. Strings are escaped by to_json
--- exactly as RFC 8785 asks: short forms for the usual five, quote and backslash; \u00xx for other controls; all else raw.
+-- An audit recomputes every hash from the columns it covers. Hashing in the database avoids transferring a million
+-- contents and blocking the service's event loop. to_json escapes strings exactly as RFC 8785 requires: short forms for
+-- the usual five, quote and backslash; \u00xx for other controls; all else unescaped.
 
 CREATE FUNCTION content_hash(salt bytea, data text, extra text) RETURNS bytea LANGUAGE sql STABLE
 RETURN sha256(salt || convert_to('{"data":' || data || ',"extra":' || coalesce(extra, 'null') || '}', 'UTF8'));
 
--- As ECMAScript writes a time, in quotes. to_json is several times as fast as to_char but leaves out zeros at the end of a
+-- A time as ECMAScript formats it, in quotes. to_json is several times as fast as to_char but drops trailing zeros of a
 -- fraction: hence the microsecond, which is cut off again.
 CREATE FUNCTION iso_millisecond(at_ms bigint) RETURNS text LANGUAGE sql STABLE
 RETURN left(to_json(timestamp 'epoch' + (at_ms * interval '1 millisecond' + interval '1 microsecond'))::text, 24) || 'Z"';
 
--- RFC 6962, section 2.1, over the leaf in JCS order. channel and network come as JSON: they are the same for every row.
+-- RFC 6962, section 2.1, over the leaf in JCS order. channel and network are passed as JSON: they are the same for
+-- every row.
 CREATE FUNCTION leaf_hash(at_ms bigint, channel text, data_hash bytea, id text, network text, owner text,
                           transaction_id bytea, type text) RETURNS bytea LANGUAGE sql STABLE
 RETURN sha256('\x00'::bytea || convert_to(
@@ -20,19 +21,19 @@ RETURN sha256('\x00'::bytea || convert_to(
   || '","id":' || to_json(id)::text || ',"network":' || network || ',"owner":' || coalesce(to_json(owner)::text, 'null')
   || ',"transactionId":"' || encode(transaction_id, 'hex') || '","type":' || to_json(type)::text || ',"v":1}', 'UTF8'));
 
--- See transaction-id.ts.
+-- See prepared-unit.ts.
 CREATE FUNCTION transaction_hash(nonce bytea, claim bytea, fingerprint text, channel text, note text, ids text[])
 RETURNS bytea LANGUAGE sql STABLE
 RETURN sha256(convert_to(format('["sealgate.transaction.v1","%s","%s",%s,%s,%s,%s]', encode(nonce, 'hex'),
   encode(claim, 'hex'), to_json(fingerprint), to_json(channel), to_json(note), array_to_json(ids)), 'UTF8'));
 
--- A channel as the functions above want it.
+-- A channel in the form required by the functions above.
 CREATE VIEW audited_channels AS
   SELECT c.channel_id, c.channel, to_json(c.channel)::text AS channel_json, to_json(c.network)::text AS network_json
     FROM channels c OFFSET 0;
 
--- A stretch of the log: how many rows there are, the first that is not what was written, and the leaf hashes of all in
--- order, which the auditor builds the tree from.
+-- A stretch of the log: the number of rows, the first row that does not match its leaf, and the leaf hashes of all in
+-- order, from which the auditor builds the tree.
 CREATE FUNCTION audit_records_v1(of_channel text, from_index bigint, until_index bigint)
 RETURNS TABLE (row_count bigint, first_bad bigint, leaf_hashes bytea)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off AS $$
@@ -49,7 +50,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enabl
            WHERE c.channel = of_channel ORDER BY r.channel_id, r.idx) s
 $$;
 
--- Which record stands at an index, and what is wrong with its row: null where it is the row that its leaf was made of.
+-- The record at an index and the problem of its row: null if the row matches its leaf.
 CREATE FUNCTION audit_record_v1(of_channel text, at_index bigint) RETURNS TABLE (id text, problem text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
   SELECT r.id,
@@ -72,8 +73,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
                       WHERE c.channel = of_channel)
 $$;
 
--- The first record whose id is not entered for its index. Sums of hashes under a seed that the auditor draws are
--- compared first: the two tables are then read once each, and only a difference is looked for row by row.
+-- The first record whose id is not entered for its index. Sums of hashes under a seed drawn by the auditor are compared
+-- first: both tables are then read once each, and compared row by row only if the sums differ.
 CREATE FUNCTION audit_ids_v1(of_channel text, seed bigint) RETURNS TABLE (idx bigint, id text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 #variable_conflict use_column
@@ -90,8 +91,8 @@ BEGIN
   END IF;
 END $$;
 
--- Claims of a channel in order of claim, a page at a time: the last one looked at, how many they were, and the first
--- that is not the one its transaction was made of, with the first of its records.
+-- Claims of a channel in order of claim, by page: the last claim, their number, and the first claim that does not match
+-- its transaction id, with the first of its records.
 CREATE FUNCTION audit_claims_v1(of_channel text, after_claim bytea, at_most integer)
 RETURNS TABLE (claim_count bigint, last_claim bytea, bad_claim bytea, bad_id text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off AS $$
@@ -116,7 +117,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enabl
     FROM page
 $$;
 
--- What can be counted: rows beyond the head, ids without a record, rows of no channel, erasures that were edited.
+-- Counts: rows beyond the head, ids without a record, rows of no channel, edited erasures.
 CREATE FUNCTION audit_counts_v1(of_channel text)
 RETURNS TABLE (size bigint, network text, checkpoint_size bigint, checkpoint_root bytea, checkpoint text,
                beyond_head bigint, id_count bigint, stray_rows bigint, edited_erasure bigint, tile_count bigint)
@@ -137,7 +138,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
     FROM channels c LEFT JOIN checkpoints k USING (channel_id) WHERE c.channel = of_channel
 $$;
 
--- The id that was entered for an index: names a record whose row is gone.
+-- The id that was entered for an index: identifies a record whose row is gone.
 CREATE FUNCTION audit_id_at_v1(of_channel text, at_index bigint) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
   SELECT i.id FROM channels c JOIN record_ids i USING (channel_id) WHERE c.channel = of_channel AND i.idx = at_index LIMIT 1

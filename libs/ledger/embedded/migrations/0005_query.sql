@@ -1,7 +1,7 @@
 -- Up Migration
 
--- Records by type. The index is brought up to the head by those who query and by nobody else, so that a surface that
--- only appends does not pay for it.
+-- Records by type. The index is extended to the head only by queries, so that a surface that only appends does not pay
+-- for it.
 CREATE TABLE record_types (
   channel_id integer NOT NULL,
   type       text    NOT NULL COLLATE "C",
@@ -10,7 +10,7 @@ CREATE TABLE record_types (
   PRIMARY KEY (channel_id, type, id)
 );
 
--- How far record_types reaches: every record below upto is in it.
+-- How far record_types reaches: it contains every record below upto.
 CREATE TABLE record_types_upto (
   channel_id integer PRIMARY KEY,
   upto       bigint NOT NULL
@@ -37,7 +37,7 @@ BEGIN
   RETURN reached + at_most >= ours.size;
 END $$;
 
--- By id in code point order (the bytes of UTF-8 sort as the code points do).
+-- By id in code point order (the order of UTF-8 bytes).
 CREATE FUNCTION query_v1(of_channel text, of_type text, after_id text, at_most integer)
 RETURNS TABLE (network text, channel text, idx bigint, id text, type text, owner text, data text, extra text, salt bytea,
                data_hash bytea, leaf_hash bytea, transaction_id bytea, at_ms bigint)
@@ -53,7 +53,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
    ORDER BY r.id
 $$;
 
--- The first record that record_types misses, or holds otherwise than records does.
+-- The first record that record_types lacks or that differs from records.
 CREATE FUNCTION audit_types_v1(of_channel text) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
   SELECT least(

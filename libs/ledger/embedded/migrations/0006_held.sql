@@ -1,8 +1,8 @@
 -- Up Migration
 
--- Which of these ids the channel holds, whatever stands under them and also once it was erased; null for none. It reads
--- through the snapshot of the statement that calls it, so a caller can tell in one statement that a row of its own and
--- the ledger belong together. The planner settings are those of append_v1, for the same reason.
+-- The ids that the channel holds, regardless of their content, erased ones too; null if there is none. It uses the
+-- snapshot of the calling statement, so a caller can compare its own rows with the ledger in one statement. The planner
+-- settings are those of append_v1, for the same reason.
 CREATE FUNCTION held_v1(of_channel text, ids text[]) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp
   SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$

@@ -1,8 +1,9 @@
 -- Up Migration
 
--- What each role may do in which channel. The migration job of a surface writes the rows of its role (ledger-grants.ts);
--- every function below looks the caller up. The caller is session_user: within a SECURITY DEFINER function current_user is
--- the owner, and SET ROLE does not change session_user. The owner, its members and superusers cannot be held back.
+-- The rights of each role in each channel. The migration job of a surface writes the rows of its role
+-- (ledger-grants.ts); every function below checks the caller. The caller is session_user: within a SECURITY DEFINER
+-- function current_user is the owner, and SET ROLE does not change session_user. The owner, its members and superusers
+-- cannot be restricted.
 CREATE TABLE grants (
   role    text    NOT NULL COLLATE "C",
   surface text    NOT NULL COLLATE "C",  -- who wrote the row; 'before': the role had every right before this table existed
@@ -19,12 +20,12 @@ INSERT INTO grants (role, surface, channel, rights)
     FROM pg_proc p CROSS JOIN LATERAL aclexplode(p.proacl) a JOIN pg_roles r ON r.oid = a.grantee
    WHERE p.pronamespace = 'ledger'::regnamespace AND p.proname = 'append_v1' AND a.grantee <> p.proowner;
 
--- Roles that were found to have the right to append. Every append reads and locks this row anyway, so the check costs no
--- look-up of its own. A change of grants empties it.
+-- Cache of the roles known to have the right to append. Every append reads and locks this row anyway, so the check
+-- needs no lookup of its own. A change of grants clears it.
 ALTER TABLE channels ADD COLUMN appenders text[] COLLATE "C" NOT NULL DEFAULT '{}';
 
--- In the order in which appends lock the heads. An append that holds one has looked at grants before this change and ends
--- before its head is emptied; one that waits for it looks again.
+-- Locks heads in the same order as appends. An append that holds a head has checked the grants before this change and
+-- ends before its head is cleared; one that waits for it checks again.
 CREATE FUNCTION forget_appenders() RETURNS trigger
 LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
 BEGIN
@@ -56,7 +57,7 @@ BEGIN
               OR g.channel = 'unowned' AND NOT EXISTS (SELECT 1 FROM grants o WHERE o.channel = of_channel AND o.owns)));
 END $$;
 
--- true, or insufficient_privilege.
+-- Returns true or raises insufficient_privilege.
 CREATE FUNCTION permitted(of_channel text, VARIADIC wanted text[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp AS $$
 BEGIN
@@ -67,13 +68,14 @@ BEGIN
   RETURN true;
 END $$;
 
--- What the caller may do in a channel.
+-- The rights of the caller in a channel.
 CREATE FUNCTION rights_v1(of_channel text) RETURNS text[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
   SELECT ARRAY(SELECT r FROM unnest(ARRAY['append', 'read', 'audit', 'erase', 'integrate']) r WHERE has_right(of_channel, r))
 $$;
 
--- For the migration job: replaces what a surface has said of a role. wanted: [{"channel", "rights", "owns"}].
+-- For the migration job: replaces the grants that a surface has given to a role. wanted: [{"channel", "rights",
+-- "owns"}].
 CREATE FUNCTION set_grants(for_role text, by_surface text, wanted json) RETURNS void
 LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
 BEGIN
@@ -90,7 +92,7 @@ BEGIN
         AND NOT EXISTS (SELECT 1 FROM grants g WHERE g.role = for_role AND g.surface = n.nspname));
 END $$;
 
--- The heads that append_v1 could not use as they are: new ones, and those where the caller is not known to append yet.
+-- Prepares heads that append_v1 could not use: new ones, and those that do not list the caller as appender yet.
 CREATE FUNCTION open_heads(unit_channel text[], unit_network text[]) RETURNS void
 LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
 BEGIN
@@ -104,7 +106,7 @@ BEGIN
    WHERE channel = ANY (unit_channel) AND permitted(channel, 'append') AND NOT session_user = ANY (appenders);
 END $$;
 
--- As in 0002_append.sql, but for the heads: only those that the caller may append to.
+-- As in 0002_append.sql, but locks only heads that the caller may append to.
 CREATE OR REPLACE FUNCTION append_v1(
   unit_channel text[], unit_network text[], unit_claim bytea[], unit_fingerprint text[], unit_transaction bytea[],
   unit_nonce bytea[], unit_note text[], unit_at bigint[], unit_records integer[],
@@ -310,7 +312,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
    ORDER BY r.ordinal LIMIT 1
 $$;
 
--- Called with the rights of the functions that need partitions, and by no role: it makes as many as it is told to.
+-- Called with the rights of the functions that need partitions, and by no role: it creates as many as requested.
 CREATE FUNCTION ensure_partitions(up_to bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
 DECLARE
@@ -462,8 +464,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
    ORDER BY r.id
 $$;
 
--- As in 0006_held.sql. Every check of the gate asks it, so who appends is known by the head row that it reads anyway. A
--- probe that names no channel asks nothing.
+-- As in 0006_held.sql. Every check of the gate calls it, so the right is checked by the head row that it reads anyway.
+-- A probe without a channel reads nothing.
 CREATE OR REPLACE FUNCTION held_v1(of_channel text, ids text[]) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp
   SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
@@ -480,7 +482,7 @@ BEGIN
   RETURN held;
 END $$;
 
--- Who erased: the role, and the person and request that the surface names. Null where it was before this file.
+-- Who erased: the role, and the person and request named by the surface. Null for rows written before this file.
 ALTER TABLE erasures ADD COLUMN erased_by text, ADD COLUMN actor text, ADD COLUMN request_id text;
 
 CREATE FUNCTION erasure_hash(e erasures) RETURNS bytea LANGUAGE sql STABLE
@@ -489,8 +491,8 @@ RETURN sha256(convert_to(CASE WHEN (e).erased_by IS NULL
   ELSE json_build_array((e).channel_id, (e).idx, (e).at_ms, (e).reason, (e).erased_by, (e).actor, (e).request_id)::text
   END, 'UTF8'));
 
--- Salt and content go, everything that was hashed into the tree stays, so every proof stays valid. The event that tells
--- who erased what and why is written here, into a table that no role can touch, so there is no erasure without it.
+-- Removes salt and content; everything hashed into the tree stays, so every proof stays valid. The audit event of the
+-- erasure is written here, into a table that no role can access, so there is no erasure without it.
 CREATE FUNCTION erase_v2(of_channel text, of_id text, for_reason text, now_ms bigint, by_actor text, in_request text)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
@@ -517,13 +519,13 @@ BEGIN
   RETURN true;
 END $$;
 
--- For services of the version before.
+-- For services of the previous version.
 CREATE OR REPLACE FUNCTION erase_v1(of_channel text, of_id text, for_reason text, now_ms bigint) RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
   SELECT erase_v2(of_channel, of_id, for_reason, now_ms, NULL, NULL)
 $$;
 
--- The audit, as in 0004_audit.sql and 0005_query.sql, for those with the right to.
+-- The audit, as in 0004_audit.sql and 0005_query.sql, for callers with the right to audit.
 CREATE OR REPLACE FUNCTION audit_records_v1(of_channel text, from_index bigint, until_index bigint)
 RETURNS TABLE (row_count bigint, first_bad bigint, leaf_hashes bytea)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off AS $$
@@ -641,7 +643,7 @@ $$;
 
 -- Down Migration
 
--- The functions of the files before trust every role. They are run again after this one, in order.
+-- The functions of earlier files trust every role. They are run again after this one, in order.
 DROP FUNCTION erase_v2, erasure_hash, ensure_partitions, open_heads, set_grants, rights_v1, permitted, has_right;
 ALTER TABLE erasures DROP COLUMN erased_by, DROP COLUMN actor, DROP COLUMN request_id;
 ALTER TABLE channels DROP COLUMN appenders;

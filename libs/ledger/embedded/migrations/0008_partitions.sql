@@ -1,10 +1,10 @@
 -- Up Migration
 
--- Partitions of records are made ahead, by a job of their own in every process that appends or integrates, and never by a
--- write. CREATE TABLE ... PARTITION OF asks for ACCESS EXCLUSIVE on records: behind a dump or a reader it waits, and every
--- write behind it. ATTACH PARTITION asks for SHARE UPDATE EXCLUSIVE, which readers and writers do not notice.
+-- Partitions of records are created ahead, by a job in every process that appends or integrates, and never by a write.
+-- CREATE TABLE ... PARTITION OF needs ACCESS EXCLUSIVE on records: it waits behind a dump or a reader, and every write
+-- waits behind it. ATTACH PARTITION needs SHARE UPDATE EXCLUSIVE, which does not affect readers and writers.
 
--- Whether the caller has one of these rights in any channel at all: true, or insufficient_privilege.
+-- Whether the caller has one of these rights in any channel: returns true or raises insufficient_privilege.
 CREATE FUNCTION permitted_somewhere(VARIADIC wanted text[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp AS $$
 BEGIN
@@ -18,8 +18,8 @@ BEGIN
   RETURN true;
 END $$;
 
--- The table is made in the transaction that attaches it, so it is empty and its scan reads no page. The lock is taken first,
--- because only the owner's functions can take it: an advisory lock could be held by any role of the database.
+-- The table is created in the transaction that attaches it, so it is empty and its scan reads no page. The table lock
+-- is taken first, because only the owner's functions can take it: any role of the database could hold an advisory lock.
 CREATE FUNCTION add_partition(ordinal bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
 BEGIN
@@ -31,11 +31,11 @@ BEGIN
   END IF;
 END $$;
 
--- Makes partitions ahead of the longest channel. Out: how many there are ahead of the one that it writes to, and how many
--- there should be; fewer where somebody (ANALYZE, CREATE INDEX CONCURRENTLY) holds the lock for longer than lock_timeout:
--- ask again later. The caller has no say in how many, so none can fill the database with them.
--- Four are some four million records of one channel: over an hour at 1,000 records a second. An empty one costs 24 KB, and
--- each a little of the planning of every statement that reads several.
+-- Creates partitions ahead of the longest channel. Out: how many exist ahead of the one being written, and how many
+-- should; fewer if another session (ANALYZE, CREATE INDEX CONCURRENTLY) holds the lock for longer than lock_timeout:
+-- retry later. The caller cannot choose the number, so none can fill the database with partitions.
+-- Four are some four million records of one channel: over an hour at 1,000 records a second. An empty one costs 24 KB,
+-- and each adds a little to the planning of every statement that reads several.
 CREATE FUNCTION make_partitions_v1() RETURNS TABLE (ahead integer, wanted integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp SET lock_timeout = '200ms' AS $$
 DECLARE
@@ -57,8 +57,8 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- An append that reaches the end is told so: 53400 is UNAVAILABLE to a service, which tries again until its deadline, and
--- nothing was written. (append_v1 calls it with the size that the channel is to have.)
+-- Raised for an append that reaches the end: services map 53400 to UNAVAILABLE and retry until their deadline; nothing
+-- was written. (append_v1 calls it with the channel's new size.)
 CREATE OR REPLACE FUNCTION ensure_next_partition(size bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
 BEGIN
@@ -68,7 +68,7 @@ BEGIN
   END IF;
 END $$;
 
--- For integrators of the version before, beside which nobody may make partitions: integrate_commit_v1 calls it.
+-- For integrators of the previous version, which must not create partitions: called by integrate_commit_v1.
 CREATE OR REPLACE FUNCTION ensure_partitions(up_to bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = ledger, pg_temp SET lock_timeout = '50ms' AS $$
 BEGIN
@@ -79,7 +79,8 @@ EXCEPTION WHEN lock_not_available THEN
   NULL;
 END $$;
 
--- As integrate_commit_v1, for many channels and without partitions. new_channel says which of of_channels a tile is of, from 1.
+-- As integrate_commit_v1, for many channels and without partitions. new_channel is the position in of_channels of each
+-- tile's channel, from 1.
 CREATE FUNCTION integrate_commit_v2(of_channels text[], new_sizes bigint[], new_roots bytea[], new_notes text[],
                                     new_channel integer[], new_levels smallint[], new_tiles bigint[], new_hashes bytea[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
@@ -103,13 +104,13 @@ BEGIN
     WHERE checkpoints.size <= EXCLUDED.size;
 END $$;
 
--- The day a claim was made, so that old ones can be removed; those that are there count from today. A day and no moment:
--- equal keys share their place in the index, which then costs some 7 bytes a claim.
+-- The day a claim was made, so that old ones can be removed; existing ones count from today. A day instead of a
+-- timestamp: equal keys share their place in the index, which then costs some 7 bytes per claim.
 ALTER TABLE claims ADD COLUMN IF NOT EXISTS made_on date NOT NULL DEFAULT CURRENT_DATE;
 CREATE INDEX IF NOT EXISTS claims_by_day ON claims (made_on);
 
--- Removes at most so many claims that are older, of channels that the caller may append to; returns how many. No caller can
--- shorten the time below 30 days, by the clock of the database. Records stay, and so do their ids.
+-- Removes a limited number of older claims, of channels that the caller may append to; returns how many. No caller can
+-- shorten the retention below 30 days, by the clock of the database. Records stay, and so do their ids.
 CREATE FUNCTION forget_claims_v1(keep_days integer, at_most integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp
   SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
@@ -129,8 +130,9 @@ BEGIN
   RETURN removed;
 END $$;
 
--- JIT never pays here: enable_seqscan = off makes a plan look dear beyond every threshold (before PostgreSQL 18), and an
--- audit then compiles each of its many statements anew. A function that is replaced needs the setting again.
+-- JIT never pays here: enable_seqscan = off raises the estimated cost of a plan beyond every threshold (before
+-- PostgreSQL 18), and an audit then compiles each of its many statements again. A replaced function needs the setting
+-- again.
 DO $$
 DECLARE
   versioned regprocedure;

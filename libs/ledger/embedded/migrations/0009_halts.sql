@@ -1,8 +1,8 @@
 -- Up Migration
 
--- Channels that are not as they were left. The integrator writes the rows; every process reads those of its channels.
--- kept is the newest signed note that was kept outside the database, where the database does not continue it: what was
--- signed for from lost_from on, below lost_until, is not in the signed tree of the database.
+-- Halted channels. The integrator writes the rows; every process reads those of its channels. kept is the newest signed
+-- note kept outside the database, if the database does not continue it: the signed records from lost_from up to, but
+-- not including, lost_until are not in the signed tree of the database.
 CREATE TABLE halts (
   channel_id integer PRIMARY KEY,
   problem    text    NOT NULL,
@@ -14,9 +14,9 @@ CREATE TABLE halts (
   CHECK (0 <= lost_from AND lost_from < lost_until)
 );
 
--- An append to a channel that lost records would give their indexes to others. No append looks here: it goes by
--- channels.appenders, which a halt empties under the lock of the head, and open_heads does not fill again. The code is of
--- the class that services of the version before take for an outage in which nothing was written.
+-- An append to a channel that lost records would reuse their indexes. Appends do not read this table: they check
+-- channels.appenders, which a halt clears under the lock of the head, and open_heads does not fill again. The error
+-- code is of the class that services of the previous version treat as an outage without a write.
 CREATE FUNCTION refuse_lost(of_channels text[]) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp AS $$
 DECLARE
@@ -44,7 +44,7 @@ BEGIN
    WHERE channel = ANY (unit_channel) AND permitted(channel, 'append') AND NOT session_user = ANY (appenders);
 END $$;
 
--- As in 0007_grants.sql, and refuse_lost: whoever asks what a channel holds is not told that it does not hold what it lost.
+-- As in 0007_grants.sql, and refuse_lost: lost ids are not reported as absent.
 CREATE OR REPLACE FUNCTION held_v1(of_channel text, ids text[]) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp
   SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
@@ -62,8 +62,8 @@ BEGIN
   RETURN held;
 END $$;
 
--- Halts a channel, or says anew why it is halted. One that is not there at all is made, without records, so that nobody
--- begins it. kept_note null: nothing is known to be lost, and writing goes on.
+-- Halts a channel, or updates the reason. A missing channel is created without records, so that no append starts it
+-- anew. kept_note null: nothing is known to be lost, and appends continue.
 CREATE FUNCTION halt_v1(of_network text, of_channel text, why text, kept_note text, from_index bigint, until_index bigint,
                         now_ms bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
@@ -82,7 +82,7 @@ BEGIN
   END IF;
 END $$;
 
--- The channel is as it was left.
+-- Lifts a halt: the channel is restored.
 CREATE FUNCTION resume_v1(of_channel text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
 BEGIN
@@ -90,7 +90,7 @@ BEGIN
   DELETE FROM halts WHERE channel_id = (SELECT channel_id FROM channels WHERE channel = of_channel);
 END $$;
 
--- Those in which the caller has any right.
+-- The halts of channels in which the caller has any right.
 CREATE FUNCTION halts_v1()
 RETURNS TABLE (channel text, problem text, kept text, lost_from bigint, lost_until bigint, at_ms bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
@@ -99,7 +99,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
    WHERE has_right(c.channel, 'append', 'read', 'audit', 'erase', 'integrate') ORDER BY c.channel
 $$;
 
--- How far each is written, and its newest checkpoint.
+-- The size and newest checkpoint of each channel.
 CREATE FUNCTION heads_v1(of_channels text[]) RETURNS TABLE (channel text, size bigint, checkpoint text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
   SELECT c.channel, c.size, k.note FROM channels c LEFT JOIN checkpoints k USING (channel_id)

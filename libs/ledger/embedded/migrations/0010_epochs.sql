@@ -1,8 +1,8 @@
 -- Up Migration
 
--- After a declared loss a channel goes on in a log of its own, its next epoch: `acme.main/e1` after `acme.main`. Leaf 0 of
--- that log is the statement of what was lost, the record of first_index is leaf 1, and so on: records keep the numbering of
--- the channel, receipts and proofs state the leaf of the log they name.
+-- After a declared loss a channel continues in a new log, its next epoch: `acme.main/e1` after `acme.main`. Leaf 0 of
+-- that log is the declaration of the loss, the record of first_index is leaf 1, and so on: records keep the numbering
+-- of the channel, receipts and proofs state the leaf of the log they name.
 CREATE TABLE epochs (
   channel_id  integer     NOT NULL,
   epoch       integer     NOT NULL CHECK (epoch > 0),
@@ -19,12 +19,12 @@ CREATE TABLE epochs (
   PRIMARY KEY (channel_id, epoch)
 );
 
--- The newest epoch. Whoever locks or reads a head has it for nothing.
+-- The newest epoch, available without cost to statements that lock or read a head.
 ALTER TABLE channels ADD COLUMN epoch integer NOT NULL DEFAULT 0;
 
--- For each log that did not go on as it was kept, oldest first: [{"epoch", "lostFrom", "lostUntil", "checkpoint",
--- "surviving"}]. checkpoint is the newest kept note, surviving the newest one that the database continues, or null. kept,
--- lost_from and lost_until are those of the last. Null where the version before wrote the row.
+-- Losses of each log that does not continue its kept checkpoints, oldest first: [{"epoch", "lostFrom", "lostUntil",
+-- "checkpoint", "surviving"}]. checkpoint is the newest kept note, surviving the newest one that the database
+-- continues, or null. kept, lost_from and lost_until are those of the last. Null if the previous version wrote the row.
 ALTER TABLE halts ADD COLUMN losses jsonb;
 
 -- A log by its name. leaf = idx - shift; head is the number of its leaves, signed or not.
@@ -49,7 +49,7 @@ LANGUAGE sql STABLE SET search_path = ledger, pg_temp AS $$
      WHERE e.channel_id = of_channel AND l ->> 'checkpoint' = kept_note)
 $$;
 
--- A log that ended is never signed for again, by whichever version of the integrator.
+-- Prevents new checkpoints of an ended log, whichever version the integrator has.
 CREATE FUNCTION refuse_ended() RETURNS trigger
 LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
 BEGIN
@@ -64,8 +64,8 @@ END $$;
 CREATE TRIGGER checkpoint_of_open_log BEFORE INSERT OR UPDATE ON checkpoints
   FOR EACH ROW EXECUTE FUNCTION refuse_ended();
 
--- An integrator of the version before does not know that what it misses was declared. And a channel that waits for its epoch
--- takes no records, whatever else is found of it.
+-- An integrator of the previous version does not know declarations. And a channel that waits for its epoch accepts no
+-- records, whatever else is found.
 CREATE FUNCTION keep_declared() RETURNS trigger
 LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
 BEGIN
@@ -84,7 +84,7 @@ END $$;
 CREATE TRIGGER halt_of_undeclared_loss BEFORE INSERT OR UPDATE ON halts
   FOR EACH ROW EXECUTE FUNCTION keep_declared();
 
--- As halt_v1, but what is lost is said of each log.
+-- As halt_v1, with losses per log.
 CREATE FUNCTION halt_v2(of_network text, of_channel text, why text, new_losses jsonb, now_ms bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
 DECLARE
@@ -97,8 +97,8 @@ BEGIN
      AND kept IS NOT DISTINCT FROM last ->> 'checkpoint' AND losses IS DISTINCT FROM new_losses;
 END $$;
 
--- As halts_v1. declared: somebody has said what is lost, and the channel goes on as soon as its next epoch is signed.
--- shared_at_ms: when the last record was written that is not lost.
+-- As halts_v1. declared: the loss was declared, and the channel resumes once its next epoch is signed. shared_at_ms:
+-- the time of the last record that is not lost.
 CREATE FUNCTION halts_v2()
 RETURNS TABLE (channel text, problem text, losses jsonb, at_ms bigint, declared boolean, shared_at_ms bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
@@ -113,9 +113,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
    WHERE has_right(l.channel, 'append', 'read', 'audit', 'erase', 'integrate') ORDER BY l.channel
 $$;
 
--- Declares what a channel that is halted has lost, and opens its next epoch; the channel stays halted. It is for the caller
--- to make the statement, whose member lost has to be what the halt says: then the caller has seen it. Again: the epoch that
--- was opened for this loss. Null: this is not what is lost, or nothing is; nothing was done.
+-- Declares the loss of a halted channel, and opens its next epoch; the channel stays halted. The caller builds the
+-- statement, whose member lost must equal that of the halt: this proves that the caller has seen it. Repeated: returns
+-- the epoch opened for this loss. Null: nothing is lost, or not this; nothing was done.
 CREATE FUNCTION declare_loss_v1(of_channel text, new_statement text, by_actor text, in_request text) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
 DECLARE
@@ -168,8 +168,8 @@ BEGIN
   RETURN opened;
 END $$;
 
--- As resume_v1, and whether it goes on. After a declaration not before its epoch was signed for, and not before every
--- process knows of it: they ask for epochs once a second, and an append takes two at most.
+-- As resume_v1, returning whether the channel resumes. After a declaration not before its epoch is signed and known to
+-- every process: they read epochs once a second, and an append takes two seconds at most.
 CREATE FUNCTION resume_v2(of_channel text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
 DECLARE
@@ -187,8 +187,8 @@ BEGIN
   RETURN true;
 END $$;
 
--- The declared losses of these channels, or, of null, of all; those in which the caller has any right. Whoever states
--- where a record is has asked this within the second before.
+-- The declared losses of these channels, or of all if null, limited to those in which the caller has any right.
+-- Processes that state the position of a record have read this within the last second.
 CREATE FUNCTION epochs_v1(of_channels text[])
 RETURNS TABLE (channel text, epoch integer, first_index bigint, lost_until bigint, kept_at_ms bigint, declared_at_ms bigint,
                statement text)
@@ -201,7 +201,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
    ORDER BY c.channel, e.epoch
 $$;
 
--- held_v1 of before, for those who judge by epochs_v1 what may be lost.
+-- As held_v1 before, for callers that check epochs_v1 for losses.
 CREATE FUNCTION held_v2(of_channel text, ids text[]) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp
   SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
@@ -219,7 +219,7 @@ BEGIN
   RETURN held;
 END $$;
 
--- For those who take what is not held for what was never written: refused for ever in a channel that declared a loss.
+-- For callers that treat absent ids as never written: refused for ever in a channel with a declared loss.
 CREATE OR REPLACE FUNCTION held_v1(of_channel text, ids text[]) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp
   SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
@@ -242,7 +242,7 @@ BEGIN
   RETURN held;
 END $$;
 
--- The log that each channel goes on in, and how far it is signed for. is_declared: it waits for its epoch.
+-- The current log of each channel, and its signed size. is_declared: the channel waits for this epoch.
 CREATE FUNCTION logs_v1() RETURNS TABLE (channel text, log text, size bigint, integrated bigint, is_declared boolean)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
   SELECT l.channel, l.log, l.head, coalesce(k.size, 0),
@@ -252,7 +252,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
    WHERE NOT l.is_ended AND has_right(l.channel, 'append', 'read', 'audit', 'erase', 'integrate') ORDER BY l.channel
 $$;
 
--- As heads_v1, of the log that each channel goes on in; statement is that of its declaration.
+-- As heads_v1, for the current log of each channel; statement is that of its declaration.
 CREATE FUNCTION heads_v2(of_channels text[])
 RETURNS TABLE (channel text, log text, size bigint, checkpoint text, statement text, leaf_hash bytea)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
@@ -261,7 +261,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
    WHERE l.channel = ANY (of_channels) AND NOT l.is_ended AND permitted(l.channel, 'integrate')
 $$;
 
--- As integrate_begin_v1, by the name of the log; nothing of one that ended.
+-- As integrate_begin_v1, by log name; returns nothing for an ended log.
 CREATE FUNCTION integrate_begin_v2(of_log text, at_most integer)
 RETURNS TABLE (head bigint, checkpoint text, integrated bigint, levels smallint[], tiles bigint[], edge bytea[],
                first_leaf bigint, last_leaf bigint, leaf_count bigint, leaves bytea)
@@ -308,7 +308,7 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- As integrate_commit_v2, by the names of the logs.
+-- As integrate_commit_v2, by log name.
 CREATE FUNCTION integrate_commit_v3(of_logs text[], new_sizes bigint[], new_roots bytea[], new_notes text[],
                                     new_log integer[], new_levels smallint[], new_tiles bigint[], new_hashes bytea[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
@@ -332,7 +332,7 @@ BEGIN
     WHERE checkpoints.size <= EXCLUDED.size;
 END $$;
 
--- As before, by the name of the log. Of one that ended: the checkpoint that its surviving records are proved against.
+-- As before, by log name. For an ended log: the checkpoint that its surviving records are proved against.
 CREATE OR REPLACE FUNCTION checkpoint_v1(of_channel text) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
   SELECT k.note FROM logs l JOIN checkpoints k ON k.channel_id = l.tree_id WHERE l.log = of_channel
@@ -348,8 +348,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
    ORDER BY w.ordinal
 $$;
 
--- The logs of a channel, oldest first: the records of each are those from first_index on, below until_index. is_edited: what
--- stands beside a statement is not what it says.
+-- The logs of a channel, oldest first, with their records from first_index up to, but not including, until_index.
+-- is_edited: the columns of the row do not match its statement.
 CREATE FUNCTION audit_logs_v1(of_channel text)
 RETURNS TABLE (log text, epoch integer, first_index bigint, until_index bigint, checkpoint_size bigint, checkpoint_root bytea,
                checkpoint text, tile_count bigint, statement text, leaf_hash bytea, is_edited boolean)

@@ -1,11 +1,11 @@
 -- Up Migration
 
--- What nearly always holds: every claim and every id of a group is new. Then the head is moved and the rows are entered
--- without a look at anything first, and what is taken shows by itself. Where something is, nothing of it stays.
+-- The common case: every claim and every id of a group is new. The head is moved and the rows are inserted without
+-- prior lookups; duplicates raise unique violations, which roll everything back.
 --
--- Units of one channel; the parameters are those of append_v1. The index of the first record, behind which the others follow
--- without a gap in the order of the units. Null: nothing was written, and append_v1 finds out what became of each unit. It
--- is null, too, where append_v1 has to open the head first.
+-- Units of one channel; the parameters are those of append_v1. Returns the index of the first record; the others follow
+-- without gaps in the order of the units. Null: nothing was written, and append_v1 determines the outcome of each unit.
+-- It is null, too, if append_v1 has to open the head first.
 CREATE FUNCTION append_new_v1(
   of_channel text, unit_claim bytea[], unit_fingerprint text[], unit_transaction bytea[], unit_nonce bytea[],
   unit_note text[], unit_at bigint[], unit_records integer[],
@@ -54,9 +54,9 @@ EXCEPTION WHEN unique_violation THEN
   RETURN NULL;
 END $$;
 
--- append_v1 for units of one channel. Out: one row `all written` with the index of the first record, where append_new_v1
--- wrote them; else the rows of append_v1, in the order of the units. carefully: something is expected to be taken, and what
--- append_new_v1 would undo is not tried.
+-- append_v1 for units of one channel. Out: one row `all written` with the index of the first record, if append_new_v1
+-- wrote them; else the rows of append_v1, in the order of the units. carefully: duplicates are expected, so
+-- append_new_v1 is skipped.
 CREATE FUNCTION append_v2(
   of_channel text, of_network text, carefully boolean,
   unit_claim bytea[], unit_fingerprint text[], unit_transaction bytea[], unit_nonce bytea[], unit_note text[],

@@ -1,8 +1,8 @@
 -- Up Migration
 
--- The integrator asks for each channel anew. A plan made for the values of one leaves out the partitions that it does not need,
--- so it looks cheaper than one for all values, and was made for every channel: nearly half of the call. Plans are kept for the
--- life of a connection: those made while the tables were empty must not read them whole once they are large.
+-- The integrator calls the function for each channel. A custom plan excludes partitions that it does not need, so it
+-- looks cheaper than the generic one, and was made for every channel: nearly half of the call. Plans are cached for the
+-- life of a connection: those made while the tables were empty must not use sequential scans once they are large.
 DO $$
 DECLARE
   begin_function regprocedure;

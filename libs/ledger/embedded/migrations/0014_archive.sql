@@ -1,10 +1,11 @@
 -- Up Migration
 
--- Records of a channel below an index can lie in files instead of ledger.records (infra/decisions/0007-archived-records.md).
--- Their ids stay in record_ids, their leaf hashes in the tiles, and here, a row for each stretch of at most 1,024 records,
--- what receipts, create-once and the audit need. Each bytea holds 32 bytes a record.
+-- Records of a channel below an index can be stored in files instead of ledger.records
+-- (infra/decisions/0007-archived-records.md). Their ids stay in record_ids, their leaf hashes in the tiles, and the
+-- data needed for receipts, create-once and the audit in this table, one row per stretch of at most 1,024 records. Each
+-- bytea holds 32 bytes per record.
 
--- For the Down migration: the functions that are replaced below, as they were.
+-- For the Down migration: the original definitions of the functions replaced below.
 CREATE TABLE migrations_0014_replaced AS
   SELECT p.proname, pg_get_functiondef(p.oid) AS definition FROM pg_proc p
    WHERE p.pronamespace = 'ledger'::regnamespace
@@ -22,30 +23,30 @@ CREATE TABLE archived (
   contents     bytea   NOT NULL,
   PRIMARY KEY (channel_id, first_index)
 );
--- Hashes do not compress; stored plainly, one of them is read without the others.
+-- Hashes do not compress; uncompressed, one of them is read without the others.
 ALTER TABLE archived ALTER COLUMN contents SET STORAGE EXTERNAL;
 
--- Whose row lock is held while files of the channel are written.
+-- Its row lock is held while files of the channel are written.
 CREATE TABLE archives (
   channel_id integer PRIMARY KEY,
   upto       bigint NOT NULL DEFAULT 0
 );
 
--- Erased here, and not yet in the file.
+-- Erased in the database, but not in the file yet.
 CREATE TABLE unwritten_erasures (
   channel_id integer NOT NULL,
   idx        bigint  NOT NULL,
   PRIMARY KEY (channel_id, idx)
 );
 
--- What create-once compares of an archived record. The salt of the stretch keeps guesses at a content from being looked up
--- in other stretches; an erasure replaces the hash by zeros, which no content has.
+-- The hash that create-once compares for an archived record. The salt of the stretch prevents looking up guessed
+-- contents in other stretches; an erasure replaces the hash by zeros, which no content has.
 CREATE FUNCTION archived_content(salt bytea, idx bigint, type text, owner text, data text, extra text) RETURNS bytea
 LANGUAGE sql STABLE
 RETURN sha256(salt || int8send(idx) || convert_to('[' || to_json(type)::text || ',' || coalesce(to_json(owner)::text, 'null')
   || ',' || data || ',' || coalesce(extra, 'null') || ']', 'UTF8'));
 
--- The first index of the stretch that an index lies in; null for a record that is in the table.
+-- The first index of the stretch that contains an index; null for a record in the table.
 CREATE FUNCTION stretch_of(of_channel integer, at_index bigint) RETURNS bigint
 LANGUAGE sql STABLE SET search_path = ledger, pg_temp AS $$
   SELECT CASE WHEN at_index < s.until_index THEN s.first_index END
@@ -64,7 +65,8 @@ LANGUAGE sql STABLE SET search_path = ledger, pg_temp AS $$
     FROM archived a WHERE a.channel_id = of_channel AND a.first_index = stretch_of(of_channel, at_index)
 $$;
 
--- Whether the record at an index, wherever it lies, holds this content: what create-once compares. Never once it was erased.
+-- Whether the record at an index, in table or file, holds this content, as compared by create-once. False once it was
+-- erased.
 CREATE FUNCTION holds_content(of_channel integer, at_index bigint, of_type text, of_owner text, of_data text, of_extra text)
 RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp AS $$
@@ -83,8 +85,8 @@ BEGIN
   RETURN coalesce(same, false);
 END $$;
 
--- Two functions that stay as they are, but for where an archived record is concerned: append_v1 compares an id that is taken
--- by holds_content, and audit_counts_v1 counts the tables above, too, and leaves what was erased in a file to the file.
+-- Patches two functions for archived records: append_v1 compares a taken id by holds_content, and audit_counts_v1 also
+-- counts the tables above and excludes erasures of archived records.
 DO $$
 DECLARE
   change record;
@@ -149,8 +151,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
    WHERE c.channel = of_channel AND permitted(of_channel, 'append', 'read')
 $$;
 
--- As record_v1. Of an archived record: where it lies (archived_from, archived_until: the stretch), and what stays here;
--- owner, data, extra, salt, data_hash and at_ms are null.
+-- As record_v1. For an archived record: its stretch (archived_from, archived_until) and the values kept in the
+-- database; owner, data, extra, salt, data_hash and at_ms are null.
 CREATE FUNCTION record_v2(of_channel text, of_id text)
 RETURNS TABLE (network text, channel text, idx bigint, id text, type text, owner text, data text, extra text, salt bytea,
                data_hash bytea, leaf_hash bytea, transaction_id bytea, at_ms bigint,
@@ -172,7 +174,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
    WHERE c.channel = of_channel AND permitted(of_channel, 'read')
 $$;
 
--- For services of the version before, which know of no files: an outage, and never "not found". true otherwise.
+-- For services of the previous version, which do not know files: raises an outage, never "not found". True otherwise.
 CREATE FUNCTION refuse_archived(idx bigint, archived_from bigint) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp AS $$
 BEGIN
@@ -216,7 +218,7 @@ BEGIN
   RETURN reaching >= ours.size;
 END $$;
 
--- Ids and types of archived records from an index on, below another.
+-- Ids and types of archived records in a range of indexes.
 CREATE FUNCTION archived_types(of_channel integer, from_index bigint, until_index bigint)
 RETURNS TABLE (idx bigint, id text, type text)
 LANGUAGE sql STABLE SET search_path = ledger, pg_temp AS $$
@@ -228,7 +230,7 @@ LANGUAGE sql STABLE SET search_path = ledger, pg_temp AS $$
    WHERE w.idx >= from_index AND w.idx < archived_types.until_index
 $$;
 
--- As query_v1, with archived records as record_v2 gives them.
+-- As query_v1, with archived records as in record_v2.
 CREATE FUNCTION query_v2(of_channel text, of_type text, after_id text, at_most integer)
 RETURNS TABLE (network text, channel text, idx bigint, id text, type text, owner text, data text, extra text, salt bytea,
                data_hash bytea, leaf_hash bytea, transaction_id bytea, at_ms bigint,
@@ -262,8 +264,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
     FROM query_v2(of_channel, of_type, after_id, at_most) q WHERE refuse_archived(q.idx, q.archived_from) ORDER BY q.id
 $$;
 
--- Of an archived record the content goes from the answers and from what create-once compares at once; the process that
--- writes the archive then takes it out of the file.
+-- The content of an archived record disappears from answers and from create-once immediately; the process that writes
+-- the archive then removes it from the file.
 CREATE OR REPLACE FUNCTION erase_v2(of_channel text, of_id text, for_reason text, now_ms bigint, by_actor text, in_request text)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
@@ -300,8 +302,8 @@ BEGIN
   RETURN true;
 END $$;
 
--- What an archiver has to know of a channel. Out: how many records there are, are signed for and are archived; from which
--- index on they are younger than a time; and why the channel must not be archived, in a sentence.
+-- The archive state of a channel. Out: the number of records, of signed and of archived ones; the index from which on
+-- they are younger than a time; and the reason why the channel must not be archived, as a sentence.
 CREATE FUNCTION archive_state_v1(of_channel text, before_ms bigint)
 RETURNS TABLE (network text, size bigint, signed bigint, archived bigint, younger_from bigint, refused text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
@@ -336,7 +338,7 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Null where the channel may be archived. A surface that owns a channel reads back what it wrote there, without any files.
+-- Null if the channel may be archived. A surface that owns a channel reads its records back without any files.
 CREATE FUNCTION archive_refusal(of_channel text) RETURNS text
 LANGUAGE sql STABLE SET search_path = ledger, pg_temp AS $$
   SELECT coalesce(
@@ -349,7 +351,7 @@ LANGUAGE sql STABLE SET search_path = ledger, pg_temp AS $$
       WHERE e.epoch > 0))
 $$;
 
--- Rows to be written to a file, as far as their contents are not more than so many bytes, one at least.
+-- Rows to be written to a file, up to a total content size, at least one.
 CREATE FUNCTION archive_rows_v1(of_channel text, from_index bigint, until_index bigint, max_bytes bigint)
 RETURNS TABLE (idx bigint, id text, type text, owner text, data text, extra text, salt bytea, data_hash bytea,
                transaction_id bytea, at_ms bigint)
@@ -362,8 +364,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enabl
    WHERE r.bytes <= max_bytes OR r.idx = from_index ORDER BY r.idx
 $$;
 
--- Who writes files of the channel's archive, one process at a time, until the end of its transaction. Out: how far it
--- reaches, and which records of the stretch that begins at an index are erased (null: no such stretch).
+-- Locks the archive of a channel for writing files, one process at a time, until the end of its transaction. Out: how
+-- far it reaches, and the erased records of the stretch that begins at an index (null: no such stretch).
 CREATE FUNCTION archive_lock_v1(of_channel text, at_stretch bigint) RETURNS TABLE (archived bigint, until_index bigint, erased bigint[])
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
 #variable_conflict use_column
@@ -383,8 +385,8 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Takes records out of the table that are in a file which was read back. erased: those of which the file has no content; where
--- that is no longer so, nothing is done (serialization_failure), and the file is to be written again.
+-- Removes records from the table that are in a file which was read back. erased: those without content in the file; if
+-- that has changed, nothing is done (serialization_failure), and the file must be written again.
 CREATE FUNCTION archive_records_v1(of_channel text, from_index bigint, new_until bigint, new_salt bytea, without_content bigint[])
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off SET jit = off AS $$
@@ -427,14 +429,14 @@ BEGIN
   END IF;
 END $$;
 
--- Stretches of channels that the caller may erase in, whose file still holds what was erased.
+-- Stretches, in channels that the caller may erase in, whose file still holds erased content.
 CREATE FUNCTION unwritten_erasures_v1() RETURNS TABLE (channel text, first_index bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
   SELECT DISTINCT c.channel, stretch_of(c.channel_id, w.idx)
     FROM unwritten_erasures w JOIN channels c USING (channel_id) WHERE has_right(c.channel, 'erase') ORDER BY 1, 2
 $$;
 
--- The file of the stretch holds nothing any more of those records, which were erased when it was locked.
+-- The file of the stretch no longer holds the content of these records, which were erased when it was locked.
 CREATE FUNCTION erasures_written_v1(of_channel text, written bigint[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
   DELETE FROM unwritten_erasures
@@ -442,7 +444,7 @@ LANGUAGE sql SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS
      AND permitted(of_channel, 'erase')
 $$;
 
--- The audit. How far the archive reaches by its own row, and its stretches from an index on.
+-- For the audit: how far the archive reaches by its own row, and its stretches from an index on.
 CREATE FUNCTION audit_archived_v1(of_channel text, from_index bigint, at_most integer)
 RETURNS TABLE (first_index bigint, until_index bigint, ids text[], types text[], transactions bytea, salt bytea, contents bytea,
                erased bigint[])

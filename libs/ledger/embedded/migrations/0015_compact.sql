@@ -1,14 +1,14 @@
 -- Up Migration
 
--- New records, ids and claims in fewer bytes. What is there stays as it is, in the tables it is in: nothing is rewritten.
---   records.data_hash  null where it follows from salt and content; an erasure writes it down before these go
---   compact_ids        instead of record_ids: ids that are UUIDs as 16 bytes, a unique index over 8 bytes of hash
---   compact_claims     instead of claims: a unique index over 15 bytes of the claim, nothing twice that the record has
+-- Compact storage of new records, ids and claims. Existing rows stay in their tables: nothing is rewritten.
+--   records.data_hash  null while it can be computed from salt and content; an erasure stores it before removing these
+--   compact_ids        instead of record_ids: UUIDs as 16 bytes, a unique index over 8 bytes of hash
+--   compact_claims     instead of claims: a unique index over 15 bytes of the claim, no data that the record has
 
--- First what every append locks first, so that none waits for this while this waits for it.
+-- Locked first, as by every append, to avoid a deadlock.
 LOCK TABLE channels IN ACCESS EXCLUSIVE MODE;
 
--- For the Down migration: the functions that are replaced below, as they were.
+-- For the Down migration: the original definitions of the functions replaced below.
 CREATE TABLE migrations_0015_replaced AS
   SELECT p.proname, pg_get_functiondef(p.oid) AS definition FROM pg_proc p
    WHERE p.pronamespace = 'ledger'::regnamespace
@@ -18,8 +18,9 @@ CREATE TABLE migrations_0015_replaced AS
 
 ALTER TABLE records ALTER COLUMN data_hash DROP NOT NULL;
 
--- An id is given once per channel, for ever: under the lock of the head, which every append holds. The index finds an id and
--- keeps two calls apart that were not told of it; an id whose hash is another's is entered in record_ids, which is rare.
+-- An id is used once per channel, for ever: guarded by the lock of the head, which every append holds. The index finds
+-- an id and separates concurrent calls; an id whose hash collides with another's is stored in record_ids, which is
+-- rare.
 CREATE TABLE compact_ids (
   idx        bigint  NOT NULL,
   channel_id integer NOT NULL,
@@ -28,16 +29,16 @@ CREATE TABLE compact_ids (
 );
 CREATE UNIQUE INDEX compact_ids_by_hash ON compact_ids (hashtextextended(coalesce(id, uid::text), channel_id));
 
--- Whether ids of the channel may be in record_ids, or claims of anybody in claims: a channel that is begun where there are
--- none needs no look at them.
+-- Whether ids of the channel may be in record_ids, or any claims in claims: a channel created while there are none
+-- skips these lookups.
 CREATE FUNCTION has_claims_of_before() RETURNS boolean LANGUAGE sql STABLE
 RETURN EXISTS (SELECT 1 FROM claims);
 
 ALTER TABLE channels ADD COLUMN is_wide boolean NOT NULL DEFAULT true;
 ALTER TABLE channels ALTER COLUMN is_wide SET DEFAULT has_claims_of_before();
 
--- Claims, in eight columns: a row with a null among more would have a longer header. The first 15 bytes decide; two claims that share
--- them are refused as unavailable (SHA-256 cut to 120 bits).
+-- Claims, in eight columns: a row with a null among more would have a longer header. The first 15 bytes must be unique;
+-- two claims that share them are refused as unavailable (SHA-256 cut to 120 bits).
 CREATE TABLE compact_claims (
   first_index  bigint,
   channel_id   integer  NOT NULL,
@@ -50,10 +51,10 @@ CREATE TABLE compact_claims (
                                               -- not follow: {transactionId, recordCount, indexes (see claims), note}
 );
 CREATE UNIQUE INDEX compact_claims_by_claim ON compact_claims (substr(claim_nonce, 1, 15));
--- Rows come in the order of their days, so blocks of them are found for the price of nothing.
+-- Rows are inserted in order of their days, so BRIN finds their blocks at almost no cost.
 CREATE INDEX compact_claims_by_day ON compact_claims USING brin (made_on) WITH (autosummarize = on);
 
--- Every id, wherever it is entered. By id: `hash = hashtextextended(X, channel) AND channel_id = channel AND id = X`.
+-- Every id, in either table. By id: `hash = hashtextextended(X, channel) AND channel_id = channel AND id = X`.
 CREATE VIEW all_ids AS
   SELECT hashtextextended(coalesce(k.id, k.uid::text), k.channel_id) AS hash, k.channel_id,
          CASE WHEN k.uid IS NULL THEN k.id WHEN k.id IS NULL THEN k.uid::text END AS id, k.idx
@@ -61,8 +62,8 @@ CREATE VIEW all_ids AS
   UNION ALL
   SELECT hashtextextended(w.id, w.channel_id), w.channel_id, w.id, w.idx FROM record_ids w;
 
--- Every claim, wherever it is, as it was made. By claim: `key = substr(X, 1, 15) AND claim = X`. transaction_id is null where
--- it is that of the record at first_index.
+-- Every claim, in either table, as it was made. By claim: `key = substr(X, 1, 15) AND claim = X`. transaction_id is
+-- null if it is that of the record at first_index.
 CREATE VIEW all_claims AS
   SELECT true AS is_compact, substr(k.claim_nonce, 1, 15) AS key, substr(k.claim_nonce, 1, 32) AS claim, k.fingerprint,
          decode(k.odd ->> 'transactionId', 'hex') AS transaction_id, substr(k.claim_nonce, 33) AS nonce, k.channel_id, k.first_index,
@@ -76,8 +77,8 @@ CREATE VIEW all_claims AS
          w.record_count, w.indexes, w.note, w.made_on
     FROM claims w;
 
--- A call that began before this migration goes on with the statements it began with, and knows nothing of the tables above:
--- it is to begin again (the code is one that services do that for). append_v1 says so where it enters an id here.
+-- A call that began before this migration continues with its original statements and does not know the new tables: it
+-- must start again (services retry on this code). append_v1 indicates when it inserts an id here.
 CREATE FUNCTION refuse_row_of_before() RETURNS trigger
 LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
 BEGIN
@@ -90,7 +91,7 @@ END $$;
 CREATE TRIGGER row_of_before BEFORE INSERT ON record_ids FOR EACH ROW EXECUTE FUNCTION refuse_row_of_before();
 CREATE TRIGGER row_of_before BEFORE INSERT ON claims FOR EACH ROW EXECUTE FUNCTION refuse_row_of_before();
 
--- Null where a text is not the text form that PostgreSQL gives a UUID. A cast of such a text would fail.
+-- Null if a text is not the canonical form of a UUID in PostgreSQL. Casting such a text would fail.
 CREATE FUNCTION uuid_of(id text) RETURNS uuid LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN octet_length(id) = 36 AND id LIKE '________-____-____-____-____________'
               AND octet_length(replace(id, '-', '')) = 32
@@ -101,7 +102,7 @@ LANGUAGE sql STABLE
 RETURN coalesce((SELECT r.transaction_id FROM records r WHERE r.channel_id = of_channel AND r.idx = at_index),
                 (SELECT a.transaction_id FROM archived_record(of_channel, at_index) a));
 
--- For append_v1, once it has looked its ids up: none of them is taken, so a hash that is belongs to another id.
+-- For append_v1, after its lookup: none of the ids is taken, so a taken hash belongs to another id.
 CREATE FUNCTION enter_ids(heads integer[], new_ids text[], indexes bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
 DECLARE
@@ -128,7 +129,7 @@ BEGIN
   END IF;
 END $$;
 
--- Not in SQL, so that it costs nothing where no claim is odd.
+-- Not in SQL, so that it costs nothing unless a claim is odd.
 CREATE FUNCTION odd_claim(of_transaction bytea, records integer, of_note text, indexes bigint[]) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = ledger, pg_temp AS $$
 BEGIN
@@ -136,7 +137,7 @@ BEGIN
                             'indexes', indexes);
 END $$;
 
--- Functions that stay as they are, but for where ids, claims and hashes of content are.
+-- Patches functions for the new locations of ids, claims and content hashes.
 DO $$
 DECLARE
   change record;
@@ -246,7 +247,7 @@ BEGIN
   END LOOP;
 END $$;
 
--- As in 0011_append_new.sql, into the tables above. It is null, too, where a claim is one that append_v1 is to write.
+-- As in 0011_append_new.sql, into the tables above. It is null, too, if append_v1 has to write a claim.
 CREATE OR REPLACE FUNCTION append_new_v1(
   of_channel text, unit_claim bytea[], unit_fingerprint text[], unit_transaction bytea[], unit_nonce bytea[],
   unit_note text[], unit_at bigint[], unit_records integer[],
@@ -326,7 +327,7 @@ EXCEPTION WHEN unique_violation OR not_null_violation OR numeric_value_out_of_ra
   RETURN NULL;
 END $$;
 
--- As in 0014_archive.sql; planned once for a connection, which costs less than two tables instead of one cost more.
+-- As in 0014_archive.sql; planned once per connection, which saves more than the second table costs.
 CREATE OR REPLACE FUNCTION conflict_v1(of_channel text, of_claim bytea, ids text[], types text[], owners text[], datas text[], extras text[]) RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp
   SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
@@ -369,7 +370,7 @@ BEGIN
      WHERE c.channel = of_channel;
 END $$;
 
--- As in 0010_epochs.sql. In both, a check of the gate has one statement, as before, where the channel is not wide.
+-- As in 0010_epochs.sql. In both, a check of the gate needs one statement, as before, unless the channel is wide.
 CREATE OR REPLACE FUNCTION held_v2(of_channel text, ids text[]) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp
   SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
@@ -450,7 +451,7 @@ BEGIN
   RETURN removed + compact;
 END $$;
 
--- As in 0014_archive.sql, over both tables. A claim that says nothing of its transaction is held against that of its record.
+-- As in 0014_archive.sql, over both tables. A claim without a transaction id is compared with that of its record.
 CREATE OR REPLACE FUNCTION audit_claims_v1(of_channel text, after_claim bytea, at_most integer)
 RETURNS TABLE (claim_count bigint, last_claim bytea, bad_claim bytea, bad_id text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off SET jit = off AS $$
@@ -496,8 +497,8 @@ $$;
 
 -- Down Migration
 
--- Everything back to where the version before looks for it. This does rewrite. A claim whose record is missing stays one that an
--- audit names.
+-- Moves everything back to the tables of the previous version. This does rewrite. A claim whose record is missing is
+-- still reported by an audit.
 DROP TRIGGER row_of_before ON record_ids;
 DROP TRIGGER row_of_before ON claims;
 INSERT INTO record_ids (channel_id, id, idx) SELECT k.channel_id, coalesce(k.id, k.uid::text), k.idx FROM compact_ids k;

@@ -1,8 +1,8 @@
 -- Up Migration
 
--- The summaries of a BRIN index never shrink: where claims were removed and new ones took their room, a block goes on counting
--- as one that has old claims, and after the first round of CLAIM_RETENTION_DAYS every removal would read the whole table.
--- A day and no moment, as in claims: equal keys share their place, some 7 bytes a claim.
+-- The summaries of a BRIN index never shrink: once new claims reuse the space of removed ones, their block still counts
+-- as one with old claims, and after the first period of CLAIM_RETENTION_DAYS every removal would read the whole table.
+-- A day instead of a timestamp, as in claims: equal keys share their place, some 7 bytes per claim.
 DROP INDEX compact_claims_by_day;
 CREATE INDEX compact_claims_by_day ON compact_claims (made_on);
 

@@ -1,18 +1,18 @@
 -- Up Migration
 
--- When the last record of a stretch was written: the database knows then also of an archived record what a declared loss says
--- and what its review begins with. Null for what the version before this migration archived.
+-- The time of the last record of a stretch, needed by declared losses and their review for archived records, too. Null
+-- for stretches archived by the previous version.
 ALTER TABLE archived ADD COLUMN last_at_ms bigint;
 
--- For the Down migration: the functions that are replaced below, as they were.
+-- For the Down migration: the original definitions of the functions replaced below.
 CREATE TABLE migrations_0018_replaced AS
   SELECT p.proname, pg_get_functiondef(p.oid) AS definition FROM pg_proc p
    WHERE p.pronamespace = 'ledger'::regnamespace
      AND p.proname IN ('archive_records_v1', 'halts_v2', 'declare_loss_v1', 'audit_logs_v1');
 
--- When the record before an index was written; null where there is none. Of a record in the middle of a stretch, or of one
--- whose stretch has no time: of the newest archived record before it that has one. Too early a time takes more for lost, and
--- never less.
+-- The time of the record before an index; null if there is none. For a record in the middle of a stretch, or in a
+-- stretch without a time: that of the newest earlier archived record with one. A time that is too early counts more
+-- records as lost, never fewer.
 CREATE FUNCTION written_before(of_channel integer, at_index bigint) RETURNS bigint
 LANGUAGE sql STABLE SET search_path = ledger, pg_temp AS $$
   SELECT coalesce(

@@ -1,7 +1,7 @@
 -- Up Migration
 
--- Records in the table, from an index on and below another, whose content is erased, with their leaf hashes. A file of an
--- archive may hold copies of them: of an attempt that ended between writing the file and removing the rows.
+-- Erased records in the table in a range of indexes, with their leaf hashes. A file of an archive may hold copies of
+-- them, if an attempt ended between writing the file and removing the rows.
 CREATE FUNCTION erased_rows_v1(of_channel text, from_index bigint, until_index bigint) RETURNS TABLE (idx bigint, leaf_hash bytea)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off SET jit = off AS $$
   SELECT r.idx, r.leaf_hash

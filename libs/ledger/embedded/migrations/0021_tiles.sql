@@ -1,7 +1,7 @@
 -- Up Migration
 
--- Each tile is looked up by its key, whatever the database believes of the table: it read every tile of the ledger for each
--- proof where it had not been told yet how many there are.
+-- Looks each tile up by its primary key, regardless of table statistics: without statistics every proof used to read
+-- all tiles of the ledger.
 CREATE OR REPLACE FUNCTION tiles_v1(of_channel text, at_levels smallint[], at_tiles bigint[])
 RETURNS TABLE (ordinal bigint, hashes bytea)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan AS $$

@@ -1,8 +1,8 @@
 -- Up Migration
 
--- Entries of a channel as C2SP tlog-tiles bundles them: what the leaves of its records are hashed over, from an index on and
--- below another, in order, each behind its length in 16 bits. `archived`: of how many records at the beginning of the channel
--- the entries are made from the files of the archive instead; none of them is in `entries`.
+-- Entries of a channel as bundled by C2SP tlog-tiles: the preimages of the leaves of its records in a range of indexes,
+-- in order, each preceded by its length in 16 bits. `archived`: the number of records at the beginning of the channel
+-- whose entries are built from the files of the archive; none of them is in `entries`.
 CREATE FUNCTION entries_v1(of_channel text, from_index bigint, until_index bigint)
 RETURNS TABLE (archived bigint, entries bytea)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off SET jit = off AS $$

@@ -1,8 +1,8 @@
 -- Up Migration
 
--- The checkpoint that each log is shown by where witnesses cosign: channel_id is that of its tree, as in checkpoints. The row
--- of no tree (0) says that there are witnesses: a log without a row then shows no checkpoint yet. Without that row checkpoints
--- are shown as they are signed.
+-- The published checkpoint of each log, if witnesses cosign: channel_id is that of its tree, as in checkpoints. A row
+-- of no tree (0) marks that there are witnesses: a log without a row then shows no checkpoint yet. Without that row the
+-- signed checkpoints are shown.
 CREATE TABLE published (
   channel_id integer PRIMARY KEY,
   size       bigint  NOT NULL,
@@ -10,8 +10,8 @@ CREATE TABLE published (
   is_short   boolean NOT NULL   -- fewer than the policy asks for
 );
 
--- From now on only what is published is shown. It begins with what was shown until now, so nobody sees a log shrink: while the
--- lock is held nothing newer is signed.
+-- From now on only published checkpoints are shown. It starts with those shown so far, so no log appears to shrink:
+-- nothing newer is signed while the lock is held.
 CREATE FUNCTION publish_cosigned_v1() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
 BEGIN
@@ -26,7 +26,7 @@ BEGIN
   INSERT INTO published (channel_id, size, note, is_short) VALUES (0, 0, '', false);
 END $$;
 
--- Checkpoints are shown as they are signed.
+-- Shows checkpoints as they are signed.
 CREATE FUNCTION publish_signed_v1() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
 BEGIN
@@ -36,7 +36,7 @@ BEGIN
   END IF;
 END $$;
 
--- Shows a log by this checkpoint, unless a newer one is shown. One that the tables hold no tree for is not.
+-- Publishes this checkpoint of a log, unless a newer one is published or the tables have no tree for it.
 CREATE FUNCTION publish_v1(of_log text, new_size bigint, new_note text, now_short boolean) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
 BEGIN
@@ -49,7 +49,7 @@ BEGIN
     WHERE published.size <= EXCLUDED.size;
 END $$;
 
--- Logs whose newest checkpoint is not shown, or by fewer cosignatures than it should be.
+-- Logs whose newest checkpoint is not published, or short of cosignatures.
 CREATE FUNCTION unpublished_v1(at_most integer) RETURNS TABLE (log text, note text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
   SELECT l.log, k.note
@@ -58,7 +58,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
    ORDER BY random() LIMIT at_most
 $$;
 
--- What a log is shown by, where the tree reaches as far; undefined where there are witnesses and nothing is published.
+-- The published checkpoint of a log, if the tree reaches as far; null if there are witnesses and nothing is published.
 CREATE FUNCTION published_v1(of_log text) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
   SELECT CASE WHEN EXISTS (SELECT 1 FROM published w WHERE w.channel_id = 0)

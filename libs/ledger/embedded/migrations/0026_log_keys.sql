@@ -1,7 +1,7 @@
 -- Up Migration
 
--- The signed statement of each log: which keys of its own its checkpoints are signed with. channel_id is that of its tree, as in
--- checkpoints. Readers check the signature: these rows are believed by nobody.
+-- The signed statement of each log's own signing keys. channel_id is that of its tree, as in checkpoints. Readers
+-- verify the signature: these rows are not trusted.
 CREATE TABLE log_keys (
   channel_id integer PRIMARY KEY,
   note       text NOT NULL

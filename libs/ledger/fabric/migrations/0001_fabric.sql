@@ -1,18 +1,18 @@
 -- Up Migration
 
 -- The journal of the Fabric driver: one row per transaction, written after its endorsement and before it is submitted.
--- No row: nothing can have been ordered. A row: the same bytes may be sent again, as often as one likes.
+-- Without a row nothing can have been ordered. With a row the same bytes may be sent again, any number of times.
 
--- One row per process that sends. Who is silent for longer than its lease is taken for dead, and its transactions are
--- taken over. The clock is the database's alone.
+-- One row per process that sends. A process that is silent for longer than its lease is considered dead, and its
+-- transactions are taken over. Only the clock of the database is used.
 CREATE TABLE fabric_holders (
   holder      uuid        PRIMARY KEY,
   alive_until timestamptz NOT NULL
 );
 
--- status: unsettled -> committed | invalid | refused, once. While unsettled, request holds the signed bytes that submit it; when
--- committed, result holds what it returned. from_block: the newest block that its process had seen in the channel, so the
--- transaction is in a later one; null where it had seen none.
+-- status: unsettled -> committed | invalid | refused, once. While unsettled, request holds the signed Submit request;
+-- once committed, result holds the return value. from_block: the newest block of the channel that its process had seen,
+-- so the transaction is in a later one; null if it had seen none.
 CREATE TABLE fabric_transactions (
   transaction_id bytea       PRIMARY KEY,
   holder         uuid        NOT NULL,
@@ -37,8 +37,8 @@ CREATE INDEX fabric_transactions_unsettled ON fabric_transactions (holder) WHERE
 CREATE INDEX fabric_transactions_reference ON fabric_transactions (reference) WHERE reference IS NOT NULL;
 CREATE INDEX fabric_transactions_settled ON fabric_transactions (settled_at) WHERE settled_at IS NOT NULL;
 
--- Idempotency claims: one owner over all channels. A claim is made in the statement that journals its transaction, and is
--- given up in the statement that settles it as anything but committed. A claim whose transaction is no longer in the
+-- Idempotency claims: one owner over all channels. A claim is taken in the statement that journals its transaction, and
+-- released in the statement that settles it as anything but committed. A claim whose transaction is no longer in the
 -- journal was therefore committed.
 CREATE TABLE fabric_claims (
   claim          bytea       PRIMARY KEY,
