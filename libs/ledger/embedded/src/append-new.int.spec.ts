@@ -26,7 +26,7 @@ const claim = (name: string, fingerprint = 's1:first') => ({
 const prepared = (units: readonly AppendUnit[]) =>
   units.map((unit) => prepareUnit(unit, 1_700_000_000_123, randomBytes));
 
-/** One call, and what it says of each unit. */
+/** Runs one call. Returns its row for each unit. */
 async function call(
   units: readonly AppendUnit[],
   carefully: boolean,
@@ -36,7 +36,7 @@ async function call(
   return { rows: rows.length, results: resultsOf(group, rows, test.ledger.epochs) };
 }
 
-/** What lies in the database of a channel, but for what chance made. */
+/** The rows of a channel without random values. */
 const stored = (channel: string) =>
   test.sql.query({
     text: `SELECT c.size, (SELECT array_agg(r.idx || r.id || r.type || coalesce(r.owner, '-') || r.data ORDER BY r.idx)
@@ -48,8 +48,8 @@ const stored = (channel: string) =>
     values: [channel],
   });
 
-describe('a group of which everything is new', () => {
-  it('is answered by one row, and lies in the database as append_v1 would write it', async () => {
+describe('a group of new units', () => {
+  it('gets one result row and the same stored rows as from append_v1', async () => {
     const unitsIn = (place: ReturnType<typeof newChannel>, of: string): AppendUnit[] => [
       { ...place, note: 'a', records: [record('a0', 0), { ...record('a1'), owner: 'o', extra: '{"x":1}' }] },
       { ...place, note: 'b', records: [record('b')], claim: claim(`${of} b`, 's2:x') },
@@ -85,7 +85,7 @@ describe('a group of which everything is new', () => {
     }
   });
 
-  it('goes on where append_v1 of the version before stopped, and the other way round', async () => {
+  it('continues where append_v1 of the previous version stopped, and vice versa', async () => {
     const place = newChannel();
     const before = (id: string) =>
       test.sql.query<{ first_index: string }>({
@@ -105,8 +105,8 @@ describe('a group of which everything is new', () => {
   });
 });
 
-describe('a group that meets what was there before', () => {
-  it('leaves nothing of the attempt, and each unit is told what became of it', async () => {
+describe('a group with duplicates', () => {
+  it('rolls back the first attempt and reports the outcome of each unit', async () => {
     const place = newChannel();
     const mine = claim(`${place.channel} mine`);
     await call([{ ...place, note: 'first', records: [record('a')], claim: mine }], false);
@@ -126,7 +126,7 @@ describe('a group that meets what was there before', () => {
     expect(await test.ledger.audit(place.channel)).toMatchObject({ ok: true, size: 4 });
   });
 
-  it('gets the same answers and leaves the same rows whether it was tried first or written carefully at once', async () => {
+  it('gets the same results and rows whether tried first or written carefully at once', async () => {
     const unit = fc.record({
       ids: fc.uniqueArray(fc.integer({ min: 0, max: 7 }), { minLength: 1, maxLength: 3 }),
       content: fc.integer({ min: 1, max: 2 }),
@@ -172,7 +172,7 @@ describe('a group that meets what was there before', () => {
     await fc.assert(property, { numRuns: 60 });
   }, 60_000);
 
-  it('has the next groups of its channel written carefully at once, until eight met nothing', async () => {
+  it('makes the next groups of its channel careful, until eight had no duplicates', async () => {
     const carefully: unknown[] = [];
     const query: Database['query'] = <Row extends object>(statement: Statement) => {
       if (statement.text.includes('append_v2')) carefully.push(statement.values![2]);
@@ -183,14 +183,14 @@ describe('a group that meets what was there before', () => {
     const append = (id: string) => ledger.append({ ...place, note: '', records: [record(id)] });
     for (const id of ['a', 'b', 'a', ...'cdefghijk']) await append(id);
     expect(carefully).toEqual([false, false, false, ...Array.from({ length: 8 }, () => true), false]);
-    // And of its channel alone.
+    // Only groups of this channel.
     await append('a');
     await ledger.append({ ...newChannel(), note: '', records: [record('a')] });
     expect(carefully.slice(-2)).toEqual([false, false]);
   });
 });
 
-/** Those of the units that may stand in one call: the queue puts no claim and no id twice into one. */
+/** The units that fit in one call: the queue never puts a claim or an id into a group twice. */
 function separate(units: readonly AppendUnit[]): AppendUnit[] {
   const taken = new Set<string>();
   return units.filter((unit) => {
@@ -205,7 +205,7 @@ function separate(units: readonly AppendUnit[]): AppendUnit[] {
 }
 
 it.each([[[2]], [[-1]], [[0]], [[100_000_000]], [[]]])(
-  'moves a head by as many records as are sent, and not by as many as are said: %j',
+  'moves a head by the number of records sent, not by the number claimed: %j',
   async (said) => {
     const place = newChannel();
     await test.ledger.append({ ...place, note: '', records: [record('a')] });
@@ -222,7 +222,7 @@ it.each([[[2]], [[-1]], [[0]], [[100_000_000]], [[]]])(
   },
 );
 
-it('a channel whose head is held keeps no other from its turn, and takes no room from it once nobody waits', async () => {
+it('a channel waiting for its head lock blocks no other channel and frees its queue space after the deadline', async () => {
   const [held, free] = [newChannel(), newChannel()];
   for (const place of [held, free]) await test.ledger.append({ ...place, note: '', records: [record('first')] });
   const { ledger } = test.reopen({ limits: { waitingUnits: 20, answerWithinMs: 400 }, callWithinMs: 60_000 });
@@ -234,7 +234,7 @@ it('a channel whose head is held keeps no other from its turn, and takes no room
     append(held, `waiting-${n}`).catch((error: Error) => error.name),
   );
   await expect(append(free, 'refused')).rejects.toMatchObject({ name: 'LedgerOverloadedError' });
-  // Sent, so unknown; the others were not, and their room is free again.
+  // Sent, so unknown; the others were not sent, and freed their queue space.
   expect(await running).toBe('OutcomeUnknownError');
   expect(new Set(await Promise.all(waiting))).toEqual(new Set(['LedgerUnavailableError']));
   const results = await Promise.all(Array.from({ length: 15 }, (_, n) => append(free, `free-${n}`)));
@@ -245,8 +245,8 @@ it('a channel whose head is held keeps no other from its turn, and takes no room
   expect(await stored(held.channel)).toMatchObject([{ size: '2', ids: ['0first', '1running'] }]);
 });
 
-describe('where more channels have something to write than calls may run', () => {
-  /** One call at a time; what each call is. */
+describe('when more channels have units waiting than calls may run', () => {
+  /** Allows one call at a time and records each. */
   function narrow() {
     const calls: string[] = [];
     const query: Database['query'] = (statement, options) => {
@@ -259,7 +259,7 @@ describe('where more channels have something to write than calls may run', () =>
   const appendTo = ({ ledger }: ReturnType<typeof narrow>, place: ReturnType<typeof newChannel>, id: string) =>
     ledger.append({ ...place, note: '', records: [record(id)], claim: claim(`${place.channel} ${id}`) });
 
-  it('they share one, and each is told and written as alone', async () => {
+  it('they share a call, with the same results and rows as in separate calls', async () => {
     const ours = narrow();
     const places = Array.from({ length: 20 }, newChannel);
     const results = await Promise.all(['a', 'b'].flatMap((id) => places.map((place) => appendTo(ours, place, id))));
@@ -272,7 +272,7 @@ describe('where more channels have something to write than calls may run', () =>
     for (const { channel } of places) expect(await test.ledger.audit(channel)).toMatchObject({ ok: true, size: 2 });
   });
 
-  it('one whose head is held has the others wait for one call at most', async () => {
+  it('a locked channel delays the others by one call at most', async () => {
     const ours = narrow();
     const places = Array.from({ length: 5 }, newChannel);
     for (const place of places) await appendTo(ours, place, 'first');

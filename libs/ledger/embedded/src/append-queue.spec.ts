@@ -6,7 +6,7 @@ import { AppendQueue, type WaitingUnit } from './append-queue.ts';
 import { APPEND_LIMITS } from './embedded-ledger.ts';
 import { prepareUnit } from './prepared-unit.ts';
 
-/** A queue in front of a database that takes a turn of the event loop for each call. */
+/** A queue whose calls each take one turn of the event loop. */
 function openQueue() {
   const calls: (readonly WaitingUnit[])[] = [];
   const run = async (group: readonly WaitingUnit[]) => {

@@ -8,36 +8,36 @@ import { ArchiveFileError, checkedRecord, type ArchivedRecord } from './archived
 
 export { ArchiveFileError, archivedLine, type ArchivedRecord } from './archived-record.ts';
 
-/** The records of one file: `until` is the first index behind them. */
+/** The records of one file: indexes from `from` up to, but not including, `until`. */
 export interface ArchivedStretch {
   readonly from: number;
   readonly until: number;
 }
 
-/** A file that was written, synced and read back under another name. */
+/** A records file that was written under a temporary name, synced and read back. */
 export interface Draft {
-  /** The leaf hashes of what was read back, one after another. */
+  /** The concatenated leaf hashes of the records read back. */
   readonly leaves: Buffer;
   /** Indexes of records without content. */
   readonly erased: readonly number[];
-  /** Puts it in its place for good. */
+  /** Renames the file to its final name and syncs the folder. */
   keep(stretch: ArchivedStretch): Promise<void>;
 }
 
 const DRAFT = '.new';
 const STRETCH_NAME = /^(\d{12})-(\d{12})\.ndjson$/;
-/** Above the largest record that any surface takes, with its hashes. */
+/** Larger than the largest record any surface accepts, including its hashes. */
 const LINE_MAX_BYTES = 33_554_432;
 const NEWLINE = 0x0a;
 
 /**
- * The files of an archive, one folder a channel (see infra/decisions/0007-archived-records.md):
+ * The files of an archive, one folder per channel (see infra/decisions/0007-archived-records.md):
  *
- * - `checkpoint`: a C2SP checkpoint over the records that are archived, from the first on
- * - `tile/...`: their tree, as C2SP tlog-tiles lays it out
- * - `records/<from>-<until>.ndjson`: one record a line, as canonical JSON, by index
+ * - `checkpoint`: a C2SP checkpoint over the archived records, starting with the first
+ * - `tile/...`: their tree, laid out as in C2SP tlog-tiles
+ * - `records/<from>-<until>.ndjson`: one record per line as canonical JSON, ordered by index
  *
- * Each file is replaced as a whole: written beside, synced, renamed.
+ * Each file is replaced atomically: written under a temporary name, synced, renamed.
  */
 export class ArchiveFiles {
   readonly #directory: string;
@@ -46,7 +46,7 @@ export class ArchiveFiles {
     this.#directory = directory;
   }
 
-  /** Writes `lines` (with their newlines) beside the files of the archive, and reads them back. @throws ArchiveFileError */
+  /** Writes `lines` (each with its newline) to a temporary file and reads them back. @throws ArchiveFileError */
   async draft(channel: string, from: number, lines: AsyncIterable<string>): Promise<Draft> {
     const folder = join(this.#folder(channel), 'records');
     const path = join(folder, `${nameOf(from)}${DRAFT}`);
@@ -60,7 +60,10 @@ export class ArchiveFiles {
     return { leaves, erased, keep };
   }
 
-  /** The records of a file in order, each true to its own hashes. @throws ArchiveFileError naming the first that is not */
+  /**
+   * Yields the records of a file in order, each verified against its own hashes. @throws ArchiveFileError for the first
+   * bad one
+   */
   async *records(channel: string, stretch: ArchivedStretch): AsyncGenerator<ArchivedRecord> {
     const path = this.#path(channel, stretch);
     let index = stretch.from;
@@ -74,7 +77,7 @@ export class ArchiveFiles {
       });
   }
 
-  /** Those of a file at these indexes. What stands between them is not looked at. @throws ArchiveFileError */
+  /** Reads only the records at these indexes; lines between them are not verified. @throws ArchiveFileError */
   async pick(
     channel: string,
     stretch: ArchivedStretch,
@@ -91,7 +94,7 @@ export class ArchiveFiles {
     throw new ArchiveFileError(`${path}: the end is missing, from record ${index} on`, { index });
   }
 
-  /** The files of a channel, as far as they follow one another from the first record on. */
+  /** The contiguous files of a channel, starting at the first record. */
   async stretches(channel: string): Promise<readonly ArchivedStretch[]> {
     const names = await listFolder(join(this.#folder(channel), 'records'));
     const stretches: ArchivedStretch[] = [];
@@ -102,7 +105,7 @@ export class ArchiveFiles {
     return stretches;
   }
 
-  /** That there is a file for every record below `until`, and one ends there. @throws ArchiveFileError */
+  /** Checks that the files cover every record below `until` and that one ends there. @throws ArchiveFileError */
   async assertReaches(channel: string, until: number): Promise<void> {
     const stretches = await this.stretches(channel);
     if (stretches.some((stretch) => stretch.until === until)) return;
@@ -113,7 +116,7 @@ export class ArchiveFiles {
     );
   }
 
-  /** That the folder is of the log that has these tiles. @throws ArchiveFileError */
+  /** Checks that the folder belongs to the log that has these tiles. @throws ArchiveFileError */
   async assertHolds(channel: string, tiles: readonly Tile[]): Promise<void> {
     for (const tile of tiles) {
       if ((await this.tile(channel, tile)).equals(tile.hashes)) continue;
@@ -121,7 +124,7 @@ export class ArchiveFiles {
     }
   }
 
-  /** Each tile under its C2SP path, replaced where it was there. */
+  /** Writes or replaces each tile at its C2SP path. */
   async writeTiles(channel: string, tiles: readonly Tile[]): Promise<void> {
     const paths = tiles.map((tile) => join(this.#folder(channel), tilePath(tile)));
     const folders = new Set(paths.map((path) => dirname(path)));
@@ -147,8 +150,10 @@ export class ArchiveFiles {
   }
 
   /**
-   * Removes what an attempt that did not come to its end left behind: drafts, and records from `from` on, which are all in
-   * the table. @throws ArchiveFileError for a file of records beyond `size`: the table has never had them, or lost them.
+   * Removes what an incomplete attempt left behind: drafts, and files of records from `from` on, which are all still in
+   * the table.
+   *
+   * @throws ArchiveFileError for a file of records beyond `size`: the table never had them, or lost them.
    */
   async clear(channel: string, { from, size }: { from: number; size: number }): Promise<void> {
     const folder = join(this.#folder(channel), 'records');
@@ -166,7 +171,10 @@ export class ArchiveFiles {
     return (await listFolder(this.#directory)).filter((name) => parseChannel(name) !== undefined);
   }
 
-  /** What lies behind the first `archived` records: whole files in their order, and whether there is any, or a draft. */
+  /**
+   * Finds what is stored beyond the first `archived` records: whole files in order, and `some` if there are files or
+   * drafts.
+   */
   async remains(channel: string, archived: number): Promise<{ some: boolean; stretches: readonly ArchivedStretch[] }> {
     const names = (await listFolder(join(this.#folder(channel), 'records'))).sort();
     const stretches = names.flatMap((name) => {
@@ -187,8 +195,8 @@ export class ArchiveFiles {
   }
 
   #folder(channel: string): string {
-    // What a channel may be called is no path.
-    if (parseChannel(channel) === undefined) throw new ArchiveFileError(`${channel} names no channel`);
+    // A channel name must not act as a path.
+    if (parseChannel(channel) === undefined) throw new ArchiveFileError(`${channel} is not a channel name`);
     return join(this.#directory, channel);
   }
 
@@ -243,7 +251,7 @@ async function replaceFile(path: string, content: string | Buffer): Promise<void
   await rename(`${path}${DRAFT}`, path);
 }
 
-/** What cannot be written whole is not left behind. */
+/** Writes and syncs a file; removes it again if it cannot be written completely. */
 async function writeSynced(path: string, chunks: AsyncIterable<string> | Iterable<string | Buffer>): Promise<void> {
   const file = await open(path, 'w', 0o640);
   try {
@@ -257,7 +265,7 @@ async function writeSynced(path: string, chunks: AsyncIterable<string> | Iterabl
   }
 }
 
-/** With the folders above it, each entered in its own for good. */
+/** Creates a folder and its parents, and syncs each new directory entry. */
 async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o750 });
   if (first === undefined) return;

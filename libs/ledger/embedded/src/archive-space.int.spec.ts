@@ -22,14 +22,14 @@ const bytes = async () => {
   const text = `SELECT pg_total_relation_size('ledger.records_0')::int AS bytes`;
   return (await own.sql.query<{ bytes: number }>({ text }))[0]!.bytes;
 };
-/** Content that does not compress. */
+/** Incompressible content. */
 const fill = async (of: string, from: number, records: number) => {
   const text = () => `{"text":"${randomBytes(500).toString('hex')}"}`;
   const made = Array.from({ length: records }, (_, n) => record(from + n, { data: text() }));
   await own.ledger.append({ network: 'acme', channel: of, note: '', records: made });
 };
 
-it('space comes back: to the table by VACUUM, to the disk as one partition is written anew; no write waits for a dump', async () => {
+it('frees space: for the table by VACUUM, for the disk by rewriting a partition; no write waits for a dump', async () => {
   const channel = 'acme.space';
   await fill('acme.other', 0, 20);
   for (let from = 0; from < 4000; from += 1000) await fill(channel, from, 1000);
@@ -37,7 +37,7 @@ it('space comes back: to the table by VACUUM, to the disk as one partition is wr
   await own.ledger.prove(channel, 'r3999');
   const full = await bytes();
   const { archiver } = archiverOf(own, new ArchiveFiles(folder), () => undefined);
-  // A reader of an hour holds up neither the archive nor those who write.
+  // A reader that stays open for an hour blocks neither the archive nor writes.
   await own.sql.transaction(async (dump) => {
     await dump.query({ text: 'LOCK TABLE ledger.records, ledger.compact_ids, ledger.channels IN ACCESS SHARE MODE' });
     expect(await archiver.archive({ channel, before: 4000 }, 60_000)).toMatchObject({ archived: 3840 });
@@ -48,7 +48,7 @@ it('space comes back: to the table by VACUUM, to the disk as one partition is wr
   expect(archivedTable!.bytes).toBeLessThan(3840 * 140);
   await own.sql.query({ text: 'VACUUM ledger.records_0' });
   const vacuumed = await bytes();
-  // As much again finds its place in what was left.
+  // The same amount again fits in the freed space.
   for (let from = 0; from < 3000; from += 1000) await fill('acme.later', from, 1000);
   expect(await bytes()).toBeLessThan(vacuumed * 1.1);
   await own.sql.query({

@@ -8,7 +8,7 @@ let test: TestLedger;
 let of: TestArchive;
 eachWithArchive((parts) => ({ test, of } = parts));
 
-describe('the audit names what is wrong with an archive', () => {
+describe('an audit detects tampering with an archive', () => {
   const path = (name: string) => join(of.folder, of.channel, name);
   const file = () => path(`records/${FILE}`);
   const editFile = (from: string, to: string) => {
@@ -28,13 +28,9 @@ describe('the audit names what is wrong with an archive', () => {
     ['content', () => editFile('"data":{"n":4}', '"data":{"n":5}'), 'r4'],
     ['a hash', () => editFile('"type":"asset"', '"type":"bsset"'), 'r1'],
     ['an owner', () => editFile('"owner":"me"', '"owner":"us"'), 'r0'],
-    ['a line that is gone', () => writeFileSync(file(), of.text().split('\n').toSpliced(4, 1).join('\n')), 'r4'],
-    ['a line that is none', () => editFile('"index":4,', '"index":4'), 'r4'],
-    [
-      'the end that is gone',
-      () => writeFileSync(file(), of.text().split('\n').slice(0, 500).join('\n') + '\n'),
-      'r500',
-    ],
+    ['a removed line', () => writeFileSync(file(), of.text().split('\n').toSpliced(4, 1).join('\n')), 'r4'],
+    ['an invalid line', () => editFile('"index":4,', '"index":4'), 'r4'],
+    ['a truncated file', () => writeFileSync(file(), of.text().split('\n').slice(0, 500).join('\n') + '\n'), 'r500'],
     ['content taken out', () => editFile(of.text().split('\n')[4]!, ERASED_LINE(4)), 'r4'],
     ['the file', () => rmSync(file()), 'r0'],
     ['the tile', () => flip('tile/0/001'), null],
@@ -60,13 +56,9 @@ describe('the audit names what is wrong with an archive', () => {
       () => of.edit(`UPDATE ledger.archives SET channel_id = 999999 WHERE channel_id = ${OURS}`),
       null,
     ],
+    ['a removed erasure', () => of.edit(`DELETE FROM ledger.erasures WHERE channel_id = ${OURS} AND idx = 9`), 'r9'],
     [
-      'an erasure that is gone',
-      () => of.edit(`DELETE FROM ledger.erasures WHERE channel_id = ${OURS} AND idx = 9`),
-      'r9',
-    ],
-    [
-      'a row that is back in the table',
+      'an archived row in the table',
       () =>
         of.edit(`INSERT INTO ledger.records SELECT channel_id, 4, 'r4', type, owner, data, extra, salt, data_hash, leaf_hash,
                 transaction_id, at_ms FROM ledger.records WHERE channel_id = ${OURS} AND idx = 600`),

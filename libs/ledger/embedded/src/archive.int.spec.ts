@@ -19,8 +19,8 @@ let test: TestLedger;
 let of: TestArchive;
 eachWithArchive((parts) => ({ test, of } = parts));
 
-describe('records that were archived', () => {
-  it('are read, proved, listed and audited as before, and are in the table no more', async () => {
+describe('archived records', () => {
+  it('are read, proved, listed and audited as before, but are no longer in the table', async () => {
     await of.without.query({ channel: of.channel, type: 'order', afterId: '', limit: 1 });
     const before = {
       records: await Promise.all([0, 9, 255, 256, 511, 512].map((n) => of.without.read(of.channel, `r${n}`))),
@@ -57,14 +57,14 @@ describe('records that were archived', () => {
     expect(await of.ledger.read(of.channel, 'never')).toBeUndefined();
   });
 
-  it('are listed by type also where nobody had listed the channel before', async () => {
+  it('are listed by type even if the channel was never listed before', async () => {
     await of.ledger.archiveRecords({ channel: of.channel, before: 512 });
     const all = await of.ledger.query({ channel: of.channel, type: 'order', afterId: '', limit: 1000 });
     expect(all).toHaveLength(234);
     expect(await of.ledger.audit(of.channel)).toEqual(IN_ORDER);
   });
 
-  it('go on being signed for, written behind, and archived further', async () => {
+  it('the channel keeps accepting, signing and archiving records', async () => {
     await of.ledger.archiveRecords({ channel: of.channel, before: 256 });
     await of.ledger.append(of.unit(Array.from({ length: 400 }, (_, n) => record(SIZE + n))));
     await of.ledger.prove(of.channel, `r${SIZE + 399}`);
@@ -80,7 +80,7 @@ describe('records that were archived', () => {
     expect(await of.ledger.prove(of.channel, 'r900')).toMatchObject({ receipt: { index: 900 } });
   });
 
-  it('are chosen by age as well', async () => {
+  it('are selected by age as well', async () => {
     const [row] = await test.sql.query<{ at: string }>({
       text: `SELECT at_ms AS at FROM ledger.records WHERE channel_id = ${OURS} AND idx = 600`,
       values: [of.channel],
@@ -97,12 +97,12 @@ describe('records that were archived', () => {
     });
   });
 
-  it('cannot be read where there are no files: the answer is never "not found", and never a guess', async () => {
+  it('cannot be read without the files: the answer is never "not found", and never a guess', async () => {
     await of.without.query({ channel: of.channel, type: 'order', afterId: '', limit: 1 });
     await of.ledger.archiveRecords({ channel: of.channel, before: 512 });
     const refusal = {
       name: 'LedgerArchivedError',
-      message: expect.stringContaining(`of channel ${of.channel} lies in an archive`),
+      message: expect.stringContaining(`of channel ${of.channel} is in an archive`),
     };
     await expect(of.without.read(of.channel, 'r4')).rejects.toMatchObject(refusal);
     await expect(of.without.prove(of.channel, 'r4')).rejects.toMatchObject(refusal);
@@ -114,7 +114,7 @@ describe('records that were archived', () => {
       ok: false,
       problem: expect.stringContaining('LEDGER_ARCHIVE_DIR'),
     });
-    // A service of the version before.
+    // A service of the previous version.
     for (const text of [
       `SELECT * FROM ledger.record_v1($1, 'r4')`,
       `SELECT * FROM ledger.query_v1($1, 'order', '', 5)`,
@@ -126,7 +126,7 @@ describe('records that were archived', () => {
   });
 });
 
-it('what is archived is signed anew, by the key of today', async () => {
+it('the archive is signed again with the current key', async () => {
   await of.ledger.archiveRecords({ channel: of.channel, before: 256 });
   const { privateKey, verifierKey } = generateNoteKey(ORIGIN);
   const files = new ArchiveFiles(of.folder);
@@ -145,7 +145,7 @@ describe('ids of archived records stay taken', () => {
     await of.ledger.archiveRecords({ channel: of.channel, before: 512 });
   });
 
-  it('the same content is the first receipt, with its index, transaction and leaf', async () => {
+  it('the same content returns the first receipt, with its index, transaction and leaf', async () => {
     const proof = await of.ledger.prove(of.channel, 'r5');
     const again = await of.without.append(of.unit([record(5), record(600)]));
     expect(again).toMatchObject({
@@ -174,7 +174,7 @@ describe('ids of archived records stay taken', () => {
     expect(await of.without.findConflict(of.unit([record(4), record(5, more)]))).toBe('r5');
   });
 
-  it('known and new records in one unit', async () => {
+  it('known and new records mix in one unit', async () => {
     const mixed = await of.without.append(of.unit([record(8), record(2000)]));
     expect(mixed).toMatchObject({
       outcome: 'written',
@@ -201,7 +201,7 @@ describe('ids of archived records stay taken', () => {
     expect(records[300]!.leafHash).toBe((await of.ledger.prove(of.channel, 'r300'))!.proof.leafHash);
   });
 
-  it('receipts by index are there, and ids are held', async () => {
+  it('receipts are found by index, and ids are held', async () => {
     const text = 'SELECT idx::int, id FROM ledger.receipts_v1($1, $2) ORDER BY idx';
     expect(await test.sql.query({ text, values: [of.channel, [511, 3, 512, 3]] })).toEqual([
       { idx: 3, id: 'r3' },
@@ -216,7 +216,7 @@ describe('an erasure after archiving', () => {
     await of.ledger.archiveRecords({ channel: of.channel, before: 512 });
   });
 
-  it('takes the content out of file and database; the proof stays valid, the id taken', async () => {
+  it('removes the content from file and database; the proof stays valid, the id taken', async () => {
     const before = await of.ledger.prove(of.channel, 'r5');
     expect(of.text()).toContain('"data":{"n":5},');
     expect(await of.ledger.erase(of.channel, 'r5', 'asked for', { actor: 'admin:1', requestId: 'req_1' })).toBe(true);
@@ -236,7 +236,7 @@ describe('an erasure after archiving', () => {
     expect(of.problems).toEqual([]);
   });
 
-  it('by a process without the files is seen at once, and carried out by the one that writes them', async () => {
+  it('by a process without the files takes effect at once, and is written by the process that has them', async () => {
     await of.without.erase(of.channel, 'r5', 'asked for');
     expect(await of.ledger.read(of.channel, 'r5')).toMatchObject({ erased: true, data: null });
     expect(await of.ledger.audit(of.channel)).toMatchObject({
@@ -249,7 +249,7 @@ describe('an erasure after archiving', () => {
     expect(await of.ledger.audit(of.channel)).toEqual(IN_ORDER);
   });
 
-  it('that cannot be written is told, stays open and is written later', async () => {
+  it('that cannot be written is reported, stays pending and is written later', async () => {
     const path = join(of.folder, of.channel, 'records', FILE);
     const whole = readFileSync(path);
     rmSync(path);
@@ -263,7 +263,7 @@ describe('an erasure after archiving', () => {
     expect(await of.count('unwritten_erasures')).toBe(0);
   });
 
-  it('is done again in a file that was brought back from a copy', async () => {
+  it('is repeated in a file that was restored from a copy', async () => {
     const path = join(of.folder, of.channel, 'records', FILE);
     const copy = readFileSync(path);
     await of.ledger.erase(of.channel, 'r5', 'asked for');

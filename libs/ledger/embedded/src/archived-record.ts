@@ -1,17 +1,19 @@
 import { createHash } from 'node:crypto';
-import { dataHashOf, SALT_BYTES, type Receipt } from '@sealgate/envelope';
+import { dataHashOf, receiptLeaf, SALT_BYTES, type Receipt } from '@sealgate/envelope';
 import { canonical, type JsonValue } from '@sealgate/json';
+import { LedgerArchivedError } from '@sealgate/ledger-port';
+import type { ArchiveFiles } from './archive-files.ts';
 import { parsed, receiptAt, type RecordRow } from './stored-record.ts';
 
-/** A line of an archive: a receipt with the data it is of. Salt, extra and data are null once they were erased. */
+/** One line of an archive: a receipt and its data. Salt, extra and data are null once they are erased. */
 export interface ArchivedRecord extends Receipt {
   readonly data: JsonValue;
 }
 
-/** A file of the archive is not there, cannot be read, or does not hold what it should. */
+/** A file of the archive is missing, cannot be read, or does not hold the expected content. */
 export class ArchiveFileError extends Error {
   override readonly name = 'ArchiveFileError';
-  /** Of the record at fault, where it is one. */
+  /** Index of the record at fault, if it is a single one. */
   readonly index: number | undefined;
 
   constructor(message: string, { index, ...options }: ErrorOptions & { readonly index?: number } = {}) {
@@ -30,7 +32,7 @@ export const recordOfRow = (row: ContentRow, of: { channel: string; network: str
 
 export const archivedLine = (record: ArchivedRecord): string => `${canonical({ ...record })}\n`;
 
-/** The same record without what an erasure removes. */
+/** The same record without the content that an erasure removes. */
 export const withoutContent = (record: ArchivedRecord): ArchivedRecord => ({
   ...record,
   salt: null,
@@ -44,7 +46,7 @@ export interface LinePlace {
   readonly index: number;
 }
 
-/** A line whose content is that which was hashed. Whether its leaf is the one of the log is for the caller to look at. */
+/** Parses a line and verifies its content against its data hash. The caller verifies the leaf against the log. */
 export function checkedRecord(line: Buffer, { path, channel, index }: LinePlace): ArchivedRecord {
   const problem = (text: string, cause?: unknown) =>
     new ArchiveFileError(`${path}: record ${index}: ${text}`, { index, ...(cause === undefined ? {} : { cause }) });
@@ -52,9 +54,9 @@ export function checkedRecord(line: Buffer, { path, channel, index }: LinePlace)
   try {
     record = JSON.parse(line.toString('utf8')) as ArchivedRecord;
   } catch (cause) {
-    throw problem('the line is no JSON', cause);
+    throw problem('the line is not JSON', cause);
   }
-  if (typeof record !== 'object' || record === null || Array.isArray(record)) throw problem('the line is no record');
+  if (typeof record !== 'object' || record === null || Array.isArray(record)) throw problem('the line is not a record');
   if (record.index !== index || record.channel !== channel) throw problem('the line is of another record');
   if (record.salt === null) {
     if (record.data !== null || record.extra !== null) throw problem('content and erasure do not agree');
@@ -66,7 +68,7 @@ export function checkedRecord(line: Buffer, { path, channel, index }: LinePlace)
   return record;
 }
 
-/** What create-once compares of an archived record: `ledger.archived_content`. */
+/** The hash that create-once compares for an archived record; same as `ledger.archived_content`. */
 export function archivedContent(salt: Buffer, { index, type, owner, data, extra }: ArchivedRecord): Buffer {
   const place = Buffer.alloc(8);
   place.writeBigInt64BE(BigInt(index));
@@ -75,4 +77,68 @@ export function archivedContent(salt: Buffer, { index, type, owner, data, extra 
     .update(place)
     .update(canonical([type, owner, data, extra]))
     .digest();
+}
+
+/** A row of `record_v2` and `query_v2`: complete, or of a record whose content is in an archive file. */
+export type FoundRow = Omit<RecordRow, 'data_hash' | 'at_ms'> & {
+  readonly data_hash: Buffer | null;
+  readonly at_ms: string | null;
+  /** First index of the archive file that holds the record; null if the row is complete. */
+  readonly archived_from: string | null;
+  readonly archived_until: string | null;
+  readonly erased: boolean;
+};
+
+/**
+ * Completes the rows of archived records from the files.
+ * @throws LedgerArchivedError if this process has no archive, or the archive does not hold the expected content.
+ */
+export async function completeRows(files: ArchiveFiles | undefined, rows: readonly FoundRow[]): Promise<RecordRow[]> {
+  const read = new Map<FoundRow, ArchivedRecord>();
+  for (const [from, of] of Map.groupBy(rows, ({ archived_from: first }) => first)) {
+    if (from === null) continue;
+    const records = await recordsOf(files, of);
+    for (const row of of) read.set(row, records.get(Number(row.idx))!);
+  }
+  return rows.map((row) => {
+    const record = read.get(row);
+    return record === undefined ? (row as RecordRow) : filled(row, record);
+  });
+}
+
+/** Reads the records of rows that are stored in one file. */
+async function recordsOf(
+  files: ArchiveFiles | undefined,
+  rows: readonly FoundRow[],
+): Promise<ReadonlyMap<number, ArchivedRecord>> {
+  const [first] = rows as readonly [FoundRow];
+  const stretch = { from: Number(first.archived_from), until: Number(first.archived_until) };
+  if (files === undefined) throw unreadable(first);
+  try {
+    return await files.pick(first.channel, stretch, new Set(rows.map(({ idx }) => Number(idx))));
+  } catch (error) {
+    throw error instanceof ArchiveFileError ? unreadable(first, error) : error;
+  }
+}
+
+const unreadable = ({ channel, idx, type }: FoundRow, cause?: ArchiveFileError): LedgerArchivedError =>
+  new LedgerArchivedError({ channel, index: Number(idx), type }, cause === undefined ? {} : { cause });
+
+function filled(row: FoundRow, record: ArchivedRecord): RecordRow {
+  if (!receiptLeaf(record).equals(row.leaf_hash))
+    throw unreadable(
+      row,
+      new ArchiveFileError(`record ${row.idx} of the file is not the one that its leaf was made of`),
+    );
+  // An erasure is recorded in the database before the file is rewritten.
+  const content =
+    row.erased || record.salt === null
+      ? { data: null, extra: null, salt: null }
+      : {
+          data: canonical(record.data),
+          extra: record.extra === null ? null : canonical(record.extra),
+          salt: Buffer.from(record.salt, 'hex'),
+        };
+  const { owner, dataHash, at } = record;
+  return { ...row, ...content, owner, data_hash: Buffer.from(dataHash, 'hex'), at_ms: String(Date.parse(at)) };
 }

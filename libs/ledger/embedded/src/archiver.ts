@@ -20,23 +20,23 @@ import { findCheckpoint } from './prove-record.ts';
 import { tileReader } from './tile-store.ts';
 import { lockArchive, writeErasures, type ErasureOptions } from './write-erasures.ts';
 
-/** `sql` is of a role that may read and erase in the channels. */
+/** `sql` must use a role that may read and erase in the channels. */
 export interface ArchiverOptions extends ErasureOptions {
   readonly origin: string;
   readonly signer: RootSigner;
   readonly checked: CheckedCheckpoint;
-  /** Holds a channel against what is kept of it outside the database, and halts it where it does not continue that. */
+  /** Compares a channel with its checkpoints kept outside the database, and halts it if it does not continue them. */
   readonly compare: (channel: string) => Promise<void>;
   readonly now: () => number;
 }
 
 const READ_WITHIN_MS = 10_000;
-/** One stretch: reading, writing, reading back and removing at most a few thousand megabytes. */
+/** Limit for one stretch: reading, writing, reading back and removing at most a few thousand megabytes. */
 const STRETCH_WITHIN_MS = 120_000;
-/** A file ends at the first whole tile behind one of these, so that an erasure writes no large file anew. */
+/** A file ends at the first whole tile after either limit, so that an erasure does not rewrite a large file. */
 const STRETCH_RECORDS = 1024;
 const STRETCH_BYTES = 4_194_304;
-/** What is read and held at once; a record that is larger, alone. */
+/** Bytes read and held at once; a larger record is read alone. */
 const PAGE_BYTES = 4_194_304;
 const SERIALIZATION_FAILURE = '40001';
 const NOT_IN_STATE = '55000';
@@ -51,9 +51,9 @@ interface StateRow {
 }
 
 /**
- * Moves records from the database into files, a stretch at a time: written, synced, read back, found to be what was signed
- * for, and only then removed from the table, in one transaction. After a crash at any point the table or the files hold every
- * record, and the same order goes on. One process at a time writes files of a channel.
+ * Moves records from the database into files, one stretch at a time: written, synced, read back, verified against the
+ * signed tree, and only then removed from the table, in one transaction. After a crash at any point the table or the
+ * files hold every record, and repeating the order continues. One process at a time writes the files of a channel.
  */
 export class Archiver {
   readonly #options: ArchiverOptions;
@@ -64,9 +64,9 @@ export class Archiver {
   }
 
   /**
-   * Archives for about `withinMs`; undefined where there is no such channel. The same order again goes on, and signs anew what
-   * is archived already. Never into a folder without the files of what is archived (another volume, or one that is not
-   * mounted), because that would divide the archive.
+   * Archives for about `withinMs`; undefined if there is no such channel. Repeating the order continues it, and signs
+   * the existing archive again. Refuses to write into a folder without the files that are already archived (another
+   * volume, or one that is not mounted), which would split the archive.
    * @throws ArchiveRefusedError, LedgerUnavailableError
    */
   async archive(order: ArchiveOrder, withinMs: number): Promise<ArchiveProgress | undefined> {
@@ -85,37 +85,37 @@ export class Archiver {
     const until = Math.max(before, wanted - (wanted % TILE_WIDTH));
     const giveUpAtMs = now() + withinMs;
     let archived = before;
-    if (archived > 0) await refusable(archived, () => files.assertReaches(channel, archived));
-    if (archived === until && archived > 0) await refusable(archived, () => this.#signAgain(channel, archived));
+    if (archived > 0) await asArchiveRefusal(archived, () => files.assertReaches(channel, archived));
+    if (archived === until && archived > 0) await asArchiveRefusal(archived, () => this.#signAgain(channel, archived));
     while (archived < until && (archived === before || now() < giveUpAtMs))
       archived = await this.#stretch({ channel, network: state.network, size: Number(state.size) }, archived, until);
     return { channel, size: Number(state.size), archived, until };
   }
 
-  /** Files and channels that the last look could not take an erasure out of. */
+  /** Files and channels that the last pass could not remove an erasure from. */
   get unwritten(): number {
     return this.#unwritten;
   }
 
-  /** Takes what was erased out of the files that hold it still. What cannot be written is told, and tried next time. */
+  /** Removes erased content from the files that still hold it. Failures are logged and retried in the next pass. */
   async writeErasures(): Promise<void> {
     this.#unwritten = await writeErasures(this.#options);
   }
 
-  /** Of one channel, beside that. */
+  /** The same for one channel, independent of the periodic pass. */
   async writeErasuresOf(channel: string): Promise<void> {
     this.#unwritten = Math.max(this.#unwritten, await writeErasures(this.#options, channel));
   }
 
-  /** Returns how far the archive reaches then. */
+  /** Archives one stretch. Returns the number of records archived afterwards. */
   async #stretch(of: { channel: string; network: string; size: number }, from: number, until: number): Promise<number> {
     try {
-      return await refusable(from, () =>
+      return await asArchiveRefusal(from, () =>
         this.#options.sql.transaction((sql) => this.#move(sql, of, { from, until }), { deadlineMs: STRETCH_WITHIN_MS }),
       );
     } catch (error) {
       const { code, message } = error as { code?: unknown; message?: unknown };
-      // A record of the stretch was erased meanwhile: the file is written again.
+      // A record of the stretch was erased concurrently: write the file again.
       if (code === SERIALIZATION_FAILURE) return from;
       if (code === NOT_IN_STATE) throw new ArchiveRefusedError(`The ${String(message)}.`, { cause: error });
       throw error;
@@ -147,7 +147,7 @@ export class Archiver {
     return stretch.until;
   }
 
-  /** With the keys of today: after an exchange of the signing key, the archive is signed by the new one too. */
+  /** Signs with the current keys, so that the archive carries the new key's signature after a key rotation. */
   async #signAgain(channel: string, archived: number): Promise<void> {
     await this.#options.sql.transaction(
       async (sql) => {
@@ -161,7 +161,9 @@ export class Archiver {
     );
   }
 
-  /** A checkpoint over the leaves of `tree`, which the newest signed checkpoint is shown to continue. @throws LedgerCorruptError */
+  /**
+   * Signs a checkpoint over `tree`, once the newest signed checkpoint proves to extend it. @throws LedgerCorruptError
+   */
   async #signed(sql: Sql, channel: string, tree: TileTree): Promise<string> {
     const { checked, origin, signer } = this.#options;
     const newest = await findCheckpoint({ sql, deadlineMs: READ_WITHIN_MS, checked }, channel);
@@ -176,7 +178,7 @@ export class Archiver {
   }
 }
 
-/** Between two answers to whoever archives. */
+/** Duration of one step, after which the caller gets an answer. */
 const STEP_MS = 4000;
 
 /** Archives for a few seconds. @throws ArchiveRefusedError also in a process that does not write the archive. */
@@ -186,18 +188,19 @@ export async function archiveStep(archiver: Archiver | undefined, order: Archive
   throw new ArchiveRefusedError(`This process does not write the archive: ${writer}.`);
 }
 
-/** What keeps an order from the files, or is found in them or in the log, is refused in a sentence. */
-async function refusable<Result>(from: number, work: () => Promise<Result>): Promise<Result> {
+/** Turns errors of files and of the log into ArchiveRefusedError. */
+async function asArchiveRefusal<Result>(from: number, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof ArchiveFileError || error instanceof LedgerCorruptError || isOfFiles(error))) throw error;
+    if (!(error instanceof ArchiveFileError || error instanceof LedgerCorruptError || isFileSystemError(error)))
+      throw error;
     const reason = (error as Error).message.replace(/\.$/, '');
     throw new ArchiveRefusedError(`Nothing was removed from record ${from} on. ${reason}.`, { cause: error });
   }
 }
 
-/** Ends at the first whole tile that fills a file. @throws LedgerCorruptError for a record that is not there */
+/** Yields lines up to the first whole tile that fills a file. @throws LedgerCorruptError for a missing record */
 async function* linesOf(
   sql: Sql,
   { channel, network }: { channel: string; network: string },
@@ -224,7 +227,7 @@ async function* linesOf(
   }
 }
 
-/** The tree of the first `size` leaves, by the tiles of the database. */
+/** The tree of the first `size` leaves, built from the tiles in the database. */
 async function treeAt(sql: Sql, channel: string, size: number): Promise<TileTree> {
   const levels = Array.from({ length: 7 }, (_, level) => level);
   const edge = levels.flatMap((level) => {
@@ -246,6 +249,6 @@ async function continues(sql: Sql, channel: string, older: Checkpoint, newer: Ch
   return verifyConsistency({ ...sizes, oldRoot: older.root, newRoot: newer.root, path });
 }
 
-/** The disk is full, the folder is not there, not ours or read-only. */
-const isOfFiles = (error: unknown): boolean =>
+/** File system errors: the disk is full, the folder is missing, not ours or read-only. */
+const isFileSystemError = (error: unknown): boolean =>
   typeof error === 'object' && error !== null && 'syscall' in error && !(error instanceof DatabaseUnavailableError);

@@ -20,7 +20,7 @@ let of: TestArchive;
 eachWithArchive((parts) => ({ test, of } = parts));
 
 describe('a crash while archiving', () => {
-  /** Files that break at one point, once. */
+  /** Files that fail once at a chosen point. */
   class Breaking extends ArchiveFiles {
     at = '';
 
@@ -52,7 +52,7 @@ describe('a crash while archiving', () => {
   }
 
   it.each(['the draft', 'the file', 'the tiles', 'the checkpoint'])(
-    'after %s leaves every record readable, and the same order goes on',
+    'after %s leaves every record readable, and repeating the order continues',
     async (point) => {
       const files = new Breaking(of.folder);
       const broken = of.open(files);
@@ -65,7 +65,7 @@ describe('a crash while archiving', () => {
       expect(await of.ledger.read(of.channel, 'r300')).toMatchObject({ data: { n: 300 } });
       expect(await of.ledger.read(of.channel, 'r3')).toMatchObject({ data: { n: 3 } });
       expect(await of.ledger.audit(of.channel)).toEqual(IN_ORDER);
-      // What was erased meanwhile is in no file in the end.
+      // Content erased meanwhile ends up in no file.
       await of.ledger.erase(of.channel, 'r300', 'asked for');
       expect(await of.ledger.archiveRecords({ channel: of.channel, before: 512 })).toMatchObject({ archived: 512 });
       expect(of.files()).toEqual(['000000000000-000000000256.ndjson', '000000000256-000000000512.ndjson']);
@@ -77,7 +77,7 @@ describe('a crash while archiving', () => {
   it.each([
     ['a draft', 'the draft'],
     ['a whole file', 'the checkpoint'],
-  ])('leaves no content behind in %s that is erased before the order goes on', async (_, point) => {
+  ])('leaves no content in %s if it is erased before the order is repeated', async (_, point) => {
     const files = new Breaking(of.folder);
     const broken = of.open(files);
     await broken.ledger.archiveRecords({ channel: of.channel, before: 256 });
@@ -87,7 +87,7 @@ describe('a crash while archiving', () => {
     expect(copies().join('')).toContain('"data":{"n":300},');
     const [whole] = copies();
     await of.without.erase(of.channel, 'r300', 'asked for');
-    // Another process, after that crash: by itself, and for an erasure of its own.
+    // Another process after the crash, on its own and for its own erasure.
     const later = of.open();
     await later.archiver.writeErasures();
     expect(copies().join('')).not.toContain('"data":{"n":300},');
@@ -98,7 +98,7 @@ describe('a crash while archiving', () => {
     expect(await of.ledger.audit(of.channel)).toEqual(IN_ORDER);
   });
 
-  it('whose attempt reached further leaves no file that overlaps', async () => {
+  it('whose attempt reached further leaves no overlapping file', async () => {
     const files = new Breaking(of.folder);
     files.at = 'the checkpoint';
     await expect(of.open(files).ledger.archiveRecords({ channel: of.channel, before: 512 })).rejects.toThrow('crash');
@@ -107,7 +107,7 @@ describe('a crash while archiving', () => {
     expect(await of.ledger.audit(of.channel)).toEqual(IN_ORDER);
   });
 
-  it('an erasure between reading and removing has the file written again', async () => {
+  it('an erasure between reading and removing rewrites the file', async () => {
     class Erasing extends ArchiveFiles {
       override async writeTiles(channel: string, tiles: readonly Tile[]) {
         await super.writeTiles(channel, tiles);
@@ -127,12 +127,12 @@ describe('a crash while archiving', () => {
 describe('archiving is refused', () => {
   const archive = (before = 512) => of.ledger.archiveRecords({ channel: of.channel, before });
 
-  it('beyond what is signed for', async () => {
+  it('beyond the signed records', async () => {
     await of.without.append(of.unit(Array.from({ length: 600 }, (_, n) => record(SIZE + n))));
     expect(await archive(1_000_000)).toEqual({ channel: of.channel, size: SIZE + 600, archived: 512, until: 512 });
   });
 
-  it('where the records are not those that were signed for: nothing is removed', async () => {
+  it('if the records are not the signed ones: nothing is removed', async () => {
     await of.edit(`UPDATE ledger.records SET owner = 'x' WHERE channel_id = ${OURS} AND idx = 4`);
     await expect(archive()).rejects.toMatchObject({
       name: 'ArchiveRefusedError',
@@ -142,23 +142,23 @@ describe('archiving is refused', () => {
     expect(await of.count('archived')).toBe(0);
   });
 
-  it('where content is not what was hashed', async () => {
+  it('if content does not match its hash', async () => {
     await of.edit(`UPDATE ledger.records SET data = '{"n":99}' WHERE channel_id = ${OURS} AND idx = 4`);
     await expect(archive()).rejects.toThrow(/records below 512 are not those that were signed for/);
   });
 
-  it('where a record is missing', async () => {
+  it('if a record is missing', async () => {
     await of.edit(`DELETE FROM ledger.records WHERE channel_id = ${OURS} AND idx = 4`);
     await expect(archive()).rejects.toThrow(/record 4 is missing/);
   });
 
-  it('where another surface owns the channel', async () => {
+  it('if another surface owns the channel', async () => {
     const text = `INSERT INTO ledger.grants (role, surface, channel, rights, owns) VALUES ('gate', 'gate', $1, '{}', true)`;
     await test.sql.query({ text, values: [of.channel] });
     await expect(archive()).rejects.toThrow(`The channel ${of.channel} is owned by gate`);
   });
 
-  it('where the channel is halted', async () => {
+  it('if the channel is halted', async () => {
     const text = `INSERT INTO ledger.halts (channel_id, problem, at_ms) VALUES (${OURS}, 'it is not as it was left', 1)`;
     await of.edit(text);
     await expect(of.archiver.archive({ channel: of.channel, before: 512 }, 1000)).rejects.toThrow(
@@ -166,25 +166,25 @@ describe('archiving is refused', () => {
     );
   });
 
-  it('where the channel went on in an epoch after a loss', async () => {
+  it('if the channel continued in an epoch after a loss', async () => {
     await of.edit('UPDATE ledger.channels SET epoch = 1 WHERE channel = $1');
     const refused = `channel ${of.channel} went on in epoch 1 after a loss, and an archive is of one log`;
     expect(await of.edit('SELECT refused FROM ledger.archive_state_v1($1, 0)')).toEqual([{ refused }]);
   });
 
-  it('where the folder cannot be written', async () => {
+  it('if the folder is not writable', async () => {
     writeFileSync(join(of.folder, of.channel), 'a file where a folder should be');
     await expect(archive()).rejects.toThrow(/Nothing was removed from record 0 on/);
     expect(await of.count('records')).toBe(SIZE);
   });
 
-  it('where the folder holds records that the database never had', async () => {
+  it('if the folder holds records that the database never had', async () => {
     await archive(256);
     writeFileSync(join(of.folder, of.channel, 'records', '000000000256-000000001024.ndjson'), '');
     await expect(archive()).rejects.toThrow(/holds records beyond the 700 that the database has/);
   });
 
-  it.each([512, 0])('where the files of what is archived are not in the folder (before %s)', async (before) => {
+  it.each([512, 0])('if the files of archived records are missing (before %s)', async (before) => {
     await archive(256);
     const away = `${of.folder}-away`;
     renameSync(of.folder, away);
@@ -199,7 +199,7 @@ describe('archiving is refused', () => {
     await expect(archive(0)).rejects.toThrow(/does not hold the 512 records .* from record 0 on/);
   });
 
-  it.each([512, 0])('where the folder is of another log (before %s)', async (before) => {
+  it.each([512, 0])('if the folder belongs to another log (before %s)', async (before) => {
     const other = await openTestArchive(test);
     for (const { ledger, channel } of [of, other]) await ledger.archiveRecords({ channel, before: 256 });
     const theirs = join(other.folder, other.channel);
@@ -214,12 +214,12 @@ describe('archiving is refused', () => {
     await expect(of.without.archiveRecords({ channel: of.channel, before: 512 })).rejects.toThrow(/LEDGER_ARCHIVE_DIR/);
   });
 
-  it('of a channel that is not there', async () => {
+  it('of an unknown channel', async () => {
     expect(await of.ledger.archiveRecords({ channel: 'acme.never', before: 512 })).toBeUndefined();
   });
 });
 
-describe('the version before', () => {
+describe('the previous version', () => {
   const definitions = async (): Promise<Map<string, string>> => {
     const text = `SELECT oid::regprocedure::text AS name, pg_get_functiondef(oid) AS text FROM pg_proc
                    WHERE pronamespace = 'ledger'::regnamespace AND prokind = 'f' ORDER BY 1`;
@@ -237,16 +237,16 @@ describe('the version before', () => {
     '0026_log_keys',
   ].map(stepsOf);
 
-  it('is not gone back to while records are archived', async () => {
+  it('cannot be restored while records are archived', async () => {
     await of.ledger.archiveRecords({ channel: of.channel, before: 256 });
     await expect(runStep(test, archive.down)).rejects.toThrow('records lie in the files of an archive');
     expect(await of.ledger.audit(of.channel)).toEqual(IN_ORDER);
   });
 
-  it('finds its own functions again, and this one its own after it', async () => {
+  it('finds its own functions after migrating back, and this version its own after it', async () => {
     for (const table of ['archived', 'archives']) await test.sql.query({ text: `DELETE FROM ledger.${table}` });
     const now = await definitions();
-    // They stand on this one.
+    // Migrations that depend on this one.
     for (const { down } of later.toReversed()) await runStep(test, down);
     const after = await definitions();
     const replaced = await test.sql.query<{ definition: string }>({

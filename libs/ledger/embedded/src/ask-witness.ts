@@ -1,33 +1,33 @@
 import { parseNote, parseSignatures, signatureLine, type Checkpoint, type PolicyWitness } from '@sealgate/merkle';
 
-/** What a witness made of a checkpoint; a closed set, which metrics count by. */
+/** Outcome of asking a witness to cosign; the label values of a metric. */
 export const WITNESS_OUTCOMES = [
   'cosigned',
-  /** It has cosigned a later tree: that one, or another integrator's, is what it can be asked about. */
+  /** It has cosigned a later tree, of this or of another integrator. */
   'ahead',
-  /** It has cosigned another tree of the same size, or finds that the proof does not lead to what it cosigned. */
+  /** It has cosigned another tree of the same size, or the proof does not match the tree it cosigned. */
   'contradicted',
-  /** It knows no such log. */
+  /** It does not know the log. */
   'unknown_log',
-  /** It knows another key of the log. */
+  /** It knows another key for the log. */
   'unknown_key',
   /** Its answer holds no signature of its own over this checkpoint. */
   'not_cosigned',
-  /** It answered something else, too much, or not in time. */
+  /** Any other answer, one that is too large, or none in time. */
   'unreachable',
 ] as const;
 export type WitnessOutcome = (typeof WITNESS_OUTCOMES)[number];
 
-/** `size`: of the tree that the witness says it has cosigned last, where it says so. */
+/** `size`: the size of the tree that the witness reports as last cosigned, if any. */
 export type WitnessAnswer =
   | { readonly outcome: 'cosigned'; readonly line: string; readonly size: number }
   | { readonly outcome: Exclude<WitnessOutcome, 'cosigned'>; readonly size?: number; readonly detail: string };
 
 export interface WitnessQuestion {
   readonly checkpoint: Checkpoint;
-  /** Signed by the log alone. */
+  /** Signed by the log only. */
   readonly note: string;
-  /** The tree that the witness is thought to have cosigned last. */
+  /** The assumed size of the tree that the witness cosigned last. */
   readonly oldSize: number;
   /** The consistency path from a smaller tree to that of the checkpoint. */
   readonly pathFrom: (size: number) => Promise<readonly Uint8Array[]>;
@@ -38,12 +38,13 @@ export interface WitnessQuestion {
 
 /** Signature lines are some hundred bytes each. */
 const ANSWER_MAX_BYTES = 16_384;
-/** A clock that is further ahead is wrong, and so is what it signs. */
+/** Tolerated clock skew of a witness: signatures dated further ahead are rejected. */
 const AHEAD_SECONDS = 300;
 
 /**
- * Sends a checkpoint to a witness (C2SP tlog-witness, `add-checkpoint`), once more where it says what it has cosigned. What it
- * answers is believed only where its pinned key signed this very checkpoint. Never throws for what the witness does.
+ * Sends a checkpoint to a witness (C2SP tlog-witness, `add-checkpoint`), and once more if the witness answers with the
+ * size it has cosigned. A cosignature counts only if the pinned key of the witness signed this very checkpoint. Never
+ * throws for a misbehaving witness.
  */
 export async function askWitness(
   { verifier, url }: PolicyWitness,
@@ -76,7 +77,7 @@ export async function askWitness(
   }
   return {
     outcome: 'not_cosigned',
-    detail: 'Its answer holds no signature of its key over this checkpoint and a time.',
+    detail: 'Its answer holds no valid timestamped signature of its key over this checkpoint.',
   };
 }
 
@@ -92,7 +93,7 @@ function signaturesIn(body: string) {
   try {
     return parseSignatures(body);
   } catch {
-    // parseSignatures fails in one way only: these are no signature lines.
+    // The only failure of parseSignatures: not signature lines.
     return [];
   }
 }
@@ -105,7 +106,7 @@ function sizeIn(body: string): number | undefined {
 
 type Exchanged = { readonly status: number; readonly body: string } | { readonly problem: string };
 
-/** An answer that is too long, or does not come, is a problem; a redirect is an answer and is not followed. */
+/** An answer that is too long or missing is a problem; a redirect is an answer and is not followed. */
 async function exchange(url: string, body: string, signal: AbortSignal): Promise<Exchanged> {
   try {
     const response = await fetch(url, {
@@ -119,7 +120,7 @@ async function exchange(url: string, body: string, signal: AbortSignal): Promise
     let bytes = 0;
     for await (const chunk of response.body ?? []) {
       bytes += chunk.length;
-      // Leaving the loop ends the connection.
+      // Leaving the loop closes the connection.
       if (bytes > ANSWER_MAX_BYTES) return { problem: `It answered more than ${ANSWER_MAX_BYTES} bytes.` };
       chunks.push(chunk);
     }

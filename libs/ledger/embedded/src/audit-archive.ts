@@ -22,8 +22,9 @@ const STRETCHES_AT_ONCE = 4;
 const ERASED = Buffer.alloc(HASH_BYTES);
 
 /**
- * The archived records of a channel, a file at a time: their leaf hashes, once each line is true to its own hashes and to what
- * the database kept of it. @throws Finding, LedgerUnavailableError
+ * Yields the leaf hashes of a channel's archived records, one file at a time, after verifying each line against its own
+ * hashes and against what the database kept of it.
+ * @throws Finding, LedgerUnavailableError
  */
 export async function* archivedLeaves(
   options: AuditOptions,
@@ -64,7 +65,7 @@ async function leavesOf(options: AuditOptions, of: OfStretch, row: ArchivedRow):
   const { channel, stretch } = of;
   if (archive === undefined) {
     throw new Finding(
-      `record ${stretch.from} and others lie in an archive that this process cannot read (LEDGER_ARCHIVE_DIR)`,
+      `record ${stretch.from} and others are in an archive that this process cannot read (LEDGER_ARCHIVE_DIR)`,
     );
   }
   const erased = new Set(row.erased.map(Number));
@@ -84,7 +85,7 @@ async function leavesOf(options: AuditOptions, of: OfStretch, row: ArchivedRow):
   return Buffer.concat(leaves);
 }
 
-/** What of the file and the row of its stretch do not belong together. */
+/** Compares a record of the file with the database's row of its stretch. */
 function problemOf(
   record: ArchivedRecord,
   { row, place, isErased }: { row: ArchivedRow; place: number; isErased: boolean },
@@ -93,14 +94,14 @@ function problemOf(
   if (record.salt !== null && isErased) return 'it was erased, and its content is in the file still; erase it again';
   if (record.salt === null && !isErased) return 'its content is missing, and no erasure says so';
   if (row.ids[place] !== record.id || row.types[place] !== record.type)
-    return 'the database has another id or type of it than the file';
+    return 'its id or type differs between database and file';
   if (hashAt(row.transactions).toString('hex') !== record.transactionId)
-    return 'the database has another transaction of it than the file';
+    return 'its transaction differs between database and file';
   const isLast = Number(row.until_index) === record.index + 1;
   if (isLast && row.last_at_ms !== null && Number(row.last_at_ms) !== Date.parse(record.at))
-    return 'the database has another time of it than the file';
+    return 'its time differs between database and file';
   const content = isErased ? ERASED : archivedContent(row.salt, record);
-  return hashAt(row.contents).equals(content) ? undefined : 'what create-once compares is not of its content';
+  return hashAt(row.contents).equals(content) ? undefined : 'its create-once hash does not match its content';
 }
 
 async function enteredId({ sql, deadlineMs }: AuditOptions, channel: string, index: number): Promise<string | null> {
@@ -108,7 +109,7 @@ async function enteredId({ sql, deadlineMs }: AuditOptions, channel: string, ind
   return (await readLedger<{ id: string | null }>(sql, statement, deadlineMs))[0]?.id ?? null;
 }
 
-/** The tiles of the archive against those that its records give. @throws Finding */
+/** Compares the tiles of the archive with those computed from its records. @throws Finding */
 export async function compareArchivedTiles(
   archive: ArchiveFiles,
   channel: string,
@@ -121,7 +122,7 @@ export async function compareArchivedTiles(
   }
 }
 
-/** That the folder is signed for as far as the database has given records to it. @throws Finding */
+/** Checks that the archive's checkpoint is signed and covers all archived records. @throws Finding */
 export async function compareArchivedCheckpoint(
   { archive, verifier, origin }: AuditOptions & { readonly archive: ArchiveFiles },
   channel: string,
@@ -129,21 +130,21 @@ export async function compareArchivedCheckpoint(
 ): Promise<void> {
   const note = await found(archive.checkpoint(channel));
   if (verifier !== undefined && verifier.verify(note) === undefined)
-    throw new Finding('the checkpoint of the archive is signed by no published key');
+    throw new Finding('the checkpoint of the archive is not signed by a published key');
   let checkpoint: Checkpoint;
   try {
     checkpoint = parseCheckpoint(note);
   } catch {
-    throw new Finding('the checkpoint of the archive is none');
+    throw new Finding('the checkpoint of the archive cannot be parsed');
   }
   if (checkpoint.origin !== `${origin}/${channel}`)
-    throw new Finding(`the checkpoint of the archive is of ${checkpoint.origin}`);
-  // A crash can leave it ahead by what is in the table still.
+    throw new Finding(`the checkpoint of the archive has the origin ${checkpoint.origin}`);
+  // After a crash it may cover records that are still in the table.
   if (checkpoint.size < tree.size)
-    throw new Finding(`the checkpoint of the archive is over ${checkpoint.size} of ${tree.size} records`);
+    throw new Finding(`the checkpoint of the archive covers ${checkpoint.size} of ${tree.size} records`);
   if (checkpoint.size > tree.size) return;
   if (!checkpoint.root.equals(tree.root()))
-    throw new Finding('the records of the archive do not give the root that was signed');
+    throw new Finding('the records of the archive do not match the signed root');
   await compareArchivedTiles(archive, channel, tree.edge());
 }
 

@@ -12,11 +12,13 @@ import type { SignedCheckpoint } from './compare-channels.ts';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 
 export interface DeclaredLog {
-  /** An epoch that is not signed for yet. */
+  /** An epoch that has no signed checkpoint yet. */
   readonly log: string;
-  /** What the database holds of it. */
+  /** The epoch's row in the database. */
   readonly head: { readonly statement: string | null; readonly leaf_hash: Buffer | null } | undefined;
-  /** The newest checkpoint that is kept of another log of the channel. @throws LedgerCorruptError for one that is none of ours. */
+  /**
+   * The newest kept checkpoint of another log of the channel. @throws LedgerCorruptError if it is not this ledger's.
+   */
   readonly kept: (epoch: number) => SignedCheckpoint | undefined;
 }
 
@@ -26,8 +28,9 @@ interface CheckOptions {
 }
 
 /**
- * Before the first signature over an epoch: its declaration has to be the leaf that is stored, of this log, and about the
- * checkpoints that this ledger signed last in the logs before. The database could hold any.
+ * Run before the first signature over an epoch. Its declaration must be the stored leaf, belong to this log, and name
+ * the checkpoints that this ledger last signed in the earlier logs. The database is not trusted here: it could hold any
+ * statement.
  *
  * @throws LedgerCorruptError
  */
@@ -35,20 +38,20 @@ export function checkDeclaration(options: CheckOptions, { log, head, kept }: Dec
   const wrong = (what: string, cause?: unknown) => new LedgerCorruptError(log, `its declaration ${what}`, { cause });
   try {
     const said = declarationOf(head);
-    if (said === undefined) throw wrong('is not what its first entry was made of');
+    if (said === undefined) throw wrong('does not match its first entry');
     const isOfLog = logName(said.channel, said.epoch) === log && said.origin === `${options.origin}/${log}`;
-    if (said.type !== DECLARATION_TYPE || !isOfLog) throw wrong(`is of ${said.origin}`);
+    if (said.type !== DECLARATION_TYPE || !isOfLog) throw wrong(`has the origin ${said.origin}`);
     const { channel } = parseLogName(log)!;
     for (const entries of said.lost) {
       const of = logName(channel, entries.epoch);
-      if (!isSigned(options, of, entries)) throw wrong(`does not say what its checkpoints of ${of} say`);
+      if (!isSigned(options, of, entries)) throw wrong(`does not match its checkpoints of ${of}`);
       const size = kept(entries.epoch)?.checkpoint.size ?? 0;
       if (size > entries.lostUntil)
-        throw wrong(`ends ${of} at ${entries.lostUntil}, but ${size} entries of it were signed for`);
+        throw wrong(`ends ${of} at ${entries.lostUntil}, but ${size} of its entries were signed`);
     }
   } catch (error) {
     if (error instanceof LedgerCorruptError) throw error;
-    throw wrong('is none', error);
+    throw wrong('cannot be parsed', error);
   }
 }
 
@@ -58,7 +61,7 @@ function declarationOf(head: DeclaredLog['head']): Declaration | undefined {
   return declarationText(said) === text && head?.leaf_hash?.equals(declarationLeaf(said)) === true ? said : undefined;
 }
 
-/** Whether the checkpoints are over as many entries as it says. @throws LedgerCorruptError for one that is not ours. */
+/** Whether the checkpoints have the declared sizes. @throws LedgerCorruptError for one that is not this ledger's. */
 function isSigned(
   { checked }: CheckOptions,
   log: string,

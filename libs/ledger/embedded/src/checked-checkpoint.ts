@@ -1,15 +1,18 @@
 import { parseCheckpoint, parseNote, type Checkpoint, type NoteVerifier } from '@sealgate/merkle';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 
-/** The checkpoint of a note that the database holds for the log. @throws LedgerCorruptError for one that is not ours. */
+/**
+ * Verifies and parses a note that the database holds for the log. @throws LedgerCorruptError if it is not this
+ * ledger's.
+ */
 export type CheckedCheckpoint = (log: string, note: string) => Checkpoint;
 
-/** How many logs' newest notes are remembered as checked. */
+/** Number of logs whose newest note is cached as verified. */
 const MAX_REMEMBERED = 16_384;
 
 /**
- * The database is not believed: whoever can write to it can put any note there. A note is checked once, because every tile
- * and every proof asks for it. Without a verifier (this process was told no key) a note is only parsed.
+ * The database is not trusted: anyone who can write to it can store any note. Results are cached per note, because
+ * every tile and every proof needs one. Without a verifier (this process has no key configured) a note is only parsed.
  */
 export function checkedCheckpoints(origin: string, verifier: NoteVerifier | undefined): CheckedCheckpoint {
   const remembered = new Map<string, { readonly note: string; readonly checkpoint: Checkpoint }>();
@@ -19,12 +22,12 @@ export function checkedCheckpoints(origin: string, verifier: NoteVerifier | unde
     if (verifier !== undefined && verifier.verify(note) === undefined) {
       throw new LedgerCorruptError(
         log,
-        `the stored checkpoint is signed by no published key, but by ${signersOf(note)}`,
+        `the stored checkpoint is not signed by a published key, but by ${signersOf(note)}`,
       );
     }
     const checkpoint = parsed(log, note);
     if (verifier !== undefined && checkpoint.origin !== `${origin}/${log}`) {
-      throw new LedgerCorruptError(log, `the stored checkpoint is of ${checkpoint.origin}`);
+      throw new LedgerCorruptError(log, `the stored checkpoint has the origin ${checkpoint.origin}`);
     }
     if (remembered.size >= MAX_REMEMBERED) remembered.clear();
     remembered.set(log, { note, checkpoint });
@@ -32,15 +35,15 @@ export function checkedCheckpoints(origin: string, verifier: NoteVerifier | unde
   };
 }
 
-const MOST_CHARACTERS_TOLD = 200;
+const MAX_SIGNERS_LENGTH = 200;
 
-/** Who a note says it is signed by, for people: names and ids of keys, of which nothing is checked. */
+/** The unverified key names and ids of a note's signatures, for messages. */
 export function signersOf(note: string): string {
   try {
     const names = parseNote(note).signatures.map(({ name, keyHash }) => `${name}+${keyHash}`);
-    return names.join(', ').slice(0, MOST_CHARACTERS_TOLD);
+    return names.join(', ').slice(0, MAX_SIGNERS_LENGTH);
   } catch {
-    return 'nobody: it is no signed note';
+    return 'nobody: it is not a signed note';
   }
 }
 
@@ -48,6 +51,6 @@ function parsed(log: string, note: string): Checkpoint {
   try {
     return parseCheckpoint(note);
   } catch (cause) {
-    throw new LedgerCorruptError(log, 'the stored checkpoint is none', { cause });
+    throw new LedgerCorruptError(log, 'the stored checkpoint cannot be parsed', { cause });
   }
 }

@@ -34,7 +34,7 @@ const call = (units: readonly AppendUnit[], carefully: boolean) =>
   );
 const { up, down } = stepsOf('0015_compact');
 
-/** A channel with a claim of each kind: of one record, of several, and of one that was there and one that was not. */
+/** A channel with one claim of each kind: with one record, with several, and with an existing and a new one. */
 async function written() {
   const place = newPlace();
   const uuid = randomUUID();
@@ -50,7 +50,7 @@ async function written() {
   return { ...place, uuid, units, results };
 }
 
-/** What holds of such a channel, whichever version wrote it. */
+/** Expectations about such a channel, independent of the version that wrote it. */
 async function expectKept(of: Awaited<ReturnType<typeof written>>) {
   const place = { network: 'acme', channel: of.channel };
   for (const [at, unit] of of.units.entries()) {
@@ -74,13 +74,13 @@ async function expectKept(of: Awaited<ReturnType<typeof written>>) {
 }
 
 describe('claims, ids and records', () => {
-  it('lie in the new tables alone, and say what they said', async () => {
+  it('are stored in the new tables only, with unchanged values', async () => {
     const of = await written();
     expect([await count('record_ids', of.channel), await count('claims', of.channel)]).toEqual([0, 0]);
     await expectKept(of);
   });
 
-  it('of the version before stay where they are, and say what they said', async () => {
+  it('of the previous version stay in the old tables, with unchanged values', async () => {
     const of = await written();
     await asBefore(test, of.channel);
     expect([await count('compact_ids', of.channel), await count('compact_claims', of.channel)]).toEqual([0, 0]);
@@ -92,7 +92,7 @@ describe('claims, ids and records', () => {
     }
   });
 
-  it('go back to the version before, and from it to this one again', async () => {
+  it('survive migrating back to the previous version and forward again', async () => {
     const of = await written();
     await test.ledger.erase(of.channel, 'd', 'asked for');
     const before = await test.ledger.read(of.channel, 'a');
@@ -111,7 +111,7 @@ describe('claims, ids and records', () => {
     expect(await test.ledger.audit(of.channel)).toMatchObject({ ok: true, size: 7 });
   });
 
-  it('are never entered by a call that began before the migration: it is told to begin again', async () => {
+  it('are never written by a call that began before the migration: it has to start again', async () => {
     const place = newPlace();
     await append({ ...place, note: '', records: [record('first')] });
     for (const name of ['append_new_v1', 'append_v1']) {
@@ -138,7 +138,7 @@ describe('an id', () => {
   const near = randomUUID();
   const texts = [near.toUpperCase(), `{${near}}`, near.replaceAll('-', ''), `${near.slice(1)}-`, `g${near.slice(1)}`];
 
-  it('is the same only where every character is', async () => {
+  it('matches only if every character does', async () => {
     const digit = fc.constantFrom(...'0123456789abcdefABF-g{é');
     const any = fc.oneof(
       fc.uuid(),
@@ -162,10 +162,10 @@ describe('an id', () => {
     await fc.assert(property, { numRuns: 60 });
   }, 60_000);
 
-  it('that has the hash of another is entered beside, and given once', async () => {
+  it('that collides with the hash of another is stored separately, and returned once', async () => {
     const place = newPlace();
     await append({ ...place, note: '', records: [record('first')] });
-    // Stands for another id: its own text is nobody's.
+    // Stands for another id: no id has this text.
     const [row] = await run<{ id: number }>(
       'SELECT channel_id AS id FROM ledger.channels WHERE channel = $1',
       place.channel,
@@ -187,11 +187,11 @@ describe('an id', () => {
 describe('a claim', () => {
   const nonce = randomBytes(16);
   it.each([
-    ['that holds the digits of its nonce', { note: `evt_${nonce.toString('hex')}\t1`, nonce }, 1],
-    ['that holds them twice', { note: `${nonce.toString('hex')} ${nonce.toString('hex')}`, nonce }, 1],
-    ['that holds what stands for them', { note: `\u0001 ${nonce.toString('hex')}`, nonce }, 1],
-    ['of more records than a short number counts', { note: 'many' }, 32_768],
-  ])('gives back a note %s', async (_, more, records) => {
+    ['that contains the digits of its nonce', { note: `evt_${nonce.toString('hex')}\t1`, nonce }, 1],
+    ['that contains them twice', { note: `${nonce.toString('hex')} ${nonce.toString('hex')}`, nonce }, 1],
+    ['that contains their placeholder', { note: `\u0001 ${nonce.toString('hex')}`, nonce }, 1],
+    ['of more records than fit a smallint', { note: 'many' }, 32_768],
+  ])('returns a note %s', async (_, more, records) => {
     const place = newPlace();
     const made = Array.from({ length: records }, (__, n) => record(`r${n}`));
     const unit = { ...place, ...more, records: made, claim: claim() };
@@ -201,14 +201,14 @@ describe('a claim', () => {
     expect(await test.ledger.audit(place.channel)).toMatchObject({ ok: true, size: records });
   });
 
-  it('keeps the digits of its nonce once', async () => {
+  it('stores the digits of its nonce once', async () => {
     const place = newPlace();
     await append({ ...place, note: `evt_${nonce.toString('hex')}`, nonce, records: [record('a')], claim: claim() });
     const text = 'SELECT note FROM ledger.compact_claims JOIN ledger.channels USING (channel_id) WHERE channel = $1';
     expect(await run(text, place.channel)).toEqual([{ note: 'evt_\u0001' }]);
   });
 
-  it('that shares the bytes that decide with another writes nothing', async () => {
+  it('that shares the unique prefix with another writes nothing', async () => {
     const place = newPlace();
     const [one, other] = [claim(), claim()];
     one.claim.copy(other.claim, 0, 0, 15);
@@ -220,7 +220,7 @@ describe('a claim', () => {
     expect(await count('records', place.channel)).toBe(1);
   });
 
-  it('that has not 32 bytes writes nothing', async () => {
+  it('that is not 32 bytes long writes nothing', async () => {
     const place = newPlace();
     await append({ ...place, note: '', records: [record('a')] });
     for (const carefully of [false, true]) {
@@ -231,7 +231,7 @@ describe('a claim', () => {
     expect(await count('records', place.channel)).toBe(1);
   });
 
-  it('that is sent to many channels at once is taken in one of them', async () => {
+  it('sent to many channels at once is taken in one of them', async () => {
     const mine = claim().claim;
     const outcomes = await Promise.all(
       Array.from({ length: 12 }, (_, n) => {
@@ -244,7 +244,7 @@ describe('a claim', () => {
   });
 });
 
-it('an erasure writes down the hash of what it takes, and the proof stays', async () => {
+it('an erasure stores the hash of the removed content, and the proof stays valid', async () => {
   const place = newPlace();
   await append({ ...place, note: '', records: [record('a')] });
   const before = await test.ledger.prove(place.channel, 'a');

@@ -20,21 +20,23 @@ export interface CompareOptions {
   readonly origin: string;
   readonly saved: SavedCheckpoints;
   readonly verifier: NoteVerifier;
-  /** By that verifier. */
+  /** Verifies with `verifier`. */
   readonly checked: CheckedCheckpoint;
   readonly deadlineMs: number;
 }
 
-/** What came of holding a channel against what is kept of it. `current` is what the database holds. */
+/** Result of comparing a channel with its kept checkpoints. `current` is the checkpoint in the database. */
 export interface Compared {
   readonly channel: string;
-  /** The log that it goes on in. */
+  /** The log that the channel currently appends to. */
   readonly log: string;
   readonly outcome: 'continued' | LedgerCorruptError;
-  /** Whether anything is kept of that log. */
+  /** Whether a checkpoint of that log is kept. */
   readonly isKept: boolean;
   readonly current: SignedCheckpoint | undefined;
-  /** Whether `current` is newer than what is kept: a crash came between the two, or another process signed it. */
+  /**
+   * Whether `current` is newer than the kept one: a crash came between the two writes, or another process signed it.
+   */
   readonly isAhead: boolean;
 }
 
@@ -54,14 +56,15 @@ interface HeadRow {
 
 const FILES_AT_ONCE = 16;
 
-/** By epoch, what is kept of the logs of a channel. */
+/** Kept checkpoints of a channel's logs, by epoch. */
 type Kept = ReadonlyMap<number, SignedCheckpoint | LedgerCorruptError>;
 
 /**
- * Holds each channel against the newest checkpoints that are kept of it outside the database, or in the database's own word
- * on why it is halted: that is still there when the files are not. What is kept is read first: it was committed before.
+ * Compares each channel with its newest checkpoints kept outside the database. The reason stored in the database for a
+ * halt counts as kept, too, in case the files are gone. Kept checkpoints are read before the heads, because they are
+ * saved after the commit.
  *
- * @throws LedgerUnavailableError when the database gives no answer.
+ * @throws LedgerUnavailableError if the database does not answer.
  */
 export async function compareChannels(
   options: CompareOptions,
@@ -115,20 +118,23 @@ async function newestKept(
     if (!(error instanceof LedgerCorruptError)) throw error;
     if (note === undefined || verifier.verify(note) !== undefined) return error;
     const by = signersOf(note);
-    return new LedgerNotContinuedError(log, `the newest kept checkpoint is signed by no published key, but by ${by}`);
+    return new LedgerNotContinuedError(
+      log,
+      `the newest kept checkpoint is not signed by a published key, but by ${by}`,
+    );
   }
 }
 
 interface Pair {
   readonly channel: string;
   readonly kept: Kept;
-  /** Undefined where the database knows no such channel. */
+  /** Undefined if the database has no such channel. */
   readonly head: HeadRow | undefined;
-  /** What was found the last time. */
+  /** Losses found by earlier comparisons. */
   readonly stored: readonly LostEntries[];
 }
 
-/** Of a channel that is not as it was left nothing is taken over. */
+/** Nothing is taken over from a corrupt channel. */
 const NOTHING = { current: undefined, isAhead: false } as const;
 
 async function compareOne(options: CompareOptions, pair: Pair): Promise<Compared> {
@@ -147,7 +153,7 @@ async function compareOne(options: CompareOptions, pair: Pair): Promise<Compared
     ];
     const [first] = losses;
     if (first !== undefined) {
-      // Where only later logs are lost, this one ended, and the database does not know.
+      // If only later logs are lost, this one has ended without the database knowing.
       const end = first.epoch > epoch ? endOf(epoch, newerOf(ours, current)) : [];
       const outcome = new LedgerLostError(channel, [...end, ...losses], Number(head?.size ?? 0));
       return { channel, log, outcome, isKept: true, ...NOTHING };
@@ -160,19 +166,19 @@ async function compareOne(options: CompareOptions, pair: Pair): Promise<Compared
   }
 }
 
-/** What is kept, unless the other is of more entries. */
+/** The kept checkpoint, unless `current` has more entries. */
 function newerOf(kept: SignedCheckpoint | undefined, current: SignedCheckpoint | undefined) {
   if (kept === undefined || current === undefined) return kept ?? current;
   return current.checkpoint.size > kept.checkpoint.size ? current : kept;
 }
 
-/** @throws LedgerCorruptError for what is kept and is none of ours. */
+/** @throws LedgerCorruptError if the kept checkpoint is not this ledger's. */
 function signed(kept: SignedCheckpoint | LedgerCorruptError | undefined): SignedCheckpoint | undefined {
   if (kept instanceof Error) throw kept;
   return kept;
 }
 
-/** @throws LedgerCorruptError for a note that is not ours. */
+/** @throws LedgerCorruptError if the note is not this ledger's. */
 function currentOf({ checked }: CompareOptions, log: string, head: HeadRow | undefined): SignedCheckpoint | undefined {
   const note = head?.checkpoint ?? undefined;
   return note === undefined ? undefined : { note, checkpoint: checked(log, note) };
@@ -186,7 +192,7 @@ const wholeLoss = (epoch: number, { note, checkpoint }: SignedCheckpoint): LostE
   surviving: null,
 });
 
-/** A log that lost nothing and ended. */
+/** A log that ended without losses. */
 function endOf(epoch: number, last: SignedCheckpoint | undefined): LostEntries[] {
   if (last === undefined) return [];
   const { size } = last.checkpoint;
@@ -200,7 +206,7 @@ interface LogPair extends Pair {
   readonly current: SignedCheckpoint | undefined;
 }
 
-/** What is lost of the log that the channel goes on in, as the database has it; nothing, or one. */
+/** Losses in the channel's current log according to the database: none or one. */
 async function lossesOf(options: CompareOptions, pair: LogPair): Promise<LostEntries[]> {
   const { log, epoch, ours, current, stored } = pair;
   if (ours === undefined) return [];
@@ -214,8 +220,9 @@ async function lossesOf(options: CompareOptions, pair: LogPair): Promise<LostEnt
 }
 
 /**
- * The newest checkpoint outside the database that `current` continues: among those that are kept, what was found before (its
- * file may be gone since), and that of the archive. An epoch that began within the archive would have entries in no table.
+ * The newest checkpoint outside the database that `current` continues, among the kept files, the result of an earlier
+ * comparison (its file may be gone) and the archive's. An epoch that began below the archive's end would have entries
+ * in no table.
  */
 async function survivingNote(
   options: CompareOptions,
@@ -224,7 +231,7 @@ async function survivingNote(
 ): Promise<string | undefined> {
   let newest = await agreedNote(options, log, current);
   const known = stored.find((entries) => entries.epoch === epoch)?.surviving ?? undefined;
-  // An archive is of the log that a channel begins with.
+  // The archive only covers the first log of a channel.
   for (const note of [known, epoch === 0 ? await options.saved.archived(channel) : undefined]) {
     if (note === undefined || sizeOf(note) <= (newest === undefined ? 0 : sizeOf(newest))) continue;
     const isOurs =
@@ -234,7 +241,7 @@ async function survivingNote(
   return newest;
 }
 
-/** Whether `current` is the log of `old`, or one that goes on from it. @throws LedgerCorruptError for a missing tile. */
+/** Whether `current` equals or extends the tree of `old`. @throws LedgerCorruptError for a missing tile. */
 async function continues(
   { sql, deadlineMs }: CompareOptions,
   log: string,
@@ -248,15 +255,15 @@ async function continues(
 }
 
 /**
- * The newest kept checkpoint that `current` continues; undefined where there is none. Behind a rollback it is the first that
- * is small enough. Behind a fork they agree from some size down: found by looking ever further back, then between.
+ * The newest kept checkpoint that `current` continues, or undefined. After a rollback it is the first that is small
+ * enough. After a fork all below some size agree: found by galloping backwards, then binary search.
  */
 async function agreedNote(options: CompareOptions, log: string, current: Checkpoint): Promise<string | undefined> {
   const agrees = (note: string) => {
     if (options.verifier.verify(note) === undefined) return Promise.resolve(false);
     return continues(options, log, { old: parseCheckpoint(note), current });
   };
-  /** Smaller than all that were found not to agree; the newest first. */
+  /** Newest first; all larger ones were found to disagree. */
   let untried: string[] = [];
   let stride = 1;
   for await (const note of options.saved.notes(log)) {

@@ -1,30 +1,30 @@
-/** Most channels held against what is kept of them between two rounds: some tens of milliseconds. */
+/** Maximum channels compared per round: some tens of milliseconds. */
 const COMPARED_A_ROUND = 100;
 const AFTER_FAILURE_MS = 1000;
 
 export interface ComparisonScheduleOptions {
-  /** How often every channel is held against what is kept of it. */
+  /** Interval at which every channel is compared with its kept checkpoints. */
   readonly compareEveryMs: number;
   readonly now: () => number;
 }
 
 /**
- * When which channels are compared. All at once before anything is signed, where the database was away and may have come
- * back as an older one; else some in each round, so that the others are signed for meanwhile.
+ * Decides which channels are compared when. After an outage all are compared at once before anything is signed, since
+ * the database may have come back as an older one; otherwise some per round, so that signing continues for the others.
  */
 export class ComparisonSchedule {
   readonly #options: ComparisonScheduleOptions;
-  /** All at once, once the time has come. */
+  /** Whether the next comparison covers all channels at once. */
   #isAll = true;
   #atMs = 0;
-  /** What is left to be compared since then. */
+  /** Channels of the current pass still to be compared. */
   #left: readonly string[] = [];
 
   constructor(options: ComparisonScheduleOptions) {
     this.#options = options;
   }
 
-  /** Compares what is due. */
+  /** Compares the channels that are due. */
   async run(
     channels: () => Promise<readonly string[]>,
     compare: (channels: readonly string[]) => Promise<void>,
@@ -41,26 +41,26 @@ export class ComparisonSchedule {
       this.#isAll ||= isAll;
       throw error;
     }
-    // One of them may have asked for all anew meanwhile.
+    // A comparison may have requested a full restart.
     if (this.#isAll) return;
     this.#left = left;
     if (left.length === 0) this.done();
   }
 
-  /** All were compared. */
+  /** Ends the pass: all channels were compared. */
   done(): void {
     this.#isAll = false;
     this.#atMs = this.#options.now() + this.#options.compareEveryMs;
   }
 
-  /** From the beginning, now, and all at once. */
-  anew(): void {
+  /** Restarts with all channels at once, immediately. */
+  restart(): void {
     this.#isAll = true;
     this.#atMs = 0;
     this.#left = [];
   }
 
-  /** From the beginning, and not at once: it failed otherwise than by an outage, as where checkpoints cannot be read. */
+  /** Restarts after a pause, for failures other than an outage, such as unreadable checkpoints. */
   postpone(): void {
     this.#atMs = Math.max(this.#atMs, this.#options.now() + AFTER_FAILURE_MS);
     this.#left = [];

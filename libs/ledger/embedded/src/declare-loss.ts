@@ -5,28 +5,30 @@ import { readLedger } from './database-problem.ts';
 import type { Epochs } from './epochs.ts';
 import { readHalts } from './halts.ts';
 
-/** Whether a channel lost records, and how it goes on. */
+/** Whether a channel lost records, and whether the loss was declared. */
 export interface LossState {
   readonly channel: string;
-  /** `lost`: it takes no records. `declared`: nor does it yet, and goes on by itself once its next epoch is signed for. */
+  /**
+   * `lost`: appends are refused. `declared`: still refused, until the next epoch is signed; then the channel resumes.
+   */
   readonly status: 'whole' | 'lost' | 'declared';
-  /** In a sentence, as health tells it; null where it is whole. */
+  /** The sentence that health reports; null if whole. */
   readonly problem: string | null;
-  /** Of each log that does not go on as it was kept, oldest first. */
+  /** Losses of each log that does not continue its kept checkpoints, oldest first. */
   readonly lost: readonly LostEntries[];
-  /** When that was found; null where it is whole. */
+  /** When the loss was found; null if whole. */
   readonly foundAt: string | null;
-  /** When the last record was written that is not lost; what came later may be. Null where there is none. */
+  /** Time of the last record known to survive; later ones may be lost. Null if there is none. */
   readonly sharedAt: string | null;
-  /** The one it goes on in; 0 before its first declared loss. */
+  /** The current epoch; 0 before the first declared loss. */
   readonly epoch: number;
-  /** Of the newest declared loss. */
+  /** The newest declaration. */
   readonly declaration: Declaration | null;
 }
 
 export interface LossDeclaration {
   readonly reason: string;
-  /** The newest kept checkpoint of what is lost, as `LossState` told it: nobody declares what he has not seen. */
+  /** The newest kept checkpoint of the lost log, as in `LossState`: proves that the caller has seen the loss. */
   readonly checkpoint: string;
   readonly actor: string;
   readonly requestId: string;
@@ -46,7 +48,7 @@ export async function readLoss(
   { sql, epochs }: Pick<DeclareOptions, 'sql' | 'epochs'>,
   channel: string,
 ): Promise<LossState> {
-  // The halt first: what it says is declared is then among the epochs.
+  // Read the halt before the epochs: a declared loss is then among them.
   const halt = (await readHalts(sql)).find((one) => one.channel === channel && one.losses !== undefined);
   await epochs.read();
   const newest = epochs.of(channel).at(-1);
@@ -64,11 +66,12 @@ export async function readLoss(
 }
 
 /**
- * Says what a channel has lost, so that it goes on in its next epoch: an integrator signs for that within a second, and some
- * seconds later it takes records. Again, for the same loss: nothing happens. False: this is not what is lost, or nothing is.
+ * Declares a channel's loss, so that it continues in its next epoch: an integrator signs that within a second, and some
+ * seconds later the channel accepts records. Repeating it for the same loss has no effect. False: nothing is lost, or
+ * not this.
  *
- * @throws LedgerUnavailableError when it is not known whether it was declared: ask, or declare it again.
- * @throws LedgerForbiddenError where the role of this process may not integrate.
+ * @throws LedgerUnavailableError when the outcome is unknown: read the state, or declare it again.
+ * @throws LedgerForbiddenError if the role of this process may not integrate.
  */
 export async function declareLoss(
   options: DeclareOptions,

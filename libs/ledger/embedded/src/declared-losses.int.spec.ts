@@ -10,7 +10,7 @@ let test: TestLedger;
 let at: LostChannel;
 eachWithLostChannel((parts) => void ({ test, at } = parts));
 
-it('nothing is declared but what is lost, once, and by whom the caller says', async () => {
+it('only an actual loss can be declared, once, with the given reason and actor', async () => {
   await at.write('a');
   await at.sign();
   const whole = (await test.ledger.checkpoint(LOST))!;
@@ -42,7 +42,7 @@ it('nothing is declared but what is lost, once, and by whom the caller says', as
     declaration: { reason: BY.reason },
   });
 
-  // A statement about another loss, or of another epoch, is none.
+  // A statement about another loss, or of another epoch, is rejected.
   const say = (said: object) =>
     test.sql.query<{ epoch: number | null }>({
       text: 'SELECT ledger.declare_loss_v1($1, $2, $3, $4) AS epoch',
@@ -51,7 +51,7 @@ it('nothing is declared but what is lost, once, and by whom the caller says', as
   expect(await say({ lost: [] })).toEqual([{ epoch: null }]);
 }, 60_000);
 
-it('a second loss, of an epoch, is found and declared in the next one', async () => {
+it('a second loss, in an epoch, is found and declared in the next one', async () => {
   await at.loseRecords();
   await at.recover();
   await at.write('e', 'f');
@@ -83,7 +83,7 @@ it.each([
   ['the old log', 0],
   ['nothing but the old log, which is whole there', 1],
 ])(
-  'a database that does not know of the declaration is not signed for: it has %s',
+  'a database that lost the declaration is not signed: it has %s',
   async (_, isWhole) => {
     await at.write('a', 'b');
     await at.sign();
@@ -98,7 +98,7 @@ it.each([
     await at.sign(E1);
     await (isWhole === 1 ? newer : olderStill)();
     await until(() => test.integrator.halted.has(LOST));
-    // As would a process that is started now.
+    // A process started now behaves the same.
     const { integrator } = test.reopen();
     await expect(integrator.catchUp(LOST, 10)).rejects.toThrow(
       'of 2 entries that were signed for in e1, entries 0 to 1 are missing',
@@ -128,13 +128,10 @@ it.each([
 it.each([
   ['is another text', `statement = replace(statement, 'Monday', 'Sunday')`],
   ['hashes to another leaf', `leaf_hash = sha256('x')`],
-  [
-    'ends the old log earlier than it was signed for',
-    `statement = replace(statement, '"lostUntil":4', '"lostUntil":3')`,
-  ],
-  ['is none', `statement = '{"lost":[]}'`],
+  ['ends the old log below its signed size', `statement = replace(statement, '"lostUntil":4', '"lostUntil":3')`],
+  ['cannot be parsed', `statement = '{"lost":[]}'`],
 ])(
-  'an epoch is not signed for where its declaration %s',
+  'an epoch is not signed if its declaration %s',
   async (_, change) => {
     await at.loseRecords();
     await test.integrator.compare(LOST);
@@ -159,14 +156,14 @@ it.each([
     'the declaration of epoch 1',
   ],
   [
-    'a record behind it',
+    'a record after it',
     `UPDATE ledger.records SET data = '{}' WHERE id = 'y'`,
     'record 3: it is not what its leaf was made of',
   ],
   ['its first record', 'UPDATE ledger.epochs SET first_index = first_index + 1', 'the row of acme.lost/e1'],
   ['its end', 'UPDATE ledger.epochs SET lost_until = lost_until + 1', 'the row of acme.lost/e1'],
-  ['the time from which on records may be lost', 'UPDATE ledger.epochs SET kept_at_ms = kept_at_ms + 1', 'the row of'],
-  ['who declared it', `UPDATE ledger.epochs SET actor = 'somebody'`, 'the row of acme.lost/e1'],
+  ['the time after which records may be lost', 'UPDATE ledger.epochs SET kept_at_ms = kept_at_ms + 1', 'the row of'],
+  ['its actor', `UPDATE ledger.epochs SET actor = 'somebody'`, 'the row of acme.lost/e1'],
   ['the newest epoch of the channel', 'UPDATE ledger.channels SET epoch = 0', 'the row of acme.lost'],
   ['its number', 'UPDATE ledger.epochs SET epoch = 2', 'the row of acme.lost'],
   ['the number of its tree', 'UPDATE ledger.epochs SET tree_id = 999999', 'rows belong to no channel'],
@@ -177,7 +174,7 @@ it.each([
     'tile 0/0 is missing',
   ],
 ])(
-  'an audit finds that %s was changed',
+  'an audit detects a change of %s',
   async (_, text, problem) => {
     await at.loseRecords();
     await at.recover();
@@ -190,7 +187,7 @@ it.each([
   60_000,
 );
 
-it('the migration can be taken back as long as nothing was declared, and not afterwards', async () => {
+it('the migration can be undone until a loss is declared, but not afterwards', async () => {
   const epochs = stepsOf('0010_epochs');
   const archive = stepsOf('0014_archive');
   const compact = stepsOf('0015_compact');
@@ -201,7 +198,7 @@ it('the migration can be taken back as long as nothing was declared, and not aft
               WHERE pronamespace = 'ledger'::regnamespace AND proname IN ('checkpoint_v1', 'tiles_v1', 'held_v1', 'audit_counts_v1')
               ORDER BY 1`,
     });
-  // They stand on this one.
+  // Migrations that depend on this one.
   await runStep(test, tiles.down);
   await runStep(test, compact.down);
   await runStep(test, archive.down);

@@ -25,7 +25,7 @@ const record = (id: string, n = 1) => ({ id, type: 'asset', owner: null, data: `
 describeLedger('embedded', { ledger: () => test.ledger, newChannel });
 
 describe('the embedded ledger', () => {
-  it('numbers the records of a channel without a gap, whoever writes', async () => {
+  it('numbers the records of a channel without gaps across concurrent writers', async () => {
     const place = newChannel();
     const other = test.reopen().ledger;
     const units = await Promise.all(
@@ -41,7 +41,7 @@ describe('the embedded ledger', () => {
     expect(indexes.sort((a, b) => a - b)).toEqual(Array.from({ length: 400 }, (_, n) => n));
   });
 
-  it('proves a record against a checkpoint that its verifier key accepts, as a stranger would check it', async () => {
+  it('proves a record to a verifier that only has the verifier key', async () => {
     const place = newChannel();
     for (const n of [1, 2, 3, 4, 5]) await test.ledger.append({ ...place, note: '{}', records: [record(`r${n}`, n)] });
     const { receipt, proof } = (await test.ledger.prove(place.channel, 'r3'))!;
@@ -73,7 +73,7 @@ describe('the embedded ledger', () => {
     });
   });
 
-  it('erases content for ever: proofs stay valid, the id stays taken', async () => {
+  it('erases content permanently: proofs stay valid, the id stays taken', async () => {
     const place = newChannel();
     await test.ledger.append({ ...place, note: '{}', records: [record('gone'), record('kept')] });
     const before = (await test.ledger.prove(place.channel, 'gone'))!;
@@ -91,7 +91,7 @@ describe('the embedded ledger', () => {
     expect((await test.ledger.audit(place.channel)).ok).toBe(true);
   });
 
-  it('says which ids a channel holds, also what was erased, and as of the moment of a statement around it', async () => {
+  it('lists the ids that a channel holds, erased ones too, as of the snapshot of the surrounding statement', async () => {
     const place = newChannel();
     await test.ledger.append({ ...place, note: '{}', records: [record('a'), record('gone')] });
     await test.ledger.erase(place.channel, 'gone', 'asked');
@@ -107,9 +107,9 @@ describe('the embedded ledger', () => {
     expect(await heldIn(test.sql, place.channel, ['a', 'b'])).toEqual(new Set(['a', 'b']));
   });
 
-  it('gives a page no more bytes than asked for, one larger record alone, and says whether there are more', async () => {
+  it('limits a page to the requested bytes, returns a larger record alone, and reports whether there are more', async () => {
     const place = newChannel();
-    // Canonical JSON of 10, 10, 50, 10 and 10 bytes, in the order of the ids.
+    // Canonical JSON of 10, 10, 50, 10 and 10 bytes, in id order.
     const sizes = { a: 10, b: 10, c: 50, d: 10, e: 10 };
     const records = Object.entries(sizes).map(([id, size]) => ({
       ...record(id),
@@ -134,7 +134,7 @@ describe('the embedded ledger', () => {
     expect(await page('b', 10, 20)).toEqual(['cde', false]);
   });
 
-  it('refuses as overload, and writes nothing, when more waits than it holds', async () => {
+  it('rejects units beyond the queue limits as overload without writing them', async () => {
     const place = newChannel();
     const { ledger } = test.reopen({ limits: { waitingUnits: 3 } });
     const results = await Promise.allSettled(
@@ -147,7 +147,7 @@ describe('the embedded ledger', () => {
     expect((await test.ledger.channels()).find(({ channel }) => channel === place.channel)?.size).toBe(3);
   });
 
-  it('lets one of several integrators work on a channel at a time, and the tree is one', async () => {
+  it('admits one of several integrators per channel, producing one tree', async () => {
     const place = newChannel();
     const second = test.reopen();
     await second.integrator.start();
@@ -158,8 +158,8 @@ describe('the embedded ledger', () => {
     expect([...test.integrator.halted, ...second.integrator.halted]).toEqual([]);
   });
 
-  it('audits what the service hashed by hashing it in the database, whatever the text', async () => {
-    // All that PostgreSQL can keep as text: everything but U+0000.
+  it('audits hashes computed by the service by recomputing them in the database, for any text', async () => {
+    // All that PostgreSQL can store as text: everything but U+0000.
     const text = fc.string({ unit: 'binary', maxLength: 20 }).map((made) => made.replaceAll('\0', ''));
     const content = fc.record({
       type: text,
@@ -177,7 +177,7 @@ describe('the embedded ledger', () => {
     await fc.assert(property, { numRuns: 50 });
   });
 
-  it('hands out the tiles under its newest checkpoint, cut to what is asked for, and no others', async () => {
+  it('serves tiles below its newest checkpoint only, cut to the requested width', async () => {
     const place = newChannel();
     const append = (from: number, count: number) =>
       test.ledger.append({
@@ -194,7 +194,7 @@ describe('the embedded ledger', () => {
     await append(3, 254);
     await test.integrator.catchUp(place.channel, 257);
     expect((await tile(0, 0, 3))?.toString('hex')).toBe(leaves);
-    // Catching up ends at once where a round of the integrator has the channel already.
+    // Catching up ends at once if a round of the integrator holds the channel.
     await until(async () => (await tile(0, 0, 256))?.length === 256 * 32, { what: 'the full tile' });
     expect(await tile(1, 0, 1)).toHaveLength(32);
     for (const [level, index, width] of [
@@ -207,7 +207,7 @@ describe('the embedded ledger', () => {
     expect(await test.ledger.tile('acme.nowhere', { level: 0, index: 0, width: 1 })).toBeUndefined();
   });
 
-  it('looks tiles up by their keys, however many there are', async () => {
+  it('looks tiles up by primary key, regardless of their number', async () => {
     const { channel } = newChannel();
     await test.sql.transaction(async (sql) => {
       await sql.query({

@@ -13,7 +13,7 @@ let test: TestLedger;
 let at: LostChannel;
 eachWithLostChannel((parts) => void ({ test, at } = parts));
 
-it('a channel goes on in a log of its own, which begins with what was lost; a lost write is a new one there', async () => {
+it('a channel continues in a new log that begins with its loss; a lost write is a new record there', async () => {
   await at.loseRecords();
   const before = await test.ledger.audit(LOST);
   expect(before).toMatchObject({ ok: false, size: 2 });
@@ -70,13 +70,13 @@ it('a channel goes on in a log of its own, which begins with what was lost; a lo
     at: expect.stringMatching(/^\d{4}-.*Z$/),
   });
   at.expectProved(proof, receiptLeaf(receipt));
-  // What survived is proved in the log that it was written in.
+  // Surviving records are proved in the log they were written to.
   const old = (await test.ledger.prove(LOST, 'b'))!;
   expect(old.proof).toMatchObject({ index: 1, treeSize: 2 });
   expect(old.proof).not.toHaveProperty('epoch');
   at.expectProved(old.proof, receiptLeaf(old.receipt));
 
-  // No witness sees the old log shrink, and nothing is signed for it again.
+  // No witness sees the old log shrink, and nothing more is signed for it.
   expect(await test.ledger.checkpoint(LOST)).toBe(state.lost[0]!.checkpoint);
   expect(await at.sizesKept(LOST)).toEqual([2, 4]);
   expect(await at.sizesKept(E1)).toEqual([1, 3]);
@@ -88,7 +88,7 @@ it('a channel goes on in a log of its own, which begins with what was lost; a lo
   expect(await test.ledger.health()).toEqual({ ok: true, problem: null });
 }, 60_000);
 
-it('what was signed for is proved under the newest checkpoint that is kept and continued, where the database forked', async () => {
+it('after a fork, signed records are proved under the newest kept checkpoint that is continued', async () => {
   await at.write('a');
   await at.sign();
   await at.write('b');
@@ -97,14 +97,14 @@ it('what was signed for is proved under the newest checkpoint that is kept and c
   await at.write('c', 'd');
   await at.sign();
   await older();
-  // Somebody with the key, and an empty folder of checkpoints.
+  // Someone with the key, and an empty checkpoint folder.
   const forger = test.reopen({}, join(test.checkpointFolder, 'nothing-kept'));
   await at.write('x');
   await forger.integrator.catchUp(LOST, 1_000);
   await at.recover();
   const [lost] = (await test.ledger.prove(LOST, 'x'))!.proof.declaration!.statement.lost;
   expect(lost).toMatchObject({ epoch: 0, lostFrom: 2, lostUntil: 4 });
-  // It was never signed for in this log, as far as anybody else knows: it stands in the next one.
+  // Its signature in this log was never kept: the record belongs to the next log.
   expect(await test.ledger.prove(LOST, 'x')).toMatchObject({ proof: { index: 1, epoch: 1 } });
   const { receipt, proof } = (await test.ledger.prove(LOST, 'b'))!;
   expect(proof).toMatchObject({ index: 1, treeSize: 2, checkpoint: lost!.surviving });
@@ -112,7 +112,7 @@ it('what was signed for is proved under the newest checkpoint that is kept and c
   expect(await test.ledger.audit(LOST)).toMatchObject({ ok: true, size: 3 });
 }, 60_000);
 
-it('records that were not signed for yet, and those written before the loss was found, stand behind the declaration', async () => {
+it('records unsigned at the loss, or written before it was found, follow the declaration', async () => {
   await at.write('a', 'b');
   await at.sign();
   await at.write('c');
@@ -121,7 +121,7 @@ it('records that were not signed for yet, and those written before the loss was 
   await at.write('d');
   await at.sign();
   await older();
-  // Nobody compared yet.
+  // No comparison has run yet.
   expect(await at.write('e')).toMatchObject({ outcome: 'written', records: [{ index: 3 }] });
   await at.recover();
   expect(await at.write('c', 'e')).toMatchObject({
@@ -142,7 +142,7 @@ it('records that were not signed for yet, and those written before the loss was 
   expect(await test.ledger.audit(LOST)).toMatchObject({ ok: true, size: 4 });
 }, 60_000);
 
-it('a channel of which nothing is left goes on, too', async () => {
+it('a channel that lost everything continues, too', async () => {
   const older = await copyDatabase(test.url);
   await at.write('a');
   await at.sign();
@@ -153,7 +153,7 @@ it('a channel of which nothing is left goes on, too', async () => {
     proof: { declaration: { statement: { lost: [{ lostFrom: 0, lostUntil: 1, surviving: null }] } } },
   });
   expect(await test.ledger.audit(LOST)).toMatchObject({ ok: true, size: 1 });
-  // The time of the last record that is not lost: there is none.
+  // There is no time of a last surviving record.
   expect(
     await test.sql.query({
       text: 'SELECT epoch, first_index, lost_until, kept_at_ms FROM ledger.epochs_v1($1)',
@@ -162,13 +162,13 @@ it('a channel of which nothing is left goes on, too', async () => {
   ).toEqual([{ epoch: 1, first_index: '0', lost_until: '1', kept_at_ms: '0' }]);
 }, 60_000);
 
-it('a channel waits for its epoch: it takes nothing before that is signed, kept, and known to every process', async () => {
+it('a channel waits for its epoch: it accepts nothing before that is signed, kept, and known to every process', async () => {
   await at.loseRecords();
   await test.integrator.compare(LOST);
   await at.declare();
   const refused = () => expect(at.write('e')).rejects.toBeInstanceOf(ChannelHaltedError);
   await refused();
-  // Nobody signs.
+  // No integrator signs.
   await at.letTimePass();
   expect(await test.sql.query({ text: `SELECT ledger.resume_v2('${LOST}') AS resumed` })).toEqual([{ resumed: false }]);
   await refused();
@@ -177,11 +177,11 @@ it('a channel waits for its epoch: it takes nothing before that is signed, kept,
     problem: expect.stringContaining('a loss was declared'),
   });
 
-  // The process ends after it has signed, and before the file is written.
+  // The process ends after signing, before writing the file.
   await test.reopen({}, join(test.checkpointFolder, 'elsewhere')).integrator.catchUp(E1, 10);
   expect(await at.saved().epochs(LOST)).toEqual([0]);
   await test.sql.query({ text: 'UPDATE ledger.epochs SET declared_at = clock_timestamp()' });
-  // The next one keeps it, and goes on only once the time is over.
+  // The next one keeps it, but resumes the channel only after the waiting time.
   const { integrator, ledger } = test;
   await integrator.start();
   await until(async () => (await at.saved().epochs(LOST)).includes(1));
@@ -192,7 +192,7 @@ it('a channel waits for its epoch: it takes nothing before that is signed, kept,
   expect(await at.write('e')).toMatchObject({ outcome: 'written', records: [{ index: 1, epoch: 1 }] });
 }, 60_000);
 
-it('an integrator that knows nothing of it signs nothing for the old log, whichever version it is', async () => {
+it('an integrator without the kept checkpoints signs nothing for the old log, whatever its version', async () => {
   await at.loseRecords();
   await test.integrator.compare(LOST);
   await at.declare();
@@ -202,7 +202,7 @@ it('an integrator that knows nothing of it signs nothing for the old log, whiche
   const commit = `SELECT ledger.integrate_commit_v2(ARRAY['${LOST}'], ARRAY[2::int8], ARRAY[''::bytea], ARRAY['note'],
     ARRAY[]::int4[], ARRAY[]::int2[], ARRAY[]::int8[], ARRAY[]::bytea[])`;
   await expect(test.sql.query({ text: commit })).rejects.toThrow('ended with a declared loss');
-  // What the version before says of the loss that was declared does not halt the channel again.
+  // The previous version's report of the declared loss does not halt the channel again.
   await at.letTimePass();
   await at.sign(E1);
   await test.integrator.compare(LOST);
@@ -213,7 +213,7 @@ it('an integrator that knows nothing of it signs nothing for the old log, whiche
   expect(await at.write('e')).toMatchObject({ outcome: 'written' });
 }, 60_000);
 
-it('a channel that waits for its epoch takes nothing, whatever else is found of it', async () => {
+it('a channel that waits for its epoch accepts nothing, whatever else is found', async () => {
   await at.loseRecords();
   await test.integrator.compare(LOST);
   await at.declare();
@@ -223,7 +223,7 @@ it('a channel that waits for its epoch takes nothing, whatever else is found of 
   await expect(at.write('e')).rejects.toBeInstanceOf(ChannelHaltedError);
 }, 60_000);
 
-it('whoever takes what is not held for never written is refused for ever; who knows of epochs is not', async () => {
+it('a client that treats absent ids as never written is refused for good; one that knows epochs is not', async () => {
   await at.loseRecords();
   await at.recover();
   await at.write('e');
@@ -232,7 +232,7 @@ it('whoever takes what is not held for never written is refused for ever; who kn
   expect(await heldIn(test.sql, LOST, ['c', 'e'])).toEqual(new Set(['e']));
 }, 60_000);
 
-it('a process that has not heard of the epoch yet reads it before it writes', async () => {
+it('a process that does not know the epoch yet reads it before writing', async () => {
   await at.loseRecords();
   const other = embeddedLedger({ sql: test.sql, origin: ORIGIN, now: Date.now });
   await other.epochs.fresh();

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { Epochs } from './epochs.ts';
 import { E1, LOST } from './testing/lost-channel.ts';
 
-it('epochs that were read more than a second ago are not believed, and asked for by one statement for all', async () => {
+it('refreshes epochs older than a second, with one statement for concurrent callers', async () => {
   let nowMs = 0;
   const asked: number[] = [];
   const rows = [{ channel: LOST, epoch: 1, first_index: '7', statement: '{"lost":[{"epoch":0,"checkpoint":"note"}]}' }];

@@ -3,16 +3,16 @@ import { logName, parseLogName, type Declaration } from '@sealgate/envelope';
 import type { Sql } from '@sealgate/storage';
 import { readLedger } from './database-problem.ts';
 
-/** Where a record is: a leaf of a log. `epoch` is absent in the log that a channel begins with. */
+/** The position of a record: a leaf of a log. `epoch` is absent in a channel's first log. */
 export interface Place {
   readonly index: number;
   readonly epoch?: number;
 }
 
-/** The log that a channel goes on in after a declared loss. */
+/** A log in which a channel continues after a declared loss. */
 export interface Epoch {
   readonly epoch: number;
-  /** The record that stands behind the declaration, in the numbering of the channel. */
+  /** Channel position of the first record after the declaration. */
   readonly firstIndex: number;
   readonly declaration: Declaration;
 }
@@ -24,33 +24,33 @@ interface EpochRow {
   statement: string;
 }
 
-/** The log of this name belongs to that channel. */
 export const channelOfLog = (log: string): string => parseLogName(log)?.channel ?? log;
 
-/** The log that a channel goes on in, as the integrator is told it. */
+/** The log that a channel currently appends to. */
 export interface CurrentLog {
   channel: string;
   log: string;
-  /** In entries of that log. */
+  /** Entries of that log. */
   size: string;
   integrated: string;
-  /** Whether the channel waits for it, after a declared loss. */
+  /** Whether the channel waits for this log after a declared loss. */
   is_declared: boolean;
 }
 
-/** Those of every channel. @throws what the query does. */
+/** The current log of every channel. @throws what the query throws. */
 export function readCurrentLogs(sql: Sql): Promise<CurrentLog[]> {
   const text = 'SELECT channel, log, size, integrated, is_declared FROM ledger.logs_v1()';
   return sql.query<CurrentLog>({ name: 'ledger logs', text });
 }
 
-/** What is read is believed for so long. `resume_v2` waits for longer than that and the longest append after it. */
-const BELIEVED_MS = 1000;
-const READ_AGAIN_MS = 500;
+/** Maximum age of the cache. `resume_v2` waits longer than this plus the longest append. */
+const MAX_AGE_MS = 1000;
+const REFRESH_AFTER_MS = 500;
 
 /**
- * The epochs of every channel in which this process has a right. The database numbers the records of a channel throughout;
- * receipts and proofs state the leaf of a log: this is where the one becomes the other. Read once a second where it is asked.
+ * Cache of the epochs of every channel in which this process has a right. The database numbers a channel's records
+ * consecutively; receipts and proofs state the leaf of a log. This class converts between the two. It is refreshed on
+ * use, at most twice a second.
  */
 export class Epochs {
   readonly #sql: Sql;
@@ -65,45 +65,45 @@ export class Epochs {
     this.#now = now;
   }
 
-  /** Resolves when what is known is not older than a second. @throws LedgerUnavailableError, LedgerForbiddenError. */
+  /** Resolves once the cache is at most a second old. @throws LedgerUnavailableError, LedgerForbiddenError. */
   async fresh(): Promise<this> {
     const ageMs = this.#now() - this.#readAtMs;
-    if (ageMs > READ_AGAIN_MS) {
+    if (ageMs > REFRESH_AFTER_MS) {
       this.#reading ??= this.read().finally(() => (this.#reading = undefined));
-      if (ageMs > BELIEVED_MS) await this.#reading;
-      // What cannot be read now is asked for again while the last answer still counts.
+      if (ageMs > MAX_AGE_MS) await this.#reading;
+      // A failed refresh is retried by the next call while the cache is still valid.
       else this.#reading.catch(() => undefined);
     }
     return this;
   }
 
-  /** Reads them now. @throws as `fresh`. */
+  /** Refreshes now. @throws as `fresh`. */
   async read(): Promise<void> {
     const askedAtMs = this.#now();
     const text = 'SELECT channel, epoch, first_index, statement FROM ledger.epochs_v1(NULL)';
-    const rows = await readLedger<EpochRow>(this.#sql, { name: 'ledger epochs', text }, BELIEVED_MS);
+    const rows = await readLedger<EpochRow>(this.#sql, { name: 'ledger epochs', text }, MAX_AGE_MS);
     this.#ofChannel = byChannel(rows);
     this.#readAtMs = askedAtMs;
   }
 
-  /** Those of a channel, oldest first. */
+  /** The epochs of a channel, oldest first. */
   of(channel: string): readonly Epoch[] {
     return this.#ofChannel.get(channel) ?? [];
   }
 
-  /** The place of a record. */
+  /** Converts a channel position to a leaf of a log. */
   place(channel: string, position: number): Place {
     const epoch = this.#ofChannel.get(channel)?.findLast(({ firstIndex }) => firstIndex <= position);
     return epoch === undefined ? { index: position } : { index: position - epoch.firstIndex + 1, epoch: epoch.epoch };
   }
 
-  /** Its number in the channel. */
+  /** Converts a leaf of a log to a channel position. */
   position(channel: string, { index, epoch }: Place): number {
     const firstIndex = this.of(channel).find((one) => one.epoch === epoch)?.firstIndex;
     return firstIndex === undefined ? index : index + firstIndex - 1;
   }
 
-  /** The checkpoint that a log ended with, which is shown for ever; undefined for the one that the channel goes on in. */
+  /** The final checkpoint of an ended log, served for ever; undefined for a current log. */
   lastCheckpoint(log: string): string | undefined {
     const named = parseLogName(log);
     if (named === undefined) return undefined;
@@ -111,15 +111,15 @@ export class Epochs {
     return ends.findLast(({ epoch }) => epoch === named.epoch)?.checkpoint;
   }
 
-  /** What a log begins with. */
+  /** The declaration at leaf 0 of a log. */
   declaration(log: string): Declaration {
     const { channel, epoch } = parseLogName(log) ?? {};
     const found = this.of(channel ?? log).find((one) => one.epoch === epoch)?.declaration;
-    assert(found !== undefined, `The log ${log} begins with no declaration that is known here.`);
+    assert(found !== undefined, `No declaration is known for the log ${log}.`);
     return found;
   }
 
-  /** The log that a channel goes on in. */
+  /** The log that a channel currently appends to. */
   log(channel: string): string {
     return logName(channel, this.of(channel).at(-1)?.epoch ?? 0);
   }

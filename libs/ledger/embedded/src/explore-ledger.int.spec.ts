@@ -5,7 +5,7 @@ import { E1, LOST, lostChannel } from './testing/lost-channel.ts';
 import { openTestArchive } from './testing/open-test-archive.ts';
 import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
 
-describe('what lies in a ledger', () => {
+describe('exploring a ledger', () => {
   let test: TestLedger;
   beforeAll(async () => {
     test = await openTestLedger();
@@ -24,7 +24,7 @@ describe('what lies in a ledger', () => {
   const explore = () => test.ledger.exploration;
   const timeOf = async (channel: string, id: string) => (await test.ledger.read(channel, id))!.at;
 
-  it('says of a channel how far it is signed for, and since when something waits', async () => {
+  it('reports how far a channel is signed, and since when records wait', async () => {
     const channel = newChannel();
     await test.ledger.openChannel('acme', channel);
     const empty = { channel, size: 0, signed: 0, signedUntil: undefined, unsignedSince: undefined };
@@ -43,7 +43,7 @@ describe('what lies in a ledger', () => {
     expect(await explore().overview({ channel: 'acme.never' })).toEqual([]);
   });
 
-  it('lists channels by name, from behind one', async () => {
+  it('lists channels by name, after a given one', async () => {
     const [one, two, three] = [newChannel(), newChannel(), newChannel()];
     for (const channel of [three, one, two]) await test.ledger.openChannel('acme', channel);
     const names = async (after: string, limit: number) =>
@@ -53,7 +53,7 @@ describe('what lies in a ledger', () => {
     expect(await names(three, 9)).toEqual([]);
   });
 
-  it('lists records newest first, from below a position, and nothing of their contents', async () => {
+  it('lists records newest first, below a position, without their contents', async () => {
     const channel = newChannel();
     await write(channel, 'a', 'b', 'c');
     await write(channel, 'd');
@@ -84,7 +84,7 @@ describe('what lies in a ledger', () => {
     expect(await explore().list({ channel: 'acme.never', below: undefined, limit: 3 })).toBeUndefined();
   });
 
-  it('lists archived records without what lies in the files, and gives no time of theirs', async () => {
+  it('lists archived records without the values stored in files, and without their time', async () => {
     const of = await openTestArchive(test);
     try {
       await of.ledger.archiveRecords({ channel: of.channel, before: 512 });
@@ -100,7 +100,7 @@ describe('what lies in a ledger', () => {
     }
   });
 
-  it('tells the logs of a channel, one that has no checkpoint yet too, and the published keys', async () => {
+  it('lists the logs of a channel, including one without a checkpoint, and the published keys', async () => {
     const channel = newChannel();
     await write(channel, 'a');
     const log = { epoch: 0, origin: `${ORIGIN}/${channel}`, declaration: null };
@@ -115,24 +115,24 @@ describe('what lies in a ledger', () => {
   });
 });
 
-describe('what lies in a channel that lost records', () => {
+describe('exploring a channel that lost records', () => {
   let test: TestLedger;
   beforeEach(async () => {
     test = await openTestLedger();
   }, 120_000);
   afterEach(() => test.close());
 
-  it('is told in records of the channel, and each log shows its own checkpoint', async () => {
+  it('counts in records of the channel, and each log shows its own checkpoint', async () => {
     const at = lostChannel(test);
     await at.loseRecords();
     await at.recover();
     await at.write('e', 'f');
     const { exploration } = test.ledger;
     const [overview] = await exploration.overview({ channel: LOST });
-    // a and b survived; c and d, for which the first log was signed, did not.
+    // a and b survived; c and d, which the first log was signed over, did not.
     expect(overview).toMatchObject({ size: 4 });
     await at.sign(E1);
-    // The integrator that `recover` started may have had the channel, and answers for it then.
+    // The integrator started by `recover` may hold the channel and signs it then.
     await until(async () => (await exploration.overview({ channel: LOST }))[0]?.signed === 4);
     expect(await exploration.overview({ channel: LOST })).toMatchObject([
       { size: 4, signed: 4, unsignedSince: undefined },

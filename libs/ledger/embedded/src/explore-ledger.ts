@@ -6,16 +6,16 @@ import type { Epochs } from './epochs.ts';
 import { findLogKeys } from './log-keys.ts';
 import { findCheckpoint, type ProveOptions } from './prove-record.ts';
 
-/** A channel as somebody who looks for what waits wants it. */
+/** A channel in listings. */
 export interface ChannelOverview {
   readonly channel: string;
-  /** Records. */
+  /** Number of records. */
   readonly size: number;
-  /** Of these, from the first on: those that the newest checkpoint covers, or ended logs. */
+  /** Number of records, from the first on, covered by the newest checkpoint or by ended logs. */
   readonly signed: number;
-  /** Time of the newest record that is signed for; undefined where there is none, or it cannot be read here. */
+  /** Time of the newest signed record; undefined if there is none or this role may not read it. */
   readonly signedUntil: string | undefined;
-  /** Time of the oldest record that is not signed for; likewise. */
+  /** Time of the oldest record that is not signed yet; likewise. */
   readonly unsignedSince: string | undefined;
 }
 
@@ -24,44 +24,48 @@ export interface ListedRecord {
   readonly id: string;
   readonly type: string;
   readonly transactionId: string;
-  /** Its number in the channel, from 0 without a gap. */
+  /** Position in the channel, from 0 without gaps. */
   readonly position: number;
-  /** The leaf of a log; `epoch` is absent in the log that a channel begins with. */
+  /** Leaf of a log; `epoch` is absent in the channel's first log. */
   readonly index: number;
   readonly epoch?: number;
   readonly erased: boolean;
-  /** Its content lies in a file of the archive; with it owner and time, which are undefined here. */
+  /** The content is in an archive file; owner and time are then undefined. */
   readonly archived: boolean;
   readonly owner: string | null | undefined;
   readonly at: string | undefined;
 }
 
-/** One of the logs of a channel. */
 export interface ChannelLog {
   readonly epoch: number;
   readonly origin: string;
-  /** The newest signed note; of a log that ended, the one it ended with. */
+  /** The newest signed note; of an ended log its final one. */
   readonly checkpoint: string | undefined;
   readonly declaration: Declaration | null;
 }
 
-/** What lies in a ledger, for people who look around. Everything rejects with LedgerUnavailableError and LedgerForbiddenError. */
+/**
+ * Read-only views of a ledger for consoles. Every method rejects with LedgerUnavailableError or LedgerForbiddenError.
+ */
 export interface LedgerExploration {
-  /** Channels behind a name, or the one of a name, by name. */
+  /** Channels after a name, or the one of that name, ordered by name. */
   overview(wanted: ChannelsWanted): Promise<ChannelOverview[]>;
-  /** Newest first, from below a position; undefined where there is no such channel. */
+  /** Newest first, below a position; undefined if there is no such channel. */
   list(page: RecordsWanted): Promise<ListedRecord[] | undefined>;
-  /** Oldest first; none where there is no such channel. */
+  /** Oldest first; empty if there is no such channel. */
   logs(channel: string): Promise<ChannelLog[]>;
-  /** Which keys sign for the log that a channel goes on in, signed by the root key: see `EmbeddedLedger.logKeys`. */
+  /**
+   * The statement, signed by the root key, of the keys that sign for the channel's current log: see
+   * `EmbeddedLedger.logKeys`.
+   */
   logKeys(channel: string): Promise<string | undefined>;
-  /** Records of all channels that are not signed for, and since when the oldest of them is there. */
+  /** Number of unsigned records of all channels, and the time of the oldest. */
   unsigned(): Promise<UnsignedRecords>;
-  /** What checkpoints are checked with: of this process where it signs, and those that it was told. */
+  /** The keys that checkpoints are verified with: those of this process if it signs, and the configured ones. */
   readonly keys: { readonly origin: string; readonly keys: readonly PublishedKey[] };
 }
 
-/** As one item of what waits in a surface. */
+/** An item of a surface's list of pending work. */
 export interface UnsignedRecords {
   readonly what: 'unsigned_records';
   readonly description: string;
@@ -159,13 +163,13 @@ async function readOverview({ sql, epochs, deadlineMs }: Ports, wanted: Channels
   }));
 }
 
-/** What the database counts in entries of the log that the channel goes on in, in records of the channel. */
+/** Converts a number of entries in the channel's current log to a number of records in the channel. */
 function signedOf(epochs: Epochs, channel: string, integrated: number): number {
   const newest = epochs.of(channel).at(-1);
   return newest === undefined ? integrated : newest.firstIndex + Math.max(0, integrated - 1);
 }
 
-/** When the last record that is signed for and the first that is not were written, where this role may read them. */
+/** Times of the last signed and the first unsigned record of each channel, where this role may read them. */
 async function readTimes(
   sql: Sql,
   channels: readonly { readonly channel: string; readonly signed: number }[],
@@ -207,7 +211,7 @@ async function listRecords(
   const sizes = { text: 'SELECT size FROM ledger.channels_v1() WHERE channel = $1', values: [channel] };
   const [known] = await readLedger<{ size: string }>(sql, sizes, deadlineMs);
   if (known === undefined) return undefined;
-  // The records of a channel are numbered without a gap, so that a page is a stretch of numbers.
+  // Positions have no gaps, so a page is a range of positions.
   const end = Math.min(Number(known.size), below ?? Number.MAX_SAFE_INTEGER);
   const from = Math.max(0, end - limit);
   const statement = {

@@ -27,7 +27,7 @@ describe('entries of a log', () => {
   }, 120_000);
   afterAll(() => test.close());
 
-  it('are what the leaves of the signed tree are hashed over, and nothing of the content', async () => {
+  it("are the preimages of the signed tree's leaves, without record content", async () => {
     const full = (await test.ledger.entries(channel, FULL))!;
     const rest = (await test.ledger.entries(channel, { index: 1, width: 1 }))!;
     const entries = [...entriesOf(full), ...entriesOf(rest)];
@@ -44,34 +44,31 @@ describe('entries of a log', () => {
     expect([type, owner]).toEqual(['t"\\é', null]);
   });
 
-  it('are the same bytes once their content was erased', async () => {
+  it('are unchanged by an erasure', async () => {
     const before = await test.ledger.entries(channel, FULL);
     expect(await test.ledger.erase(channel, 'r7', 'asked for')).toBe(true);
     expect(await test.ledger.entries(channel, FULL)).toEqual(before);
   });
 
   it.each([
-    ['a bundle that is not full yet, asked for as a full one', { index: 1, width: 256 }],
-    ['a bundle behind the end', { index: 2, width: 1 }],
-  ])('do not have %s', async (_, bundle) => {
+    ['a bundle that is not full yet, requested as a full one', { index: 1, width: 256 }],
+    ['a bundle beyond the end', { index: 2, width: 1 }],
+  ])('do not include %s', async (_, bundle) => {
     expect(await test.ledger.entries(channel, bundle)).toBeUndefined();
     expect(await test.ledger.entries('acme.nobody', FULL)).toBeUndefined();
   });
 
-  it('have the narrower bundles of earlier checkpoints', async () => {
+  it('include the narrower bundles of earlier checkpoints', async () => {
     const entries = entriesOf((await test.ledger.entries(channel, FULL))!);
     expect(entriesOf((await test.ledger.entries(channel, { index: 0, width: 9 }))!)).toEqual(entries.slice(0, 9));
   });
 
   it.each([
-    ['a row that was edited', `UPDATE ledger.records SET owner = 'x' WHERE idx = 8`],
-    ['a row that was removed', `DELETE FROM ledger.records WHERE idx = 8`],
-    [
-      'a tile that was edited',
-      `UPDATE ledger.tiles SET hashes = set_byte(hashes, 256, 7) WHERE level = 0 AND tile = 0`,
-    ],
+    ['an edited row', `UPDATE ledger.records SET owner = 'x' WHERE idx = 8`],
+    ['a removed row', `DELETE FROM ledger.records WHERE idx = 8`],
+    ['an edited tile', `UPDATE ledger.tiles SET hashes = set_byte(hashes, 256, 7) WHERE level = 0 AND tile = 0`],
   ])(
-    'are not served from %s, and the first that is wrong is named',
+    'are not served from %s, and the first bad one is named',
     async (_, edit) => {
       const other = await openTestLedger();
       try {
@@ -100,7 +97,7 @@ describe('entries of archived records', () => {
   let of: TestArchive;
   eachWithArchive((parts) => ({ of } = parts));
 
-  it('are the same bytes from the files, and 503 where a process does not have them', async () => {
+  it('are the same bytes from the files, and 503 in a process without the files', async () => {
     const bundles = [0, 1, 2].map((index) => ({ index, width: index === 2 ? SIZE - 512 : 256 }));
     const before = await Promise.all(bundles.map((bundle) => of.without.entries(of.channel, bundle)));
     await of.ledger.archiveRecords({ channel: of.channel, before: 600 });
@@ -110,7 +107,7 @@ describe('entries of archived records', () => {
   });
 });
 
-describe('entries behind a declared loss', () => {
+describe('entries after a declared loss', () => {
   let test: TestLedger;
   let at: LostChannel;
   eachWithLostChannel((parts) => void ({ test, at } = parts));
@@ -119,7 +116,7 @@ describe('entries behind a declared loss', () => {
     await at.loseRecords();
     await at.recover();
     await at.write('x', 'y');
-    await test.ledger.prove(LOST, 'y'); // Waits until it is signed for.
+    await test.ledger.prove(LOST, 'y'); // Waits until it is signed.
     const entries = entriesOf((await test.ledger.entries(E1, { index: 0, width: 3 }))!).map(String);
     expect(entries[0]).toBe(declarationText((await test.ledger.declaration(LOST, 1))!.statement));
     expect(entries.slice(1).map((entry) => (JSON.parse(entry) as { id: string }).id)).toEqual(['x', 'y']);

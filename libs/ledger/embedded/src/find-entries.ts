@@ -8,11 +8,11 @@ import { findCheckpoint, notCorrupt, type ProveOptions } from './prove-record.ts
 import { tileReader } from './tile-store.ts';
 
 /**
- * A bundle of the entries of a log (C2SP tlog-tiles); undefined where its newest checkpoint has no such one. Each entry is
- * checked against the leaf that was signed for.
+ * A bundle of a log's entries (C2SP tlog-tiles); undefined if its newest checkpoint does not cover it. Each entry is
+ * verified against its signed leaf.
  *
- * @throws LedgerUnavailableError also where an entry is not the one of its leaf, and LedgerForbiddenError.
- * @throws LedgerArchivedError where records lie in an archive that this process cannot read.
+ * @throws LedgerUnavailableError, also if an entry does not match its leaf; LedgerForbiddenError.
+ * @throws LedgerArchivedError if records are in an archive that this process cannot read.
  */
 export async function findEntries(
   options: ProveOptions,
@@ -34,7 +34,7 @@ interface Stretch {
   readonly until: number;
 }
 
-/** Those of the declaration, of the archive and of the table, in the order of the log. */
+/** Entries of the declaration, the archive and the table, in log order. */
 async function readEntries(options: ProveOptions, log: string, { from, until }: Stretch): Promise<Buffer[]> {
   const { channel, epoch } = parseLogName(log)!;
   await options.epochs.fresh();
@@ -81,7 +81,7 @@ async function archivedEntries(
   }
 }
 
-/** @throws LedgerCorruptError for the first entry that is not what its leaf was made of. */
+/** @throws LedgerCorruptError for the first entry that does not match its leaf. */
 function checkedBundle(
   log: string,
   { from, entries, leaves }: { readonly from: number; readonly entries: readonly Buffer[]; readonly leaves: Buffer },

@@ -17,7 +17,7 @@ const recordOf = (id: string) => ({ id, type: 'asset', owner: null, data: '{}', 
 const spoil = (text: string, ...values: unknown[]) => test.sql.query({ text, values: [channel, ...values] });
 const more = () => test.ledger.append({ network: 'acme', channel, note: '{}', records: [recordOf('more')] });
 
-/** A channel that is written and signed. */
+/** A channel with signed records. */
 async function openChannel(): Promise<void> {
   channel = `acme.h${(channels += 1)}`;
   const records = ['r0', 'r1', 'r5'].map(recordOf);
@@ -32,9 +32,9 @@ it.each([
   ['another size under the same signature', forgedOf],
   ['the checkpoint of another channel', (_note: string, other: string) => other],
   ['no checkpoint at all', () => FORGED],
-  ['nothing that could be one', () => 'x'],
+  ['something that is not a checkpoint', () => 'x'],
 ])(
-  'one channel that holds a forged checkpoint (%s) is named, the next goes on, and it does once it is mended',
+  'one channel with a forged checkpoint (%s) is halted, the next continues, and it resumes once restored',
   async (_, forge) => {
     await openChannel();
     const { integrator, ledger } = test.reopen();
@@ -45,7 +45,7 @@ it.each([
     await spoil(`UPDATE ledger.checkpoints SET note = $2 WHERE channel_id = ${CHANNEL_ID}`, forge(real, other));
     await integrator.start();
 
-    // Nobody wrote to it, and it is found all the same; nothing forged is shown, nor used in a proof.
+    // It is found without a write; the forged checkpoint is neither served nor used in a proof.
     await until(() => integrator.halted.has(channel));
     for (const shown of [
       ledger.checkpoint(channel),

@@ -4,17 +4,16 @@ import type { Sql } from '@sealgate/storage';
 import { readLedger } from './database-problem.ts';
 import { LedgerLostError, type LedgerCorruptError } from './ledger-corrupt-error.ts';
 
-/** A channel that is not as it was left, as the database tells every process. */
+/** A halted channel, as stored in the database for all processes. */
 export interface Halt {
   readonly channel: string;
   readonly problem: string;
-  /** Where records that were signed for are missing: the channel takes no more. Undefined where nothing is known to be lost. */
+  /** Signed records that are missing: appends are refused. Undefined if nothing is known to be lost. */
   readonly losses: readonly LostEntries[] | undefined;
-  /** Whether somebody declared that loss: the channel goes on once its next epoch is signed for. */
+  /** Whether the loss was declared: the channel resumes once its next epoch is signed. */
   readonly isDeclared: boolean;
-  /** When it was found. */
   readonly atMs: number;
-  /** When the last record was written that database and kept checkpoints share; undefined where there is none. */
+  /** Time of the last record covered by both the database and the kept checkpoints; undefined if there is none. */
   readonly sharedAtMs: number | undefined;
 }
 
@@ -29,7 +28,7 @@ interface HaltRow {
 
 const READ_WITHIN_MS = 2000;
 
-/** Those in which the role of this process has a right. @throws LedgerUnavailableError. */
+/** The halts of channels in which this role has a right. @throws LedgerUnavailableError. */
 export async function readHalts(sql: Sql, deadlineMs = READ_WITHIN_MS): Promise<Halt[]> {
   const text = 'SELECT channel, problem, losses, at_ms, declared, shared_at_ms FROM ledger.halts_v2()';
   const rows = await readLedger<HaltRow>(sql, { text }, deadlineMs);
@@ -46,16 +45,19 @@ export async function readHalts(sql: Sql, deadlineMs = READ_WITHIN_MS): Promise<
 export interface HaltedChannelsOptions {
   readonly sql: Sql;
   readonly now: () => number;
-  /** A channel was halted: nothing is signed for it until it is as it was left. */
+  /** Called when a channel is halted: nothing is signed for it until it is restored. */
   readonly onHalted?: (channel: string, problem: string) => void;
   readonly onResumed?: (channel: string) => void;
 }
 
-/** The channels that the integrator of this process has halted. It tells the database, and the database every process. */
+/**
+ * The channels halted by the integrator of this process. Halts are stored in the database, where every process reads
+ * them.
+ */
 export class HaltedChannels {
   readonly #options: HaltedChannelsOptions;
   readonly #halted = new Map<string, LedgerCorruptError>();
-  /** What the database says: the problem of each. */
+  /** Problem of each halt stored in the database. */
   readonly #stored = new Map<string, string>();
 
   constructor(options: HaltedChannelsOptions) {
@@ -70,13 +72,16 @@ export class HaltedChannels {
     return this.#halted.get(channel);
   }
 
-  /** What the database was found to say of a channel. */
+  /** Notes the halt read from the database. */
   seen(channel: string, halt: Halt | undefined): void {
     if (halt === undefined) this.#stored.delete(channel);
     else this.#stored.set(channel, halt.problem);
   }
 
-  /** Told once for each problem. A loss is stored each time, because it also keeps appends away. @throws what storing it does. */
+  /**
+   * Reports each problem once. A loss is stored every time, because that also blocks appends. @throws what storing it
+   * throws.
+   */
   async halt(channel: string, error: LedgerCorruptError): Promise<void> {
     const { message } = error;
     const isNew = this.#halted.get(channel)?.message !== message;
@@ -93,7 +98,7 @@ export class HaltedChannels {
     this.#stored.set(channel, message);
   }
 
-  /** False where a declared loss has it wait for its epoch to be signed, and known to every process. */
+  /** False while a declared loss waits for its epoch to be signed and known to every process. */
   async resume(channel: string): Promise<boolean> {
     if (this.#stored.has(channel)) {
       const statement = { text: 'SELECT ledger.resume_v2($1) AS resumed', values: [channel] };

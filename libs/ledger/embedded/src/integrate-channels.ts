@@ -14,26 +14,26 @@ import { commitTrees, type SignedTree } from './tile-store.ts';
 
 export interface IntegrateOptions {
   readonly sql: Database;
-  /** Its root keys, from which those of the logs are derived. */
+  /** Root keys, from which the keys of the logs are derived. */
   readonly signer: RootSigner;
   readonly verifier: NoteVerifier;
-  /** By that verifier. */
+  /** Verifies with `verifier`. */
   readonly checked: CheckedCheckpoint;
   readonly logKeys: LogKeyStatements;
   readonly origin: string;
-  /** Most leaves of one log in one transaction. */
+  /** Maximum leaves of one log per transaction. */
   readonly leavesAtOnce: number;
   readonly deadlineMs: number;
 }
 
-/** `size` leaves are in the signed tree, `head` are written; `note` is new, or undefined when there was nothing to do. */
+/** `size` leaves are in the signed tree, `head` are written; `note` is undefined if there was nothing to sign. */
 export interface Integrated {
   readonly size: number;
   readonly head: number;
   readonly note: string | undefined;
 }
 
-/** A log, and what this process signed of it last. */
+/** A log and the checkpoint that this process last signed for it. */
 export interface LogWork {
   readonly log: string;
   readonly signedLast: Checkpoint | undefined;
@@ -46,7 +46,7 @@ interface BeginRow {
   integrated: string;
   levels: number[] | null;
   tiles: string[] | null;
-  /** One tile after another, since pg reads an array character by character; and how many bytes each has. */
+  /** Concatenated tiles, since pg parses arrays character by character; `edge_bytes` holds their lengths. */
   edge: Buffer | null;
   edge_bytes: number[];
   first_leaf: string | null;
@@ -61,10 +61,10 @@ const BEGIN_TEXT = `SELECT w.log, b.head, b.checkpoint, b.integrated, b.levels, 
     FROM unnest($1::text[]) w (log), LATERAL ledger.integrate_begin_v2(w.log, $2) b`;
 
 /**
- * Brings new leaves of logs into their trees and signs a checkpoint over each, all in one transaction; a log that another
- * process holds, or that ended, is left out of the answer. Before it signs, it checks that the tree it continues is the one it
- * signed last, and that the leaves follow on without a gap: where one is not as it was left, nothing is signed for it, its
- * LedgerCorruptError is its answer, and the others go on.
+ * Appends new leaves to the trees of logs and signs a checkpoint over each, in one transaction. Logs that are locked by
+ * another process or have ended are left out of the result. Before signing, it checks that the stored tree is the one
+ * signed last and that the leaves follow without a gap. A log that fails the check gets its LedgerCorruptError as
+ * result and nothing is signed for it; the others continue.
  */
 export async function integrateChannels(
   options: IntegrateOptions,
@@ -87,7 +87,7 @@ export async function integrateChannels(
         if ('signed' in next && next.signed !== undefined) signed.push(next.signed);
       }
       if (signed.length > 0) await transaction.query(commitTrees(signed));
-      // A log that is not as it was left gets no new word about it either.
+      // Corrupt logs get no new key statement either.
       stated = logKeys.due([...done].flatMap(([log, result]) => (result instanceof LedgerCorruptError ? [] : [log])));
       await logKeys.write(transaction, stated);
       return done;
@@ -98,10 +98,10 @@ export async function integrateChannels(
   return results;
 }
 
-/** Groups at work at a time: while one waits for its files to be synced, another is in the database. */
+/** Concurrent groups: while one syncs its files, another uses the database. */
 const GROUPS_AT_ONCE = 2;
 
-/** Works in groups of at most so many. Settles once nothing of it runs any more. @throws the first of what a group threw. */
+/** Works in groups of at most `size`. Settles once all groups have ended. @throws the first error of a group. */
 export async function inGroups<Row>(
   rows: readonly Row[],
   size: number,
@@ -128,7 +128,7 @@ function corruptOr<Value>(work: () => Value): Value | LedgerCorruptError {
   }
 }
 
-/** @throws LedgerCorruptError: something is not as it was left; nothing was signed. */
+/** @throws LedgerCorruptError if the stored tree or leaves are not as expected; nothing is signed. */
 function nextTree(
   options: IntegrateOptions,
   row: BeginRow,
@@ -150,16 +150,16 @@ function nextTree(
   };
 }
 
-/** The tree as it was left, checked against the checkpoint that was signed over it. */
+/** Opens the stored tree and verifies it against its signed checkpoint. */
 function openTree({ checked }: IntegrateOptions, log: string, row: BeginRow): TileTree {
   const integrated = Number(row.integrated);
   if (Number(row.head) < integrated) {
-    throw new LedgerCorruptError(log, `the head is ${row.head}, but ${integrated} records were signed for`);
+    throw new LedgerCorruptError(log, `the head is ${row.head}, but ${integrated} records were signed`);
   }
   if (row.checkpoint === null) return TileTree.empty();
   const checkpoint = checked(log, row.checkpoint);
   if (checkpoint.size !== integrated) {
-    throw new LedgerCorruptError(log, `the stored checkpoint is of ${checkpoint.size} records, not ${integrated}`);
+    throw new LedgerCorruptError(log, `the stored checkpoint covers ${checkpoint.size} records, not ${integrated}`);
   }
   const tree = treeOf(log, integrated, edgeOf(row));
   if (!tree.root().equals(checkpoint.root)) {
@@ -168,13 +168,13 @@ function openTree({ checked }: IntegrateOptions, log: string, row: BeginRow): Ti
   return tree;
 }
 
-/** A database that was restored under a running process shows against what this process signed itself. */
+/** Detects a database that was restored while this process was running. */
 function checkNotBehind(log: string, tree: TileTree, signedLast: Checkpoint | undefined): void {
   if (signedLast === undefined || tree.size > signedLast.size) return;
   if (tree.size < signedLast.size || !tree.root().equals(signedLast.root)) {
     throw new LedgerCorruptError(
       log,
-      `the database was rolled back behind record ${signedLast.size}, which was signed for`,
+      `the database was rolled back below the ${signedLast.size} records that were signed`,
     );
   }
 }
@@ -202,6 +202,6 @@ function checkLeaves(log: string, row: BeginRow, expected: number): void {
   const found = Number(row.leaf_count);
   const gapless = found === 0 || (Number(row.first_leaf) === first && Number(row.last_leaf) === first + expected - 1);
   if (found !== expected || !gapless || (row.leaves?.length ?? 0) !== expected * 32) {
-    throw new LedgerCorruptError(log, `${expected} records should follow record ${first}, and ${found} do`);
+    throw new LedgerCorruptError(log, `${expected} records should follow record ${first}, but ${found} do`);
   }
 }

@@ -44,7 +44,7 @@ function open(more: {
   });
 }
 
-it('goes on with other channels while the files of some are not written', async () => {
+it('continues with other channels while the files of some cannot be written', async () => {
   const files = savedCheckpoints(test.checkpointFolder, Date.now);
   const written = new Set<string>();
   let release = (): void => undefined;
@@ -59,7 +59,7 @@ it('goes on with other channels while the files of some are not written', async 
     },
   });
   await integrator.start();
-  // The others of its transaction, and those of every other one.
+  // The others of its transaction, and all other channels.
   await until(() => written.size === CHANNELS - 1, { what: 'all channels but one to be kept' });
   expect(written.has(names[0]!)).toBe(false);
   release();
@@ -68,7 +68,7 @@ it('goes on with other channels while the files of some are not written', async 
   for (const channel of names) expect(await files.newest(channel)).toBe(await test.ledger.checkpoint(channel));
 });
 
-it('holds no more than a hundred channels against what is kept between two rounds, and each of them in time', async () => {
+it('compares at most a hundred channels between two rounds, and each of them in time', async () => {
   const files = savedCheckpoints(test.checkpointFolder, Date.now);
   const rounds: string[][] = [[]];
   const integrator = open({
@@ -88,7 +88,7 @@ it('holds no more than a hundred channels against what is kept between two round
     },
   });
   await integrator.start();
-  // At the start all are compared, before anything is signed.
+  // At the start all are compared before anything is signed.
   expect(rounds.flat().sort()).toEqual(names);
   const atStart = rounds.length;
   await writeAll('second');

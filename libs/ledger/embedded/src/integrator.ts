@@ -6,41 +6,40 @@ import { isOutage } from './database-problem.ts';
 import { channelOfLog, readCurrentLogs, type CurrentLog } from './epochs.ts';
 import { HaltedChannels, readHalts, type HaltedChannelsOptions } from './halts.ts';
 import { inGroups, integrateChannels, type Integrated, type IntegrateOptions } from './integrate-channels.ts';
-import { isOfKept, LedgerCorruptError, LedgerNotContinuedError } from './ledger-corrupt-error.ts';
+import { needsComparison, LedgerCorruptError, LedgerNotContinuedError } from './ledger-corrupt-error.ts';
 import { LogKeyStatements } from './log-keys.ts';
-import { NewestCheckpoints } from './newest-checkpoints.ts';
-import type { SavedCheckpoints } from './saved-checkpoints.ts';
+import { NewestCheckpoints, type SavedCheckpoints } from './saved-checkpoints.ts';
 
 export interface IntegratorOptions
   extends Omit<IntegrateOptions, 'checked' | 'logKeys'>, Omit<HaltedChannelsOptions, 'sql'>, ComparisonScheduleOptions {
   readonly saved: SavedCheckpoints;
-  /** How often work is looked for. */
+  /** Interval between rounds. */
   readonly everyMs: number;
   readonly onSigned?: (log: string, note: string) => void;
   readonly onError?: (error: unknown) => void;
 }
 
-/** A channel that could not be integrated is tried again after so many rounds. */
+/** Rounds until a failed channel is retried. */
 const RETRY_ROUNDS = 20;
-/** Once in so many rounds, the next channel without new records is looked at: its checkpoint may have been exchanged. */
+/** Every so many rounds one idle channel is checked: its checkpoint may have been replaced. */
 const IDLE_ROUNDS = 10;
-/** Channels with few new records share a transaction, a round trip and a sync; so many at most, with so many leaves each. */
+/** Channels with at most LEAVES_TOGETHER new records share a transaction and a sync: at most this many. */
 const CHANNELS_AT_ONCE = 128;
 const LEAVES_TOGETHER = 512;
 
 /**
- * One integrator of a ledger. Any number of processes may run one: a lock lets one at a time work on a channel.
- * A channel that is not as it was left is halted and named, here and in the database; the others go on, and it does once
- * it was mended. One that lost records takes no more until then.
+ * The integrator of a process. Any number of processes may run one: a lock admits one at a time per channel. A corrupt
+ * channel is halted and named, here and in the database, while the others continue; it resumes once it is restored. A
+ * channel that lost records refuses appends until then.
  */
 export class Integrator {
   readonly #options: IntegrateOptions & IntegratorOptions;
   readonly #newest: NewestCheckpoints;
   readonly #halted: HaltedChannels;
   readonly #comparison: ComparisonSchedule;
-  /** The round in which a log that failed is tried again. */
+  /** The round in which a failed log is retried. */
   readonly #retryRound = new Map<string, number>();
-  /** The log that each channel was found to go on in. */
+  /** The last known current log of each channel. */
   readonly #logs = new Map<string, string>();
   #channelCount = 0;
   #rounds = 0;
@@ -57,7 +56,7 @@ export class Integrator {
     this.#newest = new NewestCheckpoints(options.saved);
   }
 
-  /** Why a channel is not signed for any more, by channel. */
+  /** Why each halted channel is not signed, by channel. */
   get halted(): ReadonlyMap<string, string> {
     return this.#halted.problems;
   }
@@ -67,9 +66,9 @@ export class Integrator {
   }
 
   /**
-   * Holds every channel against the newest checkpoint kept outside the database, then begins.
+   * Compares every channel with its newest checkpoint kept outside the database, then starts the rounds.
    *
-   * @throws LedgerNotContinuedError when nothing that is kept was signed by this key: this is another ledger.
+   * @throws LedgerNotContinuedError if no kept checkpoint was signed by a published key: this is another ledger.
    */
   async start(): Promise<void> {
     await this.#compareThese(await this.#channelsToCompare(), (compared) => {
@@ -81,12 +80,12 @@ export class Integrator {
     this.#schedule();
   }
 
-  /** Holds one channel against what is kept of it, now. */
+  /** Compares one channel with its kept checkpoints now. */
   async compare(channel: string): Promise<void> {
     await this.#compareThese([channel]);
   }
 
-  /** Integrates until the tree of a log holds `size` leaves, or as much as there is. */
+  /** Integrates until the tree of a log holds `size` leaves, or all there are. */
   async catchUp(log: string, size: number): Promise<void> {
     for (;;) {
       const done = (await this.#integrate([log], this.#options.leavesAtOnce)).get(log);
@@ -126,8 +125,8 @@ export class Integrator {
         for (const row of due) if (!isSmall(row) && !this.#stopped) await this.#tryCatchUp(row);
       });
     } catch (error) {
-      // The database is away: the next round tries again. It may come back as an older one.
-      if (isOutage(error)) return this.#comparison.anew();
+      // The database is down: the next round retries. It may come back as an older one.
+      if (isOutage(error)) return this.#comparison.restart();
       this.#comparison.postpone();
       this.#options.onError?.(error);
     }
@@ -145,7 +144,7 @@ export class Integrator {
     return row === undefined || this.#retryRound.has(row.log) ? undefined : row;
   }
 
-  /** Where the transaction of all fails, it may be one of them that is at fault: then each has its own. */
+  /** If the shared transaction fails, a single log may be at fault: each is then tried in its own transaction. */
   async #tryTogether(rows: readonly CurrentLog[]): Promise<void> {
     if (this.#stopped) return;
     const logs = rows.map(({ log }) => log);
@@ -160,7 +159,7 @@ export class Integrator {
     }
   }
 
-  /** What is wrong with one channel keeps nobody from the next; an outage of the database ends the round. */
+  /** A failing channel does not stop the others; an outage of the database ends the round. */
   async #tryCatchUp({ log, size }: CurrentLog): Promise<void> {
     try {
       await this.catchUp(log, Number(size));
@@ -172,13 +171,13 @@ export class Integrator {
 
   #leaveForLater(log: string, error: unknown): void {
     this.#retryRound.set(log, this.#rounds + RETRY_ROUNDS);
-    // Halted channels were told in their own place.
+    // Halts were already reported.
     if (!(error instanceof LedgerCorruptError)) this.#options.onError?.(error);
   }
 
   /**
-   * What became of each log; one that another process holds is left out, and so is one that ended. Those that are not as they
-   * were left are halted, and those alone. @throws what failed with all of them.
+   * Integrates the logs. Those locked by another process or ended are left out of the result; corrupt ones are halted.
+   * @throws errors that concern all of them.
    */
   async #integrate(logs: readonly string[], leavesAtOnce: number): Promise<Map<string, Integrated | Error>> {
     const results = new Map<string, Integrated | Error>(await this.#problemsOf(logs));
@@ -191,13 +190,13 @@ export class Integrator {
     return results;
   }
 
-  /** Of these logs, those that do not continue what was kept of them, where this process has not seen them before. */
+  /** Compares logs that this process has not seen before; returns those that do not continue their kept checkpoints. */
   async #problemsOf(logs: readonly string[]): Promise<Map<string, LedgerCorruptError>> {
     const problems = new Map<string, LedgerCorruptError>();
     for (const log of logs) {
       const halted = this.#halted.get(channelOfLog(log));
-      // Only the comparison finds that it is whole again.
-      if (halted !== undefined && isOfKept(halted, log)) problems.set(log, halted);
+      // Only a comparison can find that it is whole again.
+      if (halted !== undefined && needsComparison(halted, log)) problems.set(log, halted);
     }
     const unknown = logs.filter((log) => !problems.has(log) && !this.#newest.has(log));
     if (unknown.length === 0) return problems;
@@ -210,11 +209,11 @@ export class Integrator {
     return problems;
   }
 
-  /** Keeps the new checkpoint outside the database, too; or halts the channel. */
+  /** Saves the new checkpoint outside the database, or halts the channel. */
   async #settle(log: string, result: Integrated | LedgerCorruptError): Promise<Integrated | Error> {
     try {
       if (result instanceof LedgerCorruptError) {
-        // What is wrong may be that records were lost.
+        // The cause may be lost records: report that instead.
         const worse = (await this.#lossOf(channelOfLog(log)).catch(() => undefined)) ?? result;
         await this.#halt(log, worse);
         return worse;
@@ -237,13 +236,13 @@ export class Integrator {
     return undefined;
   }
 
-  /** Every channel of the database, and every one of which something is kept. */
+  /** Every channel of the database, and every one with kept checkpoints. */
   async #channelsToCompare(): Promise<string[]> {
     const current = (await this.#currentLogs()).map(({ channel }) => channel);
     return [...new Set([...current, ...(await this.#options.saved.channels())])];
   }
 
-  /** `look` may refuse what was found. */
+  /** `look` may throw to reject the result. */
   async #compareThese(channels: readonly string[], look?: (compared: readonly Compared[]) => void): Promise<void> {
     const halts = await readHalts(this.#options.sql);
     const compared = await compareChannels(this.#options, channels, halts);
@@ -256,14 +255,14 @@ export class Integrator {
         await this.#halt(log, outcome);
         continue;
       }
-      // A failure keeps nobody from comparing the next channel.
+      // A failure must not stop the comparison of other channels.
       if (isAhead) await this.#newest.keep(log, current!).catch((error: unknown) => this.#options.onError?.(error));
       else this.#newest.read(log, current?.checkpoint);
       const known = this.#halted.get(channel);
-      // An epoch is gone on with once its first checkpoint was found to be kept.
-      const isMended = halt?.isDeclared === true ? isKept : halt?.losses !== undefined || isOfKept(known, log);
+      // An epoch resumes once its first checkpoint is kept.
+      const isMended = halt?.isDeclared === true ? isKept : halt?.losses !== undefined || needsComparison(known, log);
       if (isMended) await this.#resume(log);
-      // Other damage is not mended by being long enough: integrating shows whether it is.
+      // Other damage cannot be excluded by comparing: integrating shows whether it is gone.
       else if (halt !== undefined && known === undefined) this.#retryRound.set(log, this.#rounds);
     }
   }
@@ -273,8 +272,8 @@ export class Integrator {
     try {
       await this.#halted.halt(channelOfLog(log), error);
     } catch (failure) {
-      // Nothing is signed here in any case. The next comparison stores it.
-      this.#comparison.anew();
+      // Nothing is signed in any case. The next comparison stores the halt.
+      this.#comparison.restart();
       if (!isOutage(failure)) this.#options.onError?.(failure);
     }
   }
@@ -284,7 +283,7 @@ export class Integrator {
     this.#retryRound.delete(log);
   }
 
-  /** The log that each channel goes on in. */
+  /** Refreshes the current log of each channel. */
   async #currentLogs(): Promise<CurrentLog[]> {
     const rows = await readCurrentLogs(this.#options.sql);
     for (const { channel, log } of rows) {

@@ -5,8 +5,8 @@ import { readLedger } from './database-problem.ts';
 const READ_WITHIN_MS = 2000;
 
 /**
- * `LedgerAppender.findConflict` over any connection: also one that is in a transaction of the caller.
- * @throws LedgerUnavailableError when the database gives no answer.
+ * `LedgerAppender.findConflict` over any connection, including one in a transaction of the caller.
+ * @throws LedgerUnavailableError if the database does not answer.
  */
 export async function conflictIn(
   sql: Sql,
@@ -31,9 +31,9 @@ export async function conflictIn(
 }
 
 /**
- * Those of the ids that the channel holds, whatever stands under them. After a declared loss one that is not held may have
- * been: the caller judges by the epochs of the channel.
- * @throws LedgerUnavailableError when the database gives no answer.
+ * Returns the ids that the channel holds, regardless of their content. After a declared loss an id that is not held may
+ * have existed: the caller checks the channel's epochs.
+ * @throws LedgerUnavailableError if the database does not answer.
  */
 export async function heldIn(
   sql: Sql,

@@ -1,6 +1,6 @@
 import { logName, parseLogName, type LostEntries } from '@sealgate/envelope';
 
-/** A log is not as it was left. Nothing is signed over it until it is again. */
+/** The stored log differs from what was signed. Nothing is signed over it until it is restored. */
 export class LedgerCorruptError extends Error {
   override readonly name = 'LedgerCorruptError';
   readonly channel: string;
@@ -11,7 +11,7 @@ export class LedgerCorruptError extends Error {
   }
 }
 
-/** What an audit found wrong first. */
+/** The first problem found by an audit. */
 export class Finding extends Error {
   override readonly name = 'Finding';
   readonly recordId: string | null;
@@ -22,12 +22,12 @@ export class Finding extends Error {
   }
 }
 
-/** What is kept of the channel was not signed by this ledger: it is another ledger, or another key. */
+/** The kept checkpoints of the channel were not signed by this ledger: another ledger, or another key. */
 export class LedgerNotContinuedError extends LedgerCorruptError {}
 
-/** The database does not continue the newest kept checkpoint: it was rolled back, or continued otherwise. */
+/** The database does not continue the newest kept checkpoint: it was rolled back or forked. */
 export class LedgerLostError extends LedgerCorruptError {
-  /** Of each log that does not go on as it was kept, oldest first. At least one. */
+  /** Losses of each log that does not continue its kept checkpoints, oldest first. At least one. */
   readonly losses: readonly LostEntries[];
 
   constructor(channel: string, losses: readonly LostEntries[], head: number) {
@@ -36,16 +36,19 @@ export class LedgerLostError extends LedgerCorruptError {
   }
 }
 
-/** Found by comparing with what is kept of the log, and by nothing else. What was declared is of a log that ended. */
-export function isOfKept(error: LedgerCorruptError | undefined, log: string): boolean {
+/**
+ * Whether only a comparison with kept checkpoints of this log can clear the error. A declared loss belongs to an ended
+ * log.
+ */
+export function needsComparison(error: LedgerCorruptError | undefined, log: string): boolean {
   if (error instanceof LedgerNotContinuedError) return true;
   const newest = error instanceof LedgerLostError ? error.losses.at(-1)!.epoch : -1;
   return newest >= (parseLogName(log)?.epoch ?? 0);
 }
 
 /**
- * `head` entries of the first of these logs are in the database now; those from `lostFrom` on were never shown to be the ones
- * that were signed for. What is lost of later logs is lost with their declarations.
+ * `head` is the number of entries of the first of these logs in the database; those from `lostFrom` on are not proved
+ * to be the signed ones. Entries of later logs are lost together with their declarations.
  */
 export function lossText(losses: readonly LostEntries[], head: number): string {
   const told = losses.flatMap((loss, place) => {

@@ -1,33 +1,36 @@
-import type { Statement } from '@sealgate/storage';
+import { migrationSet, type Statement } from '@sealgate/storage';
 
-/** What a database role may do with the records of a channel; see migrations/0007_grants.sql. */
+/** The schema `ledger`: tables that only its owner can access, and the versioned functions. */
+export const ledgerMigrations = migrationSet({ name: 'ledger', schema: 'ledger', from: import.meta.url });
+
+/** Rights of a database role in a channel; see migrations/0007_grants.sql. */
 export type LedgerRight = 'append' | 'read' | 'audit' | 'erase' | 'integrate';
 
 export interface LedgerGrant {
-  /** A name; `all`; or `unowned`: every channel that no grant owns. */
+  /** A channel name; `all`; or `unowned`: every channel that no grant owns. */
   readonly channel: string;
   readonly rights: readonly LedgerRight[];
-  /** Whether `unowned` of other roles ends here. */
+  /** Whether the channel is excluded from `unowned` of other roles. */
   readonly owns?: true;
 }
 
-/** What the migration job of a surface was told. */
+/** The inputs of a surface's migration job. */
 export interface GrantsOrder {
   /** The schema of the surface. */
   readonly surface: string;
-  /** Undefined where the service uses the owner's role, which cannot be held back. */
+  /** Undefined if the service uses the owner's role, which cannot be restricted. */
   readonly role: string | undefined;
-  /** The role of ADMIN_DATABASE_URL. Where there is one, the role of run time neither audits nor erases. */
+  /** The role of ADMIN_DATABASE_URL. If set, the run-time role may neither audit nor erase. */
   readonly adminRole?: string | undefined;
-  /** Undefined: the job was not told which channels the service uses. */
+  /** Undefined: the job does not know which channels the service uses. */
   readonly channels: SurfaceChannels | undefined;
   readonly integrates: boolean;
 }
 
 /**
- * - owned: the service writes and reads these, and nobody does whose grant does not name them
- * - shared: it writes and reads these; other surfaces may, too
- * - unowned: its channels are made while it runs
+ * - owned: the service appends to and reads these; only roles granted them by name share them
+ * - shared: the service appends to and reads these; other surfaces may, too
+ * - unowned: its channels are created at run time
  */
 export type SurfaceChannels =
   | { readonly kind: 'owned' | 'shared'; readonly names: readonly string[] }
@@ -35,12 +38,12 @@ export type SurfaceChannels =
 
 const OPERATING: readonly LedgerRight[] = ['read', 'audit', 'erase'];
 
-/** The statements that give the roles of a surface their rights in the ledger: the last step of its migration job. */
+/** The statements that grant a surface's roles their ledger rights: the last step of its migration job. */
 export function ledgerGrants(order: GrantsOrder): Statement[] {
   const { surface, role, adminRole } = order;
   const told: [role: string | undefined, surface: string, grants: readonly LedgerGrant[]][] = [
     [role, surface, surfaceGrants(order)],
-    // Under a name of its own, so that one role can be both.
+    // Stored under its own name, so that one role can be both.
     [adminRole, `${surface} admin`, [{ channel: 'all', rights: OPERATING }]],
   ];
   return told.flatMap(([of, by, grants]) =>
@@ -50,7 +53,7 @@ export function ledgerGrants(order: GrantsOrder): Statement[] {
   );
 }
 
-/** `rights` of a surface's migration job; `channels` is asked only where the job knows the variables of the service. */
+/** `rights` of a surface's migration job; `channels` is called only if the job knows the variables of the service. */
 export function ledgerGrantsOf(surface: string, channels: () => SurfaceChannels) {
   return ({ knowsService, ...order }: Omit<GrantsOrder, 'surface' | 'channels'> & { readonly knowsService: boolean }) =>
     ledgerGrants({ ...order, surface, channels: knowsService ? channels() : undefined });
@@ -59,7 +62,7 @@ export function ledgerGrantsOf(surface: string, channels: () => SurfaceChannels)
 function surfaceGrants({ channels, adminRole, integrates }: GrantsOrder): LedgerGrant[] {
   const operating = adminRole === undefined ? OPERATING : [];
   const integrating: LedgerGrant[] = integrates ? [{ channel: 'all', rights: ['integrate'] }] : [];
-  // It may be any surface, at work already: only what belongs to others for certain is kept from it.
+  // It may be any surface, already running: only channels owned by others are withheld.
   if (channels === undefined) {
     return [
       { channel: 'unowned', rights: ['append', 'read', ...operating.filter((right) => right !== 'read')] },

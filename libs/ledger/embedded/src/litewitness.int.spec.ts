@@ -24,7 +24,7 @@ import { checkedCheckpoints } from './checked-checkpoint.ts';
 import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
 import { Witnessing } from './witnessing.ts';
 
-/** The witness of torchwood, unmodified. It is built once on a machine, where Go and OpenSSH are. */
+/** The unmodified witness of torchwood. It is built once per machine, if Go and OpenSSH are available. */
 const VERSION = 'v0.9.0';
 const NAME = 'witness.test/lite';
 const tools = join(tmpdir(), `sealgate-go-${userInfo().uid}`);
@@ -52,7 +52,7 @@ function missingTools(): string | undefined {
   }
 }
 
-/** They answer any wrong option with their usage, and an exit code of their own. */
+/** Any wrong option prints their usage and returns a distinct exit code. */
 function found(command: string, args: readonly string[]): void {
   try {
     execFileSync(command, args, { stdio: 'ignore' });
@@ -90,7 +90,7 @@ afterAll(async () => {
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 });
 
-/** The witness signs with a key that an SSH agent has. */
+/** The witness signs with a key held by an SSH agent. */
 async function agentWithKey(): Promise<{ point: Buffer; fingerprint: string }> {
   const [key, socket] = [join(folder, 'key'), join(folder, 'agent')];
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
@@ -111,7 +111,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** As `witnessctl add-log` and `add-key` do. */
+/** Equivalent to `witnessctl add-log` and `add-key`. */
 function addLog(): void {
   const database = new DatabaseSync(join(folder, 'db'));
   const empty = createHash('sha256').digest('base64');
@@ -140,7 +140,7 @@ async function sign(count: number): Promise<string> {
 }
 
 itWithWitness(
-  'litewitness cosigns the log as it grows, for a new process too, once it knows it',
+  'litewitness cosigns a growing log, also for a new process, once the log is added',
   async () => {
     let nowMs = Date.now();
     const outcomes: WitnessOutcome[] = [];
@@ -165,7 +165,7 @@ itWithWitness(
     expect(outcomes).toEqual(['unknown_log']);
     addLog();
     nowMs += 60_000;
-    await first.lookAgain();
+    await first.offerUnpublished();
     await until(async () => 'checkpoint' in (await verdict()));
     expect(await verdict()).toMatchObject({ checkpoint: { size: 3 } });
     first.offer(CHANNEL, await sign(300));
@@ -182,7 +182,7 @@ itWithWitness(
 );
 
 itWithWitness(
-  'litewitness, which knows a log by its own key, follows an exchange of the root key while both sign',
+  'litewitness, which pins the key of the log, follows a rotation of the root key while both sign',
   async () => {
     const next = generateNoteKey(ORIGIN);
     const { text } = parseNote((await test.ledger.checkpoint(CHANNEL))!);

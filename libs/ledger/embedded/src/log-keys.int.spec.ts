@@ -40,7 +40,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** A process that signs with these root keys, the first of them first, and trusts what each of `published` signed. */
+/** A process that signs with these root keys, in this order, and trusts the signatures of all `published` ones. */
 function open(signing: readonly (typeof OLD)[], published: readonly (typeof OLD)[] = [OLD, NEW]) {
   const verifier = anyOf(published.map(({ verifierKey }) => noteVerifier(verifierKey)))!;
   const integrator = new Integrator({
@@ -71,7 +71,7 @@ const verifies = (root: typeof OLD, note: string) =>
   checkLogKeys(noteVerifier(root.verifierKey), note, nowMs).problem === undefined;
 
 describe('the keys of a log', () => {
-  it('are stated with its first checkpoint, and that is signed by the key of the log and the root key', async () => {
+  it('are stated with its first checkpoint, signed by the log key and the root key', async () => {
     const { ledger, write, stated } = open([OLD], [OLD]);
     expect(await ledger.logKeys(CHANNEL)).toBeUndefined();
     await write();
@@ -86,7 +86,7 @@ describe('the keys of a log', () => {
     expect(await stored()).toBe(before);
   });
 
-  it('of another root key are stated by both, and the old ones stay good for the overlap', async () => {
+  it('are stated by both root keys during a rotation, and the old ones stay valid for the overlap', async () => {
     nowMs = BEGIN + DAY;
     const { ledger, write, stated } = open([NEW, OLD]);
     await write();
@@ -102,14 +102,14 @@ describe('the keys of a log', () => {
     expect(signatures.map(({ keyHash }) => keyHash)).toEqual(
       [NEW.verifierKey, OLD.verifierKey, keyOf(NEW), keyOf(OLD)].map((key) => noteVerifier(key).keyHash),
     );
-    // The old root key is gone: what both signed goes on saying what is so, and the end is not put off.
+    // The old root key is gone: the statement signed by both remains valid, and the end is not postponed.
     nowMs += 10 * DAY;
     const alone = open([NEW]);
     await alone.write();
     expect(await alone.stated()).toEqual(turned);
   });
 
-  it('are stated again by whoever goes back to the root key from before', async () => {
+  it('are stated again after switching back to the previous root key', async () => {
     const back = open([OLD]);
     await back.write();
     expect(await back.stated()).toEqual([
@@ -118,7 +118,7 @@ describe('the keys of a log', () => {
     ]);
   });
 
-  it('are stated for logs that gain no records, too', async () => {
+  it('are stated for idle logs, too', async () => {
     const idle = 'acme.idle';
     await open([OLD]).write(idle);
     const { integrator, stated } = open([NEW, OLD]);
@@ -127,7 +127,7 @@ describe('the keys of a log', () => {
     await integrator.stop();
   });
 
-  it('are written again where somebody edits or removes them, after an hour, and are not served meanwhile', async () => {
+  it('are rewritten within an hour if edited or removed, and not served meanwhile', async () => {
     const { ledger, write, stated } = open([NEW]);
     await write();
     const good = await stored();
@@ -145,7 +145,7 @@ describe('the keys of a log', () => {
     }
   });
 
-  it('are not taken over from a statement of another log', async () => {
+  it('are not taken from a statement of another log', async () => {
     await open([NEW]).write('acme.other');
     await test.sql.query({
       text: `UPDATE ledger.log_keys SET note = (SELECT note FROM ledger.log_keys_v1($1))
@@ -157,7 +157,7 @@ describe('the keys of a log', () => {
     expect(await stated()).toEqual([{ verifierKey: keyOf(NEW), fromMs: nowMs }]);
   });
 
-  it('are undone with a checkpoint that is not committed', async () => {
+  it('are rolled back with the checkpoint', async () => {
     const channel = 'acme.crashed';
     await test.sql.query({
       text: `CREATE FUNCTION ledger.crash() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'crash'; END $$`,

@@ -11,31 +11,34 @@ import {
 import { textArray, type Sql, type Statement } from '@sealgate/storage';
 import { readLedger } from './database-problem.ts';
 
-/** How long the key of a log stays trusted once another root key signs: told in docs as KEY_OVERLAP_DAYS. */
+/**
+ * How long the previous key of a log stays trusted after a rotation of the root key; documented as KEY_OVERLAP_DAYS.
+ */
 export const KEY_OVERLAP_DAYS = 90;
 const DAY_MS = 86_400_000;
 
-/** A statement that was found in order is looked at again after so long: its row may have been edited. */
-const LOOK_AGAIN_MS = 3_600_000;
-/** Keys of root keys from before; the oldest are left out. */
-const MOST_KEYS = 16;
+/** Interval after which a verified statement is checked again: its row may have been edited. */
+const VERIFY_AGAIN_MS = 3_600_000;
+/** Maximum keys in a statement; the oldest are dropped. */
+const MAX_KEYS = 16;
 
 export interface LogKeyStatementsOptions {
   readonly signer: RootSigner;
-  /** Trusts every root key that is published. */
+  /** Accepts every published root key. */
   readonly verifier: NoteVerifier;
   readonly origin: string;
   readonly now: () => number;
 }
 
 /**
- * States which keys sign for each log, in a note that every root key of this process signs. Written with the first checkpoint of
- * a log, and when the root keys change. A key that no longer comes first stays stated for KEY_OVERLAP_DAYS.
+ * Writes the statements of which keys sign for each log, as notes signed by every root key of this process. A statement
+ * is written with the first checkpoint of a log and after a rotation of the root keys. A replaced key stays listed for
+ * KEY_OVERLAP_DAYS.
  */
 export class LogKeyStatements {
   readonly #options: LogKeyStatementsOptions;
   readonly #roots: readonly NoteVerifier[];
-  /** When each log was found in order. */
+  /** When each log's statement was last verified. */
   readonly #seenAtMs = new Map<string, number>();
 
   constructor(options: LogKeyStatementsOptions) {
@@ -43,13 +46,13 @@ export class LogKeyStatements {
     this.#roots = options.signer.verifierKeys.map(noteVerifier);
   }
 
-  /** Those that were not looked at for long, or never. */
+  /** The logs whose statement was not verified recently. */
   due(logs: readonly string[]): string[] {
     const nowMs = this.#options.now();
-    return logs.filter((log) => nowMs - (this.#seenAtMs.get(log) ?? Number.NEGATIVE_INFINITY) >= LOOK_AGAIN_MS);
+    return logs.filter((log) => nowMs - (this.#seenAtMs.get(log) ?? Number.NEGATIVE_INFINITY) >= VERIFY_AGAIN_MS);
   }
 
-  /** Writes what is missing of these, in the caller's transaction; tell `kept` once it is committed. */
+  /** Writes missing or outdated statements in the caller's transaction; call `kept` after the commit. */
   async write(sql: Pick<Sql, 'query'>, logs: readonly string[]): Promise<void> {
     if (logs.length === 0) return;
     const notes = noteOf(await sql.query<NoteRow>(notesOf(logs)));
@@ -67,12 +70,12 @@ export class LogKeyStatements {
     for (const log of logs) this.#seenAtMs.set(log, this.#options.now());
   }
 
-  /** A new statement; undefined where the stored one says what is so. */
+  /** The new statement for a log; undefined if the stored one is current. */
   #next(log: string, stored: string | undefined, nowMs: number): string | undefined {
     const { signer, origin: ledger } = this.#options;
     const origin = `${ledger}/${log}`;
     const ofLog = signer.ofLog(origin);
-    const before = stored === undefined ? undefined : this.#believed(stored, origin);
+    const before = stored === undefined ? undefined : this.#verified(stored, origin);
     const isCurrent =
       before?.keys[0]?.verifierKey === ofLog.logKeys[0] &&
       ofLog.logKeys.every((key) => before?.keys.some(({ verifierKey }) => verifierKey === key)) &&
@@ -81,22 +84,24 @@ export class LogKeyStatements {
     return signer.sign(logKeysText({ origin, keys: nextKeys(ofLog.logKeys, before?.keys ?? [], nowMs) }));
   }
 
-  /** What a published root key signed. Whoever can write to the database can put any note there. */
-  #believed(note: string, origin: string): LogKeys | undefined {
+  /**
+   * Parses a stored statement if a published root key signed it. The database is not trusted: it could hold any note.
+   */
+  #verified(note: string, origin: string): LogKeys | undefined {
     const signed = this.#options.verifier.verify(note);
     try {
       const stated = signed === undefined ? undefined : parseLogKeys(signed.text);
       return stated?.origin === origin ? stated : undefined;
     } catch {
-      // parseLogKeys fails in one way only: the text, though signed by the root key, is no statement.
+      // The only failure of parseLogKeys: the text, though signed by a root key, is not a statement.
       return undefined;
     }
   }
 }
 
-/** The first key signs and has no end; every other one ends, when it was stated to or after the overlap. */
+/** The first key signs and has no end; every other one ends at its stated time, or after the overlap. */
 function nextKeys(ours: readonly string[], before: readonly StatedKey[], nowMs: number): StatedKey[] {
-  const names = [...new Set([...ours, ...before.map(({ verifierKey }) => verifierKey)])].slice(0, MOST_KEYS);
+  const names = [...new Set([...ours, ...before.map(({ verifierKey }) => verifierKey)])].slice(0, MAX_KEYS);
   return names.map((verifierKey, place) => {
     const known = before.find((key) => key.verifierKey === verifierKey);
     const fromMs = known?.fromMs ?? nowMs;
@@ -105,14 +110,17 @@ function nextKeys(ours: readonly string[], before: readonly StatedKey[], nowMs: 
   });
 }
 
-/** The signed statement of a log; undefined where there is none. @throws LedgerUnavailableError for one that is not ours. */
+/**
+ * The signed statement of a log's keys; undefined if there is none. @throws LedgerUnavailableError if it is not this
+ * ledger's.
+ */
 export async function findLogKeys(
   { sql, deadlineMs, verifier }: { sql: Sql; deadlineMs: number; verifier: NoteVerifier | undefined },
   log: string,
 ): Promise<string | undefined> {
   const note = noteOf(await readLedger<NoteRow>(sql, notesOf([log]), deadlineMs)).get(log);
   if (note !== undefined && verifier !== undefined && verifier.verify(note) === undefined) {
-    throw new LedgerUnavailableError(`The stored statement of the keys of ${log} is signed by no published key.`);
+    throw new LedgerUnavailableError(`The stored statement of the keys of ${log} is not signed by a published key.`);
   }
   return note;
 }

@@ -29,7 +29,7 @@ const keptAt = async () => {
   return rows.map(({ kept_at_ms: atMs }) => new Date(Number(atMs)).toISOString());
 };
 
-/** 512 records, all signed for and archived: the last that is kept once `later` are lost. */
+/** 512 records, all signed and archived; the last survivors once `later` are lost. */
 async function loseWhatCameAfterTheArchive(later: readonly string[]): Promise<void> {
   await at.write(...idsFrom(0, 300));
   await at.write(...idsFrom(300, 212));
@@ -42,7 +42,7 @@ async function loseWhatCameAfterTheArchive(later: readonly string[]): Promise<vo
   await test.integrator.compare(LOST);
 }
 
-it('the last record that is kept has its time also where it lies in a file', async () => {
+it('reports the time of the last surviving record even if it is archived', async () => {
   await loseWhatCameAfterTheArchive(['lost']);
   const last = await writtenAt('r511');
   expect(await ledger.loss(LOST)).toMatchObject({ status: 'lost', lost: [{ lostFrom: 512 }], sharedAt: last });
@@ -53,7 +53,7 @@ it('the last record that is kept has its time also where it lies in a file', asy
   expect(await ledger.audit(LOST)).toMatchObject({ ok: true, size: 513 });
 }, 60_000);
 
-it('what was archived before the database kept times has the loss begin earlier, and never later', async () => {
+it('records archived before times were stored make the loss begin earlier, never later', async () => {
   await loseWhatCameAfterTheArchive(['lost']);
   await test.sql.query({ text: 'UPDATE ledger.archived SET last_at_ms = NULL' });
   expect(await ledger.loss(LOST)).toMatchObject({ status: 'lost', sharedAt: null });
@@ -62,7 +62,7 @@ it('what was archived before the database kept times has the loss begin earlier,
   expect(await ledger.audit(LOST)).toMatchObject({ ok: true, size: 512 });
 }, 60_000);
 
-it('begins where the archive ends, also where no kept checkpoint is as old: it is under a checkpoint of its own', async () => {
+it('begins where the archive ends, even if no kept checkpoint is that old: the archive has its own', async () => {
   const elsewhere = test.reopen({}, join(folder, 'elsewhere')).integrator;
   await at.write(...idsFrom(0, 600));
   await elsewhere.catchUp(LOST, 1000);
@@ -78,7 +78,7 @@ it('begins where the archive ends, also where no kept checkpoint is as old: it i
   try {
     await integrator.compare(LOST);
     expect(await ledger.loss(LOST)).toMatchObject({ status: 'lost', lost: [{ lostFrom: 512 }], sharedAt: last });
-    // Another one, which cannot read the archive, goes by what was found.
+    // Another one, which cannot read the archive, uses the stored result.
     await test.integrator.compare(LOST);
     expect(await ledger.loss(LOST)).toMatchObject({ lost: [{ lostFrom: 512 }] });
     expect(await at.declare()).toBe(true);

@@ -3,7 +3,7 @@ import { DatabaseUnavailableError, openDatabase, type Database, type Statement }
 import { throwawayPostgres, until } from '@sealgate/testing';
 import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
 
-/** The faults are injected around the real database, because it does not lose an answer when it is told to. */
+/** Faults are injected around the real database, which cannot be made to lose an answer. */
 let test: TestLedger;
 let channels = 0;
 
@@ -15,7 +15,7 @@ afterAll(() => test.close());
 
 type Fault = 'answer lost' | 'never sent' | undefined;
 
-/** The real database, of which each append meets the next of these faults. */
+/** The real database; each append hits the next of these faults. */
 function faulty(faults: Fault[]): Database {
   const query: Database['query'] = async <Row extends object>(statement: Statement) => {
     const fault = statement.text.includes('append') ? faults.shift() : undefined;
@@ -45,7 +45,7 @@ describe('an append whose answer is lost', () => {
   it.each([
     ['with a claim', { claim: { claim: Buffer.alloc(32, 1), fingerprint: 'f', acceptable: ['f'] } }],
     ['without one', {}],
-  ])('is settled by sending it again, %s: written once, and told as written', async (_, more) => {
+  ])('is settled by resending, %s: written once, and reported as written', async (_, more) => {
     const unit = newUnit(more);
     const { ledger } = test.reopen({ sql: faulty(['answer lost', 'answer lost', undefined]) });
     const result = await ledger.append(unit);
@@ -60,7 +60,7 @@ describe('an append whose answer is lost', () => {
     expect(await sizeOf(unit.channel)).toBe(2);
   });
 
-  it('is told as unknown when nobody knows in time, and still settled', async () => {
+  it('is reported as unknown if the outcome is not known in time, and still settled', async () => {
     const unit = newUnit();
     const settled: string[] = [];
     const { ledger } = test.reopen({
@@ -85,7 +85,7 @@ describe('an append that was certainly not sent', () => {
     expect(await ledger.append(newUnit())).toMatchObject({ outcome: 'written' });
   });
 
-  it('is told as not written when its time is over, and is not written afterwards', async () => {
+  it('is reported as not written after its deadline, and is not written afterwards', async () => {
     const unit = newUnit();
     const { ledger } = test.reopen({
       sql: faulty(Array.from({ length: 7 }, () => 'never sent')),
@@ -97,8 +97,8 @@ describe('an append that was certainly not sent', () => {
   });
 });
 
-describe('a unit that the database refuses', () => {
-  it('does not take its neighbours with it', async () => {
+describe('a unit rejected by the database', () => {
+  it('does not affect the other units of its group', async () => {
     const refused: unknown[] = [];
     const { ledger } = test.reopen({ onUnexpected: (error) => refused.push(error) });
     const place = newUnit();
@@ -116,7 +116,7 @@ describe('a unit that the database refuses', () => {
     expect(await sizeOf(place.channel)).toBe(4);
   });
 
-  it('is told as not written at once where nothing of the ledger is there, and is not sent again', async () => {
+  it("is reported as not written at once if the ledger's schema is missing, and is not sent again", async () => {
     const fresh = await throwawayPostgres();
     const sql = openDatabase({
       url: fresh.url,

@@ -29,7 +29,7 @@ const write = (channel: string, ...ids: string[]) => test.ledger.append(unitOf(c
 const sign = (channel: string) => test.integrator.catchUp(channel, 1_000);
 const sizeOf = async (channel: string) => (await test.ledger.channels()).find((row) => row.channel === channel)?.size;
 
-/** Two channels; what was written to LOST since the copy is gone. */
+/** Two channels; records written to LOST since the copy are gone. */
 async function loseRecords(): Promise<{ putBack: () => Promise<void> }> {
   await write(WHOLE, 'w0');
   await write(LOST, 'a', 'b');
@@ -43,7 +43,7 @@ async function loseRecords(): Promise<{ putBack: () => Promise<void> }> {
   return { putBack: newer };
 }
 
-it('the loss is found at the start, before anything is written, and that channel alone is halted', async () => {
+it('the loss is found at the start, before any write, and only that channel is halted', async () => {
   await loseRecords();
   const { integrator, ledger } = test.reopen();
   await integrator.start();
@@ -55,7 +55,7 @@ it('the loss is found at the start, before anything is written, and that channel
   expect(await sizeOf(LOST)).toBe(2);
   expect(await ledger.append(unitOf(WHOLE, 'w1'))).toMatchObject({ outcome: 'written' });
 
-  // What is there is read and proved; whoever asks what was written is not told "nothing".
+  // Existing records are read and proved; a query for written records is not answered with "nothing".
   expect(await ledger.read(LOST, 'a')).toMatchObject({ index: 0 });
   expect(await ledger.prove(LOST, 'b')).toMatchObject({ proof: { treeSize: 2 } });
   expect(await ledger.prove(WHOLE, 'w1')).toMatchObject({ proof: { treeSize: 2 } });
@@ -64,12 +64,12 @@ it('the loss is found at the start, before anything is written, and that channel
   await integrator.stop();
 }, 60_000);
 
-it('a running integrator finds it at the next comparison, and every process tells it', async () => {
+it('a running integrator finds it at the next comparison, and every process reports it', async () => {
   await test.integrator.start();
   await loseRecords();
   await until(() => test.integrator.halted.has(LOST));
   const other = embeddedLedger({ sql: test.sql, origin: ORIGIN, now: Date.now });
-  // Known to the integrator a moment before the database has it.
+  // Known to the integrator just before it is stored.
   await until(async () => (await other.health()).problem !== null);
   expect(await other.health()).toEqual({ ok: true, problem: `Channel ${LOST}: ${SAID(2, 4)}.` });
   expect(await test.ledger.health()).toMatchObject({ ok: true });
@@ -77,7 +77,7 @@ it('a running integrator finds it at the next comparison, and every process tell
   expect(await other.audit(WHOLE)).toMatchObject({ ok: true });
 }, 60_000);
 
-it('goes on by itself once the database is again the one that was signed', async () => {
+it('resumes automatically once the signed database is restored', async () => {
   const { putBack } = await loseRecords();
   await test.integrator.start();
   await expect(write(LOST, 'e')).rejects.toBeInstanceOf(ChannelHaltedError);
@@ -89,7 +89,7 @@ it('goes on by itself once the database is again the one that was signed', async
   expect(await test.ledger.health()).toEqual({ ok: true, problem: null });
 }, 60_000);
 
-it('a channel that is wholly missing is found by its folder, and nobody begins it anew', async () => {
+it('a channel that is missing entirely is found by its folder, and cannot be started anew', async () => {
   await write(WHOLE, 'w0');
   await sign(WHOLE);
   const older = await copyDatabase(test.url);
@@ -103,7 +103,7 @@ it('a channel that is wholly missing is found by its folder, and nobody begins i
   expect(await test.ledger.audit(LOST)).toMatchObject({ ok: false, size: 0, problem: said });
 }, 60_000);
 
-it('where every channel lost records it starts, signs nothing, and is not ready', async () => {
+it('if every channel lost records it starts, signs nothing, and is not ready', async () => {
   await write(LOST, 'a');
   await sign(LOST);
   const older = await copyDatabase(test.url);
@@ -120,7 +120,7 @@ it('where every channel lost records it starts, signs nothing, and is not ready'
   expect(await test.ledger.checkpoint(LOST)).not.toBe(before);
 }, 60_000);
 
-it('records that were there and not signed yet, or written since, are told apart from those that are missing', async () => {
+it('distinguishes missing records from those unsigned at the copy or written since', async () => {
   await write(LOST, 'a', 'b');
   await sign(LOST);
   await write(LOST, 'c');
@@ -136,7 +136,7 @@ it('records that were there and not signed yet, or written since, are told apart
   });
 }, 60_000);
 
-it('a fork is told from the last checkpoint that both have', async () => {
+it('a fork is reported from the last common checkpoint', async () => {
   for (const id of ['a', 'b', 'c', 'd']) {
     await write(LOST, id);
     await sign(LOST);
@@ -147,7 +147,7 @@ it('a fork is told from the last checkpoint that both have', async () => {
     await sign(LOST);
   }
   await older();
-  // Somebody with the key, and an empty folder of checkpoints.
+  // Someone with the key, and an empty checkpoint folder.
   const forger = test.reopen({}, join(test.checkpointFolder, 'nothing-kept'));
   for (const id of ['x', 'y', 'z', 'x1', 'y1', 'z1', 'x2']) {
     await write(LOST, id);
@@ -160,12 +160,12 @@ it('a fork is told from the last checkpoint that both have', async () => {
   });
 }, 60_000);
 
-it('a checkpoint whose file a crash came before is kept by the next comparison, and missed where it is lost', async () => {
+it('a checkpoint whose file was prevented by a crash is kept by the next comparison, and missed if lost', async () => {
   await write(LOST, 'a');
   await sign(LOST);
   const older = await copyDatabase(test.url);
   await write(LOST, 'b');
-  // Signed, shown, and its file was not written.
+  // Signed and served, but its file was not written.
   await test.reopen({}, join(test.checkpointFolder, 'elsewhere')).integrator.catchUp(LOST, 2);
   const shown = await test.ledger.checkpoint(LOST);
   const saved = savedCheckpoints(test.checkpointFolder, Date.now);
@@ -176,7 +176,7 @@ it('a checkpoint whose file a crash came before is kept by the next comparison, 
   await until(() => test.integrator.halted.has(LOST));
 }, 60_000);
 
-it('a checkpoint for which the disk was full is kept by a later comparison', async () => {
+it('a checkpoint that a full disk prevented is kept by a later comparison', async () => {
   const saved = savedCheckpoints(test.checkpointFolder, Date.now);
   const file = join(test.checkpointFolder, LOST, `${new Date().toISOString().slice(0, 10)}.ndjson`);
   mkdirSync(join(test.checkpointFolder, LOST));
@@ -190,7 +190,7 @@ it('a checkpoint for which the disk was full is kept by a later comparison', asy
   expect(await saved.newest(LOST)).toBe(await test.ledger.checkpoint(LOST));
 }, 60_000);
 
-it('a halt that somebody takes away from the database is there again after the next comparison', async () => {
+it('a halt that is deleted from the database is restored by the next comparison', async () => {
   await loseRecords();
   await test.integrator.start();
   await test.sql.query({ text: 'DELETE FROM ledger.halts' });
@@ -205,7 +205,7 @@ it('a halt that somebody takes away from the database is there again after the n
   expect(await test.ledger.audit(LOST)).toMatchObject({ ok: false });
 }, 60_000);
 
-it('an emptied folder of checkpoints does not lift a halt', async () => {
+it('an emptied checkpoint folder does not lift a halt', async () => {
   await loseRecords();
   await test.reopen().integrator.compare(LOST);
   rmSync(join(test.checkpointFolder, LOST), { recursive: true });
@@ -216,7 +216,7 @@ it('an emptied folder of checkpoints does not lift a halt', async () => {
   await integrator.stop();
 }, 60_000);
 
-it('units of other channels in the same call do not pay for those that are refused', async () => {
+it('units of other channels in the same call succeed when some are refused', async () => {
   await loseRecords();
   await test.reopen().integrator.compare(LOST);
   const results = await Promise.allSettled(
@@ -228,14 +228,14 @@ it('units of other channels in the same call do not pay for those that are refus
   expect(await sizeOf(LOST)).toBe(2);
 }, 60_000);
 
-it('a unit of the version before is refused with a code that it takes for an outage in which nothing was written', async () => {
+it('a unit of the previous version is refused with a code that it treats as an outage without a write', async () => {
   await loseRecords();
   await test.reopen().integrator.compare(LOST);
   const call = test.sql.query({ text: `SELECT ledger.open_heads(ARRAY['${LOST}'], ARRAY['acme'])` });
   await expect(call).rejects.toMatchObject({ name: 'DatabaseUnavailableError', sent: false });
 }, 60_000);
 
-it('an append that was under way when the channel was halted is written before the halt, and none after it', async () => {
+it('an append running when the channel is halted commits before the halt, and none after it', async () => {
   await loseRecords();
   const { integrator } = test.reopen();
   const outcomes: string[] = [];
@@ -260,7 +260,7 @@ it('an append that was under way when the channel was halted is written before t
   );
 }, 60_000);
 
-it("the query of the operators' page tells what is signed, and what is missing", async () => {
+it("the query of the operators' page lists the signed sizes, and the missing records", async () => {
   const page = new URL('../../../../infra/operations/recover-a-loss.md', import.meta.url);
   const [, text = ''] = /```sql\n(.*?)```/s.exec(readFileSync(page, 'utf8')) ?? [];
   await loseRecords();

@@ -44,20 +44,20 @@ const place = { network: 'acme', channel: 'acme.opened', note: '' };
 const record = { id: 'a', type: 't', owner: null, data: '{}', extra: null };
 
 describe('the ledger of a surface', () => {
-  it('signs where it integrates, counts, and can be let go of', async () => {
+  it('signs if it integrates, counts, and can be released', async () => {
     const { opening, owned, metrics, release } = open({});
     const ledger = await opening;
     await ledger.append({ ...place, records: [record] });
     const proved = await ledger.prove('acme.opened', 'a');
     expect(proved?.proof.treeSize).toBe(1);
     expect(owned.map(({ name }) => name)).toEqual(['partitions', 'ledger', 'integrator']);
-    // A checkpoint can be read as soon as it is committed, and is counted right after.
+    // A checkpoint is readable once committed, and counted right after.
     const isCounted = async () => /ledger_checkpoints_total\{service="test"\} [1-9]/.test(await metrics.text());
     await until(isCounted, { what: 'the count of checkpoints' });
     await release();
   });
 
-  it('has its checkpoints cosigned where a policy names witnesses, and goes on without them where none does', async () => {
+  it('has its checkpoints cosigned if a policy names witnesses, and continues without if not', async () => {
     const channel = 'acme.witnessed';
     const witness = await standInWitness();
     const policy = parsePolicy(`witness w ${witness.verifierKey} ${witness.url}\nquorum w\n`);
@@ -87,7 +87,7 @@ describe('the ledger of a surface', () => {
     rmSync(checkpointDir, { recursive: true });
   });
 
-  it('knows no key where it does not', async () => {
+  it('knows no key if none is configured', async () => {
     const { opening, owned, metrics, release } = open({ ledgerIntegrator: false });
     await opening;
     expect(owned.map(({ name }) => name)).toEqual(['partitions', 'ledger']);
@@ -95,7 +95,7 @@ describe('the ledger of a surface', () => {
     await release();
   });
 
-  it('goes on under a new key where the one before is published, signed by one of them or by both', async () => {
+  it('continues under a new key if the previous one is published, signed by one of them or by both', async () => {
     const channel = 'acme.rotated';
     const [old, next] = [generateNoteKey(ORIGIN), generateNoteKey(ORIGIN)];
     const checkpointDir = mkdtempSync(join(tmpdir(), 'sealgate-rotated-'));
@@ -119,7 +119,7 @@ describe('the ledger of a surface', () => {
     const [ofOld, ofNext] = [old, next].map(({ verifierKey }) => noteVerifier(verifierKey).keyHash);
     expect(await write({ ledgerSigningKey: old.privateKey }, 'r0')).toEqual([[ofOld], [ofOld]]);
 
-    // The old one alone is stored and kept. Nobody told this process of it.
+    // Stored and kept by the old key only, which is not published to this process.
     await expect(write({ ledgerSigningKey: next.privateKey }, 'lost')).rejects.toThrow(
       new RegExp(`signed by no published key, but by ${ORIGIN}\\+${ofOld}, ${ORIGIN}/${channel}\\+[0-9a-f]{8}`),
     );
@@ -131,7 +131,7 @@ describe('the ledger of a surface', () => {
     const published = { ledgerSigningKey: next.privateKey, ledgerVerifierKeys: [old.verifierKey] };
     expect(await write(published, 'r2')).toEqual([[ofNext], [ofNext]]);
 
-    // Whoever reads needs the key that signed; one more does no harm.
+    // Verifiers need the signing key; an additional one is harmless.
     const reading = async (ledgerVerifierKeys: string[]) => {
       const { opening, release } = open({ ledgerIntegrator: false, ledgerSigningKey: undefined, ledgerVerifierKeys });
       const ledger = await opening;
@@ -146,7 +146,7 @@ describe('the ledger of a surface', () => {
     rmSync(checkpointDir, { recursive: true });
   });
 
-  it('takes over from a process that goes on signing with the old key, and hands back', async () => {
+  it('takes over from a process that still signs with the old key, and hands back', async () => {
     const channel = 'acme.beside';
     const keys = [generateNoteKey(ORIGIN), generateNoteKey(ORIGIN)];
     const opened = keys.map(({ privateKey }, at) => {
@@ -161,7 +161,7 @@ describe('the ledger of a surface', () => {
       const proofs = await Promise.all(ledgers.map((ledger) => ledger.prove(channel, id)));
       expect(proofs.map((proved) => proved?.receipt.index)).toEqual([turn, turn]);
     }
-    // Channels of the tests before are under other keys.
+    // Channels of earlier tests use other keys.
     const problems = await Promise.all(ledgers.map(async (ledger) => (await ledger.health()).problem));
     expect(problems.join()).not.toContain(channel);
     for (const { release, checkpointDir } of opened) {
@@ -171,11 +171,15 @@ describe('the ledger of a surface', () => {
   }, 60_000);
 
   it.each<[string, Partial<OpenLedgerOptions['config']>, string]>([
-    ['a key of another ledger', { ledgerOrigin: 'other.test' }, 'LEDGER_SIGNING_KEY is of another ledger'],
-    ['what checks nothing', { ledgerVerifierKeys: ['x'] }, 'LEDGER_VERIFIER_KEYS holds what is no C2SP verifier key'],
-    ['what is no key', { ledgerSigningKey: 'PRIVATE+KEY+x' }, 'LEDGER_SIGNING_KEY is not a C2SP note key'],
+    ['a key of another ledger', { ledgerOrigin: 'other.test' }, 'LEDGER_SIGNING_KEY belongs to another ledger'],
     [
-      'a key that did not sign what is kept',
+      'an unparsable verifier key',
+      { ledgerVerifierKeys: ['x'] },
+      'LEDGER_VERIFIER_KEYS holds an invalid C2SP verifier key',
+    ],
+    ['an unparsable signing key', { ledgerSigningKey: 'PRIVATE+KEY+x' }, 'LEDGER_SIGNING_KEY is not a C2SP note key'],
+    [
+      'a key that did not sign the kept checkpoints',
       { ledgerSigningKey: generateNoteKey(ORIGIN).privateKey },
       'The ledger must not be continued.',
     ],

@@ -1,22 +1,21 @@
 import { anyOf, noteSigner, noteVerifier, type LogPolicy, type NoteVerifier } from '@sealgate/merkle';
 import type { Log, Metrics } from '@sealgate/observability';
 import { backgroundLoop, openDatabase, reasonOf, type Database, type Sql } from '@sealgate/storage';
+import type { OnResult } from './append-group.ts';
+import type { AppendFunctions } from './append-statement.ts';
 import { ArchiveFiles } from './archive-files.ts';
 import { Archiver } from './archiver.ts';
 import { checkedCheckpoints } from './checked-checkpoint.ts';
 import { isOutage } from './database-problem.ts';
 import { embeddedLedger, type EmbeddedLedger } from './embedded-ledger.ts';
-import type { OnResult } from './append-group.ts';
-import type { AppendFunctions } from './append-statement.ts';
 import { Integrator } from './integrator.ts';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 import { keepPartitionsAhead } from './partitions.ts';
 import { savedCheckpoints } from './saved-checkpoints.ts';
-import { keepCosigning, openWitnessing, publishing } from './open-witnessing.ts';
-import type { Witnessing } from './witnessing.ts';
+import { keepCosigning, openWitnessing, startPublishing, type Witnessing } from './witnessing.ts';
 
 export interface OpenLedgerOptions {
-  /** What `ledgerFields` of a surface say. */
+  /** The `ledgerFields` of a surface's configuration. */
   readonly config: {
     readonly ledgerOrigin: string;
     readonly ledgerIntegrator: boolean;
@@ -26,32 +25,32 @@ export interface OpenLedgerOptions {
     readonly ledgerWitnesses?: LogPolicy | undefined;
     readonly ledgerWitnessWaitMs?: number;
     readonly ledgerArchiveDir?: string | undefined;
-    /** Of the surfaces whose admin listener has the ledger: see `administration`. */
+    /** For surfaces with the ledger on their admin listener: see `administration`. */
     readonly adminDatabaseUrl?: string | undefined;
     readonly adminPort?: number | undefined;
     readonly adminDatabasePoolSize?: number;
     readonly databasePreparedStatements?: boolean | undefined;
   };
   readonly sql: Database;
-  /** Milliseconds since the epoch; fractions are cut. */
+  /** Milliseconds since the epoch; fractions are dropped. */
   readonly now: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
   /** See `EmbeddedLedgerOptions`. */
   readonly appendFunctions?: AppendFunctions;
   readonly onResult?: OnResult;
-  /** Runs `begin` as soon as the database can be worked with: `whenReady` of a DatabaseCheck. At once, unless given. */
+  /** Runs `begin` once the database is usable: `whenReady` of a DatabaseCheck. Default: immediately. */
   readonly whenReady?: (begin: () => Promise<void>) => Promise<void>;
-  /** Registers what to let go of, in reverse. */
+  /** Registers a release; releases run in reverse order. */
   readonly own: (name: string, release: () => void | Promise<void>) => void;
 }
 
 export interface OpenedEmbeddedLedger extends EmbeddedLedger {
-  /** The same ledger with the rights of the operator. */
+  /** The same ledger with the operator's rights. */
   readonly administration: EmbeddedLedger;
 }
 
-/** The ledger must not be opened like this: a sentence for an operator. */
+/** The configuration does not fit the ledger; the message is for an operator. */
 export class LedgerNotOpenedError extends Error {
   override readonly name = 'LedgerNotOpenedError';
 }
@@ -61,12 +60,12 @@ const EVERY_MS = 100;
 const COMPARE_EVERY_MS = 60_000;
 const TRANSACTION_WITHIN_MS = 10_000;
 const RIGHTS_WITHIN_MS = 500;
-/** Beside those that an erasure in this process writes at once. */
+/** Interval for erasures that were not written to their files at once. */
 const WRITE_ERASURES_EVERY_MS = 60_000;
 
 /**
- * The ledger of a surface with its log lines and metrics, and with an integrator in the processes that run one.
- * @throws LedgerNotOpenedError when the signing key is not this ledger's.
+ * Opens the ledger of a surface with logging and metrics, and with an integrator if the process runs one.
+ * @throws LedgerNotOpenedError if the signing key is not this ledger's.
  */
 export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<OpenedEmbeddedLedger> {
   const { config, sql, log, metrics, own } = options;
@@ -89,7 +88,7 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
     onUnexpected: (error) => log.error('append_refused', { reason: String(error) }),
     onResult: countStored(metrics, options.onResult),
   });
-  const depth = { name: 'ledger_waiting_units', help: 'Units that wait or are being written.', labels: {} };
+  const depth = { name: 'ledger_waiting_units', help: 'Units queued or being written.', labels: {} };
   metrics.gauge({ ...depth, aggregator: 'sum', collect: (gauge) => gauge.set({}, ledger.depth) });
   own('partitions', keepPartitionsAhead(sql, { log, metrics }));
   own('ledger', () => ledger.drain());
@@ -100,7 +99,7 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
       await mayIntegrate(sql);
       await start(integrator);
     });
-    await whenReady(() => publishing(sql, witnessing));
+    await whenReady(() => startPublishing(sql, witnessing));
     if (witnessing !== undefined) own('witnesses', keepCosigning(witnessing, log));
   }
   const adminSql = openAdminDatabase(options);
@@ -111,13 +110,13 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
   return Object.assign(ledger, { administration });
 }
 
-/** The archive has one writer: who signs checkpoints. Undefined in every other process. */
+/** The process that signs checkpoints is the only writer of the archive. Undefined in every other process. */
 function openArchiver(
   { config, now, log, metrics, own }: OpenLedgerOptions,
   { integrator, archive, verifier, sql, origin }: ArchiverParts,
 ): Archiver | undefined {
   if (integrator === undefined || archive === undefined || config.ledgerSigningKey === undefined) return undefined;
-  const tell = (error: unknown) => log.error('archive_erasure_unwritten', { reason: reasonOf(error) });
+  const logUnwritten = (error: unknown) => log.error('archive_erasure_unwritten', { reason: reasonOf(error) });
   const archiver = new Archiver({
     sql,
     files: archive,
@@ -126,9 +125,9 @@ function openArchiver(
     checked: checkedCheckpoints(origin, verifier),
     compare: (channel) => integrator.compare(channel),
     now,
-    onError: tell,
+    onError: logUnwritten,
   });
-  const help = 'Files of the archive, and channels, that hold what was erased and could not be written anew.';
+  const help = 'Archive files and channels that still hold erased content because they could not be rewritten.';
   metrics.gauge({
     name: 'ledger_unwritten_erasures',
     aggregator: 'max',
@@ -139,8 +138,8 @@ function openArchiver(
   const loop = backgroundLoop({
     work: () => archiver.writeErasures(),
     pauseMs: WRITE_ERASURES_EVERY_MS,
-    // Readiness tells of a database that is away.
-    onFailure: (error) => isOutage(error) || tell(error),
+    // Readiness reports database outages.
+    onFailure: (error) => isOutage(error) || logUnwritten(error),
   });
   own('archive', () => loop.stop());
   return archiver;
@@ -156,7 +155,7 @@ interface ArchiverParts {
 
 const ADMIN_CONNECTIONS = 3;
 
-/** The operator's own connections; undefined where the role of the service is all there is. */
+/** The operator's connection pool; undefined if only the role of the service is configured. */
 function openAdminDatabase({ config, log, own }: OpenLedgerOptions): Database | undefined {
   const { adminDatabaseUrl: url, adminPort, adminDatabasePoolSize, databasePreparedStatements } = config;
   if (url === undefined || adminPort === undefined) return undefined;
@@ -173,7 +172,7 @@ function openAdminDatabase({ config, log, own }: OpenLedgerOptions): Database | 
   return sql;
 }
 
-/** What is missing for a role to append to each of these channels, in a sentence; '' stands for channels yet to be made. */
+/** Describes a missing right to append to one of these channels, if any; '' stands for channels not yet created. */
 export async function missingRights(sql: Sql, channels: readonly string[]): Promise<string | undefined> {
   const text = `SELECT c AS channel FROM unnest($1::text[]) c WHERE NOT 'append' = ANY (ledger.rights_v1(c)) LIMIT 1`;
   const [row] = await sql.query<{ channel: string }>({ text, values: [channels] }, { deadlineMs: RIGHTS_WITHIN_MS });
@@ -182,7 +181,7 @@ export async function missingRights(sql: Sql, channels: readonly string[]): Prom
   return `the role of DATABASE_URL may not append to ${where}: run the migration job with the variables of this service`;
 }
 
-/** Told in a sentence before the first round fails. */
+/** Fails the start with a clear message, before the first round would fail. */
 async function mayIntegrate(sql: Database): Promise<void> {
   const text = `SELECT 'integrate' = ANY (ledger.rights_v1('')) AS may`;
   const [row] = await sql.query<{ may: boolean }>({ text });
@@ -192,9 +191,9 @@ async function mayIntegrate(sql: Database): Promise<void> {
   );
 }
 
-/** Counts what the ledger gained, so that it can be seen that nobody signs for it. */
+/** Counts stored records; with `ledger_checkpoints_total` it shows when records are written but nothing is signed. */
 function countStored(metrics: Metrics, onResult: OnResult | undefined): OnResult {
-  const help = 'Records that the ledger gained through this process.';
+  const help = 'Records appended to the ledger by this process.';
   const stored = metrics.counter({ name: 'ledger_stored_records_total', help, labels: {} }).child({});
   return (result, of) => {
     if (result.outcome === 'written') stored.inc(result.records.filter(({ existing }) => !existing).length);
@@ -202,7 +201,7 @@ function countStored(metrics: Metrics, onResult: OnResult | undefined): OnResult
   };
 }
 
-/** What checkpoints are checked with: the keys of this process where it signs, and those it was told. */
+/** Keys that verify checkpoints: those of this process if it signs, and the configured ones. */
 function verifierKeysOf({ ledgerIntegrator, ledgerSigningKey, ledgerVerifierKeys }: OpenLedgerOptions['config']) {
   const own = ledgerIntegrator && ledgerSigningKey !== undefined ? signerOf(ledgerSigningKey).verifierKeys : [];
   return [...new Set([...own, ...ledgerVerifierKeys])];
@@ -213,12 +212,12 @@ function verifiersOf(config: OpenLedgerOptions['config']) {
     try {
       return noteVerifier(key);
     } catch (cause) {
-      throw new LedgerNotOpenedError('LEDGER_VERIFIER_KEYS holds what is no C2SP verifier key.', { cause });
+      throw new LedgerNotOpenedError('LEDGER_VERIFIER_KEYS holds an invalid C2SP verifier key.', { cause });
     }
   });
 }
 
-/** Undefined where this process does not integrate. */
+/** Undefined if this process does not integrate. */
 function openIntegrator(
   { config, sql, now, log, metrics }: Omit<OpenLedgerOptions, 'own' | 'onResult'>,
   witnessing: Witnessing | undefined,
@@ -227,8 +226,8 @@ function openIntegrator(
   if (!ledgerIntegrator || ledgerSigningKey === undefined || checkpointDir === undefined) return undefined;
   const signer = signerOf(ledgerSigningKey);
   if (signer.name !== origin)
-    throw new LedgerNotOpenedError('LEDGER_SIGNING_KEY is of another ledger than LEDGER_ORIGIN.');
-  // What a key before this one signed is continued, where that key is still published.
+    throw new LedgerNotOpenedError('LEDGER_SIGNING_KEY belongs to another ledger than LEDGER_ORIGIN.');
+  // Checkpoints signed by a previous key are continued if that key is still published.
   const verifier = anyOf(verifiersOf(config)) ?? noteVerifier(signer.verifierKey);
   const count = (name: string, help: string) => metrics.counter({ name, help, labels: {} }).child({});
   const signed = count('ledger_checkpoints_total', 'Checkpoints signed by this process.');
@@ -256,7 +255,7 @@ function openIntegrator(
     onError: (error) =>
       log.error('integrator_failed', { reason: error instanceof Error ? (error.stack ?? '') : String(error) }),
   });
-  const halted = 'Channels that are not signed for, because they are not as they were left.';
+  const halted = 'Channels halted because they differ from what was signed.';
   metrics.gauge({
     name: 'ledger_halted_channels',
     aggregator: 'max',
@@ -275,7 +274,7 @@ function signerOf(privateKey: string) {
   }
 }
 
-/** What is kept by another key is for an operator to look at. A ledger that lost records is opened, and signs nothing. */
+/** Checkpoints kept by another key need an operator. A ledger that lost records is opened, but signs nothing. */
 async function start(integrator: Integrator): Promise<void> {
   try {
     await integrator.start();

@@ -3,17 +3,17 @@ import type { NewRecord } from '@sealgate/ledger-port';
 import { ElementWriter } from '@sealgate/storage';
 
 /**
- * The records of a unit as they are sent: the elements of every column that `append_v1` takes a record's part in, one
- * column after the other, in one piece of memory. A unit waits for the disk with thousands of others, and what it holds
- * meanwhile is copied by every garbage collection: so no object for each salt and hash.
+ * The records of a unit in wire format: the elements of each record column of `append_v1`, column after column, in one
+ * buffer. Thousands of units wait for the disk at once, and the garbage collector copies all they hold: hence no object
+ * per salt and hash.
  */
 export interface PackedRecords {
   readonly bytes: Buffer;
-  /** Where each column begins in `bytes`, in the order of the parameters, and after the last where it ends. */
+  /** Offset of each column in `bytes`, in parameter order, followed by the end of the last one. */
   readonly starts: readonly number[];
 }
 
-/** What the leaves of a unit's records share. */
+/** The members shared by all leaves of a unit. */
 export interface LeafParts {
   readonly atMs: number;
   readonly network: string;
@@ -22,21 +22,21 @@ export interface LeafParts {
 }
 
 const TEXT_COLUMNS = ['id', 'type', 'owner', 'data', 'extra'] as const;
-/** After the texts: salts, hashes of contents, hashes of leaves; each element 32 bytes behind its length. */
+/** After the text columns: salts, content hashes, leaf hashes; each element is a length and 32 bytes. */
 const HASH_COLUMNS = 3;
 const HASH_BYTES = 32;
 const LENGTH_BYTES = 4;
 const ELEMENT_BYTES = LENGTH_BYTES + HASH_BYTES;
 
-/** How a column's elements are typed. */
+/** Element types of the columns. */
 export const PACKED_TYPES = ['text', 'text', 'text', 'text', 'text', 'bytea', 'bytea', 'bytea'] as const;
 const LEAF_COLUMN = TEXT_COLUMNS.length + HASH_COLUMNS - 1;
-/** Salts are drawn for so many records at a time. */
+/** Salts are drawn for this many records at a time. */
 const SALTS_AT_ONCE = 256;
 
 const writer = new ElementWriter(65_536);
 
-/** Draws the salts, works out the hashes, and packs it all. */
+/** Draws the salts, computes the hashes and packs everything. */
 export function packRecords(
   records: readonly NewRecord[],
   parts: LeafParts,
@@ -60,7 +60,7 @@ export function packRecords(
     const at = textEnd + position * ELEMENT_BYTES;
     const salt = putElement(bytes, at);
     for (let byte = 0; byte < HASH_BYTES; byte += 1) bytes[salt + byte] = salts![drawn * HASH_BYTES + byte]!;
-    // Nothing since migration 0015 reads it, but what a migration back leaves does.
+    // Unused since migration 0015, except after migrating back.
     const dataHash = putElement(bytes, at + width);
     bytes.write(hashContent(bytes, salt, record), dataHash, 'latin1');
     const leaf = leafOf(record, bytes.toString('hex', dataHash, dataHash + HASH_BYTES));
@@ -75,7 +75,7 @@ export function leafHashOf({ bytes, starts }: PackedRecords, position: number): 
   return bytes.toString('hex', at, at + HASH_BYTES);
 }
 
-/** Writes the length of an element of 32 bytes; where the element itself is to stand. */
+/** Writes the length prefix of a 32-byte element. Returns the offset of the element itself. */
 function putElement(bytes: Buffer, at: number): number {
   return bytes.writeInt32BE(HASH_BYTES, at);
 }
@@ -84,7 +84,7 @@ const CONTENT_OPENS = '{"data":';
 let scratch = scratchOf(65_536);
 const BYTES_PER_UNIT = 3;
 
-/** Room for a salt, and behind it what every content opens with. */
+/** A buffer with room for a salt, followed by the opening of every content. */
 function scratchOf(length: number): Buffer {
   const buffer = Buffer.allocUnsafeSlow(length);
   buffer.write(CONTENT_OPENS, HASH_BYTES, 'latin1');
@@ -104,10 +104,10 @@ function hashContent(bytes: Buffer, salt: number, { data, extra }: NewRecord): s
 }
 
 /**
- * Gives the text whose SHA-256 is a record's leaf hash: a zero byte (RFC 6962 section 2.1) and the leaf, which is
- * JCS({v: 1, network, channel, id, type, owner, dataHash, transactionId, at}). It is written member by member in JCS order
- * because the parts that a unit's records share are made once; `receiptLeaf` of `@sealgate/envelope` is what a verifier
- * uses, and a test holds the two together.
+ * Returns the text whose SHA-256 is a record's leaf hash: a zero byte (RFC 6962 section 2.1) and the leaf, which is
+ * JCS({v: 1, network, channel, id, type, owner, dataHash, transactionId, at}). It is assembled in JCS order because the
+ * members shared by a unit's records are built once; verifiers use `receiptLeaf` of `@sealgate/envelope`, and a test
+ * compares the two.
  */
 function leafWriter(parts: LeafParts): (record: NewRecord, dataHashHex: string) => string {
   const at = new Date(parts.atMs).toISOString();

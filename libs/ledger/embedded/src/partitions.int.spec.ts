@@ -20,7 +20,7 @@ const WIDTH = 2 ** 20;
 const AHEAD = 4;
 const recordOf = (id: string) => ({ id, type: 'asset', owner: null, data: '{}', extra: null });
 
-/** A channel that is signed up to `size`, as if its records were archived: what lies below the edge of a tree is not read. */
+/** A channel signed up to `size`, as if its records were archived: data below the edge of a tree is not read. */
 async function startAt({ sql, signer }: TestLedger, channel: string, size: number): Promise<void> {
   const edge = Array.from({ length: 7 }, (_, level) => {
     const count = Math.floor(size / 256 ** level);
@@ -46,13 +46,13 @@ const partitions = async ({ sql }: TestLedger): Promise<number[]> => {
   return (await sql.query<{ n: number }>({ text })).map(({ n }) => n);
 };
 
-/** As it would be if nobody had made any. */
+/** Drops the partitions made ahead. */
 async function dropFrom(test: TestLedger, first: number): Promise<void> {
   for (const n of (await partitions(test)).filter((each) => each >= first))
     await test.sql.query({ text: `DROP TABLE ledger.records_${n}` });
 }
 
-/** Writes to a channel from several sides until it has so many records; how often a lock of a table was waited for. */
+/** Writes to a channel concurrently until it has so many records. Returns how often a table lock was waited for. */
 async function writeUntil(
   test: TestLedger,
   channel: string,
@@ -113,7 +113,7 @@ describe('partitions', () => {
   const DUMP =
     'LOCK TABLE ledger.records, ledger.channels, ledger.compact_ids, ledger.compact_claims IN ACCESS SHARE MODE';
 
-  it('are made ahead of the longest channel, four and no more', async () => {
+  it('are created ahead of the longest channel, four and no more', async () => {
     expect(await partitions(test)).toEqual([0, 1, 2, 3, 4]);
     await test.sql.query({ text: `SELECT ledger.open_channel_v1('acme', 'acme.long')` });
     await test.sql.query({ text: 'UPDATE ledger.channels SET size = $1', values: [7 * WIDTH - 1] });
@@ -127,7 +127,7 @@ describe('partitions', () => {
     expect(alike).toEqual([{ is: 'PRIMARY KEY (channel_id, idx)' }]);
   });
 
-  it('are made while a dump and a reader of an hour are open, and no write over the boundary waits', async () => {
+  it('are created during a dump and a long read, and no write over the boundary waits', async () => {
     await startAt(test, 'acme.full', WIDTH - 200);
     await dropFrom(test, 1);
     await hold(DUMP);
@@ -140,7 +140,7 @@ describe('partitions', () => {
     await maker.stop();
   }, 120_000);
 
-  it('wait for ANALYZE and its like, which keeps no write waiting, and are told of before they end', async () => {
+  it('wait for ANALYZE and similar, which blocks no write, and are reported before they run out', async () => {
     await test.ledger.append({ network: 'acme', channel: 'acme.c', note: '', records: [recordOf('a')] });
     await dropFrom(test, 2);
     const analyze = await hold('LOCK TABLE ledger.records IN SHARE UPDATE EXCLUSIVE MODE');
@@ -157,7 +157,7 @@ describe('partitions', () => {
     await maker.stop();
   });
 
-  it('that are not there refuse a write as unavailable, leave nothing of it, and take it once they are', async () => {
+  it('that are missing refuse a write as unavailable without writing, and accept it once created', async () => {
     await startAt(test, 'acme.full', WIDTH - 1);
     await dropFrom(test, 1);
     const quick = embeddedLedger({ sql: test.sql, origin: ORIGIN, now: Date.now, limits: { answerWithinMs: 300 } });
@@ -172,7 +172,7 @@ describe('partitions', () => {
     await expect(quick.append(over)).rejects.toMatchObject({ name: 'LedgerUnavailableError' });
     const text = `SELECT (SELECT count(*) FROM ledger.all_claims) + (SELECT count(*) FROM ledger.all_ids) AS left`;
     expect(await test.sql.query({ text })).toEqual([{ left: '0' }]);
-    // The last place of the partition that is there can be had.
+    // The last row of the existing partition can still be written.
     expect(await quick.append(unit('other'))).toMatchObject({ outcome: 'written', records: [{ index: WIDTH - 1 }] });
     const waiting = test.ledger.append(over);
     await makePartitions(test.sql);
@@ -180,7 +180,7 @@ describe('partitions', () => {
     await quick.drain();
   }, 120_000);
 
-  it('are made by integrators of the version before, too, which wait for no dump', async () => {
+  it('are created by integrators of the previous version, too, without waiting for a dump', async () => {
     await startAt(test, 'acme.before', WIDTH / 2);
     await dropFrom(test, 1);
     const commit = `SELECT ledger.integrate_commit_v1('acme.before', '{}', '{}', '{}', $1, '', 'note')`;
@@ -193,24 +193,24 @@ describe('partitions', () => {
     expect(await partitions(test)).toEqual([0, 1]);
   });
 
-  it('and their functions run without JIT, as every function does that a role can call', async () => {
+  it('and their functions run without JIT, like every function callable by a role', async () => {
     const text = `SELECT proname FROM pg_proc WHERE pronamespace = 'ledger'::regnamespace AND proname ~ '_v[0-9]+$'
                    AND NOT coalesce('jit=off' = ANY (proconfig), false)`;
     expect(await test.sql.query({ text })).toEqual([]);
   });
 
-  it('and the integrator plans once for all of them, not for each log anew', async () => {
+  it('and the integrator plans once for all of them, not once per log', async () => {
     const text = `SELECT bool_and('plan_cache_mode=force_generic_plan' = ANY (proconfig)) AS once FROM pg_proc
                    WHERE pronamespace = 'ledger'::regnamespace AND proname LIKE 'integrate\\_begin\\_v%'`;
     expect(await test.sql.query({ text })).toEqual([{ once: true }]);
   });
 
-  it('and the rest of this migration can be taken back and made again', async () => {
+  it('and the rest of this migration can be undone and applied again', async () => {
     const partitions = stepsOf('0008_partitions');
     const compact = stepsOf('0015_compact');
     const state = `SELECT p.oid::regprocedure::text AS name, (SELECT array_agg(c ORDER BY c) FROM unnest(proconfig) c) AS settings, prosrc FROM pg_proc p
                     WHERE pronamespace = 'ledger'::regnamespace ORDER BY 1`;
-    // It stands on this one.
+    // A migration that depends on this one.
     await runStep(test, compact.down);
     const before = await test.sql.query({ text: state });
     await runStep(test, partitions.down);
@@ -231,7 +231,7 @@ const binFolder = installedPostgres();
   }, 120_000);
   const started: ChildProcess[] = [];
   afterAll(async () => {
-    // One that a failed test left waits for its reader.
+    // One left by a failed test waits for its reader.
     for (const child of started) child.kill('SIGKILL');
     await test.close();
     rmSync(folder, { recursive: true });
@@ -244,7 +244,7 @@ const binFolder = installedPostgres();
     return child;
   };
 
-  it('runs over a partition boundary under load, and no write waits or is refused', async () => {
+  it('are crossed under load without a write waiting or being refused', async () => {
     await startAt(test, 'acme.full', WIDTH - 400);
     await test.ledger.append({
       network: 'acme',
@@ -255,7 +255,7 @@ const binFolder = installedPostgres();
     await dropFrom(test, 1);
     await test.sql.query({ text: `CREATE TABLE ballast AS SELECT repeat('x', 1000) FROM generate_series(1, 5000)` });
 
-    // What is not read from it keeps its transaction open.
+    // Unread, it keeps its transaction open.
     const dump = program('pg_dump', ['--no-owner'], test.url);
     const ended = once(dump, 'exit');
     const locks = `SELECT count(*)::int AS held FROM pg_locks JOIN pg_stat_activity USING (pid)
@@ -271,7 +271,7 @@ const binFolder = installedPostgres();
     await pipeline(dump.stdout, createWriteStream(file));
     expect(await ended).toEqual([0, null]);
 
-    // It is a whole: as many records as its head says, and signed up to there.
+    // The channel is complete: as many records as its head says, all signed.
     const name = 'restored';
     await test.sql.query({ text: `CREATE DATABASE ${name}` });
     const url = Object.assign(new URL(test.url), { pathname: `/${name}` }).href;

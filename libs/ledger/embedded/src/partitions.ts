@@ -6,22 +6,25 @@ interface MadeRow {
   wanted: number;
 }
 
-/** How often is looked whether a partition is missing: at 10,000 records a second that is a twentieth of one. */
+/** At 10,000 records a second this interval is a twentieth of a partition. */
 const EVERY_MS = 5000;
 const FIRST_RETRY_MS = 100;
-/** Fewer than that are told: the next million records of the longest channel are sure of their place, what follows is not. */
+/**
+ * Fewer than this are reported: the next million records of the longest channel still have a partition, later ones may
+ * not.
+ */
 const FEW = 2;
 
 /**
- * Makes partitions of `ledger.records` ahead of the longest channel, in every process that has the ledger open: no write
- * ever makes one or waits for one (see migrations/0008_partitions.sql). Returns what stops it.
+ * Keeps partitions of `ledger.records` created ahead of the longest channel, in every process that opens the ledger, so
+ * that no write ever creates or waits for one (see migrations/0008_partitions.sql). Returns the function that stops it.
  */
 export function keepPartitionsAhead(
   sql: Sql,
   { log, metrics, everyMs = EVERY_MS }: { log: Log; metrics: Metrics; everyMs?: number },
 ): () => Promise<void> {
   let ahead: number | undefined;
-  let told: string | undefined;
+  let reported: string | undefined;
   let retryMs = FIRST_RETRY_MS;
   let pauseMs = everyMs;
 
@@ -33,11 +36,11 @@ export function keepPartitionsAhead(
     labels: {},
     collect: (gauge) => ahead !== undefined && gauge.set({}, ahead),
   });
-  /** Once for each thing that is wrong, and not at each attempt. */
-  const tell = (problem: string | undefined, level: 'warn' | 'error' = 'warn') => {
-    if (problem !== undefined && problem !== told) log[level]('partitions_behind', { ahead, reason: problem });
-    if (problem === undefined && told !== undefined) log.warn('partitions_made', { ahead });
-    told = problem;
+  /** Logs each problem once, not at every attempt. */
+  const report = (problem: string | undefined, level: 'warn' | 'error' = 'warn') => {
+    if (problem !== undefined && problem !== reported) log[level]('partitions_behind', { ahead, reason: problem });
+    if (problem === undefined && reported !== undefined) log.warn('partitions_made', { ahead });
+    reported = problem;
   };
   const loop = backgroundLoop({
     async work() {
@@ -46,19 +49,19 @@ export function keepPartitionsAhead(
       ahead = made.ahead;
       if (ahead >= made.wanted) {
         retryMs = FIRST_RETRY_MS;
-        return tell(undefined);
+        return report(undefined);
       }
-      if (ahead < FEW) tell('another transaction holds ledger.records', 'error');
+      if (ahead < FEW) report('another transaction holds ledger.records', 'error');
       pauseMs = retryMs = Math.min(retryMs * 2, everyMs);
     },
     pauseMs: () => pauseMs,
-    // Readiness tells of a database that is away.
-    onFailure: (error) => error instanceof DatabaseUnavailableError || tell(String(error)),
+    // Readiness reports database outages.
+    onFailure: (error) => error instanceof DatabaseUnavailableError || report(String(error)),
   });
   return () => loop.stop();
 }
 
-/** One attempt: how many are ahead now, and how many should be. */
+/** One attempt. Returns the numbers of partitions ahead and wanted. */
 export async function makePartitions(sql: Sql): Promise<MadeRow> {
   const [made] = await sql.query<MadeRow>({ text: 'SELECT ahead, wanted FROM ledger.make_partitions_v1()' });
   return made!;

@@ -2,10 +2,12 @@ import { sha256 } from '@sealgate/json';
 import type { AppendUnit } from '@sealgate/ledger-port';
 import { packRecords, type PackedRecords } from './packed-records.ts';
 
-/** A unit with everything the log needs worked out: salts, hashes, transaction id. Sent again, it is the same bytes. */
+/** A unit with salts, hashes and transaction id computed. Resending it sends the same bytes. */
 export interface PreparedUnit {
   readonly unit: AppendUnit;
-  /** What is kept of its note, and what the surface's own function is given besides: null where there is nothing. */
+  /**
+   * The part of the note that is stored, and the part that is only passed to the surface's append function (or null).
+   */
   readonly note: string;
   readonly beside: string | null;
   readonly nonce: Buffer;
@@ -13,15 +15,15 @@ export interface PreparedUnit {
   readonly transactionIdHex: string;
   readonly atMs: number;
   readonly packed: PackedRecords;
-  /** About how many bytes the unit puts into a call. */
+  /** Approximate size of the unit in a call. */
   readonly bytes: number;
 }
 
 const NONCE_BYTES = 16;
-/** What a unit puts into a call besides its note and its records. */
+/** Size of a unit in a call besides its note and its records. */
 const UNIT_OVERHEAD_BYTES = 160;
 
-/** Works out all that the log needs of a unit. */
+/** Computes everything the log needs for a unit. */
 export function prepareUnit(unit: AppendUnit, atMs: number, random: (bytes: number) => Buffer): PreparedUnit {
   const { network, channel, claim, records } = unit;
   const [note = '', beside = null] = unit.note.split('\f', 2);
@@ -41,7 +43,7 @@ export function prepareUnit(unit: AppendUnit, atMs: number, random: (bytes: numb
 }
 
 export interface TransactionParts {
-  /** 16 bytes that nobody could know before, so that nobody can guess a transaction id from what was sent. */
+  /** 16 unpredictable bytes, so that a transaction id cannot be guessed from the request. */
   readonly nonce: Uint8Array;
   readonly claim: Uint8Array | null;
   readonly fingerprint: string | null;
@@ -51,8 +53,8 @@ export interface TransactionParts {
 }
 
 /**
- * The 32 bytes that name a transaction: SHA-256 over all that its claim row says. It is part of every leaf, so the
- * signed tree vouches for the claim as well, and an audit that recomputes it sees an edit in any column.
+ * The transaction id: SHA-256 over all columns of its claim row. It is part of every leaf, so the signed tree commits
+ * to the claim as well, and an audit that recomputes it detects an edit in any column.
  */
 export function transactionIdOf(parts: TransactionParts): Buffer {
   const text = JSON.stringify([

@@ -4,8 +4,9 @@ import type { ArchiveFiles } from './archive-files.ts';
 import { ArchiveFileError, type ArchivedRecord } from './archived-record.ts';
 
 /**
- * The receipt of a record and its proof against the checkpoint of the archive, by the files alone. Who signed that is not
- * looked at. @throws ArchiveFileError where the files do not belong together
+ * The receipt of a record and its proof against the checkpoint of the archive, from the files alone. The checkpoint's
+ * signature is not verified.
+ * @throws ArchiveFileError if the files do not match
  */
 export async function proveArchived(
   files: ArchiveFiles,

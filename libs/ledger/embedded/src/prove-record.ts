@@ -10,10 +10,9 @@ import {
 } from '@sealgate/envelope';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { inclusionPath, verifyInclusion, type Checkpoint } from '@sealgate/merkle';
-
 import type { Sql } from '@sealgate/storage';
 import type { ArchiveFiles } from './archive-files.ts';
-import { wholeRows, type FoundRow } from './archived-rows.ts';
+import { completeRows, type FoundRow } from './archived-record.ts';
 import type { CheckedCheckpoint } from './checked-checkpoint.ts';
 import { readLedger } from './database-problem.ts';
 import type { Epochs } from './epochs.ts';
@@ -25,14 +24,14 @@ export interface ProveOptions {
   readonly sql: Sql;
   readonly epochs: Epochs;
   readonly deadlineMs: number;
-  /** How long to wait for a checkpoint that covers the record, where another process integrates. */
+  /** How long to wait for a checkpoint that covers the record, if another process integrates. */
   readonly coverWithinMs: number;
-  /** Integrates now, where this process may; see `Integrator.catchUp`. */
+  /** Integrates now, if this process may; see `Integrator.catchUp`. */
   readonly catchUp?: (log: string, size: number) => Promise<void>;
   readonly checked: CheckedCheckpoint;
-  /** The same for what is published: it remembers the newest of each log. */
+  /** The same for published checkpoints, with its own cache of the newest per log. */
   readonly checkedPublished: CheckedCheckpoint;
-  /** Where archived records lie; absent where this process has no archive. */
+  /** Absent if this process has no archive. */
   readonly archive?: ArchiveFiles;
   readonly now: () => number;
 }
@@ -42,11 +41,11 @@ const POLL_MS = 20;
 export interface RecordWanted {
   readonly channel: string;
   readonly id: string;
-  /** A record of a type that is not wanted is as one that is not there, wherever it lies. */
+  /** Records of other types are treated as absent, wherever they are stored. */
   readonly wants?: (type: string) => boolean;
 }
 
-/** @throws LedgerArchivedError for a record that is archived where this process cannot read it. */
+/** @throws LedgerArchivedError for an archived record that this process cannot read. */
 export async function findRecord(
   { sql, deadlineMs, archive }: Pick<ProveOptions, 'sql' | 'deadlineMs' | 'archive'>,
   { channel, id, wants = () => true }: RecordWanted,
@@ -54,16 +53,14 @@ export async function findRecord(
   const statement = { name: 'ledger record', text: 'SELECT * FROM ledger.record_v2($1, $2)', values: [channel, id] };
   const rows = await readLedger<FoundRow>(sql, statement, deadlineMs);
   return (
-    await wholeRows(
+    await completeRows(
       archive,
       rows.filter(({ type }) => wants(type)),
     )
   )[0];
 }
 
-/**
- * The newest checkpoint that the tree of a log is stored for, if it is this ledger's: one that is not is neither served nor used.
- */
+/** The newest checkpoint whose tree is stored. One that is not this ledger's is neither served nor used. */
 export async function findCheckpoint(
   { sql, deadlineMs, checked }: Pick<ProveOptions, 'sql' | 'deadlineMs' | 'checked'>,
   log: string,
@@ -75,8 +72,8 @@ export async function findCheckpoint(
 }
 
 /**
- * The checkpoint that a log is shown by: where witnesses cosign, one with their cosignatures, which may be of fewer entries
- * than the newest. Undefined before the first.
+ * The published checkpoint of a log: with witnesses, a cosigned one, which may cover fewer entries than the newest.
+ * Undefined before the first.
  */
 export async function findPublished(
   { sql, deadlineMs, checkedPublished: checked }: Pick<ProveOptions, 'sql' | 'deadlineMs' | 'checkedPublished'>,
@@ -88,7 +85,7 @@ export async function findPublished(
   return { note: row.note, checkpoint: notCorrupt(() => checked(log, row.note!)) };
 }
 
-/** What cannot be shown now, because the channel is not as it was left, can once it is mended. */
+/** Maps LedgerCorruptError to LedgerUnavailableError: the read succeeds again once the channel is restored. */
 export function notCorrupt<Value>(read: () => Value): Value {
   try {
     return read();
@@ -102,21 +99,21 @@ function unavailableIfCorrupt(error: unknown): unknown {
 }
 
 /**
- * A receipt and the path from its leaf to a signed checkpoint; undefined when there is no such record.
- * The proof is checked before it is handed out.
+ * A receipt and the path from its leaf to a signed checkpoint; undefined if there is no such record. The proof is
+ * verified before it is returned.
  *
- * @throws LedgerCorruptError when the record or the tree is not what was signed.
- * @throws LedgerUnavailableError when no checkpoint covers the record in time.
+ * @throws LedgerCorruptError if the record or the tree is not what was signed.
+ * @throws LedgerUnavailableError if no checkpoint covers the record in time.
  */
 export async function proveRecord(
   options: ProveOptions,
   wanted: RecordWanted,
 ): Promise<{ receipt: Receipt; proof: RecordProof } | undefined> {
   const { channel } = wanted;
-  // Asked beside the record, which is most likely in the log that the channel goes on in.
+  // Queried concurrently with the record, which most likely is in the channel's current log.
   const likely = logName(channel, options.epochs.of(channel).at(-1)?.epoch ?? 0);
   const shown = findPublished(options, likely);
-  shown.catch(() => undefined); // Thrown below, where there is such a record and it is in this log.
+  shown.catch(() => undefined); // Thrown below if the record exists and is in this log.
   const row = await findRecord(options, wanted);
   if (row === undefined) return undefined;
   await options.epochs.fresh();
@@ -149,7 +146,7 @@ interface Covering {
   readonly checkpoint: Checkpoint;
 }
 
-/** What a log begins with, and where it is under the newest checkpoint. */
+/** The declaration at leaf 0 of a log, with its proof against the newest checkpoint. */
 export interface ProvedDeclaration {
   readonly statement: Declaration;
   readonly inclusionPath: string[];
@@ -157,7 +154,10 @@ export interface ProvedDeclaration {
   readonly checkpoint: string;
 }
 
-/** Of an epoch of a channel; undefined where it has none of that number, or none that is signed for. @throws as `proveRecord`. */
+/**
+ * The declaration of an epoch; undefined if the channel has no such epoch, or it is not signed yet. @throws as
+ * `proveRecord`.
+ */
 export async function proveDeclaration(
   options: ProveOptions,
   channel: string,
@@ -184,7 +184,7 @@ async function provedDeclaration(
   return { statement, inclusionPath };
 }
 
-/** @throws LedgerCorruptError when it does not lead to the root that was signed. */
+/** @throws LedgerCorruptError if the path does not lead to the signed root. */
 async function provedPath(
   { sql, deadlineMs }: ProveOptions,
   log: string,
@@ -204,7 +204,7 @@ async function coveringCheckpoint(
   shown = findPublished(options, log),
 ): Promise<Covering> {
   const giveUpAtMs = options.now() + options.coverWithinMs;
-  // With cosignatures, where there are any.
+  // Prefer the published checkpoint, which has cosignatures if there are any.
   const published = await shown;
   if (published !== undefined && published.checkpoint.size > index) return published;
   for (;;) {

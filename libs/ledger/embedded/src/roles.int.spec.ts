@@ -5,8 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { migrate, openDatabase, type Database, type MigrateOptions, type MigrationSet } from '@sealgate/storage';
 import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import { embeddedLedger } from './embedded-ledger.ts';
-import { ledgerGrants, type GrantsOrder } from './ledger-grants.ts';
-import { ledgerMigrations } from './ledger-migrations.ts';
+import { ledgerGrants, ledgerMigrations, type GrantsOrder } from './ledger-grants.ts';
 import { CALLS, CHANNELS, EXPECTED, ROLES } from './testing/rights-table.ts';
 
 const DENIED = '42501';
@@ -23,7 +22,7 @@ const connect = (url: string): Database => {
 const urlAs = (url: string, role: string): string =>
   Object.assign(new URL(url), { username: role, password: role }).href;
 
-/** A database whose owner is no superuser, as where somebody else runs PostgreSQL. */
+/** A database whose owner is not a superuser, as with hosted PostgreSQL. */
 async function emptyDatabase(): Promise<string> {
   const url = await server.newDatabase();
   await connect(url).query({ text: `GRANT CREATE ON DATABASE ${new URL(url).pathname.slice(1)} TO owner` });
@@ -52,7 +51,7 @@ const D = told({
 const job = (url: string, role: string, statements: MigrateOptions['statements'], sets = [ledgerMigrations]) =>
   migrate({ url, sets, runtimeRoles: { ledger: role }, ...(statements === undefined ? {} : { statements }) });
 
-/** What becomes of a call; nothing of it stays. */
+/** The result of a call, which is rolled back. */
 async function outcomeOf(database: Database, text: string, values: readonly unknown[] = []): Promise<string> {
   try {
     await database.transaction(async (sql) => {
@@ -103,7 +102,7 @@ describe('the role of each surface', () => {
       await ledger.append({ network: channel.split('.')[0]!, channel, note: '', records: [secret] });
   }, 120_000);
 
-  it('is told in the table of rights of every function that a role can call', async () => {
+  it('is covered by the table of rights for every function that a role can call', async () => {
     const rows = await of('owner').query<{ name: string }>({
       text: `SELECT DISTINCT proname AS name FROM pg_proc WHERE pronamespace = 'ledger'::regnamespace AND proname ~ '_v[0-9]+$'`,
     });
@@ -111,7 +110,7 @@ describe('the role of each surface', () => {
     for (const table of [EXPECTED, CALLS]) expect(Object.keys(table).sort()).toEqual(names);
   });
 
-  it.each(Object.entries(EXPECTED))('may call %s for its channels alone', async (name, expected) => {
+  it.each(Object.entries(EXPECTED))('may call %s for its own channels only', async (name, expected) => {
     for (const role of ROLES) {
       const found = new Map<string, string>();
       for (const channel of CHANNELS) {
@@ -129,7 +128,7 @@ describe('the role of each surface', () => {
     }
   });
 
-  it('sees no channels but its own in the list', async () => {
+  it('sees only its own channels in the list', async () => {
     const seen = async (role: string) =>
       (await of(role).query<{ channel: string }>({ text: 'SELECT channel FROM ledger.channels_v1()' }))
         .map(({ channel }) => channel)
@@ -140,44 +139,41 @@ describe('the role of each surface', () => {
     expect(await seen('stranger')).toBe('');
   });
 
-  it.each(ROLES)(
-    '%s touches no table, runs nothing that the functions are made of, and becomes nobody else',
-    async (role) => {
-      const tables = await of('owner').query<{ name: string; column: string }>({
-        text: `SELECT c.oid::regclass::text AS name, (SELECT attname FROM pg_attribute WHERE attrelid = c.oid AND attnum = 2) AS column
+  it.each(ROLES)('%s can access no table, call no internal function, and assume no other role', async (role) => {
+    const tables = await of('owner').query<{ name: string; column: string }>({
+      text: `SELECT c.oid::regclass::text AS name, (SELECT attname FROM pg_attribute WHERE attrelid = c.oid AND attnum = 2) AS column
                FROM pg_class c WHERE relnamespace = 'ledger'::regnamespace AND relkind IN ('r', 'p', 'v')`,
-      });
-      const inner = await of('owner').query<{ call: string }>({
-        text: `SELECT format('%s(%s)', oid::regproc, (SELECT string_agg(CASE WHEN provariadic <> 0 AND n = pronargs THEN 'VARIADIC ' ELSE '' END || 'NULL::' || t::regtype, ', ' ORDER BY n)
+    });
+    const inner = await of('owner').query<{ call: string }>({
+      text: `SELECT format('%s(%s)', oid::regproc, (SELECT string_agg(CASE WHEN provariadic <> 0 AND n = pronargs THEN 'VARIADIC ' ELSE '' END || 'NULL::' || t::regtype, ', ' ORDER BY n)
                         FROM unnest(proargtypes) WITH ORDINALITY a (t, n))) AS call
                FROM pg_proc WHERE pronamespace = 'ledger'::regnamespace AND proname !~ '_v[0-9]+$' AND prorettype <> 'trigger'::regtype`,
-      });
-      expect([tables.length > 12, inner.length > 10]).toEqual([true, true]);
-      const attempts = [
-        ...tables.flatMap(({ name, column }) => [
-          `SELECT * FROM ${name}`,
-          `INSERT INTO ${name} DEFAULT VALUES`,
-          `UPDATE ${name} SET "${column}" = "${column}"`,
-          `DELETE FROM ${name}`,
-          `TRUNCATE ${name}`,
-        ]),
-        ...inner.map(({ call }) => `SELECT ${call}`),
-        'SET ROLE owner',
-        'SET SESSION AUTHORIZATION owner',
-        `SELECT ledger.set_grants('${role}', 'mine', '[{"channel": "all", "rights": ["read", "erase"]}]')`,
-        'CREATE TABLE ledger.mine ()',
-        `CREATE FUNCTION ledger.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'`,
-        'ALTER FUNCTION ledger.erase_v1 SECURITY INVOKER',
-      ];
-      const outcomes = new Map<string, string>();
-      for (const text of attempts) outcomes.set(text, await outcomeOf(of(role), text));
-      // A view cannot be written to; that is told before whether one may.
-      const wrong = [...outcomes].filter(([, outcome]) => outcome !== 'refused' && !/^(55000|42809): /.test(outcome));
-      expect(wrong).toEqual([]);
-    },
-  );
+    });
+    expect([tables.length > 12, inner.length > 10]).toEqual([true, true]);
+    const attempts = [
+      ...tables.flatMap(({ name, column }) => [
+        `SELECT * FROM ${name}`,
+        `INSERT INTO ${name} DEFAULT VALUES`,
+        `UPDATE ${name} SET "${column}" = "${column}"`,
+        `DELETE FROM ${name}`,
+        `TRUNCATE ${name}`,
+      ]),
+      ...inner.map(({ call }) => `SELECT ${call}`),
+      'SET ROLE owner',
+      'SET SESSION AUTHORIZATION owner',
+      `SELECT ledger.set_grants('${role}', 'mine', '[{"channel": "all", "rights": ["read", "erase"]}]')`,
+      'CREATE TABLE ledger.mine ()',
+      `CREATE FUNCTION ledger.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'`,
+      'ALTER FUNCTION ledger.erase_v1 SECURITY INVOKER',
+    ];
+    const outcomes = new Map<string, string>();
+    for (const text of attempts) outcomes.set(text, await outcomeOf(of(role), text));
+    // A view cannot be written to; that error precedes the permission check.
+    const wrong = [...outcomes].filter(([, outcome]) => outcome !== 'refused' && !/^(55000|42809): /.test(outcome));
+    expect(wrong).toEqual([]);
+  });
 
-  it('gets nothing by a schema of its own before the one of the ledger', async () => {
+  it('gains nothing from its own schema ahead of the ledger schema', async () => {
     const text = `CREATE TEMP TABLE grants AS SELECT 'gate'::text AS role, 'x'::text AS surface, 'all'::text AS channel,
       ARRAY['read'] AS rights, false AS owns`;
     const call = of('gate').transaction(async (sql) => {
@@ -188,7 +184,7 @@ describe('the role of each surface', () => {
     await expect(call).rejects.toMatchObject({ code: DENIED });
   });
 
-  it('erases only with the event that tells who, why and in which request', async () => {
+  it('erases only with an audit event of actor, reason and request', async () => {
     const erase = (reason: string) => ({
       text: 'SELECT ledger.erase_v2($1, $2, $3, $4, $5, $6)',
       values: ['acme.main', 'secret', reason, 1, 'admin:01234567', 'req_1'],
@@ -210,12 +206,12 @@ describe('the role of each surface', () => {
     ]);
   });
 
-  it('works through a login role that is a member of it, which gets no more', async () => {
+  it('works through a login role that is a member, which gets no more rights', async () => {
     expect(await outcomeOf(of('member'), `SELECT * FROM ledger.record_v1('demo.evidence', 'secret')`)).toBe('answered');
     expect(await outcomeOf(of('member'), `SELECT * FROM ledger.record_v1('demo.cases', 'secret')`)).toBe('refused');
   });
 
-  it('loses a right at once, also where it was used a moment ago', async () => {
+  it('loses a revoked right at once, even if used a moment ago', async () => {
     const ledger = embeddedLedger({ sql: of('ingest'), origin: 'x', now: Date.now });
     const unit = (id: string) => ({
       network: 'acme',
@@ -240,7 +236,7 @@ describe('the role of each surface', () => {
   });
 });
 
-describe('an installation of the version before', () => {
+describe('an installation of the previous version', () => {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-before-'));
   afterAll(() => rmSync(folder, { recursive: true }));
   const before: MigrationSet = { ...ledgerMigrations, directory: folder };
@@ -258,7 +254,7 @@ describe('an installation of the version before', () => {
   const reads = (url: string, role: string, channel: string) =>
     outcomeOf(connect(urlAs(url, role)), `SELECT * FROM ledger.record_v1('${channel}', 'x')`);
 
-  it('locks nobody out: each role keeps what it had until its own surface is migrated', async () => {
+  it('locks nobody out: each role keeps its rights until its own surface is migrated', async () => {
     const url = await emptyDatabase();
     for (const role of ['risk', 'gate']) await job(url, role, undefined, [before]);
     await job(url, 'risk', A);
@@ -270,7 +266,7 @@ describe('an installation of the version before', () => {
     expect(await reads(url, 'gate', 'demo.evidence')).toBe('refused');
   });
 
-  it('may have one role for all surfaces: it can do what they all need, once all have said what that is', async () => {
+  it('may use one role for all surfaces: it has their combined rights once all jobs have run', async () => {
     const url = await emptyDatabase();
     const grants = (surface: string, channel: string) => told({ surface, role: 'app', channels: owned(channel) });
     const run = (surface: string, first: MigrationSet, statements?: MigrateOptions['statements']) =>
@@ -290,7 +286,7 @@ describe('an installation of the version before', () => {
     expect(await reads(url, 'app', 'acme.main')).toBe('refused');
   });
 
-  it('whose job is not told the channels keeps its role from what others own, and from nothing else', async () => {
+  it('whose job does not know the channels excludes its role from owned channels only', async () => {
     const url = await emptyDatabase();
     await job(url, 'gate', B);
     await job(url, 'ingest', told({ surface: 'ingest', role: 'ingest' }));

@@ -2,29 +2,33 @@ import { mkdir, open, readdir, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseLogName } from '@sealgate/envelope';
 import { parseChannel } from '@sealgate/ledger-port';
+import type { Checkpoint } from '@sealgate/merkle';
 import { ArchiveFileError, type ArchiveFiles } from './archive-files.ts';
+import type { SignedCheckpoint } from './compare-channels.ts';
 
 /**
- * Checkpoints kept outside the database, because a database that was rolled back as a whole can be told from a young
- * one by nothing inside it. Append-only files, one a day and log: `<directory>/<channel>/<YYYY-MM-DD>.ndjson`, after a
- * declared loss `<directory>/<channel>/e<epoch>/<YYYY-MM-DD>.ndjson`, one line `{"savedAt", "note"}` a checkpoint. Files of past days may be moved away by an operator, never edited.
+ * Checkpoints kept outside the database, because nothing inside a database that was rolled back as a whole
+ * distinguishes it from a young one. Append-only files, one per day and log:
+ * `<directory>/<channel>/<YYYY-MM-DD>.ndjson`, after a declared loss
+ * `<directory>/<channel>/e<epoch>/<YYYY-MM-DD>.ndjson`, one line `{"savedAt", "note"}` per checkpoint. An operator may
+ * move files of past days away, but never edit them.
  */
 export interface SavedCheckpoints {
   /** The channels that have a folder. */
   channels(): Promise<readonly string[]>;
-  /** The epochs of the channel that have a folder, 0 for that of the channel itself. */
+  /** The epochs of the channel that have a folder; 0 is the channel's own. */
   epochs(channel: string): Promise<readonly number[]>;
   /** The newest note kept for the log, or undefined. */
   newest(log: string): Promise<string | undefined>;
-  /** All that are kept for the log, the newest first, read as they are asked for. */
+  /** All notes kept for the log, newest first, read lazily. */
   notes(log: string): AsyncIterable<string>;
-  /** The checkpoint of the channel's archive, which is kept outside the database as well; undefined where none can be read. */
+  /** The checkpoint of the channel's archive, which is outside the database, too; undefined if it cannot be read. */
   archived(channel: string): Promise<string | undefined>;
   /** Resolves when the note is on disk. */
   save(log: string, note: string): Promise<void>;
 }
 
-/** Files are read from their end, so much at once: a line is a few hundred bytes. */
+/** Files are read backwards in blocks; a line is a few hundred bytes. */
 const BLOCK_BYTES = 65_536;
 
 export function savedCheckpoints(directory: string, now: () => number, archive?: ArchiveFiles): SavedCheckpoints {
@@ -66,7 +70,7 @@ export function savedCheckpoints(directory: string, now: () => number, archive?:
   };
 }
 
-/** The folder is there but for the first note of a log. */
+/** Creates the folder with the first note of a log. */
 async function openToAppend(path: string): Promise<FileHandle> {
   try {
     return await open(path, 'a', 0o644);
@@ -86,7 +90,7 @@ async function listFolder(folder: string): Promise<string[]> {
   }
 }
 
-/** A line that a crash cut short is no note: the one before it is the newest. */
+/** Yields notes newest first. A line cut short by a crash is skipped. */
 async function* notesIn(path: string): AsyncIterable<string> {
   const file = await open(path, 'r');
   try {
@@ -122,5 +126,57 @@ function noteOf(line: string): string | undefined {
     return typeof note === 'string' ? note : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** The newest checkpoint of each log known to this process: the one to continue, and to keep outside the database. */
+export class NewestCheckpoints {
+  readonly #saved: SavedCheckpoints;
+  /** Null if the log has no checkpoint yet. */
+  readonly #newest = new Map<string, Checkpoint | null>();
+
+  constructor(saved: SavedCheckpoints) {
+    this.#saved = saved;
+  }
+
+  /** Whether the log is known to this process. */
+  has(log: string): boolean {
+    return this.#newest.has(log);
+  }
+
+  get(log: string): Checkpoint | undefined {
+    return this.#newest.get(log) ?? undefined;
+  }
+
+  /** Takes over a checkpoint read from the database, unless this process has signed a newer one meanwhile. */
+  read(log: string, checkpoint: Checkpoint | undefined): void {
+    const known = this.#newest.get(log);
+    const isNewer = checkpoint !== undefined && (known == null || known.size < checkpoint.size);
+    this.#newest.set(log, isNewer ? checkpoint : (known ?? null));
+  }
+
+  /** Forgets a log that ended. If the database continues it after all, it is compared like a new one. */
+  forget(log: string): void {
+    this.#newest.delete(log);
+  }
+
+  /** Resolves when the note is on disk. On failure the log is forgotten, so that the next comparison saves it. */
+  async save(log: string, { note, checkpoint }: SignedCheckpoint): Promise<void> {
+    this.#newest.set(log, checkpoint);
+    try {
+      await this.#saved.save(log, note);
+    } catch (error) {
+      this.#newest.delete(log);
+      throw error;
+    }
+  }
+
+  /**
+   * Saves a checkpoint of the database that is newer than the kept ones: a crash or a full disk prevented its file, or
+   * another process with its own folder signed it. Checkpoints signed by this process are saved already, or being
+   * saved.
+   */
+  async keep(log: string, signed: SignedCheckpoint): Promise<void> {
+    if ((this.get(log)?.size ?? 0) < signed.checkpoint.size) await this.save(log, signed);
   }
 }

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { migrate, openDatabase, type Database } from '@sealgate/storage';
 import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
-import { ledgerGrants, type GrantsOrder } from './ledger-grants.ts';
-import { ledgerMigrations } from './ledger-migrations.ts';
+import { ledgerGrants, ledgerMigrations, type GrantsOrder } from './ledger-grants.ts';
 
 const CHANNELS: Readonly<Record<string, GrantsOrder['channels']>> = {
   stalled: { kind: 'owned', names: ['demo.cases'] },
@@ -39,7 +38,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** One record to each channel, said to be so many. */
+/** One record for each channel, with a forged record count. */
 const appending = (channels: readonly string[], records = channels.map(() => 1)) => ({
   text: `SELECT ledger.append_v1($1::text[], array_fill('demo'::text, n), array_fill(NULL::bytea, n),
       array_fill(NULL::text, n), array_fill(sha256(''), n), array_fill(sha256(''), n), array_fill('{}'::text, n),
@@ -50,13 +49,13 @@ const appending = (channels: readonly string[], records = channels.map(() => 1))
 });
 const COMMIT = `SELECT ledger.integrate_commit_v1('demo.main', '{}', '{}', '{}', $1, sha256(''), 'note')`;
 
-/** Settles once a statement of this role waits for a lock. */
+/** Resolves once a statement of this role waits for a lock. */
 async function waitingFor(database: Database, role: string): Promise<void> {
   const text = 'SELECT 1 FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.usename = $1';
   while ((await database.query({ text, values: [role] })).length === 0);
 }
 
-/** Runs work in a transaction of which nothing stays. */
+/** Runs work in a transaction that is rolled back. */
 async function undone(database: Database, work: (sql: Pick<Database, 'query'>) => Promise<unknown>): Promise<void> {
   const run = database.transaction(async (sql) => {
     await work(sql);
@@ -65,8 +64,8 @@ async function undone(database: Database, work: (sql: Pick<Database, 'query'>) =
   await expect(run).rejects.toThrow('undo');
 }
 
-describe('a role that means harm', () => {
-  it('does not hold up a channel of others while it waits for one of its own', async () => {
+describe('a malicious role', () => {
+  it('does not block other channels while it waits for one of its own', async () => {
     let tried: Promise<unknown> | undefined;
     await undone(as('stalling'), async (holder) => {
       await holder.query(appending(['demo.main']));
@@ -82,7 +81,7 @@ describe('a role that means harm', () => {
     expect(await tried).toMatchObject({ code: '42501' });
   });
 
-  it('keeps nobody from integrating a channel by a lock that every role can take', async () => {
+  it('cannot block integration of a channel by a lock that every role can take', async () => {
     const lock = `SELECT pg_advisory_xact_lock(hashtextextended('ledger.integrator demo.main', 0))`;
     const begin = `SELECT head::text FROM ledger.integrate_begin_v1('demo.main', 10)`;
     await undone(as('stalling'), async (sql) => {
@@ -101,7 +100,7 @@ describe('a role that means harm', () => {
     },
   );
 
-  it('makes no partitions by a checkpoint of more records than there are', async () => {
+  it('creates no partitions by a checkpoint of more records than exist', async () => {
     await expect(as('integrating').query({ text: COMMIT, values: [100_000_000] })).rejects.toMatchObject({
       code: '22023',
     });

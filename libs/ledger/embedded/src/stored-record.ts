@@ -41,7 +41,7 @@ export function storedRecord(row: RecordRow, epochs: Epochs): StoredRecord {
 export const receiptOf = (row: RecordRow, epochs: Epochs): Receipt =>
   receiptAt(row, epochs.place(row.channel, Number(row.idx)));
 
-/** The receipt of a record whose place in its log is known. */
+/** Builds a receipt for a record whose leaf is known. */
 export function receiptAt(row: Omit<RecordRow, 'leaf_hash'>, place: Place): Receipt {
   return {
     network: row.network,

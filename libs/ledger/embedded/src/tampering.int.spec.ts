@@ -4,7 +4,7 @@ import { edits, editsOfBefore, flipByte, row } from './testing/edited-columns.ts
 import { asBefore } from './testing/version-before.ts';
 import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
 
-/** Each row is an attacker who owns the tables: a channel is written, signed, spoilt and audited. */
+/** Each row is an attack by the owner of the tables: a channel is written, signed, tampered with and audited. */
 let test: TestLedger;
 let channel: string;
 let channels = 0;
@@ -41,7 +41,7 @@ beforeEach(async () => {
   expect(await test.ledger.audit(channel)).toEqual({ ok: true, size: SIZE, firstBadRecordId: null, problem: null });
 });
 
-/** What belongs to no channel would be found by the audits of all that follow. */
+/** Rows that belong to no channel would show up in all later audits. */
 afterEach(async () => {
   for (const table of TABLES) {
     await test.sql.query({
@@ -54,14 +54,14 @@ const spoil = (text: string, ...values: unknown[]) => test.sql.query({ text, val
 
 const checkpoint = row('checkpoints', 'true');
 
-describe('an edit of one column is named by the audit', () => {
+describe('an audit detects an edit of one column', () => {
   it.each(edits)('%s', async (_, statement, firstBadRecordId) => {
     await spoil(statement);
     const report = await test.ledger.audit(channel);
     expect(report).toMatchObject({ ok: false, firstBadRecordId, problem: expect.stringMatching(/\w/) });
   });
 
-  it.each(editsOfBefore)('%s, in rows of the version before', async (_, statement, firstBadRecordId) => {
+  it.each(editsOfBefore)('%s, in rows of the previous version', async (_, statement, firstBadRecordId) => {
     await asBefore(test, channel);
     expect(await test.ledger.audit(channel)).toMatchObject({ ok: true, size: SIZE });
     await spoil(statement);
@@ -76,8 +76,8 @@ describe('an edit of one column is named by the audit', () => {
                 AND a.attnum > 0 AND NOT a.attisdropped AND t.relname NOT LIKE 'migrations_%'`,
     });
     const edited = new Set([...edits, ...editsOfBefore].map(([name]) => name.split(' ')[0]));
-    // The name and the number of a channel are what it is looked up by: edited, the channel itself is gone. Who may do what
-    // is nothing that was written, and neither is when a claim may be forgotten, nor in how many tables it is looked for.
+    // Name and number identify a channel: edited, the channel itself is gone. Grants are not ledger content, and
+    // neither are the expiry of claims and the number of tables they are looked up in.
     const lookedUpBy = ['channels.channel', 'channels.channel_id'];
     const rights = ['role', 'surface', 'channel', 'rights', 'owns'].map((column) => `grants.${column}`);
     const apart = [
@@ -89,15 +89,15 @@ describe('an edit of one column is named by the audit', () => {
       'compact_claims.made_on',
       ...rights,
     ];
-    // Whoever takes a halt away has the integrator write it again; declared losses are edited in declared-losses.int.spec.ts,
-    // what is archived in archive-tampering.int.spec.ts, statements of log keys in log-keys.int.spec.ts, and what witnesses
-    // cosigned is shown only as it was signed (below).
+    // A deleted halt is written again by the integrator; declared losses are edited in declared-losses.int.spec.ts,
+    // archived records in archive-tampering.int.spec.ts, statements of log keys in log-keys.int.spec.ts, and cosigned
+    // checkpoints below.
     const elsewhere = /^(published|log_keys|halts|epochs|archived|archives|unwritten_erasures)\./;
     const isApart = (name: string) => apart.includes(name) || elsewhere.test(name);
     expect(columns.map(({ name }) => name).filter((name) => !edited.has(name) && !isApart(name))).toEqual([]);
   });
 
-  it('a checkpoint that witnesses cosigned is not shown where it was edited', async () => {
+  it('an edited cosigned checkpoint is not served', async () => {
     await test.sql.query({ text: 'SELECT ledger.publish_cosigned_v1()' });
     try {
       expect(await test.ledger.checkpoint(channel)).toContain(`\n${SIZE}\n`);
@@ -116,13 +116,13 @@ describe('an edit of one column is named by the audit', () => {
   });
 });
 
-describe('rows that go, come or change places are named', () => {
-  it('a dropped last row', async () => {
+describe('removed, inserted or exchanged rows are detected', () => {
+  it('a removed last row', async () => {
     await spoil(`DELETE FROM ledger.records WHERE channel_id = ${CHANNEL_ID} AND idx = ${SIZE - 1}`);
     expect(await test.ledger.audit(channel)).toMatchObject({ ok: false, firstBadRecordId: `r${SIZE - 1}` });
   });
 
-  it('a dropped last row with everything that spoke of it', async () => {
+  it('a removed last row with everything that refers to it', async () => {
     await spoil(`DELETE FROM ledger.records WHERE channel_id = ${CHANNEL_ID} AND idx = ${SIZE - 1}`);
     await spoil(`DELETE FROM ledger.compact_ids WHERE channel_id = ${CHANNEL_ID} AND idx = ${SIZE - 1}`);
     await spoil(`UPDATE ledger.channels SET size = size - 1 WHERE channel = $1`);
@@ -153,7 +153,7 @@ describe('rows that go, come or change places are named', () => {
     });
   });
 
-  it('a row inserted behind the head', async () => {
+  it('a row inserted beyond the head', async () => {
     await spoil(`INSERT INTO ledger.records SELECT channel_id, ${SIZE}, 'extra', type, owner, data, extra, salt, data_hash, leaf_hash,
                    transaction_id, at_ms FROM ledger.records WHERE channel_id = ${CHANNEL_ID} AND idx = 4`);
     expect(await test.ledger.audit(channel)).toMatchObject({
@@ -171,7 +171,7 @@ describe('rows that go, come or change places are named', () => {
     expect(await test.ledger.audit(channel)).toMatchObject({ ok: false, firstBadRecordId: 'new' });
   });
 
-  it('a claim that was taken away is not missed, for the id it protected is taken still', async () => {
+  it('a removed claim is not detected, because the id it protected is still taken', async () => {
     await spoil(`DELETE FROM ledger.compact_claims WHERE channel_id = ${CHANNEL_ID}`);
     const again = {
       network: 'acme',
@@ -183,7 +183,7 @@ describe('rows that go, come or change places are named', () => {
   });
 });
 
-describe('the integrator signs nothing over a log that is not as it was left', () => {
+describe('the integrator signs nothing over a tampered log', () => {
   const more = () =>
     test.ledger.append({
       network: 'acme',
@@ -246,7 +246,7 @@ describe('the integrator signs nothing over a log that is not as it was left', (
     await integrator.stop();
   });
 
-  it('a fork: the copy restored, then continued otherwise', async () => {
+  it('a fork: the copy restored, then continued differently', async () => {
     const back = await restoreYesterday();
     await more();
     await test.integrator.catchUp(channel, SIZE + 1);
@@ -254,7 +254,7 @@ describe('the integrator signs nothing over a log that is not as it was left', (
     const place = { network: 'acme', channel, note: '{}' };
     for (const id of ['x', 'y', 'z'])
       await test.ledger.append({ ...place, records: [{ id, type: 'asset', owner: null, data: '{}', extra: null }] });
-    // The forger has the signing key, but not the files that the checkpoints were kept in.
+    // The forger has the signing key, but not the kept checkpoints.
     const forger = test.reopen();
     await forger.integrator.catchUp(channel, SIZE + 3).catch(() => undefined);
     const { integrator } = test.reopen();

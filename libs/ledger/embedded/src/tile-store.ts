@@ -6,8 +6,8 @@ import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 const HASH_BYTES = 32;
 
 /**
- * Reads tiles of a log in one query, cut to the width asked for: a stored tile may have grown since.
- * What it gives throws LedgerCorruptError for one that is not there.
+ * Returns a function that reads tiles of a log in one query, cut to the requested width: a stored tile may have grown
+ * since. It throws LedgerCorruptError for a missing tile.
  */
 export function tileReader(
   sql: Sql,
@@ -35,7 +35,7 @@ export function tileReader(
   };
 }
 
-/** A tree that has grown: its new tiles, and the checkpoint over it. */
+/** A tree that has grown: its new tiles and checkpoint. */
 export interface SignedTree {
   readonly log: string;
   readonly tiles: readonly Tile[];
@@ -44,7 +44,7 @@ export interface SignedTree {
   readonly note: string;
 }
 
-/** Writes tiles and checkpoints of logs, in the caller's transaction. */
+/** The statement that writes tiles and checkpoints of logs in the caller's transaction. */
 export function commitTrees(trees: readonly SignedTree[]): Statement {
   const tiles = trees.flatMap(({ tiles: its }, position) => its.map((tile) => ({ ...tile, tree: position + 1 })));
   return {

@@ -10,16 +10,16 @@ import { tileReader } from './tile-store.ts';
 export interface AuditOptions {
   readonly sql: Sql;
   readonly deadlineMs: number;
-  /** Absent where this process knows no key: signatures are then not checked. */
+  /** Absent if no key is configured: signatures are then not verified. */
   readonly verifier?: NoteVerifier;
   readonly origin: string;
-  /** Absent where this process has no archive: a channel of which records are archived is then not found to be in order. */
+  /** Absent if this process has no archive: audits of channels with archived records then fail. */
   readonly archive?: ArchiveFiles;
-  /** Told how many records were walked, again and again. */
+  /** Called repeatedly with the number of records audited so far. */
   readonly onWalked?: (records: number) => void;
 }
 
-/** A log of the channel: its records are those from `first_index` on, below `until_index`. */
+/** A log of the channel: its records are those from `first_index` up to, but not including, `until_index`. */
 export interface AuditedLog {
   log: string;
   epoch: number;
@@ -34,18 +34,18 @@ export interface AuditedLog {
   is_edited: boolean;
 }
 
-/** 32 full tiles: some 30 ms of the database's time, and as much of ours. */
+/** 32 full tiles: some 30 ms of work for the database, and as much for this process. */
 const STRETCH_ROWS = 8192;
-/** So that the database hashes on two cores while we build the tree. */
+/** Lets the database hash on two cores while this process builds the tree. */
 const STRETCHES_AHEAD = 2;
 const HASH_BYTES = 32;
 
-/** How many entries a log has, its declaration with them. */
+/** Number of entries of a log, including its declaration. */
 export function headOf({ epoch, first_index: first, until_index: until }: AuditedLog): number {
   return Number(until) - Number(first) + (epoch > 0 ? 1 : 0);
 }
 
-/** @throws Finding for one that was not signed over this log. */
+/** @throws Finding if the checkpoint was not signed over this log. */
 export function checkedCheckpoint({ verifier, origin }: AuditOptions, log: AuditedLog): Checkpoint | undefined {
   if (log.checkpoint === null) return undefined;
   if (verifier !== undefined && verifier.verify(log.checkpoint) === undefined) {
@@ -53,12 +53,12 @@ export function checkedCheckpoint({ verifier, origin }: AuditOptions, log: Audit
   }
   const checkpoint = parseCheckpoint(log.checkpoint);
   if (checkpoint.origin !== `${origin}/${log.log}`)
-    throw new Finding(`the stored checkpoint is of ${checkpoint.origin}`);
+    throw new Finding(`the stored checkpoint has the origin ${checkpoint.origin}`);
   if (
     checkpoint.size !== Number(log.checkpoint_size) ||
     !checkpoint.root.equals(log.checkpoint_root ?? Buffer.alloc(0))
   ) {
-    throw new Finding('size or root beside the stored checkpoint are not those it was signed over');
+    throw new Finding('size or root stored with the checkpoint differ from the signed ones');
   }
   if (checkpoint.size > headOf(log)) {
     throw new Finding(`the head is ${headOf(log)}, but a checkpoint was signed over ${checkpoint.size} records`);
@@ -77,12 +77,12 @@ interface StretchRow {
   leaf_hashes: string | null;
 }
 
-/** Walks one log of a channel from its first entry to its last. @throws Finding. */
+/** Audits one log of a channel from its first entry to its last. @throws Finding. */
 export class Walk {
   readonly #options: AuditOptions;
   readonly #channel: string;
   readonly #log: AuditedLog;
-  /** What the number of a record in the channel is ahead of its place in the log. */
+  /** Difference between a record's position in the channel and its index in the log. */
   readonly #shift: number;
   readonly #checkpoint: Checkpoint | undefined;
   readonly #tree = TileTree.empty();
@@ -106,7 +106,7 @@ export class Walk {
     const waiting: { stretch: Stretch; leaves: Promise<Buffer> }[] = [];
     for (const stretch of stretchesOf(range, signed)) {
       const leaves = this.#leaves(stretch);
-      // What an earlier stretch is found to be comes first; this one is then of no interest.
+      // Findings of earlier stretches take precedence; this one's error is then ignored.
       leaves.catch(() => undefined);
       waiting.push({ stretch, leaves });
       if (waiting.length > STRETCHES_AHEAD) await this.#take(waiting.shift()!, signal);
@@ -116,13 +116,13 @@ export class Walk {
       throw new Finding(`${this.#log.tile_count} tiles are stored, ${tiles} belong to the signed tree`);
   }
 
-  /** Entry 0 of an epoch. */
+  /** Verifies entry 0 of an epoch. */
   async #takeDeclaration(): Promise<void> {
     const { epoch, statement, leaf_hash: leafHash } = this.#log;
     const said = JSON.parse(statement!) as Declaration;
     const leaf = declarationLeaf(said);
     if (declarationText(said) !== statement || !leaf.equals(leafHash!))
-      throw new Finding(`the declaration of epoch ${epoch} is not what its log begins with`);
+      throw new Finding(`the declaration of epoch ${epoch} does not match the first entry of its log`);
     await this.#compare(this.#tree.append(leaf));
     if (this.#checkpoint?.size === 1) await this.#compareCheckpoint(this.#checkpoint);
   }
@@ -141,7 +141,7 @@ export class Walk {
     return full;
   }
 
-  /** What lies in files, which is the beginning of the channel. Returns where the table goes on. */
+  /** Audits archived records, which are the beginning of the channel. Returns where the table continues. */
   async #walkArchive(signal: AbortSignal | undefined): Promise<number> {
     const { archive } = this.#options;
     for await (const { until, leaves } of archivedLeaves(this.#options, this.#channel)) {
@@ -158,7 +158,7 @@ export class Walk {
     return archived;
   }
 
-  /** The leaf hashes of a stretch, each of which is what its row gives. */
+  /** The leaf hashes of a stretch, each verified against its row. */
   async #leaves({ from, until }: Stretch): Promise<Buffer> {
     const [row] = await this.#ask<StretchRow>(
       "SELECT row_count, first_bad, encode(leaf_hashes, 'base64') AS leaf_hashes FROM ledger.audit_records_v1($1, $2, $3)",
@@ -196,7 +196,10 @@ export class Walk {
     return readLedger<Row>(sql, { text, values: [this.#channel, ...values] }, deadlineMs);
   }
 
-  /** Stored tiles below the checkpoint against those the records give. Lowest level first: it names the record. */
+  /**
+   * Compares stored tiles covered by the checkpoint with the computed ones. Lowest level first: it identifies the
+   * record.
+   */
   async #compare(tiles: readonly Tile[]): Promise<void> {
     const signed = this.#checkpoint?.size ?? 0;
     const covered = tiles.filter(
@@ -219,15 +222,15 @@ export class Walk {
     while (hashAt(tile.hashes, leaf).equals(hashAt(stored, leaf))) leaf += 1;
     const index = tile.index * TILE_WIDTH + leaf + this.#shift;
     if (index < Number(this.#log.first_index))
-      return new Finding(`the declaration of epoch ${this.#log.epoch} is not the one that the tree was built over`);
+      return new Finding(`the declaration of epoch ${this.#log.epoch} does not match the tree`);
     const id = (await this.#record(index)).id ?? (await this.#enteredId(index));
-    return new Finding(`record ${index} is not the one that the tree was built over`, id);
+    return new Finding(`record ${index} does not match the tree`, id);
   }
 
   async #compareCheckpoint(checkpoint: Checkpoint): Promise<void> {
     await this.#compare(this.#tree.edge());
     if (!this.#tree.root().equals(checkpoint.root)) {
-      throw new Finding(`the records up to ${checkpoint.size + this.#shift} do not give the root that was signed`);
+      throw new Finding(`the records up to ${checkpoint.size + this.#shift} do not match the signed root`);
     }
   }
 }

@@ -43,7 +43,7 @@ function policyOf(quorum: 'both' | 'either') {
   );
 }
 
-/** One process's witnessing; nothing in it is done by a clock but what is asked for here. */
+/** The witnessing of one process; it uses no clock except as requested here. */
 function opened(
   quorum: 'both' | 'either',
   { waitMs = 10_000, restMs = 0, answerWithinMs = 5000, now = Date.now } = {},
@@ -67,7 +67,7 @@ function opened(
   return { witnessing, lines, outcomes };
 }
 
-/** Writes records and signs for them; gives the note that was signed. */
+/** Writes records and signs them. Returns the signed note. */
 async function sign(count = 1): Promise<string> {
   for (let written = 0; written < count; written += 1) {
     const records = [{ id: `r${Math.random()}`, type: 'asset', owner: null, data: '{}', extra: null }];
@@ -81,11 +81,11 @@ async function sign(count = 1): Promise<string> {
   return row!.note;
 }
 
-/** How often it was asked about the channel of the test. */
+/** Number of requests about the channel of the test. */
 const askedAbout = ({ requests }: StandInWitness) => requests.filter((text) => text.includes(`/${channel}\n`)).length;
 const shown = () => test.ledger.checkpoint(channel);
 const sizeOf = (note: string | undefined) => (note === undefined ? undefined : parseCheckpoint(note).size);
-/** Beside the root key, which signs first. */
+/** In addition to the root key, which signs first. */
 const signers = (note: string | undefined) =>
   parseNote(note ?? '')
     .signatures.map(({ name }) => name)
@@ -94,7 +94,7 @@ const verdict = (note: string, quorum: 'both' | 'either') =>
   checkPolicy(policyOf(quorum), note, noteVerifier(test.verifierKey)).problem;
 
 describe('witnesses', () => {
-  it('cosign each checkpoint, as it grows, and the log is shown by what they cosigned', async () => {
+  it('cosign each checkpoint as the log grows, and the cosigned checkpoint is published', async () => {
     const { witnessing } = opened('both');
     await witnessing.begin();
     for (const [count, size] of [
@@ -108,7 +108,7 @@ describe('witnesses', () => {
       expect(verdict((await shown())!, 'both')).toBeUndefined();
       expect((await shown())!.startsWith(note)).toBe(true);
     }
-    // Old sizes and proofs were as the witnesses had them, so each was asked once.
+    // The assumed sizes were right, so each witness was asked once.
     expect(witnesses[0].requests.map((text) => text.split('\n')[0])).toEqual(['old 0', 'old 1', 'old 2']);
     expect(witnessing.short).toBe(0);
     const proved = await test.ledger.prove(
@@ -119,7 +119,7 @@ describe('witnesses', () => {
     await witnessing.stop();
   });
 
-  it('are asked about a busy log after a rest, and then about the newest checkpoint alone', async () => {
+  it('are asked about a busy log at intervals, and only about its newest checkpoint', async () => {
     const resting = opened('both', { restMs: 300 }).witnessing;
     await resting.begin();
     for (const _ of [1, 2, 3]) resting.offer(channel, await sign());
@@ -129,7 +129,7 @@ describe('witnesses', () => {
     const stopped = opened('both', { restMs: 600_000 }).witnessing;
     stopped.offer(channel, await sign());
     await until(async () => sizeOf(await shown()) === 4);
-    // Logs that rest hold up no other one, however many they are.
+    // Any number of resting logs holds up no other log.
     for (let others = 0; others < 6; others += 1) {
       channel = `${NETWORK}.c${(channels += 1)}`;
       stopped.offer(channel, await sign());
@@ -138,7 +138,7 @@ describe('witnesses', () => {
     await stopped.stop();
   });
 
-  it('that have cosigned something tell a new process how much', async () => {
+  it('that have cosigned before tell a new process how much', async () => {
     const first = opened('both').witnessing;
     await first.begin();
     first.offer(channel, await sign(3));
@@ -154,15 +154,11 @@ describe('witnesses', () => {
   });
 
   const lies: [string, WitnessOutcome, Misbehaviour][] = [
-    ['is away', 'unreachable', (response) => void response.destroy()],
+    ['is down', 'unreachable', (response) => void response.destroy()],
     ['never answers', 'unreachable', () => undefined],
-    ['answers without end', 'unreachable', (response) => void response.writeHead(200).end('— x '.repeat(100_000))],
-    [
-      'sends elsewhere',
-      'unreachable',
-      (response) => void response.writeHead(307, { Location: 'http://127.0.0.1:9/' }).end(),
-    ],
-    ['knows no such log', 'unknown_log', (response) => void response.writeHead(404).end()],
+    ['answers endlessly', 'unreachable', (response) => void response.writeHead(200).end('— x '.repeat(100_000))],
+    ['redirects', 'unreachable', (response) => void response.writeHead(307, { Location: 'http://127.0.0.1:9/' }).end()],
+    ['does not know the log', 'unknown_log', (response) => void response.writeHead(404).end()],
     ['trusts another key', 'unknown_key', (response) => void response.writeHead(403).end()],
     ['refuses the proof', 'contradicted', (response) => void response.writeHead(422).end()],
     ['holds another tree', 'contradicted', (response) => void response.writeHead(409).end('0\n')],
@@ -177,22 +173,22 @@ describe('witnesses', () => {
       },
     ],
     [
-      'gives the signature of a stranger',
+      'returns the signature of another witness',
       'not_cosigned',
       (response, note) => void response.writeHead(200).end(witnesses[1].line(parseNote(note).text)),
     ],
     [
-      'signs at a time that has not come',
+      'signs with a future time',
       'not_cosigned',
       (response, note) => void response.writeHead(200).end(witnesses[0].line(parseNote(note).text, 99_999_999_999)),
     ],
     [
-      'signs at no time',
+      'signs with a zero time',
       'not_cosigned',
       (response, note) => void response.writeHead(200).end(witnesses[0].line(parseNote(note).text, 0)),
     ],
   ];
-  it.each(lies)('one that %s adds nothing, is named, and keeps nobody waiting', async (_, outcome, how) => {
+  it.each(lies)('one that %s adds nothing, is logged, and delays nobody', async (_, outcome, how) => {
     witnesses[0].misbehave(how);
     const { witnessing, lines, outcomes } = opened('both', { answerWithinMs: 300 });
     await witnessing.begin();
@@ -209,7 +205,7 @@ describe('witnesses', () => {
     await witnessing.stop();
   });
 
-  it('that come back are asked again, and what was published short gets what it lacks', async () => {
+  it('that recover are asked again, and short checkpoints get the missing cosignatures', async () => {
     let nowMs = Date.now();
     witnesses[0].misbehave((response) => void response.destroy());
     const { witnessing, lines } = opened('both', { now: () => nowMs });
@@ -219,22 +215,22 @@ describe('witnesses', () => {
     witnesses[0].misbehave(undefined);
     // Not before its pause is over.
     const asked = witnesses.map(askedAbout);
-    await witnessing.lookAgain();
+    await witnessing.offerUnpublished();
     await until(async () => signers(await shown()).length === 2);
     expect(witnesses.map(askedAbout)).toEqual(asked);
     nowMs += 60_000;
     await until(async () => {
-      await witnessing.lookAgain();
+      await witnessing.offerUnpublished();
       return witnessing.short === 0;
     });
     expect(verdict((await shown())!, 'both')).toBeUndefined();
-    // What the other one gave is kept.
+    // The other cosignature is kept.
     expect(askedAbout(witnesses[1])).toBe(asked[1]);
     expect(lines.join('')).toContain('witness_cosigns_again');
     await witnessing.stop();
   });
 
-  it('of which one is slow are not waited for where a quorum is there, nor longer than was said', async () => {
+  it('that are slow are not waited for once there is a quorum, or the time is over', async () => {
     witnesses[0].misbehave(() => undefined);
     const either = opened('either').witnessing;
     await either.begin();
@@ -251,19 +247,19 @@ describe('witnesses', () => {
   });
 });
 
-describe('what a log is shown by', () => {
-  it('never shrinks when witnesses begin, begin again, or end', async () => {
+describe('the published checkpoint', () => {
+  it('never shrinks when witnesses are added, restarted or removed', async () => {
     await sign(5);
     expect(sizeOf(await shown())).toBe(5);
     const { witnessing } = opened('both');
     await witnessing.begin();
     expect(sizeOf(await shown())).toBe(5);
-    // Signed, and not published: a crash here loses nothing but time.
+    // Signed, but not published: a crash here only costs time.
     await sign(2);
     expect(sizeOf(await shown())).toBe(5);
     await witnessing.begin();
     expect(sizeOf(await shown())).toBe(5);
-    await witnessing.lookAgain();
+    await witnessing.offerUnpublished();
     await until(async () => sizeOf(await shown()) === 7);
     await sign(1);
     await test.sql.query({ text: 'SELECT ledger.publish_signed_v1()' });
@@ -273,7 +269,7 @@ describe('what a log is shown by', () => {
     await witnessing.stop();
   });
 
-  it('is nothing yet for a new log, while witnesses are asked about its first checkpoint', async () => {
+  it('of a new log is absent until its witnesses were asked', async () => {
     const { witnessing } = opened('both');
     await witnessing.begin();
     const note = await sign(1);
@@ -283,7 +279,7 @@ describe('what a log is shown by', () => {
     await witnessing.stop();
   });
 
-  it('is never an older checkpoint than one that was published', async () => {
+  it('is never replaced by an older one', async () => {
     const { witnessing } = opened('both');
     await witnessing.begin();
     const [older, newer] = [await sign(1), await sign(1)];

@@ -1,20 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { consistencyPath, type Checkpoint, type LogPolicy, type PolicyWitness } from '@sealgate/merkle';
+import {
+  consistencyPath,
+  type Checkpoint,
+  type LogPolicy,
+  type NoteVerifier,
+  type PolicyWitness,
+} from '@sealgate/merkle';
 import type { Log } from '@sealgate/observability';
-import type { Sql } from '@sealgate/storage';
-import { askWitness, type WitnessAnswer, type WitnessOutcome } from './ask-witness.ts';
-import type { CheckedCheckpoint } from './checked-checkpoint.ts';
+import { backgroundLoop, reasonOf, type Database, type Sql } from '@sealgate/storage';
+import { askWitness, WITNESS_OUTCOMES, type WitnessAnswer, type WitnessOutcome } from './ask-witness.ts';
+import { checkedCheckpoints, type CheckedCheckpoint } from './checked-checkpoint.ts';
+import { isOutage } from './database-problem.ts';
+import type { OpenLedgerOptions } from './open-embedded-ledger.ts';
 import { tileReader } from './tile-store.ts';
 
 export interface WitnessingOptions {
   readonly sql: Sql;
-  /** Its witnesses have URLs. */
+  /** All its witnesses have URLs. */
   readonly policy: LogPolicy;
   /** How long a checkpoint waits for a quorum before it is published with fewer cosignatures. */
   readonly waitMs: number;
-  /** A log's next checkpoint is taken up no sooner after this one was: cosigning each would cost the writes of a busy log. */
+  /** Minimum interval between cosigned checkpoints of a log: cosigning each would slow down a busy log. */
   readonly restMs: number;
-  /** How long a witness may take. */
+  /** Timeout of a witness. */
   readonly answerWithinMs: number;
   readonly checked: CheckedCheckpoint;
   readonly log: Log;
@@ -23,45 +31,48 @@ export interface WitnessingOptions {
   readonly onAnswer?: (witness: string, outcome: WitnessOutcome) => void;
 }
 
-/** Logs that are cosigned at a time: so many statements and, with each witness, so many connections at most. */
+/** Logs cosigned concurrently; bounds the statements and the connections to each witness. */
 const LOGS_AT_ONCE = 4;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
 const QUERY_WITHIN_MS = 5000;
-/** Logs that a look for what is not published takes up. */
-const MOST_UNPUBLISHED = 500;
+/** Maximum unpublished logs read at once. */
+const MAX_UNPUBLISHED = 500;
 
 interface Signed {
   readonly note: string;
   readonly checkpoint: Checkpoint;
 }
 
-/** What is known of a witness for one log. */
-interface Standing {
-  /** The tree that it cosigned last. */
+/** State of a witness for one log. */
+interface WitnessState {
+  /** Size of the tree that it cosigned last. */
   size: number;
-  /** After a failure it is not asked before. */
+  /** Not asked before this time, after a failure. */
   notBeforeMs: number;
   pauseMs: number;
-  told: string;
+  lastOutcome: string;
   isAsked: boolean;
 }
 
 /**
- * Has checkpoints cosigned, one of each log at a time and always the newest, and publishes each with a quorum of cosignatures,
- * or after `waitMs` with those there are. Nothing waits for it: `offer` takes a note and returns. What a crash leaves
- * unpublished, or with too few cosignatures, `lookAgain` takes up.
+ * Has checkpoints cosigned, always the newest and one at a time per log, and publishes each with a quorum of
+ * cosignatures, or after `waitMs` with those available. It never blocks: `offer` takes a note and returns. `offerUnpublished`
+ * picks up what a crash left unpublished or short of cosignatures.
  */
 export class Witnessing {
   readonly #options: WitnessingOptions;
-  /** The newest checkpoint of each log that is not taken up: later ones take its place, so it is bounded by the logs. */
+  /**
+   * The newest checkpoint of each log waiting to be cosigned. Newer ones replace older ones, so the number of logs
+   * bounds it.
+   */
   readonly #waiting = new Map<string, Signed>();
   readonly #running = new Map<string, Promise<void>>();
-  /** Logs that were taken up less than `restMs` ago. They hold up no other log. */
+  /** Logs whose last round began less than `restMs` ago. They do not hold up other logs. */
   readonly #resting = new Set<string>();
-  /** What is published with too few cosignatures, so that those it has are not lost when it is taken up again. */
+  /** Published checkpoints short of cosignatures, with those received, so that a retry does not lose them. */
   readonly #short = new Map<string, { readonly note: string; readonly lines: Map<string, string> }>();
-  readonly #standings = new Map<string, Standing>();
+  readonly #states = new Map<string, WitnessState>();
   readonly #ending = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
 
@@ -69,33 +80,33 @@ export class Witnessing {
     this.#options = options;
   }
 
-  /** Logs that are published with fewer cosignatures than the policy asks for, as this process knows. */
+  /** Number of logs published with fewer cosignatures than the policy requires, as far as this process knows. */
   get short(): number {
     return this.#short.size;
   }
 
-  /** From now on logs are shown by what is published. */
+  /** Switches logs to showing their published checkpoint. */
   async begin(): Promise<void> {
     await this.#options.sql.query({ text: 'SELECT ledger.publish_cosigned_v1()' }, { deadlineMs: QUERY_WITHIN_MS });
   }
 
-  /** A checkpoint was signed, and is in the database. */
+  /** Queues a signed checkpoint that is in the database. */
   offer(log: string, note: string): void {
     if (this.#ending.signal.aborted) return;
     this.#waiting.set(log, { note, checkpoint: this.#options.checked(log, note) });
-    this.#takeUp();
+    this.#startWaiting();
   }
 
-  /** Offers what is not published, or short of cosignatures. */
-  async lookAgain(): Promise<void> {
+  /** Queues checkpoints that are unpublished or short of cosignatures. */
+  async offerUnpublished(): Promise<void> {
     const rows = await this.#options.sql.query<{ log: string; note: string }>(
-      { text: 'SELECT log, note FROM ledger.unpublished_v1($1)', values: [MOST_UNPUBLISHED] },
+      { text: 'SELECT log, note FROM ledger.unpublished_v1($1)', values: [MAX_UNPUBLISHED] },
       { deadlineMs: QUERY_WITHIN_MS },
     );
     for (const { log, note } of rows) if (!this.#running.has(log) && !this.#waiting.has(log)) this.offer(log, note);
   }
 
-  /** Ends what is under way: it is taken up by the next process. */
+  /** Aborts rounds in progress: the next process picks them up. */
   async stop(): Promise<void> {
     this.#ending.abort();
     this.#waiting.clear();
@@ -103,7 +114,7 @@ export class Witnessing {
     for (const timer of this.#timers) clearTimeout(timer);
   }
 
-  #takeUp(): void {
+  #startWaiting(): void {
     for (const [log, signed] of this.#waiting) {
       if (this.#running.size >= LOGS_AT_ONCE) return;
       if (this.#running.has(log) || this.#resting.has(log)) continue;
@@ -114,20 +125,20 @@ export class Witnessing {
         .catch((error: unknown) => this.#options.log.warn('checkpoint_not_published', { log, reason: String(error) }))
         .finally(() => {
           this.#running.delete(log);
-          this.#takeUp();
+          this.#startWaiting();
         });
       this.#running.set(log, round);
     }
   }
 
   async #rest(log: string): Promise<void> {
-    // Ends early, where everything ends.
+    // Aborted by `stop`.
     await delay(this.#options.restMs, undefined, { signal: this.#ending.signal }).catch(() => undefined);
     this.#resting.delete(log);
-    this.#takeUp();
+    this.#startWaiting();
   }
 
-  /** One checkpoint, from the first question to what is published of it. */
+  /** Cosigns one checkpoint and publishes the result. */
   async #cosign(log: string, signed: Signed): Promise<void> {
     const { policy } = this.#options;
     const before = this.#short.get(log);
@@ -146,7 +157,7 @@ export class Witnessing {
       };
       const timer = setTimeout(done, this.#options.waitMs);
       this.#timers.add(timer);
-      // A quorum is enough. What a slower one answers counts where the checkpoint is taken up again.
+      // A quorum is enough. The answer of a slower witness counts if the checkpoint is retried.
       for (const each of asked) void each.then(() => isQuorum() && done());
       void Promise.all(asked).then(done);
     });
@@ -163,54 +174,54 @@ export class Witnessing {
     else this.#short.delete(log);
   }
 
-  /** The signature line of a witness; undefined where it gives none now. A witness is asked one thing of a log at a time. */
+  /** The signature line of a witness; undefined if there is none now. A witness gets one request per log at a time. */
   async #ask(log: string, { note, checkpoint }: Signed, witness: PolicyWitness): Promise<string | undefined> {
     const { sql, now, answerWithinMs, onAnswer } = this.#options;
-    const standing = this.#standingOf(log, witness.name);
-    if (standing.isAsked || now() < standing.notBeforeMs) return undefined;
-    standing.isAsked = true;
+    const state = this.#stateOf(log, witness.name);
+    if (state.isAsked || now() < state.notBeforeMs) return undefined;
+    state.isAsked = true;
     try {
       const answer = await askWitness(witness, {
-        ...{ note, checkpoint, oldSize: standing.size, nowSeconds: Math.floor(now() / 1000) },
+        ...{ note, checkpoint, oldSize: state.size, nowSeconds: Math.floor(now() / 1000) },
         pathFrom: (size) => consistencyPath(size, checkpoint.size, tileReader(sql, log, QUERY_WITHIN_MS)),
         signal: AbortSignal.any([this.#ending.signal, AbortSignal.timeout(answerWithinMs)]),
       });
       if (this.#ending.signal.aborted) return undefined;
       onAnswer?.(witness.name, answer.outcome);
-      this.#learn(log, { witness: witness.name, standing, answer });
+      this.#record(log, { witness: witness.name, state, answer });
       return answer.outcome === 'cosigned' ? answer.line : undefined;
     } catch (error) {
-      // The tiles could not be read: the witness has no part in it.
+      // Reading the tiles failed; the witness was not involved.
       this.#options.log.warn('witness_not_asked', { log, witness: witness.name, reason: String(error) });
       return undefined;
     } finally {
-      standing.isAsked = false;
+      state.isAsked = false;
     }
   }
 
-  #standingOf(log: string, witness: string): Standing {
+  #stateOf(log: string, witness: string): WitnessState {
     const name = `${witness} ${log}`;
-    const known = this.#standings.get(name);
+    const known = this.#states.get(name);
     if (known !== undefined) return known;
-    // A witness that has cosigned something says how much when it is asked.
-    const standing = { size: 0, notBeforeMs: 0, pauseMs: FIRST_PAUSE_MS, told: '', isAsked: false };
-    this.#standings.set(name, standing);
-    return standing;
+    // A witness that has cosigned this log answers with the size of its tree.
+    const state = { size: 0, notBeforeMs: 0, pauseMs: FIRST_PAUSE_MS, lastOutcome: '', isAsked: false };
+    this.#states.set(name, state);
+    return state;
   }
 
-  /** A failure is told once, until something else happens; what contradicts the log is told to a person. */
-  #learn(
+  /** Logs each failure once until the outcome changes; a contradiction is an error, because a person must act. */
+  #record(
     log: string,
-    { witness, standing, answer }: { witness: string; standing: Standing; answer: WitnessAnswer },
+    { witness, state, answer }: { witness: string; state: WitnessState; answer: WitnessAnswer },
   ): void {
     const { now } = this.#options;
-    standing.size = answer.size ?? 0;
+    state.size = answer.size ?? 0;
     const isGood = answer.outcome === 'cosigned';
-    standing.notBeforeMs = isGood ? 0 : now() + standing.pauseMs;
-    standing.pauseMs = isGood ? FIRST_PAUSE_MS : Math.min(standing.pauseMs * 2, LONGEST_PAUSE_MS);
-    const { told } = standing;
-    standing.told = answer.outcome;
-    if (told === answer.outcome || (isGood && told === '')) return;
+    state.notBeforeMs = isGood ? 0 : now() + state.pauseMs;
+    state.pauseMs = isGood ? FIRST_PAUSE_MS : Math.min(state.pauseMs * 2, LONGEST_PAUSE_MS);
+    const { lastOutcome } = state;
+    state.lastOutcome = answer.outcome;
+    if (lastOutcome === answer.outcome || (isGood && lastOutcome === '')) return;
     if (isGood) return this.#options.log.info('witness_cosigns_again', { log, witness });
     const level = answer.outcome === 'contradicted' ? 'error' : 'warn';
     this.#options.log[level]('witness_did_not_cosign', {
@@ -220,4 +231,56 @@ export class Witnessing {
       reason: answer.detail,
     });
   }
+}
+
+const WITNESS_WAIT_MS = 5000;
+const WITNESS_WITHIN_MS = 10_000;
+const REST_MS = 500;
+const OFFER_UNPUBLISHED_EVERY_MS = 5000;
+
+/** Undefined if this process does not integrate, or no witness is configured. */
+export function openWitnessing(
+  { config, sql, now, log, metrics }: Pick<OpenLedgerOptions, 'config' | 'sql' | 'now' | 'log' | 'metrics'>,
+  verifier: NoteVerifier | undefined,
+): Witnessing | undefined {
+  const { checkpointDir, ledgerWitnesses: policy, ledgerWitnessWaitMs: waitMs = WITNESS_WAIT_MS } = config;
+  if (!config.ledgerIntegrator || checkpointDir === undefined || policy === undefined) return undefined;
+  const answers = metrics.counter({
+    name: 'ledger_witness_answers_total',
+    help: 'Cosigning requests to witnesses, by outcome.',
+    labels: { witness: policy.witnesses.map(({ name }) => name), outcome: WITNESS_OUTCOMES },
+  });
+  const witnessing = new Witnessing({
+    ...{ sql, policy, waitMs, log, now, restMs: REST_MS, answerWithinMs: WITNESS_WITHIN_MS },
+    checked: checkedCheckpoints(config.ledgerOrigin, verifier),
+    onAnswer: (witness, outcome) => answers.child({ witness, outcome }).inc(),
+  });
+  metrics.gauge({
+    name: 'ledger_uncosigned_logs',
+    aggregator: 'max',
+    help: 'Logs whose published checkpoint has fewer cosignatures than the policy requires.',
+    labels: {},
+    collect: (gauge) => gauge.set({}, witnessing.short),
+  });
+  return witnessing;
+}
+
+/** With witnesses, logs show their published checkpoint; without, the signed one. */
+export async function startPublishing(sql: Database, witnessing: Witnessing | undefined): Promise<void> {
+  if (witnessing !== undefined) return witnessing.begin();
+  await sql.query({ text: 'SELECT ledger.publish_signed_v1()' });
+}
+
+/** Periodically retries logs that are unpublished or short of cosignatures. Returns the function that stops it. */
+export function keepCosigning(witnessing: Witnessing, log: Log): () => Promise<void> {
+  const loop = backgroundLoop({
+    work: () => witnessing.offerUnpublished(),
+    pauseMs: OFFER_UNPUBLISHED_EVERY_MS,
+    // Readiness reports database outages.
+    onFailure: (error) => isOutage(error) || log.warn('witnesses_failed', { reason: reasonOf(error) }),
+  });
+  return async () => {
+    await loop.stop();
+    await witnessing.stop();
+  };
 }

@@ -5,10 +5,10 @@ import { archivedLine, ArchiveFileError, withoutContent, type ArchivedRecord } f
 import { readLedger } from './database-problem.ts';
 
 export interface ErasureOptions {
-  /** Of the role that may erase in the channels. */
+  /** Uses a role that may erase in the channels. */
   readonly sql: Database;
   readonly files: ArchiveFiles;
-  /** An erasure that cannot be written to its file now. It is tried again. */
+  /** Called for an erasure that could not be written to its file. It is retried. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -19,18 +19,18 @@ interface LockRow {
 }
 
 const READ_WITHIN_MS = 10_000;
-/** One stretch: reading, writing, and reading back at most a few thousand megabytes. */
+/** Limit for one stretch: reading, writing and reading back at most a few thousand megabytes. */
 const STRETCH_WITHIN_MS = 120_000;
 
-/** The row lock under which files of a channel are written. Undefined where there is no such channel. */
+/** Takes the row lock that guards the files of a channel. Undefined if there is no such channel. */
 export async function lockArchive(sql: Sql, channel: string, from: number): Promise<LockRow | undefined> {
   const statement = { text: 'SELECT * FROM ledger.archive_lock_v1($1, $2)', values: [channel, from] };
   return (await readLedger<LockRow>(sql, statement, READ_WITHIN_MS))[0];
 }
 
 /**
- * Takes what was erased out of the files that hold it still, of one channel or of all. What cannot be written is told, and
- * tried next time; returned is the number of files, or channels, that are left so.
+ * Removes erased content from the files that still hold it, of one channel or of all. Failures are reported and retried
+ * by the next call; returns the number of files or channels that remain.
  * @throws LedgerUnavailableError
  */
 export async function writeErasures(options: ErasureOptions, only?: string): Promise<number> {
@@ -69,9 +69,9 @@ async function eraseInStretch({ sql: database, files }: ErasureOptions, channel:
 }
 
 /**
- * What an attempt to archive left behind that was killed before it removed the rows: files that hold copies of records of the
- * table, and drafts. The files stay until the attempt is made again, because what the table has lost meanwhile may be in them.
- * A line of another log is no copy, and is left as it is.
+ * Cleans up after an archive attempt that was killed before it removed the rows: files with copies of records that are
+ * still in the table, and drafts. The files stay until the attempt is repeated, because they may hold records the table
+ * has lost meanwhile. A line of another log is not a copy, and is left unchanged.
  */
 async function eraseInRemains({ sql: database, files }: ErasureOptions, channel: string): Promise<void> {
   const untilText = 'SELECT ledger.archived_until_v1($1) AS until';
@@ -113,7 +113,7 @@ interface OfStretch {
   readonly stretch: ArchivedStretch;
 }
 
-/** Writes a file anew, without the content of some of its records. @throws ArchiveFileError */
+/** Rewrites a file without the content of some of its records. @throws ArchiveFileError */
 async function rewrite(
   files: ArchiveFiles,
   { channel, stretch }: OfStretch,

@@ -1,6 +1,6 @@
 const OURS = '(SELECT channel_id FROM ledger.channels WHERE channel = $1)';
 
-/** A column, the statement that edits it in the channel `$1`, and the record that an audit names. */
+/** A column, the statement that edits it in the channel `$1`, and the record that an audit must name. */
 export type Edit = readonly [column: string, statement: string, firstBadRecordId: string | null];
 
 export const flipByte = (column: string): string => `set_byte(${column}, 3, get_byte(${column}, 3) # 1)`;
@@ -21,7 +21,7 @@ const tile = row('tiles', 'level = 0 AND tile = 0');
 const checkpoint = row('checkpoints', 'true');
 const erasure = row('erasures', 'true');
 
-/** Of rows as they are written now. */
+/** Edits of rows in the current format. */
 export const edits: readonly Edit[] = [
   ['records.channel_id', record4('channel_id = 999999'), 'r4'],
   ['records.idx', record4('idx = 1048575'), 'r4'],
@@ -85,7 +85,7 @@ export const edits: readonly Edit[] = [
   ['record_types_upto.upto', row('record_types_upto', 'true')('upto = upto - 1'), null],
 ];
 
-/** Of rows that the version before migration 0015 wrote. */
+/** Edits of rows written before migration 0015. */
 export const editsOfBefore: readonly Edit[] = [
   ['record_ids.channel_id', row('record_ids', `id = 'r4'`)('channel_id = 999999'), 'r4'],
   ['record_ids.id', row('record_ids', `id = 'r4'`)(`id = 'r4x'`), 'r4'],

@@ -13,7 +13,7 @@ export const BY = { reason: 'Restored the dump of Monday.', actor: 'admin:012345
 
 export type LostChannel = ReturnType<typeof lostChannel>;
 
-/** A channel that loses records, and what is done about it. */
+/** A channel that loses records, and the steps of its recovery. */
 export function lostChannel(test: TestLedger) {
   const unitOf = (...ids: string[]): AppendUnit => ({
     network: 'acme',
@@ -30,7 +30,7 @@ export function lostChannel(test: TestLedger) {
     return sizes;
   };
 
-  /** Written and signed: a and b, of which the copy knows; c and d, of which it does not. */
+  /** Writes and signs records: the restored copy has a and b, but not c and d. */
   async function loseRecords(): Promise<{ putBack: () => Promise<void> }> {
     await write('a', 'b');
     await sign();
@@ -47,11 +47,11 @@ export function lostChannel(test: TestLedger) {
     return ledger.declareLoss(LOST, { ...BY, ...more, checkpoint: lost.at(-1)!.checkpoint });
   }
 
-  /** As if it had been declared long ago, so that no test waits. */
+  /** Backdates the declaration, so that tests need not wait. */
   const letTimePass = () =>
     test.sql.query({ text: `UPDATE ledger.epochs SET declared_at = declared_at - interval '1 minute'` });
 
-  /** The whole way: found, declared, signed, going on. */
+  /** Complete recovery: the loss is found, declared, signed, and the channel resumes. */
   async function recover(): Promise<void> {
     await test.integrator.compare(LOST);
     expect(await declare()).toBe(true);
@@ -77,7 +77,7 @@ export function lostChannel(test: TestLedger) {
   return { unitOf, write, sign, saved, sizesKept, loseRecords, declare, letTimePass, recover, expectProved };
 }
 
-/** For each test a ledger of its own, with a channel that can lose records. `made` is given both before each. */
+/** Opens a ledger with a channel that can lose records for each test, and passes both to `made`. */
 export function eachWithLostChannel(
   made: (parts: { test: TestLedger; at: LostChannel }) => void | Promise<void>,
 ): void {

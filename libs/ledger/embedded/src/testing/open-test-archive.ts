@@ -12,7 +12,7 @@ import type { EmbeddedLedger } from '../embedded-ledger.ts';
 import { openTestLedger, ORIGIN, type TestLedger } from './open-test-ledger.ts';
 
 export const SIZE = 700;
-/** What an audit says of it. */
+/** The report of an audit without findings. */
 export const IN_ORDER = { ok: true, size: SIZE, firstBadRecordId: null, problem: null };
 /** The file of the first 512 records. */
 export const FILE = '000000000000-000000000512.ndjson';
@@ -28,7 +28,7 @@ export const record = (n: number, more: object = {}) => ({
 
 export const newClaim = () => ({ claim: randomBytes(32), fingerprint: 's1:f', acceptable: ['s1:f'] });
 
-/** The process that signs, with the archive that it writes. */
+/** The process that signs and writes the archive. */
 export function archiverOf(test: TestLedger, files: ArchiveFiles, onError: (error: unknown) => void) {
   const verifier = noteVerifier(test.verifierKey);
   const archiver = new Archiver({
@@ -46,7 +46,7 @@ export function archiverOf(test: TestLedger, files: ArchiveFiles, onError: (erro
 
 let channels = 0;
 
-/** A channel of 700 records, all signed for, one of them erased; and an archive, still empty. */
+/** A channel of 700 signed records, one of them erased, and an empty archive. */
 export async function openTestArchive(test: TestLedger) {
   const channel = `acme.a${(channels += 1)}`;
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-archive-'));
@@ -80,7 +80,7 @@ export async function openTestArchive(test: TestLedger) {
     without,
     unit,
     batchClaim,
-    /** The names of the files of records, and what one holds. */
+    /** The names of the records files, and the content of one. */
     files: () => readdirSync(join(folder, channel, 'records')).sort(),
     text: (name = FILE) => readFileSync(join(folder, channel, 'records', name), 'utf8'),
     /** `$1` of `text` is the channel. */
@@ -96,7 +96,7 @@ export async function openTestArchive(test: TestLedger) {
 export type TestArchive = Awaited<ReturnType<typeof openTestArchive>>;
 export const OURS = '(SELECT channel_id FROM ledger.channels WHERE channel = $1)';
 
-/** For each test an archive of its own, on one ledger for all of a file. `made` is given both before each. */
+/** Opens an archive for each test on one ledger per file, and passes both to `made`. */
 export function eachWithArchive(made: (parts: { test: TestLedger; of: TestArchive }) => void): void {
   let test: TestLedger;
   let of: TestArchive;

@@ -7,24 +7,24 @@ import { throwawayPostgres, type OwnPostgres, type ThrowawayPostgres } from '@se
 import type { ArchiveFiles } from '../archive-files.ts';
 import { embeddedLedger, type EmbeddedLedger, type EmbeddedLedgerOptions } from '../embedded-ledger.ts';
 import { Integrator } from '../integrator.ts';
-import { ledgerMigrations } from '../ledger-migrations.ts';
+import { ledgerMigrations } from '../ledger-grants.ts';
 import { savedCheckpoints } from '../saved-checkpoints.ts';
 
 export const ORIGIN = 'ledger.test';
-/** So that a test sees the next comparison, and none is in the way of what it looks at before. */
+/** Short enough that tests see the next comparison, long enough not to interfere before. */
 const COMPARE_EVERY_MS = 200;
 
 export interface TestLedger {
   readonly ledger: EmbeddedLedger;
   readonly integrator: Integrator;
-  /** As the owner of the tables: what an attacker with the database would be. */
+  /** Uses the owner of the tables, like an attacker who controls the database. */
   readonly sql: Database;
   readonly url: string;
   readonly checkpointFolder: string;
   readonly verifierKey: string;
   readonly signer: RootSigner;
   readonly signingKey: string;
-  /** Another process's view of the same database: own queue, own integrator, same signing key. */
+  /** Another process on the same database: own queue, own integrator, same signing key. */
   reopen(
     more?: Partial<EmbeddedLedgerOptions>,
     checkpointFolder?: string,

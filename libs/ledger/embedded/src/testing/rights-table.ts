@@ -1,7 +1,7 @@
 /**
- * Whoever holds the password of a surface's role tries everything. The surfaces are those of `npm start`: A owns
- * demo.evidence, B owns demo.cases, C maps demo.main and integrates, D has the networks demo and acme, and the operator's
- * role is that of the admin listeners of C and D.
+ * The rights of every role in every channel, assuming its password leaked. The surfaces are those of `npm start`: A
+ * owns demo.evidence, B owns demo.cases, C maps demo.main and integrates, D has the networks demo and acme, and the
+ * operator's role is that of the admin listeners of C and D.
  */
 export const CHANNELS = ['demo.evidence', 'demo.cases', 'demo.main', 'acme.main'] as const;
 export const ROLES = ['risk', 'gate', 'peer', 'ingest', 'operator', 'stranger'] as const;
@@ -11,12 +11,12 @@ const ALL = CHANNELS.join(' ');
 const NONE = '';
 const own = { risk: 'demo.evidence', gate: 'demo.cases', peer: 'demo.main', stranger: NONE } as const;
 
-/** Of which channels a function answers to a role; to every other call it says insufficient_privilege. */
+/** The channels for which a function accepts a role; any other call gets insufficient_privilege. */
 const appends = { ...own, ingest: 'demo.main acme.main', operator: NONE };
 const reads = { ...own, ingest: NONE, operator: ALL };
 const operates = { risk: NONE, gate: NONE, peer: NONE, ingest: NONE, operator: ALL, stranger: NONE };
 const integrates = { risk: NONE, gate: NONE, peer: ALL, ingest: NONE, operator: NONE, stranger: NONE };
-/** Hashes alone, or nothing but what the role itself may do. */
+/** Functions that return only hashes, or what concerns the role itself. */
 const open = { risk: ALL, gate: ALL, peer: ALL, ingest: ALL, operator: ALL, stranger: ALL };
 export const EXPECTED: Readonly<Record<string, Readonly<Record<Role, string>>>> = {
   append_v1: appends,
@@ -86,11 +86,11 @@ export const EXPECTED: Readonly<Record<string, Readonly<Record<Role, string>>>> 
 };
 
 const bytes = `decode(repeat('ab', 32), 'hex')`;
-/** The parameters of one unit of one record, from its claim on. */
+/** The parameters of one unit with one record, starting with its claim. */
 const oneRecord = `ARRAY[NULL]::bytea[], ARRAY[NULL]::text[], ARRAY[${bytes}], ARRAY[${bytes}], ARRAY[''], ARRAY[1::bigint],
     ARRAY[1], ARRAY[1], ARRAY['new'], ARRAY['t'], ARRAY[NULL]::text[], ARRAY['{}'], ARRAY[NULL]::text[], ARRAY[${bytes}],
     ARRAY[${bytes}], ARRAY[${bytes}]`;
-/** How each is called; `$1` is the channel. */
+/** The call of each function; `$1` is the channel. */
 export const CALLS: Readonly<Record<string, string>> = {
   append_v1: `append_v1(ARRAY[$1], ARRAY[split_part($1, '.', 1)], ${oneRecord})`,
   append_v2: `append_v2($1, split_part($1, '.', 1), false, ${oneRecord})`,

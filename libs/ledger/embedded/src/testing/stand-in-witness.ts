@@ -3,16 +3,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { parseCheckpoint, parseNote, verifyConsistency } from '@sealgate/merkle';
 
-/** How a stand-in answers in place of what a witness should. */
+/** Replaces the witness's answer. */
 export type Misbehaviour = (response: ServerResponse, note: string) => void;
 
 export interface StandInWitness {
   readonly url: string;
-  /** Of type 0x04, as a policy names it. */
+  /** Key of type 0x04, as listed in a policy. */
   readonly verifierKey: string;
-  /** By origin, what it cosigned last. */
+  /** The tree last cosigned, by origin. */
   readonly cosigned: Map<string, { readonly size: number; readonly root: Buffer }>;
-  /** The requests that it was sent, whole. */
+  /** The complete bodies of the requests received. */
   readonly requests: string[];
   misbehave(how: Misbehaviour | undefined): void;
   /** A signature line over a checkpoint's text. */
@@ -21,8 +21,8 @@ export interface StandInWitness {
 }
 
 /**
- * A witness as C2SP tlog-witness describes it, without a store and trusting every log: proofs are checked, and a tree is
- * cosigned once.
+ * A stand-in witness following C2SP tlog-witness, in memory and trusting every log: it verifies proofs and cosigns each
+ * tree once.
  */
 export async function standInWitness(name = 'witness.test/w1'): Promise<StandInWitness> {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ledgerMigrations } from '../ledger-migrations.ts';
+import { ledgerMigrations } from '../ledger-grants.ts';
 import type { TestLedger } from './open-test-ledger.ts';
 
 const OURS = '(SELECT channel_id FROM ledger.channels WHERE channel = $1)';
 
-/** Has what a channel holds lie in the database as the version before migration 0015 wrote it. */
+/** Rewrites a channel's rows into the format of the version before migration 0015. */
 export async function asBefore(test: TestLedger, channel: string): Promise<void> {
   const steps = [
     `UPDATE ledger.channels SET is_wide = true WHERE channel = $1`,
@@ -29,14 +29,14 @@ export async function asBefore(test: TestLedger, channel: string): Promise<void>
   });
 }
 
-/** The SQL of a migration of the ledger, by the name of its file without `.sql`: what it does, and what takes it back. */
+/** The SQL of a ledger migration, by file name without `.sql`, split into its up and down steps. */
 export function stepsOf(name: string): { readonly up: string; readonly down: string } {
   const text = readFileSync(join(ledgerMigrations.directory, `${name}.sql`), 'utf8');
   const [, up = '', down = ''] = text.split(/^-- (?:Up|Down) Migration$/m);
   return { up, down };
 }
 
-/** One transaction in the schema of the ledger, as a migration job has it. */
+/** Runs one transaction with the search path of the ledger, like a migration job. */
 export async function runStep(test: TestLedger, text: string): Promise<void> {
   await test.sql.transaction(async (sql) => {
     await sql.query({ text: 'SET LOCAL search_path = ledger' });
