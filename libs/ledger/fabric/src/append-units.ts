@@ -9,14 +9,11 @@ import {
 import { inSpan } from '@sealgate/observability';
 import type { ChannelMap, ChannelPlace } from './channel-map.ts';
 import type { ClaimStore, HeldClaim } from './claim-store.ts';
-import type { ContractCall } from './contract-call.ts';
 import type { OnSettlement } from './ending-writer.ts';
-import type { FabricClient } from './fabric-client.ts';
-import { ClaimTakenError, ContractRefusedError } from './fabric-errors.ts';
-import type { OnResult } from './fabric-ledger.ts';
-import { asLedgerError } from './ledger-problem.ts';
+import type { ContractCall, FabricClient } from './fabric-client.ts';
+import { asLedgerError, ClaimTakenError, ContractRefusedError } from './fabric-errors.ts';
+import type { KnownUnit, OnResult } from './fabric-ledger.ts';
 import { conflictOf, receiptsOf, recordsArgument } from './records-contract.ts';
-import { readUnitNote, writeUnitNote } from './unit-note.ts';
 
 export interface AppendUnitsOptions {
   readonly client: FabricClient;
@@ -28,13 +25,13 @@ export interface AppendUnitsOptions {
   readonly onResult: OnResult;
 }
 
-/** How long a unit waits for one with another fingerprint under its claim. */
+/** How long a unit waits for one that holds its claim with another fingerprint. */
 const OTHER_CLAIM_WAIT_MS = 250;
 
-/** Units as transactions of the contract: one each, its claim taken with its journal row. */
+/** Appends units as transactions of the contract: one each; the claim is taken together with its journal row. */
 export class AppendUnits {
   readonly #options: AppendUnitsOptions;
-  /** By claim and fingerprint, when the unit has ended. */
+  /** Running units by claim and fingerprint; settles when the unit has ended. */
   readonly #byClaim = new Map<string, Promise<unknown>>();
   readonly #running = new Set<Promise<unknown>>();
 
@@ -67,7 +64,7 @@ export class AppendUnits {
     if (place === undefined) return undefined;
     try {
       if (unit.claim !== undefined && (await claims.find(unit.claim.claim)) !== undefined) return undefined;
-      // Evaluated and not submitted, the same transaction says what is in its way.
+      // Evaluated without submitting, the same transaction reports its conflict.
       await client.evaluate(callOf(place, 'createMany', [recordsArgument(unit.records, place)]));
       return undefined;
     } catch (error) {
@@ -77,8 +74,8 @@ export class AppendUnits {
     }
   }
 
-  /** What became of a transaction of this ledger, this process's or another's. */
-  tellSettlement: OnSettlement = (settlement, { note: text, isLate }) => {
+  /** Reports the outcome of a transaction of this ledger, sent by this process or another one. */
+  reportSettlement: OnSettlement = (settlement, { note: text, isLate }) => {
     const about = readUnitNote(text);
     const place = about === undefined ? undefined : this.#options.channels.find(about.unit.channel);
     if (about === undefined || place === undefined) return undefined;
@@ -87,7 +84,7 @@ export class AppendUnits {
       const result = resultOf({ ...settlement, note: unit.note }, unit.channel, place);
       return this.#options.onResult(result, { unit, isLate });
     }
-    // A caller who waits sees to a new attempt himself.
+    // A waiting caller retries on its own.
     return isLate ? this.#options.onResult({ outcome: 'conflict', id: firstId }, { unit, isLate }) : undefined;
   };
 
@@ -96,20 +93,20 @@ export class AppendUnits {
   }
 
   async #appendUnclaimed(unit: AppendUnit): Promise<UnitResult> {
-    return this.#told(unit, await this.#write(unit, this.#endsAt()));
+    return this.#reportConflict(unit, await this.#write(unit, this.#endsAt()));
   }
 
-  /** No transaction came of a conflict, so nobody else would tell of it. */
-  async #told(unit: AppendUnit, result: UnitResult): Promise<UnitResult> {
+  /** A conflict produces no transaction, so it is reported here. */
+  async #reportConflict(unit: AppendUnit, result: UnitResult): Promise<UnitResult> {
     if (result.outcome === 'conflict') await this.#options.onResult(result, { unit, isLate: false });
     return result;
   }
 
-  /** Within this process the same unit is tried by one at a time; between others under a claim its row decides. */
+  /** Within a process, units with the same claim run one at a time; across processes the claim's row decides. */
   async #appendClaimed(unit: AppendUnit, claim: UnitClaim): Promise<UnitResult> {
     const endsAtMs = this.#endsAt();
     const key = `${claim.claim.toString('latin1')}${claim.fingerprint}`;
-    // It ends within its own deadline, which began before this one's.
+    // The other unit ends within its own deadline, which began earlier.
     for (let other = this.#byClaim.get(key); other !== undefined; other = this.#byClaim.get(key)) await other;
     const result = this.#claimOrReplay(unit, claim, endsAtMs);
     const ended = result.catch(() => undefined).finally(() => this.#byClaim.delete(key));
@@ -128,9 +125,9 @@ export class AppendUnits {
       if (now() >= endsAtMs) throw new LedgerUnavailableError('The claim did not become free in time.');
       try {
         const result = await this.#write(unit, endsAtMs);
-        // Whoever took the claim meanwhile may be who wrote what it conflicts with.
+        // The claim may have been taken meanwhile by the writer of the conflicting record.
         const isTaken = result.outcome === 'conflict' && (await this.#find(claim)) !== undefined;
-        if (!isTaken) return await this.#told(unit, result);
+        if (!isTaken) return await this.#reportConflict(unit, result);
       } catch (error) {
         if (!(error instanceof ClaimTakenError)) throw error;
       }
@@ -143,7 +140,7 @@ export class AppendUnits {
     });
   }
 
-  /** Undefined where the claim was given up meanwhile: its transaction came to nothing. */
+  /** Undefined if the claim was released meanwhile: its transaction had no effect. */
   async #replay(held: HeldClaim, { acceptable }: UnitClaim, endsAtMs: number): Promise<UnitResult | undefined> {
     const { client, now } = this.#options;
     const { transactionId, note, records } = held;
@@ -191,7 +188,7 @@ export class AppendUnits {
   }
 }
 
-/** The transaction that holds the claim may come to nothing, and then the claim is free again. */
+/** The claim is released if the transaction that holds it has no effect. */
 function inFlight(): ClaimInFlightError {
   return new ClaimInFlightError('The claim is held by another request that is not settled yet.');
 }
@@ -204,4 +201,18 @@ function resultOf(
   const records = receiptsOf(result, channel, place);
   const outcome = records.every(({ existing }) => existing) ? 'existing' : 'written';
   return { outcome, transactionId, note, records };
+}
+
+const KIND = 'sealgate.unit.v1';
+
+/** The journal note of a unit, for reporting its outcome after its caller has left. */
+function writeUnitNote({ network, channel, note, records }: AppendUnit): string {
+  return JSON.stringify([KIND, network, channel, note, records[0]?.id ?? '']);
+}
+
+/** Undefined for a note of another writer. */
+function readUnitNote(text: string | undefined): { unit: KnownUnit; firstId: string } | undefined {
+  if (text?.startsWith(`["${KIND}",`) !== true) return undefined;
+  const [, network, channel, note, firstId] = JSON.parse(text) as [string, string, string, string, string];
+  return { unit: { network, channel, note }, firstId };
 }

@@ -29,7 +29,7 @@ const auditOf = (pages: object[][]) => {
 };
 
 describe('an audit on Fabric', () => {
-  it('walks every page of the channel and no other', async () => {
+  it('reads every page of the channel and of no other', async () => {
     const { asked, report } = auditOf([[record('a'), record('b')], [record('c')]]);
     expect(await report()).toEqual({ ok: true, size: 3, firstBadRecordId: null, problem: null });
     const place = { fabricChannel: 'main', prefix: 'acme.main/' };
@@ -45,12 +45,12 @@ describe('an audit on Fabric', () => {
     ['owner', { owner: 'me' }],
     ['extra', { extra: {} }],
     ['hash', { contentHash: HASH.replace(/^./, 'f') }],
-  ])('names the first record whose %s was changed', async (_, changes) => {
+  ])('names the first record with a changed %s', async (_, changes) => {
     const { report } = auditOf([[record('a')], [record('b', changes), record('c', changes)]]);
     expect(await report()).toMatchObject({ ok: false, firstBadRecordId: 'b' });
   });
 
-  it('ends when it is told to', async () => {
+  it('stops when it is aborted', async () => {
     await expect(auditOf([[record('a')]]).report(AbortSignal.abort())).rejects.toThrow();
   });
 });

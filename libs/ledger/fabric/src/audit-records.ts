@@ -10,8 +10,8 @@ export interface AuditRecordsOptions {
 const PAGE_SIZE = 200;
 
 /**
- * Walks every record of a channel and works out its content hash anew. What came before the newest version, and whether a
- * record is missing, is vouched for by the channel's blocks, which every peer checks; it is not checked here.
+ * Recomputes the content hash of every record of a channel. Earlier versions, and missing records, are covered by the
+ * channel's blocks, which every peer verifies; they are not checked here.
  */
 export async function auditRecords(
   { channels, ask }: AuditRecordsOptions,

@@ -10,7 +10,7 @@ const windowOf = (max: number, queueMax = 10) => {
 };
 
 describe('the window', () => {
-  it('admits at once up to its size, and the others in order as places are given back', async () => {
+  it('admits calls up to its size, and queued ones in order as slots are released', async () => {
     const { window } = windowOf(2);
     expect([window.enter(never), window.enter(never)]).toEqual([undefined, undefined]);
     const order: number[] = [];
@@ -24,7 +24,7 @@ describe('the window', () => {
     expect([window.active, window.queued, order]).toEqual([2, 0, [1, 2]]);
   });
 
-  it('refuses when the queue is full', async () => {
+  it('rejects calls when the queue is full', async () => {
     const { window } = windowOf(1, 1);
     void window.enter(never);
     const waiting = window.enter(never);
@@ -33,7 +33,7 @@ describe('the window', () => {
     await waiting;
   });
 
-  it('lets nobody in who has given up, and forgets him', async () => {
+  it('skips abandoned calls, and removes them', async () => {
     const { window, clock } = windowOf(1);
     void window.enter(never);
     const leaving = new AbortController();
@@ -50,7 +50,7 @@ describe('the window', () => {
     expect([window.active, window.queued, window.queueAgeMs]).toEqual([1, 0, 0]);
   });
 
-  it('halves once for calls that are refused together, never below one, and grows again', () => {
+  it('halves once for concurrent overloads, never below one, and grows again', () => {
     const { window, clock } = windowOf(64);
     const call = (how: 'well' | 'overloaded') => {
       void window.enter(never);
@@ -67,7 +67,7 @@ describe('the window', () => {
     expect(window.size).toBe(64);
   });
 
-  it('waits until those inside are fewer than its new size', async () => {
+  it('admits no call until those running are below its new size', async () => {
     const { window } = windowOf(4);
     for (let n = 0; n < 4; n += 1) void window.enter(never);
     let inside = false;
@@ -81,7 +81,7 @@ describe('the window', () => {
     expect(window.active).toBe(2);
   });
 
-  it('stays whole over many who come and give up', async () => {
+  it('stays consistent over many entered and abandoned calls', async () => {
     const { window } = windowOf(1, 5000);
     void window.enter(never);
     for (let n = 0; n < 3000; n += 1) {

@@ -12,12 +12,12 @@ interface Waiting {
   gone: boolean;
 }
 
-/** Halved once per overload, not once per call that met it. */
+/** The window is halved once per overload, not once per failed call. */
 const HALVE_EVERY_MS = 100;
 
 /**
- * How many calls may be under way: additive increase, multiplicative decrease (as RFC 5681 does it for TCP). A peer that
- * says "too many requests" halves the window; every call that ends well widens it a little.
+ * Limits concurrent calls by additive increase, multiplicative decrease (like TCP, RFC 5681). "too many requests" from
+ * a peer halves the window; every successful call widens it slightly.
  */
 export class CallWindow {
   readonly #options: CallWindowOptions;
@@ -52,7 +52,7 @@ export class CallWindow {
   }
 
   /**
-   * A place; give it back with `leave`. Undefined where it can be had at once, so that the usual case costs no turn.
+   * Takes a slot; release it with `leave`. Undefined if a slot is free at once, so that the usual case needs no turn.
    *
    * @throws OverloadedError when the queue is full, or at `signal`.
    */
@@ -109,7 +109,7 @@ export class CallWindow {
     next.enter();
   }
 
-  /** Who gave up stays in the list until it is met; the list is cut when half of it is behind us. */
+  /** Abandoned entries stay in the queue until they are reached; the array is cut once half of it is consumed. */
   #skipGone(): void {
     while (this.#queue[this.#head]?.gone === true) this.#head += 1;
     if (this.#head > 1024 && this.#head * 2 > this.#queue.length) {

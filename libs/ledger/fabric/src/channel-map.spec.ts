@@ -8,7 +8,7 @@ const map = new ChannelMap([
   { name: 'rest', holds: ['*'] },
 ]);
 
-describe('which Fabric channel holds one of ours', () => {
+describe('mapping our channels to Fabric channels', () => {
   it.each([
     ['acme.main', { fabricChannel: 'own', prefix: '' }],
     ['acme.other', { fabricChannel: 'network', prefix: 'acme.other/' }],
@@ -19,13 +19,13 @@ describe('which Fabric channel holds one of ours', () => {
   });
 
   it.each([['acme'], ['acme.'], ['.main'], ['acme.main/x'], ['ACME.main'], ['*'], ['acme.*']])(
-    'none: %s',
+    'rejects %s',
     (channel) => {
       expect(() => map.of(channel.replace('*', ' '))).toThrow(LedgerUnavailableError);
     },
   );
 
-  it('none where nothing holds it', () => {
+  it('finds none if no Fabric channel holds it', () => {
     expect(new ChannelMap([{ name: 'own', holds: ['acme.main'] }]).find('acme.other')).toBeUndefined();
   });
 });

@@ -1,18 +1,18 @@
 import { LedgerUnavailableError, parseChannel } from '@sealgate/ledger-port';
 import type { FabricChannel } from './connection-file.ts';
 
-/** Where one of our channels lies. */
+/** Where one of our channels is stored. */
 export interface ChannelPlace {
   /** Fabric's name. */
   readonly fabricChannel: string;
   /**
-   * Stands before every id and type: '' where the Fabric channel is this channel's own, else `<networkId>.<name>/`. A
-   * channel's name holds no slash, so no id of one channel can be taken for one of another.
+   * Prefix of every id and type: '' if the Fabric channel belongs to this channel alone, else `<networkId>.<name>/`.
+   * Channel names contain no slash, so ids of different channels cannot collide.
    */
   readonly prefix: string;
 }
 
-/** Which Fabric channel holds which of ours: the exact name first, then its network's pattern, then the one for all. */
+/** Maps our channels to Fabric channels: the exact name first, then its network's pattern, then the catch-all. */
 export class ChannelMap {
   readonly #holders = new Map<string, string>();
 
@@ -29,7 +29,7 @@ export class ChannelMap {
     return shared === undefined ? undefined : { fabricChannel: shared, prefix: `${channel}/` };
   }
 
-  /** @throws LedgerUnavailableError where no Fabric channel holds it. */
+  /** @throws LedgerUnavailableError if no Fabric channel holds it. */
   of(channel: string): ChannelPlace {
     const place = this.find(channel);
     if (place === undefined) throw new LedgerUnavailableError(`No Fabric channel holds ${channel}.`);

@@ -2,13 +2,13 @@ import type { RecordReceipt } from '@sealgate/ledger-port';
 import type { Database } from '@sealgate/storage';
 import { Grouped } from './grouped.ts';
 
-/** A claim as it was taken. */
+/** A claim as stored. */
 export interface HeldClaim {
   readonly fingerprint: string;
   readonly transactionId: string;
   readonly note: string;
   readonly records: readonly RecordReceipt[];
-  /** False while it is not known whether its transaction is committed. */
+  /** False while the outcome of its transaction is unknown. */
   readonly settled: boolean;
 }
 
@@ -22,10 +22,10 @@ interface ClaimRow {
 }
 
 const READ_WITHIN_MS = 1000;
-const MOST_OF_A_GROUP = 256;
+const MAX_GROUP_SIZE = 256;
 const GROUPS_AT_ONCE = 2;
 
-/** The claims beside the journal. They are taken by the journal's own statement; here they are looked up. */
+/** Looks up claims. They are taken by the journal's own statement. */
 export class ClaimStore {
   readonly #sql: Database;
   readonly #schema: string;
@@ -35,7 +35,7 @@ export class ClaimStore {
     this.#sql = sql;
     this.#schema = schema;
     this.#lookups = new Grouped<Buffer, HeldClaim | undefined>({
-      most: MOST_OF_A_GROUP,
+      most: MAX_GROUP_SIZE,
       running: GROUPS_AT_ONCE,
       run: (claims) => this.#findAll(claims),
     });

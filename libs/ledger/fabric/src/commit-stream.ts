@@ -7,9 +7,9 @@ export interface CommitStreamOptions {
   /** Fabric's name. */
   readonly channel: string;
   readonly peers: GatewayPeers;
-  /** A block gave its verdict over one of the transactions that are watched. */
+  /** A block contains a watched transaction. */
   readonly onVerdict: (transactionId: string, code: number, blockNumber: number) => void;
-  /** What was watched may have been missed: the stream broke off before it had a position to go on from. */
+  /** Watched transactions may have been missed: the stream broke off before it had a position to resume from. */
   readonly onGap: () => void;
   readonly onLost: (detail: string) => void;
 }
@@ -19,9 +19,9 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2000;
 
 /**
- * The blocks of one channel, filtered: only ids and verdicts come over the wire. One stream serves every transaction of
- * the channel. After a break it goes on behind the last block it saw, at another peer where there is one, so nothing
- * that was committed meanwhile is missed.
+ * The filtered blocks of one channel: only ids and validation codes are sent. One stream serves every transaction of
+ * the channel. After a break it resumes after the last block it saw, at another peer if there is one, so no commit is
+ * missed.
  */
 export class CommitStream {
   readonly #options: CommitStreamOptions;
@@ -30,7 +30,7 @@ export class CommitStream {
   #events: CloseableAsyncIterable<protos.FilteredBlock> | undefined;
   #endpoint: string | undefined;
   #live = false;
-  #told = false;
+  #isLossLogged = false;
   #closed = false;
   #running: Promise<void> | undefined;
   readonly #stop = new AbortController();
@@ -39,17 +39,17 @@ export class CommitStream {
     this.#options = options;
   }
 
-  /** The newest block that was seen: what is submitted from now on is in a later one. */
+  /** The newest block seen: transactions submitted from now on are in later blocks. */
   get position(): number | undefined {
     return this.#position;
   }
 
-  /** True while blocks come from a known place: then silence means that there is no block. */
+  /** True while blocks arrive from a known position: then silence means that there is no block. */
   get live(): boolean {
     return this.#live;
   }
 
-  /** Opens the stream, the first time; behind `afterBlock` where one is given, else behind the newest there is. */
+  /** Opens the stream once; after `afterBlock` if given, else after the newest block. */
   open(afterBlock?: number): void {
     if (this.#running !== undefined) return;
     this.#position = afterBlock;
@@ -64,9 +64,9 @@ export class CommitStream {
     this.#watched.delete(transactionId);
   }
 
-  /** Its peer told of a block by other means, and not here: another one is asked for what is missing. */
-  giveUpSilent(): void {
-    if (this.#endpoint !== undefined) this.#options.peers.rest(this.#endpoint, 'its block stream is silent');
+  /** Its peer reported a block by other means, but not here: resume at another peer. */
+  switchPeer(): void {
+    if (this.#endpoint !== undefined) this.#options.peers.backOff(this.#endpoint, 'its block stream is silent');
     this.#events?.close();
   }
 
@@ -83,16 +83,16 @@ export class CommitStream {
       const reason = await this.#follow();
       this.#live = false;
       if (this.#closed) return;
-      if (!this.#told) this.#options.onLost(reason);
-      // Said once, until blocks come again.
-      this.#told = true;
+      if (!this.#isLossLogged) this.#options.onLost(reason);
+      // Logged once, until blocks arrive again.
+      this.#isLossLogged = true;
       if (this.#position === undefined) this.#options.onGap();
       if (this.#position !== before) pauseMs = FIRST_PAUSE_MS;
       await delay(pauseMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
     }
   }
 
-  /** Follows one stream to its end; the answer is why it ended. */
+  /** Follows one stream to its end. Returns why it ended. */
   async #follow(): Promise<string> {
     try {
       const { peers, channel } = this.#options;
@@ -100,14 +100,14 @@ export class CommitStream {
       this.#endpoint = picked.endpoint;
       const start = this.#position === undefined ? {} : { startBlock: BigInt(this.#position + 1) };
       this.#events = await picked.gateway.getNetwork(channel).getFilteredBlockEvents(start);
-      // From a known block on, nothing can be missed; without one that is so from the first block on.
+      // With a start block nothing can be missed; without one, nothing after the first block.
       this.#live = this.#position !== undefined;
       for await (const block of this.#events) this.#take(block);
       return 'the stream ended';
     } catch (error) {
       const { code } = error as { code?: unknown };
       if (code === UNAVAILABLE && this.#endpoint !== undefined && !this.#closed) {
-        this.#options.peers.rest(this.#endpoint, 'its block stream broke off');
+        this.#options.peers.backOff(this.#endpoint, 'its block stream broke off');
       }
       return error instanceof Error ? error.message : String(error);
     } finally {
@@ -125,9 +125,9 @@ export class CommitStream {
         if (this.#watched.has(id)) this.#options.onVerdict(id, transaction.getTxValidationCode(), number);
       }
     }
-    // Moved only when all of the block has been told, so that a break in between repeats it.
+    // Moved only after the whole block was reported, so that a break in between repeats it.
     this.#position = number;
     this.#live = true;
-    this.#told = false;
+    this.#isLossLogged = false;
   }
 }

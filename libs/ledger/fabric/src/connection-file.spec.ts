@@ -25,7 +25,7 @@ describe('a connection file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-connection-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('has paths relative to its folder, and defaults for what it leaves out', () => {
+  it('resolves paths relative to its folder, and fills in defaults', () => {
     expect(parseConnection(good, '/etc/fabric/connection.json')).toEqual({
       mspId: 'NorthMSP',
       certFile: '/etc/fabric/north/cert.pem',
@@ -40,14 +40,14 @@ describe('a connection file', () => {
     });
   });
 
-  it('keeps what it says, and leaves its content as it was', () => {
+  it('keeps explicit values, and leaves its input unchanged', () => {
     const content = { ...good, deadlinesMs: { endorse: 1234 }, limits: { window: 7 } };
     const { deadlinesMs, limits } = parseConnection(content, '/c.json');
     expect([deadlinesMs.endorse, deadlinesMs.submit, limits.window]).toEqual([1234, 5000, 7]);
     expect(content.limits).toEqual({ window: 7 });
   });
 
-  it('tells all its faults at once', () => {
+  it('reports all faults at once', () => {
     const file = join(folder, 'bad.json');
     writeFileSync(file, JSON.stringify({ ...good, mspId: '', peers: [], extra: 1, limits: { window: 0 } }));
     expect(() => readConnectionFile(file)).toThrow(
@@ -69,7 +69,7 @@ describe('a connection file', () => {
     ],
     ['plaintext off loopback', { peers: [{ endpoint: '10.0.0.1:7051' }] }, '/peers/0 needs tlsCaFile'],
     [
-      'plaintext to a name that only begins like loopback',
+      'plaintext to a name that only starts like loopback',
       { peers: [{ endpoint: '127.0.0.1.evil.example:1' }] },
       '/peers/0 needs tlsCaFile',
     ],
@@ -79,9 +79,9 @@ describe('a connection file', () => {
       '/peers/1/endpoint is there twice',
     ],
     ['a channel twice', { channels: [{ name: 'a' }, { name: 'a' }] }, '/channels/1/name is there twice'],
-    ['no name for Fabric', { channels: [{ name: 'Main' }] }, '/channels/0/name must match pattern'],
+    ['an invalid Fabric name', { channels: [{ name: 'Main' }] }, '/channels/0/name must match pattern'],
     [
-      'a hold that is no channel',
+      'a hold that is not a channel',
       { channels: [{ name: 'a', holds: ['acme'] }] },
       '/channels/0/holds/0 must match pattern',
     ],
@@ -104,17 +104,17 @@ describe('a connection file', () => {
     expect(faultsOf(changes)).toEqual([expect.stringContaining(fault)]);
   });
 
-  it('may leave TLS out on loopback', () => {
+  it('may omit TLS on loopback', () => {
     for (const endpoint of ['localhost:7051', '127.0.0.1:7051', '[::1]:7051']) {
       expect(faultsOf({ peers: [{ endpoint }] })).toEqual([]);
     }
   });
 
-  it.each([[null], [[]], ['text'], [7]])('is refused when it holds %j', (content) => {
+  it.each([[null], [[]], ['text'], [7]])('is refused if it contains %j', (content) => {
     expect(() => parseConnection(content, '/c.json')).toThrow('/c.json: must hold a JSON object');
   });
 
-  it('is refused when it cannot be read or is not JSON', () => {
+  it('is refused if it cannot be read or is not JSON', () => {
     expect(() => readConnectionFile(join(folder, 'none.json'))).toThrow('cannot be read');
     writeFileSync(join(folder, 'text.json'), 'no');
     expect(() => readConnectionFile(join(folder, 'text.json'))).toThrow('is not JSON');

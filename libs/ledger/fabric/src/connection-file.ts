@@ -1,8 +1,91 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { isLoopback } from '@sealgate/auth';
+import { Type, type Static } from '@sinclair/typebox';
 import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'ajv';
-import { ConnectionFile, type ConnectionFileContent } from './connection-schema.ts';
+
+const closed = { additionalProperties: false };
+const milliseconds = (fallback: number, maximum = 600_000) =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum, default: fallback }));
+const count = (fallback: number, maximum: number) =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum, default: fallback }));
+
+const Peer = Type.Object(
+  {
+    /** `host:port` of a gateway peer. */
+    endpoint: Type.String({ pattern: '^[^\\s/:]+:[0-9]{1,5}$|^\\[[0-9A-Fa-f:.]+\\]:[0-9]{1,5}$' }),
+    /** PEM. Absent: plaintext, on loopback only. */
+    tlsCaFile: Type.Optional(Type.String({ minLength: 1 })),
+    /** PEM, both or neither: the client certificate for a peer that requires one, and its key. */
+    tlsCertFile: Type.Optional(Type.String({ minLength: 1 })),
+    tlsKeyFile: Type.Optional(Type.String({ minLength: 1 })),
+    /** The name in the peer's TLS certificate if it differs from the endpoint. */
+    serverNameOverride: Type.Optional(Type.String({ minLength: 1 })),
+  },
+  closed,
+);
+
+const Channel = Type.Object(
+  {
+    /** Fabric's name of the channel. */
+    name: Type.String({ pattern: '^[a-z][a-z0-9.-]{0,248}$' }),
+    /**
+     * Which of our channels (`<networkId>.<name>`) its `records` contract stores: a single one (`acme.main`), those of
+     * a network (`acme.*`), or all (`*`).
+     */
+    holds: Type.Optional(
+      Type.Array(Type.String({ pattern: '^(\\*|[a-z0-9][a-z0-9-]{1,62}\\.(\\*|[a-z0-9-]{1,40}))$' }), {
+        maxItems: 1000,
+      }),
+    ),
+  },
+  closed,
+);
+
+/** A connection file; see the README for every member. */
+const ConnectionFile = Type.Object(
+  {
+    mspId: Type.String({ minLength: 1, maxLength: 200 }),
+    certFile: Type.String({ minLength: 1 }),
+    keyFile: Type.String({ minLength: 1 }),
+    /** In order of preference. */
+    peers: Type.Array(Peer, { minItems: 1, maxItems: 32 }),
+    channels: Type.Array(Channel, { minItems: 1, maxItems: 100 }),
+    deadlinesMs: Type.Optional(
+      Type.Object(
+        {
+          evaluate: milliseconds(5000),
+          endorse: milliseconds(10_000),
+          submit: milliseconds(5000),
+          commitStatus: milliseconds(5000),
+          /** For a caller of submit, all phases and attempts together. */
+          answer: milliseconds(15_000),
+        },
+        closed,
+      ),
+    ),
+    limits: Type.Optional(
+      Type.Object(
+        {
+          /** Maximum concurrent calls to peers; a peer's default limit is 500 for all its clients. */
+          window: count(200, 5000),
+          /** Maximum callers queued for the window. */
+          queue: count(4096, 1_000_000),
+          /** Maximum journalled, unsettled transactions. */
+          unsettled: count(20_000, 1_000_000),
+          /** Maximum bytes of the arguments of one call. */
+          callBytes: count(4 * 1024 * 1024, 64 * 1024 * 1024),
+          /** Maximum transactions, the first included, while others change the same keys. */
+          conflictAttempts: count(8, 100),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+
+type ConnectionFileContent = Static<typeof ConnectionFile>;
 
 export interface FabricPeer {
   readonly endpoint: string;
@@ -20,7 +103,7 @@ export interface FabricChannel {
   readonly holds: readonly string[];
 }
 
-/** A connection file, checked: every path absolute, every default filled in. */
+/** A validated connection file: paths are absolute, defaults are filled in. */
 export interface FabricConnection {
   readonly mspId: string;
   readonly certFile: string;
@@ -47,7 +130,7 @@ export interface FabricLimits {
   readonly conflictAttempts: number;
 }
 
-/** What is wrong with a connection file, all of it at once. */
+/** All faults of a connection file. */
 export class ConnectionFileError extends Error {
   override readonly name = 'ConnectionFileError';
   readonly faults: readonly string[];
@@ -65,8 +148,8 @@ const validate: ValidateFunction<ConnectionFileContent> = new Ajv({
 }).compile<ConnectionFileContent>(ConnectionFile as AnySchema);
 
 /**
- * Reads and checks a connection file (JSON). Paths in it are relative to its folder. Whether the files it names are
- * there is not checked here: `credentials()` says so, and they may come later.
+ * Reads and validates a connection file (JSON). Its paths are relative to its folder. The files it names are not
+ * checked here: `credentials()` reports missing ones, and they may appear later.
  *
  * @throws ConnectionFileError with every fault.
  */
@@ -81,7 +164,7 @@ export function readConnectionFile(path: string): FabricConnection {
   return parseConnection(content, path);
 }
 
-/** The same for what was read already; `path` is where it lies. @throws ConnectionFileError. */
+/** The same for parsed content; `path` is its location. @throws ConnectionFileError. */
 export function parseConnection(content: unknown, path: string): FabricConnection {
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {
     throw new ConnectionFileError(path, ['must hold a JSON object']);

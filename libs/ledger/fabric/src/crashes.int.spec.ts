@@ -6,7 +6,7 @@ import type { UnitResult } from '@sealgate/ledger-port';
 import { until } from '@sealgate/testing';
 import { fileOf, openTestFabric, SCHEMA, type TestFabric } from './testing/open-test-fabric.ts';
 
-const PROGRAM = fileURLToPath(new URL('testing/append-and-say.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('testing/append-and-print.ts', import.meta.url));
 const LEASE_MS = 600;
 const CHANNEL = 'acme.crashes';
 
@@ -24,7 +24,7 @@ afterEach(() => {
 });
 afterAll(() => test.close());
 
-/** `more`: of the connection file; without a lease, that of a surface. */
+/** `more`: members of the connection file; without a lease, the default of a surface. */
 function appendElsewhere(
   id: string,
   claim: Buffer,
@@ -116,7 +116,7 @@ describe('a process that is killed', () => {
     expect(validOnes()).toHaveLength(valid + 1);
   }, 40_000);
 
-  it('after Submit and before the block: another process learns what became of it', async () => {
+  it('after Submit and before the block: another process learns the outcome', async () => {
     const id = randomUUID();
     const claim = randomBytes(32);
     const valid = validOnes().length;
@@ -133,11 +133,11 @@ describe('a process that is killed', () => {
     expect(validOnes()).toHaveLength(valid + 1);
   }, 40_000);
 
-  it('after the block and before its answer: the journal is settled, and the request replays', async () => {
+  it('after the block and before its answer: the journal is settled, and the request is replayed', async () => {
     const id = randomUUID();
     const claim = randomBytes(32);
     const valid = validOnes().length;
-    // The child hears of no block, and is answered no status.
+    // The child receives no block and no status.
     test.peer.blockStreams.hold();
     const hang = test.peer.faults.inject('commitStatus', { drop: 'before' });
     const { child, said } = appendElsewhere(id, claim);
@@ -153,7 +153,7 @@ describe('a process that is killed', () => {
     expect(validOnes()).toHaveLength(valid + 1);
   }, 40_000);
 
-  it('of two heirs, one takes over what it left', async () => {
+  it('is taken over by exactly one of two processes', async () => {
     const valid = validOnes().length;
     test.peer.faults.inject('submit', { drop: 'before' });
     const ids = Array.from({ length: 3 }, () => randomUUID());
@@ -168,12 +168,12 @@ describe('a process that is killed', () => {
     for (const id of ids) expect(await ledger.read(CHANNEL, id)).toMatchObject({ id });
   }, 60_000);
 
-  // With the lease and the deadlines of a surface: the clocks of both are part of the promise.
+  // With a surface's lease and deadlines: the promise depends on both.
   it.each([
     ['between its journal row and Submit', 'submit'],
     ['after Submit', 'orderer'],
   ])(
-    '%s: its transaction is settled by the next start within 6 s',
+    '%s: its transaction is settled within 6 s after the next start',
     async (_where, point) => {
       const [id, claim] = [randomUUID(), randomBytes(32)];
       const valid = validOnes().length;
@@ -183,7 +183,7 @@ describe('a process that is killed', () => {
       await until(() => (hang === undefined ? test.peer.channel('main').pending() === 1 : hang.struck() > 0), {
         timeoutMs: 20_000,
       });
-      // At the worst moment: it has just said that it lives.
+      // The worst moment: just after its heartbeat.
       await justBeaten();
       await kill(child);
       test.peer.faults.clear();
@@ -202,7 +202,7 @@ describe('a process that is killed', () => {
   );
 });
 
-/** Until some process says that it lives. */
+/** Waits until some process has sent a heartbeat. */
 async function justBeaten(): Promise<void> {
   const newest = async () => {
     const [row] = await test.sql.query<{ until: string }>({

@@ -1,9 +1,9 @@
-/** The end of a caller's wait: its own signal, or the time that is allowed. */
+/** The end of a caller's wait: its own signal, or the time limit. */
 export interface Deadline {
   readonly signal: AbortSignal;
   /** Milliseconds since the epoch. */
   readonly atMs: number;
-  /** Lets the timer go. */
+  /** Clears the timer. */
   clear(): void;
 }
 
@@ -23,7 +23,7 @@ export function deadlineIn(ms: number, nowMs: number, signal: AbortSignal | unde
   };
 }
 
-/** What the promise comes to, or undefined once the deadline has passed. */
+/** Resolves with the promise's value, or with undefined once the deadline has passed. */
 export function orEnded<Value>(promise: Promise<Value>, { signal }: Deadline): Promise<Value | undefined> {
   if (signal.aborted) return Promise.resolve(undefined);
   return new Promise((resolve, reject) => {
@@ -33,7 +33,7 @@ export function orEnded<Value>(promise: Promise<Value>, { signal }: Deadline): P
   });
 }
 
-/** True when the pause was had in full. */
+/** Resolves true after the full pause, false if the deadline ended it. */
 export function pause(ms: number, { signal }: Deadline): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   return new Promise((resolve) => {

@@ -1,12 +1,12 @@
 import { StatusCode } from '@hyperledger/fabric-gateway';
-import type { Settlement } from './contract-call.ts';
-import type { Ending } from './journal-entry.ts';
+import type { Settlement } from './fabric-client.ts';
+import type { Ending } from './journal-statements.ts';
 import type { Journal } from './journal.ts';
 
 /**
- * Told how a transaction ended, in the turn in which it becomes known; late: its caller was told "unknown", or was left
- * behind by a process that is gone. The journal calls the transaction open until the promise has resolved: so who dies in
- * between leaves it to another process to be told again. A rejection is tried again.
+ * Called with the end of a transaction in the turn in which it becomes known; late: its caller got "unknown", or
+ * belongs to a process that is gone. The transaction stays open in the journal until the promise has resolved: if this
+ * process dies in between, another one calls it again. A rejection is retried.
  */
 export type OnSettlement = (
   settlement: Settlement,
@@ -16,7 +16,7 @@ export type OnSettlement = (
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
 
-/** Brings endings into the journal, however long its database is away: what is known meanwhile is known all the same. */
+/** Writes endings into the journal, retrying while its database is down. */
 export class EndingWriter {
   readonly #journal: Journal;
   readonly #onProblem: (detail: string) => void;
@@ -28,9 +28,9 @@ export class EndingWriter {
     this.#onProblem = onProblem;
   }
 
-  /** Resolves when it is in, or when this process must end before: then the next one finds out the same. */
-  write(ending: Ending, tell: () => void | Promise<void>): Promise<void> {
-    const written = this.#write(ending, tell);
+  /** Resolves when it is written, or when this process must end first: the next one then determines the same ending. */
+  write(ending: Ending, report: () => void | Promise<void>): Promise<void> {
+    const written = this.#write(ending, report);
     this.#writing.add(written);
     void written.finally(() => this.#writing.delete(written));
     return written;
@@ -41,12 +41,12 @@ export class EndingWriter {
     await Promise.all(this.#writing);
   }
 
-  async #write(ending: Ending, tell: () => void | Promise<void>): Promise<void> {
-    let told = false;
+  async #write(ending: Ending, report: () => void | Promise<void>): Promise<void> {
+    let reported = false;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       try {
-        if (!told) await tell();
-        told = true;
+        if (!reported) await report();
+        reported = true;
         return await this.#journal.settle(ending);
       } catch (error) {
         this.#onProblem(String(error));
@@ -59,7 +59,7 @@ export class EndingWriter {
 
 const CODE_NAMES = new Map<number, string>(Object.entries(StatusCode).map(([name, code]) => [code, name]));
 
-/** Fabric's own name of a validation code. */
+/** Fabric's name of a validation code. */
 export function nameOfCode(code: number): string {
   return CODE_NAMES.get(code) ?? `CODE_${code}`;
 }

@@ -1,48 +1,103 @@
 import type { ContractHealth, LedgerHealth } from '@sealgate/ledger-port';
-import type { Committed, ContractCall, Settlement, SubmitOptions } from './contract-call.ts';
-import type { CredentialsState } from './credentials.ts';
-import type { FabricReason } from './fabric-reasons.ts';
 import type { FabricState } from './fabric-observer.ts';
+import type { FabricReason } from './fabric-reasons.ts';
+import type { CredentialsState } from './identity-files.ts';
+import type { NewClaim } from './journal-statements.ts';
 
-/** Whether the contracts answer. Not asked: whether writes find enough endorsers, and an orderer. */
+/** A call of a chaincode. `channel` and `chaincode` are Fabric's own names. */
+export interface ContractCall {
+  readonly channel: string;
+  readonly chaincode: string;
+  /** The contract within the chaincode; absent: the chaincode's default. */
+  readonly contract?: string;
+  readonly transaction: string;
+  readonly args: readonly (string | Uint8Array)[];
+}
+
+export interface SubmitOptions {
+  /**
+   * Ends the caller's wait. Before the envelope is journalled: UnavailableError, nothing ordered; afterwards:
+   * UnknownOutcomeError, and settling continues.
+   */
+  readonly signal?: AbortSignal;
+  /** The caller's name for this work, at most 200 characters; see `FabricClient.find`. */
+  readonly reference?: string;
+  /** The caller's note, at most 64 KiB: passed to `onSettlement`, also by a process that takes over. */
+  readonly note?: string;
+  /**
+   * Derives the claim from the endorsement; it is taken in the statement that journals the transaction. If another
+   * transaction holds it, `submit` rejects with ClaimTakenError, and nothing was written.
+   */
+  readonly claim?: (endorsed: { readonly transactionId: string; readonly result: Buffer }) => NewClaim;
+  /** Deadline for everything; default `answer` of the connection's deadlines. */
+  readonly answerWithinMs?: number;
+}
+
+/** A transaction that is in a block and valid. */
+export interface Committed {
+  /** 64 lower hex digits. */
+  readonly transactionId: string;
+  readonly blockNumber: number;
+  /** What the transaction function returned when it was endorsed. */
+  readonly result: Buffer;
+}
+
+/**
+ * State of a transaction.
+ * - committed: in a block and valid
+ * - invalid: in a block and without effect; `code` is Fabric's validation code (`MVCC_READ_CONFLICT`, ...)
+ * - refused: the orderer rejected it before ordering; nothing was written
+ * - unknown: it may still be committed; the client keeps settling it
+ */
+export type Settlement =
+  | ({ readonly status: 'committed' } & Committed)
+  | { readonly status: 'invalid'; readonly transactionId: string; readonly code: string; readonly blockNumber: number }
+  | { readonly status: 'refused'; readonly transactionId: string; readonly message: string }
+  | { readonly status: 'unknown'; readonly transactionId: string };
+
+/** Whether the contracts answer. Not checked: whether writes reach enough endorsers and an orderer. */
 export interface FabricHealth extends LedgerHealth {
   readonly contracts: readonly (ContractHealth & { readonly reason: FabricReason | null })[];
 }
 
-/** A gateway of a Fabric network, for any chaincode. No call hangs: each ends within the deadlines of the connection. */
+/**
+ * A gateway of a Fabric network, for any chaincode. No call hangs: each ends within the deadlines of the connection.
+ */
 export interface FabricClient {
   /**
    * Writes: endorse, journal, submit, wait for the block. Resolves once the transaction is in a block and valid.
    *
    * @throws ContractRefusedError, UnavailableError, OverloadedError, MisconfiguredError, InvalidatedError: nothing was
    * written.
-   * @throws UnknownOutcomeError: it may have been; the same bytes go on being sent until it is known.
+   * @throws UnknownOutcomeError: it may have been written; the same bytes are resent until the outcome is known.
    */
   submit(call: ContractCall, options?: SubmitOptions): Promise<Committed>;
-  /** Asks. @throws ContractRefusedError, UnavailableError, OverloadedError, MisconfiguredError. */
+  /** Queries. @throws ContractRefusedError, UnavailableError, OverloadedError, MisconfiguredError. */
   evaluate(call: ContractCall, options?: { readonly signal?: AbortSignal }): Promise<Buffer>;
   /**
-   * What became of a transaction of this journal. Waits for an unknown one for `waitMs` (default 0) at most.
-   * Undefined: the journal does not know it (settled longer ago than it keeps, or never journalled).
+   * The state of a transaction of this journal. Waits at most `waitMs` (default 0) for an unknown one. Undefined: not
+   * in the journal (settled longer ago than its retention, or never journalled).
    *
-   * @throws UnavailableError when the journal cannot be asked.
+   * @throws UnavailableError if the journal cannot be queried.
    */
   settle(transactionId: string, options?: { readonly waitMs?: number }): Promise<Settlement | undefined>;
   /**
-   * The transactions that were sent under a reference, oldest first: what a process that takes over another's work asks
-   * before it sends anything again.
+   * The transactions sent under a reference, oldest first: a process that takes over another's work checks them before
+   * it sends anything again.
    *
-   * @throws UnavailableError when the journal cannot be asked.
+   * @throws UnavailableError if the journal cannot be queried.
    */
   find(reference: string): Promise<readonly Settlement[]>;
-  /** Whether the files of the identity are there, readable, matching and unexpired. Touches no network. */
+  /** Whether the identity files exist, are readable, match and are unexpired. Uses no network. */
   credentials(): CredentialsState;
   /**
-   * Makes these calls, which must be of functions that write nothing, one for each contract, all within a second. An answer
-   * is what counts, be it a refusal.
+   * Makes these calls, one per contract, all within a second. They must not write. Any answer counts as healthy, even a
+   * refusal.
    */
   health(calls: readonly ContractCall[]): Promise<FabricHealth>;
   state(): FabricState;
-  /** Waits for what is under way, at most `deadlineMs` (default 5 s); what is not settled then is settled after the next start. */
+  /**
+   * Waits for running work, at most `deadlineMs` (default 5 s); what is unsettled then is settled after the next start.
+   */
   close(deadlineMs?: number): Promise<void>;
 }

@@ -42,7 +42,7 @@ const ENDORSEMENT_POLICY_FAILURE = 10;
 describeLedger('fabric', { ledger: () => ledger, newChannel });
 
 describe('claims on Fabric', () => {
-  it('are free again when their transaction came to nothing', async () => {
+  it('are released if their transaction had no effect', async () => {
     const [place, claim] = [newChannel(), randomBytes(32)];
     test.peer.faults.judge({ commit: ENDORSEMENT_POLICY_FAILURE });
     await expect(ledger.append(unit(place, 'a', claim))).rejects.toThrow(LedgerUnavailableError);
@@ -67,10 +67,10 @@ describe('claims on Fabric', () => {
     expect(new Set(results.map((result) => ('transactionId' in result ? result.transactionId : ''))).size).toBe(1);
   });
 
-  it('come before a conflict with what their first request wrote, however close the two are', async () => {
+  it("take precedence over a conflict with the first request's record, even under a race", async () => {
     const [place, claim] = [newChannel(), randomBytes(32)];
     const { ledger: other } = test.openLedger();
-    // The second looks its claim up before the first has taken it, and is endorsed after the first is in a block.
+    // The second looks up its claim before the first has taken it, and is endorsed after the first is in a block.
     const slow = test.peer.faults.inject('endorse', { delayMs: 600 }, { times: 1 });
     const records = [{ ...unit(place, 'a').records[0]!, data: '{"n":2}' }];
     const second = other.append({ ...unit(place, 'a', claim, 's1:other'), records });
@@ -79,7 +79,7 @@ describe('claims on Fabric', () => {
     expect(await second).toEqual({ outcome: 'reused' });
   });
 
-  it('are refused to another request once the first is settled, and not while it may still come to nothing', async () => {
+  it('are refused to another request once the first is settled, and not while it may still have no effect', async () => {
     const [place, claim] = [newChannel(), randomBytes(32)];
     const elsewhere = test.openLedger().ledger;
     const other = unit(place, 'b', claim, 's1:other');
@@ -94,7 +94,7 @@ describe('claims on Fabric', () => {
     expect(await elsewhere.append(other)).toEqual({ outcome: 'reused' });
   });
 
-  it('are settled before they are answered, and unknown while they are not settled', async () => {
+  it('are settled before they are answered, and unknown until they are settled', async () => {
     const [place, claim] = [newChannel(), randomBytes(32)];
     const hasty = test.openLedger({ answerWithinMs: 400 }).ledger;
     test.peer.orderer.hold();
@@ -108,7 +108,7 @@ describe('claims on Fabric', () => {
 });
 
 describe('the ledger on Fabric', () => {
-  it('tells late what a caller was not told', async () => {
+  it('reports late what the caller was not told', async () => {
     const place = newChannel();
     const late = told.filter(({ isLate }) => isLate).length;
     const impatient = test.openLedger({
@@ -133,7 +133,7 @@ describe('the ledger on Fabric', () => {
     });
   });
 
-  it('tells again what could not be taken, and calls the transaction open until then', async () => {
+  it('reports again after a rejected report, and keeps the transaction open until then', async () => {
     const place = newChannel();
     let refusals = 2;
     const outcomes: string[] = [];
@@ -149,7 +149,7 @@ describe('the ledger on Fabric', () => {
     expect(outcomes).toEqual(['written', 'written', 'written']);
   });
 
-  it('keeps channels apart that share one of Fabric', async () => {
+  it('separates channels that share a Fabric channel', async () => {
     const [one, other] = [newChannel(), newChannel()];
     await ledger.append(unit(one, 'a'));
     expect(await ledger.read(other.channel, 'a')).toBeUndefined();
@@ -158,7 +158,7 @@ describe('the ledger on Fabric', () => {
     expect(await ledger.query({ ...query, channel: one.channel })).toHaveLength(1);
   });
 
-  it('leaves ids as they are in a Fabric channel of its own', async () => {
+  it('leaves ids unchanged in a dedicated Fabric channel', async () => {
     const own = test.openLedger({ channels: [{ name: 'main', holds: ['acme.own'] }] }).ledger;
     const [id, place] = [randomUUID(), { network: 'acme', channel: 'acme.own' }];
     await own.append(unit(place, id));
@@ -167,7 +167,7 @@ describe('the ledger on Fabric', () => {
     expect(await own.read('acme.own', id)).toMatchObject({ id, network: 'acme' });
   });
 
-  it('takes ids and types as long as any may be, in a channel with the longest name', async () => {
+  it('accepts ids and types of maximum length in a channel with the longest name', async () => {
     const network = 'n'.repeat(63);
     const channel = `${network}.${'c'.repeat(40)}`;
     const [id, type] = ['\u{10FFFF}'.repeat(256), 't'.repeat(128)];
@@ -177,7 +177,7 @@ describe('the ledger on Fabric', () => {
     expect(await ledger.query({ channel, type, afterId: '', limit: 5 })).toHaveLength(1);
   });
 
-  it('knows no record under an id or a type that none can have', async () => {
+  it('finds no record under an invalid id or type', async () => {
     const { channel } = newChannel();
     for (const text of ['', 'x'.repeat(2000), 'a\u0000', '\u007f']) {
       expect(await ledger.read(channel, text)).toBeUndefined();
@@ -185,7 +185,7 @@ describe('the ledger on Fabric', () => {
     }
   });
 
-  it('answers pages longer than the contract gives at once', async () => {
+  it("answers pages longer than the contract's limit", async () => {
     const place = newChannel();
     const records = Array.from({ length: 700 }, (_, n) => ({ ...unit(place, '').records[0]!, id: `r${n}` }));
     await ledger.append({ ...place, note: '{}', records });
@@ -195,7 +195,7 @@ describe('the ledger on Fabric', () => {
     expect(all.map(({ id }) => id)).toEqual(all.map(({ id }) => id).sort());
   }, 20_000);
 
-  it('knows nothing of a channel that the connection does not hold, and writes nothing to it', async () => {
+  it('finds nothing in a channel that the connection does not hold, and writes nothing to it', async () => {
     const narrow = test.openLedger({ channels: [{ name: 'main', holds: ['acme.*'] }] }).ledger;
     const place = { network: 'other', channel: 'other.main' };
     await expect(narrow.append(unit(place, 'a'))).rejects.toThrow(LedgerUnavailableError);
@@ -210,7 +210,7 @@ describe('the ledger on Fabric', () => {
     });
   });
 
-  it('cannot be asked while the peer is away, which is not "absent"', async () => {
+  it('rejects reads while the peer is away, instead of answering "absent"', async () => {
     await test.peer.stop();
     await expect(ledger.read('acme.main', 'a')).rejects.toThrow(LedgerUnavailableError);
     await expect(ledger.append(unit(newChannel(), 'a'))).rejects.toThrow(LedgerUnavailableError);
@@ -218,7 +218,7 @@ describe('the ledger on Fabric', () => {
     await until(async () => (await ledger.health()).ok, { timeoutMs: 10_000 });
   }, 30_000);
 
-  it('waits for what is under way', async () => {
+  it('drains running units', async () => {
     test.peer.orderer.hold();
     const units = [ledger.append(unit(newChannel(), 'a')), ledger.append(unit(newChannel(), 'a', randomBytes(32)))];
     await until(() => pending() === 2);

@@ -5,67 +5,62 @@ import { auditRecords } from './audit-records.ts';
 import { ChannelMap, type ChannelPlace } from './channel-map.ts';
 import { ClaimStore } from './claim-store.ts';
 import type { FabricChannel } from './connection-file.ts';
-import type { ContractCall } from './contract-call.ts';
 import type { OnSettlement } from './ending-writer.ts';
-import type { FabricClient, FabricHealth } from './fabric-client.ts';
-import { asLedgerError } from './ledger-problem.ts';
+import type { ContractCall, FabricClient, FabricHealth } from './fabric-client.ts';
+import { asLedgerError } from './fabric-errors.ts';
 import { isImpossible, storedRecordOf, type ContractRecord } from './records-contract.ts';
 
 export interface FabricLedgerOptions {
   readonly client: FabricClient;
-  /** Where the claims are; the same database and schema as the client's journal. */
+  /** Stores the claims; the same database and schema as the client's journal. */
   readonly sql: Database;
   readonly schema: string;
   /** Those of the connection: which Fabric channel holds which of ours. */
   readonly channels: readonly FabricChannel[];
-  /** Default `records`. */
-  readonly chaincode?: string;
-  /** Default: the chaincode's default contract. */
-  readonly contract?: string;
   readonly now: () => number;
-  /** How long a caller of append waits; default 10 s. */
+  /** Maximum wait of a caller of append; default 10 s. */
   readonly answerWithinMs?: number;
   readonly onResult?: OnResult;
 }
 
-/** The unit as far as it is known when its process may be another one by now. */
+/** The parts of a unit known to a process that did not send it. */
 export type KnownUnit = Pick<AppendUnit, 'network' | 'channel' | 'note'>;
 
 /**
- * Told of every unit whose outcome became known, at least once; late: after its caller was told "unknown", or was left
- * behind by a process that is gone. Until the promise has resolved, a process that takes over would tell it again. A late
- * unit that turned out to be without effect is told as a conflict of its first id: somebody else was faster.
+ * Called with every outcome, at least once; late: after its caller got "unknown", or its process is gone. Until the
+ * promise has resolved, a process that takes over would call it again. A late unit without effect is reported as a
+ * conflict of its first id: another writer was faster.
  */
 export type OnResult = (
   result: UnitResult,
   about: { readonly unit: KnownUnit; readonly isLate: boolean },
 ) => void | Promise<void>;
 
-/** The port over our own contract, and the same hooks as the embedded ledger has. */
+/** The port over our own contract, with the same hooks as the embedded ledger. */
 export interface FabricLedger extends Ledger {
   health(): Promise<FabricHealth>;
-  /** @throws LedgerUnavailableError where the connection holds no such channel. */
+  /** @throws LedgerUnavailableError if no Fabric channel of the connection holds it. */
   openChannel(network: string, channel: string): Promise<void>;
-  /** To be given to the client, which is where `onResult` learns of transactions; what is not this ledger's is left alone. */
+  /** Pass it to the client, so that `onResult` hears of transactions; those of others are ignored. */
   readonly onSettlement: OnSettlement;
-  /** Units that wait or are under way. */
+  /** Units queued or being written. */
   readonly depth: number;
-  /** Waits for every unit that was taken. */
+  /** Waits for every accepted unit. */
   drain(): Promise<void>;
 }
 
+/** The name of `apps/ledger-chaincode` on every Fabric channel; its default contract is called. */
+const CHAINCODE = 'records';
 const ANSWER_WITHIN_MS = 10_000;
 const PAGE_MAX = 1000;
 
 /** The ledger on Fabric: the contract of `apps/ledger-chaincode` behind the port. See the README. */
 export function fabricLedger(options: FabricLedgerOptions): FabricLedger {
-  const { client, sql, schema, contract } = options;
+  const { client, sql, schema } = options;
   const channels = new ChannelMap(options.channels);
-  const chaincode = options.chaincode ?? 'records';
   const callOf = ({ fabricChannel }: ChannelPlace, transaction: string, args: readonly string[]) => ({
     channel: fabricChannel,
-    chaincode,
-    ...(contract === undefined ? {} : { contract }),
+    chaincode: CHAINCODE,
     transaction,
     args,
   });
@@ -73,22 +68,16 @@ export function fabricLedger(options: FabricLedgerOptions): FabricLedger {
     client.evaluate(callOf(place, transaction, args)).catch((error: unknown) => {
       throw asLedgerError(error);
     });
-  /** Undefined where the contract takes no such id or type. */
+  /** Undefined if the id or type is invalid for the contract. */
   const askFor = (...[place, transaction, args]: Parameters<typeof ask>): Promise<Buffer | undefined> =>
     ask(place, transaction, args).catch((error: unknown) => {
       if (isImpossible(error)) return undefined;
       throw error;
     });
-  /** A record that is not there, in each Fabric channel that holds any of ours. */
+  /** Reads of an absent record, one for each Fabric channel that holds any of ours. */
   const probes: ContractCall[] = options.channels
     .filter(({ holds }) => holds.length > 0)
-    .map(({ name }) => ({
-      channel: name,
-      chaincode,
-      ...(contract === undefined ? {} : { contract }),
-      transaction: 'read',
-      args: ['health'],
-    }));
+    .map(({ name }) => ({ channel: name, chaincode: CHAINCODE, transaction: 'read', args: ['health'] }));
   const units = new AppendUnits({
     client,
     claims: new ClaimStore(sql, schema),
@@ -104,7 +93,7 @@ export function fabricLedger(options: FabricLedgerOptions): FabricLedger {
     },
     append: (unit) => units.append(unit),
     findConflict: (unit) => units.findConflict(unit),
-    onSettlement: (settlement, about) => units.tellSettlement(settlement, about),
+    onSettlement: (settlement, about) => units.reportSettlement(settlement, about),
     drain: () => units.drained(),
     async openChannel(_network, channel) {
       channels.of(channel);
@@ -131,7 +120,7 @@ export function fabricLedger(options: FabricLedgerOptions): FabricLedger {
       } while (bookmark !== '' && found.length < limit);
       return found;
     },
-    // There is no public log on Fabric: what outsiders check is the channel itself.
+    // Fabric has no public log: outsiders verify the channel itself.
     prove: () => Promise.resolve(undefined),
     checkpoint: () => Promise.resolve(undefined),
     audit: (channel, signal): Promise<AuditReport> => auditRecords({ channels, ask }, channel, signal),

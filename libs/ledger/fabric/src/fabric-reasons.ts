@@ -1,4 +1,4 @@
-/** Why a peer, a channel or a contract cannot be used: a closed set, each with its sentence for people. */
+/** Why a peer, a channel or a contract cannot be used: a closed set, each with a sentence for people. */
 export const FABRIC_REASONS = {
   identity_unusable: 'the certificate or the key of this service cannot be used',
   identity_refused: 'the channel takes no calls of this identity: its MSP id or its certificate is not known there',
@@ -16,7 +16,7 @@ export const FABRIC_REASONS = {
   no_answer: 'no gateway peer answers',
   not_a_gateway: 'what answers at the endpoint is not a gateway peer',
   channel_missing: 'the gateway peer has not joined the channel',
-  // All that an endorsing peer says of a channel that it has not joined, too.
+  // Also what an endorsing peer says about a channel that it has not joined.
   contract_missing: 'no peer that is asked knows the contract on this channel',
   function_missing: 'the chaincode has no contract of that name, or the contract no such transaction',
   contract_away: 'the contract does not answer',
@@ -27,9 +27,9 @@ export const FABRIC_REASONS = {
 export type FabricReason = keyof typeof FABRIC_REASONS;
 
 /**
- * How grpc-js words it that no connection could be made, in the order in which they are looked for. Alerts of TLS about
- * certificates mean ours; whether one was sent, the caller knows (RFC 8446 section 6.2: a server that wants one and gets
- * none says certificate_required, with TLS 1.2 bad_certificate or handshake_failure).
+ * Connection failures as worded by grpc-js, in order of precedence. TLS alerts about certificates concern ours; the
+ * caller knows whether one was sent (RFC 8446 section 6.2: a server that requires one and gets none sends
+ * certificate_required, with TLS 1.2 bad_certificate or handshake_failure).
  */
 const CONNECTION_WORDS: readonly (readonly [RegExp, FabricReason])[] = [
   [/^Name resolution failed|ENOTFOUND|EAI_AGAIN/, 'dns_failed'],
@@ -49,7 +49,7 @@ const CONNECTION_WORDS: readonly (readonly [RegExp, FabricReason])[] = [
 
 const NO_CONNECTION = /^(No connection established|Name resolution failed)/;
 
-/** Of a call that no peer answered. */
+/** The reason of a call that reached no peer. */
 export function connectionReason(message: string): FabricReason {
   if (!NO_CONNECTION.test(message)) return 'no_answer';
   return CONNECTION_WORDS.find(([words]) => words.test(message))?.[1] ?? 'no_answer';

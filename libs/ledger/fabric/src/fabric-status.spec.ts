@@ -10,15 +10,15 @@ const noConnection = (error: string) =>
   failure(14, `No connection established. Last error: ${error} Resolution note: `);
 const BUSY = 'too many requests for /gateway.Gateway, exceeding concurrency limit (500)';
 
-describe('what an error of Evaluate or Endorse means', () => {
-  // Words and codes as peers of Fabric 2.5 say them.
+describe('the verdict on an Evaluate or Endorse error', () => {
+  // Messages and codes of Fabric 2.5 peers.
   it.each([
     ['refused', failure(10, 'failed to endorse transaction', 'chaincode response 500, the asset a does not exist')],
     [
       'refused',
       failure(2, 'evaluate call to endorser returned error: chaincode response 500, the asset a does not exist'),
     ],
-    // Whatever an asset is named.
+    // Regardless of asset names.
     ['refused', failure(10, 'failed', 'chaincode response 500, the asset Function a not found in contract is taken')],
     ['overloaded', failure(2, BUSY)],
     ['overloaded', failure(8, BUSY)],
@@ -53,7 +53,7 @@ describe('what an error of Evaluate or Endorse means', () => {
     expect(askVerdict(error).kind).toBe(kind);
   });
 
-  // Words of real peers, and of grpc-js.
+  // Messages of real peers, and of grpc-js.
   it.each([
     ['contract_missing', failure(9, 'no peers available to evaluate chaincode x in channel y')],
     ['contract_missing', failure(9, 'no combination of peers: No metadata was found for chaincode x in channel y')],
@@ -81,11 +81,11 @@ describe('what an error of Evaluate or Endorse means', () => {
       'connection_refused',
       failure(14, 'No connection established. Last error: Error: connect ECONNREFUSED 10.0.0.1:1.'),
     ],
-  ])('says why: %s', (reason, error) => {
+  ])('gives the reason %s', (reason, error) => {
     expect(askVerdict(error)).toMatchObject({ reason });
   });
 
-  it('passes on what the contract said, over several lines, and nothing else', () => {
+  it("passes on the contract's message only, also over several lines", () => {
     const said = 'chaincode response 500, first\nsecond, chaincode response 1, third';
     expect(askVerdict(failure(10, 'failed', 'peer away', said))).toEqual({
       kind: 'refused',
@@ -93,7 +93,7 @@ describe('what an error of Evaluate or Endorse means', () => {
     });
   });
 
-  it('takes a contract that speaks of requests or access at its word', () => {
+  it("does not misread a contract's message about requests or access", () => {
     for (const words of [BUSY, 'access denied: not your asset']) {
       expect(askVerdict(failure(10, 'failed', `chaincode response 500, ${words}`))).toEqual({
         kind: 'refused',
@@ -103,7 +103,7 @@ describe('what an error of Evaluate or Endorse means', () => {
   });
 });
 
-describe('what an error of Submit means', () => {
+describe('the verdict on a Submit error', () => {
   it.each([
     ['unknown', failure(14, 'no orderers could successfully process transaction')],
     ['unknown', failure(4, 'submit timeout expired while broadcasting to ordering service')],

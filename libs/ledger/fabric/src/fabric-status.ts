@@ -1,7 +1,7 @@
 import type { GatewayError } from '@hyperledger/fabric-gateway';
 import { connectionReason, type FabricReason } from './fabric-reasons.ts';
 
-/** gRPC status codes (https://grpc.io/docs/guides/status-codes/) that say something here. */
+/** gRPC status codes (https://grpc.io/docs/guides/status-codes/) handled here. */
 const CANCELLED = 1;
 const UNKNOWN = 2;
 const INVALID_ARGUMENT = 3;
@@ -15,13 +15,13 @@ const UNAVAILABLE = 14;
 const UNAUTHENTICATED = 16;
 
 /**
- * What an error of Evaluate or Endorse means. Nothing is ordered by either, so nothing was written in any case.
- * - refused: the contract said no
- * - overloaded: ask fewer at once
+ * Meaning of an Evaluate or Endorse error. Neither orders anything, so nothing was written in any case.
+ * - refused: the contract refused
+ * - overloaded: reduce concurrency
  * - away: this peer does not answer; another one, or the same one later, may
- * - elsewhere: this peer answers and cannot, for this channel and contract; another one, or the same one later, may
- * - again: a new proposal may fare better
- * - misconfigured: asking this peer again will not help; another one may be set up otherwise
+ * - elsewhere: this peer answers but cannot serve this channel and contract; another one, or the same one later, may
+ * - again: a new proposal may succeed
+ * - misconfigured: asking this peer again will not help; another one may be configured differently
  */
 export type AskVerdict =
   | { readonly kind: 'refused' | 'overloaded'; readonly message: string }
@@ -32,32 +32,32 @@ export type AskVerdict =
     };
 
 /**
- * What an error of Submit means.
- * - unsent: the peer did not look at it; the same envelope may be sent again at once
- * - refused: the orderer looked at it and did not take it
+ * Meaning of a Submit error.
+ * - unsent: the peer did not process it; the same envelope may be resent at once
+ * - refused: the orderer rejected it
  * - unknown: it may have been ordered
  */
 export type SendVerdict =
   { readonly kind: 'unsent' | 'unknown' } | { readonly kind: 'refused'; readonly message: string };
 
-/** What a peer says before it looks at a call (its concurrency limit), under code 2 or 8. */
+/** A peer's answer when its concurrency limit is reached, before it processes a call; code 2 or 8. */
 const OVERLOAD = /too many requests for \//;
-/** `chaincode response <status>, <message>`: the words of the contract, as the peer passes them on. */
+/** `chaincode response <status>, <message>`: the message of the contract, as passed on by the peer. */
 const CONTRACT_SAID = /chaincode response \d+, ([\s\S]*)$/;
-/** How the contract APIs of Fabric (Node, Go) say that they know no such contract or transaction, before they run anything. */
+/** How Fabric's contract APIs (Node, Go) report an unknown contract or transaction, before they run anything. */
 const NO_FUNCTION =
   /^(Error: )?(You've asked to invoke a function that does not exist|Contract name is not known|Contract not found with name|Function \S+ not found in contract)/;
 const DENIED = /access denied/;
-/** Under code 9, where endorsers are away rather than unheard of. */
+/** With code 9: endorsers are away, not unknown. */
 const ENDORSERS_AWAY =
   /no peer combination can satisfy|not installed on sufficient peers|no principal sets remained|no endorsers found/;
 
-/** Evaluate says so under code 14, as if the peer were away. */
+/** Evaluate reports it with code 14, as if the peer were away. */
 const NO_CHANNEL =
   /(failed to get config for channel|could not get last config for channel|channel '?[^ ]+'? not found)/;
 const NO_CONTRACT = /no metadata was found for chaincode|no peers available to evaluate chaincode/i;
 
-/** What a peer says of a Submit that no orderer answered: the peer itself is there. */
+/** A peer's answer to a Submit that no orderer accepted: the peer itself is available. */
 const ORDERERS_AWAY = /no orderers could/;
 
 type Failure = Pick<GatewayError, 'code' | 'message' | 'details'>;
@@ -89,7 +89,7 @@ export function askVerdict(error: Failure): AskVerdict {
     case DEADLINE_EXCEEDED:
     case CANCELLED:
       return { kind: 'away', message, reason: connectionReason(message) };
-    // ABORTED: endorsers disagreed, or a chaincode process is away.
+    // ABORTED: endorsers disagreed, or a chaincode process is down.
     default:
       return { kind: 'again', message, reason: 'contract_away' };
   }

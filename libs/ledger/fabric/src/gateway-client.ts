@@ -1,10 +1,15 @@
 import type { Database } from '@sealgate/storage';
 import type { CallWindow } from './call-window.ts';
 import type { FabricConnection } from './connection-file.ts';
-import type { Committed, ContractCall, Settlement, SubmitOptions } from './contract-call.ts';
-import type { CredentialsState } from './credentials.ts';
 import { deadlineIn, orEnded, pause, type Deadline } from './deadline.ts';
-import type { FabricClient, FabricHealth } from './fabric-client.ts';
+import type {
+  Committed,
+  ContractCall,
+  FabricClient,
+  FabricHealth,
+  Settlement,
+  SubmitOptions,
+} from './fabric-client.ts';
 import {
   ClaimTakenError,
   ContractRefusedError,
@@ -15,12 +20,12 @@ import {
   UnavailableError,
   UnknownOutcomeError,
 } from './fabric-errors.ts';
-import { FABRIC_REASONS, type FabricReason } from './fabric-reasons.ts';
 import type { FabricObserver, FabricOutcome, FabricState } from './fabric-observer.ts';
+import { FABRIC_REASONS, type FabricReason } from './fabric-reasons.ts';
 import type { GatewayPeers } from './gateway-peers.ts';
-import type { IdentityFiles } from './identity-files.ts';
-import type { Journal } from './journal.ts';
+import type { CredentialsState, IdentityFiles } from './identity-files.ts';
 import type { JournalKeeper } from './journal-keeper.ts';
+import type { Journal } from './journal.ts';
 import type { PeerCalls } from './peer-calls.ts';
 import type { Settler } from './settler.ts';
 import type { Submission } from './submission.ts';
@@ -40,14 +45,14 @@ export interface GatewayClientParts {
   readonly observer: FabricObserver;
 }
 
-/** Less than the second that a probe is given: what is known of the other contracts is told though a peer is silent. */
+/** Below the one second limit of a probe: reports the state of other contracts even if one peer is silent. */
 const HEALTH_WITHIN_MS = 850;
 const CLOSE_WITHIN_MS = 5000;
-const LOOK_AGAIN_MS = 200;
+const POLL_MS = 200;
 const REFERENCE_MAX_LENGTH = 200;
 const NOTE_MAX_LENGTH = 65_536;
 
-/** The parts as one client: deadlines begin here, and outcomes are counted here. */
+/** Combines the parts into a client: sets deadlines and counts outcomes. */
 export class GatewayClient implements FabricClient {
   readonly #parts: GatewayClientParts;
   #underWay = 0;
@@ -93,8 +98,8 @@ export class GatewayClient implements FabricClient {
         if (here !== undefined) return here;
         const [there] = open === undefined ? await journal.read({ transactionId }) : [];
         if (open === undefined && there?.status !== 'unknown') return there;
-        // Another process has it, or its end is just being written.
-        if (!(await pause(LOOK_AGAIN_MS, deadline))) return { status: 'unknown', transactionId };
+        // Another process has it, or its end is being written.
+        if (!(await pause(POLL_MS, deadline))) return { status: 'unknown', transactionId };
       }
     } finally {
       deadline.clear();
@@ -156,11 +161,11 @@ export class GatewayClient implements FabricClient {
     }
   }
 
-  /** @throws MisconfiguredError: nothing is sent that cannot be meant. */
+  /** @throws MisconfiguredError before anything is sent. */
   #check(call: ContractCall, options: SubmitOptions): void {
     const { channels, limits } = this.#parts.connection;
     if (!channels.some(({ name }) => name === call.channel)) {
-      throw new MisconfiguredError(`The connection names no channel ${call.channel}.`);
+      throw new MisconfiguredError(`The connection has no channel ${call.channel}.`);
     }
     checkSizes(call, options, limits.callBytes);
   }
@@ -186,7 +191,7 @@ export class GatewayClient implements FabricClient {
       await this.#within(HEALTH_WITHIN_MS, undefined, (deadline) => this.#parts.calls.evaluate(call, deadline));
     } catch (error) {
       if (!(error instanceof FabricError)) throw error;
-      // An answer all the same: of a contract that says no, or of a peer that is busy.
+      // Still an answer: of a contract that refused, or of a busy peer.
       const isAnswer = error instanceof OverloadedError || error instanceof ContractRefusedError;
       if (!isAnswer) return contractHealth(call, error.reason ?? 'no_answer');
     }
@@ -198,22 +203,20 @@ function contractHealth({ channel, chaincode }: ContractCall, reason: FabricReas
   return { channel, chaincode, ok: reason === null, reason, detail: reason === null ? null : FABRIC_REASONS[reason] };
 }
 
-/** @throws MisconfiguredError: no peer would take it, now or later. */
-function checkSizes({ args, transient = {} }: ContractCall, { reference, note }: SubmitOptions, most: number): void {
+/** @throws MisconfiguredError: no peer would accept it, now or later. */
+function checkSizes({ args }: ContractCall, { reference, note }: SubmitOptions, most: number): void {
   let bytes = 0;
-  for (const part of [...args, ...Object.values(transient)]) {
-    bytes += typeof part === 'string' ? Buffer.byteLength(part) : part.byteLength;
-  }
+  for (const arg of args) bytes += typeof arg === 'string' ? Buffer.byteLength(arg) : arg.byteLength;
   if (bytes > most) throw new MisconfiguredError(`The arguments are ${bytes} bytes; a call takes ${most}.`);
   checkText(reference, 'reference', REFERENCE_MAX_LENGTH);
   checkText(note, 'note', NOTE_MAX_LENGTH);
 }
 
-/** What the journal's columns take. @throws RangeError. */
+/** Limits of the journal's columns. @throws RangeError. */
 function checkText(text: string | undefined, name: string, maxLength: number): void {
   if (text === undefined) return;
   if (text.length > maxLength) throw new RangeError(`A ${name} is ${maxLength} characters at most.`);
-  if (text.includes('\0')) throw new RangeError(`A ${name} holds no U+0000.`);
+  if (text.includes('\0')) throw new RangeError(`A ${name} must not contain U+0000.`);
 }
 
 const OUTCOMES = [

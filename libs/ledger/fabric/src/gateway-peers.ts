@@ -15,28 +15,28 @@ export interface GatewayPeersOptions {
   readonly identity: () => FabricIdentity | undefined;
   readonly now: () => number;
   readonly onAway: (endpoint: string, reason: string) => void;
-  /** TLS files that could not be taken over. */
+  /** TLS files that could not be loaded. */
   readonly onTlsProblem: (endpoint: string, problem: string) => void;
 }
 
-/** A peer, spoken to as one identity. It stays good for whoever holds it, whatever is rotated meanwhile. */
+/** A peer as seen by one identity. It stays usable for its holder, even if files are rotated meanwhile. */
 export interface PeerGateway {
   readonly endpoint: string;
   readonly gateway: Gateway;
-  /** For Submit, whose bytes are journalled; all else goes through the gateway client. */
+  /** For Submit, which sends the journalled bytes; all other calls use the gateway client. */
   readonly client: Client;
   readonly identity: FabricIdentity;
 }
 
 const NONE: ReadonlySet<string> = new Set();
-const FIRST_REST_MS = 500;
-const LONGEST_REST_MS = 10_000;
-/** While a peer goes on failing, the log says so again so often. */
-const SAY_AGAIN_MS = 60_000;
-/** A connection that is not made, or made to nobody, for so long is given up for a new one: grpc-js itself waits for ever. */
+const FIRST_BACKOFF_MS = 500;
+const LONGEST_BACKOFF_MS = 10_000;
+/** Interval for repeating the log line while a peer keeps failing. */
+const LOG_AGAIN_MS = 60_000;
+/** A connection not ready for this long is replaced: grpc-js itself would wait for ever. */
 const STUCK_MS = 5000;
 
-/** The gateway peers, one connection each for calls and streams. The first that is not resting is used. */
+/** The gateway peers, one connection each for calls and streams. The first one that is not in backoff is used. */
 export class GatewayPeers {
   readonly #options: GatewayPeersOptions;
   readonly #peers: Peer[];
@@ -47,8 +47,8 @@ export class GatewayPeers {
   }
 
   /**
-   * The preferred peer that is not resting, else the one whose rest ends first; none of those that were tried before while
-   * there is another one.
+   * Picks the preferred peer that is not in backoff, else the one whose backoff ends first; peers in `tried` only if
+   * there is no other.
    *
    * @throws UnavailableError while there is no usable identity or TLS file.
    */
@@ -60,7 +60,7 @@ export class GatewayPeers {
     const now = this.#options.now();
     const others = tried.size === 0 ? this.#peers : this.#peers.filter(({ endpoint }) => !tried.has(endpoint));
     const candidates = others.length === 0 ? this.#peers : others;
-    const best = candidates.reduce((left, right) => (right.restsUntil(now) < left.restsUntil(now) ? right : left));
+    const best = candidates.reduce((left, right) => (right.backoffUntil(now) < left.backoffUntil(now) ? right : left));
     best.probe(now);
     const connected = this.#connect(best, identity, now);
     if (connected !== undefined) return connected;
@@ -69,38 +69,40 @@ export class GatewayPeers {
     throw new UnavailableError('The TLS files for a peer cannot be used.', { reason: 'tls_files_unusable' });
   }
 
-  /** Undefined where its TLS files cannot be used. */
+  /** Undefined if its TLS files cannot be used. */
   #connect(peer: Peer, identity: FabricIdentity, now: number): PeerGateway | undefined {
     const connected = peer.connectionAs(identity, now);
-    if (peer.tlsProblem !== undefined && peer.mayTellTls(now)) {
+    if (peer.tlsProblem !== undefined && peer.mayLogTls(now)) {
       this.#options.onTlsProblem(peer.endpoint, peer.tlsProblem);
     }
-    if (connected === undefined) this.rest(peer.endpoint, undefined);
+    if (connected === undefined) this.backOff(peer.endpoint, undefined);
     return connected;
   }
 
-  /** It did not answer: others are asked first for a while. Without a reason that is not told: it is not the peer's fault. */
-  rest(endpoint: string, reason: string | undefined): void {
+  /** Starts a peer's backoff after a failed call. Logged only with a reason: without one it is not the peer's fault. */
+  backOff(endpoint: string, reason: string | undefined): void {
     const now = this.#options.now();
     const peer = this.#peers.find((candidate) => candidate.endpoint === endpoint);
-    const isNew = peer?.rest(now) === true;
+    const isNew = peer?.backOff(now) === true;
     if (reason === undefined || peer === undefined) return;
-    if (peer.mayTell(isNew, now)) this.#options.onAway(endpoint, reason);
+    if (peer.mayLog(isNew, now)) this.#options.onAway(endpoint, reason);
   }
 
-  /** Takes note of what a peer said, and makes its reason exact by what is known of the peer. */
-  judged(endpoint: string, verdict: AskVerdict): AskVerdict {
+  /** Records the verdict of a peer, and refines its reason by what is known of the peer. */
+  recordVerdict(endpoint: string, verdict: AskVerdict): AskVerdict {
     const isUseless = verdict.kind === 'misconfigured' && verdict.reason === 'not_a_gateway';
-    if (verdict.kind === 'away') this.rest(endpoint, verdict.message);
-    else if (isUseless) this.rest(endpoint, undefined);
+    if (verdict.kind === 'away') this.backOff(endpoint, verdict.message);
+    else if (isUseless) this.backOff(endpoint, undefined);
     else this.answered(endpoint);
     if (!('reason' in verdict)) return verdict;
     const peer = this.#peers.find((candidate) => candidate.endpoint === endpoint);
-    return peer === undefined ? verdict : { ...verdict, reason: peer.exactly(verdict.reason, this.#options.now()) };
+    return peer === undefined
+      ? verdict
+      : { ...verdict, reason: peer.refineReason(verdict.reason, this.#options.now()) };
   }
 
   answered(endpoint: string): void {
-    this.#peers.find((candidate) => candidate.endpoint === endpoint)?.wake();
+    this.#peers.find((candidate) => candidate.endpoint === endpoint)?.endBackoff();
   }
 
   get count(): number {
@@ -120,14 +122,14 @@ class Peer {
   #tls: PeerTls | undefined;
   #client: Client | undefined;
   #connection: PeerGateway | undefined;
-  /** Clients with old TLS files, each until what is under way there has ended. */
-  readonly #leaving = new Map<Client, NodeJS.Timeout>();
-  #restMs = 0;
-  #restedAtMs = 0;
-  #restUntilMs = 0;
+  /** Clients with old TLS files, each closed once its calls have ended. */
+  readonly #closing = new Map<Client, NodeJS.Timeout>();
+  #backoffMs = 0;
+  #backoffSinceMs = 0;
+  #backoffEndsAtMs = 0;
   #notReadySinceMs: number | undefined;
-  #toldAtMs = Number.NEGATIVE_INFINITY;
-  #toldTlsAtMs = Number.NEGATIVE_INFINITY;
+  #loggedAtMs = Number.NEGATIVE_INFINITY;
+  #loggedTlsAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: FabricPeer, deadlines: FabricDeadlines) {
     this.endpoint = options.endpoint;
@@ -140,52 +142,52 @@ class Peer {
     return this.#files.problem;
   }
 
-  mayTellTls(now: number): boolean {
-    const may = now - this.#toldTlsAtMs >= SAY_AGAIN_MS;
-    if (may) this.#toldTlsAtMs = now;
+  mayLogTls(now: number): boolean {
+    const may = now - this.#loggedTlsAtMs >= LOG_AGAIN_MS;
+    if (may) this.#loggedTlsAtMs = now;
     return may;
   }
 
-  mayTell(isNew: boolean, now: number): boolean {
-    const may = isNew || now - this.#toldAtMs >= SAY_AGAIN_MS;
-    if (may) this.#toldAtMs = now;
+  mayLog(isNew: boolean, now: number): boolean {
+    const may = isNew || now - this.#loggedAtMs >= LOG_AGAIN_MS;
+    if (may) this.#loggedAtMs = now;
     return may;
   }
 
-  /** 0 where it does not rest. */
-  restsUntil(now: number): number {
-    return this.#restUntilMs > now ? this.#restUntilMs : 0;
+  /** 0 if it is not in backoff. */
+  backoffUntil(now: number): number {
+    return this.#backoffEndsAtMs > now ? this.#backoffEndsAtMs : 0;
   }
 
-  /** True when it was awake. Calls that fail together make one rest. */
-  rest(now: number): boolean {
-    const first = this.#restMs === 0;
-    if (now < this.#restedAtMs + this.#restMs) return false;
-    this.#restedAtMs = now;
-    this.#restMs = first ? FIRST_REST_MS : Math.min(this.#restMs * 2, LONGEST_REST_MS);
-    this.#restUntilMs = now + this.#restMs;
-    this.#leaveWhereStuck(now);
+  /** True if it was not in backoff before. Calls that fail together start one backoff. */
+  backOff(now: number): boolean {
+    const first = this.#backoffMs === 0;
+    if (now < this.#backoffSinceMs + this.#backoffMs) return false;
+    this.#backoffSinceMs = now;
+    this.#backoffMs = first ? FIRST_BACKOFF_MS : Math.min(this.#backoffMs * 2, LONGEST_BACKOFF_MS);
+    this.#backoffEndsAtMs = now + this.#backoffMs;
+    this.#replaceIfStuck(now);
     return first;
   }
 
-  /** Its rest is over: one call finds out whether it answers, and the others stay with the next peer until it has. */
+  /** After the backoff, one call probes the peer; the others use the next peer until it has answered. */
   probe(now: number): void {
-    if (this.#restMs > 0 && this.#restUntilMs <= now) this.#restUntilMs = now + this.#restMs;
+    if (this.#backoffMs > 0 && this.#backoffEndsAtMs <= now) this.#backoffEndsAtMs = now + this.#backoffMs;
   }
 
-  wake(): void {
-    this.#restMs = 0;
-    this.#restUntilMs = 0;
+  endBackoff(): void {
+    this.#backoffMs = 0;
+    this.#backoffEndsAtMs = 0;
     this.#notReadySinceMs = undefined;
   }
 
-  /** Undefined where there are no usable TLS files yet: a process may be started before they are there. */
+  /** Undefined if there are no usable TLS files yet: a process may start before they exist. */
   connectionAs(identity: FabricIdentity, now: number): PeerGateway | undefined {
     const tls = this.#files.current(now);
     if (tls !== this.#tls) {
       this.#tls = tls;
-      this.#leave();
-      this.wake();
+      this.#replaceClient();
+      this.endBackoff();
     }
     if (tls === undefined && this.#options.tlsCaFile !== undefined) return undefined;
     if (this.#connection?.identity === identity) return this.#connection;
@@ -197,7 +199,7 @@ class Peer {
       // The signer hashes the message itself, natively.
       hash: hash.none,
       signer: (message) => Promise.resolve(identity.sign(message)),
-      // Block streams are bound to the certificate of their connection.
+      // Block streams are bound to the client certificate of their connection.
       ...(tls?.client === undefined
         ? {}
         : { tlsClientCertificateHash: createHash('sha256').update(tls.client.der).digest() }),
@@ -206,8 +208,8 @@ class Peer {
     return this.#connection;
   }
 
-  /** grpc-js knows why a connection fails; whose certificate it is about is known here. */
-  exactly(reason: FabricReason, now: number): FabricReason {
+  /** Refines grpc-js's reason: whether a certificate problem concerns the peer's or ours is known here. */
+  refineReason(reason: FabricReason, now: number): FabricReason {
     if (reason === 'tls_certificate_expired' && (this.#tls?.caExpiresAtMs ?? Number.POSITIVE_INFINITY) <= now) {
       return 'tls_ca_expired';
     }
@@ -219,22 +221,22 @@ class Peer {
 
   close(): void {
     this.#client?.close();
-    for (const [client, timer] of this.#leaving) {
+    for (const [client, timer] of this.#closing) {
       clearTimeout(timer);
       client.close();
     }
   }
 
-  #leaveWhereStuck(now: number): void {
+  #replaceIfStuck(now: number): void {
     const isReady = this.#client?.getChannel().getConnectivityState(false) === connectivityState.READY;
     if (isReady || this.#client === undefined) this.#notReadySinceMs = undefined;
     else this.#notReadySinceMs ??= now;
     if (this.#notReadySinceMs === undefined || now - this.#notReadySinceMs < STUCK_MS) return;
-    this.#leave();
+    this.#replaceClient();
   }
 
-  /** The next call takes a new connection; calls under way end over the old one, all within their deadlines. */
-  #leave(): void {
+  /** The next call opens a new connection; running calls end on the old one, all within their deadlines. */
+  #replaceClient(): void {
     const client = this.#client;
     this.#client = undefined;
     this.#connection = undefined;
@@ -242,9 +244,9 @@ class Peer {
     if (client === undefined) return;
     const { evaluate, endorse, submit, commitStatus } = this.#deadlines;
     const close = (): void => {
-      this.#leaving.delete(client);
+      this.#closing.delete(client);
       client.close();
     };
-    this.#leaving.set(client, setTimeout(close, Math.max(evaluate, endorse, submit, commitStatus)).unref());
+    this.#closing.set(client, setTimeout(close, Math.max(evaluate, endorse, submit, commitStatus)).unref());
   }
 }

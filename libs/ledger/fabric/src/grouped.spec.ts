@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { Grouped } from './grouped.ts';
 
-/** Runs that end when they are told to. */
+/** Runs that end on demand. */
 function scripted(options: { most?: number; running?: number; keyOf?: (item: string) => string | undefined } = {}) {
   const runs: { items: readonly string[]; end: (how?: Error) => void }[] = [];
   const grouped = new Grouped<string, string>({
@@ -21,7 +21,7 @@ function scripted(options: { most?: number; running?: number; keyOf?: (item: str
 }
 
 describe('grouped calls', () => {
-  it('go together when they come together, and collect while one runs', async () => {
+  it('share a call if made in the same turn, and collect while one runs', async () => {
     const { grouped, runs } = scripted();
     const first = ['a', 'b'].map((item) => grouped.add(item));
     await turn();
@@ -38,7 +38,7 @@ describe('grouped calls', () => {
     expect(grouped.idle).toBe(true);
   });
 
-  it('are as many at once, and as large, as they may be', async () => {
+  it('respect the limits of size and concurrency', async () => {
     const { grouped, runs } = scripted({ most: 2, running: 2 });
     const all = ['a', 'b', 'c', 'd', 'e'].map((item) => grouped.add(item));
     await turn();
@@ -55,7 +55,7 @@ describe('grouped calls', () => {
     expect(await Promise.all(all)).toEqual(['A', 'B', 'C', 'D', 'E']);
   });
 
-  it('never hold a key twice', async () => {
+  it('never contain a key twice', async () => {
     const { grouped, runs } = scripted({ keyOf: (item) => item[0] });
     const all = ['a1', 'a2', 'b1'].map((item) => grouped.add(item));
     await turn();
@@ -68,7 +68,7 @@ describe('grouped calls', () => {
     await Promise.all(all);
   });
 
-  it('fail together, and those behind them run all the same', async () => {
+  it('fail together, and later calls still run', async () => {
     const { grouped, runs } = scripted();
     const failing = [grouped.add('a'), grouped.add('b')].map((promise) =>
       promise.catch((error: Error) => error.message),

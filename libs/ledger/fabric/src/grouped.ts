@@ -1,10 +1,10 @@
 export interface GroupedOptions<Item, Answer> {
-  /** Most items of one call, and most calls at once. */
+  /** Maximum items per call, and maximum concurrent calls. */
   readonly most: number;
   readonly running: number;
-  /** One answer per item, in order; a rejection is everybody's. */
+  /** Returns one answer per item, in order; a rejection rejects all of them. */
   readonly run: (items: readonly Item[]) => Promise<readonly Answer[]>;
-  /** Two items with the same key never go into one call; undefined goes with all. */
+  /** Items with the same key never share a call; undefined goes with all. */
   readonly keyOf?: (item: Item) => string | undefined;
 }
 
@@ -14,7 +14,7 @@ interface Waiting<Item, Answer> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Calls for one thing become calls for many, without a timer: while some run, the others collect. */
+/** Batches items into calls without a timer: items collect while calls are running. */
 export class Grouped<Item, Answer> {
   readonly #options: GroupedOptions<Item, Answer>;
   #queue: Waiting<Item, Answer>[] = [];
@@ -36,7 +36,7 @@ export class Grouped<Item, Answer> {
     return this.#running === 0 && this.#queue.length === 0;
   }
 
-  /** One turn of the event loop later, so that what comes in the same turn goes together. */
+  /** Deferred to the next turn of the event loop, so that items added in the same turn share a call. */
   #schedule(): void {
     if (this.#scheduled || this.#running >= this.#options.running || this.#queue.length === 0) return;
     this.#scheduled = true;

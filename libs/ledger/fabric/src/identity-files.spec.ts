@@ -49,7 +49,7 @@ describe('the identity on disk', () => {
     expect(identity.mspId).toBe('M');
   });
 
-  it('is taken over when it was replaced, and the old one stays good for whoever holds it', () => {
+  it('is reloaded when replaced, and the old one stays usable for its holders', () => {
     const files = open();
     const old = files.current()!;
     write(issueIdentity());
@@ -62,7 +62,7 @@ describe('the identity on disk', () => {
     expect(verify('sha256', message, publicKey, old.sign(message))).toBe(true);
   });
 
-  it('stays while the files do not go together, says so once, and is taken over when they do', () => {
+  it('stays while the files do not match, reports it once, and is reloaded when they do', () => {
     const files = open();
     const old = files.current()!;
     const { cert, key } = issueIdentity();
@@ -77,7 +77,7 @@ describe('the identity on disk', () => {
     expect(files.current()!.certificate.toString()).toBe(cert);
   });
 
-  it('may come later', () => {
+  it('may appear later', () => {
     rmSync(keyFile);
     const files = open();
     expect(files.current()).toBeUndefined();
@@ -86,7 +86,7 @@ describe('the identity on disk', () => {
     expect(files.current()).toBeDefined();
   });
 
-  it('is well while it is there, readable, matching and unexpired', () => {
+  it('is healthy while present, readable, matching and unexpired', () => {
     expect(open().state()).toEqual({
       ok: true,
       problems: [],
@@ -97,8 +97,8 @@ describe('the identity on disk', () => {
   it.each<[string, () => void, string]>([
     ['no certificate', () => rmSync(certFile), 'the certificate cannot be read'],
     ['no key', () => rmSync(keyFile), 'the private key cannot be read'],
-    ['another text for a certificate', () => writeFileSync(certFile, 'x'), 'the certificate is not X.509'],
-    ['another text for a key', () => writeFileSync(keyFile, 'x'), 'the private key is not a PEM key'],
+    ['a certificate file with other text', () => writeFileSync(certFile, 'x'), 'the certificate is not X.509'],
+    ['a key file with other text', () => writeFileSync(keyFile, 'x'), 'the private key is not a PEM key'],
     [
       'the key of another',
       () => writeFileSync(keyFile, issueIdentity().key),
@@ -119,7 +119,7 @@ describe('the identity on disk', () => {
         const sealed = { format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' } as const;
         writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', ...sealed }));
       },
-      'the private key is encrypted: it is read without a passphrase',
+      'the private key is encrypted, but passphrases are not supported',
     ],
     [
       "a key that OpenSSL's older tools encrypted",
@@ -128,16 +128,16 @@ describe('the identity on disk', () => {
         const sealed = { format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' } as const;
         writeFileSync(keyFile, privateKey.export({ type: 'sec1', ...sealed }));
       },
-      'the private key is encrypted: it is read without a passphrase',
+      'the private key is encrypted, but passphrases are not supported',
     ],
     ['an expired certificate', () => clock.advance(40 * 365 * 86_400_000), 'the certificate has expired'],
-    ['a certificate of the future', () => clock.advance(-40 * 365 * 86_400_000), 'the certificate is not valid yet'],
-  ])('is not well with %s', (_, spoil, problem) => {
+    ['a certificate not valid yet', () => clock.advance(-40 * 365 * 86_400_000), 'the certificate is not valid yet'],
+  ])('is unhealthy with %s', (_, spoil, problem) => {
     spoil();
     expect(open().state()).toMatchObject({ ok: false, problems: [problem] });
   });
 
-  it('names no file and no cause', () => {
+  it('reveals no file and no cause', () => {
     rmSync(certFile);
     writeFileSync(keyFile, 'x');
     expect(JSON.stringify(open().state())).not.toContain(folder);

@@ -1,9 +1,16 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import type { CredentialsState } from './credentials.ts';
 import { signLowS } from './native-signer.ts';
 
-/** Who signs: one certificate and its key. Never changes; a rotation makes another. */
+/** State of the identity files in `/health/startup` and `/health`; `problems` is empty when all is well. */
+export interface CredentialsState {
+  readonly ok: boolean;
+  readonly problems: readonly string[];
+  /** RFC 3339; null if there is no readable certificate. */
+  readonly certificateExpiresAt: string | null;
+}
+
+/** The signing identity: a certificate and its key. Immutable; a rotation creates another. */
 export interface FabricIdentity {
   readonly mspId: string;
   /** PEM. */
@@ -16,16 +23,16 @@ export interface IdentityFilesOptions {
   readonly certFile: string;
   readonly keyFile: string;
   readonly now: () => number;
-  /** Told once per change of the files that could not be taken over. */
+  /** Called once per file change that could not be loaded. */
   readonly onProblem: (detail: string) => void;
 }
 
-/** How often, at most, the files are looked at. */
-const LOOK_EVERY_MS = 1000;
+/** Minimum interval between checks of the files. */
+const CHECK_EVERY_MS = 1000;
 
 /**
- * The identity on disk. It is looked at when it is used, so that a rotation needs no restart: whoever began with the old
- * certificate ends with it. While the files do not go together (a rotation half done) the last good pair stays.
+ * The identity on disk. It is checked on use, so that a rotation needs no restart; calls that began with the old
+ * certificate end with it. While the files do not match (during a rotation) the last good pair stays.
  */
 export class IdentityFiles {
   readonly #options: IdentityFilesOptions;
@@ -37,17 +44,17 @@ export class IdentityFiles {
     this.#options = options;
   }
 
-  /** Undefined as long as there never was a good pair. */
+  /** Undefined until there is a good pair. */
   current(): FabricIdentity | undefined {
     const now = this.#options.now();
-    if (Math.abs(now - this.#lookedAtMs) >= LOOK_EVERY_MS) {
+    if (Math.abs(now - this.#lookedAtMs) >= CHECK_EVERY_MS) {
       this.#lookedAtMs = now;
       this.#look();
     }
     return this.#identity;
   }
 
-  /** Reads the files as they are now. */
+  /** Reads the current files. */
   state(): CredentialsState {
     const { problems, expiresAt } = readPair(this.#options);
     return { ok: problems.length === 0, problems, certificateExpiresAt: expiresAt };
@@ -78,7 +85,7 @@ export function stampOf(file: string): string {
 }
 
 interface Pair {
-  /** Both are there only where they can sign together, expired or not. */
+  /** Both are set only if they can sign together, expired or not. */
   readonly certificate?: Buffer;
   readonly key?: KeyObject;
   readonly problems: readonly string[];
@@ -103,15 +110,15 @@ function readPair({ certFile, keyFile, now }: IdentityFilesOptions): Pair {
   return { certificate: pem, key, problems, expiresAt };
 }
 
-/** In PKCS #8, or in the older form of OpenSSL: there is no place for a passphrase. */
+/** PKCS #8 or the older OpenSSL form; there is no option for a passphrase. */
 export function isEncryptedKey(pem: Buffer): boolean {
   return /BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(pem.toString('latin1'));
 }
 
-/** Of a key that cannot be read. */
+/** Describes a key that cannot be read. */
 function keyProblem(pem: Buffer): string {
   return isEncryptedKey(pem)
-    ? 'the private key is encrypted: it is read without a passphrase'
+    ? 'the private key is encrypted, but passphrases are not supported'
     : 'the private key is not a PEM key';
 }
 
@@ -120,7 +127,7 @@ function validityProblems({ validFrom, validTo }: X509Certificate, now: number):
   return now < Date.parse(validFrom) ? ['the certificate is not valid yet'] : [];
 }
 
-/** Never names the path or the cause: this is told at an open health route. */
+/** Reports neither path nor cause: health routes are public. */
 function attempt<T>(work: () => T, problem: string, problems: string[]): T | undefined {
   try {
     return work();

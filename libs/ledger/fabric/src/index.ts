@@ -1,9 +1,7 @@
 export { ChannelMap } from './channel-map.ts';
 export { parseConnection, readConnectionFile } from './connection-file.ts';
 export type { FabricConnection } from './connection-file.ts';
-export type { Committed, ContractCall, Settlement } from './contract-call.ts';
-export type { CredentialsState } from './credentials.ts';
-export type { FabricClient } from './fabric-client.ts';
+export type { Committed, ContractCall, FabricClient, Settlement } from './fabric-client.ts';
 export {
   ContractRefusedError,
   FabricError,
@@ -16,8 +14,9 @@ export {
 export { FABRIC_REASONS } from './fabric-reasons.ts';
 export { fabricLedger } from './fabric-ledger.ts';
 export type { FabricLedger, OnResult } from './fabric-ledger.ts';
-export { fabricObserver } from './fabric-metrics.ts';
+export { fabricObserver } from './fabric-observer.ts';
 export { fabricMigrations } from './fabric-migrations.ts';
+export type { CredentialsState } from './identity-files.ts';
 export { signLowS } from './native-signer.ts';
 export { GatewayNotOpenedError, openGateway, openRecordsLedger } from './open-gateway.ts';
 export type { OpenRecordsLedgerOptions } from './open-gateway.ts';

@@ -41,7 +41,7 @@ describe('while the journal cannot be written', () => {
     expect(await ledger.append(unit(randomUUID()))).toMatchObject({ outcome: 'written' });
   });
 
-  it('a row that may be there is made sure of: the caller is told "unknown", and it is written once', async () => {
+  it('a row of unknown outcome is retried: the caller gets "unknown", and it is written once', async () => {
     const id = randomUUID();
     const before = ordered();
     const told = await test.sql.transaction(async (locked) => {
@@ -63,7 +63,7 @@ describe('while the journal cannot be written', () => {
     expect(ordered()).toBe(before);
   });
 
-  it('is told by health, and heals nothing else', async () => {
+  it('health reports it', async () => {
     const limits = { maxConnections: 1, connectTimeoutMs: 300, deadlineMs: 300 };
     const away = openDatabase({ url: 'postgres://nobody:x@127.0.0.1:1/none', applicationName: 'test', ...limits });
     const problems: string[] = [];

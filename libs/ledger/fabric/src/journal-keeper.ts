@@ -1,33 +1,37 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { OrphanEntry } from './journal-entry.ts';
+import type { OrphanEntry } from './journal-statements.ts';
 import type { Journal } from './journal.ts';
 
 export interface JournalKeeperOptions {
   readonly journal: Journal;
   readonly leaseMs: number;
   readonly now: () => number;
-  /** Takes on what another process left behind. */
+  /** Takes over transactions of other processes. */
   readonly adopt: (orphans: readonly OrphanEntry[]) => void;
-  /** False: this process has as much to settle as it holds; another one, or a later moment, takes the rest. */
+  /**
+   * False: this process has reached its limit of unsettled transactions; the rest is taken later or by another process.
+   */
   readonly hasRoom: () => boolean;
-  /** The ids of what this process settles now. */
+  /** The ids of the transactions that this process is settling. */
   readonly known: () => readonly string[];
   readonly onProblem: (detail: string) => void;
 }
 
 const ADOPT_AT_ONCE = 500;
 const FORGET_EVERY_MS = 60_000;
-/** Beats per lease: two may be lost without harm. */
+/** Heartbeats per lease: two may be lost without harm. */
 const BEATS = 4;
 
-/** Says that this process lives, takes over from those that do not, and removes what was settled long ago. */
+/**
+ * Renews this process's lease, takes over from processes whose lease has ended, and removes old settled transactions.
+ */
 export class JournalKeeper {
   readonly #options: JournalKeeperOptions;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   #sinceForgotMs = 0;
   #beatAtMs: number | undefined;
-  /** An answer to `adopt` was lost: something may be ours without our knowing. */
+  /** A response to `adopt` was lost: this process may hold transactions unknown to it. */
   #inDoubt = false;
 
   constructor(options: JournalKeeperOptions) {
@@ -59,7 +63,7 @@ export class JournalKeeper {
     const areThereOrphans = await journal.beat();
     const wasAway = this.#beatAtMs !== undefined && now() - this.#beatAtMs > leaseMs;
     this.#beatAtMs = now();
-    // After an outage of the database every lease has ended: those who live are given a round to say so.
+    // After a database outage every lease has ended: live processes get a round to renew theirs.
     if (wasAway) return;
     let more = areThereOrphans || this.#inDoubt;
     while (more && hasRoom() && !this.#stop.signal.aborted) {

@@ -1,12 +1,56 @@
 import { byteaArray, int8Array, textArray, type Statement } from '@sealgate/storage';
-import type { Ending, JournalEntry } from './journal-entry.ts';
+
+/** A claim that is taken together with a journal row. See `@sealgate/idempotency`. */
+export interface NewClaim {
+  /** 32 bytes that identify (scope, key). */
+  readonly claim: Buffer;
+  readonly fingerprint: string;
+  /** Our name of the channel. */
+  readonly channel: string;
+  /** The caller's note, returned by a replay. */
+  readonly note: string;
+  /** JSON: the receipts that a replay returns. */
+  readonly receipts: string;
+}
+
+/** What is journalled of a transaction before it is submitted: everything needed to resend and settle it. */
+export interface JournalEntry {
+  readonly transactionId: string;
+  /** Fabric's name. */
+  readonly channel: string;
+  /** The signed Submit request; resending it sends these bytes. */
+  readonly request: Buffer;
+  readonly fromBlock: number | undefined;
+  readonly reference: string | undefined;
+  readonly note: string | undefined;
+  readonly claim: NewClaim | undefined;
+}
+
+export interface Ending {
+  readonly transactionId: string;
+  readonly status: 'committed' | 'invalid' | 'refused';
+  /** The validation code, or the orderer's message. */
+  readonly detail: string | null;
+  readonly blockNumber: number | null;
+  readonly result: Uint8Array | null;
+}
+
+/** A transaction of a process that is gone. */
+export interface OrphanEntry {
+  readonly transactionId: string;
+  readonly channel: string;
+  readonly request: Buffer;
+  readonly fromBlock: number | undefined;
+  readonly note: string | undefined;
+  readonly begunAtMs: number;
+}
 
 const idOf = (transactionId: string): Buffer => Buffer.from(transactionId, 'hex');
 
 /**
- * Journals a group, and takes the claims of its transactions in the same statement. A transaction whose claim another
- * one holds is not journalled: its id is the answer. Sent a second time (the first answer was lost), it
- * changes nothing and answers the same. Claims are taken in order, so that two groups cannot wait for each other.
+ * Journals a group and takes the claims of its transactions in the same statement. A transaction whose claim is held by
+ * another one is not journalled: its id is returned. Repeating it (after a lost response) changes nothing and returns
+ * the same. Claims are taken in order to avoid deadlocks between groups.
  */
 export function beginStatement(schema: string, holder: string, entries: readonly JournalEntry[]): Statement {
   return {
@@ -47,7 +91,7 @@ export function beginStatement(schema: string, holder: string, entries: readonly
   };
 }
 
-/** Settles a group, each transaction once; the claims of those that were not committed are given up with it. */
+/** Settles a group, each transaction once, and releases the claims of those that were not committed. */
 export function settleStatement(schema: string, endings: readonly Ending[]): Statement {
   return {
     name: `${schema} fabric settle`,
@@ -74,7 +118,7 @@ export function settleStatement(schema: string, endings: readonly Ending[]): Sta
   };
 }
 
-/** Says that this process lives; answers whether there is anything of processes that do not. */
+/** Renews the lease of this process; returns whether there are transactions of processes without one. */
 export function beatStatement(schema: string, holder: string, leaseMs: number): Statement {
   return {
     name: `${schema} fabric beat`,
@@ -92,8 +136,8 @@ export function beatStatement(schema: string, holder: string, leaseMs: number): 
 }
 
 /**
- * Takes over transactions of processes that are gone, oldest first. Several processes may do so at once. `known`: given
- * after an answer to this was lost; what this process took over then without learning of it is not among the known ones.
+ * Takes over transactions of processes that are gone, oldest first. Several processes may do so concurrently. `known`
+ * is passed after a lost response: transactions taken over then are held by this process but not among the known ones.
  */
 export function adoptStatement(
   schema: string,
@@ -127,14 +171,11 @@ export function departStatement(schema: string, holder: string): Statement {
   };
 }
 
-export interface Retention {
-  readonly keepSettledMs: number;
-  /** Undefined: for ever. */
-  readonly keepClaimsMs: number | undefined;
-}
-
-/** Removes what was settled and claimed long enough ago, some at a time, and processes that are gone and own nothing. */
-export function forgetStatement(schema: string, { keepSettledMs, keepClaimsMs }: Retention, most: number): Statement {
+/**
+ * Removes old settled transactions, in batches, and processes that are gone and own nothing. Claims are kept without
+ * limit.
+ */
+export function forgetStatement(schema: string, keepSettledMs: number, most: number): Statement {
   return {
     name: `${schema} fabric forget`,
     text: `WITH old AS (
@@ -145,21 +186,13 @@ export function forgetStatement(schema: string, { keepSettledMs, keepClaimsMs }:
              DELETE FROM ${schema}.fabric_transactions USING old
               WHERE fabric_transactions.transaction_id = old.transaction_id
              RETURNING 1),
-           stale AS (
-             SELECT c.claim FROM ${schema}.fabric_claims c
-              WHERE c.made_at < clock_timestamp() - $3::float8 * interval '1 millisecond'
-                AND NOT EXISTS (SELECT FROM ${schema}.fabric_transactions t
-                                 WHERE t.transaction_id = c.transaction_id AND t.settled_at IS NULL)
-              ORDER BY c.made_at LIMIT $2 FOR UPDATE SKIP LOCKED),
-           freed AS (
-             DELETE FROM ${schema}.fabric_claims USING stale WHERE fabric_claims.claim = stale.claim RETURNING 1),
            dead AS (
              DELETE FROM ${schema}.fabric_holders AS h
               WHERE h.alive_until < clock_timestamp() - interval '1 hour'
                 AND NOT EXISTS (SELECT FROM ${schema}.fabric_transactions t
                                  WHERE t.settled_at IS NULL AND t.holder = h.holder))
-           SELECT greatest((SELECT count(*) FROM gone), (SELECT count(*) FROM freed))::int AS removed`,
-    values: [keepSettledMs, most, keepClaimsMs ?? null],
+           SELECT (SELECT count(*) FROM gone)::int AS removed`,
+    values: [keepSettledMs, most],
   };
 }
 

@@ -5,7 +5,7 @@ import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import { ClaimStore } from './claim-store.ts';
 import { UnavailableError } from './fabric-errors.ts';
 import { fabricMigrations } from './fabric-migrations.ts';
-import type { Ending, JournalEntry, NewClaim } from './journal-entry.ts';
+import type { Ending, JournalEntry, NewClaim } from './journal-statements.ts';
 import { Journal } from './journal.ts';
 
 const SCHEMA = 'desk';
@@ -22,7 +22,7 @@ beforeAll(async () => {
   const url = new URL(postgres.url);
   url.username = ROLE;
   url.password = 'r';
-  // As PgBouncer in transaction mode would have it.
+  // Like PgBouncer in transaction mode.
   sql = open(url.href, false);
 }, 60_000);
 afterAll(async () => {
@@ -36,7 +36,7 @@ function open(url: string, preparedStatements = true): Database {
   return openDatabase({ url, applicationName: 'test', ...limits, preparedStatements });
 }
 
-const journalOf = (more: { leaseMs?: number; keepSettledMs?: number; keepClaimsMs?: number; sql?: Database } = {}) =>
+const journalOf = (more: { leaseMs?: number; keepSettledMs?: number; sql?: Database } = {}) =>
   new Journal({ sql, schema: SCHEMA, holder: randomUUID(), leaseMs: 60_000, keepSettledMs: 60_000, ...more });
 const entry = (more: Partial<JournalEntry> = {}): JournalEntry => ({
   transactionId: randomBytes(32).toString('hex'),
@@ -66,7 +66,7 @@ const ending = (transactionId: string, more: Partial<Ending> = {}): Ending => ({
 });
 
 describe('the journal', () => {
-  it('holds a transaction from begin to its end', async () => {
+  it('stores a transaction from begin to end', async () => {
     const journal = journalOf();
     const { transactionId, ...rest } = entry({ reference: `job ${randomUUID()}` });
     expect(await journal.begin({ transactionId, ...rest })).toBe('begun');
@@ -89,7 +89,7 @@ describe('the journal', () => {
       { status: 'refused', detail: 'too large', blockNumber: null, result: null } as const,
       { status: 'refused', message: 'too large' },
     ],
-  ])('tells how it ended: %j', async (how, told) => {
+  ])('reads how it ended: %j', async (how, told) => {
     const journal = journalOf();
     const { transactionId, ...rest } = entry();
     await journal.begin({ transactionId, ...rest });
@@ -97,13 +97,13 @@ describe('the journal', () => {
     expect(await journal.read({ transactionId })).toEqual([{ transactionId, ...told }]);
   });
 
-  it('answers the same when the same entry is given again', async () => {
+  it('returns the same for a repeated entry', async () => {
     const journal = journalOf();
     const one = entry({ claim: claim() });
     expect([await journal.begin(one), await journal.begin(one)]).toEqual(['begun', 'begun']);
   });
 
-  it('gives a claim to one of many, and journals nothing of the others', async () => {
+  it('gives a claim to one of many, and journals none of the others', async () => {
     const journals = Array.from({ length: 4 }, () => journalOf());
     const wanted = claim();
     const entries = Array.from({ length: 40 }, (_, n) => entry({ claim: n % 4 === 0 ? wanted : claim() }));
@@ -116,7 +116,7 @@ describe('the journal', () => {
     }
   });
 
-  it('frees the claim of what came to nothing, and keeps that of what was committed', async () => {
+  it('releases the claim of an uncommitted transaction, and keeps that of a committed one', async () => {
     const journal = journalOf();
     const claims = new ClaimStore(sql, SCHEMA);
     const [kept, freed] = [entry({ claim: claim({ receipts: '[{"id":"a"}]' }) }), entry({ claim: claim() })];
@@ -137,7 +137,7 @@ describe('the journal', () => {
     expect(await journal.begin(entry({ claim: freed.claim }))).toBe('begun');
   });
 
-  it('lets a claim stand that was made anew after its first transaction came to nothing', async () => {
+  it('keeps a claim taken again after its first transaction had no effect', async () => {
     const journal = journalOf();
     const claims = new ClaimStore(sql, SCHEMA);
     const first = entry({ claim: claim() });
@@ -150,7 +150,7 @@ describe('the journal', () => {
     expect(await claims.find(first.claim!.claim)).toMatchObject({ transactionId: second.transactionId });
   });
 
-  it('gives transactions of a process that is gone to exactly one of the others', async () => {
+  it('gives transactions of a process that is gone to exactly one other process', async () => {
     const dead = journalOf({ leaseMs: 1 });
     const entries = Array.from({ length: 60 }, () => entry());
     await Promise.all(entries.map((one) => dead.begin(one)));
@@ -168,7 +168,7 @@ describe('the journal', () => {
     expect(await heirs[0]!.beat()).toBe(false);
   });
 
-  it('takes nothing from a process that lives, and all from one that departs', async () => {
+  it('takes nothing from a live process, and everything from one that departs', async () => {
     const living = journalOf();
     await living.beat();
     const one = entry();
@@ -182,7 +182,7 @@ describe('the journal', () => {
     await other.settle(ending(one.transactionId));
   });
 
-  it('finds what it took over without learning of it', async () => {
+  it('finds transactions taken over in a lost response', async () => {
     const journal = journalOf();
     await journal.beat();
     const [known, lost, young] = [entry(), entry(), entry()];
@@ -196,7 +196,7 @@ describe('the journal', () => {
     for (const one of [known, lost, young]) await journal.settle(ending(one.transactionId));
   });
 
-  it('forgets what was settled long ago, and nothing that is open or claimed', async () => {
+  it('removes old settled transactions, but none that are open or claimed', async () => {
     const journal = journalOf({ keepSettledMs: 1000 });
     const claims = new ClaimStore(sql, SCHEMA);
     const [old, fresh, unsettled] = [entry({ claim: claim() }), entry(), entry()];
@@ -214,26 +214,7 @@ describe('the journal', () => {
     await journal.settle(ending(unsettled.transactionId));
   });
 
-  it('keeps claims for ever, or as long as it was told, and in any case while it is not known what they wrote', async () => {
-    const claims = new ClaimStore(sql, SCHEMA);
-    const journal = journalOf({ keepClaimsMs: 1000 });
-    const [done, open, fresh] = [entry({ claim: claim() }), entry({ claim: claim() }), entry({ claim: claim() })];
-    for (const one of [done, open, fresh]) await journal.begin(one);
-    await journal.settle(ending(done.transactionId));
-    await owner.query({
-      text: `UPDATE ${SCHEMA}.fabric_claims SET made_at = made_at - interval '1 hour' WHERE claim <> $1`,
-      values: [fresh.claim!.claim],
-    });
-    await journalOf().forget();
-    expect(await claims.find(done.claim!.claim)).toBeDefined();
-    await journal.forget();
-    expect(await claims.find(done.claim!.claim)).toBeUndefined();
-    expect(await claims.find(open.claim!.claim)).toBeDefined();
-    expect(await claims.find(fresh.claim!.claim)).toBeDefined();
-    for (const one of [open, fresh]) await journal.settle(ending(one.transactionId));
-  });
-
-  it('knows when nothing was written, and when it cannot know', async () => {
+  it('distinguishes "not written" from "unknown"', async () => {
     const away = openDatabase({
       url: 'postgres://nobody:x@127.0.0.1:1/none',
       applicationName: 'test',
@@ -255,7 +236,7 @@ describe('the journal', () => {
     await stuck.settle(ending(one.transactionId));
   });
 
-  it('takes a plain name as schema and nothing else', () => {
+  it('accepts only plain schema names', () => {
     expect(() => new Journal({ ...{ sql, holder: '', leaseMs: 1, keepSettledMs: 1 }, schema: 'a; DROP' })).toThrow(
       'cannot name a schema',
     );

@@ -1,8 +1,7 @@
 import { DatabaseUnavailableError, type Database, type Statement } from '@sealgate/storage';
-import type { Settlement } from './contract-call.ts';
+import type { Settlement } from './fabric-client.ts';
 import { UnavailableError } from './fabric-errors.ts';
 import { Grouped } from './grouped.ts';
-import type { Ending, JournalEntry, OrphanEntry } from './journal-entry.ts';
 import {
   adoptStatement,
   beatStatement,
@@ -11,6 +10,9 @@ import {
   forgetStatement,
   readStatement,
   settleStatement,
+  type Ending,
+  type JournalEntry,
+  type OrphanEntry,
 } from './journal-statements.ts';
 
 export interface JournalSettings {
@@ -20,15 +22,13 @@ export interface JournalSettings {
   readonly holder: string;
   readonly leaseMs: number;
   readonly keepSettledMs: number;
-  /** Undefined: for ever. */
-  readonly keepClaimsMs?: number | undefined;
 }
 
 /**
- * - begun: the row is there, and so is the claim
+ * - begun: the row exists, and so does the claim
  * - claimed: another transaction holds the claim; nothing was written
  * - unwritten: certainly nothing was written
- * - unsure: the database did not say
+ * - unsure: the database did not answer
  */
 export type Begun = 'begun' | 'claimed' | 'unwritten' | 'unsure';
 
@@ -42,14 +42,14 @@ interface TransactionRow {
 
 const WRITE_WITHIN_MS = 2000;
 const READ_WITHIN_MS = 2000;
-const MOST_OF_A_GROUP = 256;
+const MAX_GROUP_SIZE = 256;
 /** Two: the second is sent while the first waits for the disk. */
 const GROUPS_AT_ONCE = 2;
 const FORGET_AT_ONCE = 5000;
-const MOST_ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 const SCHEMA_NAME = /^[a-z][a-z0-9_]*$/;
 
-/** The transactions of this surface that were signed and not yet settled, in PostgreSQL; see the README for its states. */
+/** Signed, unsettled transactions of this surface in PostgreSQL; see the README for the states of a row. */
 export class Journal {
   readonly #settings: JournalSettings;
   readonly #begin: Grouped<JournalEntry, Begun>;
@@ -60,29 +60,29 @@ export class Journal {
     if (!SCHEMA_NAME.test(settings.schema)) throw new Error(`"${settings.schema}" cannot name a schema.`);
     this.#settings = settings;
     this.#begin = new Grouped<JournalEntry, Begun>({
-      most: MOST_OF_A_GROUP,
+      most: MAX_GROUP_SIZE,
       running: GROUPS_AT_ONCE,
       run: (entries) => this.#runBegin(entries),
       keyOf: ({ claim }) => claim?.claim.toString('latin1'),
     });
     this.#settle = new Grouped<Ending, void>({
-      most: MOST_OF_A_GROUP,
+      most: MAX_GROUP_SIZE,
       running: 1,
       run: (endings) => this.#runSettle(endings),
     });
   }
 
-  /** Never rejects: what went wrong is one of the answers. The same entry may be given again. */
+  /** Never rejects: failures are among the results. The same entry may be passed again. */
   begin(entry: JournalEntry): Promise<Begun> {
     return this.#begin.add(entry);
   }
 
-  /** Resolves once it is written. A transaction is settled once; a second ending changes nothing. */
+  /** Resolves once it is written. A transaction is settled once; a second ending has no effect. */
   settle(ending: Ending): Promise<void> {
     return this.#settle.add(ending);
   }
 
-  /** True where there is something to adopt. */
+  /** True if there are transactions to adopt. */
   async beat(): Promise<boolean> {
     const { schema, holder, leaseMs } = this.#settings;
     const [row] = await this.#query<{ orphans: boolean }>(beatStatement(schema, holder, leaseMs));
@@ -94,7 +94,7 @@ export class Journal {
     await this.#query(departStatement(schema, holder));
   }
 
-  /** Makes transactions of processes that are gone this process's own; see `adoptStatement` for `known`. */
+  /** Takes over transactions of processes that are gone; see `adoptStatement` for `known`. */
   async adopt(most: number, known: readonly string[] | undefined): Promise<OrphanEntry[]> {
     const { schema, holder } = this.#settings;
     const rows = await this.#query<{
@@ -115,21 +115,21 @@ export class Journal {
     }));
   }
 
-  /** Removes some of what was settled long ago; true where there may be more. */
+  /** Removes some old settled transactions, but no claims; true if there may be more. */
   async forget(): Promise<boolean> {
-    const { schema, keepSettledMs, keepClaimsMs } = this.#settings;
-    const statement = forgetStatement(schema, { keepSettledMs, keepClaimsMs }, FORGET_AT_ONCE);
+    const { schema, keepSettledMs } = this.#settings;
+    const statement = forgetStatement(schema, keepSettledMs, FORGET_AT_ONCE);
     const [row] = await this.#query<{ removed: number }>(statement);
     return (row?.removed ?? 0) === FORGET_AT_ONCE;
   }
 
-  /** @throws UnavailableError when the journal cannot be asked. */
+  /** @throws UnavailableError if the journal cannot be queried. */
   async read(by: { transactionId: string } | { reference: string }): Promise<Settlement[]> {
     try {
       return (await this.#query<TransactionRow>(readStatement(this.#settings.schema, by))).map(settlementOf);
     } catch (cause) {
       if (!(cause instanceof DatabaseUnavailableError)) throw cause;
-      throw new UnavailableError('The journal cannot be asked.', { cause });
+      throw new UnavailableError('The journal cannot be queried.', { cause });
     }
   }
 
@@ -149,8 +149,8 @@ export class Journal {
       const claimed = new Set(rows.map((row) => row.transaction_id.toString('hex')));
       return entries.map(({ transactionId }) => (claimed.has(transactionId) ? 'claimed' : 'begun'));
     } catch (error) {
-      if (isDeadlock(error) && attempt < MOST_ATTEMPTS) return this.#runBegin(entries, attempt + 1);
-      // A server that refuses the statement has undone it.
+      if (isDeadlock(error) && attempt < MAX_ATTEMPTS) return this.#runBegin(entries, attempt + 1);
+      // A server that rejects the statement has rolled it back.
       const sent = error instanceof DatabaseUnavailableError && error.sent;
       return entries.map(() => (sent ? 'unsure' : 'unwritten'));
     }
@@ -163,7 +163,7 @@ export class Journal {
   }
 }
 
-/** Two groups of two processes that wait for each other's claims; the server has undone one of them. */
+/** Groups of two processes waited for each other's claims; the server rolled back one of them. */
 function isDeadlock(error: unknown): boolean {
   return (error as { code?: unknown }).code === '40P01';
 }

@@ -7,7 +7,7 @@ import { signLowS } from './native-signer.ts';
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
-/** A strict reader of DER (X.690 section 8.3): each integer as short as it can be, nothing behind the last. */
+/** A strict DER parser (X.690 section 8.3): integers of minimal length, no trailing bytes. */
 function scalarsOf(der: Buffer): { r: bigint; s: bigint } {
   expect(der[0]).toBe(0x30);
   expect(der[1]).toBe(der.length - 2);
@@ -39,7 +39,7 @@ describe('signLowS', () => {
     );
   });
 
-  it('signs the message it was given and no other', () => {
+  it('signs the given message only', () => {
     const signature = signLowS(privateKey, Buffer.from('one'));
     expect(verify('sha256', Buffer.from('another'), publicKey, signature)).toBe(false);
   });

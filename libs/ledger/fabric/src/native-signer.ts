@@ -4,28 +4,28 @@ import { sign, type KeyObject } from 'node:crypto';
 const HALF_ORDER = Buffer.from('7fffffff800000007fffffffffffffffde737d56d38bcf4279dce5617e3192a8', 'hex');
 const ORDER = Buffer.from('ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551', 'hex');
 const SCALAR_BYTES = 32;
-/** Behind the sequence's tag and length, and r's tag. */
+/** Offset after the sequence's tag and length, and r's tag. */
 const R_LENGTH_AT = 3;
 
 /**
- * An ECDSA signature of a message over P-256 and SHA-256 in DER, with the lower of the two possible values of s: Fabric
- * refuses the higher one, so that nobody can make a second signature of a transaction out of the first.
+ * An ECDSA signature over P-256 and SHA-256 in DER, with the lower of the two possible values of s: Fabric rejects the
+ * higher one, which prevents deriving a second signature from the first.
  *
- * Signed by node:crypto, because the JavaScript signer that comes with the gateway client costs milliseconds.
+ * Uses node:crypto, because the JavaScript signer of the gateway client takes milliseconds.
  */
 export function signLowS(key: KeyObject, message: Uint8Array): Buffer {
   return withLowS(sign('sha256', message, key));
 }
 
 /**
- * ECDSA-Sig-Value (RFC 3279 section 2.2.3) is a sequence of the integers r and s, each as short as it can be and none
- * negative; over P-256 every length takes one byte.
+ * ECDSA-Sig-Value (RFC 3279 section 2.2.3) is a sequence of the integers r and s, in minimal length and non-negative;
+ * for P-256 every length fits in one byte.
  */
 function withLowS(der: Buffer): Buffer {
   const rBytes = der[R_LENGTH_AT]!;
   const sStart = R_LENGTH_AT + 1 + rBytes + 2;
   const s = der.subarray(sStart);
-  // s < 2^255 may still be above half the order only where it has all 32 bytes.
+  // s < 2^255 can exceed half the order only if it has all 32 bytes.
   if (s.length < SCALAR_BYTES) return der;
   const scalar = s.length > SCALAR_BYTES ? s.subarray(s.length - SCALAR_BYTES) : s;
   if (scalar.compare(HALF_ORDER) <= 0) return der;

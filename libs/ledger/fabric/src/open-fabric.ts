@@ -20,42 +20,38 @@ export interface FabricOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly observer?: FabricObserver;
-  /** Told of the end of every journalled transaction; see `OnSettlement`. */
+  /** Called with the end of every journalled transaction; see `OnSettlement`. */
   readonly onSettlement?: OnSettlement;
 }
 
 export interface JournalOptions {
   readonly sql: Database;
-  /** The surface's schema; `fabricMigrations(schema)` made the tables in it. */
+  /** The surface's schema, with the tables of `fabricMigrations(schema)`. */
   readonly schema: string;
-  /** How long what is settled is kept; default 24 h. */
-  readonly keepSettledMs?: number;
-  /** How long a claim is kept; default for ever. */
-  readonly keepClaimsMs?: number;
-  /** How long a process may be silent before another takes its transactions over; default 3 s. */
+  /** How long a process may be silent before another takes over its transactions; default 3 s. */
   readonly leaseMs?: number;
 }
 
 const KEEP_SETTLED_MS = 24 * 60 * 60 * 1000;
-/** Short, because it is what a restart waits for. One that ends too early costs work and no more: see `settler.ts`. */
+/** Short, because a restart waits for it. A lease that ends too early only costs work: see `settler.ts`. */
 const LEASE_MS = 3000;
 
 /**
- * Opens a gateway, and resumes what the journal holds of processes that are gone. Nothing need be there yet: a missing key
- * file, an absent peer or a database that is away is told by `credentials()`, `health()` and the errors of the calls, and
- * heals by itself.
+ * Opens a gateway, and resumes what the journal holds of processes that are gone. No dependency need be available yet:
+ * a missing key file, peer or database is reported by `credentials()`, `health()` and the errors of calls, and is
+ * picked up automatically later.
  */
 export function openFabric(options: FabricOptions): FabricClient {
   const { connection, now, observer = {}, onSettlement } = options;
   const { limits, deadlinesMs } = connection;
-  const { sql, schema, keepSettledMs = KEEP_SETTLED_MS, keepClaimsMs, leaseMs = LEASE_MS } = options.journal;
+  const { sql, schema, leaseMs = LEASE_MS } = options.journal;
   const random = Math.random;
   const identity = new IdentityFiles({
     ...connection,
     now,
     onProblem: (detail) => observer.problem?.('identity_not_reloaded', detail),
   });
-  // Looked at now, so that what is wrong with it is in the log from the start.
+  // Check now, so that problems are logged from the start.
   identity.current();
   const peers = new GatewayPeers({
     peers: connection.peers,
@@ -66,7 +62,7 @@ export function openFabric(options: FabricOptions): FabricClient {
     onTlsProblem: (endpoint, problem) => observer.problem?.('tls_not_reloaded', `${endpoint}: ${problem}`),
   });
   const window = new CallWindow({ max: limits.window, queueMax: limits.queue, now });
-  const journal = new Journal({ sql, schema, holder: randomUUID(), leaseMs, keepSettledMs, keepClaimsMs });
+  const journal = new Journal({ sql, schema, holder: randomUUID(), leaseMs, keepSettledMs: KEEP_SETTLED_MS });
   const settler = new Settler({ peers, journal, deadlinesMs, now, observer, onSettlement });
   const calls = new PeerCalls({ peers, window, deadlinesMs, now, random, observer });
   const shared = { peers, deadlinesMs, now, observer };

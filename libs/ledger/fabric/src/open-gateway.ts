@@ -1,16 +1,15 @@
 import type { Log, Metrics } from '@sealgate/observability';
-import type { Database } from '@sealgate/storage';
+import type { Database, Sql } from '@sealgate/storage';
 import { ChannelMap } from './channel-map.ts';
 import { ConnectionFileError, readConnectionFile, type FabricConnection } from './connection-file.ts';
 import type { OnSettlement } from './ending-writer.ts';
 import type { FabricClient } from './fabric-client.ts';
 import { fabricLedger, type FabricLedger, type OnResult } from './fabric-ledger.ts';
-import { fabricObserver } from './fabric-metrics.ts';
+import { fabricObserver } from './fabric-observer.ts';
 import { openFabric } from './open-fabric.ts';
-import { unsettledTransactions, type UnsettledTransactions } from './unsettled-transactions.ts';
 
 export interface OpenGatewayOptions {
-  /** What the fields of a surface say. */
+  /** The configuration of a surface. */
   readonly config: { readonly fabricConfig: string | undefined };
   /** Channels (`<networkId>.<name>`) that the surface writes to, as far as they are known at start. */
   readonly needs?: readonly string[];
@@ -21,7 +20,7 @@ export interface OpenGatewayOptions {
   readonly now: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Registers what to let go of, in reverse. */
+  /** Registers a release; releases run in reverse order. */
   readonly own: (name: string, release: () => void | Promise<void>) => void;
   readonly onSettlement?: OnSettlement;
 }
@@ -34,14 +33,14 @@ export interface OpenedGateway {
   waiting(): Promise<UnsettledTransactions>;
 }
 
-/** The gateway must not be opened like this: a sentence for an operator. */
+/** The configuration does not allow opening the gateway; the message is for an operator. */
 export class GatewayNotOpenedError extends Error {
   override readonly name = 'GatewayNotOpenedError';
 }
 
 /**
- * A surface's gateway to the Fabric network of FABRIC_CONFIG, with its metrics, log lines and journal.
- * @throws GatewayNotOpenedError naming what is wrong with the connection file, or which channel it does not hold.
+ * Opens a surface's gateway to the Fabric network of FABRIC_CONFIG, with metrics, logging and journal.
+ * @throws GatewayNotOpenedError for faults of the connection file, or a channel it does not hold.
  */
 export function openGateway(options: OpenGatewayOptions): OpenedGateway {
   const { config, needs = [], sql, schema, now, log, metrics, own, onSettlement } = options;
@@ -50,7 +49,7 @@ export function openGateway(options: OpenGatewayOptions): OpenedGateway {
   const absent = [...new Set(needs.filter((channel) => channels.find(channel) === undefined))];
   if (absent.length > 0) {
     throw new GatewayNotOpenedError(
-      `FABRIC_CONFIG: no Fabric channel holds what this service writes to: ${absent.join(', ')}.`,
+      `FABRIC_CONFIG: no Fabric channel holds these channels of the service: ${absent.join(', ')}.`,
     );
   }
   const client: FabricClient = openFabric({
@@ -66,12 +65,12 @@ export function openGateway(options: OpenGatewayOptions): OpenedGateway {
 
 export interface OpenRecordsLedgerOptions extends Omit<OpenGatewayOptions, 'onSettlement'> {
   readonly onResult?: OnResult;
-  /** The longest that a caller of append waits; `deadlinesMs.answer` of the connection file where that is less. */
+  /** Maximum wait of a caller of append; `deadlinesMs.answer` of the connection file if that is less. */
   readonly answerWithinMs?: number;
 }
 
 /**
- * Our own contract on that network, behind the port.
+ * Opens our own contract on that network, behind the port.
  * @throws GatewayNotOpenedError as `openGateway` does.
  */
 export function openRecordsLedger({
@@ -105,4 +104,25 @@ function connectionOf(file: string): FabricConnection {
       throw new GatewayNotOpenedError(`FABRIC_CONFIG: ${cause.message}`, { cause });
     throw cause;
   }
+}
+
+/** An item of a surface's list of pending work. */
+interface UnsettledTransactions {
+  readonly what: 'journal';
+  readonly description: string;
+  readonly count: number;
+  readonly oldestAt: Date | undefined;
+}
+
+/** Journalled transactions with an unknown outcome, of any process. */
+async function unsettledTransactions(sql: Sql, schema: string): Promise<UnsettledTransactions> {
+  const [row] = await sql.query<{ count: string; oldest: Date | null }>({
+    text: `SELECT count(*) AS count, min(begun_at) AS oldest FROM ${schema}.fabric_transactions WHERE settled_at IS NULL`,
+  });
+  return {
+    what: 'journal',
+    description: 'Transactions on Fabric whose outcome is not known yet',
+    count: Number(row?.count ?? 0),
+    oldestAt: row?.oldest ?? undefined,
+  };
 }

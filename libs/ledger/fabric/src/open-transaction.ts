@@ -1,17 +1,17 @@
-import type { Settlement } from './contract-call.ts';
+import type { Settlement } from './fabric-client.ts';
 
 export interface NewOpenTransaction {
   readonly transactionId: string;
   /** Fabric's name. */
   readonly channel: string;
-  /** The signed request that submits it; it never changes. */
+  /** The signed Submit request; it never changes. */
   readonly request: Buffer;
-  /** What it returned, where that is at hand. */
+  /** The endorsed result, if available. */
   readonly result?: Uint8Array;
   readonly note?: string | undefined;
 }
 
-/** A transaction that is journalled and not settled, and what is to be done about it next, and when. */
+/** A journalled, unsettled transaction, with its next step and when that is due. */
 export class OpenTransaction {
   readonly transactionId: string;
   readonly channel: string;
@@ -21,12 +21,12 @@ export class OpenTransaction {
   readonly sinceMs: number;
   /** Resolves with its end; never rejects. */
   readonly settlement: Promise<Settlement>;
-  /** Nobody waits for it any more. */
+  /** No caller waits for it any more. */
   late = false;
   busy = false;
-  /** When an orderer took it last. */
+  /** When an orderer last accepted it. */
   acknowledgedAtMs: number | undefined;
-  /** Left behind by another process, which may have died before it sent anything. */
+  /** Taken over from another process, which may have died before it sent anything. */
   maybeUnsent = false;
   /** True once it was sent by other means than its first Submit. */
   sentAgain = false;
@@ -48,7 +48,7 @@ export class OpenTransaction {
     });
   }
 
-  /** True: the envelope is to be sent again next; false: its status is to be asked for. */
+  /** True: resend the envelope next; false: ask for its status. */
   get sending(): boolean {
     return this.#sending;
   }
@@ -72,7 +72,7 @@ export class OpenTransaction {
     return !this.busy && this.#dueAtMs <= nowMs;
   }
 
-  /** Twice the last one, within bounds. */
+  /** Exponential backoff: doubles from `firstMs` up to `longestMs`. */
   nextPauseMs(firstMs: number, longestMs: number): number {
     this.#pauseMs = this.#pauseMs === 0 ? firstMs : Math.min(this.#pauseMs * 2, longestMs);
     return this.#pauseMs;

@@ -27,7 +27,7 @@ let client: FabricClient;
 beforeAll(async () => {
   test = await openTestFabric({ absoluteMaxBytes: 200_000 });
   client = test.open();
-  // From here on the block stream has a position.
+  // From now on the block stream has a position.
   await client.submit(write(randomUUID()));
 }, 60_000);
 afterEach(() => {
@@ -47,7 +47,7 @@ const codesOf = (transactionId: string) =>
 const isWritten = async (id: string) => (await client.evaluate(read(id))).length > 0;
 
 describe('a call that is refused or cannot be made', () => {
-  it('passes on the words of the contract', async () => {
+  it("passes on the contract's message", async () => {
     const id = randomUUID();
     await client.submit(write(id));
     const message = `RECORD_CONFLICT:{"id":"${id}"}`;
@@ -55,7 +55,7 @@ describe('a call that is refused or cannot be made', () => {
     expect(await caught(client.evaluate(write(id, 2)))).toEqual(new ContractRefusedError(message));
   });
 
-  it('is unavailable while the chaincode is away, and works when it is back', async () => {
+  it('is unavailable while the chaincode is down, and works when it is back', async () => {
     const id = randomUUID();
     await test.peer.chaincode.kill('records');
     expect(await caught(client.evaluate(read(id)))).toBeInstanceOf(UnavailableError);
@@ -65,12 +65,12 @@ describe('a call that is refused or cannot be made', () => {
     expect(await client.submit(write(id))).toMatchObject({ transactionId: expect.stringMatching(/^[0-9a-f]{64}$/) });
   });
 
-  it('is misconfigured where there is no such chaincode', async () => {
+  it('is misconfigured for an unknown chaincode', async () => {
     expect(await caught(client.evaluate({ ...read('a'), chaincode: 'none' }))).toBeInstanceOf(MisconfiguredError);
     expect(await caught(client.submit({ ...write('a'), chaincode: 'none' }))).toBeInstanceOf(MisconfiguredError);
   });
 
-  it('is misconfigured where there is no such channel', async () => {
+  it('is misconfigured for an unknown channel', async () => {
     const channels = [{ name: 'main' }, { name: 'none' }];
     const other = test.open({ connection: test.connection({ channels }) });
     const asked = await caught(other.evaluate({ ...read('a'), channel: 'none' }));
@@ -78,13 +78,13 @@ describe('a call that is refused or cannot be made', () => {
     expect(await caught(other.submit({ ...write('a'), channel: 'none' }))).toBeInstanceOf(MisconfiguredError);
   });
 
-  it('is misconfigured for a channel that the connection does not name, and asks nobody', async () => {
-    const message = 'The connection names no channel none.';
+  it('is misconfigured for a channel that the connection does not have, and no peer is asked', async () => {
+    const message = 'The connection has no channel none.';
     expect(await caught(client.evaluate({ ...read('a'), channel: 'none' }))).toEqual(new MisconfiguredError(message));
     expect(await caught(client.submit({ ...write('a'), channel: 'none' }))).toEqual(new MisconfiguredError(message));
   });
 
-  it('is misconfigured for an organisation that the channel does not know', async () => {
+  it('is misconfigured for an organisation unknown to the channel', async () => {
     const { mspId, certFile, keyFile } = test.peer.enroll('stranger', 'StrangerMSP');
     const stranger = test.open({ connection: test.connection({ mspId, certFile, keyFile }) });
     expect(await caught(stranger.evaluate(read('a')))).toBeInstanceOf(MisconfiguredError);
@@ -92,7 +92,7 @@ describe('a call that is refused or cannot be made', () => {
     expect(await stranger.health([read('a')])).toHaveProperty('contracts.0.reason', 'identity_refused');
   });
 
-  it('is misconfigured where the orderer takes no envelope of that size', async () => {
+  it('is misconfigured if the orderer rejects an envelope of that size', async () => {
     const id = randomUUID();
     const large = { ...recordOf(id), data: JSON.stringify({ text: 'x'.repeat(150_000) }) };
     expect(await caught(client.submit({ ...write(id), args: [JSON.stringify([large])] }))).toBeInstanceOf(
@@ -102,12 +102,12 @@ describe('a call that is refused or cannot be made', () => {
     expect(client.state().unsettled).toBe(0);
   });
 
-  it('is misconfigured where the arguments are larger than any call may be', async () => {
+  it('is misconfigured if the arguments exceed the limit of a call', async () => {
     const args = ['x'.repeat(5 * 1024 * 1024)];
     expect(await caught(client.submit({ ...write('a'), args }))).toBeInstanceOf(MisconfiguredError);
   });
 
-  it('is unavailable while the peer is away, which is told at once, and works when it is back', async () => {
+  it('is unavailable at once while the peer is down, and works when it is back', async () => {
     const id = randomUUID();
     await test.peer.stop();
     const startedAt = performance.now();
@@ -124,14 +124,14 @@ describe('a call that is refused or cannot be made', () => {
     expect(await isWritten(id)).toBe(true);
   }, 20_000);
 
-  it.each([['evaluate'], ['endorse']] as const)('is unavailable where %s gives no answer in time', async (kind) => {
+  it.each([['evaluate'], ['endorse']] as const)('is unavailable if %s does not answer in time', async (kind) => {
     test.peer.faults.inject(kind, { drop: 'before' });
     const asked =
       kind === 'evaluate' ? client.evaluate(read('a')) : client.submit(write(randomUUID()), { answerWithinMs: 700 });
     expect(await caught(asked)).toBeInstanceOf(UnavailableError);
   });
 
-  it('is tried again with a new proposal where an endorser could not', async () => {
+  it('is retried with a new proposal if an endorser failed', async () => {
     const id = randomUUID();
     const fault = test.peer.faults.inject(
       'endorse',
@@ -145,7 +145,7 @@ describe('a call that is refused or cannot be made', () => {
 });
 
 describe('overload', () => {
-  it('shrinks the window, and everything is written all the same', async () => {
+  it('shrinks the window, and everything is written', async () => {
     const message = 'too many requests for /gateway.Gateway, exceeding concurrency limit (500)';
     test.peer.faults.inject('endorse', { status: { code: 2, message } }, { times: 30 });
     const before = client.state().window;
@@ -155,7 +155,7 @@ describe('overload', () => {
     expect(await isWritten(ids[39]!)).toBe(true);
   });
 
-  it('is told when the queue is full, and when it does not end in time', async () => {
+  it('is reported if the queue is full, and if it does not end in time', async () => {
     const narrow = test.open({ connection: test.connection({ limits: { window: 1, queue: 2 } }) });
     test.peer.faults.inject('endorse', { delayMs: 200 });
     const results = await Promise.all(Array.from({ length: 5 }, () => caught(narrow.submit(write(randomUUID())))));
@@ -167,7 +167,7 @@ describe('overload', () => {
     expect(await caught(late)).toBeInstanceOf(OverloadedError);
   });
 
-  it('is told when more is unsettled than the journal shall hold', async () => {
+  it('is reported if the limit of unsettled transactions is reached', async () => {
     const narrow = test.open({ connection: test.connection({ limits: { unsettled: 1 } }) });
     test.peer.orderer.hold();
     const first = narrow.submit(write(randomUUID()));
@@ -178,14 +178,17 @@ describe('overload', () => {
   });
 });
 
-describe('a submit that does not say what became of it', () => {
+describe('a Submit with an unknown outcome', () => {
   it.each([
     ['was lost on its way', { drop: 'before' as const }],
     ['arrived, and the answer was lost', { drop: 'after' as const }],
-    ['was ordered, though the peer said DEADLINE', { statusAfter: { code: DEADLINE_EXCEEDED, message: 'timeout' } }],
-    ['was refused for want of an orderer', { status: { code: UNAVAILABLE, message: 'no orderer nodes available' } }],
+    [
+      'was ordered, although the peer answered DEADLINE',
+      { statusAfter: { code: DEADLINE_EXCEEDED, message: 'timeout' } },
+    ],
+    ['was refused for lack of an orderer', { status: { code: UNAVAILABLE, message: 'no orderer nodes available' } }],
     ['was cancelled', { status: { code: 1, message: 'cancelled' } }],
-  ])('is brought to its end: it %s', async (_, fault) => {
+  ])('is settled: it %s', async (_, fault) => {
     const id = randomUUID();
     test.peer.faults.inject('submit', fault, { times: 1 });
     const { transactionId } = await client.submit(write(id));
@@ -193,7 +196,7 @@ describe('a submit that does not say what became of it', () => {
     expect(await isWritten(id)).toBe(true);
   });
 
-  it('is committed once, also where the envelope was ordered twice', async () => {
+  it('is committed once, even if the envelope was ordered twice', async () => {
     test.peer.faults.inject('submit', { statusAfter: { code: UNAVAILABLE, message: 'gone' } }, { times: 1 });
     test.peer.orderer.hold();
     const id = randomUUID();
@@ -221,7 +224,7 @@ describe('a submit that does not say what became of it', () => {
     await until(() => client.settle(transactionId).then((settlement) => settlement?.status === 'committed'));
   });
 
-  it('is unknown for a caller who leaves, and settled behind it', async () => {
+  it('is unknown for a caller who leaves, and settled afterwards', async () => {
     const leaving = new AbortController();
     test.peer.orderer.hold();
     const submitted = caught(client.submit(write(randomUUID()), { signal: leaving.signal }));
@@ -234,7 +237,7 @@ describe('a submit that does not say what became of it', () => {
     expect(await client.settle(transactionId, { waitMs: 5000 })).toMatchObject({ status: 'committed' });
   });
 
-  it('survives a peer that dies while the block is awaited', async () => {
+  it('survives a peer that dies before the block arrives', async () => {
     test.peer.orderer.hold();
     const submitted = client.submit(write(randomUUID()));
     await until(() => test.peer.channel('main').pending() === 1);
@@ -245,7 +248,7 @@ describe('a submit that does not say what became of it', () => {
     expect(codesOf(transactionId)).toContain(VALID);
   });
 
-  it('asks for the status, again and again, where the stream is silent', async () => {
+  it('repeats status requests while the stream is silent', async () => {
     test.peer.blockStreams.hold();
     test.peer.faults.inject('commitStatus', { status: { code: UNAVAILABLE, message: 'gone' } }, { times: 1 });
     const { transactionId, blockNumber } = await client.submit(write(randomUUID()), { answerWithinMs: 15_000 });
@@ -253,15 +256,15 @@ describe('a submit that does not say what became of it', () => {
     expect(blockNumber).toBeGreaterThan(0);
   }, 20_000);
 
-  it('goes by the block where a peer tells another status', async () => {
+  it("trusts the block over a peer's contradicting status", async () => {
     test.peer.faults.judge({ commitStatus: ENDORSEMENT_POLICY_FAILURE });
     const { transactionId } = await client.submit(write(randomUUID()));
     expect(codesOf(transactionId)).toEqual([VALID]);
   });
 });
 
-describe('a transaction that is found invalid', () => {
-  it('is followed by a new one where somebody else was faster', async () => {
+describe('an invalidated transaction', () => {
+  it('is followed by a new one after a conflict', async () => {
     const id = randomUUID();
     test.peer.faults.judge({ commit: MVCC_READ_CONFLICT });
     const height = test.peer.channel('main').transactions().length;
@@ -276,7 +279,7 @@ describe('a transaction that is found invalid', () => {
     ]);
   });
 
-  it('is told when that does not end', async () => {
+  it('is reported if conflicts do not end', async () => {
     const stubborn = test.open({ connection: test.connection({ limits: { conflictAttempts: 3 } }) });
     const fault = test.peer.faults.judge({ commit: MVCC_READ_CONFLICT, times: 10 });
     const error = await caught(stubborn.submit(write(randomUUID())));
@@ -285,7 +288,7 @@ describe('a transaction that is found invalid', () => {
     expect(fault.struck()).toBe(3);
   });
 
-  it('is told at once for any other reason', async () => {
+  it('is reported at once for any other reason', async () => {
     const id = randomUUID();
     test.peer.faults.judge({ commit: ENDORSEMENT_POLICY_FAILURE });
     expect(await caught(client.submit(write(id)))).toMatchObject({

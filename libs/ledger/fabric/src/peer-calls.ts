@@ -2,7 +2,7 @@ import { GatewayError, type Proposal } from '@hyperledger/fabric-gateway';
 import { inSpan } from '@sealgate/observability';
 import type { CallWindow } from './call-window.ts';
 import type { FabricDeadlines } from './connection-file.ts';
-import type { ContractCall } from './contract-call.ts';
+import type { ContractCall } from './fabric-client.ts';
 import { pause, type Deadline } from './deadline.ts';
 import { ContractRefusedError, MisconfiguredError, OverloadedError, UnavailableError } from './fabric-errors.ts';
 import type { FabricObserver } from './fabric-observer.ts';
@@ -22,14 +22,14 @@ export interface PeerCallsOptions {
 }
 
 /**
- * A transaction that the endorsers signed, and we did; it holds a place in the window until `leave`. The gateway client's
- * own objects are let go at once: hundreds of them that wait for blocks are what a garbage collection would copy.
+ * An endorsed and signed transaction; it holds a slot in the window until `leave`. The gateway client's own objects are
+ * dropped at once: hundreds of them waiting for blocks would be copied by every garbage collection.
  */
 export interface Endorsed {
   readonly transactionId: string;
-  /** What the transaction function returned. */
+  /** The return value of the transaction function. */
   readonly result: Buffer;
-  /** The signed bytes that submit it. */
+  /** The signed Submit request. */
   readonly request: Buffer;
   readonly peer: PeerGateway;
 }
@@ -40,20 +40,20 @@ const SPANS = {
   endorse: { name: 'fabric endorse', kind: 'client' },
 } as const;
 
-/** Proposals in all while endorsers disagree or a chaincode is away. */
+/** Maximum proposals while endorsers disagree or a chaincode is down. */
 const ATTEMPTS = 4;
 const PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
-const SAY_AGAIN_MS = 60_000;
-/** Faults that are remembered as told, and what is told of the words of one. */
-const MOST_TOLD = 1000;
-const MOST_WORDS = 1000;
+const LOG_AGAIN_MS = 60_000;
+/** Maximum faults remembered as logged, and maximum characters logged of one. */
+const MAX_FAULTS = 1000;
+const MAX_MESSAGE_LENGTH = 1000;
 
-/** Evaluate and Endorse: nothing is ordered by either, so each may be asked again with a new proposal. */
+/** Evaluate and Endorse: neither orders anything, so both may be retried with a new proposal. */
 export class PeerCalls {
   readonly #options: PeerCallsOptions;
-  /** When each fault of the set-up was told last. */
-  readonly #told = new Map<string, number>();
+  /** When each configuration fault was last logged. */
+  readonly #loggedAtMs = new Map<string, number>();
 
   constructor(options: PeerCallsOptions) {
     this.#options = options;
@@ -69,7 +69,7 @@ export class PeerCalls {
   }
 
   /**
-   * The caller then has a place in the window, and gives it back.
+   * The caller then holds a slot in the window, and must release it.
    *
    * @throws ContractRefusedError, UnavailableError, OverloadedError, MisconfiguredError.
    */
@@ -102,7 +102,7 @@ export class PeerCalls {
       let peer: PeerGateway | undefined;
       try {
         peer = peers.pick(tried);
-        // A peer that hangs must leave the next one time to answer.
+        // A peer that hangs must leave time for the next one.
         const shareMs = (deadline.atMs - startedAtMs) / (failures + 1 < peers.count ? 2 : 1);
         const options = { deadline: startedAtMs + Math.min(deadlinesMs[phase], shareMs) };
         const [proposal, asked] = [proposalOf(call, peer), peer];
@@ -115,32 +115,32 @@ export class PeerCalls {
         window.leave(leavingOf(verdict));
         observer.phase?.(phase, verdict?.kind === 'refused', now() - startedAtMs);
         if (peer === undefined || !(error instanceof GatewayError) || verdict === undefined) throw error;
-        const found = peers.judged(peer.endpoint, verdict);
+        const found = peers.recordVerdict(peer.endpoint, verdict);
         if (found.kind === 'misconfigured') {
           misconfigured.set(peer.endpoint, found.reason);
-          this.#tellMisconfigured(call, peer.endpoint, found.reason, found.message);
+          this.#logMisconfigured(call, peer.endpoint, found.reason, found.message);
         }
         if (found.kind !== 'overloaded') failures += 1;
-        // Each is asked once before one is asked again.
+        // Each peer is asked once before one is asked again.
         if (tried.add(peer.endpoint).size === peers.count) tried.clear();
         const isCertain = misconfigured.size === peers.count;
-        const [told] = misconfigured.values();
-        await this.#beforeNext(found, { phase, attempt, failures, deadline, cause: error, isCertain, told });
+        const [knownReason] = misconfigured.values();
+        await this.#beforeNext(found, { phase, attempt, failures, deadline, cause: error, isCertain, knownReason });
       }
     }
   }
 
-  /** In the peer's own words, once a minute for each kind: whoever must mend it finds them in the log. */
-  #tellMisconfigured({ channel, chaincode }: ContractCall, endpoint: string, reason: string, message: string): void {
+  /** Logs the peer's own message, once a minute for each kind, for whoever must fix it. */
+  #logMisconfigured({ channel, chaincode }: ContractCall, endpoint: string, reason: string, message: string): void {
     const { now, observer } = this.#options;
     const what = `${endpoint} ${channel}/${chaincode}: ${reason}`;
-    if (now() - (this.#told.get(what) ?? Number.NEGATIVE_INFINITY) < SAY_AGAIN_MS) return;
-    if (this.#told.size >= MOST_TOLD) this.#told.clear();
-    this.#told.set(what, now());
-    observer.problem?.('misconfigured', `${what}: ${message.slice(0, MOST_WORDS)}`);
+    if (now() - (this.#loggedAtMs.get(what) ?? Number.NEGATIVE_INFINITY) < LOG_AGAIN_MS) return;
+    if (this.#loggedAtMs.size >= MAX_FAULTS) this.#loggedAtMs.clear();
+    this.#loggedAtMs.set(what, now());
+    observer.problem?.('misconfigured', `${what}: ${message.slice(0, MAX_MESSAGE_LENGTH)}`);
   }
 
-  /** Waits where it is worth to ask again; else throws what it has come to. */
+  /** Waits if a retry may help; otherwise throws the final error. */
   async #beforeNext(verdict: AskVerdict, round: Round): Promise<void> {
     const { attempt, failures, deadline, cause, isCertain } = round;
     const { kind, message } = verdict;
@@ -148,12 +148,12 @@ export class PeerCalls {
     if (kind === 'misconfigured' && isCertain) throw new MisconfiguredError(message, { cause, reason: verdict.reason });
     const ended = (): Error =>
       'reason' in verdict
-        ? new UnavailableError(message, { cause, reason: round.told ?? verdict.reason })
+        ? new UnavailableError(message, { cause, reason: round.knownReason ?? verdict.reason })
         : new OverloadedError(message, { cause });
     const { observer, peers, random } = this.#options;
     if (failures >= Math.max(ATTEMPTS, peers.count + 1)) throw ended();
     observer.retried?.(kind === 'overloaded' ? 'overload' : round.phase);
-    // Another peer is asked at once; the same one a little later.
+    // Another peer is asked at once; the same one after a backoff.
     const isSwitch = kind !== 'overloaded' && kind !== 'again' && failures < peers.count;
     const longestMs = Math.min(PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS);
     if (!isSwitch && !(await pause(longestMs * (0.5 + random() / 2), deadline))) throw ended();
@@ -167,26 +167,18 @@ interface Round {
   readonly failures: number;
   readonly deadline: Deadline;
   readonly cause: unknown;
-  /** Every peer has said that the call cannot be meant; else one that is away may say otherwise. */
+  /** Every peer reported the call as misconfigured; otherwise one that is away may say otherwise. */
   readonly isCertain: boolean;
-  /** What a peer has said of the set-up: it says more than that another one is silent. */
-  readonly told: FabricReason | undefined;
+  /** A peer's reason about the configuration: more specific than another peer's silence. */
+  readonly knownReason: FabricReason | undefined;
 }
 
-function proposalOf({ channel, chaincode, contract, ...call }: ContractCall, { gateway }: PeerGateway): Proposal {
-  return gateway
-    .getNetwork(channel)
-    .getContract(chaincode, contract)
-    .newProposal(call.transaction, {
-      arguments: [...call.args],
-      ...(call.transient === undefined ? {} : { transientData: { ...call.transient } }),
-      ...(call.endorsingOrganizations === undefined
-        ? {}
-        : { endorsingOrganizations: [...call.endorsingOrganizations] }),
-    });
+function proposalOf(call: ContractCall, { gateway }: PeerGateway): Proposal {
+  const contract = gateway.getNetwork(call.channel).getContract(call.chaincode, call.contract);
+  return contract.newProposal(call.transaction, { arguments: [...call.args] });
 }
 
-/** A refusal is an answer: the peer did its work. */
+/** A refusal is an answer: the peer processed the call. */
 function leavingOf(verdict: AskVerdict | undefined): 'well' | 'badly' | 'overloaded' {
   if (verdict?.kind === 'overloaded') return 'overloaded';
   return verdict?.kind === 'refused' ? 'well' : 'badly';

@@ -21,7 +21,7 @@ const clientOf = (endpoint: string): Client => {
   return client;
 };
 
-/** A peer that does with every call what `answer` does. */
+/** A peer that runs `answer` for every call. */
 async function peerThat(answer: (stream: ServerHttp2Stream, message: Buffer) => void) {
   const server = createServer();
   const sessions: ServerHttp2Session[] = [];
@@ -58,23 +58,23 @@ const refuse = (stream: ServerHttp2Stream, trailers: Record<string, string>): vo
   stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...trailers }, { endStream: true });
 
 function call(client: Client, message = Buffer.of(), withinMs = 5000): Promise<string> {
-  const asItIs = (bytes: Buffer): Buffer => bytes;
+  const passThrough = (bytes: Buffer): Buffer => bytes;
   const options = { deadline: Date.now() + withinMs };
   return new Promise((resolve, reject) => {
-    client.makeUnaryRequest('/gateway.Gateway/Submit', asItIs, asItIs, message, options, (error, answer) =>
+    client.makeUnaryRequest('/gateway.Gateway/Submit', passThrough, passThrough, message, options, (error, answer) =>
       error === null ? resolve(String(answer)) : reject(error),
     );
   });
 }
 
-/** @throws Error where it did not fail. */
+/** @throws Error if it did not fail. */
 const failureOf = (calling: Promise<unknown>): Promise<ServiceError> =>
   calling.then(
     () => Promise.reject(new Error('It did not fail.')),
     (error: ServiceError) => error,
   );
 
-/** What a peer says of the endorsers behind it. */
+/** A peer's details about the endorsers behind it. */
 function statusDetails(): Buffer {
   const detail = new protos.ErrorDetail();
   detail.setAddress('peer:7051');
@@ -87,7 +87,7 @@ function statusDetails(): Buffer {
   return Buffer.from(said.serializeBinary());
 }
 
-/** Through the gateway client, as the driver calls. */
+/** Calls through the gateway client, like the driver. */
 function evaluate(client: Client): Promise<unknown> {
   const gateway = connect({
     client,
@@ -100,7 +100,7 @@ function evaluate(client: Client): Promise<unknown> {
 }
 
 describe('calls to a gateway peer', () => {
-  it('go many at once over one connection', async () => {
+  it('share one connection', async () => {
     const { client, sessions } = await peerThat((stream, message) =>
       end(stream, frame(`re: ${message.subarray(5).toString()}`)),
     );
@@ -109,7 +109,7 @@ describe('calls to a gateway peer', () => {
     expect(sessions).toHaveLength(1);
   });
 
-  it('are refused with the code, the words, and what stands behind them', async () => {
+  it('are refused with code, message and details', async () => {
     const { client } = await peerThat((stream) =>
       refuse(stream, {
         'grpc-status': '10',
@@ -127,7 +127,7 @@ describe('calls to a gateway peer', () => {
   });
 
   it.each(['AAAA', Buffer.from('nonsense').toString('base64'), '%', `${statusDetails().toString('base64')}AAAA`])(
-    'fail with a code and words where the details %j cannot be read',
+    'fail with code and message if the details %j cannot be parsed',
     async (details) => {
       const { client } = await peerThat((stream) =>
         end(stream, frame('half'), {
@@ -146,7 +146,7 @@ describe('calls to a gateway peer', () => {
     ['half a message', { 'grpc-status': '0' }, frame('abc').subarray(0, 6)],
     ['no message', { 'grpc-status': '0' }, Buffer.of()],
     ['no known status', { 'grpc-status': 'x' }, frame('a')],
-  ])('take no answer that has %s', async (_what, trailers, body) => {
+  ])('reject an answer with %s', async (_what, trailers, body) => {
     const { client } = await peerThat((stream) => end(stream, body, trailers));
     expect([status.UNKNOWN, status.INTERNAL]).toContain((await failureOf(call(client))).code);
   });
@@ -157,7 +157,7 @@ describe('calls to a gateway peer', () => {
     [404, status.UNKNOWN],
     [418, status.UNKNOWN],
     [503, status.UNAVAILABLE],
-  ])('take HTTP status %d of a proxy for no refusal of the peer: code %d', async (httpStatus, code) => {
+  ])('do not take HTTP status %d of a proxy for a refusal of the peer: code %d', async (httpStatus, code) => {
     const { client } = await peerThat((stream) => stream.respond({ ':status': httpStatus }, { endStream: true }));
     expect((await failureOf(call(client))).code).toBe(code);
   });
@@ -167,7 +167,7 @@ describe('calls to a gateway peer', () => {
     [11, status.RESOURCE_EXHAUSTED],
     [2, status.INTERNAL],
     [12, status.UNKNOWN],
-  ])('take HTTP/2 error %d for code %d, and go on over the same connection', async (reset, code) => {
+  ])('map HTTP/2 error %d to code %d, and keep the connection', async (reset, code) => {
     let first = true;
     const { client, sessions } = await peerThat((stream) => {
       if (first) stream.close(reset);
@@ -179,7 +179,7 @@ describe('calls to a gateway peer', () => {
     expect(sessions).toHaveLength(1);
   });
 
-  it('end at the deadline, and the peer is told', async () => {
+  it('end at the deadline, and are cancelled at the peer', async () => {
     const { promise: gaveUp, resolve } = Promise.withResolvers<number>();
     const { client } = await peerThat((stream) => stream.on('close', () => resolve(stream.rstCode)));
     expect((await failureOf(call(client, Buffer.of(), 100))).code).toBe(status.DEADLINE_EXCEEDED);
@@ -191,7 +191,7 @@ describe('calls to a gateway peer', () => {
     expect(failure.code).toBe(status.DEADLINE_EXCEEDED);
   });
 
-  it('fail when the connection breaks, and the next makes a new one', async () => {
+  it('fail when the connection breaks, and the next one reconnects', async () => {
     let calls = 0;
     const { client, sessions } = await peerThat((stream) => {
       calls += 1;
@@ -204,7 +204,7 @@ describe('calls to a gateway peer', () => {
     expect(sessions).toHaveLength(2);
   });
 
-  it('end well at a peer that is about to stop, and the next takes a new connection', async () => {
+  it('complete at a peer that shuts down, and the next one takes a new connection', async () => {
     const held: ServerHttp2Stream[] = [];
     const { client, sessions } = await peerThat((stream) => {
       held.push(stream);
@@ -220,7 +220,7 @@ describe('calls to a gateway peer', () => {
     expect(await first).toBe('old');
   });
 
-  it('fail at once where nobody listens, and go through when somebody does', async () => {
+  it('fail at once if nothing listens, and succeed once something does', async () => {
     const place = createTcpServer();
     await new Promise<void>((resolve) => place.listen(0, '127.0.0.1', resolve));
     const endpoint = addressOf(place);
@@ -242,7 +242,7 @@ describe('calls to a gateway peer', () => {
     expect(await call(client)).toBe('here');
   });
 
-  it('go through the proxy that the environment names, but to hosts that it excepts', async () => {
+  it('use the proxy of the environment, except for excluded hosts', async () => {
     const asked: string[] = [];
     const { client, endpoint } = await peerThat((stream) => end(stream, frame('well')));
     const proxy = createHttpServer();
@@ -269,7 +269,7 @@ describe('calls to a gateway peer', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('are no refusal where a status comes before the end of an answer that is then cut', async () => {
+  it('are not refused by a status ahead of a truncated answer', async () => {
     const { endpoint } = await rawPeer((socket, stream) => {
       socket.write(http2Frame(HEADERS, END_HEADERS, stream, headersOf('10')));
       socket.write(http2Frame(RESET, 0, stream, Buffer.of(0, 0, 0, 2)));
@@ -277,7 +277,7 @@ describe('calls to a gateway peer', () => {
     expect((await failureOf(call(clientOf(endpoint)))).code).toBe(status.INTERNAL);
   });
 
-  it('fail at and after the end of the client', async () => {
+  it("fail during and after the client's close", async () => {
     const { promise: arrived, resolve } = Promise.withResolvers<void>();
     const { client, sessions } = await peerThat(() => resolve());
     const under = failureOf(call(client, Buffer.of(), 500));

@@ -1,5 +1,5 @@
-import { GatewayError } from '@hyperledger/fabric-gateway';
-import { askCommit } from './ask-commit.ts';
+import { GatewayError, type Status } from '@hyperledger/fabric-gateway';
+import { gateway as protos, msp } from '@hyperledger/fabric-protos';
 import type { FabricDeadlines } from './connection-file.ts';
 import type { FabricObserver } from './fabric-observer.ts';
 import { isOrderersAway, sendVerdict } from './fabric-status.ts';
@@ -12,27 +12,27 @@ export interface PursuitOptions {
   readonly deadlinesMs: FabricDeadlines;
   readonly now: () => number;
   readonly observer: FabricObserver;
-  /** True where the channel's stream would tell of a block. */
+  /** True if the channel's stream would report a block. */
   readonly isLive: (channel: string) => boolean;
-  /** What a peer answered to the question for a status. */
+  /** A peer's answer to a status request. */
   readonly onStatus: (open: OpenTransaction, code: number, blockNumber: number) => void;
 }
 
-/** Questions and repeated envelopes under way at once. */
+/** Maximum concurrent status requests and resent envelopes. */
 const AT_ONCE = 64;
-/** How long a live stream is trusted to bring the block before the peer is asked. */
+/** How long a live stream may take to deliver the block before a peer is asked. */
 const PATIENCE_MS = 3000;
-/** How long what an orderer took may stay out of the blocks before it is thought to be lost. */
+/** How long an accepted envelope may stay out of the blocks before it is considered lost. */
 const LOST_AFTER_MS = 10_000;
-/** The peer answers at once of what is in a block; of what was never sent it would wait in vain. */
+/** A peer answers at once for a transaction in a block; for one that was never sent it would wait in vain. */
 const ASK_UNSENT_MS = 500;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5000;
 const UNAVAILABLE = 14;
 
 /**
- * What is done about a transaction that no block has told of: its status is asked for, and its envelope is sent again.
- * Neither can write anything twice.
+ * Pursues transactions not yet seen in a block: asks for their status and resends their envelopes. Neither can write
+ * anything twice.
  */
 export class Pursuit {
   readonly #options: PursuitOptions;
@@ -43,7 +43,7 @@ export class Pursuit {
     this.#options = options;
   }
 
-  /** Does what is due, in the order given, as far as there is room. */
+  /** Starts what is due, in the given order, up to the concurrency limit. */
   run(transactions: Iterable<OpenTransaction>): void {
     const now = this.#options.now();
     for (const open of transactions) {
@@ -58,25 +58,25 @@ export class Pursuit {
     }
   }
 
-  /** An orderer took it: from now on its block is awaited. */
+  /** An orderer accepted it: wait for its block. */
   acknowledged(open: OpenTransaction): void {
     const now = this.#options.now();
     open.acknowledgedAtMs = now;
     open.askAt(now + (this.#options.isLive(open.channel) ? PATIENCE_MS : 0));
   }
 
-  /** Submit ended without saying whether the orderer took it. */
-  doubted(open: OpenTransaction): void {
+  /** Submit ended without telling whether the orderer accepted it. */
+  unconfirmed(open: OpenTransaction): void {
     open.sendAt(this.#later(open));
   }
 
-  /** An orderer said no, while another envelope of the same transaction may be on its way: that decides nothing. */
+  /** An orderer refused, while another envelope of the same transaction may be on its way: this decides nothing. */
   refusedLate(open: OpenTransaction, message: string): void {
     this.#options.observer.problem?.('transaction_refused_late', `${open.transactionId}: ${message}`);
     open.askAt(this.#later(open));
   }
 
-  /** From now on failures are nobody's. */
+  /** Suppresses failures from now on. */
   close(): void {
     this.#closed = true;
   }
@@ -91,8 +91,8 @@ export class Pursuit {
     try {
       peer = peers.pick();
     } catch {
-      // Told by credentials(); it heals when the files are there.
-      return this.doubted(open);
+      // Reported by credentials(); retried once the files are there.
+      return this.unconfirmed(open);
     }
     try {
       await (open.sending ? this.#send(open, peer) : this.#ask(open, peer));
@@ -100,19 +100,21 @@ export class Pursuit {
       if (this.#closed) return;
       const failed = error instanceof GatewayError;
       if (!failed) observer.problem?.('unexpected', String(error));
-      else if (error.code === UNAVAILABLE) peers.rest(peer.endpoint, isOrderersAway(error) ? undefined : error.message);
-      this.#takeTurns(open, failed && error.code === UNAVAILABLE);
+      else if (error.code === UNAVAILABLE)
+        peers.backOff(peer.endpoint, isOrderersAway(error) ? undefined : error.message);
+      this.#scheduleNext(open, failed && error.code === UNAVAILABLE);
     }
   }
 
   /**
-   * Not in a block within the deadline: the envelope may have been lost on its way, so it is sent again. Where a status
-   * could not be asked for, or an orderer took it not long ago, or no stream would tell that it is in, it is asked for next.
+   * Called if it is not in a block within the deadline. The envelope may be lost, so it is resent. If the status could
+   * not be queried, or an orderer accepted it recently, or no stream would report its block, the status is requested
+   * next.
    */
-  #takeTurns(open: OpenTransaction, unreachable: boolean): void {
+  #scheduleNext(open: OpenTransaction, unreachable: boolean): void {
     const { now, isLive } = this.#options;
     const isFresh = open.acknowledgedAtMs !== undefined && now() - open.acknowledgedAtMs < LOST_AFTER_MS;
-    if (open.sending ? isLive(open.channel) : !unreachable && !isFresh) this.doubted(open);
+    if (open.sending ? isLive(open.channel) : !unreachable && !isFresh) this.unconfirmed(open);
     else open.askAt(this.#later(open));
   }
 
@@ -139,4 +141,29 @@ export class Pursuit {
       this.refusedLate(open, verdict.message);
     }
   }
+}
+
+/**
+ * Asks a peer for the status of a transaction; the peer waits until it is in a block, or for the deadline. The request
+ * is built from channel and id each time and signed with the current identity: one signed before a certificate rotation
+ * would be rejected.
+ *
+ * @throws GatewayError; the outcome stays unknown, whatever the error.
+ */
+function askCommit(
+  peer: PeerGateway,
+  { channel, transactionId }: { readonly channel: string; readonly transactionId: string },
+  withinMs: number,
+): Promise<Status> {
+  const { mspId, certificate } = peer.identity;
+  const creator = new msp.SerializedIdentity();
+  creator.setMspid(mspId);
+  creator.setIdBytes(certificate);
+  const request = new protos.CommitStatusRequest();
+  request.setChannelId(channel);
+  request.setTransactionId(transactionId);
+  request.setIdentity(creator.serializeBinary());
+  const signed = new protos.SignedCommitStatusRequest();
+  signed.setRequest(request.serializeBinary());
+  return peer.gateway.newCommit(signed.serializeBinary()).getStatus({ deadline: Date.now() + withinMs });
 }

@@ -11,8 +11,8 @@ import { fabricMigrations } from './fabric-migrations.ts';
 import { openFabric } from './open-fabric.ts';
 
 /**
- * The same suite over a real network, which `npm run fabric:up` brings up: FABRIC_CONFIG names its connection file, whose
- * first channel holds all of ours. Each run writes into channels of its own.
+ * The contract suite on a real network started by `npm run fabric:up`: FABRIC_CONFIG names its connection file, whose
+ * first channel holds all of ours. Each run uses new channels.
  */
 const config = process.env['FABRIC_CONFIG'];
 
@@ -52,16 +52,16 @@ if (config === undefined) {
 
   describeLedger('fabric, on a real network', { ledger: () => ledger, newChannel });
 
-  describe('what a real peer says', () => {
+  describe('a real peer', () => {
     const channel = connection.channels[0]!.name;
     const call = (more: object) => ({ channel, chaincode: 'records', transaction: 'read', args: ['a'], ...more });
 
-    it('refuses in the words of the contract', async () => {
+    it("refuses with the contract's message", async () => {
       const refused = client.submit(call({ transaction: 'createMany', args: ['[]'] }));
       await expect(refused).rejects.toThrow(ContractRefusedError);
     });
 
-    it('knows no such transaction, and no such contract', async () => {
+    it('reports an unknown transaction, and an unknown contract', async () => {
       for (const more of [{ transaction: 'nothing' }, { contract: 'nothing' }]) {
         const reason = 'function_missing';
         await expect(client.evaluate(call(more))).rejects.toMatchObject({ name: 'MisconfiguredError', reason });
@@ -69,7 +69,7 @@ if (config === undefined) {
       }
     });
 
-    it('knows no such chaincode', async () => {
+    it('reports an unknown chaincode', async () => {
       await expect(client.evaluate(call({ chaincode: 'nothing' }))).rejects.toThrow(MisconfiguredError);
       await expect(client.submit(call({ chaincode: 'nothing' }))).rejects.toThrow(MisconfiguredError);
     });

@@ -3,7 +3,7 @@ import { parseChannel, type NewRecord, type RecordReceipt, type StoredRecord } f
 import type { ChannelPlace } from './channel-map.ts';
 import { ContractRefusedError } from './fabric-errors.ts';
 
-/** A record as the contract answers it. */
+/** A record as returned by the contract. */
 export interface ContractRecord {
   readonly id: string;
   readonly type: string;
@@ -34,7 +34,7 @@ export function recordsArgument(records: readonly NewRecord[], { prefix }: Chann
   );
 }
 
-/** What `createMany` answers, as our receipts. */
+/** Converts the result of `createMany` to receipts of the port. */
 export function receiptsOf(result: Buffer, channel: string, { prefix }: ChannelPlace): RecordReceipt[] {
   const receipts = JSON.parse(result.toString('utf8')) as ContractReceipt[];
   return receipts.map(({ id, transactionId, existing }) => ({
@@ -45,7 +45,7 @@ export function receiptsOf(result: Buffer, channel: string, { prefix }: ChannelP
   }));
 }
 
-/** The id that holds other content, where that is what the contract said. */
+/** The id that holds other content, if the contract's message reports a conflict. */
 export function conflictOf(message: string, { prefix }: ChannelPlace): string | undefined {
   const facts = CONFLICT.exec(message)?.[1];
   if (facts === undefined) return undefined;
@@ -53,7 +53,7 @@ export function conflictOf(message: string, { prefix }: ChannelPlace): string | 
   return unprefixed(id, prefix);
 }
 
-/** True where the contract takes no such id or type: then there is no such record either. */
+/** True if the id or type is invalid for the contract: then there is no such record either. */
 export function isImpossible(error: unknown): boolean {
   return error instanceof ContractRefusedError && error.message.startsWith('INVALID_REQUEST:');
 }
@@ -73,7 +73,7 @@ export function storedRecordOf(record: ContractRecord, channel: string, { prefix
   };
 }
 
-/** True where the content is the one that the contract hashed when it was written. */
+/** Whether the content matches the hash made by the contract when it was written. */
 export function isAsHashed({ type, owner, data, extra, contentHash }: ContractRecord): boolean {
   return sha256(canonical({ type, owner, data, extra })).toString('hex') === contentHash;
 }

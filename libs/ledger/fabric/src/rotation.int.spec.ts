@@ -20,7 +20,7 @@ beforeAll(async () => {
   certFile = join(test.peer.directory, 'service-cert.pem');
   keyFile = join(test.peer.directory, 'service-key.pem');
   clock = testClock(new Date().toISOString());
-  // The files are looked at once a second of this clock.
+  // The files are checked once a second of this clock.
   client = test.open({ connection: test.connection({ certFile, keyFile }), now: clock.now });
 }, 60_000);
 afterAll(() => test.close());
@@ -37,7 +37,7 @@ function install(identity: ClientIdentity): void {
 }
 
 describe('an identity that is rotated', () => {
-  it('may come after the start: until then nothing is sent, and it is told', async () => {
+  it('may appear after the start: until then nothing is sent, and it is reported', async () => {
     expect(client.credentials()).toEqual({
       ok: false,
       problems: ['the certificate cannot be read', 'the private key cannot be read'],
@@ -50,7 +50,7 @@ describe('an identity that is rotated', () => {
     expect(await client.submit(write(randomUUID()))).toHaveProperty('blockNumber');
   });
 
-  it('drops nothing that is under way, and signs what comes next', async () => {
+  it('interrupts no running call, and signs later ones', async () => {
     test.peer.orderer.hold();
     const id = randomUUID();
     const underWay = client.submit(write(id));
@@ -63,7 +63,7 @@ describe('an identity that is rotated', () => {
     expect((await client.evaluate(read(id))).length).toBeGreaterThan(0);
   });
 
-  it('is used from then on and no other: one that the channel does not know is refused', async () => {
+  it('replaces the old one: an identity unknown to the channel is refused', async () => {
     const known = test.peer.enroll('service');
     install(test.peer.enroll('stranger', 'StrangerMSP'));
     expect(await caught(client.evaluate(read('a')))).toBeInstanceOf(MisconfiguredError);

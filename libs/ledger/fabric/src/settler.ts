@@ -4,7 +4,7 @@ import type { FabricDeadlines } from './connection-file.ts';
 import { EndingWriter, nameOfCode, settlementOf, type OnSettlement } from './ending-writer.ts';
 import type { FabricObserver } from './fabric-observer.ts';
 import type { GatewayPeers } from './gateway-peers.ts';
-import type { Ending, OrphanEntry } from './journal-entry.ts';
+import type { Ending, OrphanEntry } from './journal-statements.ts';
 import type { Journal } from './journal.ts';
 import { OpenTransaction, type NewOpenTransaction } from './open-transaction.ts';
 import { Pursuit } from './pursuit.ts';
@@ -21,12 +21,12 @@ export interface SettlerOptions {
 
 const TICK_MS = 50;
 const STREAM_BEHIND_MS = 1000;
-/** What a stream that begins behind an older block is given to bring it. */
+/** Time for a replaying stream to deliver an older block. */
 const REPLAY_MS = 200;
 /**
- * Brings every journalled transaction to its end: by the block stream of its channel; where that is silent for too long,
- * down or new, by asking for the status; and by sending the same envelope again. None of these can write anything twice:
- * an envelope is committed once, whatever is asked and however often it is sent.
+ * Brings every journalled transaction to its end: by the block stream of its channel; by status requests while that is
+ * silent, down or new; and by resending the same envelope. None of these can write anything twice: an envelope is
+ * committed once, however often it is sent.
  */
 export class Settler {
   readonly #options: SettlerOptions;
@@ -73,14 +73,14 @@ export class Settler {
     return this.#streamOf(channel).position;
   }
 
-  /** Takes a journalled transaction on; to be called before it is sent, so that no block can come too early. */
+  /** Tracks a journalled transaction; call it before sending, so that its block cannot be missed. */
   track(transaction: NewOpenTransaction): OpenTransaction {
     const open = new OpenTransaction(transaction, this.#options.now());
     this.#add(open);
     return open;
   }
 
-  /** Takes on what another process left behind. Whether it was ever sent is not known. */
+  /** Takes over transactions of another process. Whether they were ever sent is unknown. */
   adopt(orphans: readonly OrphanEntry[]): void {
     const now = this.#options.now();
     for (const [channel, entries] of groupByChannel(orphans)) {
@@ -94,7 +94,7 @@ export class Settler {
         const open = new OpenTransaction(entry, Math.min(now, entry.begunAtMs));
         open.late = true;
         open.maybeUnsent = true;
-        // A stream that begins before it will most likely bring it.
+        // A stream that begins before it will most likely deliver it.
         open.askAt(now + (replays ? REPLAY_MS : 0));
         this.#add(open);
       }
@@ -105,17 +105,17 @@ export class Settler {
     return this.#open.get(transactionId);
   }
 
-  /** The orderer took it: from now on its block is awaited. */
+  /** The orderer accepted it: wait for its block. */
   acknowledged(open: OpenTransaction): void {
     this.#pursuit.acknowledged(open);
   }
 
-  /** Submit ended without saying whether the orderer took it. */
-  doubted(open: OpenTransaction): void {
-    this.#pursuit.doubted(open);
+  /** Submit ended without telling whether the orderer accepted it. */
+  unconfirmed(open: OpenTransaction): void {
+    this.#pursuit.unconfirmed(open);
   }
 
-  /** The orderer said no to the envelope that was sent first. */
+  /** The orderer refused the first envelope. */
   refused(open: OpenTransaction, message: string): void {
     if (open.sentAgain) return this.#pursuit.refusedLate(open, message);
     this.#finish(open, {
@@ -127,7 +127,7 @@ export class Settler {
     });
   }
 
-  /** Resolves when all that is known is written; what is open stays open for the next process. */
+  /** Resolves when all known endings are written; open transactions are left to the next process. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#pursuit.close();
@@ -163,7 +163,7 @@ export class Settler {
       if (open.channel === channel && !open.sending) open.askAt(this.#options.now());
   }
 
-  /** Does what is due, the oldest first. */
+  /** Starts what is due, oldest first. */
   #tick(): void {
     if (this.#open.size === 0) {
       clearInterval(this.#ticker);
@@ -178,19 +178,19 @@ export class Settler {
     this.#verdict(open.transactionId, code, blockNumber, 'status');
   }
 
-  /** A stream that brings a known block neither before nor a moment later hangs on a peer that is silent or behind. */
+  /** If a live stream does not deliver a known block within a moment, its peer is silent or behind: switch peers. */
   #expectBlock(channel: string, blockNumber: number): void {
     const stream = this.#streams.get(channel);
     if (stream?.position === undefined || stream.position >= blockNumber) return;
     setTimeout(() => {
-      if (!this.#closed && stream.live && stream.position! < blockNumber) stream.giveUpSilent();
+      if (!this.#closed && stream.live && stream.position! < blockNumber) stream.switchPeer();
     }, STREAM_BEHIND_MS).unref();
   }
 
   #verdict(transactionId: string, code: number, blockNumber: number, from: 'block' | 'status'): void {
     const open = this.#open.get(transactionId);
     if (open === undefined) return;
-    // The second of two envelopes: the verdict over the first one counts, and only the status tells it.
+    // The second of two envelopes: the first one's verdict counts, which only the status reports.
     if (code === StatusCode.DUPLICATE_TXID && from === 'block') return open.askAt(this.#options.now());
     const { observer, now } = this.#options;
     const name = nameOfCode(code);
@@ -206,7 +206,7 @@ export class Settler {
     });
   }
 
-  /** What it returned stands in the request; a row that somebody spoiled must not hold up the whole stream. */
+  /** The result is part of the request; a damaged row must not stop the whole stream. */
   #resultOf(open: OpenTransaction): Uint8Array {
     if (open.result !== undefined) return open.result;
     const peer = this.#options.peers.pick();

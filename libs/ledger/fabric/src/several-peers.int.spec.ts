@@ -46,7 +46,7 @@ const validIds = () =>
     .map(({ transactionId }) => transactionId);
 
 describe('several peers', () => {
-  it('goes on at the next one while the preferred one is away, and back to it', async () => {
+  it('uses the next one while the preferred one is down, and returns to it', async () => {
     await test.peer.stop();
     await client.submit(write(randomUUID()));
     expect(problems).toContain('peer_away');
@@ -56,13 +56,13 @@ describe('several peers', () => {
     await second.start();
   }, 40_000);
 
-  it('misses no block while its stream moves from peer to peer', async () => {
+  it('misses no block while its stream moves between peers', async () => {
     const before = validIds().length;
     const written: string[] = [];
     let more = true;
     const writers = Array.from({ length: 4 }, async () => {
       while (more) {
-        // A peer that is back may not be connected yet when the other one goes: then nothing is sent, and it is said so.
+        // A recovered peer may not be connected yet when the other one stops: then nothing is sent, and it is reported.
         const done = await client.submit(write(randomUUID())).catch(unlessUnavailable);
         if (done !== undefined) written.push(done.transactionId);
       }
@@ -77,12 +77,12 @@ describe('several peers', () => {
     }
     more = false;
     await Promise.all(writers);
-    // All that was answered is valid, once; and all that is valid was answered.
+    // All answered transactions are valid, once; and all valid ones were answered.
     expect(new Set(validIds().slice(before))).toEqual(new Set(written));
     expect(validIds().slice(before)).toHaveLength(written.length);
   }, 90_000);
 
-  it('turns to another peer where one takes calls and never answers, and asks that one now and then', async () => {
+  it('switches from a peer that never answers, and probes it now and then', async () => {
     const hang = test.peer.faults.inject('endorse', { drop: 'before' }, { when: ({ peer }) => peer === test.peer.url });
     const submit = () => client.submit(write(randomUUID()));
     await submit();
@@ -91,7 +91,7 @@ describe('several peers', () => {
       for (let n = 0; n < 5; n += 1) await submit();
     });
     await Promise.all(writers);
-    // Of fifty, those few that found out that it still hangs.
+    // Of fifty, only the few that probed it.
     expect(hang.struck()).toBeLessThanOrEqual(10);
     hang.remove();
     await until(async () => {
@@ -100,7 +100,7 @@ describe('several peers', () => {
     });
   }, 40_000);
 
-  it('asks a peer that answers, also where it has just said that it cannot on another channel', async () => {
+  it('uses a peer that answers, even if it has just refused another channel', async () => {
     const nobody = { code: 9, message: 'no peer combination can satisfy the endorsement policy' };
     test.peer.faults.inject('endorse', { status: nobody }, { when: ({ channel }) => channel === 'audit' });
     await test.peer.stop();
@@ -113,7 +113,7 @@ describe('several peers', () => {
     await test.peer.start();
   }, 40_000);
 
-  it('tells once that the orderers are away, and of no peer that said so', async () => {
+  it('reports missing orderers once, and no peer for it', async () => {
     const away = { code: 14, message: 'no orderers could successfully process transaction' };
     const faults = test.peer.faults.inject('submit', { status: away });
     const submits = Array.from({ length: 5 }, () => client.submit(write(randomUUID())));
@@ -123,13 +123,13 @@ describe('several peers', () => {
     expect(problems).toEqual(['orderers_away']);
   }, 20_000);
 
-  it('leaves a stream that is silent', async () => {
+  it('leaves a silent stream', async () => {
     test.peer.blockStreams.hold();
     await client.submit(write(randomUUID()), { answerWithinMs: 15_000 });
     await until(() => problems.includes('stream_lost'), { timeoutMs: 10_000 });
   }, 40_000);
 
-  it('loses its stream while nothing is under way, and goes on where it was', async () => {
+  it('loses its stream while idle, and resumes where it was', async () => {
     test.peer.blockStreams.cut();
     await until(() => problems.includes('stream_lost'));
     await client.submit(write(randomUUID()));

@@ -15,7 +15,7 @@ interface TestSpan extends Span {
 let test: TestFabric;
 let ledger: FabricLedger;
 const spans: TestSpan[] = [];
-/** As the tracing of the host does: what belongs to no span is not traced. */
+/** Like the host's tracing: nothing is traced outside a span. */
 const answer = (message: unknown): void => {
   const asked = message as SpanMessage;
   if (asked.parent === undefined && asked.start.beginsTrace !== true) return;
@@ -74,7 +74,7 @@ it('a write has a span for each phase, below the append', async () => {
   expect(activeSpan()).toBeUndefined();
 });
 
-it('a refusal fails the phase that met it', async () => {
+it('a refusal fails the span of its phase', async () => {
   test.peer.faults.judge({ commit: 10 });
   await traced(() => expect(ledger.append(unit('b'))).rejects.toThrow());
   test.peer.faults.clear();

@@ -2,7 +2,7 @@ import { GatewayError } from '@hyperledger/fabric-gateway';
 import { inSpan } from '@sealgate/observability';
 import type { CallWindow } from './call-window.ts';
 import type { FabricDeadlines, FabricLimits } from './connection-file.ts';
-import type { Committed, ContractCall, Settlement, SubmitOptions } from './contract-call.ts';
+import type { Committed, ContractCall, Settlement, SubmitOptions } from './fabric-client.ts';
 import { orEnded, pause, type Deadline } from './deadline.ts';
 import {
   ClaimTakenError,
@@ -15,7 +15,7 @@ import {
 import type { FabricObserver } from './fabric-observer.ts';
 import { isOrderersAway, sendVerdict } from './fabric-status.ts';
 import type { GatewayPeers } from './gateway-peers.ts';
-import type { JournalEntry } from './journal-entry.ts';
+import type { JournalEntry } from './journal-statements.ts';
 import type { Journal } from './journal.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import type { Endorsed, PeerCalls } from './peer-calls.ts';
@@ -35,7 +35,7 @@ export interface SubmissionOptions {
   readonly observer: FabricObserver;
 }
 
-/** Somebody else changed what the transaction had read: a new one reads anew. */
+/** Another transaction changed what this one had read: a new one reads again. */
 const CONFLICTS: ReadonlySet<string> = new Set(['MVCC_READ_CONFLICT', 'PHANTOM_READ_CONFLICT']);
 const FIRST_CONFLICT_PAUSE_MS = 10;
 const LONGEST_CONFLICT_PAUSE_MS = 500;
@@ -43,20 +43,20 @@ const JOURNAL_AGAIN_MS = 50;
 const SUBMIT = { name: 'fabric submit', kind: 'client' } as const;
 
 /**
- * One write from proposal to block. Up to the journal row nothing can have been ordered, whatever happens; from it on the
- * transaction is the settler's, and this only waits with the caller.
+ * One write from proposal to block. Before the journal row nothing can have been ordered; after it the settler owns the
+ * transaction, and this only waits with the caller.
  */
 export class Submission {
   readonly #options: SubmissionOptions;
-  /** What goes on after its caller has left. */
-  readonly #behind = new Set<Promise<void>>();
+  /** Work that continues after its caller has left. */
+  readonly #detached = new Set<Promise<void>>();
   #orderersAway = false;
 
   constructor(options: SubmissionOptions) {
     this.#options = options;
   }
 
-  /** A new transaction for each attempt; never another one before the last is known to be without effect. */
+  /** A new transaction for each attempt, and only once the last one is known to have no effect. */
   async run(call: ContractCall, options: SubmitOptions, deadline: Deadline): Promise<Committed> {
     const { limits, observer, random } = this.#options;
     for (let attempt = 1; ; attempt += 1) {
@@ -80,9 +80,9 @@ export class Submission {
     }
   }
 
-  /** Waits for what goes on after its caller has left. */
+  /** Waits for work that continues after its caller has left. */
   async drained(): Promise<void> {
-    while (this.#behind.size > 0) await Promise.all(this.#behind);
+    while (this.#detached.size > 0) await Promise.all(this.#detached);
   }
 
   async #attempt(call: ContractCall, options: SubmitOptions, deadline: Deadline): Promise<Settlement> {
@@ -90,7 +90,7 @@ export class Submission {
     if (settler.unsettled >= limits.unsettled) {
       throw new OverloadedError('More transactions are unsettled than the driver holds.');
     }
-    // Asked before the proposal is made, so that the transaction is certainly in a later block.
+    // Read before the proposal is made, so that the transaction is certainly in a later block.
     const fromBlock = settler.positionOf(call.channel);
     const endorsed = await calls.endorse(call, deadline);
     let journalled: 'begun' | 'unsure';
@@ -105,13 +105,13 @@ export class Submission {
     }
     if (journalled === 'unsure') {
       window.leave('badly');
-      this.#goOn(this.#journalLate(entry, endorsed));
+      this.#runDetached(this.#journalLate(entry, endorsed));
       return { status: 'unknown', transactionId: entry.transactionId };
     }
     return this.#send(entry, endorsed, deadline);
   }
 
-  /** Again and again while the database does not say: the same row changes nothing the second time. */
+  /** Retries while the outcome of the statement is unknown: repeating it has no effect on an existing row. */
   async #journal(entry: JournalEntry, deadline: Deadline): Promise<'begun' | 'unsure'> {
     const { journal, observer, now } = this.#options;
     const startedAtMs = now();
@@ -127,7 +127,7 @@ export class Submission {
     }
   }
 
-  /** The caller was told "unknown", because the row may be there: it is made sure that it is, and then sent. */
+  /** The caller got "unknown", because the row may exist: ensures that it does, then sends the transaction. */
   async #journalLate(entry: JournalEntry, endorsed: Endorsed): Promise<void> {
     for (let pauseMs = JOURNAL_AGAIN_MS; ; pauseMs = Math.min(pauseMs * 2, 2000)) {
       const begun = await this.#options.journal.begin(entry);
@@ -138,18 +138,18 @@ export class Submission {
     }
     const open = this.#track(entry, endorsed);
     open.late = true;
-    this.#options.settler.doubted(open);
+    this.#options.settler.unconfirmed(open);
   }
 
   async #send(entry: JournalEntry, endorsed: Endorsed, deadline: Deadline): Promise<Settlement> {
     const open = this.#track(entry, endorsed);
-    this.#goOn(this.#sendOnce(open, endorsed));
+    this.#runDetached(this.#sendOnce(open, endorsed));
     const settlement = await inSpan({ name: 'fabric commit' }, () => orEnded(open.settlement, deadline));
     if (settlement === undefined) {
       open.late = true;
       return { status: 'unknown', transactionId: open.transactionId };
     }
-    // The claim of what was not committed is free only when the journal says so.
+    // The claim of an uncommitted transaction is released with the journal row.
     if (settlement.status !== 'committed') await orEnded(open.written, deadline);
     return settlement;
   }
@@ -159,7 +159,7 @@ export class Submission {
     return this.#options.settler.track({ transactionId, channel, request, note, result });
   }
 
-  /** The first time an envelope goes out. Never rejects. */
+  /** The first Submit of an envelope. Never rejects. */
   async #sendOnce(open: OpenTransaction, { peer }: Endorsed): Promise<void> {
     const { settler, window, observer, now, deadlinesMs } = this.#options;
     const startedAtMs = now();
@@ -174,28 +174,30 @@ export class Submission {
       if (!(error instanceof GatewayError)) {
         window.leave('badly');
         observer.problem?.('unexpected', String(error));
-        return settler.doubted(open);
+        return settler.unconfirmed(open);
       }
       const verdict = sendVerdict(error);
       window.leave(verdict.kind === 'unsent' ? 'overloaded' : 'badly');
-      if (verdict.kind === 'unknown') this.#rest(peer.endpoint, error);
+      if (verdict.kind === 'unknown') this.#backOff(peer.endpoint, error);
       if (verdict.kind === 'refused') settler.refused(open, verdict.message);
-      else settler.doubted(open);
+      else settler.unconfirmed(open);
     }
   }
 
-  /** Another peer may reach the orderers that this one does not. That they are away is told once, until one takes something. */
-  #rest(endpoint: string, error: GatewayError): void {
+  /**
+   * Another peer may reach the orderers that this one cannot. An outage of orderers is logged once, until one accepts.
+   */
+  #backOff(endpoint: string, error: GatewayError): void {
     const { peers, observer } = this.#options;
     const away = isOrderersAway(error);
-    peers.rest(endpoint, away ? undefined : error.message);
+    peers.backOff(endpoint, away ? undefined : error.message);
     if (away && !this.#orderersAway) observer.problem?.('orderers_away', `${endpoint}: ${error.message}`);
     this.#orderersAway ||= away;
   }
 
-  #goOn(work: Promise<void>): void {
-    this.#behind.add(work);
-    void work.finally(() => this.#behind.delete(work));
+  #runDetached(work: Promise<void>): void {
+    this.#detached.add(work);
+    void work.finally(() => this.#detached.delete(work));
   }
 }
 

@@ -15,8 +15,8 @@ const requestOf = (channel: string, transactionId: string, payload: Uint8Array, 
   return submitRequest(channel, transaction as Transaction, peer as unknown as PeerGateway);
 };
 
-describe('the request that submits', () => {
-  it('is what the library reads as such', () => {
+describe('the Submit request', () => {
+  it('is parsed by the library as such', () => {
     const id = fc.stringMatching(/^[0-9a-f]{64}$/);
     fc.assert(
       fc.property(
@@ -35,7 +35,7 @@ describe('the request that submits', () => {
     );
   });
 
-  it.each([127, 128, 16_383, 16_384, 2_097_151, 2_097_152])('holds a payload of %d bytes', (length) => {
+  it.each([127, 128, 16_383, 16_384, 2_097_151, 2_097_152])('supports a payload of %d bytes', (length) => {
     const request = requestOf('main', 'ab', Buffer.alloc(length, 7), Buffer.from('s'));
     const library = new protos.SubmitRequest();
     library.setTransactionId('ab');

@@ -3,17 +3,17 @@ import { gateway as protos } from '@hyperledger/fabric-protos';
 import type { PeerGateway } from './gateway-peers.ts';
 
 const METHOD = '/gateway.Gateway/Submit';
-/** Protocol buffers: field number, and that a length and bytes follow. */
+/** Protocol buffers: field number with wire type 2 (length-delimited). */
 const FIELD_1 = 0x0a;
 const FIELD_2 = 0x12;
 const FIELD_3 = 0x1a;
 
 /**
- * Signs an endorsed transaction and writes the request that submits it, `gateway.SubmitRequest`: {1: transaction id,
- * 2: channel, 3: envelope {1: payload, 2: signature}}. These bytes are journalled and sent, and sent again, as they are.
+ * Signs an endorsed transaction and encodes its Submit request, `gateway.SubmitRequest`: {1: transaction id, 2:
+ * channel, 3: envelope {1: payload, 2: signature}}. These bytes are journalled, sent and resent unchanged.
  *
- * Written here, field by field, because the way through the gateway client's objects takes the endorsed transaction apart
- * and puts it together three times; a test holds this against the library's own reading of it.
+ * Encoded by hand, because the gateway client's objects would parse and serialise the endorsed transaction three times;
+ * a test compares this with the library's own parser.
  */
 export function submitRequest(channel: string, transaction: Transaction, { identity }: PeerGateway): Buffer {
   // The client's hash is `none`, so its digest is the payload itself.
@@ -37,23 +37,23 @@ export function submitRequest(channel: string, transaction: Transaction, { ident
   return request;
 }
 
-/** Hands a request to the orderers through a peer. @throws GatewayError. */
+/** Submits a request to the orderers through a peer. @throws GatewayError. */
 export function sendRequest({ client }: PeerGateway, request: Buffer, withinMs: number): Promise<void> {
   const options = { deadline: Date.now() + withinMs };
   return new Promise((resolve, reject) => {
-    client.makeUnaryRequest(METHOD, asItIs, ignored, request, options, (error) => {
+    client.makeUnaryRequest(METHOD, passThrough, ignored, request, options, (error) => {
       if (error === null) resolve();
       else reject(new GatewayError({ code: error.code, message: error.details, details: [], cause: error }));
     });
   });
 }
 
-const asItIs = (request: Buffer): Buffer => request;
-/** A SubmitResponse holds nothing. */
+const passThrough = (request: Buffer): Buffer => request;
+/** A SubmitResponse is empty. */
 const ignored = (): object => NOTHING;
 const NOTHING = {};
 
-/** What the transaction of a request returned when it was endorsed. */
+/** The endorsed result contained in a request. */
 export function resultOf(request: Uint8Array, { gateway }: PeerGateway): Uint8Array {
   const submit = protos.SubmitRequest.deserializeBinary(request);
   const prepared = new protos.PreparedTransaction();
@@ -71,7 +71,7 @@ function header(buffer: Buffer, at: number, tag: number, length: number): number
   return position + 1;
 }
 
-/** Of a field with its tag and length. */
+/** Length of a field with its tag and length prefix. */
 function fieldBytes(length: number): number {
   let bytes = 2 + length;
   for (let left = length; left > 0x7f; left = Math.floor(left / 128)) bytes += 1;

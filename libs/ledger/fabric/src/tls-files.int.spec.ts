@@ -40,7 +40,7 @@ const clientFiles = (authority: typeof stranger, options: IssueOptions = {}) => 
   return { tlsCertFile: fileWith(cert), tlsKeyFile: fileWith(key) };
 };
 
-/** Serves TLS at a port of its own, and nothing over it. */
+/** Serves TLS on its own port, without a protocol on top. */
 async function tlsServer(authority: typeof stranger, validTo?: Date): Promise<string> {
   const names = { loopback: true, ...(validTo === undefined ? {} : { validTo }) };
   const server = createTlsServer(authority.issue('peer', names));
@@ -77,7 +77,7 @@ async function reasonAt(where: TestFabric, peer: object): Promise<unknown> {
 
 const LONG_AGO = new Date('2021-01-01T00:00:00Z');
 
-/** A server without TLS until the test ends, and the port of it. A client in the middle of a handshake would wait for ever. */
+/** Starts a server without TLS, and returns its port. `opened` closes its sockets: a TLS handshake would hang. */
 async function plainServer(answer: (socket: Socket) => void): Promise<number> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
@@ -92,7 +92,7 @@ async function plainServer(answer: (socket: Socket) => void): Promise<number> {
   return (server.address() as { port: number }).port;
 }
 
-describe('what stands between the service and a peer is named', () => {
+describe('the reason for a failed connection', () => {
   it.each<[string, string, () => Promise<object> | object]>([
     ['another authority', 'tls_ca_wrong', () => ({ endpoint: test.peer.url, tlsCaFile: fileWith(stranger.cert) })],
     [
@@ -100,9 +100,9 @@ describe('what stands between the service and a peer is named', () => {
       'tls_host_name_wrong',
       () => ({ endpoint: test.peer.url, tlsCaFile: test.peer.tlsCaFile, serverNameOverride: 'peer.example' }),
     ],
-    ['a name that nobody has', 'dns_failed', () => ({ endpoint: 'peer.invalid:7051', tlsCaFile: test.peer.tlsCaFile })],
+    ['an unresolvable name', 'dns_failed', () => ({ endpoint: 'peer.invalid:7051', tlsCaFile: test.peer.tlsCaFile })],
     [
-      'a port at which nobody listens',
+      'a port without a listener',
       'connection_refused',
       async () => {
         const server = createServer();
@@ -121,12 +121,12 @@ describe('what stands between the service and a peer is named', () => {
       },
     ],
     [
-      'a certificate that has expired',
+      'an expired certificate',
       'tls_certificate_expired',
       async () => ({ endpoint: await tlsServer(stranger, LONG_AGO), tlsCaFile: fileWith(stranger.cert) }),
     ],
     [
-      'an authority that has expired',
+      'an expired authority',
       'tls_ca_expired',
       async () => {
         const expired = certificateAuthority('expired', LONG_AGO);
@@ -134,7 +134,7 @@ describe('what stands between the service and a peer is named', () => {
       },
     ],
     [
-      'a file that holds no certificate',
+      'a file without a certificate',
       'tls_files_unusable',
       () => ({ endpoint: test.peer.url, tlsCaFile: fileWith('no certificate') }),
     ],
@@ -144,7 +144,7 @@ describe('what stands between the service and a peer is named', () => {
       () => ({ endpoint: mutual.peer.url, tlsCaFile: mutual.peer.tlsCaFile }),
     ],
     [
-      'an endpoint that is no gateway, such as an orderer',
+      'an endpoint that is not a gateway, such as an orderer',
       'not_a_gateway',
       () => orderer().then((endpoint) => ({ endpoint })),
     ],
@@ -153,7 +153,7 @@ describe('what stands between the service and a peer is named', () => {
   });
 });
 
-/** Speaks gRPC, and has no gateway. */
+/** A gRPC server without the gateway service. */
 async function orderer(): Promise<string> {
   const server = new Server();
   const port = await new Promise<number>((resolve, reject) =>
@@ -166,7 +166,7 @@ async function orderer(): Promise<string> {
 }
 
 describe('TLS files', () => {
-  it('that were wrong at the start are taken over when they are mended in place', async () => {
+  it('that were wrong at the start are loaded once corrected in place', async () => {
     const tlsCaFile = fileWith(stranger.cert);
     const { client, problems } = openAt(test, [{ endpoint: test.peer.url, tlsCaFile }]);
     expect(await caught(client.submit(write(randomUUID())))).toBeInstanceOf(UnavailableError);
@@ -180,13 +180,13 @@ describe('TLS files', () => {
     await until(async () => (await caught(client.evaluate(read('a')))) === undefined);
     expect(performance.now() - startedAt).toBeLessThan(3000);
     expect(await client.submit(write(randomUUID()))).toHaveProperty('blockNumber');
-    // A bundle of which only the first, of an authority that is not meant, has been written whole.
+    // A bundle written partially: only the first, irrelevant authority is complete.
     writeFileSync(tlsCaFile, `${stranger.cert}${readFileSync(test.peer.tlsCaFile!, 'utf8').slice(0, 300)}`);
     await new Promise((resolve) => setTimeout(resolve, 1100));
     expect(await caught(client.evaluate(read('a')))).toBeUndefined();
   }, 20_000);
 
-  it('that are replaced drop nothing that is under way', async () => {
+  it('that are replaced interrupt no running call', async () => {
     const files = clientFiles(clientCa);
     const { tlsCaFile } = mutual.peer;
     const { client } = openAt(mutual, [{ endpoint: mutual.peer.url, tlsCaFile, ...files }]);
@@ -205,11 +205,11 @@ describe('TLS files', () => {
   }, 20_000);
 });
 
-describe('a peer that is set up wrongly', () => {
+describe('a misconfigured peer', () => {
   it.each<[string, string, () => object]>([
     ['is weaker than OpenSSL takes', 'tlsCertFile or tlsKeyFile is refused by OpenSSL: ERR_SSL_EE_KEY_TOO_SMALL', weak],
-    ['is encrypted', 'tlsKeyFile is encrypted: it is read without a passphrase', encrypted],
-  ])('because the key of its client certificate %s keeps nobody from another one', async (_what, problem, files) => {
+    ['is encrypted', 'tlsKeyFile is encrypted, but passphrases are not supported', encrypted],
+  ])('with a client certificate whose key %s does not prevent using another one', async (_what, problem, files) => {
     const { url: endpoint, tlsCaFile } = test.peer;
     const wrong = { endpoint: 'localhost:1', tlsCaFile, ...files() };
     const { client, problems } = openAt(test, [wrong, { endpoint, tlsCaFile }]);
@@ -218,7 +218,7 @@ describe('a peer that is set up wrongly', () => {
     expect(await reasonAt(test, wrong)).toBe('tls_files_unusable');
   });
 
-  it('because its TLS files are not there keeps nobody from another one', async () => {
+  it('without its TLS files does not prevent using another one', async () => {
     const { tlsCaFile } = test.peer;
     const absent = { endpoint: 'localhost:1', tlsCaFile: join(folder, 'absent') };
     const { client, problems } = openAt(test, [absent, { endpoint: test.peer.url, tlsCaFile }]);
@@ -226,7 +226,7 @@ describe('a peer that is set up wrongly', () => {
     expect(problems).toEqual(['tls_not_reloaded localhost:1: a TLS file cannot be read']);
   });
 
-  it('is told in its own words once a minute, and another one is asked', async () => {
+  it('is logged with its own message once a minute, and another one is asked', async () => {
     const endpoint = await orderer();
     const { client, problems } = openAt(test, [
       { endpoint },
@@ -238,7 +238,7 @@ describe('a peer that is set up wrongly', () => {
     expect(told[0]).toMatch(/does not implement/);
   });
 
-  it('is one that may say otherwise later while another one is away', async () => {
+  it('is unavailable while another one that is down may answer otherwise', async () => {
     const endpoint = await orderer();
     const { client } = openAt(test, [{ endpoint }, { endpoint: 'localhost:1' }]);
     expect(await caught(client.submit(write(randomUUID())))).toBeInstanceOf(UnavailableError);
@@ -246,7 +246,7 @@ describe('a peer that is set up wrongly', () => {
     expect(await caught(alone.submit(write(randomUUID())))).toBeInstanceOf(MisconfiguredError);
   });
 
-  it('because the channel is missing there is told so within the second of a probe, though another one is silent', async () => {
+  it('without the channel is reported within the second of a probe, although another one is silent', async () => {
     const port = await plainServer(() => undefined);
     const { url: endpoint, tlsCaFile } = test.peer;
     const client = test.open({

@@ -7,12 +7,12 @@ import type { PeerTls } from './peer-client.ts';
 
 type TlsPaths = Pick<FabricPeer, 'tlsCaFile' | 'tlsCertFile' | 'tlsKeyFile'>;
 
-/** How often, at most, the files are looked at. */
-const LOOK_EVERY_MS = 1000;
+/** Minimum interval between checks of the files. */
+const CHECK_EVERY_MS = 1000;
 
 /**
- * The TLS files of one peer: the authority that vouches for it, and our client certificate where it wants one. Like the
- * identity they are looked at when they are used; while they cannot be used, the last good ones stay.
+ * The TLS files of one peer: its certificate authority, and our client certificate if required. Like the identity they
+ * are checked on use; while they are unusable, the last good ones stay.
  */
 export class TlsFiles {
   readonly #paths: TlsPaths;
@@ -25,14 +25,14 @@ export class TlsFiles {
     this.#paths = paths;
   }
 
-  /** What is wrong with the files as they are now; undefined where they are well. */
+  /** The problem of the current files; undefined if there is none. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** Undefined: there never were good ones, or there is no TLS. The same object as long as the files are the same. */
+  /** Undefined: there never were good files, or TLS is not used. Returns the same object until the files change. */
   current(now: number): PeerTls | undefined {
-    if (this.#paths.tlsCaFile !== undefined && Math.abs(now - this.#lookedAtMs) >= LOOK_EVERY_MS) {
+    if (this.#paths.tlsCaFile !== undefined && Math.abs(now - this.#lookedAtMs) >= CHECK_EVERY_MS) {
       this.#lookedAtMs = now;
       this.#look(this.#paths.tlsCaFile);
     }
@@ -57,7 +57,7 @@ class TlsFilesError extends Error {
   override readonly name = 'TlsFilesError';
 }
 
-/** Also one that is cut off, which a file is while it is written. */
+/** Also matches a truncated certificate, in a file that is being written. */
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?(?:-----END CERTIFICATE-----|$)/g;
 
 function readTls(caFile: string, certFile: string | undefined, keyFile: string | undefined): PeerTls {
@@ -67,14 +67,14 @@ function readTls(caFile: string, certFile: string | undefined, keyFile: string |
   if (certFile === undefined || keyFile === undefined) return { ca, caExpiresAtMs };
   const [cert, key] = [readFileSync(certFile), readFileSync(keyFile)];
   const [own] = certificatesOf(cert, 'tlsCertFile');
-  if (isEncryptedKey(key)) throw new TlsFilesError('tlsKeyFile is encrypted: it is read without a passphrase');
+  if (isEncryptedKey(key)) throw new TlsFilesError('tlsKeyFile is encrypted, but passphrases are not supported');
   try {
     if (!own!.checkPrivateKey(createPrivateKey(key))) throw new Error('They do not belong together.');
   } catch (cause) {
     throw new TlsFilesError('tlsKeyFile does not hold the key of the certificate in tlsCertFile', { cause });
   }
   try {
-    // OpenSSL does not take every key that can be read (one of RSA with 1024 bits), and grpc-js would throw at every call.
+    // OpenSSL rejects some readable keys (RSA with 1024 bits), and grpc-js would then throw at every call.
     createSecureContext({ cert, key });
   } catch (cause) {
     const { code = 'for an unknown reason' } = cause as NodeJS.ErrnoException;
@@ -89,7 +89,7 @@ function certificatesOf(pem: Buffer, name: string): X509Certificate[] {
     const certificates = [...pem.toString('latin1').matchAll(CERTIFICATE)].map(([text]) => new X509Certificate(text));
     if (certificates.length > 0) return certificates;
   } catch {
-    // The same.
+    // Same error as for no certificate.
   }
   throw new TlsFilesError(`${name} holds no certificate, or one that cannot be read`);
 }

@@ -4,8 +4,8 @@ import { fabricLedger } from '../fabric-ledger.ts';
 import { openFabric } from '../open-fabric.ts';
 
 /**
- * A process that appends one unit and prints what it was told; it is there to be killed. Its one argument is JSON:
- * {connection, databaseUrl, schema, leaseMs, channel, id, claim (hex)}.
+ * A process that appends one unit and prints its result; meant to be killed. Its one argument is JSON: {connection,
+ * databaseUrl, schema, leaseMs, channel, id, claim (hex)}.
  */
 const order = JSON.parse(process.argv[2]!) as {
   connection: unknown;

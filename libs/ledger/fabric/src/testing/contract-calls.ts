@@ -11,7 +11,7 @@ export const write = (id: string, n = 1) => ({
 
 export const read = (id: string) => ({ ...call, transaction: 'read', args: [id] });
 
-/** What a promise was rejected with; undefined where it was not. */
+/** The rejection of a promise; undefined if it resolved. */
 export const caught = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => undefined,

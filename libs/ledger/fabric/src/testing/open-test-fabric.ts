@@ -8,7 +8,7 @@ import { fabricLedger, type FabricLedger, type FabricLedgerOptions } from '../fa
 import { fabricMigrations } from '../fabric-migrations.ts';
 import { openFabric, type FabricOptions } from '../open-fabric.ts';
 
-/** A schema of its own, as a surface has one. */
+/** Stands for a surface's schema. */
 export const SCHEMA = 'desk';
 
 const RECORDS = fileURLToPath(new URL('../../../../../apps/ledger-chaincode/src/main.ts', import.meta.url));
@@ -17,9 +17,9 @@ export interface TestFabric {
   readonly peer: StandInPeer;
   readonly sql: Database;
   readonly url: string;
-  /** A connection file's content, with the deadlines of a test. */
+  /** The content of a connection file, with short deadlines. */
   connection(more?: Record<string, unknown>): FabricConnection;
-  /** A process of its own over the same journal; closed with the others. */
+  /** A separate client, like another process, on the same journal; closed with the others. */
   open(more?: Partial<FabricOptions> & { leaseMs?: number; connection?: FabricConnection }): FabricClient;
   openLedger(
     more?: Partial<FabricLedgerOptions>,
@@ -74,7 +74,7 @@ export async function openTestFabric(options: Partial<StandInPeerOptions> = {}):
   };
 }
 
-/** What a connection file for the stand-in says. */
+/** The content of a connection file for the stand-in. */
 export function fileOf(peer: StandInPeer, more: Record<string, unknown>): unknown {
   const { mspId, certFile, keyFile } = peer.identity;
   const tls = peer.tlsCaFile === undefined ? {} : { tlsCaFile: peer.tlsCaFile };

@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** Frames of RFC 9113 section 6: their types and flags. */
+/** Frame types and flags of RFC 9113 section 6. */
 export const HEADERS = 1;
 export const RESET = 3;
 const SETTINGS = 4;
@@ -18,13 +18,16 @@ export function http2Frame(type: number, flags: number, stream: number, payload:
   return Buffer.concat([head, payload]);
 }
 
-/** `:status: 200` of HPACK's static table, and a literal that is not indexed (RFC 7541 sections 6.1 and 6.2.2). */
+/** `:status: 200` of HPACK's static table, and a literal without indexing (RFC 7541 sections 6.1 and 6.2.2). */
 export function headersOf(grpcStatus: string): Buffer {
   const [name, value] = [Buffer.from('grpc-status'), Buffer.from(grpcStatus)];
   return Buffer.concat([Buffer.of(0x88, 0, name.length), name, Buffer.of(value.length), value]);
 }
 
-/** A peer that writes its own frames: `onCall` for every call. Each socket and the server are given to `opened`. */
+/**
+ * A peer that writes raw frames: `onCall` runs for every call. `opened` collects functions that close sockets and
+ * server.
+ */
 export async function rawPeer(
   onCall: (socket: Socket, stream: number) => void,
   opened: (() => void)[],

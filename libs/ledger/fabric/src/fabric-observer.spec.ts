@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Metrics, type Log } from '@sealgate/observability';
-import { fabricObserver } from './fabric-metrics.ts';
+import { fabricObserver } from './fabric-observer.ts';
 
 const state = {
   calls: 3,
@@ -30,7 +30,7 @@ const lineOf = async (metrics: Metrics, begin: string): Promise<string | undefin
   (await metrics.text()).split('\n').find((line) => line.startsWith(begin));
 
 describe('the metrics of a Fabric client', () => {
-  it('tell its state when they are scraped, times in seconds', async () => {
+  it('read its state when they are scraped, times in seconds', async () => {
     const { metrics } = observed();
     const expected = {
       ledger_gateway_calls: 3,
@@ -46,7 +46,7 @@ describe('the metrics of a Fabric client', () => {
     }
   });
 
-  it('count phases, outcomes, retries and validation codes, those nobody can act on as other', async () => {
+  it('count phases, outcomes, retries and validation codes, with rare codes as other', async () => {
     const { metrics, observer } = observed();
     observer.phase?.('submit', false, 250);
     observer.outcome?.('unknown');
@@ -60,7 +60,7 @@ describe('the metrics of a Fabric client', () => {
     expect(await metrics.text()).toMatch(/codes_total\{code="other",service="gateway"\} 1\n/);
   });
 
-  it('bring what heals by itself into the log', () => {
+  it('log problems that heal by themselves', () => {
     const { observer, warned } = observed();
     observer.problem?.('peer_away', 'peer:7051: gone');
     expect(warned).toEqual([['ledger_problem', { what: 'peer_away', detail: 'peer:7051: gone' }]]);
