@@ -60,10 +60,7 @@ export class ArchiveFiles {
     return { leaves, erased, keep };
   }
 
-  /**
-   * Yields the records of a file in order, each verified against its own hashes. @throws ArchiveFileError for the first
-   * bad one
-   */
+  /** Yields the records of a file in order, each verified against its hashes. @throws ArchiveFileError for a bad one */
   async *records(channel: string, stretch: ArchivedStretch): AsyncGenerator<ArchivedRecord> {
     const path = this.#path(channel, stretch);
     let index = stretch.from;
@@ -171,10 +168,7 @@ export class ArchiveFiles {
     return (await listFolder(this.#directory)).filter((name) => parseChannel(name) !== undefined);
   }
 
-  /**
-   * Finds what is stored beyond the first `archived` records: whole files in order, and `some` if there are files or
-   * drafts.
-   */
+  /** What is stored beyond the first `archived` records: whole files in order; `some` if there are files or drafts. */
   async remains(channel: string, archived: number): Promise<{ some: boolean; stretches: readonly ArchivedStretch[] }> {
     const names = (await listFolder(join(this.#folder(channel), 'records'))).sort();
     const stretches = names.flatMap((name) => {

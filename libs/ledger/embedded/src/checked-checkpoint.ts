@@ -2,8 +2,7 @@ import { parseCheckpoint, parseNote, type Checkpoint, type NoteVerifier } from '
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 
 /**
- * Verifies and parses a note that the database holds for the log. @throws LedgerCorruptError if it is not this
- * ledger's.
+ * Verifies and parses a note that the database holds for a log. @throws LedgerCorruptError for one of another ledger.
  */
 export type CheckedCheckpoint = (log: string, note: string) => Checkpoint;
 

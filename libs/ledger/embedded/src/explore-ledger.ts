@@ -54,10 +54,7 @@ export interface LedgerExploration {
   list(page: RecordsWanted): Promise<ListedRecord[] | undefined>;
   /** Oldest first; empty if there is no such channel. */
   logs(channel: string): Promise<ChannelLog[]>;
-  /**
-   * The statement, signed by the root key, of the keys that sign for the channel's current log: see
-   * `EmbeddedLedger.logKeys`.
-   */
+  /** The root key's statement of the keys that sign for the current log: see `EmbeddedLedger.logKeys`. */
   logKeys(channel: string): Promise<string | undefined>;
   /** Number of unsigned records of all channels, and the time of the oldest. */
   unsigned(): Promise<UnsignedRecords>;

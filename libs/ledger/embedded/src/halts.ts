@@ -51,8 +51,7 @@ export interface HaltedChannelsOptions {
 }
 
 /**
- * The channels halted by the integrator of this process. Halts are stored in the database, where every process reads
- * them.
+ * The channels halted by this process's integrator. Halts are stored in the database, where every process reads them.
  */
 export class HaltedChannels {
   readonly #options: HaltedChannelsOptions;
@@ -79,7 +78,7 @@ export class HaltedChannels {
   }
 
   /**
-   * Reports each problem once. A loss is stored every time, because that also blocks appends. @throws what storing it
+   * Reports each problem once. Stores a loss every time, because that also blocks appends. @throws what storing it
    * throws.
    */
   async halt(channel: string, error: LedgerCorruptError): Promise<void> {

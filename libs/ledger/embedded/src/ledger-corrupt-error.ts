@@ -36,10 +36,7 @@ export class LedgerLostError extends LedgerCorruptError {
   }
 }
 
-/**
- * Whether only a comparison with kept checkpoints of this log can clear the error. A declared loss belongs to an ended
- * log.
- */
+/** Whether only comparing kept checkpoints of this log can clear the error. A declared loss belongs to an ended log. */
 export function needsComparison(error: LedgerCorruptError | undefined, log: string): boolean {
   if (error instanceof LedgerNotContinuedError) return true;
   const newest = error instanceof LedgerLostError ? error.losses.at(-1)!.epoch : -1;

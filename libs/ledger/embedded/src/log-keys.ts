@@ -110,10 +110,7 @@ function nextKeys(ours: readonly string[], before: readonly StatedKey[], nowMs: 
   });
 }
 
-/**
- * The signed statement of a log's keys; undefined if there is none. @throws LedgerUnavailableError if it is not this
- * ledger's.
- */
+/** The signed statement of a log's keys, if any. @throws LedgerUnavailableError if it is not this ledger's. */
 export async function findLogKeys(
   { sql, deadlineMs, verifier }: { sql: Sql; deadlineMs: number; verifier: NoteVerifier | undefined },
   log: string,

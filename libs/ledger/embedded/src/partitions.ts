@@ -9,10 +9,7 @@ interface MadeRow {
 /** At 10,000 records a second this interval is a twentieth of a partition. */
 const EVERY_MS = 5000;
 const FIRST_RETRY_MS = 100;
-/**
- * Fewer than this are reported: the next million records of the longest channel still have a partition, later ones may
- * not.
- */
+/** Fewer are reported: the next million records of the longest channel still have a partition, later ones may not. */
 const FEW = 2;
 
 /**

@@ -155,8 +155,7 @@ export interface ProvedDeclaration {
 }
 
 /**
- * The declaration of an epoch; undefined if the channel has no such epoch, or it is not signed yet. @throws as
- * `proveRecord`.
+ * The declaration of an epoch; undefined if there is no such epoch, or it is not signed yet. @throws as `proveRecord`.
  */
 export async function proveDeclaration(
   options: ProveOptions,

@@ -197,8 +197,7 @@ export class Walk {
   }
 
   /**
-   * Compares stored tiles covered by the checkpoint with the computed ones. Lowest level first: it identifies the
-   * record.
+   * Compares stored tiles covered by the checkpoint with the computed ones. Lowest level first: it names the record.
    */
   async #compare(tiles: readonly Tile[]): Promise<void> {
     const signed = this.#checkpoint?.size ?? 0;

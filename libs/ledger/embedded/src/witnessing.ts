@@ -63,8 +63,7 @@ interface WitnessState {
 export class Witnessing {
   readonly #options: WitnessingOptions;
   /**
-   * The newest checkpoint of each log waiting to be cosigned. Newer ones replace older ones, so the number of logs
-   * bounds it.
+   * The newest checkpoint of each log to be cosigned. Newer ones replace older ones, so the number of logs bounds it.
    */
   readonly #waiting = new Map<string, Signed>();
   readonly #running = new Map<string, Promise<void>>();

@@ -90,10 +90,7 @@ export interface FabricClient {
   find(reference: string): Promise<readonly Settlement[]>;
   /** Whether the identity files exist, are readable, match and are unexpired. Uses no network. */
   credentials(): CredentialsState;
-  /**
-   * Makes these calls, one per contract, all within a second. They must not write. Any answer counts as healthy, even a
-   * refusal.
-   */
+  /** Makes these read-only calls, one per contract, within a second. Any answer counts as healthy, even a refusal. */
   health(calls: readonly ContractCall[]): Promise<FabricHealth>;
   state(): FabricState;
   /**

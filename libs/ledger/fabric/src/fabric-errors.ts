@@ -2,10 +2,7 @@ import { LedgerOverloadedError, LedgerUnavailableError, OutcomeUnknownError } fr
 import { DatabaseUnavailableError } from '@sealgate/storage';
 import type { FabricReason } from './fabric-reasons.ts';
 
-/**
- * Base class of the client's errors. After all of them except UnknownOutcomeError it is certain that nothing was
- * written.
- */
+/** Base class of the client's errors. After all but UnknownOutcomeError it is certain that nothing was written. */
 export class FabricError extends Error {
   override readonly name: string = 'FabricError';
   /** Set if the cause is known. */

@@ -171,10 +171,7 @@ export function departStatement(schema: string, holder: string): Statement {
   };
 }
 
-/**
- * Removes old settled transactions, in batches, and processes that are gone and own nothing. Claims are kept without
- * limit.
- */
+/** Removes old settled transactions, in batches, and processes that are gone. Claims are kept without limit. */
 export function forgetStatement(schema: string, keepSettledMs: number, most: number): Statement {
   return {
     name: `${schema} fabric forget`,

@@ -69,10 +69,7 @@ export interface OpenRecordsLedgerOptions extends Omit<OpenGatewayOptions, 'onSe
   readonly answerWithinMs?: number;
 }
 
-/**
- * Opens our own contract on that network, behind the port.
- * @throws GatewayNotOpenedError as `openGateway` does.
- */
+/** Opens our own contract on that network, behind the port. @throws GatewayNotOpenedError as `openGateway` does. */
 export function openRecordsLedger({
   onResult,
   answerWithinMs = Infinity,

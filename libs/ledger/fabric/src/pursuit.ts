@@ -30,10 +30,7 @@ const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5000;
 const UNAVAILABLE = 14;
 
-/**
- * Pursues transactions not yet seen in a block: asks for their status and resends their envelopes. Neither can write
- * anything twice.
- */
+/** Asks for the status of transactions not yet seen in a block, and resends them. Neither can write anything twice. */
 export class Pursuit {
   readonly #options: PursuitOptions;
   #busy = 0;

@@ -176,10 +176,7 @@ export interface RecordQuery {
   readonly limit: number;
 }
 
-/**
- * Reads of a ledger. They reject with LedgerUnavailableError if it cannot be queried; absent is `undefined`, never an
- * error.
- */
+/** Reads reject with LedgerUnavailableError if the ledger cannot be queried; absent is `undefined`, never an error. */
 export interface LedgerReader {
   read(channel: string, id: string): Promise<StoredRecord | undefined>;
   query(query: RecordQuery): Promise<readonly StoredRecord[]>;

@@ -20,10 +20,7 @@ export interface StandInWitness {
   close(): Promise<void>;
 }
 
-/**
- * A stand-in witness following C2SP tlog-witness, in memory and trusting every log: it verifies proofs and cosigns each
- * tree once.
- */
+/** A C2SP tlog-witness in memory that trusts every log: it verifies proofs and cosigns each tree once. */
 export async function standInWitness(name = 'witness.test/w1'): Promise<StandInWitness> {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const point = Buffer.from(publicKey.export({ format: 'jwk' }).x!, 'base64url');

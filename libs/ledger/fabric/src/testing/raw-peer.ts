@@ -24,10 +24,7 @@ export function headersOf(grpcStatus: string): Buffer {
   return Buffer.concat([Buffer.of(0x88, 0, name.length), name, Buffer.of(value.length), value]);
 }
 
-/**
- * A peer that writes raw frames: `onCall` runs for every call. `opened` collects functions that close sockets and
- * server.
- */
+/** A peer that writes raw frames: `onCall` runs for every call. `opened` collects what closes sockets and server. */
 export async function rawPeer(
   onCall: (socket: Socket, stream: number) => void,
   opened: (() => void)[],
