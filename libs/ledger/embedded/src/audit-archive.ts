@@ -130,7 +130,7 @@ export async function compareArchivedCheckpoint(
 ): Promise<void> {
   const note = await found(archive.checkpoint(channel));
   if (verifier !== undefined && verifier.verify(note) === undefined)
-    throw new Finding('the checkpoint of the archive is not signed by a published key');
+    throw new Finding('the checkpoint of the archive is signed by no published key');
   let checkpoint: Checkpoint;
   try {
     checkpoint = parseCheckpoint(note);

@@ -21,7 +21,7 @@ export function checkedCheckpoints(origin: string, verifier: NoteVerifier | unde
     if (verifier !== undefined && verifier.verify(note) === undefined) {
       throw new LedgerCorruptError(
         log,
-        `the stored checkpoint is not signed by a published key, but by ${signersOf(note)}`,
+        `the stored checkpoint is signed by no published key, but by ${signersOf(note)}`,
       );
     }
     const checkpoint = parsed(log, note);

@@ -118,10 +118,7 @@ async function newestKept(
     if (!(error instanceof LedgerCorruptError)) throw error;
     if (note === undefined || verifier.verify(note) !== undefined) return error;
     const by = signersOf(note);
-    return new LedgerNotContinuedError(
-      log,
-      `the newest kept checkpoint is not signed by a published key, but by ${by}`,
-    );
+    return new LedgerNotContinuedError(log, `the newest kept checkpoint is signed by no published key, but by ${by}`);
   }
 }
 

@@ -117,7 +117,7 @@ export async function findLogKeys(
 ): Promise<string | undefined> {
   const note = noteOf(await readLedger<NoteRow>(sql, notesOf([log]), deadlineMs)).get(log);
   if (note !== undefined && verifier !== undefined && verifier.verify(note) === undefined) {
-    throw new LedgerUnavailableError(`The stored statement of the keys of ${log} is not signed by a published key.`);
+    throw new LedgerUnavailableError(`The stored statement of the keys of ${log} is signed by no published key.`);
   }
   return note;
 }

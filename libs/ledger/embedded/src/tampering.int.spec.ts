@@ -158,7 +158,7 @@ describe('removed, inserted or exchanged rows are detected', () => {
                    transaction_id, at_ms FROM ledger.records WHERE channel_id = ${CHANNEL_ID} AND idx = 4`);
     expect(await test.ledger.audit(channel)).toMatchObject({
       ok: false,
-      problem: expect.stringContaining('behind the head'),
+      problem: expect.stringContaining('beyond the head'),
     });
   });
 
