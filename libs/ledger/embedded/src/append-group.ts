@@ -20,33 +20,33 @@ import {
 import { haltedIn } from './database-problem.ts';
 import type { Epochs } from './epochs.ts';
 
-/** Told every outcome once. `isLate`: its caller was answered "unknown" before it came. */
+/** Called once with every outcome. `isLate`: its caller had already got "unknown". */
 export type OnResult = (result: UnitResult, of: { readonly unit: AppendUnit; readonly isLate: boolean }) => void;
 
 export interface AppendGroupOptions {
   readonly sql: Sql;
-  /** In which log what is written stands. */
+  /** The log of each new record. */
   readonly epochs: Epochs;
   readonly appendFunctions: AppendFunctions;
-  /** How long one call may take before its connection is given up. */
+  /** Deadline of one call, after which its connection is abandoned. */
   readonly callWithinMs: number;
-  /** How long a call whose answer was lost is sent again before it is left to the caller's own retry. */
+  /** How long a call without a response is resent before settling is left to the caller's retry. */
   readonly settleWithinMs: number;
   readonly now: () => number;
   readonly onUnexpected: (error: unknown) => void;
   readonly onResult: OnResult;
-  readonly duplicates: MetDuplicates;
+  readonly duplicates: RecentDuplicates;
 }
 
-/** After so many groups without a duplicate a channel is expected to meet none. */
-const CALM_GROUPS = 8;
+/** Number of groups without a duplicate after which a channel is tried optimistically again. */
+const GROUPS_WITHOUT_DUPLICATES = 8;
 
 /**
- * The channels whose last groups met what was there before. They are written carefully at once, so that senders who repeat
- * themselves cost one rollback in so many groups, and not one each.
+ * Channels whose recent groups had duplicates. They use the careful call directly, so that repeating senders cost one
+ * rollback per so many groups, not one each.
  */
-export class MetDuplicates {
-  /** How many groups without a duplicate are still wanted. */
+export class RecentDuplicates {
+  /** Groups without a duplicate still required. */
   readonly #wanted = new Map<string, number>();
 
   has(channel: string): boolean {
@@ -54,7 +54,7 @@ export class MetDuplicates {
   }
 
   saw(channel: string, isNew: boolean): void {
-    const wanted = isNew ? (this.#wanted.get(channel) ?? 0) - 1 : CALM_GROUPS;
+    const wanted = isNew ? (this.#wanted.get(channel) ?? 0) - 1 : GROUPS_WITHOUT_DUPLICATES;
     if (wanted > 0) this.#wanted.set(channel, wanted);
     else this.#wanted.delete(channel);
   }
@@ -70,8 +70,8 @@ const INSUFFICIENT_PRIVILEGE = '42501';
 const STALE_GUARDS = 'SG001';
 
 /**
- * Runs one group to the end. A lost connection is settled by sending the same bytes again, never by reading: the claim, the
- * ids and the transaction id are the same, so a call that did commit finds itself. Never rejects.
+ * Runs one group to the end. A lost connection is settled by resending the same bytes, never by reading: claim, ids and
+ * transaction id are the same, so a committed call finds itself. Never rejects.
  */
 export async function appendGroup(
   options: AppendGroupOptions,
@@ -82,8 +82,8 @@ export async function appendGroup(
   let units = group;
   let everSent = wasSent;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    const stale = await staleness(options.epochs);
-    units = stillWanted(units, everSent);
+    const stale = await epochsProblem(options.epochs);
+    units = withoutAnswered(units, everSent);
     if (units.length === 0) return;
     const problem: unknown = stale ?? (await sendGroup(options, units, everSent));
     if (problem === undefined) return;
@@ -111,7 +111,7 @@ function markSent(units: readonly WaitingUnit[], isSent: boolean): void {
   for (const unit of units) unit.sent = isSent;
 }
 
-/** What is wrong may be wrong with one of several channels: the others do not pay for it. */
+/** Only one of several channels may be at fault: retries each channel separately. */
 async function appendEachChannel(
   options: AppendGroupOptions,
   units: readonly WaitingUnit[],
@@ -123,16 +123,16 @@ async function appendEachChannel(
   await Promise.all([...channels.values()].map((its) => appendGroup(options, its, isSent)));
 }
 
-/** Who was told "nothing was written" must stay right: what nobody waits for is dropped unless it may be in already. */
-function stillWanted(units: readonly WaitingUnit[], everSent: boolean): readonly WaitingUnit[] {
-  return everSent ? units : units.filter((unit) => !unit.settled || unit.toldUnknown);
+/** Drops units whose caller was told "nothing was written", unless they may already be written. */
+function withoutAnswered(units: readonly WaitingUnit[], everSent: boolean): readonly WaitingUnit[] {
+  return everSent ? units : units.filter((unit) => !unit.settled || unit.answeredUnknown);
 }
 
 /**
- * Why it is not known in which log a record will stand; nothing was sent then. Asked before each call: a channel takes no
- * record of its next epoch before every call that began without knowing of it has ended.
+ * The reason why the log of a new record is not known; nothing was sent then. Checked before each call: a channel
+ * accepts records in its next epoch only once every call that began without knowing it has ended.
  */
-async function staleness(epochs: Epochs): Promise<unknown> {
+async function epochsProblem(epochs: Epochs): Promise<unknown> {
   try {
     await epochs.fresh();
     return undefined;
@@ -144,7 +144,7 @@ async function staleness(epochs: Epochs): Promise<unknown> {
   }
 }
 
-/** One call. Undefined when every unit has its result. `again`: it may find itself. */
+/** Sends one call. Undefined if every unit has its result. `again`: the call may find its own earlier attempt. */
 async function sendGroup(options: AppendGroupOptions, units: readonly WaitingUnit[], again: boolean): Promise<unknown> {
   const { duplicates, sql } = options;
   const prepared = units.map((unit) => unit.prepared);
@@ -173,8 +173,8 @@ function isRetryable(error: unknown): boolean {
 }
 
 /**
- * Ends the units whose guards the database named as stale. The others were not written either, and are sent again.
- * @returns them; all where the problem is another.
+ * Ends the units whose guards the database reported as stale. The others were not written either, and are resent.
+ * @returns the others; all units for any other problem.
  */
 function refuseStale(units: readonly WaitingUnit[], problem: unknown, everSent: boolean): readonly WaitingUnit[] {
   const { code, detail } = problem as { code?: unknown; detail?: unknown };
@@ -183,7 +183,7 @@ function refuseStale(units: readonly WaitingUnit[], problem: unknown, everSent: 
   const isStale = ({ prepared: { unit } }: WaitingUnit) => unit.guard !== undefined && stale.has(guardText(unit.guard));
   for (const unit of units.filter((one) => isStale(one) && !one.settled)) {
     unit.settled = true;
-    // One whose answer was lost may have been written while its guard was good.
+    // A unit without a response may have been written while its guard was valid.
     const { transactionIdHex } = unit.prepared;
     unit.reject(
       everSent
@@ -201,14 +201,14 @@ function refuseHalted(units: readonly WaitingUnit[], cause: unknown, everSent: b
     if (unit.settled) continue;
     unit.settled = true;
     const { transactionIdHex, unit: of } = unit.prepared;
-    // One whose answer was lost may have been written before the halt.
+    // A unit without a response may have been written before the halt.
     unit.reject(
       everSent ? new OutcomeUnknownError(transactionIdHex, { cause }) : new ChannelHaltedError(of.channel, { cause }),
     );
   }
 }
 
-/** The database refused the call itself: one of its units must be at fault, and the others must not pay for it. */
+/** The database rejected the call itself: finds the unit at fault by bisection, so that the others succeed. */
 async function bisect(options: AppendGroupOptions, units: readonly WaitingUnit[], problem: unknown): Promise<void> {
   if (units.length === 1) {
     options.onUnexpected(problem);
@@ -231,7 +231,7 @@ function rejectForbidden(
   rejectAll(units, problem, false);
 }
 
-/** Callers were answered at their own deadline already; this frees what is left. */
+/** Ends the remaining units; most callers have already been answered at their deadline. */
 function rejectAll(units: readonly WaitingUnit[], cause: unknown, everSent: boolean): void {
   for (const unit of units) {
     if (unit.settled) continue;

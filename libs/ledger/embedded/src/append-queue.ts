@@ -1,41 +1,45 @@
-import type { UnitResult } from '@sealgate/ledger-port';
-import { LedgerOverloadedError, LedgerUnavailableError, OutcomeUnknownError } from '@sealgate/ledger-port';
+import {
+  LedgerOverloadedError,
+  LedgerUnavailableError,
+  OutcomeUnknownError,
+  type UnitResult,
+} from '@sealgate/ledger-port';
 import { activeSpan, spanChannel, startSpan, withSpan, type Span } from '@sealgate/observability';
 import type { PreparedUnit } from './prepared-unit.ts';
 
-/** A unit on its way. `sent` is true while the database may have it: from then on silence means unknown. */
+/** A queued or running unit. `sent`: the database may have it, so that no response means an unknown outcome. */
 export interface WaitingUnit {
   readonly prepared: PreparedUnit;
   readonly deadlineMs: number;
-  /** Of its append, where somebody traces, and of its time in the queue. */
+  /** Trace spans of its append and of its time in the queue. */
   readonly span?: Span | undefined;
   readonly queued?: Span | undefined;
   sent: boolean;
   settled: boolean;
-  /** Its caller was answered "unknown": whatever is learned of it later, it is still to be settled. */
-  toldUnknown: boolean;
+  /** Its caller got "unknown": it must still be settled. */
+  answeredUnknown: boolean;
   resolve(result: UnitResult): void;
   reject(error: Error): void;
 }
 
 export interface AppendQueueLimits {
-  /** Most units and bytes of one call. */
+  /** Maximum units and bytes of one call. */
   readonly groupUnits: number;
   readonly groupBytes: number;
-  /** Calls under way at once, no two of the same channel. */
+  /** Maximum concurrent calls, at most one per channel. */
   readonly running: number;
-  /** Most units and bytes that may wait; one more is refused as overload. */
+  /** Maximum queued units and bytes; beyond them units are rejected as overload. */
   readonly waitingUnits: number;
   readonly waitingBytes: number;
-  /** How long a caller waits for the outcome. */
+  /** Deadline of a caller. */
   readonly answerWithinMs: number;
 }
 
 export interface AppendQueueOptions {
   readonly limits: AppendQueueLimits;
-  /** Whether a call may be of several channels. */
+  /** Whether a call may contain several channels. */
   readonly mixes: boolean;
-  /** Ends every unit of the group, whatever happens; never rejects. */
+  /** Ends every unit of the group in any case; never rejects. */
   readonly run: (group: readonly WaitingUnit[]) => Promise<void>;
   readonly now: () => number;
 }
@@ -44,7 +48,7 @@ export interface AppendQueueOptions {
 interface Lane {
   waiting: WaitingUnit[];
   isRunning: boolean;
-  /** Units answered since its last call began, less those added since: senders that are about to send again. */
+  /** Units answered since its last call began, minus those added since: senders about to send again. */
   expected: number;
 }
 
@@ -54,25 +58,26 @@ const SWEEP_MS = 50;
 const SMALLEST_SHARE = 16;
 
 /**
- * Group commit without a timer: units collect while the call of their channel is under way, and the next call takes them.
+ * Group commit without a timer: units collect while the call of their channel is running, and the next call takes them.
  *
  * A call takes at most half of the units that the channel has in circulation: those waiting, and those just answered,
- * whose senders are about to send again. Otherwise one call ends up with nearly all of them, and this process idles while
- * the database works and the database idles while this process parses and answers. With two equal halves each works on one.
+ * whose senders are about to send again. Otherwise one call ends up with nearly all of them, and this process idles
+ * while the database works and the database idles while this process parses and answers. With two equal halves each
+ * works on one.
  *
- * Calls of one channel are serialised: they would block on the row of its head anyway, each holding a connection. Channels do
- * not block each other. If more channels have units than calls may run, they share a call, because the fixed cost of a call is
- * that of several units. A unit that shares a claim or an id with one of the group waits for the next group: within one call
- * each must be unique.
+ * Calls of one channel are serialised: they would block on the row of its head anyway, each holding a connection.
+ * Channels do not block each other. If more channels have units than calls may run, they share a call, because the
+ * fixed cost of a call is that of several units. A unit that shares a claim or an id with one of the group waits for
+ * the next group: within one call each must be unique.
  */
 export class AppendQueue {
   readonly #options: AppendQueueOptions;
   /**
-   * The groups of calls under way. No Set of units: V8 links each table of a Set or Map to the one that took its place, so
-   * once a table is old, all that later ones held is kept until the next full collection.
+   * The groups of running calls. Not a Set of units: V8 links each table of a Set or Map to its replacement, so once a
+   * table is old, everything later ones held is retained until the next full collection.
    */
   #underWay: (readonly WaitingUnit[])[] = [];
-  /** The channels that have something to write, the one that waited longest first. */
+  /** Channels with queued units, longest waiting first. */
   readonly #lanes = new Map<string, Lane>();
   #waitingUnits = 0;
   #waitingBytes = 0;
@@ -83,7 +88,7 @@ export class AppendQueue {
     this.#options = options;
   }
 
-  /** Units that wait or are under way. */
+  /** Queued and running units. */
   get depth(): number {
     return this.#underWay.reduce((sum, { length }) => sum + length, this.#waitingUnits);
   }
@@ -102,7 +107,7 @@ export class AppendQueue {
         ...(spanChannel.hasSubscribers && { span: activeSpan(), queued: startSpan({ name: 'ledger queue' }) }),
         sent: false,
         settled: false,
-        toldUnknown: false,
+        answeredUnknown: false,
         resolve(result) {
           lane.expected += 1;
           resolve(result);
@@ -119,7 +124,7 @@ export class AppendQueue {
     });
   }
 
-  /** Resolves when nothing waits and nothing runs. */
+  /** Resolves when nothing is queued or running. */
   async drained(): Promise<void> {
     while (this.depth > 0) {
       await new Promise((resolve) => setTimeout(resolve, 5));
@@ -128,7 +133,7 @@ export class AppendQueue {
     this.#sweeper = undefined;
   }
 
-  /** One turn of the event loop later, so that what arrives in the same turn goes together. */
+  /** Deferred to the next turn of the event loop, so that units added in the same turn share a call. */
   #schedule(): void {
     if (this.#scheduled || this.#underWay.length >= this.#options.limits.running || this.#waitingUnits === 0) return;
     this.#scheduled = true;
@@ -151,7 +156,7 @@ export class AppendQueue {
       this.#underWay = this.#underWay.filter((other) => other !== group);
       for (const [channel, lane] of taken) {
         lane.isRunning = false;
-        // To the end of the line, or out of it.
+        // Moves to the end of the order, or is removed.
         this.#lanes.delete(channel);
         if (lane.waiting.length > 0) this.#lanes.set(channel, lane);
       }
@@ -159,7 +164,7 @@ export class AppendQueue {
     });
   }
 
-  /** A group is written for all its units: as part of the first one's trace, with links to the others. */
+  /** Traces the call of a group below its first unit's span, with links to the others. */
   async #runTraced(group: readonly WaitingUnit[]): Promise<void> {
     for (const { queued } of group) queued?.end();
     const [parent = null, ...links] = group.flatMap(({ span }) => (span?.isSampled === true ? [span] : []));
@@ -197,13 +202,13 @@ export class AppendQueue {
     return { group, taken };
   }
 
-  /** The most units of the next call of these channels. */
+  /** Maximum units of the next call of these channels. */
   #shareOf(ready: readonly (readonly [channel: string, lane: Lane])[]): number {
     const circulating = ready.reduce((sum, [, { waiting, expected }]) => sum + waiting.length + expected, 0);
     return Math.min(this.#options.limits.groupUnits, Math.max(SMALLEST_SHARE, Math.ceil(circulating / 2)));
   }
 
-  /** Tells those who waited long enough what is known: never sent is unavailable, sent is unknown. */
+  /** Answers callers whose deadline has passed: unavailable if the unit was never sent, unknown otherwise. */
   #sweep(): void {
     if (this.depth === 0) {
       clearInterval(this.#sweeper);
@@ -218,7 +223,7 @@ export class AppendQueue {
     }
   }
 
-  /** What nobody waits for takes no room from others. */
+  /** Removes settled units, which frees their space in the queue. */
   #dropSettled(channel: string, lane: Lane): void {
     const gone = lane.waiting.filter(({ settled }) => settled);
     if (gone.length === 0) return;
@@ -232,7 +237,7 @@ export class AppendQueue {
 function tellIfLate(unit: WaitingUnit, now: number): void {
   if (unit.settled || now < unit.deadlineMs) return;
   unit.settled = true;
-  unit.toldUnknown = unit.sent;
+  unit.answeredUnknown = unit.sent;
   unit.queued?.end('TIMEOUT');
   unit.reject(
     unit.sent
@@ -241,12 +246,12 @@ function tellIfLate(unit: WaitingUnit, now: number): void {
   );
 }
 
-/** What the units of a group have taken already: claims, and ids by channel. */
+/** Claims, and ids by channel, of the units in a group. */
 class TakenNames {
   readonly #claims = new Set<string>();
   readonly #ids = new Map<string, Set<string>>();
 
-  /** Enters the unit's claim and ids; false, and nothing entered, when one of them is taken. */
+  /** Adds the unit's claim and ids; false, with nothing added, if one of them is present. */
   enter({ unit }: PreparedUnit): boolean {
     const claim = unit.claim?.claim.toString('latin1');
     const ids = this.#ids.get(unit.channel);

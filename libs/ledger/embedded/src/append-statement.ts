@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import type { RecordReceipt, UnitGuard, UnitResult } from '@sealgate/ledger-port';
 import { byteaArray, int4Array, int8Array, joinedArray, textArray, type Statement } from '@sealgate/storage';
 import type { Epochs } from './epochs.ts';
-import { leafHashOf, PACKED_TYPES } from './packed-records.ts';
-import type { PreparedUnit } from './prepared-unit.ts';
+import { leafHashOf, PACKED_TYPES, type PreparedUnit } from './prepared-unit.ts';
 
 /** A row of `append_v2`: see migrations/0011_append_new.sql, and 0002_append.sql for the outcomes of a unit. */
 export interface AppendRow {
@@ -18,21 +17,21 @@ interface UnitDetail {
   readonly records: readonly { id: string; index: number; transactionId: string; leafHash: string }[];
 }
 
-/** The functions that write. */
+/** The SQL functions that write. */
 export interface AppendFunctions {
-  /** `ledger.append_v2`, or a surface's own around it, which is given what stands beside the notes as well. */
+  /** `ledger.append_v2`, or a surface's wrapper of it, which also gets the second part of the notes. */
   readonly ofChannel: string;
-  /** For units of several channels: `ledger.append_v1`, or likewise. Undefined: a call is of one channel always. */
+  /** For units of several channels: `ledger.append_v1` or a wrapper. Undefined: calls never mix channels. */
   readonly ofChannels: string | undefined;
   readonly takesBeside: boolean;
   /**
-   * Whether they confirm the guards of units: the last parameter is then an array of these as `guardText` has them. Where
-   * they are not so any more, nothing is written: SQLSTATE SG001, whose detail names them, one a line.
+   * Whether they confirm the guards of units: the last parameter is then an array of `guardText`. If any is stale,
+   * nothing is written: SQLSTATE SG001, with the stale ones in its detail, one per line.
    */
   readonly takesGuards: boolean;
 }
 
-/** A guard as the functions are given it. */
+/** A guard as passed to the functions. */
 export const guardText = ({ kind, id, version }: UnitGuard): string => `${kind} ${id} ${version}`;
 
 export const APPEND_FUNCTIONS: AppendFunctions = {
@@ -42,10 +41,10 @@ export const APPEND_FUNCTIONS: AppendFunctions = {
   takesGuards: false,
 };
 const placeholders = (count: number): string => Array.from({ length: count }, (_, at) => `$${at + 1}`).join(',');
-/** The one row of a group that is new as a whole. */
+/** Outcome of the single row returned for a group of new units. */
 const ALL_WRITTEN = 'all written';
 
-/** The one statement that writes. `carefully`: some of what units of one channel name is expected to be there. */
+/** The statement that writes a group. `carefully`: duplicates are expected among the units of one channel. */
 export function appendStatement(
   functions: AppendFunctions,
   units: readonly PreparedUnit[],
@@ -54,7 +53,7 @@ export function appendStatement(
   const { channel, network } = units[0]!.unit;
   const isOfOne = units.every(({ unit }) => unit.channel === channel);
   const name = isOfOne ? functions.ofChannel : functions.ofChannels;
-  assert(name !== undefined, 'Units of several channels go together only where a function takes them.');
+  assert(name !== undefined, 'Only a function of several channels can write them in one call.');
   const recordUnit: number[] = [];
   units.forEach(({ unit }, position) => unit.records.forEach(() => recordUnit.push(position + 1)));
   const places = isOfOne
@@ -82,12 +81,12 @@ export function appendStatement(
   };
 }
 
-/** The elements of a column, a stretch for each unit. */
+/** The elements of a column, one buffer per unit. */
 function columnOf(units: readonly PreparedUnit[], column: number): Buffer[] {
   return units.map(({ packed: { bytes, starts } }) => bytes.subarray(starts[column], starts[column + 1]));
 }
 
-/** What the rows say about each unit, in order. */
+/** The result of each unit, in order. */
 export function resultsOf(units: readonly PreparedUnit[], rows: readonly AppendRow[], epochs: Epochs): UnitResult[] {
   const [first] = rows;
   if (first?.outcome !== ALL_WRITTEN) return units.map((unit, position) => resultOf(unit, rows[position]!, epochs));
@@ -99,11 +98,11 @@ export function resultsOf(units: readonly PreparedUnit[], rows: readonly AppendR
   });
 }
 
-/** Whether the group met nothing that was there before. */
+/** Whether the group had no duplicates. */
 export const isAllNew = (rows: readonly AppendRow[]): boolean =>
   rows.every(({ outcome, detail }) => outcome === ALL_WRITTEN || (outcome === 'written' && detail === null));
 
-/** What the row says about the unit. A unit that meets itself (it was sent twice, the first answer was lost) is written. */
+/** The result of one unit. A unit that finds itself (resent after a lost response) is written. */
 function resultOf(prepared: PreparedUnit, row: AppendRow, epochs: Epochs): UnitResult {
   if (row.outcome === 'reused') return { outcome: 'reused' };
   if (row.outcome === 'conflict') return { outcome: 'conflict', id: (row.detail as { id: string }).id };

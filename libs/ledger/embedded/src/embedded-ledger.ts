@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { type ArchiveOrder, type ArchiveProgress, type AuditReport, type Ledger } from '@sealgate/ledger-port';
+import { randomPool } from '@sealgate/auth';
+import type { ArchiveOrder, ArchiveProgress, AuditReport, Ledger } from '@sealgate/ledger-port';
 import { tileWidth, type BundleId, type NoteVerifier, type TileId } from '@sealgate/merkle';
 import { inSpan } from '@sealgate/observability';
 import type { Database } from '@sealgate/storage';
-import { appendGroup, MetDuplicates, type OnResult } from './append-group.ts';
-import { APPEND_FUNCTIONS, type AppendFunctions } from './append-statement.ts';
+import { appendGroup, RecentDuplicates, type OnResult } from './append-group.ts';
 import { AppendQueue, type AppendQueueLimits } from './append-queue.ts';
+import { APPEND_FUNCTIONS, type AppendFunctions } from './append-statement.ts';
 import type { ArchiveFiles } from './archive-files.ts';
 import { archiveStep, type Archiver } from './archiver.ts';
 import { auditChannel } from './audit-channel.ts';
@@ -13,12 +14,12 @@ import { checkedCheckpoints } from './checked-checkpoint.ts';
 import { readLedger } from './database-problem.ts';
 import { declareLoss, readLoss, type LossDeclaration, type LossState } from './declare-loss.ts';
 import { Epochs } from './epochs.ts';
-import { findEntries } from './find-entries.ts';
 import { ledgerExploration, type LedgerExploration } from './explore-ledger.ts';
+import { findEntries } from './find-entries.ts';
+import { healthOf } from './halts.ts';
 import type { Integrator } from './integrator.ts';
 import { conflictIn } from './known-ids.ts';
 import { findLogKeys } from './log-keys.ts';
-import { healthOf } from './ledger-health.ts';
 import { prepareUnit } from './prepared-unit.ts';
 import {
   findCheckpoint,
@@ -30,29 +31,29 @@ import {
   type ProveOptions,
 } from './prove-record.ts';
 import { queryPage, queryRecords, type PageQuery, type RecordPage } from './query-records.ts';
-import { randomPool } from '@sealgate/auth';
 import { storedRecord, type RecordRow } from './stored-record.ts';
 import { tileReader } from './tile-store.ts';
 
 export interface EmbeddedLedgerOptions {
   readonly sql: Database;
-  /** The connections of a role that may integrate, for declaring a loss; those of `sql`, unless given. */
+  /** Uses a role that may integrate, for declaring a loss; defaults to `sql`. */
   readonly declareSql?: Database;
   /** The first line of a checkpoint is `<origin>/<channel>`. */
   readonly origin: string;
-  /** A surface names functions of its own around those of the ledger, to add rows of its own. */
+  /** A surface's own functions around those of the ledger, to write its rows in the same transaction. */
   readonly appendFunctions?: AppendFunctions;
   readonly limits?: Partial<AppendQueueLimits>;
-  /** Present in the one process (or the ones) that integrates. Started and stopped by its owner. */
+  /** Present in processes that integrate. Started and stopped by its owner. */
   readonly integrator?: Integrator;
-  /** Checks stored checkpoints where this process knows the public key. */
+  /** Verifies stored checkpoints, if this process has a public key. */
   readonly verifier?: NoteVerifier;
-  /** The public keys of checkpoints as they are published, in the form of C2SP verifier keys. */
+  /** The published keys of checkpoints as C2SP verifier keys. */
   readonly verifierKeys?: readonly string[];
-  /** Where archived records lie; absent where this process has no archive. */
+  /** Absent if this process has no archive. */
   readonly archive?: ArchiveFiles;
-  /** In the process that writes the archive. */
+  /** Present in the process that writes the archive. */
   readonly archiver?: Archiver;
+  /** Deadline of one call of an append function, 2 s by default. */
   readonly callWithinMs?: number;
   readonly now: () => number;
   readonly onUnexpected?: (error: unknown) => void;
@@ -64,58 +65,61 @@ export interface ChannelState {
   readonly size: number;
 }
 
-/** Who erases, as the surface knows them. The database adds its role. */
+/** The actor of an erasure, named by the surface. The database adds its role. */
 export interface Eraser {
   readonly actor: string;
   readonly requestId: string;
 }
 
-/** The port, and what only a log in our own database can do. */
+/** The port, and the operations of a log in our own database. */
 export interface EmbeddedLedger extends Ledger {
   readonly exploration: LedgerExploration;
   openChannel(network: string, channel: string): Promise<void>;
   channels(): Promise<readonly ChannelState[]>;
   audit(channel: string, signal?: AbortSignal, onWalked?: (records: number) => void): Promise<AuditReport>;
-  /** A record of a type that is not wanted is as one that is not there: nothing is proved, and nobody waits. */
+  /** A record of a type that is not wanted is treated as absent: nothing is proved or waited for. */
   prove(channel: string, id: string, wants?: (type: string) => boolean): ReturnType<Ledger['prove']>;
-  /** `read` for whoever hands content on as the canonical text that it is kept as. */
+  /** `read` without parsing: content is the canonical text as stored. */
   readRow(channel: string, id: string): Promise<RecordRow | undefined>;
-  /** `query` for answers that have to be of bounded size. */
+  /** `query` with a limit on the size of the answer. */
   queryPage(query: PageQuery): Promise<RecordPage>;
   /**
-   * What a channel, or another of its logs (`acme.main/e1`), is shown by: where witnesses cosign, what they cosigned. Of one
-   * that ended, the one that it ended with.
+   * The published checkpoint of a channel or one of its logs (`acme.main/e1`), with cosignatures if there are
+   * witnesses. For an ended log its final one.
    */
   checkpoint(log: string): Promise<string | undefined>;
-  /** Which keys sign for a log: a note of the root key (`log-keys.ts`). Undefined before its first checkpoint. */
+  /**
+   * The statement of a log's signing keys, a note of the root key (`log-keys.ts`). Undefined before its first
+   * checkpoint.
+   */
   logKeys(log: string): Promise<string | undefined>;
-  /** The hashes of a tile of a log; undefined where the newest checkpoint has no such tile. */
+  /** The hashes of a tile of a log; undefined if the newest checkpoint has no such tile. */
   tile(log: string, tile: TileId): Promise<Buffer | undefined>;
-  /** A bundle of the entries of a log, with id, type and owner of each record: see `find-entries.ts`. */
+  /** A bundle of a log's entries, with id, type and owner of each record: see `find-entries.ts`. */
   entries(log: string, bundle: BundleId): Promise<Buffer | undefined>;
-  /** Where records stand. */
+  /** Converts channel positions to leaves of logs. */
   readonly epochs: Epochs;
-  /** What an epoch of a channel begins with; undefined where it has none of that number that is signed for. */
+  /** The declaration of an epoch; undefined if the channel has no such epoch, or it is not signed yet. */
   declaration(channel: string, epoch: number): Promise<ProvedDeclaration | undefined>;
   /** Whether a channel lost records. */
   loss(channel: string): Promise<LossState>;
   /** See `declare-loss.ts`. */
   declareLoss(channel: string, declared: LossDeclaration): Promise<boolean>;
   /**
-   * Removes salt and content of a record for ever, and writes down who did and why in the same transaction; false when
-   * there is no such record. Again: nothing happens.
+   * Permanently removes salt and content of a record, and stores actor and reason in the same transaction. False if
+   * there is no such record. Idempotent.
    */
   erase(channel: string, id: string, reason: string, by?: Eraser): Promise<boolean>;
   /**
-   * Moves records into files, for a few seconds: see `Archiver.archive`. Undefined where there is no such channel.
-   * @throws ArchiveRefusedError also where this process does not write the archive.
+   * Moves records into files for a few seconds: see `Archiver.archive`. Undefined if there is no such channel.
+   * @throws ArchiveRefusedError also if this process does not write the archive.
    */
   archiveRecords(order: ArchiveOrder): Promise<ArchiveProgress | undefined>;
   /** Whether the role of this process may append to the channel. */
   mayAppend(channel: string): Promise<boolean>;
-  /** Units that wait or are under way. */
+  /** Units queued or being written. */
   readonly depth: number;
-  /** Waits for every unit that was taken. */
+  /** Waits for every accepted unit. */
   drain(): Promise<void>;
 }
 
@@ -132,10 +136,11 @@ export const APPEND_LIMITS: AppendQueueLimits = {
 const APPEND = { name: 'ledger append' };
 const PROVE = { name: 'ledger prove' };
 
+const CALL_WITHIN_MS = 2000;
 const SETTLE_WITHIN_MS = 120_000;
 const COVER_WITHIN_MS = 3000;
 const READ_WITHIN_MS = 2000;
-/** One statement of an audit: the longest look at a whole table (ids, claims), some minutes for 100 M records. */
+/** Limit of one audit statement: the longest scans a whole table (ids, claims), some minutes for 100 M records. */
 const AUDIT_WITHIN_MS = 1_800_000;
 
 /** The ledger in PostgreSQL: one append-only log per channel behind versioned SQL functions. See the README. */
@@ -163,7 +168,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     // prepared-unit.ts hashes, append-queue.ts groups, append-group.ts sends append-statement.ts, and
     // migrations/0011_append_new.sql writes.
     append(unit) {
-      assert(unit.guard === undefined || appendFunctions.takesGuards, 'A guard goes to functions that confirm it.');
+      assert(unit.guard === undefined || appendFunctions.takesGuards, 'Guards require functions that confirm them.');
       return inSpan(APPEND, () => queue.add(prepareUnit(unit, now(), random)));
     },
     findConflict: (unit) => conflictIn(sql, unit),
@@ -222,11 +227,11 @@ function openQueue(options: EmbeddedLedgerOptions, epochs: Epochs): AppendQueue 
     epochs,
     now,
     appendFunctions: options.appendFunctions ?? APPEND_FUNCTIONS,
-    callWithinMs: options.callWithinMs ?? 2000,
+    callWithinMs: options.callWithinMs ?? CALL_WITHIN_MS,
     settleWithinMs: SETTLE_WITHIN_MS,
     onUnexpected: options.onUnexpected ?? (() => undefined),
     onResult: options.onResult ?? (() => undefined),
-    duplicates: new MetDuplicates(),
+    duplicates: new RecentDuplicates(),
   };
   return new AppendQueue({
     limits: { ...APPEND_LIMITS, ...options.limits },
@@ -241,7 +246,7 @@ async function audit(
   channel: string,
   { signal, onWalked }: { signal: AbortSignal | undefined; onWalked: ((records: number) => void) | undefined },
 ): Promise<AuditReport> {
-  // What is missing at the end shows against what is kept alone.
+  // Records missing at the end are only detected by comparing with the kept checkpoints.
   await integrator?.compare(channel);
   const auditing = {
     sql,
@@ -274,7 +279,7 @@ async function erase(
     values: [channel, id, reason, atMs, by?.actor ?? null, by?.requestId ?? null],
   };
   const [row] = await readLedger<{ found: boolean }>(sql, statement, READ_WITHIN_MS);
-  // Where the files cannot be written now, they are within a minute.
+  // If the files cannot be written now, they are written within a minute.
   await archiver?.writeErasuresOf(channel).catch(() => undefined);
   return row?.found === true;
 }
@@ -287,7 +292,7 @@ async function mayAppend(sql: Database, channel: string): Promise<boolean> {
 
 async function findTile(options: ProveOptions, log: string, tile: TileId): Promise<Buffer | undefined> {
   const size = (await findCheckpoint(options, log))?.checkpoint.size ?? 0;
-  // A tile that has grown since is cut to the width asked for, so that an older checkpoint can still be checked.
+  // A tile that has grown since is cut to the requested width, so that an older checkpoint can still be verified.
   if (tileWidth(tile.level, tile.index, size) < tile.width) return undefined;
   const [hashes] = await tileReader(options.sql, log, options.deadlineMs)([tile]);
   return hashes;
