@@ -96,7 +96,7 @@ export class AppendQueue {
   add(prepared: PreparedUnit): Promise<UnitResult> {
     const { limits, now } = this.#options;
     if (this.#waitingUnits >= limits.waitingUnits || this.#waitingBytes + prepared.bytes > limits.waitingBytes) {
-      return Promise.reject(new LedgerOverloadedError('More units are waiting than the ledger takes.'));
+      return Promise.reject(new LedgerOverloadedError('The queue of the ledger is full.'));
     }
     const { channel } = prepared.unit;
     const lane = this.#lanes.get(channel) ?? { waiting: [], isRunning: false, expected: 0 };
@@ -242,7 +242,7 @@ function tellIfLate(unit: WaitingUnit, now: number): void {
   unit.reject(
     unit.sent
       ? new OutcomeUnknownError(unit.prepared.transactionIdHex)
-      : new LedgerUnavailableError('The ledger did not take the unit in time.'),
+      : new LedgerUnavailableError('The unit was not sent to the ledger in time.'),
   );
 }
 

@@ -16,7 +16,9 @@ export async function readLedger<Row extends object>(
     return await sql.query<Row>(statement, { deadlineMs });
   } catch (error) {
     if (error instanceof DatabaseRefusedError && isSaidByLedger(error)) {
-      throw new LedgerForbiddenError(`The ledger refuses this: ${(error.cause as Error).message}.`, { cause: error });
+      throw new LedgerForbiddenError(`The ledger refuses the request: ${(error.cause as Error).message}.`, {
+        cause: error,
+      });
     }
     if (error instanceof DatabaseUnavailableError) {
       throw new LedgerUnavailableError('The ledger cannot be reached.', { cause: error });

@@ -122,7 +122,7 @@ export class AppendUnits {
         const replay = await this.#replay(held, claim, endsAtMs);
         if (replay !== undefined) return replay;
       }
-      if (now() >= endsAtMs) throw new LedgerUnavailableError('The claim did not become free in time.');
+      if (now() >= endsAtMs) throw new LedgerUnavailableError('The claim was not released in time.');
       try {
         const result = await this.#write(unit, endsAtMs);
         // The claim may have been taken meanwhile by the writer of the conflicting record.

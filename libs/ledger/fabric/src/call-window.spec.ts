@@ -16,10 +16,10 @@ describe('the window', () => {
     const order: number[] = [];
     const waiting = [1, 2].map((n) => window.enter(never)!.then(() => order.push(n)));
     expect([window.active, window.queued]).toEqual([2, 2]);
-    window.leave('well');
+    window.leave('succeeded');
     await waiting[0];
     expect(order).toEqual([1]);
-    window.leave('badly');
+    window.leave('failed');
     await waiting[1];
     expect([window.active, window.queued, order]).toEqual([2, 0, [1, 2]]);
   });
@@ -29,7 +29,7 @@ describe('the window', () => {
     void window.enter(never);
     const waiting = window.enter(never);
     await expect(window.enter(never)).rejects.toThrow(OverloadedError);
-    window.leave('well');
+    window.leave('succeeded');
     await waiting;
   });
 
@@ -45,14 +45,14 @@ describe('the window', () => {
     await expect(first).rejects.toThrow(OverloadedError);
     await expect(window.enter(leaving.signal)).rejects.toThrow(OverloadedError);
     expect(window.queued).toBe(1);
-    window.leave('well');
+    window.leave('succeeded');
     await second;
     expect([window.active, window.queued, window.queueAgeMs]).toEqual([1, 0, 0]);
   });
 
   it('halves once for concurrent overloads, never below one, and grows again', () => {
     const { window, clock } = windowOf(64);
-    const call = (how: 'well' | 'overloaded') => {
+    const call = (how: 'succeeded' | 'overloaded') => {
       void window.enter(never);
       window.leave(how);
     };
@@ -63,7 +63,7 @@ describe('the window', () => {
       call('overloaded');
     }
     expect(window.size).toBe(1);
-    for (let n = 0; n < 3000; n += 1) call('well');
+    for (let n = 0; n < 3000; n += 1) call('succeeded');
     expect(window.size).toBe(64);
   });
 
@@ -73,10 +73,10 @@ describe('the window', () => {
     let inside = false;
     const waiting = window.enter(never)!.then(() => (inside = true));
     window.leave('overloaded');
-    window.leave('badly');
+    window.leave('failed');
     await Promise.resolve();
     expect([window.size, window.active, inside]).toEqual([2, 2, false]);
-    window.leave('badly');
+    window.leave('failed');
     await waiting;
     expect(window.active).toBe(2);
   });
@@ -91,7 +91,7 @@ describe('the window', () => {
       leaving.abort();
       await expect(waiting).rejects.toThrow();
       if (stays !== undefined) {
-        window.leave('well');
+        window.leave('succeeded');
         await stays;
       }
     }

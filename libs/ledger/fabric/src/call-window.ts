@@ -62,14 +62,14 @@ export class CallWindow {
       return undefined;
     }
     if (this.#waiting >= this.#options.queueMax) {
-      return Promise.reject(new OverloadedError('More calls are waiting than the driver holds.'));
+      return Promise.reject(new OverloadedError('The queue of calls is full.'));
     }
-    if (signal.aborted) return Promise.reject(waitedInVain());
+    if (signal.aborted) return Promise.reject(timedOut());
     return new Promise((resolve, reject) => {
       const giveUp = (): void => {
         waiting.gone = true;
         this.#waiting -= 1;
-        reject(waitedInVain());
+        reject(timedOut());
       };
       const waiting: Waiting = {
         sinceMs: this.#options.now(),
@@ -85,9 +85,9 @@ export class CallWindow {
     });
   }
 
-  leave(how: 'well' | 'badly' | 'overloaded'): void {
+  leave(how: 'succeeded' | 'failed' | 'overloaded'): void {
     this.#active -= 1;
-    if (how === 'well') this.#size = Math.min(this.#options.max, this.#size + 1 / this.#size);
+    if (how === 'succeeded') this.#size = Math.min(this.#options.max, this.#size + 1 / this.#size);
     if (how === 'overloaded') this.#halve();
     while (this.#active < this.size && this.#waiting > 0) this.#admit();
   }
@@ -119,6 +119,6 @@ export class CallWindow {
   }
 }
 
-function waitedInVain(): OverloadedError {
-  return new OverloadedError('No call to a peer became possible in time.');
+function timedOut(): OverloadedError {
+  return new OverloadedError('No call to a peer was possible in time.');
 }

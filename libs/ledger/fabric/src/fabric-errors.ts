@@ -54,7 +54,7 @@ export class UnknownOutcomeError extends FabricError {
   readonly transactionId: string;
 
   constructor(transactionId: string, options?: ErrorOptions) {
-    super('The network did not say in time whether the transaction was committed.', options);
+    super('The network did not report in time whether the transaction was committed.', options);
     this.transactionId = transactionId;
   }
 }

@@ -63,7 +63,7 @@ export class PeerCalls {
   async evaluate(call: ContractCall, deadline: Deadline): Promise<Buffer> {
     return this.#ask('evaluate', call, deadline, async (proposal, _peer, options) => {
       const result = await proposal.evaluate(options);
-      this.#options.window.leave('well');
+      this.#options.window.leave('succeeded');
       return Buffer.from(result.buffer, result.byteOffset, result.byteLength);
     });
   }
@@ -112,7 +112,7 @@ export class PeerCalls {
         return answer;
       } catch (error) {
         const verdict = error instanceof GatewayError ? askVerdict(error) : undefined;
-        window.leave(leavingOf(verdict));
+        window.leave(callOutcome(verdict));
         observer.phase?.(phase, verdict?.kind === 'refused', now() - startedAtMs);
         if (peer === undefined || !(error instanceof GatewayError) || verdict === undefined) throw error;
         const found = peers.recordVerdict(peer.endpoint, verdict);
@@ -179,7 +179,7 @@ function proposalOf(call: ContractCall, { gateway }: PeerGateway): Proposal {
 }
 
 /** A refusal is an answer: the peer processed the call. */
-function leavingOf(verdict: AskVerdict | undefined): 'well' | 'badly' | 'overloaded' {
+function callOutcome(verdict: AskVerdict | undefined): 'succeeded' | 'failed' | 'overloaded' {
   if (verdict?.kind === 'overloaded') return 'overloaded';
-  return verdict?.kind === 'refused' ? 'well' : 'badly';
+  return verdict?.kind === 'refused' ? 'succeeded' : 'failed';
 }

@@ -88,7 +88,7 @@ export class Submission {
   async #attempt(call: ContractCall, options: SubmitOptions, deadline: Deadline): Promise<Settlement> {
     const { calls, settler, limits, window } = this.#options;
     if (settler.unsettled >= limits.unsettled) {
-      throw new OverloadedError('More transactions are unsettled than the driver holds.');
+      throw new OverloadedError('The limit of unsettled transactions is reached.');
     }
     // Read before the proposal is made, so that the transaction is certainly in a later block.
     const fromBlock = settler.positionOf(call.channel);
@@ -100,11 +100,11 @@ export class Submission {
       const made = entry;
       journalled = await inSpan({ name: 'fabric journal' }, () => this.#journal(made, deadline));
     } catch (error) {
-      window.leave('badly');
+      window.leave('failed');
       throw error;
     }
     if (journalled === 'unsure') {
-      window.leave('badly');
+      window.leave('failed');
       this.#runDetached(this.#journalLate(entry, endorsed));
       return { status: 'unknown', transactionId: entry.transactionId };
     }
@@ -166,18 +166,18 @@ export class Submission {
     try {
       await inSpan(SUBMIT, () => sendRequest(peer, open.request, deadlinesMs.submit));
       this.#orderersAway = false;
-      window.leave('well');
+      window.leave('succeeded');
       observer.phase?.('submit', true, now() - startedAtMs);
       settler.acknowledged(open);
     } catch (error) {
       observer.phase?.('submit', false, now() - startedAtMs);
       if (!(error instanceof GatewayError)) {
-        window.leave('badly');
+        window.leave('failed');
         observer.problem?.('unexpected', String(error));
         return settler.unconfirmed(open);
       }
       const verdict = sendVerdict(error);
-      window.leave(verdict.kind === 'unsent' ? 'overloaded' : 'badly');
+      window.leave(verdict.kind === 'unsent' ? 'overloaded' : 'failed');
       if (verdict.kind === 'unknown') this.#backOff(peer.endpoint, error);
       if (verdict.kind === 'refused') settler.refused(open, verdict.message);
       else settler.unconfirmed(open);

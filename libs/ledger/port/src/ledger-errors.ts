@@ -58,7 +58,7 @@ export class OutcomeUnknownError extends Error {
   readonly transactionId: string;
 
   constructor(transactionId: string, options?: ErrorOptions) {
-    super('The ledger did not say in time whether the unit was written.', options);
+    super('The ledger did not report in time whether the unit was written.', options);
     this.transactionId = transactionId;
   }
 }
