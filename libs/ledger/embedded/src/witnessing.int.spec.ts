@@ -188,7 +188,7 @@ describe('witnesses', () => {
       (response, note) => void response.writeHead(200).end(witnesses[0].line(parseNote(note).text, 0)),
     ],
   ];
-  it.each(lies)('one that %s adds nothing, is logged, and delays nobody', async (_, outcome, how) => {
+  it.each(lies)('one that %s adds nothing, is logged, and delays no other', async (_, outcome, how) => {
     witnesses[0].misbehave(how);
     const { witnessing, lines, outcomes } = opened('both', { answerWithinMs: 300 });
     await witnessing.begin();
