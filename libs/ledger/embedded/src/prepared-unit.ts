@@ -159,7 +159,7 @@ function scratchOf(length: number): Buffer {
   return buffer;
 }
 
-/** SHA-256(salt ‖ JCS({data, extra})) as a binary string; data and extra are canonical, and `data` sorts before `extra`. */
+/** SHA-256(salt ‖ JCS({data, extra})) as a binary string; data and extra are canonical, `data` sorts first. */
 function hashContent(bytes: Buffer, salt: number, { data, extra }: NewRecord): string {
   const tail = extra === null ? ',"extra":null}' : `,"extra":${extra}}`;
   const most = HASH_BYTES + CONTENT_OPENS.length + (data.length + tail.length) * BYTES_PER_UNIT;

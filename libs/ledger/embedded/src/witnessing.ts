@@ -57,8 +57,8 @@ interface WitnessState {
 
 /**
  * Has checkpoints cosigned, always the newest and one at a time per log, and publishes each with a quorum of
- * cosignatures, or after `waitMs` with those available. It never blocks: `offer` takes a note and returns. `offerUnpublished`
- * picks up what a crash left unpublished or short of cosignatures.
+ * cosignatures, or after `waitMs` with those available. It never blocks: `offer` takes a note and returns.
+ * `offerUnpublished` picks up what a crash left unpublished or short of cosignatures.
  */
 export class Witnessing {
   readonly #options: WitnessingOptions;
