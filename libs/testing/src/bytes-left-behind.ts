@@ -2,8 +2,8 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * How many bytes V8's old space grows by while `work` runs, a full collection before it: garbage that collections of the young
- * could not free, because something old still led to it. A full collection in between makes it less.
+ * Growth of V8's old space in bytes while `work` runs, after a full collection: garbage that minor collections could
+ * not free because old objects still reference it. A full collection during `work` makes it smaller.
  */
 export async function bytesLeftBehind(work: () => Promise<void>): Promise<number> {
   setFlagsFromString('--expose-gc');
@@ -11,7 +11,7 @@ export async function bytesLeftBehind(work: () => Promise<void>): Promise<number
   collect();
   const before = oldBytes();
   await work();
-  // What outlives two of them is old.
+  // Objects that survive two minor collections are old.
   collect({ type: 'minor' });
   collect({ type: 'minor' });
   return oldBytes() - before;

@@ -24,7 +24,7 @@ describe('expectProblem', () => {
     expectProblem(response({ eventId: 'evt_1' }), 'NOT_FOUND', { members: { eventId: 'evt_1' } });
   });
 
-  it('accepts faults with their places', () => {
+  it('accepts faults with their locations', () => {
     const errors = [{ in: 'body', pointer: '/a~1b/0', detail: 'must be a string' }];
     const invalid = response({
       type: 'urn:sealgate:problem:invalid-request',
@@ -46,9 +46,9 @@ describe('expectProblem', () => {
     ['an empty title', response({ title: '' })],
     ['an empty detail', response({ detail: ' ' })],
     ['an instance that is not the request id', response({ instance: 'urn:request:other' })],
-    ['a member that is not announced', response({ stack: 'x' })],
-    ['a pointer that is none', response({ errors: [{ in: 'body', pointer: 'a', detail: 'x' }] })],
-    ['a fault from nowhere', response({ errors: [{ in: 'cookie', pointer: '/a', detail: 'x' }] })],
+    ['an unexpected member', response({ stack: 'x' })],
+    ['an invalid pointer', response({ errors: [{ in: 'body', pointer: 'a', detail: 'x' }] })],
+    ['an unknown fault location', response({ errors: [{ in: 'cookie', pointer: '/a', detail: 'x' }] })],
     ['a stack in the text', response({ detail: 'failed at run (/app/x.ts:10:2)' })],
     ['another media type', response({}, { headers: { ...headers, 'content-type': 'application/json' } })],
     ['no body', { status: 404, headers, body: undefined }],
@@ -56,7 +56,7 @@ describe('expectProblem', () => {
     expect(() => expectProblem(wrong, 'NOT_FOUND')).toThrow();
   });
 
-  it('asks for the headers that a status calls for', () => {
+  it('requires the headers of the status', () => {
     const limited = { type: 'urn:sealgate:problem:rate-limited', code: 'RATE_LIMITED', status: 429 };
     const good = response(limited, { status: 429, headers: { ...headers, 'retry-after': '3' } });
     expectProblem(good, 'RATE_LIMITED', { retryAfterSeconds: 3 });
@@ -68,7 +68,7 @@ describe('expectProblem', () => {
     expectProblem(response(method, { status: 405, headers: { ...headers, allow: 'GET, HEAD' } }), 'METHOD_NOT_ALLOWED');
   });
 
-  it('knows only the codes of the contract', () => {
+  it('accepts only codes of the contract', () => {
     expect(() => expectProblem(response({}), 'TEAPOT')).toThrow('The contract has no code TEAPOT.');
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 
-/** What a test knows of an answer; supertest's responses fit. Header names are in lower case. */
+/** A response, such as supertest's. Header names are in lower case. */
 export interface ProblemResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -8,18 +8,18 @@ export interface ProblemResponse {
 }
 
 export interface ProblemExpectation {
-  /** The faults in their order, each by where it is; their sentences are not compared. */
+  /** The faults in order, by location; their details are not compared. */
   readonly errors?: readonly {
     readonly in: 'body' | 'query' | 'header' | 'path' | 'arguments';
     readonly pointer: string;
   }[];
-  /** Members beyond RFC 9457's and ours; there may be no others. */
+  /** Additional members beyond RFC 9457's and ours; no others are allowed. */
   readonly members?: Readonly<Record<string, unknown>>;
   readonly detail?: string | RegExp;
   readonly retryAfterSeconds?: number;
 }
 
-/** Written out from the public contract, not taken from the catalogue that is under test. */
+/** Written out from the public contract, not taken from the catalogue under test. */
 const statuses: readonly (readonly [number, string])[] = [
   [400, 'INVALID_JSON JSON_TOO_DEEP DUPLICATE_MEMBER UNSAFE_NUMBER INVALID_REQUEST UNKNOWN_PARAMETER INVALID_LIMIT'],
   [400, 'INVALID_CURSOR INVALID_HEADER IDEMPOTENCY_KEY_REQUIRED INVALID_IDEMPOTENCY_KEY'],
@@ -47,8 +47,8 @@ const statusOf = (code: string): number | undefined =>
   statuses.find(([, codes]) => codes.split(' ').includes(code))?.[0];
 
 /**
- * Checks the whole problem document of a refusal (RFC 9457 and the contract's own members), and the headers that its
- * status calls for: Retry-After for 429 and 503, WWW-Authenticate for 401, Allow for 405.
+ * Checks the whole problem document (RFC 9457 and the contract's own members) and the headers required by its status:
+ * Retry-After for 429 and 503, WWW-Authenticate for 401, Allow for 405.
  */
 export function expectProblem(response: ProblemResponse, code: string, extra: ProblemExpectation = {}): void {
   const status = statusOf(code);
@@ -56,7 +56,7 @@ export function expectProblem(response: ProblemResponse, code: string, extra: Pr
   const { body, headers } = response;
   expect({ status: response.status, body }).toMatchObject({ status, body: { code, status } });
   expect(headers['content-type']).toMatch(/^application\/problem\+json(; ?charset=utf-8)?$/);
-  const { errors, ...rest } = body as Record<string, unknown>; // The match above has seen that it is an object.
+  const { errors, ...rest } = body as Record<string, unknown>; // The match above has checked that it is an object.
   expect(rest).toEqual({
     type: `urn:sealgate:problem:${code.toLowerCase().replaceAll('_', '-')}`,
     title: expect.stringMatching(/\S/),

@@ -14,7 +14,7 @@ interface Pieces {
   readonly answer?: object;
 }
 
-/** An open operation that is sound but for these pieces. */
+/** A valid document with a public operation, modified by these pieces. */
 function documentOf({ schemas = {}, parameters = [], shared = {}, body, answer = ref('schemas', 'Thing') }: Pieces) {
   const requestBody = body === undefined ? {} : { requestBody: { content: json(body) } };
   const responses = { 200: { content: json(answer) }, 500: ref('responses', 'Internal') };
@@ -30,8 +30,8 @@ function documentOf({ schemas = {}, parameters = [], shared = {}, body, answer =
   };
 }
 
-describe('the faults of an OpenAPI document', () => {
-  it('are none where everything has a name', () => {
+describe('openApiFaults', () => {
+  it('returns none for a valid document', () => {
     expect(openApiFaults(documentOf({}))).toEqual([]);
   });
 
@@ -41,21 +41,21 @@ describe('the faults of an OpenAPI document', () => {
       { answer: { type: 'object', properties: { a: text } } },
     ],
     ['the application/json of request has no name', { body: { anyOf: [{ type: 'object', properties: { b: text } }] } }],
-    ['are one object and no component', { schemas: { Two: { allOf: [ref('schemas', 'Two'), thing] } } }],
+    ['are the same object but not a component', { schemas: { Two: { allOf: [ref('schemas', 'Two'), thing] } } }],
     ['an enum without a name', { schemas: { Two: { allOf: [ref('schemas', 'Two'), { enum: ['a'] }] } } }],
     [
       'constants instead of an enum',
       { schemas: { Two: { anyOf: [{ const: 'a' }, { const: 'b' }], not: ref('schemas', 'Two') } } },
     ],
-    ['the header Prefer is no component', { parameters: [{ name: 'Prefer', in: 'header', schema: text }] }],
+    ['the header Prefer is not a component', { parameters: [{ name: 'Prefer', in: 'header', schema: text }] }],
     ['internal names two components', { schemas: { INTERNAL: { type: 'object', not: ref('schemas', 'INTERNAL') } } }],
-    ['two_words is no name of a type', { schemas: { two_words: { not: ref('schemas', 'two_words') } } }],
+    ['two_words is not a valid type name', { schemas: { two_words: { not: ref('schemas', 'two_words') } } }],
     [
-      'thing of Kind is the name of a component too',
+      'thing of Kind is also the name of a component',
       { schemas: { Kind: { enum: ['thing'], not: ref('schemas', 'Kind') } } },
     ],
-    ['components/schemas/Two is there and not referred to', { schemas: { Two: {} } }],
-  ])('tell: %s', (fault, pieces) => {
+    ['components/schemas/Two is never referenced', { schemas: { Two: {} } }],
+  ])('reports: %s', (fault, pieces) => {
     const faults = openApiFaults(documentOf(pieces));
     expect(faults).toEqual([expect.stringContaining(fault)]);
   });

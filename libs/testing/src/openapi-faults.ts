@@ -3,15 +3,15 @@ type Json = Readonly<Record<string, unknown>>;
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
 interface Operation {
-  /** `get /v1/things`, by which a fault names it. */
+  /** `get /v1/things`, used in fault messages. */
   readonly place: string;
   readonly path: string;
   readonly operation: Json;
 }
 
 /**
- * What makes an OpenAPI document fail in the hands of those who read it: code generators (openapi-typescript,
- * oapi-codegen), linters, and people who take its word for what a service sends. Empty for a sound document.
+ * Faults of an OpenAPI document that break code generators (openapi-typescript, oapi-codegen) or linters, or contradict
+ * what a service sends. Empty for a valid document.
  */
 export function openApiFaults(document: unknown): string[] {
   const root = objectOf(document);
@@ -20,7 +20,7 @@ export function openApiFaults(document: unknown): string[] {
     ...serverFaults(root),
     ...referenceFaults(root),
     ...repeated(operations.map(({ operation }) => String(operation['operationId']))).map(
-      (id) => `operationId ${id} is there twice`,
+      (id) => `operationId ${id} is not unique`,
     ),
     ...operations.flatMap((operation) => parameterFaults(operation, root)),
     ...operations.flatMap((operation) => responseFaults(operation, root)),
@@ -31,7 +31,7 @@ export function openApiFaults(document: unknown): string[] {
   ];
 }
 
-/** A checked-in document is relative to whoever serves it: it cannot know where that is. */
+/** A checked-in document cannot know its server's address, so the URL is relative. */
 function serverFaults({ servers, info }: Json): string[] {
   const urls = listOf(servers).map((server) => String(objectOf(server)['url']));
   return [
@@ -50,8 +50,8 @@ function referenceFaults(root: Json): string[] {
     Object.keys(objectOf(of)).map((name) => `components/${kind}/${name}`),
   );
   return [
-    ...missing.map((path) => `${path} is referred to and not there`),
-    ...made.filter((path) => !used.has(path)).map((path) => `${path} is there and not referred to`),
+    ...missing.map((path) => `${path} is referenced but missing`),
+    ...made.filter((path) => !used.has(path)).map((path) => `${path} is never referenced`),
   ];
 }
 
@@ -63,16 +63,19 @@ function parameterFaults({ place, path, operation }: Operation, root: Json): str
   const misnamed = inPath.filter((name) => !/^[A-Za-z][A-Za-z0-9_]*$/.test(name));
   const inlineHeaders = listed.filter((parameter) => parameter['in'] === 'header').map(({ name }) => String(name));
   return [
-    ...inlineHeaders.map((name) => `${place}: the header ${name} is no component`),
-    ...when(named.toSorted().join() !== inPath.toSorted().join(), `${place}: the parameters are not those of its path`),
-    ...misnamed.map((name) => `${place}: {${name}} is no name of a parameter`),
+    ...inlineHeaders.map((name) => `${place}: the header ${name} is not a component`),
+    ...when(
+      named.toSorted().join() !== inPath.toSorted().join(),
+      `${place}: the path parameters do not match the path`,
+    ),
+    ...misnamed.map((name) => `${place}: {${name}} is not a valid parameter name`),
     ...repeated(parameters.map((parameter) => `${String(parameter['in'])} ${String(parameter['name'])}`)).map(
-      (name) => `${place}: the parameter ${name} is there twice`,
+      (name) => `${place}: the parameter ${name} is not unique`,
     ),
   ];
 }
 
-/** What every surface promises about the headers of refusals. */
+/** Every surface promises these headers of error responses. */
 function responseFaults({ place, operation }: Operation, root: Json): string[] {
   const needed: readonly (readonly [status: string, header: string])[] = [
     ['401', 'WWW-Authenticate'],
@@ -90,12 +93,12 @@ function responseFaults({ place, operation }: Operation, root: Json): string[] {
     ...needed
       .filter(([status, header]) => isRefusal(status) && !headersOf(status).includes(header))
       .map(([status, header]) => `${place}: ${status} without ${header}`),
-    ...when(headersOf('401').includes('RateLimit'), `${place}: 401 names limits of a caller that nobody knows`),
+    ...when(headersOf('401').includes('RateLimit'), `${place}: 401 declares rate-limit headers of an unknown caller`),
     ...expected.filter((status) => !isListed(status)).map((status) => `${place}: ${status} is missing`),
   ];
 }
 
-/** Every body that is sent or answered has a name, as it is, as the items of a list, or as the forms of a union. */
+/** Every request or response body is a named schema: directly, as list items, or as union members. */
 function bodyFaults({ place, operation }: Operation): string[] {
   const answers = Object.entries(objectOf(operation['responses'])).map(([status, answer]) => [status, answer] as const);
   const bodies = [['request', operation['requestBody']] as const, ...answers];
@@ -112,13 +115,13 @@ function bodyFaults({ place, operation }: Operation): string[] {
   );
 }
 
-/** Generators put the types of all kinds of component side by side; some compare their names without case. */
+/** Generators put the types of all component kinds into one namespace; some ignore case. */
 function nameFaults({ components }: Json): string[] {
   const names = ['schemas', 'responses', 'parameters'].flatMap((kind) =>
     Object.keys(objectOf(objectOf(components)[kind])),
   );
   const enums = Object.entries(objectOf(objectOf(components)['schemas']));
-  // In Go, a constant that has no other of its name among the enums has no prefix.
+  // In Go, an enum constant with a unique name gets no prefix.
   const constants = enums.flatMap(([name, schema]) =>
     listOf(objectOf(schema)['enum']).map((word) => ({ name, constant: String(word).replace(/[^A-Za-z0-9]/g, '') })),
   );
@@ -126,16 +129,16 @@ function nameFaults({ components }: Json): string[] {
   return [
     ...constants
       .filter(({ constant }) => lowerCase.has(constant.toLowerCase()))
-      .map(({ name, constant }) => `${constant} of ${name} is the name of a component too`),
+      .map(({ name, constant }) => `${constant} of ${name} is also the name of a component`),
     ...repeated(names.map((name) => name.toLowerCase())).map((name) => `${name} names two components`),
-    ...names.filter((name) => !/^[A-Z][A-Za-z0-9]*$/.test(name)).map((name) => `${name} is no name of a type`),
+    ...names.filter((name) => !/^[A-Z][A-Za-z0-9]*$/.test(name)).map((name) => `${name} is not a valid type name`),
   ];
 }
 
-/** The one place of an enum that is no component: what a problem narrows its code to. */
+/** The only allowed inline enum: the narrowed code of a problem. */
 const OF_PROBLEM = /^components\/schemas\/\w+Problem\/allOf\/1\/properties\/code$/;
 
-/** What stands in two places is a component: a generator makes a type of each place. */
+/** A schema used in two places must be a component: generators make a type per place. */
 function inlineFaults(root: Json): string[] {
   const places = new Map<string, string[]>();
   const faults: string[] = [];
@@ -157,21 +160,21 @@ function inlineFaults(root: Json): string[] {
   };
   visit(root, []);
   const twice = [...places.values()].filter((at) => at.length > 1);
-  return [...faults, ...twice.map((at) => `${at.join(' and ')} are one object and no component`)];
+  return [...faults, ...twice.map((at) => `${at.join(' and ')} are the same object but not a component`)];
 }
 
-/** A generator makes one type of each branch of a union, named after the place: two lists there become one type twice. */
+/** Generators make one type per union branch, named after the place: two lists would become the same type twice. */
 function schemaFaults(value: unknown, place = '#'): string[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => schemaFaults(item, `${place}/${index}`));
   if (value === null || typeof value !== 'object') return [];
   const branches = listOf(objectOf(value)['anyOf']).map(objectOf);
   const types = listOf(objectOf(value)['type']).filter((type) => type !== 'null');
   return [
-    ...when(branches.filter(({ type }) => type === 'array').length > 1, `${place}: two lists are forms of one value`),
-    ...when(types.length > 1, `${place}: several types at once are no type of Go`),
+    ...when(branches.filter(({ type }) => type === 'array').length > 1, `${place}: two branches of a union are lists`),
+    ...when(types.length > 1, `${place}: several types at once cannot be expressed in Go`),
     ...when(
       branches.some((branch) => Object.keys(branch).length === 0),
-      `${place}: one form takes everything, so the others say nothing`,
+      `${place}: one branch matches everything, so the others are redundant`,
     ),
     ...Object.entries(value).flatMap(([name, member]) => schemaFaults(member, `${place}/${name}`)),
   ];
@@ -185,7 +188,7 @@ function operationsOf(root: Json): Operation[] {
   );
 }
 
-/** What a reference within the document stands for; anything else is itself. */
+/** Resolves a local reference; returns anything else unchanged. */
 function resolved(value: Json, root: Json): Json {
   const { $ref } = value;
   if (typeof $ref !== 'string') return value;

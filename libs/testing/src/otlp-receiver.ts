@@ -23,12 +23,12 @@ export interface OtlpReceiver {
   readonly spans: ReceivedSpan[];
   /** Headers and path of each export. */
   readonly exports: { readonly path: string; readonly headers: Readonly<Record<string, unknown>> }[];
-  /** What arrived, byte for byte: to look for what may not be in it. */
+  /** The raw bodies, to check for content that must not be in them. */
   readonly bytes: Buffer[];
   close(): Promise<void>;
 }
 
-/** Takes OTLP over HTTP as protobuf, as a collector does. `answer`: what it does instead of taking an export. */
+/** Receives OTLP over HTTP as protobuf, like a collector. `answer` replaces its response. */
 export async function otlpReceiver(answer?: (response: ServerResponse) => void): Promise<OtlpReceiver> {
   const [spans, exports, bytes]: [ReceivedSpan[], OtlpReceiver['exports'], Buffer[]] = [[], [], []];
   const server = createServer((request, response) => {
@@ -79,7 +79,7 @@ function fieldsOf(bytes: Buffer): Fields {
   while (at < bytes.length) {
     const tag = Number(varint());
     const type = tag & 7;
-    if (![0, 1, 2, 5].includes(type)) throw new Error(`There is no wire type ${type}.`);
+    if (![0, 1, 2, 5].includes(type)) throw new Error(`Unknown wire type ${type}.`);
     const value = type === 0 ? varint() : take(type === 1 ? 8 : type === 5 ? 4 : Number(varint()));
     const number = tag >>> 3;
     fields.set(number, [...(fields.get(number) ?? []), value]);

@@ -6,28 +6,31 @@ import { freePort, startPostgres, type LocalPostgres } from '@sealgate/local-ser
 import pg from 'pg';
 import { until } from './until.ts';
 
-/** A primary and its synchronous standby, both real servers, which change places as often as a test says so. */
+/** A primary and its synchronous standby, both real servers, whose roles a test can switch repeatedly. */
 export interface PostgresPair {
-  /** Of a database of this test's own, on both servers. */
+  /** A database of this test, with both servers in the URL. */
   readonly url: string;
-  /** The same on the server that is the primary now, on the other one, and by their places in `url`. */
+  /** The same database on the current primary, and on the other server. */
   readonly primaryUrl: string;
   readonly standbyUrl: string;
-  /** From now on, for less than a minute, the primary alone has what it acknowledges: an asynchronous standby that is behind. */
+  /**
+   * Stops replication, for less than a minute: the primary acknowledges writes that the standby lacks (asynchronous
+   * lag).
+   */
   withhold(): Promise<void>;
   /**
-   * Kills the primary as a crash would, or freezes it, as a network that is cut looks to those who ask it (where processes
-   * can be seen: Linux). Then promotes the other, which stands alone.
+   * Kills the primary like a crash, or freezes it, which looks like a network partition to clients (Linux only). Then
+   * promotes the other, which has no standby.
    */
   failOver(how?: 'killed' | 'frozen'): Promise<void>;
-  /** Starts the server that was killed, which then takes writes, or lets one that was frozen go on: each takes itself for the primary. */
+  /** Restarts the killed server, which then takes writes, or thaws the frozen one: each acts as a primary. */
   startOld(): Promise<void>;
-  /** Makes the other server a standby anew, and waits until no commit is acknowledged that it does not hold. */
+  /** Rebuilds the other server as a standby and waits until replication is synchronous. */
   rejoin(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Neither server survives a crash of this machine, both survive one of the other: what a pair is for. */
+/** The data survives a crash of one server, not one of this machine. */
 const settings: Readonly<Record<string, string>> = {
   fsync: 'off',
   full_page_writes: 'off',
@@ -37,43 +40,43 @@ const settings: Readonly<Record<string, string>> = {
   wal_keep_size: '512MB',
 };
 const DATABASE = 'pair';
-const SYNC_WITHIN_MS = 60_000;
+const SYNC_TIMEOUT_MS = 60_000;
 
-/** One of the two servers: its place never changes, what it is does. */
-interface Seat {
+/** One of the two servers: its port and folder are fixed, its role changes. */
+interface Node {
   readonly port: number;
   readonly folder: string;
-  /** Each start as a standby has a folder of its own. */
+  /** Each rebuild as a standby has a new data folder. */
   generation: number;
   server: LocalPostgres | undefined;
-  /** Its processes, where they stand still. */
+  /** Its stopped processes while it is frozen. */
   frozen: readonly number[];
 }
 
 /** Starts both, the first of the URL as the primary. */
 export async function postgresPair(): Promise<PostgresPair> {
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-pair-'));
-  chmodSync(folder, 0o711); // Under root the servers are another user, who must pass through to its data.
-  const seats: Seat[] = [];
+  chmodSync(folder, 0o711); // Under root the servers run as another user, who must reach their data.
+  const nodes: Node[] = [];
   for (const name of ['one', 'two']) {
     const place = join(folder, name);
     mkdirSync(place, { mode: 0o711 });
-    seats.push({ port: await freePort(), folder: place, generation: 0, server: undefined, frozen: [] });
+    nodes.push({ port: await freePort(), folder: place, generation: 0, server: undefined, frozen: [] });
   }
-  let [primary, other] = seats as [Seat, Seat];
+  let [primary, other] = nodes as [Node, Node];
 
-  const start = async (seat: Seat, more: Readonly<Record<string, string>> = {}): Promise<LocalPostgres> => {
-    const dataDirectory = dataOf(seat);
-    seat.server = await startPostgres({
+  const start = async (node: Node, more: Readonly<Record<string, string>> = {}): Promise<LocalPostgres> => {
+    const dataDirectory = dataOf(node);
+    node.server = await startPostgres({
       dataDirectory,
-      port: seat.port,
+      port: node.port,
       settings: { ...settings, ...more },
       removeWithOwner: folder,
     });
-    return seat.server;
+    return node.server;
   };
   const { url: adminUrl } = await start(primary);
-  const urlOf = ({ port }: Seat, database = DATABASE): string =>
+  const urlOf = ({ port }: Node, database = DATABASE): string =>
     Object.assign(new URL(adminUrl), { port: String(port), pathname: `/${database}` }).href;
 
   const rejoin = async (): Promise<void> => {
@@ -88,17 +91,17 @@ export async function postgresPair(): Promise<PostgresPair> {
     await setSynchronous(urlOf(primary, 'postgres'), 'ANY 1 (*)');
     const text = `SELECT FROM pg_stat_replication WHERE state = 'streaming' AND sync_state IN ('sync', 'quorum')`;
     await until(async () => (await ask(urlOf(primary, 'postgres'), text)).length > 0, {
-      timeoutMs: SYNC_WITHIN_MS,
+      timeoutMs: SYNC_TIMEOUT_MS,
       what: 'a synchronous standby',
     });
   };
 
   await ask(urlOf(primary, 'postgres'), `CREATE DATABASE ${DATABASE} TEMPLATE template0`);
   await rejoin();
-  /** Processes of the primary that send to the standby, and are stopped. */
+  /** The stopped WAL senders of the primary. */
   let withheld: number[] = [];
   const both = new URL(urlOf(primary));
-  const hosts = seats.map(({ port }) => `127.0.0.1:${port}`).join(',');
+  const hosts = nodes.map(({ port }) => `127.0.0.1:${port}`).join(',');
   return {
     url: `postgresql://${both.username}:${both.password}@${hosts}/${DATABASE}?target_session_attrs=read-write`,
     get primaryUrl() {
@@ -120,27 +123,27 @@ export async function postgresPair(): Promise<PostgresPair> {
         for (const each of primary.frozen) process.kill(each, 'SIGSTOP');
       } else {
         process.kill(pid, 'SIGKILL');
-        // One that is stopped would not see that its server is gone.
+        // A stopped WAL sender would not notice the end of its server.
         for (const each of withheld.splice(0)) process.kill(each, 'SIGKILL');
         await exited;
       }
       const promoting = urlOf(other, 'postgres');
       await ask(promoting, 'SELECT pg_promote(true, 60)');
-      // Whoever promotes a standby that stands alone has to say so, or its first commit waits for another one.
+      // Without a standby its first commit would wait for a synchronous one.
       await setSynchronous(promoting, '');
       [primary, other] = [other, primary];
     },
     async startOld() {
-      // It still waits for its standby with each commit, as whoever was cut off does: nothing is acknowledged there.
+      // A thawed primary still waits for its standby at each commit: nothing is acknowledged there.
       if (other.frozen.length > 0) return thaw(other);
       await start(other);
       await setSynchronous(urlOf(other, 'postgres'), '');
     },
     rejoin,
     async stop() {
-      for (const seat of seats) {
-        thaw(seat);
-        await seat.server?.stop('immediate');
+      for (const node of nodes) {
+        thaw(node);
+        await node.server?.stop('immediate');
       }
       rmSync(folder, { recursive: true, force: true });
     },
@@ -153,34 +156,34 @@ function processesOf(postmaster: number): number[] {
     if (!/^\d+$/.test(name)) return false;
     try {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-      // The name of the program stands in parentheses and may hold anything; the parent is the second word behind.
+      // The program name is in parentheses and may contain anything; the parent pid is the second word after it.
       return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === postmaster;
     } catch {
-      return false; // It ended meanwhile.
+      return false; // It has ended.
     }
   });
   return [postmaster, ...children.map(Number)];
 }
 
-function thaw(seat: Seat): void {
-  for (const pid of seat.frozen) {
+function thaw(node: Node): void {
+  for (const pid of node.frozen) {
     try {
       process.kill(pid, 'SIGCONT');
     } catch {
-      // It ended meanwhile.
+      // It has ended.
     }
   }
-  seat.frozen = [];
+  node.frozen = [];
 }
 
-const dataOf = ({ folder, generation }: Seat): string => join(folder, `data-${generation}`);
+const dataOf = ({ folder, generation }: Node): string => join(folder, `data-${generation}`);
 
 /** PostgreSQL's low-level backup (25.3.3 of its manual): what pg_basebackup does, by the server's programs alone. */
 async function copyBase(url: string, from: string, to: string): Promise<void> {
   const client = await connect(url);
   try {
     await client.query(`SELECT pg_backup_start('pair', true)`);
-    // Files may go while they are copied; what matters of them is in the WAL.
+    // Files may disappear during the copy; recovery replays them from the WAL.
     spawnSync('cp', ['-a', from, to], { stdio: 'ignore', timeout: 120_000 });
     const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)');
     spawnSync(
@@ -198,7 +201,7 @@ async function copyBase(url: string, from: string, to: string): Promise<void> {
     ] as const) {
       const file = join(to, name);
       writeFileSync(file, text);
-      // It has the owner of the folder, who is the server's user where this process is root.
+      // The owner of the folder is the server's user if this process is root.
       spawnSync('chown', ['--reference', to, file], { stdio: 'ignore', timeout: 10_000 });
     }
   } finally {
@@ -209,7 +212,7 @@ async function copyBase(url: string, from: string, to: string): Promise<void> {
 async function setSynchronous(url: string, names: string): Promise<void> {
   const client = await connect(url);
   try {
-    // This statement itself must not wait for a standby that is not there.
+    // This statement itself must not wait for a missing standby.
     await client.query('SET synchronous_commit = local');
     await client.query(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
     await client.query('SELECT pg_reload_conf()');

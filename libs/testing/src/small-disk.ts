@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 export interface SmallDisk {
   readonly path: string;
-  /** From now on nothing can be written on it. */
+  /** Remounts it read-only. */
   makeReadOnly(): void;
   release(): void;
 }
@@ -14,8 +14,8 @@ const mount = (...parameters: string[]): boolean =>
   spawnSync('mount', parameters, { stdio: 'ignore', timeout: 10_000 }).status === 0;
 
 /**
- * A disk of that many mebibytes, for tests of what happens when one is full or read-only. Undefined where this user
- * may not mount one; it then says on standard error which test did not run, so that nobody takes it for passed.
+ * A tmpfs of that many mebibytes, for tests of a full or read-only disk. Undefined if this user may not mount one; then
+ * standard error names the test that did not run, so that it is not taken for passed.
  */
 export function smallDisk(sizeMebibytes: number, purpose: string): SmallDisk | undefined {
   const path = mkdtempSync(join(tmpdir(), 'sealgate-disk-'));

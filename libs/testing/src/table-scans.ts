@@ -5,18 +5,17 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-interface Asked {
+interface Query {
   readonly text: string;
   readonly values?: readonly unknown[];
 }
 
 /**
- * How PostgreSQL would run a statement: which tables it would read whole, and by which indexes it finds rows. The statement is
- * not run.
+ * The plan of a statement: the tables read by sequential scans, and the indexes used. The statement is not executed.
  */
 export async function scansOf(
-  sql: { query(statement: Asked): Promise<object[]> },
-  { text, values = [] }: Asked,
+  sql: { query(statement: Query): Promise<object[]> },
+  { text, values = [] }: Query,
 ): Promise<{ readonly whole: readonly string[]; readonly indexes: readonly string[] }> {
   const [row] = await sql.query({ text: `EXPLAIN (FORMAT JSON) ${text}`, values });
   const [{ Plan: root }] = (row as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'];

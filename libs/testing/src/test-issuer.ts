@@ -2,18 +2,18 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
 
-/** An OpenID Connect provider as far as services see one: its configuration, its keys, and tokens that it signs. */
+/** An OpenID Connect provider as seen by services: discovery document, keys, and signed tokens. */
 export interface TestIssuer {
   readonly issuer: string;
-  /** How often its keys were asked for. */
+  /** Number of requests for its keys. */
   readonly keyRequests: number;
-  /** A token of now, for ten minutes; members of `claims` replace those it has, undefined ones are left out. */
+  /** A token issued now, valid for ten minutes; `claims` override the defaults, undefined ones are omitted. */
   token(claims?: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): Promise<string>;
-  /** From now on it signs with another key; `keep` leaves the old one published. */
+  /** Rotates the signing key; `keep` leaves the old one published. */
   turnKeys(options?: { readonly keep?: boolean; readonly alg?: string }): Promise<void>;
-  /** What it answers in place of its documents; undefined: the documents again. */
+  /** Replaces its responses; undefined restores its documents. */
   answerWith(answer: ((response: ServerResponse, url: string) => void) | undefined): void;
-  /** What it publishes in place of its keys. */
+  /** Publishes these keys instead of its own. */
   publish(keys: readonly JWK[]): void;
   readonly published: readonly JWK[];
   stop(): Promise<void>;

@@ -18,35 +18,35 @@ import pg from 'pg';
 export interface ThrowawayPostgres {
   /** The superuser's URL of a fresh, empty database. */
   readonly url: string;
-  /** The postmaster's process id. Kill only a server of your own: see `own`. */
+  /** The postmaster's pid. Kill only your own server: see `own`. */
   readonly pid: number;
   readonly port: number;
-  /** Makes another fresh database on the same server; gives its URL. */
+  /** Creates another database on the same server; returns its URL. */
   newDatabase(): Promise<string>;
-  /** Lets go: drops the databases made, or ends the server and removes its data when it is an own one. Idempotent. */
+  /** Drops the created databases, or stops an own server and removes its data. Idempotent. */
   stop(): Promise<void>;
 }
 
 export interface OwnPostgres extends ThrowawayPostgres {
-  /** Ends the server and leaves its data; `immediate` is what a crash does. */
+  /** Stops the server and keeps its data; `immediate` is like a crash. */
   halt(mode?: 'fast' | 'immediate'): Promise<void>;
-  /** Starts it again, at the same address, on the data it had. */
+  /** Restarts it at the same address with its data. */
   restart(): Promise<void>;
 }
 
 export interface ThrowawayPostgresOptions {
-  /** A server that this test alone has, so that it may halt or kill it. Any other option implies it. */
+  /** A server for this test only, which it may halt or kill. Implied by any other option. */
   readonly own?: true;
-  /** Writes reach the disk before they are acknowledged, as in production. */
+  /** Writes are flushed to disk before they are acknowledged, as in production. */
   readonly durable?: true;
   readonly settings?: Readonly<Record<string, string>>;
-  /** `.../bin` of an installation of this machine; see `installedPostgres`. */
+  /** `.../bin` of an installed PostgreSQL; see `installedPostgres`. */
   readonly binFolder?: string;
 }
 
 /**
- * The programs of a PostgreSQL that is installed here, for tests of what comes beside a server (`pg_dump`), which the one from
- * npm has not got. Undefined where there is none.
+ * The programs of an installed PostgreSQL, for tests of client tools (`pg_dump`) that the npm package lacks. Undefined
+ * if there is none.
  */
 export function installedPostgres(): string | undefined {
   const debian = '/usr/lib/postgresql';
@@ -64,9 +64,9 @@ const small: Readonly<Record<string, string>> = {
 };
 
 /**
- * A real PostgreSQL for tests. Without options every test file of a jest worker shares one server and has a fresh
- * database; with options the test has a server of its own. The server ends with the process that started it, even
- * when that is killed. It never is the one that happens to run on this machine.
+ * A real PostgreSQL for tests. Without options all test files of a jest worker share one server, each with a fresh
+ * database; with options the test has its own server. The server ends with the process that started it, even by
+ * SIGKILL. An already running server is never used.
  */
 export function throwawayPostgres(): Promise<ThrowawayPostgres>;
 export function throwawayPostgres(options: ThrowawayPostgresOptions): Promise<OwnPostgres>;
@@ -74,7 +74,7 @@ export async function throwawayPostgres(options?: ThrowawayPostgresOptions): Pro
   return options === undefined ? onSharedServer() : ownServer(options);
 }
 
-/** What the test files of one process know of the server they share: jest gives each file fresh modules, so a file tells. */
+/** The shared server of one process, stored in a file because jest gives each test file fresh modules. */
 interface SharedServer {
   readonly url: string;
   readonly pid: number;
@@ -100,7 +100,7 @@ const sharedFolder = (): string => join(tmpdir(), `sealgate-test-${process.getui
 function readShared(): SharedServer | undefined {
   const file = join(sharedFolder(), 'server.json');
   try {
-    // The name can be guessed: what somebody else put there is not ours to believe.
+    // The path can be guessed: a file of another user is not trusted.
     if (lstatSync(file).uid !== (process.getuid?.() ?? 0)) return undefined;
     const server: SharedServer = JSON.parse(readFileSync(file, 'utf8'));
     return isAlive(server.pid) ? server : undefined;
@@ -151,7 +151,7 @@ async function ownServer({ durable, settings, binFolder }: ThrowawayPostgresOpti
 
 function testFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-test-'));
-  chmodSync(folder, 0o711); // Under root the server is another user, who must pass through to its data.
+  chmodSync(folder, 0o711); // Under root the server runs as another user, who must reach its data.
   return folder;
 }
 
@@ -180,7 +180,7 @@ async function createDatabase(adminUrl: string): Promise<string> {
 const dropDatabase = (adminUrl: string, url: string): Promise<void> =>
   executeSql(adminUrl, `DROP DATABASE IF EXISTS ${new URL(url).pathname.slice(1)} WITH (FORCE)`);
 
-/** Runs one statement on a connection of its own. */
+/** Runs one statement on a new connection. */
 export async function executeSql(url: string, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000, query_timeout: 60_000 });
   client.on('error', () => undefined);
@@ -193,15 +193,15 @@ export async function executeSql(url: string, statement: string): Promise<void> 
 }
 
 /**
- * A copy of a whole database as it is now. What is given back puts the database back to it: as a restored dump, or a
- * failover to a server that was behind, would. Connections are cut both times.
+ * Copies a whole database. The returned function restores the copy, like a restored dump or a failover to a lagging
+ * server. Connections are cut both times.
  */
 export async function copyDatabase(url: string, suffix = 'copy'): Promise<() => Promise<void>> {
   const name = new URL(url).pathname.slice(1);
   const copy = `${name}_${suffix}`;
   const maintenance = Object.assign(new URL(url), { pathname: '/postgres' }).href;
   const replace = async (from: string, to: string): Promise<void> => {
-    // Whoever is connected would be in the way of the copy, and comes back at once.
+    // Connected clients would block the copy, and reconnect at once.
     await executeSql(maintenance, `ALTER DATABASE ${from} ALLOW_CONNECTIONS false`);
     await executeSql(
       maintenance,
@@ -215,14 +215,14 @@ export async function copyDatabase(url: string, suffix = 'copy'): Promise<() => 
   return () => replace(copy, name);
 }
 
-/** A transaction of somebody else that holds what its statement has locked. */
+/** A concurrent transaction that holds the locks of its statement. */
 export interface HeldLock {
-  /** How many others of this database wait for a lock. */
+  /** Number of sessions of this database that wait for a lock. */
   waiting(): Promise<number>;
   release(): Promise<void>;
 }
 
-/** Runs one statement in a transaction that stays open until it is released, so that whoever needs the same must wait. */
+/** Runs one statement in a transaction that stays open, with its locks, until released. */
 export async function holdLock(url: string, statement: string): Promise<HeldLock> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

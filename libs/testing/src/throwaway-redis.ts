@@ -5,22 +5,22 @@ import { findRedisServer, startRedis, type LocalRedis } from '@sealgate/local-se
 import { describe, it } from '@jest/globals';
 
 export interface ThrowawayRedis extends LocalRedis {
-  /** Starts it again after it was stopped or killed: empty, at the same URL, with the arguments it had. */
+  /** Restarts it after a stop or kill: empty, at the same URL, with the same arguments. */
   restart(): Promise<void>;
 }
 
-/** Whether there is a Redis to test with. Suites that need one go through `describeWithRedis`. */
+/** Whether a redis-server was found. Suites that need one use `describeWithRedis`. */
 export const redisAvailable: boolean = findRedisServer() !== undefined;
 
 const howToInstall =
   'no redis-server: install it (apt-get install redis-server, brew install redis), or run `npm test` once with the internet reachable, which builds one.';
 
-/** A suite on a real Redis. Without one it is skipped, and says how to get it; with CI=true it fails instead. */
+/** A suite on a real Redis. Without one it is skipped with a hint on standard error; with CI=true it fails. */
 export function describeWithRedis(title: string, suite: () => void): void {
   if (redisAvailable) {
     describe(title, suite);
   } else if (process.env['CI'] === 'true') {
-    it(`${title}: has a Redis to run on`, () => {
+    it(`${title}: needs a Redis`, () => {
       throw new Error(howToInstall);
     });
   } else {
@@ -30,8 +30,8 @@ export function describeWithRedis(title: string, suite: () => void): void {
 }
 
 /**
- * A real Redis of this test's own, on a free port, which ends with the process that started it.
- * Throws LocalServiceError where there is none: guard with `describeWithRedis`.
+ * A real Redis on a free port, which ends with the process that started it.
+ * @throws LocalServiceError if there is no redis-server: use `describeWithRedis`.
  */
 export async function throwawayRedis(args: readonly string[] = []): Promise<ThrowawayRedis> {
   const directory = mkdtempSync(join(tmpdir(), 'sealgate-test-'));

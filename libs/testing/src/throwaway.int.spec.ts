@@ -21,7 +21,7 @@ describe('throwawayPostgres', () => {
   }, 60_000);
   afterAll(() => first.stop());
 
-  it('gives every caller a fresh database on one server', async () => {
+  it('returns each caller a fresh database on one server', async () => {
     const second = await throwawayPostgres();
     expect(second.pid).toBe(first.pid);
     expect(second.url).not.toBe(first.url);
@@ -32,11 +32,11 @@ describe('throwawayPostgres', () => {
     expect(await rows(first.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  it('is never the server of this machine', () => {
+  it('never uses an installed server that already runs', () => {
     expect(first.port).not.toBe(5432);
   });
 
-  it('gives a server of its own that keeps its data over a crash, at the same address', async () => {
+  it('returns an own server that keeps its data and address over a crash', async () => {
     const own = await throwawayPostgres({ durable: true });
     expect(own.pid).not.toBe(first.pid);
     expect(await rows(own.url, 'SHOW fsync')).toEqual([{ fsync: 'on' }]);
@@ -52,7 +52,7 @@ describe('throwawayPostgres', () => {
 });
 
 describeWithRedis('throwawayRedis', () => {
-  it('answers, and comes back at the same URL after it was killed', async () => {
+  it('answers, and restarts at the same URL after a kill', async () => {
     const redis = await throwawayRedis(['--maxmemory', '2mb']);
     const pid = redis.pid;
     expect(redis.port).not.toBe(6379);

@@ -8,14 +8,17 @@ import { findProgram, foldersOf, freePort, guard } from '@sealgate/local-service
 import pg from 'pg';
 import { until } from './until.ts';
 
-/** What PgBouncer does in transaction mode: each transaction may meet another server connection. It knows no prepared statements. */
+/**
+ * Like PgBouncer in transaction mode: each transaction may use another server connection; prepared statements are not
+ * tracked.
+ */
 export interface TransactionPooler {
-  /** The URL given, through the pooler. */
+  /** The given URL, through the pooler. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** A server connection that was let in, with what is read of it handed on whole, message by message. */
+/** An authenticated server connection; `take` receives each message. */
 interface Backend {
   readonly socket: Socket;
   take: ((message: Buffer) => void) | undefined;
@@ -24,7 +27,7 @@ interface Backend {
 const READY = 0x5a; // Z
 const TERMINATE = 0x58; // X
 
-/** Starts one on loopback with that many server connections, given out in turn, however few clients there are. */
+/** Starts one on loopback with that many server connections, assigned round-robin. */
 export async function transactionPooler(url: string, backendCount = 3): Promise<TransactionPooler> {
   const clients = await Promise.all(Array.from({ length: backendCount }, () => connectedClient(url)));
   const free = clients.map(backendOf);
@@ -62,7 +65,7 @@ export async function transactionPooler(url: string, backendCount = 3): Promise<
         backend = given;
         given.take = (answer) => {
           socket.write(answer);
-          // The transaction is over, and with it the hold on the connection.
+          // The transaction has ended, and the server connection is released.
           if (answer[0] !== READY || answer[5] !== 'I'.charCodeAt(0)) return;
           backend = undefined;
           give(given);
@@ -92,7 +95,7 @@ export async function transactionPooler(url: string, backendCount = 3): Promise<
 
 const program = findProgram('pgbouncer', foldersOf(process.env['PATH']));
 
-/** Whether this machine has the real one. */
+/** Whether pgbouncer is on the PATH. */
 export const hasPgBouncer = program !== undefined;
 
 /** The real PgBouncer in transaction mode, on loopback. */
@@ -115,7 +118,7 @@ export async function pgBouncer(url: string): Promise<TransactionPooler> {
   const file = join(folder, 'pgbouncer.ini');
   writeFileSync(file, [...settings, ''].join('\n'), { mode: 0o644 });
   chmodSync(folder, 0o755);
-  // It does not run as root.
+  // PgBouncer refuses to run as root.
   const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
   const child = spawn(program ?? 'pgbouncer', [...user, '-q', file], { stdio: 'ignore' });
   const guardian = guard({ pid: child.pid ?? 0, mark: file, folders: [folder] });
@@ -144,7 +147,7 @@ async function connectedClient(url: string): Promise<pg.Client> {
   return client;
 }
 
-/** pg has let the connection in; from here on it hears nothing of it. */
+/** pg has authenticated; its listeners are replaced by ours. */
 function backendOf(client: pg.Client): Backend {
   const { stream } = client.connection as unknown as { stream: Socket };
   stream.removeAllListeners('data');
@@ -157,7 +160,7 @@ function backendOf(client: pg.Client): Backend {
   return backend;
 }
 
-/** Cuts a stream into messages of the protocol: a type, a length that counts itself, the rest. */
+/** Splits a stream into protocol messages: a type, a length that includes itself, the body. */
 function framed(take: (message: Buffer) => void): (bytes: Buffer) => void {
   let kept = Buffer.alloc(0);
   return (bytes) => {
@@ -171,7 +174,7 @@ function framed(take: (message: Buffer) => void): (bytes: Buffer) => void {
   };
 }
 
-/** Let in, with a process id of the pooler's own, as poolers give. */
+/** The answer to a start-up message, with a made-up process id, as poolers send. */
 function greeting(): Buffer {
   const message = (type: string, body: Buffer): Buffer => {
     const head = Buffer.alloc(5);

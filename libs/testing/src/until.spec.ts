@@ -4,7 +4,7 @@ import { testIds } from './test-ids.ts';
 import { until } from './until.ts';
 
 describe('until', () => {
-  it('looks again until the condition holds, also when it throws at first', async () => {
+  it('polls until the condition is true, also if it throws at first', async () => {
     let looks = 0;
     await until(() => {
       looks += 1;
@@ -14,15 +14,15 @@ describe('until', () => {
     expect(looks).toBe(3);
   });
 
-  it('gives up after its time, naming what it waited for and what was thrown last', async () => {
+  it('throws after the timeout, with the awaited condition and the last error', async () => {
     const cause = new Error('refused');
     const waiting = until(() => Promise.reject(cause), { timeoutMs: 30, what: 'the server' });
-    await expect(waiting).rejects.toMatchObject({ message: 'Waited 30 ms in vain for the server.', cause });
+    await expect(waiting).rejects.toMatchObject({ message: 'Timed out after 30 ms waiting for the server.', cause });
   });
 });
 
 describe('testClock', () => {
-  it('stands still until it is moved', () => {
+  it('does not move by itself', () => {
     const clock = testClock('2026-02-28T23:59:59.500Z');
     expect(clock.now()).toBe(Date.UTC(2026, 1, 28, 23, 59, 59, 500));
     clock.advance(500);
@@ -32,7 +32,7 @@ describe('testClock', () => {
 });
 
 describe('testIds', () => {
-  it('counts over all prefixes, each test from one', () => {
+  it('counts over all prefixes, from one per instance', () => {
     const newId = testIds();
     expect([newId('key_'), newId('evt_'), newId('key_')]).toEqual(['key_000001', 'evt_000002', 'key_000003']);
     expect(testIds()('key_')).toBe('key_000001');

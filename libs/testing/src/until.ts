@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 export interface UntilOptions {
   readonly timeoutMs?: number;
-  /** What is waited for, for the message of the failure. */
+  /** What is awaited, for the error message. */
   readonly what?: string;
 }
 
 /**
- * Waits until the condition holds, looking every few milliseconds. Throws when it does not within `timeoutMs` (5 s).
- * A condition that throws has not come true yet; the last thing it threw becomes the cause.
+ * Polls the condition every 10 ms until it is true; throws after `timeoutMs` (5 s). A condition that throws counts as
+ * false; its last error becomes the cause.
  */
 export async function until(
   condition: () => boolean | Promise<boolean>,
@@ -23,7 +23,7 @@ export async function until(
     } catch (error) {
       cause = error;
     }
-    if (performance.now() >= end) throw new Error(`Waited ${timeoutMs} ms in vain for ${what}.`, { cause });
+    if (performance.now() >= end) throw new Error(`Timed out after ${timeoutMs} ms waiting for ${what}.`, { cause });
     await delay(10);
   }
 }

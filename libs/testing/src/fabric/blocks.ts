@@ -17,7 +17,7 @@ export function makeBlock({ number, previous, envelopes, codes }: BlockParts): B
   return assemble(number, hashOf(previous), envelopes, codes);
 }
 
-/** A channel begins with its configuration; here that is a header alone. */
+/** The configuration block of a channel; here only a header. */
 export function makeGenesisBlock(channel: string): Block {
   const channelHeader = new common.ChannelHeader();
   channelHeader.setType(common.HeaderType.CONFIG);
@@ -51,7 +51,7 @@ function assemble(
   return block;
 }
 
-/** The list's places are numbered by BlockMetadataIndex; of them only the validation codes are filled. */
+/** Indexed by BlockMetadataIndex; only the validation codes are filled. */
 function metadataWith(codes: readonly number[]): InstanceType<typeof common.BlockMetadata> {
   const list = Array.from({ length: 5 }, () => new Uint8Array());
   list[common.BlockMetadataIndex.TRANSACTIONS_FILTER] = Uint8Array.from(codes);
@@ -64,7 +64,7 @@ export function codesOf(block: Block): Uint8Array {
   return block.getMetadata()!.getMetadataList_asU8()[common.BlockMetadataIndex.TRANSACTIONS_FILTER]!;
 }
 
-/** The same block with other validation codes: what a peer that disagrees would send. */
+/** The same block with other validation codes, as a disagreeing peer would send. */
 export function withCodes(block: Block, codes: Uint8Array): Block {
   const other = common.Block.deserializeBinary(block.serializeBinary());
   other.setMetadata(metadataWith([...codes]));
@@ -81,7 +81,7 @@ export function transactionsIn(block: Block) {
       return {
         transactionId: channelHeader.getTxId(),
         type: channelHeader.getType() as 1 | 3,
-        /** The event that its chaincode set, if it is a transaction and did. */
+        /** The event set by its chaincode, if any. */
         event: () => eventIn(payload, channelHeader.getType()),
       };
     });
@@ -93,7 +93,7 @@ function eventIn(payload: InstanceType<typeof common.Payload>, type: number) {
   return bytes.length === 0 ? undefined : peer.ChaincodeEvent.deserializeBinary(bytes);
 }
 
-/** Tells what happened without contents: an event keeps its name and loses its payload. */
+/** The block without contents: events keep their names but not their payloads. */
 export function filteredBlock(channel: string, block: Block): InstanceType<typeof peer.FilteredBlock> {
   const filtered = new peer.FilteredBlock();
   filtered.setChannelId(channel);

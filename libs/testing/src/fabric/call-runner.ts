@@ -1,25 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { handleUnaryCall, ServerUnaryCall } from '@grpc/grpc-js';
-import type { Faults } from './fault-register.ts';
-import type { CallKind, CallStatus, FaultyCall } from './faults.ts';
+import type { CallKind, CallStatus, Faults, FaultyCall } from './faults.ts';
 import { Code, RpcError, serviceError } from './rpc-error.ts';
 
-/** What a call is about, known before it is done. */
+/** The subject of a call, known before its execution. */
 export type CallSubject = Omit<FaultyCall, 'kind' | 'peer'>;
 
 export interface UnaryMethod<Request, Answer> {
   readonly kind: CallKind;
-  /** Throws RpcError when the request cannot be read. */
+  /** @throws RpcError if the request cannot be parsed. */
   readonly subject: (request: Request) => CallSubject;
   readonly perform: (request: Request, signal: AbortSignal) => Promise<Answer>;
-  /** What the peer says when the client's deadline comes first. */
+  /** The peer's status if the client's deadline passes first. */
   readonly onDeadline: CallStatus;
 }
 
-/** The peer answers this long before the client gives up by itself, so that it is the peer's answer that is seen. */
+/** The peer answers this long before the client's deadline, so that the client sees the peer's status. */
 const BEFORE_DEADLINE_MS = 40;
 
-/** Carries out calls: counts them, lets faults strike, keeps deadlines. */
+/** Executes calls: limits concurrency, applies faults, enforces deadlines. */
 export class CallRunner {
   readonly #faults: Faults;
   readonly #limit: number;
@@ -32,7 +31,7 @@ export class CallRunner {
     this.peer = peer;
   }
 
-  /** A method as gRPC's server takes it. */
+  /** A handler for the gRPC server. */
   unary<Request, Answer>(method: UnaryMethod<Request, Answer>): handleUnaryCall<Request, Answer> {
     return (call, answer) => {
       this.#counted(() => this.#serve(method, call)).then(
@@ -42,7 +41,7 @@ export class CallRunner {
     };
   }
 
-  /** Runs what counts against the limit on concurrent calls. */
+  /** Runs a call within the concurrency limit. */
   async #counted<Result>(run: () => Promise<Result>): Promise<Result> {
     if (this.#running >= this.#limit) {
       const message = `too many requests for /gateway.Gateway, exceeding concurrency limit (${this.#limit})`;
@@ -80,7 +79,7 @@ export class CallRunner {
     }).then(() => {
       throw new RpcError(onDeadline);
     });
-    late.catch(() => undefined); // Called off, or told by the race.
+    late.catch(() => undefined); // Cancelled, or reported by the race.
     try {
       return await Promise.race([work(), late]);
     } finally {
@@ -89,7 +88,7 @@ export class CallRunner {
   }
 }
 
-/** Stands for an answer that is never given. */
+/** Marks an answer that is never sent. */
 const DROPPED = Symbol('dropped');
 
 function deadlineOf(call: ServerUnaryCall<unknown, unknown>): number | undefined {

@@ -33,9 +33,9 @@ export interface Certified {
 export interface IssueOptions {
   /** For a server at localhost and 127.0.0.1. */
   readonly loopback?: boolean;
-  /** Of the years 2020 to 2049; by default the end of them. */
+  /** From 2020 to 2049; default: the end of 2049. */
   readonly validTo?: Date;
-  /** An RSA key of so many bits, in place of one of P-256. */
+  /** Size of an RSA key to use instead of P-256. */
   readonly rsaBits?: number;
 }
 
@@ -45,8 +45,8 @@ export interface Authority {
 }
 
 /**
- * A CA of a test. Node reads X.509 and does not write it, and neither a package nor an `openssl` on the machine is worth
- * needing for these few lines of DER (RFC 5280).
+ * A test CA. Node parses X.509 but does not create it, and these few lines of DER (RFC 5280) do not justify a package
+ * or an `openssl` on the machine.
  */
 export function certificateAuthority(organization: string, authorityValidTo = FOREVER): Authority {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });

@@ -4,14 +4,13 @@ import { codesOf, transactionsIn, type Block } from './blocks.ts';
 import type { ChannelLedger } from './channel-ledger.ts';
 import type { PeerParts } from './peer-parts.ts';
 import { Code, RpcError, serviceError } from './rpc-error.ts';
-import { sendBlocks } from './send-blocks.ts';
-import { struckStream } from './struck-stream.ts';
+import { sendBlocks, struckStream } from './send-blocks.ts';
 
 type Request = InstanceType<typeof gateway.SignedChaincodeEventsRequest>;
 type Answer = InstanceType<typeof gateway.ChaincodeEventsResponse>;
 type Asked = InstanceType<typeof gateway.ChaincodeEventsRequest>;
 
-/** Events of one chaincode, of valid transactions alone, a block at a time. */
+/** Streams events of one chaincode from valid transactions, one message per block. */
 export function chaincodeEvents(parts: PeerParts, peerUrl: string): handleServerStreamingCall<Request, Answer> {
   return (call) => {
     const asked = gateway.ChaincodeEventsRequest.deserializeBinary(call.request.getRequest_asU8());
@@ -46,7 +45,7 @@ function admit({ members, ledgers }: PeerParts, request: Request, asked: Asked):
   }
   const ledger = ledgers.get(asked.getChannelId());
   if (ledger !== undefined) return ledger;
-  // The policy of a channel that is not there cannot be asked, and is not met.
+  // The policy of a missing channel cannot be evaluated, so it is not satisfied.
   throw new RpcError({
     code: Code.PERMISSION_DENIED,
     message: `no policy manager for channel ${asked.getChannelId()}`,
@@ -59,7 +58,7 @@ function startOf(ledger: ChannelLedger, asked: Asked): number {
   return startBlock(ledger, asked.getStartPosition());
 }
 
-/** The number of the block a position names; the next one to come where it names none. */
+/** The block number of a position; without a position, the next block. */
 export function startBlock(
   ledger: ChannelLedger,
   position: InstanceType<typeof orderer.SeekPosition> | undefined,
@@ -77,7 +76,7 @@ export function startBlock(
   }
 }
 
-/** Whether the transactions up to the named one have gone by; without a name, all have. */
+/** Returns a predicate that is true after the named transaction; without a name, always. */
 function passed(transactionId: string): (current: string) => boolean {
   let isPassed = transactionId === '';
   return (current) => {

@@ -1,14 +1,14 @@
 import { credentials } from '@grpc/grpc-js';
 import { peer } from '@hyperledger/fabric-protos';
 
-/** PEM. Without `cert` and `key` the client shows no certificate. */
+/** PEM. Without `cert` and `key` the client sends no certificate. */
 export interface GreetingTls {
   readonly ca: string;
   readonly cert?: string;
   readonly key?: string;
 }
 
-/** The chaincode id with which a chaincode service greets a peer that connects; rejects when there is no stream to it. */
+/** Connects to a chaincode service and returns the chaincode id of its greeting; rejects if there is no stream. */
 export function chaincodeGreeting(address: string, tls?: GreetingTls): Promise<string> {
   const buffer = (pem: string | undefined) => (pem === undefined ? null : Buffer.from(pem));
   const channel =

@@ -18,7 +18,7 @@ beforeAll(() => {
 afterAll(() => rmSync(directory, { recursive: true }));
 
 describe('a chaincode of the stand-in peer', () => {
-  it('that does not start is told with what it wrote, and leaves nothing behind', async () => {
+  it('that does not start is reported with its output, and leaves nothing behind', async () => {
     const broken = join(directory, 'broken.mjs');
     writeFileSync(broken, 'console.error("no such setting"); process.exit(3);');
     await expect(startStandInPeer({ chaincodes: [{ name: 'broken', program: broken }] })).rejects.toThrow(
@@ -26,7 +26,7 @@ describe('a chaincode of the stand-in peer', () => {
     );
   }, 30_000);
 
-  it('that hangs fails its transaction in the end', async () => {
+  it('that hangs fails its transaction after the timeout', async () => {
     const peer = await startStandInPeer({ chaincodes: [{ name: 'records', program }], executeTimeoutMs: 300 });
     const { gateway, close } = connectClient(peer);
     const contract = gateway.getNetwork('main').getContract('records');
@@ -41,7 +41,7 @@ describe('a chaincode of the stand-in peer', () => {
     await peer.close();
   }, 30_000);
 
-  it('ends with the process that started it, even by SIGKILL, and so does the folder', async () => {
+  it('ends with the process that started it, even by SIGKILL, and its folder is removed', async () => {
     const owner = join(directory, 'owner.mjs');
     const standIn = JSON.stringify(join(import.meta.dirname, 'start-stand-in-peer.ts'));
     writeFileSync(

@@ -13,12 +13,12 @@ type Message = InstanceType<typeof peer.ChaincodeMessage>;
 type Stream = ClientDuplexStream<Message, Message>;
 const { Type } = peer.ChaincodeMessage;
 
-/** What a chaincode answered. `status` is 200, or from 400 when it refused. */
+/** Response of a chaincode. `status` is 200, or 400 and above for a refusal. */
 export interface Execution {
   readonly status: number;
   readonly message: string;
   readonly payload: Uint8Array;
-  /** A serialized ChaincodeEvent, empty when it set none. */
+  /** The event it set, if any. */
   readonly event: InstanceType<typeof peer.ChaincodeEvent> | undefined;
 }
 
@@ -39,16 +39,16 @@ interface Running {
 
 const START_TIMEOUT_MS = 30_000;
 
-/** A stream that brings no greeting for so long goes to something else than a chaincode. */
+/** A stream without a greeting for this long is not connected to a chaincode. */
 const GREETING_TIMEOUT_MS = 5_000;
 
-/** Between finding a free port and listening on it, somebody else may take it. */
+/** Another process may take the free port before the chaincode listens on it. */
 const PORT_TAKEN = /EADDRINUSE|No address added/;
 const ATTEMPTS = 3;
 
 /**
- * One chaincode service in a process of its own, and the peer's side of the stream to it: fabric-shim and
- * fabric-gateway bring versions of the protocol that break each other in one process.
+ * One chaincode service in its own process, and the peer's side of its stream: fabric-shim and fabric-gateway depend on
+ * incompatible versions of the protocol within one process.
  */
 export class ChaincodeProcess {
   readonly name: string;
@@ -67,7 +67,7 @@ export class ChaincodeProcess {
     this.#executeTimeoutMs = executeTimeoutMs;
   }
 
-  /** Resolves when the chaincode takes transactions. Throws Error with what it wrote when it does not come up. */
+  /** Resolves when the chaincode is ready. @throws Error with its output if it does not start. */
   async start(): Promise<void> {
     for (let attempt = 1; this.#child === undefined; attempt += 1) {
       const failure = await this.#startOnce();
@@ -86,7 +86,7 @@ export class ChaincodeProcess {
         timeoutMs: START_TIMEOUT_MS,
         what: 'its greeting',
       });
-      if (this.#stream === undefined) throw new Error('It ended at once.');
+      if (this.#stream === undefined) throw new Error('It exited immediately.');
     } catch (cause) {
       const written = this.#child.written();
       await this.stop();
@@ -95,7 +95,7 @@ export class ChaincodeProcess {
     return undefined;
   }
 
-  /** SIGKILL. What it was executing fails. */
+  /** SIGKILL. Running executions fail. */
   async stop(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
@@ -111,7 +111,7 @@ export class ChaincodeProcess {
     this.#child?.child.kill(signal);
   }
 
-  /** Rejects with Error when the chaincode is away, goes away, breaks the protocol or takes too long. */
+  /** Rejects with Error if the chaincode is down, disconnects, breaks the protocol or takes too long. */
   async execute({ channel, transactionId, input, proposal, simulation }: Invocation): Promise<Execution> {
     const stream = this.#stream;
     if (stream === undefined) {
@@ -152,7 +152,7 @@ export class ChaincodeProcess {
     }
   }
 
-  /** One attempt to get a stream and to greet over it. */
+  /** One attempt to open a stream and complete the greeting. */
   #connect(address: string): Promise<boolean> {
     const client = new peer.ChaincodeClient(address, credentials.createInsecure(), {
       'grpc.max_receive_message_length': -1,

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { verify, X509Certificate } from 'node:crypto';
 import { type common, msp, peer } from '@hyperledger/fabric-protos';
 import { makeBlock, makeGenesisBlock, type Block } from './blocks.ts';
-import type { Faults } from './fault-register.ts';
+import type { Faults } from './faults.ts';
 import { parseEnvelope, parseTransaction, type ParsedEnvelope, type ParsedTransaction } from './signed-request.ts';
 import type { CommittedTransaction } from './stand-in-types.ts';
 import { validateReads, writesOf } from './validate-reads.ts';
@@ -10,7 +10,7 @@ import { WorldState } from './world-state.ts';
 
 const { VALID, DUPLICATE_TXID, ENDORSEMENT_POLICY_FAILURE, BAD_RESPONSE_PAYLOAD } = peer.TxValidationCode;
 
-/** Blocks and state of one channel, as a peer keeps them. Emits `block` with each block that was committed. */
+/** Blocks and state of one channel. Emits `block` for each committed block. */
 export class ChannelLedger extends EventEmitter<{ block: [Block] }> {
   readonly name: string;
   readonly #endorser: Uint8Array;
@@ -41,7 +41,7 @@ export class ChannelLedger extends EventEmitter<{ block: [Block] }> {
     return this.#committed;
   }
 
-  /** What became of a transaction: of the first with that id. */
+  /** The first transaction with that id. */
   find(transactionId: string): CommittedTransaction | undefined {
     return this.#byId.get(transactionId);
   }
@@ -52,7 +52,7 @@ export class ChannelLedger extends EventEmitter<{ block: [Block] }> {
     return state;
   }
 
-  /** Validates in order, each transaction over what the earlier ones left, and appends the block. */
+  /** Validates in order, each transaction against the state left by the earlier ones, and appends the block. */
   commit(envelopes: readonly InstanceType<typeof common.Envelope>[]): void {
     const number = this.#blocks.length;
     const codes = envelopes.map((envelope, place) => this.#commitOne(parseEnvelope(envelope), number, place));
@@ -87,7 +87,7 @@ export class ChannelLedger extends EventEmitter<{ block: [Block] }> {
     return code === VALID ? (this.#faults.verdict('commit', transactionId) ?? VALID) : code;
   }
 
-  /** The only policy here: this peer has signed it. */
+  /** The only supported policy: signed by this peer. */
   #isEndorsed({ proposalResponsePayload, endorsements }: ParsedTransaction): boolean {
     const identity = msp.SerializedIdentity.deserializeBinary(this.#endorser);
     const { publicKey } = new X509Certificate(Buffer.from(identity.getIdBytes_asU8()));
@@ -106,6 +106,6 @@ function tryParse(payload: InstanceType<typeof common.Payload>): ParsedTransacti
   try {
     return parseTransaction(payload);
   } catch {
-    return undefined; // Ordered all the same: orderers do not look inside.
+    return undefined; // Still ordered: orderers do not inspect payloads.
   }
 }

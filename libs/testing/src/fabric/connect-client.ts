@@ -1,17 +1,18 @@
 import { createPrivateKey } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Client, credentials } from '@grpc/grpc-js';
 import { connect, hash, signers, type ConnectOptions, type Gateway } from '@hyperledger/fabric-gateway';
-import type { ClientIdentity } from './stand-in-types.ts';
+import type { ClientIdentity, StandInPeer } from './stand-in-types.ts';
 
 const HUNDRED_MEBIBYTES = 100 * 1024 * 1024;
 
-/** Where a gateway peer is, and as whom to speak to it: a stand-in, or any other. */
+/** Address of a gateway peer (stand-in or real) and the identity to use. */
 export interface PeerAddress {
   readonly url: string;
   readonly tlsCaFile: string | undefined;
   readonly identity: ClientIdentity;
-  /** The name in the peer's TLS certificate where it is not the host of the url. */
+  /** The name in the peer's TLS certificate if it differs from the host of the url. */
   readonly tlsName?: string;
 }
 
@@ -20,7 +21,7 @@ export interface ConnectedClient {
   close(): void;
 }
 
-/** The SDK's own client with its own signer, as anybody would use it. */
+/** The SDK's client with its own signer. */
 export function connectClient(
   { url, tlsCaFile, identity, tlsName }: PeerAddress,
   options: Pick<ConnectOptions, 'evaluateOptions' | 'endorseOptions' | 'submitOptions' | 'commitStatusOptions'> = {},
@@ -28,7 +29,7 @@ export function connectClient(
   const channel =
     tlsCaFile === undefined ? credentials.createInsecure() : credentials.createSsl(readFileSync(tlsCaFile));
   const client = new Client(url, channel, {
-    // As much as peers send: an endorsed transaction holds what it writes more than once.
+    // An endorsed transaction contains its writes more than once.
     'grpc.max_receive_message_length': HUNDRED_MEBIBYTES,
     ...(tlsName === undefined ? {} : { 'grpc.ssl_target_name_override': tlsName }),
   });
@@ -46,4 +47,22 @@ export function connectClient(
       client.close();
     },
   };
+}
+
+/**
+ * Writes a connection file for the stand-in with short deadlines, whose channel `main` holds the given channels;
+ * returns its path. `close` of the stand-in removes it.
+ */
+export function connectionFileOf(peer: StandInPeer, holds: readonly string[]): string {
+  const file = join(peer.directory, `connection-${holds.join('-').replaceAll('*', 'all')}.json`);
+  const { mspId, certFile, keyFile } = peer.identity;
+  const tls = peer.tlsCaFile === undefined ? {} : { tlsCaFile: peer.tlsCaFile };
+  const content = {
+    ...{ mspId, certFile, keyFile },
+    peers: [{ endpoint: peer.url, ...tls }],
+    channels: [{ name: 'main', holds }],
+    deadlinesMs: { evaluate: 2000, endorse: 2000, submit: 1000, commitStatus: 1000, answer: 4000 },
+  };
+  writeFileSync(file, JSON.stringify(content));
+  return file;
 }

@@ -3,9 +3,8 @@ import { common, orderer, peer } from '@hyperledger/fabric-protos';
 import { codesOf, filteredBlock, transactionsIn, withCodes, type Block } from './blocks.ts';
 import { startBlock } from './chaincode-events.ts';
 import type { PeerParts } from './peer-parts.ts';
-import { sendBlocks } from './send-blocks.ts';
+import { sendBlocks, struckStream } from './send-blocks.ts';
 import { parseEnvelope, type ParsedEnvelope } from './signed-request.ts';
-import { struckStream } from './struck-stream.ts';
 
 type Envelope = InstanceType<typeof common.Envelope>;
 type DeliverResponse = InstanceType<typeof peer.DeliverResponse>;
@@ -14,7 +13,7 @@ type Fill = (response: DeliverResponse, channel: string, block: Block) => void;
 
 const { SUCCESS, BAD_REQUEST, FORBIDDEN, NOT_FOUND } = common.Status;
 
-/** Blocks as they are committed, whole, filtered, or with the private data that there never is here. */
+/** Streams of committed blocks: whole, filtered, or with (always empty) private data. */
 export function deliverService(parts: PeerParts, peerUrl: string) {
   return {
     deliver: streamOf(parts, peerUrl, (response, _channel, block) => response.setBlock(block)),
@@ -31,7 +30,7 @@ export function deliverService(parts: PeerParts, peerUrl: string) {
 
 function streamOf(parts: PeerParts, peerUrl: string, fill: Fill): handleBidiStreamingCall<Envelope, DeliverResponse> {
   return (stream) => {
-    // One request on a stream, as Fabric's clients make it.
+    // One request per stream, as Fabric's clients send.
     stream.once('data', (envelope: Envelope) => {
       const parsed = tryRead(() => parseEnvelope(envelope));
       if (parsed === undefined) return endWith(stream, BAD_REQUEST);
@@ -40,7 +39,7 @@ function streamOf(parts: PeerParts, peerUrl: string, fill: Fill): handleBidiStre
         open(parts, stream, parsed, fill),
       );
     });
-    stream.on('error', () => undefined); // The client went away in the middle of it.
+    stream.on('error', () => undefined); // The client disconnected.
   };
 }
 
@@ -74,13 +73,13 @@ function open(
   });
 }
 
-/** With the codes that a test wants to be seen in place of the true ones. */
+/** The block with the codes of injected verdicts. */
 function misreported({ faults }: PeerParts, block: Block): Block {
   const codes = codesOf(block);
-  const told = transactionsIn(block).map(
+  const reported = transactionsIn(block).map(
     ({ transactionId }, place) => faults.verdict('blocks', transactionId) ?? codes[place]!,
   );
-  return told.every((code, place) => code === codes[place]) ? block : withCodes(block, Uint8Array.from(told));
+  return reported.every((code, place) => code === codes[place]) ? block : withCodes(block, Uint8Array.from(reported));
 }
 
 function endWith(
@@ -93,7 +92,7 @@ function endWith(
   stream.end();
 }
 
-/** Undefined where protobuf cannot read what the client sent. */
+/** Undefined if protobuf cannot parse the message. */
 function tryRead<Message>(read: () => Message): Message | undefined {
   try {
     return read();

@@ -4,11 +4,11 @@ import type { Certified } from './certificates.ts';
 import type { Execution } from './chaincode-process.ts';
 import type { ParsedProposal } from './signed-request.ts';
 
-/** The peer's own identity, with which it signs what it simulated. */
+/** The peer's identity, which signs simulation results. */
 export interface Endorser {
   /** A serialized identity. */
   readonly creator: Uint8Array;
-  /** The transaction to be signed by the client: what the gateway answers Endorse with. */
+  /** The transaction for the client to sign, as returned by Endorse. */
   endorse(
     proposal: ParsedProposal,
     execution: Execution,
@@ -57,7 +57,7 @@ function proposalResponsePayload(proposal: ParsedProposal, execution: Execution,
   return payload.serializeBinary();
 }
 
-/** Transient data stays with the peer: the ledger gets the input alone. */
+/** Transient data stays on the peer: only the input goes to the ledger. */
 function assemble(
   { header, payload }: ParsedProposal,
   responsePayload: Uint8Array,

@@ -1,7 +1,7 @@
-/** The calls that a client makes. `deliver` is each of the three block streams. */
+/** The calls of a client. `deliver` covers all three block streams. */
 export type CallKind = 'evaluate' | 'endorse' | 'submit' | 'commitStatus' | 'chaincodeEvents' | 'deliver';
 
-/** A call as a fault may look at it. `transactionId` and `chaincode` are empty where the call names none. */
+/** A call as seen by a fault. `transactionId` and `chaincode` are empty if the call has none. */
 export interface FaultyCall {
   readonly kind: CallKind;
   /** The url of the peer that was called. */
@@ -25,15 +25,15 @@ export interface CallStatus {
   readonly details?: readonly ErrorDetail[];
 }
 
-/** What goes wrong with a call. Only `delayMs` goes together with another. */
+/** A fault of a call. Only `delayMs` can be combined with another. */
 export interface CallFault {
-  /** Waits before anything else. */
+  /** Delays everything else. */
   readonly delayMs?: number;
-  /** 'before': nothing is done and no answer is sent. 'after': it is done, and no answer is sent. */
+  /** No answer is sent; the call is not executed ('before') or executed ('after'). */
   readonly drop?: 'before' | 'after';
-  /** Answered in place of doing it. A block stream ends with it. */
+  /** Returned instead of executing the call. A block stream ends with it. */
   readonly status?: CallStatus;
-  /** It is done (ordered, simulated), and then answered with this all the same. */
+  /** Returned although the call was executed (ordered, simulated). */
   readonly statusAfter?: CallStatus;
 }
 
@@ -44,29 +44,87 @@ export interface FaultScope {
   readonly when?: (call: FaultyCall) => boolean;
 }
 
-/** What a transaction is judged or reported to be, other than by its merits. Codes are TxValidationCode. */
+/** Overrides the validation result of a transaction or its reports. Codes are TxValidationCode. */
 export interface VerdictFault {
   readonly transactionId?: string;
-  /** Default 1; a transaction id that is given makes it that one alone. */
+  /** Default: 1, or unlimited for a given transaction id. */
   readonly times?: number;
-  /** The block itself says so, and nothing is written: the next transactions that would have been VALID. */
+  /** Code in the block, without writes, for the next transactions that would be VALID. */
   readonly commit?: number;
-  /** CommitStatus says so, whatever the block says. */
+  /** Code reported by CommitStatus, whatever is in the block. */
   readonly commitStatus?: number;
-  /** The block streams say so, whatever the block says. */
+  /** Code reported by block streams, whatever is in the block. */
   readonly blocks?: number;
 }
 
 export interface ActiveFault {
-  /** How often it struck. */
+  /** Number of calls it was applied to. */
   readonly struck: () => number;
   readonly remove: () => void;
 }
 
 export interface FaultRegister {
-  /** The oldest fault that fits a call strikes it. */
+  /** A call gets the oldest matching fault. */
   inject(kind: CallKind, fault: CallFault, scope?: FaultScope): ActiveFault;
   judge(verdict: VerdictFault): ActiveFault;
   /** Removes all of them. */
   clear(): void;
+}
+
+interface Armed<What> {
+  readonly what: What;
+  remaining: number;
+  struck: number;
+}
+
+type Verdict = 'commit' | 'commitStatus' | 'blocks';
+
+/** The register as used by the peer's services. */
+export interface Faults extends FaultRegister {
+  /** The fault for this call, if any; counts it as applied. */
+  strike(call: FaultyCall): CallFault | undefined;
+  /** The code to report instead of the true one, if any. */
+  verdict(kind: Verdict, transactionId: string): number | undefined;
+}
+
+export function faultRegister(): Faults {
+  const calls: Armed<{ kind: CallKind; fault: CallFault; when: (call: FaultyCall) => boolean }>[] = [];
+  const verdicts: Armed<VerdictFault>[] = [];
+  return {
+    inject: (kind, fault, { times = Number.POSITIVE_INFINITY, when = () => true }: FaultScope = {}) =>
+      arm(calls, { kind, fault, when }, times),
+    judge: (verdict) => arm(verdicts, verdict, verdict.times ?? (verdict.transactionId === undefined ? 1 : Infinity)),
+    clear: () => {
+      calls.length = 0;
+      verdicts.length = 0;
+    },
+    strike: (call) => strike(calls, ({ kind, when }) => kind === call.kind && when(call))?.fault,
+    verdict: (kind, transactionId) =>
+      strike(
+        verdicts,
+        (verdict) =>
+          verdict[kind] !== undefined &&
+          (verdict.transactionId === undefined || verdict.transactionId === transactionId),
+      )?.[kind],
+  };
+}
+
+function arm<What>(list: Armed<What>[], what: What, times: number): ActiveFault {
+  const armed: Armed<What> = { what, remaining: times, struck: 0 };
+  list.push(armed);
+  return {
+    struck: () => armed.struck,
+    remove: () => {
+      const place = list.indexOf(armed);
+      if (place !== -1) list.splice(place, 1);
+    },
+  };
+}
+
+function strike<What>(list: Armed<What>[], fits: (what: What) => boolean): What | undefined {
+  const armed = list.find(({ what, remaining }) => remaining > 0 && fits(what));
+  if (armed === undefined) return undefined;
+  armed.remaining -= 1;
+  armed.struck += 1;
+  return armed.what;
 }

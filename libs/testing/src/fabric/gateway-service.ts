@@ -11,7 +11,7 @@ type SignedProposal = InstanceType<typeof peer.SignedProposal>;
 type SubmitRequest = InstanceType<typeof gateway.SubmitRequest>;
 type SignedCommitStatusRequest = InstanceType<typeof gateway.SignedCommitStatusRequest>;
 
-/** The four calls of the gateway, and its event stream. */
+/** The four unary calls of the gateway and its event stream. */
 export function gatewayService(parts: PeerParts, runner: CallRunner) {
   return {
     evaluate: runner.unary<InstanceType<typeof gateway.EvaluateRequest>, InstanceType<typeof gateway.EvaluateResponse>>(
@@ -19,7 +19,7 @@ export function gatewayService(parts: PeerParts, runner: CallRunner) {
         kind: 'evaluate',
         subject: (request) => proposalSubject(request.getProposedTransaction()),
         perform: (request) => evaluate(parts, read(request.getProposedTransaction())),
-        // As a peer of version 2.5 was seen to answer: the deadline reaches its endorser as a cancellation.
+        // As observed on a peer of version 2.5: the deadline reaches its endorser as a cancellation.
         onDeadline: { code: Code.CANCELLED, message: 'evaluate call to endorser returned error: context canceled' },
       },
     ),

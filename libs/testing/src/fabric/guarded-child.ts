@@ -3,20 +3,22 @@ import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Sleeps until its input ends, which is when the process that holds the other end dies, however; then ends the child and
- * removes the folder.
+ * Blocks until its input ends, which happens when this process dies in any way; then kills the child and removes the
+ * folder.
  */
 const script = 'cat >/dev/null; kill -KILL "$1" 2>/dev/null; rm -rf -- "$2"';
 
 export interface Guarded {
   readonly child: ChildProcess;
-  /** SIGKILL, and waits until it is gone. */
+  /** SIGKILL; waits until it is gone. */
   kill(): Promise<void>;
-  /** The end of what it wrote. */
+  /** The last part of its output. */
   written(): string;
 }
 
-/** A child that ends with this process, even by SIGKILL, and does not keep it running. Its log lies in the folder. */
+/**
+ * A child that ends with this process, even by SIGKILL, and does not keep it running. The folder of its log is removed.
+ */
 export function guardChild(child: ChildProcess, logFile: string): Guarded {
   const { promise: gone, resolve } = Promise.withResolvers<void>();
   const guard = spawn('/bin/sh', ['-c', script, 'sealgate-guard', String(child.pid), dirname(logFile)], {
@@ -24,15 +26,15 @@ export function guardChild(child: ChildProcess, logFile: string): Guarded {
     detached: true,
     cwd: '/',
   });
-  guard.on('error', () => undefined); // Without a shell the child ends by kill() alone.
+  guard.on('error', () => undefined); // Without a shell only kill() ends the child.
   guard.stdin.on('error', () => undefined);
   guard.unref();
   child.unref();
-  // A pipe of a child is a socket in Node; typings only know the stream.
+  // The pipe of a child is a socket; the typings only declare a stream.
   if ('unref' in guard.stdin && typeof guard.stdin.unref === 'function') guard.stdin.unref();
   child.once('error', () => resolve());
   child.once('exit', () => {
-    guard.kill('SIGKILL'); // First: the process id may be another's from now on.
+    guard.kill('SIGKILL'); // First: the pid may be reused from now on.
     resolve();
   });
   return {

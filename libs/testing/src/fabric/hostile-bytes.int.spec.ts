@@ -6,7 +6,7 @@ import { failureOf, record, standInSuite } from './testing/stand-in-suite.ts';
 
 const suite = standInSuite();
 
-/** Bytes on a method, however wrong they are; resolves with the answer or how it was refused. */
+/** Sends raw bytes to a method; resolves with the answer or the error. */
 function send(method: string, bytes: Uint8Array, stream: 'unary' | 'server' | 'bidi'): Promise<Buffer | ServiceError> {
   const client = new Client(suite.peer.url, credentials.createSsl(readFileSync(suite.peer.tlsCaFile!)));
   const same = (value: Buffer) => value;
@@ -29,7 +29,7 @@ function send(method: string, bytes: Uint8Array, stream: 'unary' | 'server' | 'b
   }).finally(() => client.close());
 }
 
-/** An envelope with a header that can be read, signed by nobody, and a payload that cannot. */
+/** An unsigned envelope with a valid header and an invalid payload. */
 function envelopeOfNonsense(): Uint8Array {
   const channelHeader = new common.ChannelHeader();
   channelHeader.setChannelId('main');
@@ -43,7 +43,7 @@ function envelopeOfNonsense(): Uint8Array {
   return envelope.serializeBinary();
 }
 
-describe('bytes that no client would send', () => {
+describe('malformed bytes', () => {
   const nonsense = Buffer.from([0x0a, 0x03, 0xff, 0xff, 0xff, 0x12, 0x02, 0xff, 0xff]);
 
   it.each([
@@ -54,10 +54,10 @@ describe('bytes that no client would send', () => {
     ['/gateway.Gateway/ChaincodeEvents', 'server'],
     ['/protos.Deliver/Deliver', 'bidi'],
     ['/protos.Deliver/DeliverFiltered', 'bidi'],
-  ] as const)('are refused by %s, and harm nobody else', async (method, stream) => {
+  ] as const)('are refused by %s without affecting others', async (method, stream) => {
     for (const bytes of [Buffer.alloc(0), nonsense, envelopeOfNonsense()]) {
       const answer = await send(method, bytes, stream);
-      // A block stream refuses by a status in its answer, the others by the call's own.
+      // A block stream refuses with a status message, the others with the status of the call.
       if (stream === 'bidi') expect(answer).toBeInstanceOf(Uint8Array);
       else expect(answer).toMatchObject({ code: expect.any(Number) });
     }

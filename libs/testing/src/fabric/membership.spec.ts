@@ -20,7 +20,7 @@ const integer = (value: bigint) => {
   const positive = bytes[0]! < 0x80 ? bytes : Buffer.concat([Buffer.from([0]), bytes]);
   return Buffer.concat([Buffer.from([0x02, positive.length]), positive]);
 };
-/** Both signatures that are good for the text: (r, s) and (r, n - s), the one with the lower s first. */
+/** Both valid signatures of the text: (r, s) and (r, n - s), the one with the lower s first. */
 function signatures(text: Buffer, key: string): readonly [Buffer, Buffer] {
   const raw = sign('sha256', text, { key: createPrivateKey(key), dsaEncoding: 'ieee-p1363' });
   const [r, s] = [raw.subarray(0, 32), raw.subarray(32)].map((bytes) => BigInt(`0x${bytes.toString('hex')}`));
@@ -35,19 +35,19 @@ function signatures(text: Buffer, key: string): readonly [Buffer, Buffer] {
 describe('membership', () => {
   const client = authority.issue('client');
 
-  it('knows who holds a certificate of its CA', () => {
+  it('finds the holder of a certificate of its CA', () => {
     expect(members.find(creatorOf('Org1MSP', client))?.mspId).toBe('Org1MSP');
   });
 
   it.each([
     ['another CA of the same name', creatorOf('Org1MSP', certificateAuthority('Org1MSP').issue('client'))],
-    ['an organisation that is not known', creatorOf('Org2MSP', client)],
+    ['an unknown organisation', creatorOf('Org2MSP', client)],
     ['no identity', Buffer.from('nobody')],
-  ])('does not know %s', (_who, creator) => {
+  ])('does not find %s', (_who, creator) => {
     expect(members.find(creator)).toBeUndefined();
   });
 
-  it('takes a signature in the low form alone', () => {
+  it('accepts only signatures in the low form', () => {
     const text = Buffer.from('text');
     const [low, high] = signatures(text, client.key);
     const member = members.find(creatorOf('Org1MSP', client))!;
@@ -60,7 +60,7 @@ describe('membership', () => {
 });
 
 describe('certificateAuthority', () => {
-  it('issues certificates that Node reads', () => {
+  it('issues certificates that Node can parse', () => {
     const ca = new X509Certificate(authority.cert);
     const server = new X509Certificate(authority.issue('peer0', { loopback: true }).cert);
     expect(ca.ca).toBe(true);

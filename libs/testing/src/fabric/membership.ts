@@ -1,14 +1,14 @@
 import { verify, X509Certificate, type KeyObject } from 'node:crypto';
 import { msp } from '@hyperledger/fabric-protos';
 
-/** Half the order of P-256 (SEC 2, 2.4.2): Fabric takes the lower of the two signatures that are good for a text. */
+/** Half the order of P-256 (SEC 2, 2.4.2): Fabric accepts only the lower of the two valid signatures. */
 const HALF_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n / 2n;
 
-/** An organisation's own word for its members: who holds a certificate of its CA. No revocation, no expiry. */
+/** Membership of organisations by certificates of their CAs. No revocation, no expiry. */
 export interface Membership {
-  /** Undefined for a creator that is no member of any organisation known here, or no identity at all. */
+  /** Undefined for a creator that is not a member of a known organisation, or malformed. */
   find(creator: Uint8Array): Member | undefined;
-  /** The MSP id that the creator claims, or undefined when it is malformed. */
+  /** The MSP id claimed by the creator; undefined if malformed. */
   claimedMspId(creator: Uint8Array): string | undefined;
 }
 
@@ -48,7 +48,7 @@ function parseCreator(creator: Uint8Array): { mspId: string; certificate: X509Ce
     const identity = msp.SerializedIdentity.deserializeBinary(creator);
     return { mspId: identity.getMspid(), certificate: new X509Certificate(Buffer.from(identity.getIdBytes_asU8())) };
   } catch {
-    return undefined; // Whatever it is, it names nobody.
+    return undefined; // Malformed.
   }
 }
 

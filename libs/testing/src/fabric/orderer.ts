@@ -8,7 +8,7 @@ export interface OrdererOptions {
   readonly maxMessageCount: number;
 }
 
-/** The ordering service: one queue for each channel, cut by count or by time since the first. */
+/** The ordering service: one queue per channel, cut by count or by the age of the first envelope. */
 export class Orderer {
   readonly #options: OrdererOptions;
   readonly #queues = new Map<ChannelLedger, { envelopes: Envelope[]; timer: NodeJS.Timeout | undefined }>();
@@ -19,7 +19,7 @@ export class Orderer {
     this.#options = options;
   }
 
-  /** It is ordered once this returns. */
+  /** The envelope is ordered when this returns. */
   order(ledger: ChannelLedger, envelope: Envelope): void {
     const queue = this.#queues.get(ledger) ?? { envelopes: [], timer: undefined };
     this.#queues.set(ledger, queue);
@@ -46,7 +46,7 @@ export class Orderer {
     for (const ledger of this.#queues.keys()) this.#cut(ledger);
   }
 
-  /** As an orderer that dies before the block does. */
+  /** Drops queued envelopes, like an orderer that dies before it cuts the block. */
   forget(): void {
     for (const queue of this.#queues.values()) {
       clearTimeout(queue.timer);

@@ -8,7 +8,7 @@ import { until } from '../until.ts';
 
 const HUNDRED_MEBIBYTES = 100 * 1024 * 1024;
 
-/** The gRPC server: a new one at every start, always at the port of the first. */
+/** The gRPC server: a new one per start, on the port of the first. */
 export class PeerListener {
   readonly #parts: PeerParts;
   readonly #concurrencyLimit: number;
@@ -32,12 +32,12 @@ export class PeerListener {
       'grpc.max_receive_message_length': HUNDRED_MEBIBYTES,
       'grpc.max_send_message_length': HUNDRED_MEBIBYTES,
     });
-    // The port of the first start may be in the hands of a connection that is still closing.
+    // The port of the first start may still be held by a closing connection.
     await until(async () => {
       this.#port = await bind(server, this.#port, this.#credentials);
       return true;
     });
-    // Services are told the url, which is known from now on; no call can come before this turn of the loop ends.
+    // Services need the url, which is known only now; no call can arrive before this turn of the loop ends.
     const runner = new CallRunner(this.#parts.faults, this.#concurrencyLimit, this.url);
     server.addService(gateway.GatewayService, gatewayService(this.#parts, runner));
     server.addService(peer.DeliverService, deliverService(this.#parts, this.url));

@@ -1,13 +1,12 @@
 import type { ChaincodeProcess } from './chaincode-process.ts';
 import type { ChannelLedger } from './channel-ledger.ts';
 import type { Endorser } from './endorser.ts';
-import type { Faults } from './fault-register.ts';
-import type { ErrorDetail } from './faults.ts';
+import type { ErrorDetail, Faults } from './faults.ts';
 import type { Membership } from './membership.ts';
 import type { Orderer } from './orderer.ts';
-import type { StreamGate } from './stream-gate.ts';
+import type { StreamGate } from './send-blocks.ts';
 
-/** What the peer's services work on; all of it outlives a stop. */
+/** State shared by the peer's services; it outlives a stop. */
 export interface PeerParts {
   readonly ledgers: ReadonlyMap<string, ChannelLedger>;
   readonly chaincodes: ReadonlyMap<string, ChaincodeProcess>;
@@ -18,6 +17,6 @@ export interface PeerParts {
   readonly faults: Faults;
   readonly streams: StreamGate;
   readonly limits: { readonly absoluteMaxBytes: number };
-  /** An entry of an error's details in the name of this peer. */
+  /** An error detail of this peer. */
   readonly detail: (message: string) => ErrorDetail;
 }

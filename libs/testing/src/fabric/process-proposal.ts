@@ -1,15 +1,18 @@
-import { gateway, peer } from '@hyperledger/fabric-protos';
+import { common, gateway, peer } from '@hyperledger/fabric-protos';
 import type { Execution } from './chaincode-process.ts';
+import type { ChannelLedger } from './channel-ledger.ts';
 import type { PeerParts } from './peer-parts.ts';
 import { Code, RpcError } from './rpc-error.ts';
 import { expectedTransactionId, type ParsedProposal } from './signed-request.ts';
 import { Simulation } from './simulation.ts';
-import { QUERY_CHAINCODE, querySystem } from './system-chaincode.ts';
+
+/** The query system chaincode, present on every peer and channel without a definition. */
+const QUERY_CHAINCODE = 'qscc';
 
 const EVALUATE_FAILED = 'failed to evaluate transaction, see attached details for more info';
 const ENDORSE_FAILED = 'failed to endorse transaction, see attached details for more info';
 
-/** Simulates, and answers what the chaincode did. @throws RpcError */
+/** Simulates a proposal and returns the chaincode's response. @throws RpcError */
 export async function evaluate(parts: PeerParts, proposal: ParsedProposal) {
   const { channel, chaincode } = proposal;
   if (!parts.ledgers.has(channel)) {
@@ -43,7 +46,7 @@ export async function evaluate(parts: PeerParts, proposal: ParsedProposal) {
   return response;
 }
 
-/** Simulates, and answers the transaction for the client to sign. @throws RpcError */
+/** Simulates a proposal and returns the transaction for the client to sign. @throws RpcError */
 export async function endorse(parts: PeerParts, proposal: ParsedProposal) {
   const { channel, chaincode } = proposal;
   if (!parts.ledgers.has(channel) || !parts.isDefined(chaincode, channel)) {
@@ -67,7 +70,7 @@ const refuses = ({ status }: Execution) => status < 200 || status >= 400;
 
 const refusalText = ({ status, message }: Execution) => `chaincode response ${status}, ${message}`;
 
-/** What the peer checks before it simulates: who signed, the id of the transaction, and that it is new. */
+/** Checks before simulation: signature, transaction id, and that the transaction is new. */
 function proposalFault({ members, ledgers }: PeerParts, proposal: ParsedProposal): string | undefined {
   const { signed, signatureHeader, channel, transactionId } = proposal;
   const creator = signatureHeader.getCreator_asU8();
@@ -101,4 +104,21 @@ async function simulate(parts: PeerParts, proposal: ParsedProposal, failed: stri
     const text = `error in simulation: failed to execute transaction ${transactionId}: ${reason}`;
     throw new RpcError({ code: Code.ABORTED, message: failed, details: [parts.detail(text)] });
   }
+}
+
+/** Supports only GetChainInfo, with the height. */
+function querySystem(ledger: ChannelLedger, { input }: ParsedProposal): Execution {
+  const [asked] = peer.ChaincodeInput.deserializeBinary(input).getArgsList_asU8();
+  const name = Buffer.from(asked ?? []).toString('utf8');
+  if (name !== 'GetChainInfo') {
+    return {
+      status: 500,
+      message: `Requested function ${name} not found.`,
+      payload: new Uint8Array(),
+      event: undefined,
+    };
+  }
+  const info = new common.BlockchainInfo();
+  info.setHeight(ledger.height);
+  return { status: 200, message: '', payload: info.serializeBinary(), event: undefined };
 }

@@ -26,7 +26,7 @@ interface PortionFacts {
   readonly metadata?: Uint8Array;
 }
 
-/** A portion of results: a serialized QueryResponse. */
+/** One message of results: a serialized QueryResponse. */
 export function queryResponse(results: readonly Uint8Array[], { id, hasMore, metadata }: PortionFacts): Uint8Array {
   const response = new peer.QueryResponse();
   for (const bytes of results) {

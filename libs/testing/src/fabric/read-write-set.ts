@@ -3,14 +3,14 @@ import type { Version } from './world-state.ts';
 
 export interface RangeRead {
   readonly start: string;
-  /** Where the scan ended: the end that was asked for when it got there, else the last key seen. */
+  /** Where the scan ended: the requested end if reached, else the last key seen. */
   end: string;
   exhausted: boolean;
   readonly reads: Map<string, Version>;
 }
 
 export interface ReadsAndWrites {
-  /** Undefined: the key was not there. */
+  /** Undefined: the key did not exist. */
   readonly reads: ReadonlyMap<string, Version | undefined>;
   /** Undefined: the key is deleted. */
   readonly writes: ReadonlyMap<string, Buffer | undefined>;

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from '@jest/globals';
 import { describeRecordedCases } from './fixtures/describe-recorded-cases.ts';
-import type { FabricTarget } from './fixtures/fabric-target.ts';
+import type { FabricTarget } from './fixtures/index.ts';
 import { startStandInPeer } from './start-stand-in-peer.ts';
 import type { StandInPeer } from './stand-in-types.ts';
 

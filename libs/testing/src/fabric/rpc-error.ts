@@ -14,7 +14,7 @@ export const Code = {
   UNAVAILABLE: 14,
 } as const;
 
-/** Refuses a call; what the client gets is this status. */
+/** Fails a call with a gRPC status. */
 export class RpcError extends Error {
   readonly status: CallStatus;
 
@@ -25,7 +25,9 @@ export class RpcError extends Error {
   }
 }
 
-/** As gRPC's server wants a refusal; details travel as a google.rpc.Status in the trailer that Fabric's client reads. */
+/**
+ * The error form of grpc-js servers; details are sent as a google.rpc.Status in the trailer that Fabric's client reads.
+ */
 export function serviceError({ code, message, details = [] }: CallStatus): ServiceError {
   const metadata = new Metadata();
   if (details.length > 0) metadata.set('grpc-status-details-bin', Buffer.from(statusBytes(code, message, details)));

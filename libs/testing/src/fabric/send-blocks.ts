@@ -1,10 +1,10 @@
-import type { ChannelLedger } from './channel-ledger.ts';
-import { serviceError } from './rpc-error.ts';
-import type { CallStatus } from './faults.ts';
+import { EventEmitter } from 'node:events';
 import type { Block } from './blocks.ts';
-import type { StreamGate } from './stream-gate.ts';
+import type { ChannelLedger } from './channel-ledger.ts';
+import type { CallFault, CallStatus } from './faults.ts';
+import { serviceError } from './rpc-error.ts';
 
-/** The part of a gRPC server stream that is needed to send on it. */
+/** The used part of a gRPC server stream. */
 export interface SendingStream {
   readonly destroyed: boolean;
   readonly cancelled: boolean;
@@ -16,16 +16,16 @@ export interface SendingStream {
 interface Sending {
   readonly ledger: ChannelLedger;
   readonly gate: StreamGate;
-  /** The number of the first block. */
+  /** First block number. */
   readonly from: number;
-  /** The number of the last one. */
+  /** Last block number. */
   readonly to: number;
   readonly send: (block: Block) => void;
-  /** After the last one. */
+  /** Called after the last block. */
   readonly onLast: () => void;
 }
 
-/** Sends the blocks that are there, and each as it comes, until the last one, a cut, or the client's going away. */
+/** Sends existing blocks, then each new one, until the last one, a cut, or the client disconnects. */
 export function sendBlocks(stream: SendingStream, { ledger, gate, from, to, send, onLast }: Sending): void {
   let next = from;
   const pump = () => {
@@ -52,4 +52,46 @@ export function sendBlocks(stream: SendingStream, { ledger, gate, from, to, send
   stream.on('cancelled', stop);
   stream.on('close', stop);
   pump();
+}
+
+/** Applies a fault when a stream is opened, else opens it. A dropped stream stays open and silent. */
+export function struckStream(stream: SendingStream, fault: CallFault | undefined, open: () => void): void {
+  if (fault?.drop !== undefined) return;
+  const status = fault?.status ?? fault?.statusAfter;
+  const proceed = () => {
+    if (stream.cancelled || stream.destroyed) return;
+    if (status === undefined) open();
+    else stream.emit('error', serviceError(status));
+  };
+  if (fault?.delayMs === undefined) proceed();
+  else setTimeout(proceed, fault.delayMs).unref();
+}
+
+/** Lets a test hold, release or cut all block and event streams. */
+export class StreamGate extends EventEmitter<{ released: []; cut: [CallStatus] }> {
+  #held = false;
+
+  constructor() {
+    super();
+    this.setMaxListeners(0);
+  }
+
+  get isHeld(): boolean {
+    return this.#held;
+  }
+
+  /** Streams stay open and silent. */
+  hold(): void {
+    this.#held = true;
+  }
+
+  release(): void {
+    this.#held = false;
+    this.emit('released');
+  }
+
+  /** Ends every open stream. */
+  cut(status: CallStatus): void {
+    this.emit('cut', status);
+  }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { common, peer } from '@hyperledger/fabric-protos';
 
-/** What a client signed and sent, unpacked. */
+/** A client's signed proposal, parsed. */
 export interface ParsedProposal {
   readonly signed: InstanceType<typeof peer.SignedProposal>;
   readonly header: InstanceType<typeof common.Header>;
@@ -21,7 +21,7 @@ export interface ParsedEnvelope {
   readonly creator: Uint8Array;
 }
 
-/** Throws whatever protobuf throws when the bytes are no proposal, Error when it names no channel or chaincode. */
+/** @throws protobuf's error if the bytes are not a proposal, Error if it names no channel or chaincode. */
 export function parseProposal(signed: InstanceType<typeof peer.SignedProposal>): ParsedProposal {
   const proposal = peer.Proposal.deserializeBinary(signed.getProposalBytes_asU8());
   const header = common.Header.deserializeBinary(proposal.getHeader_asU8());
@@ -48,12 +48,12 @@ export function parseEnvelope(envelope: InstanceType<typeof common.Envelope>): P
   return { envelope, payload, channelHeader, creator: signatureHeader.getCreator_asU8() };
 }
 
-/** A transaction's id is the hash of who made it and of a number used once. */
+/** A transaction id is the hash of nonce and creator. */
 export function expectedTransactionId(header: InstanceType<typeof common.SignatureHeader>): string {
   return createHash('sha256').update(header.getNonce_asU8()).update(header.getCreator_asU8()).digest('hex');
 }
 
-/** The parts of an endorsed transaction that the validator looks at. */
+/** The parts of an endorsed transaction that the validator checks. */
 export interface ParsedTransaction {
   readonly proposalResponsePayload: Uint8Array;
   readonly endorsements: readonly InstanceType<typeof peer.Endorsement>[];

@@ -65,7 +65,7 @@ describe('Simulation', () => {
     expect(ask(one, get('a'))).toHaveLength(0);
   });
 
-  it('gives long results in portions of a hundred', () => {
+  it('sends long results in messages of a hundred', () => {
     const one = simulation(250);
     const first = results(one, range('', ''));
     expect([first.keys.length, first.hasMore]).toEqual([100, true]);
@@ -76,7 +76,7 @@ describe('Simulation', () => {
     expect(() => ask(one, next(first.id))).toThrow('query iterator not found');
   });
 
-  it('gives a page at once, with where to go on', () => {
+  it('returns a page with its bookmark', () => {
     const one = simulation(250);
     const first = results(one, range('k0000', '', { size: 150, bookmark: '' }));
     expect([first.keys.length, first.bookmark, first.hasMore]).toEqual([150, 'k0150', false]);
@@ -84,7 +84,7 @@ describe('Simulation', () => {
     expect([second.keys.length, second.bookmark]).toEqual([100, '']);
   });
 
-  it('refuses pages and writes together', () => {
+  it('refuses paged queries together with writes', () => {
     const readFirst = simulation(1);
     ask(readFirst, range('', '', { size: 1, bookmark: '' }));
     expect(() => ask(readFirst, put('a'))).toThrow('Writes are not allowed');
@@ -93,10 +93,10 @@ describe('Simulation', () => {
     expect(() => ask(writeFirst, range('', '', { size: 1, bookmark: '' }))).toThrow('read-only transaction');
   });
 
-  it('refuses what it has not: private data, rich queries, other messages', () => {
+  it('refuses private data, rich queries and other messages', () => {
     expect(() => ask(simulation(), put('a', 'v', 'secrets'))).toThrow('collection secrets could not be found');
     expect(() => simulation().answer(Type.GET_QUERY_RESULT, new Uint8Array())).toThrow('not supported for leveldb');
-    expect(() => simulation().answer(Type.INVOKE_CHAINCODE, new Uint8Array())).toThrow('does not answer');
+    expect(() => simulation().answer(Type.INVOKE_CHAINCODE, new Uint8Array())).toThrow('does not support');
     expect(() => ask(simulation(), put(''))).toThrow('empty');
   });
 });

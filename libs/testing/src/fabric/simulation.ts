@@ -5,7 +5,7 @@ import type { Version, WorldState } from './world-state.ts';
 
 const { Type } = peer.ChaincodeMessage;
 
-/** Between peer and chaincode, results that are not paged travel in portions of so many. */
+/** Number of results per message between peer and chaincode for queries without paging. */
 const PORTION = 100;
 
 interface OpenQuery {
@@ -14,8 +14,8 @@ interface OpenQuery {
 }
 
 /**
- * One proposal being simulated: what the chaincode asks of the state, answered as of one height, and written down for
- * the validation at commit. Writes are kept and not seen by later reads, as in Fabric.
+ * Simulation of one proposal: answers the chaincode's state requests as of one height and records them for validation
+ * at commit. Reads do not see earlier writes, as in Fabric.
  */
 export class Simulation {
   readonly #namespace: string;
@@ -36,7 +36,10 @@ export class Simulation {
     this.#transactionId = transactionId;
   }
 
-  /** Answers one request of the chaincode: the payload of its RESPONSE. Throws Error with what the ERROR shall say. */
+  /**
+   * Handles one request of the chaincode and returns the payload of the RESPONSE.
+   * @throws Error with the text for ERROR.
+   */
   answer(type: number, payload: Uint8Array): Uint8Array {
     switch (type) {
       case Type.GET_STATE:
@@ -63,11 +66,11 @@ export class Simulation {
       case Type.GET_QUERY_RESULT:
         throw new Error('ExecuteQuery not supported for leveldb');
       default:
-        throw new Error(`the stand-in peer does not answer messages of type ${type}`);
+        throw new Error(`the stand-in peer does not support messages of type ${type}`);
     }
   }
 
-  /** What an endorsement signs: the reads and writes, as a serialized TxReadWriteSet. */
+  /** The reads and writes as a serialized TxReadWriteSet, which an endorsement signs. */
   readWriteSet(): Uint8Array {
     return readWriteSet(this.#namespace, { reads: this.#reads, writes: this.#writes, ranges: this.#ranges });
   }
@@ -86,7 +89,7 @@ export class Simulation {
         `txid [${this.#transactionId}]: unsupported transaction. Transaction has already performed a paginated query. Writes are not allowed`,
       );
     }
-    if (key === '') throw new Error('key is an empty string'); // As the shim of Go says; no peer keeps such a key.
+    if (key === '') throw new Error('key is an empty string'); // As in Go's shim; no peer stores such a key.
     this.#writes.set(key, value);
     return new Uint8Array();
   }
@@ -120,7 +123,7 @@ export class Simulation {
     read.exhausted = true;
   }
 
-  /** The whole page at once, with the key to go on from; '' when there is none. */
+  /** The whole page, with the next key as bookmark; '' if there is none. */
   #page(found: Iterator<Uint8Array>, pageSize: number, start: string, end: string): Uint8Array {
     const results: Uint8Array[] = [];
     while (results.length < pageSize) {

@@ -11,7 +11,7 @@ const suite = standInSuite({ tls: false });
 describe('faults', () => {
   const read = () => suite.records.evaluateTransaction('read', 'a');
 
-  it('strike as often and where they are told', async () => {
+  it('apply as often and where configured', async () => {
     const fault = suite.peer.faults.inject(
       'evaluate',
       { status: { code: 8, message: 'no' } },
@@ -33,7 +33,7 @@ describe('faults', () => {
     });
   });
 
-  it('answer as if nothing was done, though it was', async () => {
+  it('return an error although the call was executed', async () => {
     suite.peer.faults.inject('submit', { statusAfter: { code: 4, message: 'too late' } }, { times: 1 });
     const transaction = await suite.records.newProposal('createMany', { arguments: [record()] }).endorse();
     expect(await failureOf(transaction.submit())).toMatchObject({ code: 4 });
@@ -45,7 +45,7 @@ describe('faults', () => {
     );
   });
 
-  it.each(['before', 'after'] as const)('never answer: %s it is done', async (drop) => {
+  it.each(['before', 'after'] as const)('drop the answer: %s execution', async (drop) => {
     suite.peer.faults.inject('submit', { drop }, { times: 1 });
     suite.peer.orderer.hold();
     const transaction = await suite.records.newProposal('createMany', { arguments: [record()] }).endorse();
@@ -64,7 +64,7 @@ describe('faults', () => {
     await suite.records.submitTransaction('createMany', record(id));
   });
 
-  it('strike one of several peers, which share their blocks', async () => {
+  it('apply to one of several peers, which share their blocks', async () => {
     const second = await suite.peer.addPeer();
     const other = connectClient({ ...suite.peer, url: second.url });
     const elsewhere = other.gateway.getNetwork('main').getContract('records');
@@ -84,7 +84,7 @@ describe('faults', () => {
     other.close();
   });
 
-  it('lose what the orderer had acknowledged; the same envelope sent again commits', async () => {
+  it('drop an acknowledged envelope; the same one sent again commits', async () => {
     const transaction = await suite.records.newProposal('createMany', { arguments: [record()] }).endorse();
     suite.peer.orderer.hold();
     await transaction.submit();

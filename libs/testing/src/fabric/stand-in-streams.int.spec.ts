@@ -8,7 +8,7 @@ const { MVCC_READ_CONFLICT, PHANTOM_READ_CONFLICT, VALID } = protos.TxValidation
 const suite = standInSuite({ tls: false });
 
 describe('block streams', () => {
-  it('give every block from the first, whole and filtered, and then as they come', async () => {
+  it('send every block from the first, whole and filtered, then new ones', async () => {
     const commit = await suite.records.submitAsync('createMany', { arguments: [record()] });
     const { blockNumber } = await commit.getStatus();
     const filtered = await suite.network.getFilteredBlockEvents({ startBlock: blockNumber });
@@ -26,18 +26,18 @@ describe('block streams', () => {
     for (const stream of [filtered, whole, both]) stream.close();
   });
 
-  it('begin with the next block unless told otherwise', async () => {
+  it('start with the next block by default', async () => {
     const height = BigInt(suite.peer.channel('main').height());
     const events = await suite.network.getFilteredBlockEvents();
     const first = firstOf(events);
-    // The request travels while this one is endorsed and ordered; either block proves the point.
+    // The request arrives while this one is endorsed and ordered; either block is acceptable.
     await suite.records.submitTransaction('createMany', record());
     await suite.records.submitTransaction('createMany', record());
     expect(BigInt((await first).getNumber())).toBeGreaterThanOrEqual(height);
     events.close();
   });
 
-  it('are held back while commit status is not', async () => {
+  it('can be held while commit status is answered', async () => {
     suite.peer.blockStreams.hold();
     const seen: unknown[] = [];
     const events = await suite.network.getFilteredBlockEvents({
@@ -69,7 +69,7 @@ describe('block streams', () => {
     expect(await reading).toMatchObject({ code: 14 });
   });
 
-  it('say otherwise than the block when told to', async () => {
+  it('report injected codes', async () => {
     const commit = await suite.records.submitAsync('createMany', { arguments: [record()] });
     const { blockNumber } = await commit.getStatus();
     const transactionId = commit.getTransactionId();
@@ -83,12 +83,12 @@ describe('block streams', () => {
     expect(await commit.getStatus()).toMatchObject({ code: PHANTOM_READ_CONFLICT });
   });
 
-  it('refuse a channel that is not there', async () => {
+  it('refuse a missing channel', async () => {
     const events = await suite.client.gateway.getNetwork('nowhere').getFilteredBlockEvents({ startBlock: 0n });
     await expect(firstOf(events)).rejects.toThrow();
   });
 
-  it('give events of chaincodes, of valid transactions, from where they are asked for', async () => {
+  it('send chaincode events of valid transactions from the requested position', async () => {
     const start = BigInt(suite.peer.channel('main').height());
     suite.peer.faults.judge({ commit: MVCC_READ_CONFLICT });
     await failureOf(suite.assets.submitTransaction(...createAsset()));

@@ -10,7 +10,7 @@ const { DUPLICATE_TXID, ENDORSEMENT_POLICY_FAILURE, MVCC_READ_CONFLICT, PHANTOM_
 const suite = standInSuite({ maxMessageCount: 3 });
 
 describe('channels and chaincodes', () => {
-  it('keep their states apart', async () => {
+  it('have separate states', async () => {
     const id = freshId();
     await suite.records.submitTransaction('createMany', record(id));
     expect(textOf(await suite.records.evaluateTransaction('read', id))).toContain(id);
@@ -19,27 +19,27 @@ describe('channels and chaincodes', () => {
     await expect(suite.assets.evaluateTransaction('ReadAsset', id)).rejects.toThrow(`the asset ${id} does not exist`);
   });
 
-  it('are defined where they were said to be', async () => {
+  it('are defined on the configured channels', async () => {
     const elsewhere = suite.client.gateway.getNetwork('audit').getContract('assets');
     expect(await failureOf(elsewhere.evaluateTransaction('GetAllAssets'))).toMatchObject({ code: 9 });
   });
 });
 
 describe('the validator', () => {
-  it('finds a range that changed between simulation and commit', async () => {
+  it('detects a range that changed between simulation and commit', async () => {
     const scan = await suite.assets.newProposal('GetAllAssets').endorse();
     await suite.assets.submitTransaction(...createAsset());
     const commit = await scan.submit();
     expect(await commit.getStatus()).toMatchObject({ code: PHANTOM_READ_CONFLICT });
   });
 
-  it('lets a range be that did not', async () => {
+  it('accepts an unchanged range', async () => {
     await suite.assets.submitTransaction(...createAsset());
     const commit = await (await suite.assets.newProposal('GetAllAssets').endorse()).submit();
     expect(await commit.getStatus()).toMatchObject({ code: VALID });
   });
 
-  it('writes nothing of a transaction that came second, in the same block', async () => {
+  it('writes nothing of the second transaction on a key in one block', async () => {
     const id = freshId();
     const [first, second] = [record(id, 'first'), record(id, 'second')].map((argument) =>
       suite.records.newProposal('upsertMany', { arguments: [argument] }).endorse(),
@@ -73,10 +73,10 @@ describe('the validator', () => {
     expect(codes()).toEqual([VALID, DUPLICATE_TXID]);
   });
 
-  it('refuses what the peer did not endorse', async () => {
+  it('refuses a transaction not endorsed by the peer', async () => {
     const transaction = await suite.records.newProposal('createMany', { arguments: [record()] }).endorse();
     const forged = Buffer.from(transaction.getBytes());
-    // The peer's signature ends the message; its last bytes are of a number, so the message stays well-formed.
+    // The message ends with the peer's signature, whose last bytes are an integer, so it stays well-formed.
     forged[forged.length - 8]! ^= 0xff;
     const commit = await suite.client.gateway.newTransaction(forged).submit();
     expect(await commit.getStatus()).toMatchObject({ code: ENDORSEMENT_POLICY_FAILURE });
@@ -93,7 +93,7 @@ describe('the validator', () => {
 });
 
 describe('signatures', () => {
-  it('are asked for on every call', async () => {
+  it('are required on every call', async () => {
     const stranger = connectClient({ ...suite.peer, identity: suite.peer.enroll('stranger', 'StrangerMSP') });
     const proposal = await suite.records.newProposal('createMany', { arguments: [record()] }).endorse();
     const bytes = proposal.getBytes();

@@ -6,18 +6,18 @@ import { certificateAuthority, type Authority } from './certificates.ts';
 import { ChaincodeProcess } from './chaincode-process.ts';
 import { ChannelLedger } from './channel-ledger.ts';
 import { endorser } from './endorser.ts';
-import { faultRegister } from './fault-register.ts';
+import { faultRegister } from './faults.ts';
 import { membership } from './membership.ts';
 import { Orderer } from './orderer.ts';
 import { PeerListener } from './peer-listener.ts';
 import type { PeerParts } from './peer-parts.ts';
 import { Code } from './rpc-error.ts';
 import type { ChannelView, ClientIdentity, StandInPeer, StandInPeerOptions } from './stand-in-types.ts';
-import { StreamGate } from './stream-gate.ts';
+import { StreamGate } from './send-blocks.ts';
 
 const TEN_MEBIBYTES = 10 * 1024 * 1024;
 
-/** Starts the peer and its chaincodes on this machine; resolves when both take transactions. */
+/** Starts the peer and its chaincodes; resolves when they are ready. */
 export async function startStandInPeer(options: StandInPeerOptions): Promise<StandInPeer> {
   const directory = mkdtempSync(join(tmpdir(), 'sealgate-fabric-'));
   const identities = identitiesIn(directory, options.mspId ?? 'Org1MSP');
@@ -112,7 +112,7 @@ function identitiesIn(directory: string, ownMspId: string): Identities {
   return {
     authority,
     enroll: (commonName, mspId = ownMspId) => {
-      // Another organisation's CA is made for the one certificate: nobody here knows it.
+      // A new CA for another organisation, unknown to the channel.
       const { cert, key } = (mspId === ownMspId ? authority : certificateAuthority(mspId)).issue(commonName);
       enrolled += 1;
       const [certFile, keyFile] = ['cert', 'key'].map((what) => join(directory, `client-${enrolled}-${what}.pem`));

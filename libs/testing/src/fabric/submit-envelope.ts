@@ -7,7 +7,7 @@ import { parseEnvelope } from './signed-request.ts';
 type SubmitRequest = InstanceType<typeof gateway.SubmitRequest>;
 type SignedCommitStatusRequest = InstanceType<typeof gateway.SignedCommitStatusRequest>;
 
-/** Checks what an orderer checks, and hands it over: ordered once this returns. @throws RpcError */
+/** Checks the envelope like an orderer and queues it; it is ordered when this returns. @throws RpcError */
 export function submit({ members, ledgers, orderer, limits, detail }: PeerParts, request: SubmitRequest) {
   const envelope = request.getPreparedTransaction();
   if (envelope === undefined) {
@@ -54,7 +54,7 @@ function isSignedByMember(members: PeerParts['members'], envelope: InstanceType<
   return members.find(creator)?.signed(envelope.getPayload_asU8(), envelope.getSignature_asU8()) ?? false;
 }
 
-/** Waits until the transaction is in a block: the client's deadline, or its going away, ends the wait. */
+/** Waits until the transaction is in a block, the client's deadline passes, or it disconnects. */
 export async function commitStatus(parts: PeerParts, request: SignedCommitStatusRequest, signal: AbortSignal) {
   const bytes = request.getRequest_asU8();
   const asked = gateway.CommitStatusRequest.deserializeBinary(bytes);
@@ -65,7 +65,7 @@ export async function commitStatus(parts: PeerParts, request: SignedCommitStatus
   }
   const ledger = parts.ledgers.get(asked.getChannelId());
   if (ledger === undefined) {
-    // The policy of a channel that is not there cannot be asked, and is not met.
+    // The policy of a missing channel cannot be evaluated, so it is not satisfied.
     throw new RpcError({
       code: Code.PERMISSION_DENIED,
       message: `no policy manager for channel ${asked.getChannelId()}`,
@@ -79,7 +79,7 @@ export async function commitStatus(parts: PeerParts, request: SignedCommitStatus
   return response;
 }
 
-/** Resolves at the next block; rejects when the caller is gone. */
+/** Resolves at the next block; rejects if the caller disconnects. */
 function nextBlock(ledger: ChannelLedger, signal: AbortSignal): Promise<void> {
   return new Promise<void>((resolve, reject) => {
     const done = () => {

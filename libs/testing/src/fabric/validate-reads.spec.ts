@@ -46,12 +46,12 @@ describe('validateReads', () => {
     ['shorter by a key', range({ reads: new Map([['k', at(1)]]) }), stateWith(), PHANTOM_READ_CONFLICT],
     ['of another version', range({ reads: new Map([['k', at(1)]]) }), stateWith(['k', 2]), PHANTOM_READ_CONFLICT],
     ['empty as it was', range({}), stateWith(), VALID],
-    ['empty no more', range({}), stateWith(['k', 1]), PHANTOM_READ_CONFLICT],
+    ['no longer empty', range({}), stateWith(['k', 1]), PHANTOM_READ_CONFLICT],
   ])('a range that is %s', (_what, read, state, code) => {
     expect(judge({ ranges: [read] }, state)).toBe(code);
   });
 
-  it('asks nothing beyond the last key of a walk that was broken off', () => {
+  it('ignores keys after the last one of a scan that stopped early', () => {
     const broken = range({ end: 'k', exhausted: false, reads: new Map([['k', at(1)]]) });
     expect(judge({ ranges: [broken] }, stateWith(['k', 1], ['m', 2]))).toBe(VALID);
     expect(judge({ ranges: [broken] }, stateWith(['b', 2], ['k', 1]))).toBe(PHANTOM_READ_CONFLICT);
@@ -59,7 +59,7 @@ describe('validateReads', () => {
 });
 
 describe('writesOf', () => {
-  it('tells values from deletions', () => {
+  it('distinguishes values from deletions', () => {
     const writes = new Map([
       ['b', undefined],
       ['a', Buffer.from('x')],

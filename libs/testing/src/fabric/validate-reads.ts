@@ -12,13 +12,13 @@ export interface KeyWrite {
   readonly value: Buffer | undefined;
 }
 
-/** What is judged: everything that was committed, this block's earlier transactions included. */
+/** The committed state, including earlier transactions of this block. */
 export type StateOf = (namespace: string) => WorldState;
 
 /**
- * Whether what a transaction read is still so (multi-version concurrency control): each key at the version it was read
- * at, and each range with the keys and versions it was walked over with. Because the block's earlier valid transactions
- * have been applied already, a key that one of them wrote has another version than any that could have been read.
+ * Multi-version concurrency control: checks that each read key still has its version, and each scanned range the same
+ * keys and versions. Earlier valid transactions of the block are already applied, so a key written by one of them has a
+ * version that no simulation could have read.
  */
 export function validateReads(readWriteSet: Uint8Array, stateOf: StateOf): number {
   for (const { namespace, kv } of namespacesOf(readWriteSet)) {
@@ -62,7 +62,7 @@ function isSameVersion(read: KvRead, committed: Version | undefined): boolean {
 
 function isSameRange(range: RangeQueryInfo, state: WorldState): boolean {
   const reads = range.getRawReads()?.getKvReadsList() ?? [];
-  // A walk that was broken off ends with the last key it saw, and includes it.
+  // A scan that stopped early ends with the last key it saw, inclusive.
   const end = range.getItrExhausted() || reads.length === 0 ? range.getEndKey() : `${range.getEndKey()}\u0000`;
   if (!range.getItrExhausted() && reads.length === 0) return true;
   const found = [...state.range(range.getStartKey(), end, NOW)];

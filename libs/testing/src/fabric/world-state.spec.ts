@@ -12,7 +12,7 @@ const keysOf = (state: WorldState, start: string, end: string, height: number) =
   [...state.range(start, end, height)].map(([key]) => key);
 
 describe('WorldState', () => {
-  it('shows each height what it knew then', () => {
+  it('returns the state as of each height', () => {
     const state = new WorldState();
     state.apply('a', change(1, 'one'));
     state.apply('a', change(3, 'three'));
@@ -24,16 +24,16 @@ describe('WorldState', () => {
     expect(state.history('a').map(({ block }) => block)).toEqual([5, 3, 1]);
   });
 
-  it('orders keys by their UTF-8 bytes, and leaves the end of a range out', () => {
+  it('orders keys by their UTF-8 bytes and excludes the end of a range', () => {
     const state = new WorldState();
-    // In UTF-16, U+FFFD sorts behind U+10000.
+    // In UTF-16, U+FFFD sorts after U+10000.
     for (const key of ['b', '\u{10000}', 'a', '\ufffd', 'ab']) state.apply(key, change(1, key));
     expect(keysOf(state, '', '', 2)).toEqual(['a', 'ab', 'b', '\ufffd', '\u{10000}']);
     expect(keysOf(state, 'ab', '\ufffd', 2)).toEqual(['ab', 'b']);
     expect(keysOf(state, '', '', 1)).toEqual([]);
   });
 
-  it('walks what it began with, whatever comes meanwhile', () => {
+  it('iterates over the keys present at its start', () => {
     const state = new WorldState();
     state.apply('b', change(1, 'b'));
     state.apply('d', change(1, 'd'));

@@ -1,4 +1,4 @@
-/** Where a value was written: block and place in it. */
+/** Where a value was written: block and index of the transaction in it. */
 export interface Version {
   readonly block: number;
   readonly transaction: number;
@@ -17,15 +17,15 @@ export interface VersionedValue {
 }
 
 /**
- * The keys of one chaincode on one channel, with all they ever held. Reads name the height they look from, so that a
- * simulation sees one state however many blocks come meanwhile.
+ * The keys of one chaincode on one channel with their full history. Reads are as of a height, so that a simulation sees
+ * one state although blocks are added meanwhile.
  */
 export class WorldState {
   readonly #changes = new Map<string, Modification[]>();
-  /** In the order of their UTF-8 bytes, as LevelDB has them. */
+  /** In the order of their UTF-8 bytes, as in LevelDB. */
   readonly #keys: string[] = [];
 
-  /** Changes come in the order of the ledger. */
+  /** Must be called in ledger order. */
   apply(key: string, change: Modification): void {
     const changes = this.#changes.get(key);
     if (changes !== undefined) {
@@ -36,16 +36,16 @@ export class WorldState {
     this.#keys.splice(this.#placeOf(key), 0, key);
   }
 
-  /** What the key holds for one who sees the blocks below `height`. */
+  /** The value as of the blocks below `height`. */
   get(key: string, height: number): VersionedValue | undefined {
     const change = this.#changes.get(key)?.findLast(({ block }) => block < height);
     if (change?.value === undefined) return undefined;
     return { value: change.value, version: { block: change.block, transaction: change.transaction } };
   }
 
-  /** Keys from `start` up to, without, `end` ('' : to the last). */
+  /** Keys from `start` up to but excluding `end` ('': to the last). */
   *range(start: string, end: string, height: number): Generator<readonly [string, VersionedValue]> {
-    // A copy: keys may come in between while the caller takes its time.
+    // A copy: keys may be added while the caller iterates.
     const keys = this.#keys.slice(this.#placeOf(start), end === '' ? undefined : this.#placeOf(end));
     for (const key of keys) {
       const found = this.get(key, height);
@@ -53,12 +53,12 @@ export class WorldState {
     }
   }
 
-  /** Newest first, without regard to any height, as a peer's history index answers. */
+  /** Newest first, independent of any height, like a peer's history index. */
   history(key: string): readonly Modification[] {
     return (this.#changes.get(key) ?? []).toReversed();
   }
 
-  /** The place of the first key that is not before this one. */
+  /** Index of the first key that is not before this one. */
   #placeOf(key: string): number {
     const sought = Buffer.from(key);
     let low = 0;

@@ -10,13 +10,13 @@ const contracts = join(import.meta.dirname, '../../../../../apps/ledger-chaincod
 export interface Suite {
   readonly peer: StandInPeer;
   readonly client: ConnectedClient;
-  /** Channel `main`; there is `audit` too, with `records` alone. */
+  /** Channel `main`; channel `audit` has only `records`. */
   readonly network: Network;
   readonly records: Contract;
   readonly assets: Contract;
 }
 
-/** One stand-in for the specs of a file, and a new client for each; what one held or broke is made good behind it. */
+/** One stand-in per spec file and a new client per test; faults and holds are reset after each. */
 export function standInSuite(options: Partial<StandInPeerOptions> = {}): Suite {
   let peer: StandInPeer;
   let client: ConnectedClient;
@@ -69,7 +69,7 @@ export const record = (id = freshId(), text = '') =>
 
 export const createAsset = (id = freshId()) => ['CreateAsset', id, 'red', '1', 'me', '2'] as const;
 
-/** What it was refused with; undefined when it was not. */
+/** The error of an attempt; undefined if it succeeded. */
 export const failureOf = (attempt: Promise<unknown>): Promise<GatewayError | undefined> =>
   attempt.then(
     () => undefined,
@@ -78,7 +78,7 @@ export const failureOf = (attempt: Promise<unknown>): Promise<GatewayError | und
 
 export const textOf = (bytes: Uint8Array) => Buffer.from(bytes).toString();
 
-/** The first of a stream. @throws Error when it ends before. */
+/** The first item of a stream. @throws Error if it is empty. */
 export async function firstOf<Item>(stream: AsyncIterable<Item>): Promise<Item> {
   for await (const item of stream) return item;
   throw new Error('The stream ended.');

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { faultRegister } from './fault-register.ts';
-import type { FaultyCall } from './faults.ts';
+import { type FaultyCall, faultRegister } from './faults.ts';
 
 const call = (changes: Partial<FaultyCall> = {}): FaultyCall => ({
   kind: 'submit',
@@ -12,7 +11,7 @@ const call = (changes: Partial<FaultyCall> = {}): FaultyCall => ({
 });
 
 describe('faultRegister', () => {
-  it('lets the oldest fault that fits strike, as often as it was told', () => {
+  it('applies the oldest matching fault, as often as configured', () => {
     const faults = faultRegister();
     const first = faults.inject('submit', { delayMs: 1 }, { times: 1 });
     faults.inject('submit', { delayMs: 2 });
@@ -25,7 +24,7 @@ describe('faultRegister', () => {
     expect(first.struck()).toBe(1);
   });
 
-  it('strikes no more once removed or cleared', () => {
+  it('applies no fault after it was removed or cleared', () => {
     const faults = faultRegister();
     faults.inject('submit', { delayMs: 1 }).remove();
     expect(faults.strike(call())).toBeUndefined();
@@ -35,7 +34,7 @@ describe('faultRegister', () => {
     expect([faults.strike(call()), faults.verdict('commit', 'tx')]).toEqual([undefined, undefined]);
   });
 
-  it('judges the next transaction once, and a named one every time', () => {
+  it('overrides the next transaction once, and a named one every time', () => {
     const faults = faultRegister();
     faults.judge({ commit: 10 });
     faults.judge({ transactionId: 'b', commitStatus: 11 });
