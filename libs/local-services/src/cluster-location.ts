@@ -2,20 +2,19 @@ import { createHash } from 'node:crypto';
 import { chownSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { LocalServiceError, withFileErrorsExplained } from './local-service-error.ts';
-import { canUse, sharedFolder } from './shared-folder.ts';
-import type { SystemUser } from './system-user.ts';
+import { canUse, sharedFolder, type SystemUser } from './system-user.ts';
 
 const pointerName = 'moved-to.json';
 
-/** Written into the folder asked for, when the cluster had to be put elsewhere. */
+/** Written into the requested folder if the cluster had to be placed elsewhere. */
 interface Pointer {
   readonly askedFor: string;
   readonly cluster: string;
 }
 
 /**
- * Where the cluster for the folder `requested` truly lies: there, or, when the user that PostgreSQL runs as cannot
- * get there (root's own folders), below a folder of its own. The place is remembered in the folder asked for.
+ * The actual folder of the cluster for `requested`: that folder, or one below the shared folder if the user of
+ * PostgreSQL cannot reach it (folders of root). The location is stored in the requested folder.
  */
 export function locateCluster(requested: string, user: SystemUser | undefined): string {
   const directory = resolve(requested);
@@ -28,7 +27,7 @@ export function locateCluster(requested: string, user: SystemUser | undefined): 
   });
 }
 
-/** Forgets a cluster for good, wherever it lies. The server must be stopped. */
+/** Deletes a cluster, wherever it is stored. The server must be stopped. */
 export function removeCluster(requested: string): void {
   const directory = resolve(requested);
   withFileErrorsExplained(directory, () => {
@@ -39,7 +38,7 @@ export function removeCluster(requested: string): void {
   });
 }
 
-/** Where the cluster of this folder lies now, for whoever only looks; the folder itself when it was not moved. */
+/** The actual folder of the cluster, without creating anything; the folder itself if it was not moved. */
 export function trueDirectoryOf(requested: string): string {
   const directory = resolve(requested);
   return readPointer(directory)?.cluster ?? directory;
@@ -52,17 +51,19 @@ function readPointer(directory: string): Pointer | undefined {
     const { askedFor, cluster }: Partial<Pointer> = JSON.parse(readFileSync(file, 'utf8'));
     if (typeof askedFor === 'string' && typeof cluster === 'string') return { askedFor, cluster };
   } catch (error) {
-    throw new LocalServiceError(`${file} cannot be read; it tells where the PostgreSQL data lies.`, { cause: error });
+    throw new LocalServiceError(`${file} cannot be read; it records where the PostgreSQL data is stored.`, {
+      cause: error,
+    });
   }
-  throw new LocalServiceError(`${file} is broken; it tells where the PostgreSQL data lies.`);
+  throw new LocalServiceError(`${file} is broken; it records where the PostgreSQL data is stored.`);
 }
 
-/** A folder that was moved keeps its cluster; one that was copied does not, for two servers may never share one. */
+/** A moved folder keeps its cluster; a copied one does not, because two servers must not share one. */
 function followPointer(directory: string, pointer: Pointer): string {
   if (pointer.askedFor === directory) return pointer.cluster;
   if (existsSync(join(pointer.askedFor, pointerName))) {
     throw new LocalServiceError(
-      `${directory} is a copy of ${pointer.askedFor}, whose PostgreSQL data lies in ${pointer.cluster} and is not copied with it. Start with a new folder.`,
+      `${directory} is a copy of ${pointer.askedFor}, whose PostgreSQL data is in ${pointer.cluster} and is not copied with it. Start with a new folder.`,
     );
   }
   writePointer(directory, pointer.cluster);
@@ -70,7 +71,7 @@ function followPointer(directory: string, pointer: Pointer): string {
 }
 
 function usableByUser(directory: string, user: SystemUser): boolean {
-  if (existsSync(directory) && readdirSync(directory).length > 0) return true; // Whatever it is, it is judged where it lies.
+  if (existsSync(directory) && readdirSync(directory).length > 0) return true; // Existing content is checked in place.
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   chownSync(directory, user.uid, user.gid);
   return canUse(directory, user, 'write');

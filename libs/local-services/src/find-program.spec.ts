@@ -7,7 +7,7 @@ import { findProgram, foldersOf } from './index.ts';
 const root = mkdtempSync(join(tmpdir(), 'find-program-'));
 afterAll(() => rmSync(root, { recursive: true }));
 
-it('a program is the first file of its name that may be run', () => {
+it('findProgram returns the first executable file of the name', () => {
   const folders = ['text', 'first', 'second'].map((name) => join(root, name));
   for (const folder of folders) {
     mkdirSync(folder);

@@ -6,7 +6,7 @@ export function foldersOf(path = ''): string[] {
   return path.split(delimiter).filter((folder) => folder !== '');
 }
 
-/** The first program of that name that may be run; undefined where none of the folders holds one. */
+/** The first executable of that name in the folders; undefined if there is none. */
 export function findProgram(name: string, folders: readonly string[]): string | undefined {
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }

@@ -12,14 +12,14 @@ const listenOnce = (port: number): Promise<number> =>
   });
 
 /**
- * A TCP port on 127.0.0.1 that nobody listened on a moment ago.
- * Somebody else may take it before the caller does: whoever binds it must be ready to ask for another.
+ * A TCP port on 127.0.0.1 that was free a moment ago. Another process may take it first: the caller must be ready to
+ * retry with another.
  */
 export function freePort(): Promise<number> {
   return listenOnce(0);
 }
 
-/** Whether the port can be listened on at 127.0.0.1 right now. Throws what is not about the port being taken. */
+/** Whether the port on 127.0.0.1 is free now. Rethrows errors other than EADDRINUSE. */
 export async function isPortFree(port: number): Promise<boolean> {
   try {
     await listenOnce(port);

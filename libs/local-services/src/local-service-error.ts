@@ -1,6 +1,6 @@
 /**
- * A server could not be started or found for a reason a person can act on.
- * The message is one whole sentence (or two) fit to be shown as it is, without a stack.
+ * A server could not be started or found for a reason that a user can fix. The message is one or two whole sentences,
+ * to be shown without a stack.
  */
 export class LocalServiceError extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
@@ -19,21 +19,21 @@ const sentences: Readonly<Record<string, (path: string) => string>> = {
 };
 
 /**
- * The system error code of anything thrown, such as `ENOSPC`; undefined where it has none.
- * Not by `instanceof`: under a test runner Node's own errors come from another realm.
+ * The system error code of anything thrown, such as `ENOSPC`; undefined if it has none. Without `instanceof`: under
+ * jest Node's own errors come from another realm.
  */
 export function systemCodeOf(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** Turns what the file system threw about `path` into one sentence; any other error comes back as it was. */
+/** Maps a file system error about `path` to a LocalServiceError; returns any other error unchanged. */
 export function explainFileError(error: unknown, path: string): unknown {
   const sentence = sentences[systemCodeOf(error) ?? ''];
   return sentence === undefined ? error : new LocalServiceError(sentence(path), { cause: error });
 }
 
-/** Runs `work` on `path`, with its file system errors told as one sentence. */
+/** Runs `work` on `path` and maps its file system errors by `explainFileError`. */
 export function withFileErrorsExplained<T>(path: string, work: () => T): T {
   try {
     return work();

@@ -2,19 +2,18 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { LocalServiceError, systemCodeOf, withFileErrorsExplained } from './local-service-error.ts';
-import { sharedFolder } from './shared-folder.ts';
-import { runAs, type SystemUser } from './system-user.ts';
+import { runAs, sharedFolder, type SystemUser } from './system-user.ts';
 
 export interface PostgresBinaries {
   readonly initdb: string;
   readonly postgres: string;
-  /** The major version, such as 18: clusters of another one cannot be opened. */
+  /** The major version, such as 18: clusters of another version cannot be opened. */
   readonly major: number;
 }
 
 /**
- * The PostgreSQL programs of the npm package for this machine, in a place where `user` can run them: where the
- * package lies if that works, else a copy made once per version. With `binFolder`, those of that installation.
+ * The PostgreSQL programs of the npm package for this machine, in a folder where `user` can run them: the package
+ * itself if that works, else a copy made once per version. With `binFolder`, those of that installation.
  */
 export async function postgresBinaries(user: SystemUser | undefined, binFolder?: string): Promise<PostgresBinaries> {
   if (binFolder !== undefined) {
@@ -46,7 +45,7 @@ async function findPackage(): Promise<string> {
   }
 }
 
-/** npm packages hold no symbolic links: the package lists them, and its install script, which npm may not run, makes them. */
+/** npm packages contain no symbolic links: the package lists them for its install script, which npm may not run. */
 function hydrate(packageFolder: string): void {
   const list = join(packageFolder, 'native/pg-symlinks.json');
   if (!existsSync(list)) return;
@@ -57,7 +56,7 @@ function hydrate(packageFolder: string): void {
     try {
       symlinkSync(relative(dirname(target), source), link);
     } catch {
-      return; // Another process makes them at this moment, or the package is read-only: running it tells.
+      return; // Another process is creating them, or the package is read-only; running the programs shows which.
     }
   }
 }
@@ -94,27 +93,27 @@ function copyFor(user: SystemUser, packageFolder: string): string {
   const { version }: { version: string } = JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8'));
   const target = join(base, `postgresql-${version}-${process.arch}`);
   if (existsSync(target)) return target;
-  const making = `${target}.${process.pid}`;
+  const temporary = `${target}.${process.pid}`;
   withFileErrorsExplained(base, () => {
-    cpSync(join(packageFolder, 'native'), making, { recursive: true, verbatimSymlinks: true });
-    openTo(making);
-    moveInto(making, target);
+    cpSync(join(packageFolder, 'native'), temporary, { recursive: true, verbatimSymlinks: true });
+    openTo(temporary);
+    moveInto(temporary, target);
   });
   return target;
 }
 
-/** The package may have been unpacked under a umask that keeps others out. */
+/** The package may have been unpacked under a umask that excludes other users. */
 function openTo(folder: string): void {
   mkdirSync(folder, { recursive: true });
   spawnSync('chmod', ['-R', 'a+rX', folder], { stdio: 'ignore', timeout: 60_000 });
 }
 
-/** Several processes may make the copy at once: the first to rename wins, and the others throw theirs away. */
-function moveInto(making: string, target: string): void {
+/** Several processes may copy concurrently: the first rename wins, the others delete their copies. */
+function moveInto(temporary: string, target: string): void {
   try {
-    renameSync(making, target);
+    renameSync(temporary, target);
   } catch (error) {
-    rmSync(making, { recursive: true, force: true });
+    rmSync(temporary, { recursive: true, force: true });
     if (systemCodeOf(error) !== 'ENOTEMPTY' && systemCodeOf(error) !== 'EEXIST') throw error;
   }
 }

@@ -26,12 +26,12 @@ export interface ClusterOptions {
   readonly log: (line: string) => void;
 }
 
-/** Makes the cluster where there is none, checks the one there is, and gives the superuser's password. */
+/** Creates the cluster or checks the existing one, and returns the superuser's password. */
 export async function prepareCluster(options: ClusterOptions): Promise<string> {
   const { directory, binaries } = options;
   const version = clusterVersion(directory);
   if (version === undefined) {
-    options.log(`Making a new PostgreSQL ${binaries.major} cluster in ${directory}`);
+    options.log(`Creating a new PostgreSQL ${binaries.major} cluster in ${directory}`);
     await makeCluster(options);
   } else if (version !== String(binaries.major)) {
     throw new LocalServiceError(
@@ -54,46 +54,46 @@ function clusterVersion(directory: string): string | undefined {
   });
 }
 
-/** Made beside its place and renamed: a start that was cut short never leaves half a cluster. */
+/** Created next to its final path and renamed, so that an interrupted start never leaves half a cluster. */
 async function makeCluster(options: ClusterOptions): Promise<void> {
   const { directory, user } = options;
-  const making = `${directory}.new`;
+  const temporary = `${directory}.new`;
   try {
-    rmSync(making, { recursive: true, force: true });
-    mkdirSync(making, { recursive: true, mode: 0o700 });
+    rmSync(temporary, { recursive: true, force: true });
+    mkdirSync(temporary, { recursive: true, mode: 0o700 });
     const password = randomBytes(24).toString('base64url');
-    const secret = `${making}.password`;
+    const secret = `${temporary}.password`;
     writeFileSync(secret, password, { mode: 0o600 });
-    if (user !== undefined) for (const path of [making, secret]) chownSync(path, user.uid, user.gid);
+    if (user !== undefined) for (const path of [temporary, secret]) chownSync(path, user.uid, user.gid);
     try {
-      await initdb(options, making, secret);
+      await initdb(options, temporary, secret);
     } finally {
       rmSync(secret, { force: true });
     }
-    writeFileSync(join(making, passwordFile), password, { mode: 0o600 });
-    renameSync(making, directory);
+    writeFileSync(join(temporary, passwordFile), password, { mode: 0o600 });
+    renameSync(temporary, directory);
   } catch (error) {
-    rmSync(making, { recursive: true, force: true });
+    rmSync(temporary, { recursive: true, force: true });
     throw explainFileError(error, directory);
   }
 }
 
-/** The password is random and long, so the one hashing round that it gets here is enough and keeps connecting cheap. */
+/** The password is random and long, so one SCRAM iteration is enough and keeps connecting cheap. */
 const initdbArguments = ['--username=postgres', '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C'];
-/** Of the servers that know them. */
+/** Arguments by the major version that introduced them. */
 const newerArguments: readonly (readonly [major: number, argument: string])[] = [
   [16, '--set=scram_iterations=1'],
   [17, '--locale-provider=builtin'],
   [17, '--builtin-locale=C.UTF-8'],
 ];
 
-function initdb(options: ClusterOptions, making: string, secret: string): Promise<void> {
+function initdb(options: ClusterOptions, temporary: string, secret: string): Promise<void> {
   const { directory, binaries, user, sync } = options;
   const newer = newerArguments.filter(([major]) => binaries.major >= major).map(([, argument]) => argument);
   const parameters = [
     ...initdbArguments,
     ...newer,
-    `--pgdata=${making}`,
+    `--pgdata=${temporary}`,
     `--pwfile=${secret}`,
     ...(sync ? [] : ['--no-sync']),
   ];

@@ -4,7 +4,7 @@ import { trueDirectoryOf } from './cluster-location.ts';
 import { LocalServiceError, withFileErrorsExplained } from './local-service-error.ts';
 import { commandLineOf, endProcess, isAlive } from './processes.ts';
 
-/** The id of the PostgreSQL that runs on this cluster now; undefined when none does. The pid file alone proves nothing. */
+/** The pid of the PostgreSQL that runs on this cluster; undefined if none does. The pid file alone is not trusted. */
 function runningPostmaster(clusterDirectory: string): number | undefined {
   const file = join(clusterDirectory, 'postmaster.pid');
   const pid = withFileErrorsExplained(clusterDirectory, () =>
@@ -16,8 +16,8 @@ function runningPostmaster(clusterDirectory: string): number | undefined {
 }
 
 /**
- * Refuses a cluster that has a server, and removes the pid file that a killed server left: PostgreSQL itself would
- * refuse to start if by now another process of the same user has that id.
+ * Throws if a server runs on the cluster, and removes the pid file of a killed server: PostgreSQL refuses to start if
+ * another process of the same user has that pid by now.
  */
 export function clearStalePidFile(clusterDirectory: string): void {
   const pid = runningPostmaster(clusterDirectory);
@@ -28,8 +28,8 @@ export function clearStalePidFile(clusterDirectory: string): void {
 }
 
 /**
- * Stops the server that a killed owner left behind on this folder, after checking that the process truly is that
- * server. True when there was one. The caller must know that no owner lives: it holds the lock on the data.
+ * Stops the server that a killed owner left running on this folder, after verifying that the process is that server.
+ * Returns whether there was one. The caller must hold the lock on the data, so that no owner is alive.
  */
 export async function stopOrphanedPostgres(requested: string): Promise<boolean> {
   const pid = runningPostmaster(trueDirectoryOf(requested));
@@ -38,7 +38,7 @@ export async function stopOrphanedPostgres(requested: string): Promise<boolean> 
   return true;
 }
 
-/** SIGINT asks for a clean end without waiting for clients, SIGQUIT for an end at once (recovery follows). */
+/** SIGINT is a fast shutdown without waiting for clients, SIGQUIT an immediate one (recovery follows). */
 export function stopSteps(mode: 'fast' | 'immediate'): { name: NodeJS.Signals; waitMs: number }[] {
   const immediate: { name: NodeJS.Signals; waitMs: number }[] = [
     { name: 'SIGQUIT', waitMs: 5_000 },

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemCodeOf } from './local-service-error.ts';
 
-/** Whether a process of that id exists, be it ours or another user's. A zombie counts as gone: it holds nothing any more. */
+/** Whether a process with that pid exists, also of another user. A zombie counts as gone: it holds no resources. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -18,24 +18,24 @@ function isZombie(pid: number): boolean {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z');
   } catch {
-    return false; // No /proc on this system, or the process went away meanwhile: the next look tells.
+    return false; // No /proc on this system, or the process has just ended, which the next call sees.
   }
 }
 
 /**
- * The command line of a process, its arguments separated by spaces; empty when it cannot be told.
- * Ids are reused, so nothing is ever signalled on the strength of a pid file alone: this says whether it is still ours.
+ * The command line of a process, arguments separated by spaces; empty if unknown. Pids are reused, so this must be
+ * checked before a process from a pid file is signalled.
  */
 export function commandLineOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
   } catch {
-    return saidByPs(pid, 'args=');
+    return psColumn(pid, 'args=');
   }
 }
 
-/** What `ps` says of a process where there is no /proc; empty when it says nothing. */
-function saidByPs(pid: number, column: string): string {
+/** A column of `ps` for systems without /proc; empty on failure. */
+function psColumn(pid: number, column: string): string {
   try {
     return execFileSync('ps', ['-o', column, '-p', String(pid)], {
       encoding: 'utf8',
@@ -48,8 +48,8 @@ function saidByPs(pid: number, column: string): string {
 }
 
 /**
- * When the process started, in words that only compare with themselves; undefined when it cannot be told. Together with
- * its id they are of one process alone, for ids are reused.
+ * An opaque start time of the process, only comparable for equality; undefined if unknown. Pid and start time together
+ * identify a process, since pids are reused.
  */
 export function startOfProcess(pid: number): string | undefined {
   try {
@@ -57,11 +57,11 @@ export function startOfProcess(pid: number): string | undefined {
     // The 22nd field (proc_pid_stat(5)): clock ticks since boot. The second, in brackets, may itself hold spaces.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
   } catch {
-    return saidByPs(pid, 'lstart=') || undefined;
+    return psColumn(pid, 'lstart=') || undefined;
   }
 }
 
-/** Waits until the process is gone; false when it still lives after `timeoutMs`. */
+/** Waits until the process is gone; false if it is still alive after `timeoutMs`. */
 export async function waitUntilGone(pid: number, timeoutMs: number): Promise<boolean> {
   const end = performance.now() + timeoutMs;
   while (isAlive(pid)) {
@@ -71,7 +71,7 @@ export async function waitUntilGone(pid: number, timeoutMs: number): Promise<boo
   return true;
 }
 
-/** Sends a signal; a process that is already gone is no error. */
+/** Sends a signal; a process that is already gone is not an error. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
@@ -80,14 +80,14 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Sends the signals one after the other, each with its time to take effect, until the process is gone. */
+/** Sends the signals in order, waiting `waitMs` after each, until the process is gone. */
 export async function endProcess(
   pid: number,
   steps: readonly { readonly name: NodeJS.Signals; readonly waitMs: number }[],
 ): Promise<void> {
   for (const { name, waitMs } of steps) {
     signal(pid, name);
-    signal(pid, 'SIGCONT'); // A frozen process hears the first one only once it runs again.
+    signal(pid, 'SIGCONT'); // A stopped process handles the first signal only after SIGCONT.
     if (await waitUntilGone(pid, waitMs)) return;
   }
 }

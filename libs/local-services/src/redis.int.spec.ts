@@ -24,9 +24,9 @@ describeWithRedis('startRedis', () => {
   });
   afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-  it('answers only those who know the password, which stands neither in its arguments nor in its log', async () => {
+  it('requires the password, which is neither in its arguments nor in its log', async () => {
     const redis = await startRedis({ directory, args: ['--maxmemory', '2mb'], removeWithOwner: directory });
-    // Without the user's name `redis-cli -u` would take the password for it.
+    // Without a user name `redis-cli -u` would take the password as the name.
     const { username, password } = new URL(redis.url);
     expect(username).toBe('default');
     expect(password.length).toBeGreaterThanOrEqual(32);
@@ -40,7 +40,7 @@ describeWithRedis('startRedis', () => {
     expect(await isPortFree(redis.port)).toBe(true);
   });
 
-  it('gives the same URL again for the same folder and port, and ends even when it was frozen', async () => {
+  it('returns the same URL for the same folder and port, and stops even when frozen', async () => {
     const first = await startRedis({ directory, removeWithOwner: directory });
     await first.stop();
     const second = await startRedis({ directory, port: first.port, removeWithOwner: directory });
@@ -50,7 +50,7 @@ describeWithRedis('startRedis', () => {
     expect(await second.exited).toBe(0);
   });
 
-  it('tells of a taken port and of an argument that Redis does not know, in one sentence each', async () => {
+  it('reports a taken port and an unknown argument in one sentence each', async () => {
     const first = await startRedis({ directory, removeWithOwner: directory });
     await expect(startRedis({ directory, port: first.port })).rejects.toThrow(
       `The port ${first.port} is taken. Redis needs it.`,
@@ -63,7 +63,7 @@ describeWithRedis('startRedis', () => {
 });
 
 describe('findRedisServer', () => {
-  it('takes the first redis-server on the PATH that can be run', () => {
+  it('returns the first executable redis-server on the PATH', () => {
     const folder = mkdtempSync(join(tmpdir(), 'sealgate-path-'));
     for (const [name, mode] of [
       ['plain', 0o644],

@@ -11,7 +11,7 @@ import { LocalServiceError, withFileErrorsExplained } from './local-service-erro
 import { endProcess } from './processes.ts';
 
 export interface LocalRedis {
-  /** With user and password, as `redis-cli -u` takes it: never to be logged. The same folder and port give the same URL again. */
+  /** With user and password, as `redis-cli -u` takes it: must not be logged. Stable for the same folder and port. */
   readonly url: string;
   readonly port: number;
   readonly pid: number;
@@ -20,7 +20,7 @@ export interface LocalRedis {
 }
 
 export interface RedisOptions {
-  /** Holds the password and the log. Redis itself keeps nothing on disk: it holds copies only. */
+  /** Stores the password and the log. Redis persists nothing. */
   readonly directory: string;
   readonly port?: number;
   /** Further arguments, such as `['--maxmemory', '1mb']`. */
@@ -30,22 +30,22 @@ export interface RedisOptions {
 
 const readyTimeoutMs = 10_000;
 
-/** The place where a Redis is put that had to be built from source, because the PATH has none. */
+/** Folder of a Redis built from source if the PATH has none. */
 export const builtRedisFolder = resolve(import.meta.dirname, '../../../node_modules/.cache/sealgate-redis');
 
-/** The `redis-server` of the PATH, else one built for the tests; undefined where there is neither. */
+/** The `redis-server` on the PATH, else one built for the tests; undefined if there is neither. */
 export function findRedisServer(path = process.env['PATH'] ?? ''): string | undefined {
   return findProgram('redis-server', [...foldersOf(path), join(builtRedisFolder, 'stable')]);
 }
 
 /**
- * Starts a Redis on 127.0.0.1 and waits until it answers. It asks for a password, since any user of this machine can
- * reach the port. Throws LocalServiceError where there is no `redis-server`, the port is taken, or it does not start.
+ * Starts a Redis on 127.0.0.1 and waits until it answers. It requires a password, since any user of this machine can
+ * reach the port. @throws LocalServiceError if there is no `redis-server`, the port is taken, or it does not start.
  */
 export async function startRedis(options: RedisOptions): Promise<LocalRedis> {
   const program = findRedisServer();
   if (program === undefined)
-    throw new LocalServiceError('There is no redis-server on the PATH. Install Redis, or go on without it.');
+    throw new LocalServiceError('There is no redis-server on the PATH. Install Redis, or continue without it.');
   const directory = resolve(options.directory);
   const password = withFileErrorsExplained(directory, () => readOrMakePassword(directory));
   const port = options.port ?? (await freePort());
@@ -62,7 +62,7 @@ export async function startRedis(options: RedisOptions): Promise<LocalRedis> {
   const guardian = removed === undefined || ended() ? undefined : guard({ pid, mark: directory, folders: [removed] });
   const stop = async (): Promise<void> => {
     if (!ended()) {
-      child.ref(); // So that the process waits for the end it asked for.
+      child.ref(); // Keeps this process alive until it has ended.
       await endProcess(pid, stopSteps);
     }
     await exited;
@@ -85,7 +85,7 @@ interface Launch {
   readonly settings: string;
 }
 
-/** The settings go in by standard input: other users can read the arguments of any process. */
+/** Settings are passed on standard input: other users can read the arguments of any process. */
 function launch({ program, directory, args, logFile, settings: text }: Launch): ChildProcess {
   const output = withFileErrorsExplained(directory, () => openSync(logFile, 'w', 0o600));
   const child = spawn(program, ['-', '--dir', directory, ...args], {
@@ -94,7 +94,7 @@ function launch({ program, directory, args, logFile, settings: text }: Launch): 
     stdio: ['pipe', output, output],
   });
   closeSync(output);
-  child.stdin?.on('error', () => undefined); // It may end before it has read: waiting for its answer tells.
+  child.stdin?.on('error', () => undefined); // It may end before it has read them; waitUntilReady detects that.
   child.stdin?.end(text);
   child.unref();
   return child;
@@ -142,7 +142,7 @@ async function waitUntilReady({ port, password, ended, logFile }: Waiting): Prom
   }
 }
 
-/** Two inline commands are all that is needed, so no client library is. */
+/** Two inline commands, so no client library is needed. */
 function answers(port: number, password: string): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect({ port, host: '127.0.0.1' });

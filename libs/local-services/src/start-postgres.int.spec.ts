@@ -41,7 +41,7 @@ describe('startPostgres', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('makes a cluster, keeps its data over a clean stop, and gives the same password again', async () => {
+  it('creates a cluster, and keeps its data and password over a clean stop', async () => {
     const first = await start(join(folder, 'data'));
     await ask(first.url, 'CREATE TABLE kept AS SELECT 7 AS seven');
     await first.stop();
@@ -52,7 +52,7 @@ describe('startPostgres', () => {
     expect(await ask(second.url, 'SELECT seven FROM kept')).toEqual([{ seven: 7 }]);
   }, 60_000);
 
-  it('listens on loopback alone, asks for the password, and compares text by code point', async () => {
+  it('listens only on loopback, requires the password, and compares text by code point', async () => {
     const { url } = await start(join(folder, 'data'));
     const [row] = await ask(
       url,
@@ -65,7 +65,7 @@ describe('startPostgres', () => {
     await expect(ask(wrong.href, 'SELECT 1')).rejects.toThrow(/password authentication failed/);
   }, 60_000);
 
-  it('recovers what was acknowledged before a SIGKILL, and clears the pid file that it left', async () => {
+  it('recovers acknowledged writes after a SIGKILL, and removes the stale pid file', async () => {
     const first = await start(join(folder, 'data'));
     await ask(first.url, 'CREATE TABLE kept AS SELECT 7 AS seven');
     process.kill(first.pid, 'SIGKILL');
@@ -75,7 +75,7 @@ describe('startPostgres', () => {
     expect(await ask(second.url, 'SELECT seven FROM kept')).toEqual([{ seven: 7 }]);
   }, 60_000);
 
-  it('is not kept from starting by a process that has got the id of a killed server', async () => {
+  it('starts although another process has the pid of a killed server', async () => {
     const first = await start(join(folder, 'data'));
     await first.stop();
     const pidFile = join(first.dataDirectory, 'postmaster.pid');
@@ -84,7 +84,7 @@ describe('startPostgres', () => {
     expect(await ask(second.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   }, 60_000);
 
-  it('refuses a second server on the same cluster, which an orphan stop then ends', async () => {
+  it('refuses a second server on the same cluster, which stopOrphanedPostgres stops', async () => {
     const first = await start(join(folder, 'data'));
     await expect(start(join(folder, 'data'))).rejects.toThrow(
       `A PostgreSQL (process ${first.pid}) already runs on ${first.dataDirectory}. Stop it first.`,
@@ -94,7 +94,7 @@ describe('startPostgres', () => {
     expect(await stopOrphanedPostgres(join(folder, 'data'))).toBe(false);
   }, 60_000);
 
-  it('refuses a taken port, a folder of something else, another version and a broken cluster, in one sentence each', async () => {
+  it('reports a taken port, a foreign folder, another version and a broken cluster in one sentence each', async () => {
     const taken = await listening();
     await expect(start(join(folder, 'data'), { port: portOf(taken) })).rejects.toThrow(
       new LocalServiceError(`The port ${portOf(taken)} is taken. PostgreSQL needs it.`),
@@ -119,7 +119,7 @@ describe('startPostgres', () => {
     await expect(start(join(folder, 'data'))).rejects.toThrow(/was made by PostgreSQL 12, and this is PostgreSQL 18/);
   }, 60_000);
 
-  it('tells of a full disk and of a read-only one', async () => {
+  it('reports a full disk and a read-only one', async () => {
     const disk = smallDisk(16, 'a full disk, a read-only disk');
     if (disk === undefined) return;
     try {
@@ -133,7 +133,7 @@ describe('startPostgres', () => {
     }
   }, 60_000);
 
-  it('ends with the process that started it, even by SIGKILL, and leaves no folder', async () => {
+  it('ends with the process that started it, even by SIGKILL, and removes the folder', async () => {
     const inner = join(folder, 'inner');
     mkdirSync(inner, { mode: 0o755 });
     const owner = spawn(process.execPath, script(`removeWithOwner: ${JSON.stringify(inner)}`, join(inner, 'data')), {
@@ -170,7 +170,7 @@ describe('startPostgres', () => {
     expect(JSON.parse(ended.stdout)).toMatchObject({ dataDirectory: join(own, 'data') });
   }, 60_000);
 
-  it('finds room elsewhere when root asks for a folder that only root may enter, and remembers it', async () => {
+  it('places the cluster elsewhere if only root may enter the requested folder, and records it', async () => {
     if (!asRoot) return;
     chmodSync(folder, 0o700);
     const asked = join(folder, 'data');
@@ -183,14 +183,14 @@ describe('startPostgres', () => {
     expect(await ask(second.url, 'SELECT seven FROM kept')).toEqual([{ seven: 7 }]);
     await second.stop();
     spawnSync('cp', ['-r', asked, join(folder, 'copy')]);
-    await expect(start(join(folder, 'copy'))).rejects.toThrow(/is a copy of .*data, whose PostgreSQL data lies in/);
+    await expect(start(join(folder, 'copy'))).rejects.toThrow(/is a copy of .*data, whose PostgreSQL data is in/);
     removeCluster(asked);
     expect(existsSync(first.dataDirectory)).toBe(false);
     expect(existsSync(asked)).toBe(false);
   }, 60_000);
 });
 
-/** Node's arguments for a process that starts a server, prints what it got, and then waits or does `then`. */
+/** Node's arguments for a process that starts a server, prints its handle, and then waits or runs `then`. */
 function script(more: string, dataDirectory: string, then = 'setInterval(() => {}, 1000);'): string[] {
   const lib = join(import.meta.dirname, 'index.ts');
   const code = `import { startPostgres } from ${JSON.stringify(lib)};

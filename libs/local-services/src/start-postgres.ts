@@ -14,33 +14,37 @@ import { endProcess } from './processes.ts';
 import { postgresUser, runAs, type SystemUser } from './system-user.ts';
 
 export interface LocalPostgres {
-  /** The superuser's URL of the database `postgres`. It holds the password: never to be logged. */
+  /** The superuser's URL of the database `postgres`. It contains the password: must not be logged. */
   readonly url: string;
   readonly port: number;
   /** The postmaster's process id, for tests that kill it. */
   readonly pid: number;
-  /** Where the cluster truly lies: under root it may not be the folder asked for. */
+  /** The actual folder of the cluster; under root it may differ from the requested one. */
   readonly dataDirectory: string;
-  /** The exit code, or null when a signal ended it. Never rejects. */
+  /** The exit code, or null if a signal ended it. Never rejects. */
   readonly exited: Promise<number | null>;
-  /** `fast` (the default) ends it cleanly; `immediate` as a crash would, so that the next start recovers. Idempotent. */
+  /**
+   * `fast` (the default) is a clean shutdown; `immediate` is like a crash, so that the next start recovers. Idempotent.
+   */
   stop(mode?: 'fast' | 'immediate'): Promise<void>;
 }
 
 export interface PostgresOptions {
-  /** Kept between starts; made on the first. Its parent is made where it is missing. */
+  /** Kept between starts; created on the first, with its parent. */
   readonly dataDirectory: string;
-  /** On 127.0.0.1; a free one where it is left out. */
+  /** On 127.0.0.1. Default: a free one. */
   readonly port?: number;
   /** Server settings of this start, such as `{ max_connections: '50' }`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** `.../bin` of another installation than the one from npm. */
+  /** `.../bin` of another installation instead of the one from npm. */
   readonly binFolder?: string;
-  /** Told what takes time. */
+  /** Receives a line for each slow step. */
   readonly log?: (line: string) => void;
-  /** The server's own log of this start; `<dataDirectory>.log` where it is left out. */
+  /** The server's log of this start. Default: `<dataDirectory>.log`. */
   readonly logFile?: string;
-  /** Ends the server and removes this folder, and the cluster wherever it lies, when the process that started it is gone, however it went. */
+  /**
+   * Kills the server and removes this folder and the cluster once the process that started it is gone, also by SIGKILL.
+   */
   readonly removeWithOwner?: string;
 }
 
@@ -53,16 +57,16 @@ const fixedSettings: Readonly<Record<string, string>> = {
   logging_collector: 'off',
   log_destination: 'stderr',
   log_checkpoints: 'off',
-  // The log is one file for the whole run: what a client does wrong is not written to it, so it stays small.
+  // The log is one file for the whole run: client errors are not logged, so it stays small.
   log_min_messages: 'log',
   log_timezone: 'UTC',
   timezone: 'UTC',
 };
 
 /**
- * Starts a real PostgreSQL of its own and waits until it answers a query (at most two minutes: a crash may need
- * recovery). Throws LocalServiceError, one sentence, for what a person can mend: a taken port, a full disk, a folder
- * that cannot be written or is broken, a cluster of another version, a server that runs on it already.
+ * Starts a PostgreSQL and waits until it answers a query (at most two minutes: a crash may need recovery).
+ * @throws LocalServiceError for what a user can fix: a taken port, a full disk, a folder that is not writable or
+ *   broken, a cluster of another version, a server that already runs on it.
  */
 export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
   const log = options.log ?? (() => undefined);
@@ -104,7 +108,7 @@ interface Launched {
   readonly logFile: string;
 }
 
-/** A process group of its own: a terminal's Ctrl-C reaches us alone, and we end it in our order. */
+/** In its own process group: a terminal's Ctrl-C reaches only this process, which stops it in order. */
 function launch({ options, binaries, directory, user, password, port }: Launch): Launched {
   const logFile = resolve(options.logFile ?? `${options.dataDirectory}.log`);
   const settings = { ...options.settings, ...fixedSettings, port: String(port) };
@@ -137,7 +141,7 @@ function launch({ options, binaries, directory, user, password, port }: Launch):
       : guard({ pid, mark: directory, folders: [options.removeWithOwner, directory] });
   const stop = async (mode: 'fast' | 'immediate' = 'fast'): Promise<void> => {
     if (pid !== 0 && child.exitCode === null && child.signalCode === null) {
-      child.ref(); // So that the process waits for the end it asked for.
+      child.ref(); // Keeps this process alive until it has ended.
       await endProcess(pid, stopSteps(mode));
     }
     await exited;
@@ -169,7 +173,7 @@ async function answers(url: string): Promise<boolean> {
     await client.query('SELECT 1');
     return true;
   } catch {
-    return false; // Not yet: it is still starting, or recovering. The caller looks whether it lives, and at the clock.
+    return false; // Still starting or recovering. The caller checks the process and the timeout.
   } finally {
     await client.end().catch(() => undefined);
   }
@@ -188,7 +192,7 @@ function startFault({ dataDirectory, port }: LocalPostgres, logFile: string): Lo
   const lines = said.split('\n').filter((line) => /(FATAL|PANIC):/.test(line));
   const reason = (lines[0] ?? said.split('\n')[0] ?? '').replace(/^.*?(FATAL|PANIC):\s*/, '').trim();
   return new LocalServiceError(
-    `PostgreSQL does not start on ${dataDirectory}: ${reason || 'it said nothing'}. Its log is ${logFile}.`,
+    `PostgreSQL does not start on ${dataDirectory}: ${reason || 'it logged nothing'}. Its log is ${logFile}.`,
   );
 }
 
@@ -196,6 +200,6 @@ function readLog(file: string): string {
   try {
     return readFileSync(file, 'utf8').slice(0, 65_536);
   } catch {
-    return ''; // The folder may be gone with the server's data: there is then nothing to tell from it.
+    return ''; // The folder may have been removed with the server's data.
   }
 }
