@@ -23,7 +23,7 @@ function setUp() {
 }
 
 describe('addressLimiter', () => {
-  it('lets an address fail 100 times at once and 20 times a second', async () => {
+  it('allows 100 failures at once and 20 a second per address', async () => {
     const { clock, limiter, failMany } = setUp();
     expect(await failMany(150, '192.0.2.1')).toBe(100);
     expect(await limiter.refuse(testExchange(), '192.0.2.1', false)).toMatchObject({
@@ -36,7 +36,7 @@ describe('addressLimiter', () => {
     expect(await failMany(1, '192.0.2.2')).toBe(1);
   });
 
-  it('counts malformed keys in this process alone, together with the others', async () => {
+  it('counts malformed keys in this process only, together with the others', async () => {
     const { named, failMany } = setUp();
     expect(await failMany(60, '192.0.2.1', true)).toBe(60);
     expect(named).toEqual([]);
@@ -45,28 +45,28 @@ describe('addressLimiter', () => {
     expect(await failMany(1, '192.0.2.1', true)).toBe(0);
   });
 
-  it('asks the shared limits no more often than the rate, however hard it is flooded', async () => {
+  it('calls the shared limits no more often than the rate during a flood', async () => {
     const { named, failMany } = setUp();
     await failMany(5000, '192.0.2.1');
     expect(named).toHaveLength(100);
     expect(new Set(named)).toEqual(new Set(['ingest:address:192.0.2.1']));
   });
 
-  it('heeds what other replicas have counted', async () => {
+  it('honours failures counted by other replicas', async () => {
     const { inner, limiter } = setUp();
     const policy = { name: 'address', ratePerSecond: 20, burst: 100 } as const;
     inner.decide([{ bucket: 'ingest:address:192.0.2.1', policy }], 100);
     expect(await limiter.refuse(testExchange(), '192.0.2.1', false)).toMatchObject({ code: 'RATE_LIMITED' });
   });
 
-  it('has a bucket for each listener', async () => {
+  it('keeps one bucket per listener', async () => {
     const { clock, inner, failMany } = setUp();
     await failMany(100, '192.0.2.1');
     const admin = addressLimiter({ limits: inner, listener: 'ingest-admin', now: clock.now });
     expect(await admin.refuse(testExchange(), '192.0.2.1', false)).toBeUndefined();
   });
 
-  it('takes a /64 of IPv6 for one client', async () => {
+  it('treats an IPv6 /64 as one client', async () => {
     const { failMany } = setUp();
     expect(await failMany(100, '2001:db8:1:2:3:4:5:6')).toBe(100);
     expect(await failMany(1, '2001:db8:1:2::1')).toBe(0);

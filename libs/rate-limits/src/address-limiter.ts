@@ -5,35 +5,36 @@ import { rateLimitHeaders, type Charge, type LimitStore, type Policy } from './l
 import { memoryLimits } from './memory-limits.ts';
 import { requestLimiter, type HttpPair } from './request-limiter.ts';
 
-/** Failed authentications of one client address. */
+/** Limit on failed authentications per client address. */
 const ADDRESS_POLICY: Policy = { name: 'address', ratePerSecond: 20, burst: 100 };
 
 export interface AddressLimiterOptions {
   /** Shared by all replicas. */
   readonly limits: LimitStore;
-  /** Told apart from other listeners that share the store: `ingest`, `ingest-admin`. */
+  /** Prefix of the buckets, unique among listeners that share the store: `ingest`, `ingest-admin`. */
   readonly listener: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** `ADDRESS_POLICY` unless said otherwise. */
+  /** Default: `ADDRESS_POLICY`. */
   readonly policy?: Policy;
-  /** Addresses remembered in this process. 50,000 unless said otherwise. */
+  /** Maximum addresses kept in this process. Default: 50,000. */
   readonly maxAddresses?: number;
 }
 
 export interface AddressLimiter {
   /**
    * Counts one failed authentication against an address. Settles as the limits do; a malformed key settles at once.
-   * @param malformed no key could have this form, so it was refused without I/O and is counted in this process alone.
-   * @returns the refusal to answer in place of the 401, where the address has failed too often.
+   * @param malformed the key was syntactically invalid: refused without I/O, and counted in this process only.
+   * @returns the 429 to send instead of the 401 if the address has failed too often.
    */
   refuse(exchange: HttpPair, address: string | undefined, malformed: boolean): Promise<AppError | undefined>;
 }
 
 /**
- * Slows down whoever guesses keys from one address. A valid key is never refused for its address: only failures come here.
+ * Rate-limits guessing of keys per client address. A valid key is never refused for its address: only failures are
+ * counted.
  *
- * Every failure is counted in this process first and, where the key was well formed, then in the shared limits. So a flood
+ * Every failure is counted in this process first and then, if the key was well formed, in the shared limits. So a flood
  * from one address is stopped here and costs the shared store no more than the rate.
  */
 export function addressLimiter(options: AddressLimiterOptions): AddressLimiter {
@@ -59,8 +60,8 @@ export function addressLimiter(options: AddressLimiterOptions): AddressLimiter {
 }
 
 /**
- * What one client can be taken to own: an IPv4 address, written as IPv6 or not, or the /64 of an IPv6 address.
- * Whatever is no address (a socket that is gone has none) shares one bucket.
+ * The network counted as one client: an IPv4 address (also IPv4-mapped IPv6), or the /64 of an IPv6 address. Everything
+ * that is not an address (a closed socket has none) shares one bucket.
  */
 export function clientNetwork(address: string | undefined): string {
   return address === undefined || isIP(address) === 0 ? 'unknown' : ipKeyGenerator(address, 64);

@@ -1,30 +1,31 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The arithmetic of `gcra.ts` in Lua, for all charges of a tick, in their order, and then for the leases to be taken. Lua
- * numbers are doubles, as ours are, so the bounds that keep everything whole here keep it whole there.
+ * The arithmetic of `gcra.ts` in Lua, for all charges of a tick in their order, then for the requested leases. Lua
+ * numbers are doubles like ours, so the bounds that keep every number whole here do so there.
  *
- * KEYS: the buckets, each once, and the leases of those that may be leased. ARGV[1]: a JSON array with, for each charge,
- * five numbers for each of its buckets: the key, the key of its leases (0: none), cost, rate and burst; keys count from 1.
- * The cost is less than that of other buckets where the rest is leased. ARGV[2]: microseconds since the epoch, or `` for
- * the time of Redis. ARGV[3]: a JSON array with, for each lease to be taken, key, key of leases, rate, burst, the tokens
- * still held and the tokens wanted with those. ARGV[4]: who takes them.
+ * KEYS: the buckets, each once, and the lease lists of those that may be leased. ARGV[1]: a JSON array with, per
+ * charge, five numbers for each of its buckets: its key, the key of its leases (0: none), cost, rate and burst; keys
+ * count from 1. The cost is less than that of other buckets if the rest is leased. ARGV[2]: microseconds since the
+ * epoch, or `` for the time of Redis. ARGV[3]: a JSON array with, per requested lease: key, key of leases, rate, burst,
+ * the tokens still held, and the wanted total. ARGV[4]: the holder.
  *
- * It answers a JSON array with four numbers for each charge: admitted (1 or 0), which of its buckets is the tightest (from
- * 0), what remains there, and seconds: until full when admitted, else until it could be admitted. Then come three for each
- * lease: tokens given, what is used of the bucket in microtokens, and the tokens that all holders have.
+ * It returns a JSON array with four numbers per charge: admitted (1 or 0), the index of its tightest bucket (from 0),
+ * what remains there, and seconds: until full if admitted, else until it could be admitted. Then three per lease:
+ * tokens granted, the bucket's use in microtokens, and the tokens of all holders.
  *
- * A bucket is `used at`, its leases are `holder tokens until` one after the other, oldest first. Leased tokens are used
- * ones. They may be spent later, so the bucket must not be filled with them meanwhile: it fills until as much is used as
- * is leased, and so bucket and leases together never hold more than the burst. (Two keys, since the version before takes a
- * bucket of another form for a full one.) Time is a quarter of a second more here than for the holder, which counts from
- * before it asked and may take tokens along with a charge.
+ * A bucket is stored as `used at`, its leases as `holder tokens until`, oldest first. Leased tokens count as used. They
+ * may be spent later, so the bucket must not refill with them meanwhile: it fills only down to a use equal to its
+ * leases, so bucket and leases together never hold more than the burst. (Two keys, because the previous version treats
+ * a bucket in another format as full.) A lease lasts a quarter of a second longer here than for its holder, which
+ * counts from before its request and may spend tokens along with a charge.
  *
- * The leases of a bucket are at most a fifth of its burst, and at least a fifth of it remains for those who ask. A charge
- * that is refused since leases hold what it needs stops new ones for longer than it is told to wait: `-` holds nothing.
+ * The leases of a bucket are at most a fifth of its burst, and a lease leaves at least a fifth to direct charges. A
+ * charge refused because leases hold what it needs pauses new leases for longer than its wait; `-` stores the pause,
+ * with 0 tokens.
  *
- * All reads come first and all writes last. Redis refuses the first write or none (a replica, no memory), so a script that
- * fails has changed nothing. A value that is not ours counts as a full bucket.
+ * All reads come first and all writes last. Redis refuses the first write or none (replica, out of memory), so a failed
+ * script has changed nothing. A value in an unknown format counts as a full bucket.
  */
 export const CHARGE_SCRIPT = `
 local UNITS = 1000000

@@ -8,7 +8,7 @@ function filling(name: string, fullAtMicros: number): Filling {
 }
 
 describe('FullnessHeap', () => {
-  it('gives what is full first, in order, though moments move later after they were added', () => {
+  it('removes entries in order of time, although times move later after they were added', () => {
     const moments = fc.array(fc.tuple(fc.nat({ max: 50 }), fc.nat({ max: 50 })), { maxLength: 60 });
     fc.assert(
       fc.property(moments, (pairs) => {
@@ -27,7 +27,7 @@ describe('FullnessHeap', () => {
     );
   });
 
-  it('is empty when it was never filled, and when it was cleared', () => {
+  it('is empty at first and after clear', () => {
     const heap = new FullnessHeap<Filling>();
     expect(heap.first()).toBeUndefined();
     expect(heap.removeFirst()).toBeUndefined();

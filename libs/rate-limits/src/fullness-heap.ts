@@ -1,4 +1,6 @@
-/** Something that is full at some moment. The heap keeps the moment it last knew, which may have moved on since. */
+/**
+ * An entry that becomes full at some time; `knownFullAtMicros` is the time the heap is ordered by, which may be stale.
+ */
 export interface Filling {
   readonly name: string;
   fullAtMicros: number;
@@ -6,10 +8,10 @@ export interface Filling {
 }
 
 /**
- * Finds what is full first, among buckets whose moment moves later with every charge.
+ * Finds the bucket that becomes full first; that time moves later with every charge.
  *
- * A binary heap by the moment last known. Charging does not touch it; an entry that is met at the top and has moved on
- * since is put where it belongs then. So a charge costs nothing here and each removal pays for charges already made.
+ * A binary heap ordered by the last known time, corrected lazily: a charge does not touch it, and a stale entry at the
+ * top is moved down when it is read. So charges are free here and removals pay for them.
  */
 export class FullnessHeap<Entry extends Filling> {
   readonly #entries: Entry[] = [];
@@ -24,7 +26,7 @@ export class FullnessHeap<Entry extends Filling> {
     this.#rise(this.#entries.length - 1);
   }
 
-  /** The entry that is full first, or was longest ago. */
+  /** The entry with the earliest time. */
   first(): Entry | undefined {
     for (;;) {
       const top = this.#entries[0];

@@ -23,7 +23,7 @@ function bucketOf(policy: Policy, replicas = 1) {
   };
 }
 
-/** Gaps that matter: none, about one interval, about one burst, whatever. In microseconds. */
+/** Gaps in microseconds: none, about one interval, about one burst, or any. */
 function gapsOf({ ratePerSecond, burst }: Policy): fc.Arbitrary<number> {
   const interval = Math.ceil(1_000_000 / ratePerSecond);
   const fill = Math.ceil((burst * 1_000_000) / ratePerSecond);
@@ -71,7 +71,7 @@ describe('gcra', () => {
     );
   });
 
-  it('admits whatever keeps that promise: a refusal means that admitting would have broken it', () => {
+  it('refuses only what would exceed that bound', () => {
     fc.assert(
       fc.property(histories, ({ policy, steps }) => {
         const charge = bucketOf(policy);
@@ -92,7 +92,7 @@ describe('gcra', () => {
     );
   });
 
-  it('says when to come again: then it is admitted, and a second earlier it is not', () => {
+  it('reports when to retry: then it is admitted, a second earlier it is not', () => {
     fc.assert(
       fc.property(histories, replicaCounts, ({ policy, steps }, replicas) => {
         const charge = bucketOf(policy, replicas);
@@ -111,7 +111,7 @@ describe('gcra', () => {
     );
   });
 
-  it('refuses a cost above the burst for ever, with the time the bucket takes to fill', () => {
+  it('always refuses a cost above the burst, with the time the bucket takes to fill', () => {
     fc.assert(
       fc.property(policies, fc.nat({ max: 1e12 }), fc.integer({ min: 1, max: 1000 }), (policy, nowMicros, excess) => {
         const { ratePerSecond, burst } = policy;
@@ -163,13 +163,13 @@ describe('gcra', () => {
     });
   });
 
-  it('tells the state of a bucket for a cost of 0, even of one that a smaller burst has overdrawn', () => {
+  it('reports the state for a cost of 0, even of a bucket overdrawn by a smaller burst', () => {
     const meter = meterOf({ name: 'key', ratePerSecond: 2, burst: 3 });
     expect(gcra([{ meter, used: 5_000_000 }], 0)).toMatchObject({ admitted: true, remaining: 0, resetSeconds: 3 });
     expect(gcra([{ meter, used: 0 }], 0)).toMatchObject({ admitted: true, remaining: 3, resetSeconds: 0 });
   });
 
-  it('needs a bucket', () => {
+  it('throws without a bucket', () => {
     expect(() => gcra([], 1)).toThrow(RangeError);
   });
 });
@@ -177,13 +177,13 @@ describe('gcra', () => {
 describe('usedAt', () => {
   const meter = meterOf({ name: 'key', ratePerSecond: 3, burst: 1 });
 
-  it('drains exactly the rate in every microsecond, and never below nothing', () => {
+  it('drains exactly the rate per microsecond, never below 0', () => {
     expect(usedAt({ used: 1_000_000, atMicros: 0 }, meter, 333_333)).toBe(1);
     expect(usedAt({ used: 1_000_000, atMicros: 0 }, meter, 333_334)).toBe(0);
     expect(microsUntilFull(1_000_000, meter)).toBe(333_334);
   });
 
-  it('takes time that runs backwards for none', () => {
+  it('treats time that goes backwards as no time', () => {
     expect(usedAt({ used: 7, atMicros: 1000 }, meter, 0)).toBe(7);
   });
 });

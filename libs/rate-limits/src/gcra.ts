@@ -1,14 +1,14 @@
 import type { LimitState, Policy } from './limit-store.ts';
 
 /**
- * A bucket as it was left: how much of it was used, and when. Full again means used 0.
+ * State of a bucket after its last charge. Used 0 means full.
  *
- * ITU-T I.371 gives GCRA in two forms that decide alike: virtual scheduling, which keeps a theoretical arrival time, and
- * the continuous-state leaky bucket, which is this. Only the bucket stays in whole numbers: an interval of a third of a
- * second is no whole number of microseconds, a drain of 3 units per microsecond is exact.
+ * ITU-T I.371 defines GCRA in two equivalent forms: virtual scheduling, which keeps a theoretical arrival time, and the
+ * continuous-state leaky bucket, used here. Only the latter stays in whole numbers: an interval of a third of a second
+ * is no whole number of microseconds, a drain of 3 units per microsecond is exact.
  */
 export interface Bucket {
-  /** In units of a meter: a microtoken, or a part of one where replicas share a rate. */
+  /** In units of the meter: a microtoken, or a fraction of one if replicas share a rate. */
   readonly used: number;
   /** Microseconds since the epoch. */
   readonly atMicros: number;
@@ -23,8 +23,8 @@ export interface Meter {
 }
 
 /**
- * The meter of a policy, or of one replica's share of its rate. The share divides the rate and not the burst: a batch
- * that fits the burst must not be refused for ever because a store was lost.
+ * The meter of a policy, or of one replica's share of its rate. The rate is divided, the burst is not: a batch that
+ * fits the burst must not be refused for ever because a store was lost.
  */
 export function meterOf(policy: Policy, replicas = 1): Meter {
   const unitsPerToken = 1_000_000 * replicas;
@@ -32,8 +32,8 @@ export function meterOf(policy: Policy, replicas = 1): Meter {
 }
 
 /**
- * How much of a bucket is used now. Time that ran backwards counts as no time: it drains nothing, and it cannot leave a
- * bucket waiting for a moment far ahead.
+ * How much of a bucket is used now. A clock that went backwards counts as no elapsed time: nothing drains, and the
+ * bucket does not wait for a time far ahead.
  */
 export function usedAt(bucket: Bucket, meter: Meter, nowMicros: number): number {
   const elapsedMicros = Math.max(0, nowMicros - bucket.atMicros);
@@ -52,10 +52,10 @@ export interface Level {
 }
 
 /**
- * Decides one charge of all buckets together: admitted when every one has room for the cost, in exact arithmetic.
+ * Decides one charge of several buckets: admitted if every one has room for the cost, in exact arithmetic.
  *
- * Pure: the caller drains before (`usedAt`) and, when admitted, adds `cost * unitsPerToken` to each afterwards. In any
- * window of T seconds a bucket admits at most burst + rate * T.
+ * Pure: the caller drains first (`usedAt`) and, if admitted, adds `cost * unitsPerToken` to each. In any window of T
+ * seconds a bucket admits at most burst + rate * T.
  */
 export function gcra(levels: readonly Level[], cost: number): LimitState {
   let waitSeconds = 0;
@@ -76,7 +76,7 @@ export function gcra(levels: readonly Level[], cost: number): LimitState {
   return { admitted, policy: meter.policy, remaining, resetSeconds, retryAfterSeconds: waitSeconds };
 }
 
-/** 0 when there is room, else at least 1. */
+/** 0 if there is room, else at least 1. */
 function refusalSeconds({ meter, used }: Level, cost: number): number {
   const excess = used + cost * meter.unitsPerToken - meter.capacity;
   if (excess <= 0 || cost === 0) return 0;

@@ -1,42 +1,41 @@
 import type { Policy } from './limit-store.ts';
 
-/** How long use is counted for: a lease holds what was used in the interval before, half of what it has time for. */
+/** Interval of counting use. A lease is sized by the use of the previous interval, half of its own lifetime. */
 const INTERVAL_MS = 500;
-/** Fewer requests than this in an interval ask Redis, and so do those of which a lease could not hold as many. */
-const LEAST_REQUESTS = 10;
-/** A lease is at most this part of a burst: a twentieth. */
+/** A bucket is leased only with at least this many requests per interval, and if a lease can hold as many. */
+const MIN_REQUESTS = 10;
+/** A lease is at most a twentieth of the burst. */
 const BURST_PER_LEASE = 20;
 
-/** Whether leases of a bucket are worth their name: a twentieth of a small burst is no more than a few requests. */
-export const mayBeLeased = ({ burst }: Policy): boolean => burst >= LEAST_REQUESTS * BURST_PER_LEASE;
+/** Whether leases of a bucket are worthwhile: a twentieth of a small burst is no more than a few requests. */
+export const mayBeLeased = ({ burst }: Policy): boolean => burst >= MIN_REQUESTS * BURST_PER_LEASE;
 
-/** What this process knows of a bucket and holds of it. Times are of a clock that never goes back. */
+/** This process's counters and leased tokens of a bucket. Times are of a monotonic clock. */
 export interface Lease {
   readonly bucket: string;
   policy: Policy;
-  /** The first bucket of its charges, which decides where on a cluster it lies. */
+  /** The first bucket of its charges: the hash tag on a cluster. */
   first: string;
   intervalStartMs: number;
   requests: number;
   tokens: number;
   lastRequests: number;
   lastTokens: number;
-  /** Tokens not spent, good before `untilMs`. */
+  /** Unspent tokens, valid before `untilMs`. */
   left: number;
   untilMs: number;
-  /** Tokens that requests which ask Redis have taken along: spent if they are admitted. */
-  alongside: number;
-  /** Tells apart leases with nothing carried over between them. */
+  /** Tokens reserved by charges in flight to Redis: spent if those are admitted. */
+  reserved: number;
+  /** Incremented when a lease expired with nothing carried over. */
   number: number;
-  /** The shared bucket when the lease was taken: what is used, in microtokens, and what all replicas hold, in tokens. */
+  /** The shared bucket when the lease was granted: its use in microtokens, and the tokens held by all replicas. */
   sharedUsed: number;
   sharedLeased: number;
   sharedAtMs: number;
-  isAsked: boolean;
-  askAgainMs: number;
+  isRequested: boolean;
+  nextRequestMs: number;
 }
 
-/** Of a bucket that nobody has charged yet. */
 export function newLease(bucket: string, policy: Policy, nowMs: number): Lease {
   return {
     bucket,
@@ -49,17 +48,17 @@ export function newLease(bucket: string, policy: Policy, nowMs: number): Lease {
     lastTokens: 0,
     left: 0,
     untilMs: 0,
-    alongside: 0,
+    reserved: 0,
     number: 0,
     sharedUsed: 0,
     sharedLeased: 0,
     sharedAtMs: 0,
-    isAsked: false,
-    askAgainMs: 0,
+    isRequested: false,
+    nextRequestMs: 0,
   };
 }
 
-/** Counts a charge of now. */
+/** Counts a charge at `nowMs`. */
 export function countUse(lease: Lease, cost: number, nowMs: number): void {
   if (nowMs - lease.intervalStartMs >= INTERVAL_MS) turnInterval(lease, nowMs);
   lease.requests += 1;
@@ -75,21 +74,21 @@ function turnInterval(lease: Lease, nowMs: number): void {
   lease.intervalStartMs = nowMs;
 }
 
-/** Tokens that can be spent now. */
+/** Tokens that can be spent at `nowMs`. */
 export const heldOf = (lease: Lease, nowMs: number): number => (nowMs < lease.untilMs ? lease.left : 0);
 
-/** How large the lease of a bucket should be: 0 for one that is hardly used, or whose requests take much of its burst. */
+/** Target size of a lease: 0 for a bucket that is hardly used, or whose requests take much of its burst. */
 export function wantOf(lease: Lease): number {
   const isRising = lease.tokens > lease.lastTokens;
   const tokens = isRising ? lease.tokens : lease.lastTokens;
   const requests = isRising ? lease.requests : lease.lastRequests;
   const most = Math.floor(lease.policy.burst / BURST_PER_LEASE);
-  return requests < LEAST_REQUESTS || most * requests < LEAST_REQUESTS * tokens ? 0 : Math.min(most, tokens);
+  return requests < MIN_REQUESTS || most * requests < MIN_REQUESTS * tokens ? 0 : Math.min(most, tokens);
 }
 
-/** Whether more should be asked for, which is so once half is spent. */
+/** Whether to request more: once half is spent. */
 export const isDue = (lease: Lease, nowMs: number): boolean =>
-  !lease.isAsked && nowMs >= lease.askAgainMs && heldOf(lease, nowMs) * 2 < wantOf(lease);
+  !lease.isRequested && nowMs >= lease.nextRequestMs && heldOf(lease, nowMs) * 2 < wantOf(lease);
 
 export const isSame = (one: Policy, other: Policy): boolean =>
   one === other || (one.ratePerSecond === other.ratePerSecond && one.burst === other.burst);

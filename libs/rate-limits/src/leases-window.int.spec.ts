@@ -19,7 +19,7 @@ const steps = fc.array(
     replica: fc.oneof(fc.constant(0), fc.nat({ max: 2 })),
     key: fc.nat({ max: 1 }),
     requests: fc.integer({ min: 5, max: 60 }),
-    // Below 1 it is a part of the network's burst: a few such drain the bucket.
+    // Below 1: a fraction of the network's burst; a few such drain the bucket.
     cost: often(fc.integer({ min: 1, max: 3 }), fc.constantFrom(0.1, 0.3, 0.8)),
     fate: often(fc.constant('answered'), fc.constantFrom('lost', 'crash')),
   }),
@@ -50,7 +50,7 @@ function checkWindows(admitted: readonly Admitted[], { ratePerSecond, burst }: L
   }
 }
 
-describeWithRedis('replicas with leases, that crash and whose answers are late or lost', () => {
+describeWithRedis('replicas with leases that crash and whose answers are late or lost', () => {
   let redis: LeasingRedis;
   let leased = 0;
   beforeAll(async () => {
@@ -58,7 +58,7 @@ describeWithRedis('replicas with leases, that crash and whose answers are late o
   });
   afterAll(() => redis.close());
 
-  /** Requests of one turn of the event loop; what was leased is admitted in it, the rest when Redis has answered. */
+  /** Requests of one turn of the event loop; leased ones are admitted in it, the rest when Redis has answered. */
   async function send(store: LeasingStore, charges: readonly Charge[], { cost, requests }: Admitted & Step) {
     const states: Promise<LimitState | undefined>[] = [];
     for (let n = 0; n < requests; n += 1) {
@@ -101,7 +101,7 @@ describeWithRedis('replicas with leases, that crash and whose answers are late o
 
   it('never admit more than burst + rate * T in any window of a random history', async () => {
     await fc.assert(fc.asyncProperty(limits, limits, steps, history), { numRuns: 150 });
-    // Or it was a test of something else.
+    // Otherwise the test did not exercise leases.
     expect(leased).toBeGreaterThan(1000);
   }, 120_000);
 });

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import type { Charge, LeasingStore, LimitState } from './limit-store.ts';
 import { redisLimits } from './redis-limits.ts';
 
-/** A Redis of its own, on which `setUp` makes replicas. */
+/** A throwaway Redis on which `setUp` makes replicas. */
 export async function leasingRedis() {
   const server = await throwawayRedis();
   const client = new Redis(server.url, { lazyConnect: true, enableOfflineQueue: false });
@@ -11,7 +11,7 @@ export async function leasingRedis() {
   await client.connect();
   let opened = 0;
 
-  /** Replicas on one clock, and a way to let their answers come late or never. */
+  /** Replicas on one clock, with a way to delay or lose their answers. */
   function setUp() {
     const clock = testClock();
     const prefix = `leases:${(opened += 1)}:`;
@@ -41,7 +41,7 @@ export async function leasingRedis() {
     return { clock, prefix, replica, calls, hold, lose };
   }
 
-  /** Lets go what is sent in the background, and brings in the answers that are there. */
+  /** Sends what is due in the background and receives the answers. */
   const settle = async (): Promise<void> => {
     await new Promise((resolve) => setImmediate(resolve));
     await client.ping();
@@ -62,11 +62,11 @@ export async function leasingRedis() {
 
 export type LeasingRedis = Awaited<ReturnType<typeof leasingRedis>>;
 
-/** One charge, as shared limits make it. */
+/** One charge, as `sharedLimits` makes it. */
 export const decide = async (store: LeasingStore, charges: readonly Charge[], cost = 1): Promise<LimitState> =>
   store.takeLeased(charges, cost) ?? store.charge(charges, cost);
 
-/** How many of cost 1 a replica admits without asking. */
+/** How many charges of 1 a replica admits from its leases. */
 export function spend(store: LeasingStore, charges: readonly Charge[]): number {
   let spent = 0;
   while (store.takeLeased(charges, 1) !== undefined) spent += 1;

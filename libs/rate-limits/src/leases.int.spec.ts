@@ -36,7 +36,7 @@ describeWithRedis('leases on a real Redis', () => {
     });
   });
 
-  it('admit without asking, and tell what remains as Redis would', async () => {
+  it('admit without a call, and report what remains as Redis would', async () => {
     const { clock, replica, calls } = redis.setUp();
     const [one, charges] = [replica(), on('a')];
     await redis.warm(one, charges);
@@ -54,7 +54,7 @@ describeWithRedis('leases on a real Redis', () => {
     expect(await calls()).toBe(0);
   });
 
-  it('are taken anew before they run out, so that a steady caller is hardly ever asked for', async () => {
+  it('are renewed before they run out, so that steady use hardly ever calls Redis', async () => {
     const { clock, replica, calls } = redis.setUp();
     const [one, charges] = [replica(), on('a')];
     await redis.warm(one, charges);
@@ -67,7 +67,7 @@ describeWithRedis('leases on a real Redis', () => {
       await one.charge(charges, 1);
       await redis.settle();
     }
-    // Nothing was awaited between, so no lease in the background had its answer: that is what `asked` counts.
+    // Nothing was awaited in between, so no background lease had its answer: `asked` counts that.
     expect(asked).toBeLessThan(20);
     let directly = 0;
     for (let ms = 0; ms < 2000; ms += 4) {
@@ -82,7 +82,7 @@ describeWithRedis('leases on a real Redis', () => {
     expect(await calls()).toBeLessThan(60);
   });
 
-  it('are at most a twentieth of the burst each, a fifth together, and leave a fifth to those who ask', async () => {
+  it('are at most a twentieth of the burst each, a fifth together, and leave a fifth to direct charges', async () => {
     const { replica, prefix } = redis.setUp();
     const charges = on('a');
     const replicas = Array.from({ length: 6 }, replica);
@@ -97,7 +97,7 @@ describeWithRedis('leases on a real Redis', () => {
     expect(spend(other, scarce)).toBe(50);
   });
 
-  it('are not taken of an idle bucket, of a small burst, nor where a request takes much of it', async () => {
+  it('are not requested for an idle bucket, a small burst, or requests that take much of it', async () => {
     const { clock, replica, prefix } = redis.setUp();
     const one = replica();
     for (let second = 0; second < 20; second += 1) {
@@ -110,7 +110,7 @@ describeWithRedis('leases on a real Redis', () => {
     expect(await redis.client.keys(`${prefix}* leases`)).toEqual([]);
   });
 
-  it('hold in all buckets of a charge, or it asks', async () => {
+  it('must hold in all buckets of a charge, otherwise Redis is called', async () => {
     const { replica } = redis.setUp();
     const one = replica();
     const [wide, narrow, cold] = [on('wide'), on('narrow'), on('cold')];
@@ -118,7 +118,7 @@ describeWithRedis('leases on a real Redis', () => {
     expect(one.takeLeased([...wide, ...cold], 1)).toBeUndefined();
     expect(one.takeLeased([...wide, ...narrow], 1)).toMatchObject({ admitted: true });
     expect(one.takeLeased([...wide, ...narrow], 61)).toBeUndefined();
-    // What a charge that asks takes along is charged in no bucket twice.
+    // Reserved tokens of a charge to Redis are not charged twice in any bucket.
     expect(await one.charge([...wide, ...cold], 59)).toMatchObject({ admitted: true });
     expect(await one.charge(cold, 0)).toMatchObject({ remaining: 1941 });
     expect(await one.charge(wide, 0)).toMatchObject({ remaining: 1880 });
@@ -129,7 +129,7 @@ describeWithRedis('leases on a real Redis', () => {
     const [one, two, charges] = [replica(), replica(), on('a')];
     await redis.warm(one, charges, 100);
     clock.advance(999);
-    // All but the leased could have been admitted at once, and the leased after that.
+    // All but the leased tokens could have been admitted at once, and those after that.
     expect(await two.charge(charges, 2000)).toMatchObject({ admitted: false, remaining: 1900 });
     expect(await two.charge(charges, 1900)).toMatchObject({ admitted: true, remaining: 0 });
     expect(spend(one, charges)).toBe(100);
@@ -141,7 +141,7 @@ describeWithRedis('leases on a real Redis', () => {
     expect(await two.charge(other, 0)).toMatchObject({ remaining: 1910 });
   });
 
-  it('are no reason to refuse their holder, and make way for a charge that others need room for', async () => {
+  it('do not get their holder refused, and are paused for a charge that needs their room', async () => {
     const { clock, replica } = redis.setUp();
     const quick: Policy = { name: 'network', ratePerSecond: 100_000, burst: 200 };
     const [one, two, charges] = [replica(), replica(), on('a', quick)];
@@ -175,7 +175,7 @@ describeWithRedis('leases on a real Redis', () => {
     expect(spend(one, wide)).toBe(60);
   });
 
-  it('count what a charge has taken along until it is decided', async () => {
+  it('count reserved tokens until the charge is decided', async () => {
     const { replica, hold } = redis.setUp();
     const one = replica();
     const [wide, narrow] = [on('wide'), on('narrow', { ...policy, burst: 200, ratePerSecond: 1 })];
@@ -183,7 +183,7 @@ describeWithRedis('leases on a real Redis', () => {
     await one.charge(narrow, 150);
     const answer = hold();
     const refused = one.charge([...wide, ...narrow], 60);
-    // 39 are left here, so more is asked for, while 60 are on their way.
+    // 39 are left here, so more is requested, while 60 are reserved in flight.
     expect(one.takeLeased(wide, 1)).toMatchObject({ admitted: true });
     await redis.settle();
     answer();
@@ -192,7 +192,7 @@ describeWithRedis('leases on a real Redis', () => {
     expect(spend(one, wide)).toBe(100);
   });
 
-  it('stay good while Redis fails, which no lease asks meanwhile', async () => {
+  it('stay valid while Redis fails, and are not requested meanwhile', async () => {
     const { clock, replica, lose, calls } = redis.setUp();
     const [one, charges] = [replica(), on('a')];
     await redis.warm(one, charges, 100);
@@ -211,7 +211,7 @@ describeWithRedis('leases on a real Redis', () => {
     expect(spend(one, charges)).toBeGreaterThan(0);
   });
 
-  it('are not spent under other limits than they were taken under', async () => {
+  it('are not spent after a change of limits', async () => {
     const { replica } = redis.setUp();
     const one = replica();
     await redis.warm(one, on('a'), 100);

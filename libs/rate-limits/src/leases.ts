@@ -3,37 +3,37 @@ import type { Lease } from './lease.ts';
 import { countUse, heldOf, isDue, isSame, mayBeLeased, newLease, wantOf } from './lease.ts';
 import type { Charge, LimitState, Policy } from './limit-store.ts';
 
-/** How long a lease may be spent, counted from when it was asked for. Redis counts it for longer: see `CHARGE_SCRIPT`. */
+/** Lifetime of a lease, from its request. Redis counts longer: see `CHARGE_SCRIPT`. */
 export const LEASE_MS = 1000;
-/** How long a bucket is left alone that would give nothing: it is nearly empty, or others hold what may be leased. */
+/** Delay before the next request after a grant of 0: the bucket is nearly empty, or others hold what may be leased. */
 const DENIED_MS = 100;
-/** Buckets that nobody charged for one to two of these are forgotten, */
+/** Two generations of buckets are kept; they rotate after this time, */
 const FORGET_MS = 2000;
-/** as are those of before once this many were charged. */
-const MOST_BUCKETS = 25_000;
-/** What one call takes at most. */
-const MOST_ASKS = 256;
+/** or once the newer one holds this many buckets. */
+const MAX_BUCKETS = 25_000;
+/** Maximum lease requests per call. */
+const MAX_ASKS = 256;
 
-/** A lease to be taken: `held` tokens that are there still, and `want` with those that are asked for. */
+/** A lease request: `held` tokens are still valid, `want` is the requested total. */
 export interface LeaseAsk {
   readonly bucket: string;
   readonly first: string;
   readonly policy: Policy;
   readonly held: number;
   readonly want: number;
-  /** When it was asked for, from which its time counts. */
+  /** Start of the lease's lifetime. */
   readonly askedAtMs: number;
   readonly lease: Lease;
 }
 
-/** What Redis gave, and the shared bucket after it. */
+/** Tokens granted by Redis, and the shared bucket afterwards. */
 export interface LeaseGrant {
   readonly granted: number;
   readonly sharedUsed: number;
   readonly sharedLeased: number;
 }
 
-/** Tokens of a lease that go with a request which asks Redis for the rest. */
+/** Leased tokens reserved by a charge that asks Redis for the rest. */
 export interface LeasePart {
   readonly tokens: number;
   readonly lease: Lease | undefined;
@@ -41,31 +41,31 @@ export interface LeasePart {
 }
 
 export interface LeasesOptions {
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
-  /** Called when a lease is to be taken, which `asks` gives out. */
+  /** Called when `asks` has lease requests to send. */
   readonly onDue: () => void;
 }
 
 /**
- * The tokens that this process has taken from shared buckets ahead of the requests that will spend them.
+ * Tokens that this process has leased from shared buckets ahead of the requests that will spend them.
  *
- * A bucket is leased while it is in use, in the background, once half of its lease is spent: as much as was used in the
- * last interval, at most a twentieth of the burst. What is not spent within a second is lost. Nothing here waits or fails.
+ * A bucket in use is leased in the background, again once half of its lease is spent: as much as the last interval
+ * used, at most a twentieth of the burst. Tokens unspent after a second are lost. Nothing here waits or fails.
  */
 export class Leases {
   readonly #now: () => number;
   readonly #onDue: () => void;
-  /** Charged since `#turnedAtMs`, and in the time before that. */
+  /** Buckets charged since `#turnedAtMs`, and in the generation before. */
   #recent = new Map<string, Lease>();
   #older = new Map<string, Lease>();
   #turnedAtMs: number;
   #due: Lease[] = [];
   #holder = randomUUID();
-  /** Off after a call that failed, until one succeeds. */
+  /** False after a failed call, until one succeeds. */
   #mayAsk = true;
-  /** Of the charge that is being decided. */
-  readonly #met: Lease[] = [];
+  /** Leases of the charge that is being decided; reused to save allocations. */
+  readonly #current: Lease[] = [];
 
   constructor({ now, onDue }: LeasesOptions) {
     this.#now = now;
@@ -73,33 +73,33 @@ export class Leases {
     this.#turnedAtMs = now();
   }
 
-  /** By what name Redis knows what is held here. */
+  /** Name of this holder in Redis. */
   get holder(): string {
     return this.#holder;
   }
 
   /**
-   * Admits a charge, sound by `faultOfCharges`, from the leases of all its buckets, or says nothing of it. Counts it as
-   * use, so it must be asked of every charge first, and once.
+   * Admits a charge (valid per `faultOfCharges`) from the leases of all its buckets; else returns undefined. Counts it
+   * as use, so it must be called first and once for every charge.
    */
   take(charges: readonly Charge[], cost: number): LimitState | undefined {
     if (cost === 0) return undefined;
-    // A bucket that is never leased makes leases of the others useless to this charge.
+    // If one bucket is never leased, leases of the others are useless to this charge.
     for (const { policy } of charges) if (!mayBeLeased(policy)) return undefined;
     const nowMs = this.#now();
-    const isHeld = this.#meet(charges, cost, nowMs);
-    if (isHeld) for (let index = 0; index < charges.length; index += 1) this.#met[index]!.left -= cost;
+    const isHeld = this.#countAll(charges, cost, nowMs);
+    if (isHeld) for (let index = 0; index < charges.length; index += 1) this.#current[index]!.left -= cost;
     if (this.#mayAsk) this.#askWhereDue(charges.length, nowMs);
     return isHeld ? this.#stateOf(charges.length, nowMs) : undefined;
   }
 
   /**
-   * Takes along what is leased for a charge that asks Redis, which is then asked for the rest alone: what is held here is
-   * no reason to refuse it. Undefined: nothing is.
+   * Reserves leased tokens for a charge that goes to Redis, which is then charged the rest only: tokens held here must
+   * not get it refused. Undefined if nothing is leased.
    */
   part(charges: readonly Charge[], cost: number): LeasePart[] | undefined {
     if (cost === 0 || (this.#recent.size === 0 && this.#older.size === 0)) return undefined;
-    // Never to be admitted, which Redis is to say by the whole cost.
+    // Never admitted; Redis must see the whole cost to say so.
     for (const { policy } of charges) if (cost > policy.burst) return undefined;
     const nowMs = this.#now();
     let parts: LeasePart[] | undefined;
@@ -108,45 +108,45 @@ export class Leases {
       const tokens = lease === undefined ? 0 : Math.min(cost, heldOf(lease, nowMs));
       if (lease === undefined || tokens === 0) continue;
       lease.left -= tokens;
-      lease.alongside += tokens;
+      lease.reserved += tokens;
       parts ??= charges.map(() => NO_PART);
       parts[index] = { tokens, lease, number: lease.number };
     }
     return parts;
   }
 
-  /** What became of a charge with parts. Not admitted: the parts are held again while their lease is good. */
+  /** Settles a charge with reserved parts. If refused, the parts return to their lease unless it has expired. */
   settlePart(parts: readonly LeasePart[], isAdmitted: boolean): void {
     for (const { tokens, lease, number } of parts) {
       if (lease === undefined || lease.number !== number) continue;
-      lease.alongside -= tokens;
+      lease.reserved -= tokens;
       if (!isAdmitted) lease.left += tokens;
     }
   }
 
-  /** The leases to be taken by the next call. Each must be told by `granted`, or all by `failed`. */
+  /** The lease requests for the next call. Each must be settled by `granted`, or all by `failed`. */
   asks(): LeaseAsk[] {
     if (this.#due.length === 0) return [];
     const askedAtMs = this.#now();
-    const asks = this.#due.splice(0, MOST_ASKS).map((lease): LeaseAsk => {
+    const asks = this.#due.splice(0, MAX_ASKS).map((lease): LeaseAsk => {
       if (askedAtMs >= lease.untilMs) {
         lease.left = 0;
-        lease.alongside = 0;
+        lease.reserved = 0;
         lease.number += 1;
       }
       const { bucket, first, policy } = lease;
-      return { bucket, first, policy, held: lease.left + lease.alongside, want: wantOf(lease), askedAtMs, lease };
+      return { bucket, first, policy, held: lease.left + lease.reserved, want: wantOf(lease), askedAtMs, lease };
     });
     if (this.#due.length > 0) this.#onDue();
     return asks;
   }
 
   granted({ lease, askedAtMs, policy }: LeaseAsk, { granted, sharedUsed, sharedLeased }: LeaseGrant): void {
-    lease.isAsked = false;
+    lease.isRequested = false;
     const nowMs = this.#now();
-    // Given under limits that an operator has changed meanwhile: not spent.
+    // An operator has changed the limits meanwhile: not spent.
     if (granted === 0 || !isSame(policy, lease.policy)) {
-      lease.askAgainMs = nowMs + DENIED_MS;
+      lease.nextRequestMs = nowMs + DENIED_MS;
       return;
     }
     lease.left += granted;
@@ -157,58 +157,58 @@ export class Leases {
   }
 
   /**
-   * Whether Redis has taken what was asked for is not known. What is held stays good for its time; Redis counts it under
-   * the name of before, whatever it does with that call, and what comes under a new one.
+   * The outcome of the requests is unknown. Held tokens stay valid for their time: Redis counts them under the old
+   * holder name, whatever it did with the failed call, and new ones under a new name.
    */
   failed(asks: readonly LeaseAsk[]): void {
     this.#mayAsk = false;
     this.#holder = randomUUID();
-    for (const { lease } of asks) lease.isAsked = false;
-    for (const lease of this.#due.splice(0)) lease.isAsked = false;
+    for (const { lease } of asks) lease.isRequested = false;
+    for (const lease of this.#due.splice(0)) lease.isRequested = false;
   }
 
-  /** Redis has answered. */
+  /** Redis has answered: leases may be requested again. */
   answered(): void {
     this.#mayAsk = true;
   }
 
-  /** Finds the leases of a charge, counts it, and tells whether every one of them holds its cost. */
-  #meet(charges: readonly Charge[], cost: number, nowMs: number): boolean {
+  /** Finds the leases of a charge, counts it, and returns whether each holds its cost. */
+  #countAll(charges: readonly Charge[], cost: number, nowMs: number): boolean {
     let isHeld = true;
     for (let index = 0; index < charges.length; index += 1) {
       const lease = this.#of(charges[index]!, nowMs);
       lease.first = charges[0]!.bucket;
       countUse(lease, cost, nowMs);
       if (heldOf(lease, nowMs) < cost) isHeld = false;
-      this.#met[index] = lease;
+      this.#current[index] = lease;
     }
     return isHeld;
   }
 
-  /** A lease of one bucket is of no use to a charge whose other bucket has none. */
+  /** Requests leases for all buckets of a charge or for none: it needs tokens of each. */
   #askWhereDue(count: number, nowMs: number): void {
-    let areDue = 0;
+    let dueCount = 0;
     for (let index = 0; index < count; index += 1) {
-      const lease = this.#met[index]!;
+      const lease = this.#current[index]!;
       if (wantOf(lease) === 0) return;
-      if (isDue(lease, nowMs)) areDue += 1;
+      if (isDue(lease, nowMs)) dueCount += 1;
     }
-    if (areDue === 0) return;
+    if (dueCount === 0) return;
     for (let index = 0; index < count; index += 1) {
-      const lease = this.#met[index]!;
+      const lease = this.#current[index]!;
       if (!isDue(lease, nowMs)) continue;
-      lease.isAsked = true;
+      lease.isRequested = true;
       this.#due.push(lease);
     }
     this.#onDue();
   }
 
-  /** As far as Redis has told: what others took since is not known, and is told at the next lease. */
+  /** State as of the last grant: what other replicas took since then is known at the next one only. */
   #stateOf(count: number, nowMs: number): LimitState {
     let [remaining, resetSeconds] = [Infinity, 0];
-    let tightest = this.#met[0]!;
+    let tightest = this.#current[0]!;
     for (let index = 0; index < count; index += 1) {
-      const lease = this.#met[index]!;
+      const lease = this.#current[index]!;
       const { ratePerSecond, burst } = lease.policy;
       const filled = lease.sharedUsed - (nowMs - lease.sharedAtMs) * 1000 * ratePerSecond;
       const used = Math.max(lease.sharedLeased * 1_000_000, filled) / 1_000_000 - lease.left;
@@ -226,7 +226,7 @@ export class Leases {
   }
 
   #of({ bucket, policy }: Charge, nowMs: number): Lease {
-    if (nowMs - this.#turnedAtMs >= FORGET_MS || this.#recent.size >= MOST_BUCKETS) {
+    if (nowMs - this.#turnedAtMs >= FORGET_MS || this.#recent.size >= MAX_BUCKETS) {
       this.#older = this.#recent;
       this.#recent = new Map();
       this.#turnedAtMs = nowMs;
@@ -238,7 +238,7 @@ export class Leases {
     }
     if (!isSame(policy, lease.policy)) {
       lease.policy = policy;
-      // What was leased under other limits is not spent under these.
+      // Tokens leased under other limits are not spent under these.
       lease.untilMs = 0;
     }
     return lease;

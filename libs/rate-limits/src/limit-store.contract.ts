@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Charge, LimitState, LimitStore, Policy } from './limit-store.ts';
 
-/** A store under test, on a clock that the test moves. */
+/** A store under test, on a clock that the test advances. */
 export interface StoreUnderTest {
   readonly store: LimitStore;
   advance(ms: number): void;
@@ -11,14 +11,14 @@ export interface StoreUnderTest {
 
 export interface ContractOptions {
   readonly open: () => Promise<StoreUnderTest>;
-  /** How many random histories are tried. */
+  /** Number of random histories. */
   readonly runs: number;
 }
 
 const key: Policy = { name: 'key', ratePerSecond: 20, burst: 100 };
 const network: Policy = { name: 'network', ratePerSecond: 1000, burst: 2000 };
 
-/** What every store promises, whatever keeps its buckets. */
+/** The contract of every LimitStore. */
 export function limitStoreContract({ open, runs }: ContractOptions): void {
   let tested: StoreUnderTest;
   let opened = 0;
@@ -62,7 +62,7 @@ export function limitStoreContract({ open, runs }: ContractOptions): void {
       expect(await charge(charges, 0)).toMatchObject({ admitted: true, remaining: 100, resetSeconds: 0 });
     });
 
-    it('takes nothing when it refuses and nothing for a cost of 0', async () => {
+    it('takes nothing for a refusal or a cost of 0', async () => {
       const charges = [{ bucket: fresh(), policy: key }];
       await charge(charges, 60);
       expect(await charge(charges, 41)).toMatchObject({ admitted: false, remaining: 40 });
@@ -78,7 +78,7 @@ export function limitStoreContract({ open, runs }: ContractOptions): void {
       expect(await charge(charges, 101)).toMatchObject({ admitted: false, remaining: 100, retryAfterSeconds: 5 });
     });
 
-    it('applies a changed policy to what was used before', async () => {
+    it('applies a changed policy to earlier use', async () => {
       const bucket = fresh();
       await charge([{ bucket, policy: key }], 60);
       const smaller: Policy = { name: 'key', ratePerSecond: 10, burst: 50 };
@@ -91,7 +91,7 @@ export function limitStoreContract({ open, runs }: ContractOptions): void {
       expect(await charge([{ bucket, policy: { ...key, burst: 200 } }], 140)).toMatchObject({ admitted: true });
     });
 
-    it('drains nothing while time runs backwards, and waits for no moment far ahead', async () => {
+    it('drains nothing while time goes backwards, and does not wait for a time far ahead', async () => {
       const charges = [{ bucket: fresh(), policy: key }];
       tested.advance(3_600_000);
       await charge(charges, 100);
@@ -105,7 +105,7 @@ export function limitStoreContract({ open, runs }: ContractOptions): void {
       expect(await charge(other, 2)).toMatchObject({ admitted: true });
     });
 
-    it.each(['', 'a b', 'c\nd', '"quoted"', 'ünï-☃', '2001:db8::/64'])('takes %j for a name', async (name) => {
+    it.each(['', 'a b', 'c\nd', '"quoted"', 'ünï-☃', '2001:db8::/64'])('accepts %j as a name', async (name) => {
       const charges = [{ bucket: fresh(name), policy: key }];
       await charge(charges, 100);
       expect(await charge(charges, 1)).toMatchObject({ admitted: false });
@@ -130,7 +130,7 @@ export function limitStoreContract({ open, runs }: ContractOptions): void {
       expect(await charge([first, second], 1)).toMatchObject({ policy: second.policy, remaining: 4 });
     });
 
-    it('waits for the slowest of those that refuse', async () => {
+    it('reports the longest wait of those that refuse', async () => {
       const slow = { bucket: fresh(), policy: { ...network, ratePerSecond: 1, burst: 10 } };
       const fast = { bucket: fresh(), policy: { ...key, ratePerSecond: 10, burst: 5 } };
       await charge([slow], 9);
@@ -144,14 +144,14 @@ export function limitStoreContract({ open, runs }: ContractOptions): void {
   });
 
   describe('many at once', () => {
-    it('decides what is asked in one tick in that order', async () => {
+    it('decides charges of one tick in order', async () => {
       const charges = [{ bucket: fresh(), policy: key }];
       const states = await Promise.all([60, 60, 40, 1].map((cost) => charge(charges, cost)));
       expect(states.map(({ admitted }) => admitted)).toEqual([true, false, true, false]);
       expect(states.map(({ remaining }) => remaining)).toEqual([40, 40, 0, 0]);
     });
 
-    it('keeps the order over more than one call can carry, and buckets apart', async () => {
+    it('keeps the order over more charges than one call carries, and buckets separate', async () => {
       const charges = [{ bucket: fresh(), policy: key }];
       const others = Array.from({ length: 700 }, () => [{ bucket: fresh(), policy: key }]);
       const states = await Promise.all(others.flatMap((other) => [charge(charges, 1), charge(other, 1)]));

@@ -1,6 +1,5 @@
 /**
- * How much a bucket admits: `burst` at once, and `ratePerSecond` for ever after.
- * Both are whole numbers from 1 to 1,000,000.
+ * How much a bucket admits: `burst` at once, refilled at `ratePerSecond`. Both are whole numbers from 1 to 1,000,000.
  */
 export interface Policy {
   readonly name: 'network' | 'key' | 'address';
@@ -8,49 +7,49 @@ export interface Policy {
   readonly burst: number;
 }
 
-/** One bucket to charge. Its name is unique over all surfaces that share a store: `ingest:key:key_01...`. */
+/** One bucket to charge. Its name is unique among all surfaces that share a store: `ingest:key:key_01...`. */
 export interface Charge {
   readonly bucket: string;
   readonly policy: Policy;
 }
 
-/** What came of a charge. */
+/** Outcome of a charge. */
 export interface LimitState {
   readonly admitted: boolean;
-  /** The policy of the bucket with the least remaining; of several, the first charged. */
+  /** The policy of the bucket with the least remaining; on a tie, the first charged. */
   readonly policy: Policy;
-  /** Whole units that this bucket would still admit at once. */
+  /** Whole tokens that this bucket would still admit at once. */
   readonly remaining: number;
   /** Admitted: seconds until this bucket is full again. Refused: the same as `retryAfterSeconds`. Rounded up. */
   readonly resetSeconds: number;
   /**
-   * 0 when admitted. Refused: seconds, at least 1, until every bucket would admit the same charge if nothing else came.
-   * A cost above a burst is never admitted; then it is how long that bucket takes to fill.
+   * 0 if admitted. Refused: seconds, at least 1, until every bucket would admit the same charge without other traffic.
+   * A cost above a burst is never admitted; then it is the time that bucket takes to fill.
    */
   readonly retryAfterSeconds: number;
 }
 
-/** Keeps buckets and decides. */
 export interface LimitStore {
   /**
-   * Takes `cost` from every bucket, or from none when one of them refuses. A cost of 0 takes nothing and tells the state.
+   * Takes `cost` from every bucket, or from none if one of them refuses. A cost of 0 takes nothing and reports the
+   * state.
    *
-   * It settles in bounded time (each store says which). It rejects with a RangeError for a charge that can have no
-   * answer (see `faultOfCharges`), and with another error when the store cannot decide.
+   * Settles in bounded time (each store documents which). Rejects with a RangeError for an invalid charge (see
+   * `faultOfCharges`), and with another error if the store cannot decide.
    */
   charge(charges: readonly Charge[], cost: number): Promise<LimitState>;
 }
 
-/** A store that takes tokens from buckets ahead of the charges that will spend them. */
+/** A store that leases tokens ahead of the charges that will spend them. */
 export interface LeasingStore extends LimitStore {
   /**
-   * Admits a sound charge at once from what this process holds of all its buckets; undefined: `charge` must decide. To be
-   * asked once of every charge, as what is leased goes by it.
+   * Admits a valid charge at once from the leases of all its buckets; undefined: `charge` must decide. Must be called
+   * once for every charge, since leases are sized by it.
    */
   takeLeased(charges: readonly Charge[], cost: number): LimitState | undefined;
 }
 
-/** Bounds that keep every number of the arithmetic a whole one below 2^53. */
+/** Bounds that keep every number of the arithmetic whole and below 2^53. */
 const MAX_RATE_PER_SECOND = 1_000_000;
 const MAX_BURST = 1_000_000;
 export const MAX_REPLICAS = 1000;
@@ -58,7 +57,7 @@ export const MAX_REPLICAS = 1000;
 /** More buckets than this in one charge are a bug. */
 const MAX_CHARGES = 8;
 
-/** What is wrong with a charge: the caller's bug, told apart from a store that fails. `undefined` when it is sound. */
+/** Why a charge is invalid, which is a bug of the caller and not a failure of the store; undefined if it is valid. */
 export function faultOfCharges(charges: readonly Charge[], cost: number): RangeError | undefined {
   if (charges.length === 0 || charges.length > MAX_CHARGES) return new RangeError('A charge names 1 to 8 buckets.');
   if (!isWholeWithin(cost, 0, MAX_BURST)) {
@@ -66,7 +65,7 @@ export function faultOfCharges(charges: readonly Charge[], cost: number): RangeE
   }
   for (let index = 0; index < charges.length; index += 1) {
     const charge = charges[index];
-    if (charge === undefined || !isSoundPolicy(charge.policy)) {
+    if (charge === undefined || !isValidPolicy(charge.policy)) {
       return new RangeError('Rate and burst of a policy are whole numbers from 1 to 1,000,000.');
     }
     if (isNamedBefore(charges, index)) return new RangeError('A charge names each bucket once.');
@@ -81,7 +80,7 @@ function isNamedBefore(charges: readonly Charge[], index: number): boolean {
   return false;
 }
 
-function isSoundPolicy({ ratePerSecond, burst }: Policy): boolean {
+function isValidPolicy({ ratePerSecond, burst }: Policy): boolean {
   return isWholeWithin(ratePerSecond, 1, MAX_RATE_PER_SECOND) && isWholeWithin(burst, 1, MAX_BURST);
 }
 
@@ -89,22 +88,22 @@ function isWholeWithin(value: number, least: number, most: number): boolean {
   return Number.isInteger(value) && value >= least && value <= most;
 }
 
-/** Ready for `writeHead`. `Retry-After` is there when the charge was refused. */
+/** For `writeHead`. `Retry-After` is present if the charge was refused. */
 export interface RateLimitHeaders {
   readonly 'RateLimit-Policy': string;
   readonly RateLimit: string;
   readonly 'Retry-After'?: string;
 }
 
-/** Policies whose header was printed already, by name, then by rate and burst in one number. */
-const printed: Readonly<Record<Policy['name'], Map<number, string>>> = {
+/** Cached policy headers, by name, then by rate and burst in one number. */
+const cachedHeaders: Readonly<Record<Policy['name'], Map<number, string>>> = {
   network: new Map(),
   key: new Map(),
   address: new Map(),
 };
-const MAX_PRINTED = 1000;
+const MAX_CACHED = 1000;
 
-/** Larger than any burst, so that a rate and a burst make one number that no other pair makes. */
+/** Larger than any burst, so that each pair of rate and burst makes a distinct number. */
 const RATE_FACTOR = 2 ** 21;
 
 const OPENINGS: Readonly<Record<Policy['name'], string>> = {
@@ -117,8 +116,8 @@ const OPENINGS: Readonly<Record<Policy['name'], string>> = {
  * The headers of draft-ietf-httpapi-ratelimit-headers (revision 11) for the policy with the least remaining.
  *
  * `RateLimit-Policy: "key";q=100;w=5`: q is the burst, w the seconds in which an empty bucket fills, so that q/w is the
- * rate. `RateLimit: "key";r=99;t=1`: r is what would be admitted at once, t the seconds until the bucket is full again or,
- * after a refusal, until the same request would be admitted: then `Retry-After` is the same number.
+ * rate. `RateLimit: "key";r=99;t=1`: r would be admitted at once; t is the seconds until the bucket is full again or,
+ * after a refusal, until the same request would be admitted, which `Retry-After` repeats.
  */
 export function rateLimitHeaders(state: LimitState): RateLimitHeaders {
   const policyText = policyHeader(state.policy);
@@ -128,12 +127,12 @@ export function rateLimitHeaders(state: LimitState): RateLimitHeaders {
 }
 
 function policyHeader({ name, ratePerSecond, burst }: Policy): string {
-  const texts = printed[name];
+  const texts = cachedHeaders[name];
   const pair = ratePerSecond * RATE_FACTOR + burst;
   const known = texts.get(pair);
   if (known !== undefined) return known;
   const text = `"${name}";q=${burst};w=${Math.ceil(burst / ratePerSecond)}`;
-  if (texts.size >= MAX_PRINTED) texts.clear();
+  if (texts.size >= MAX_CACHED) texts.clear();
   texts.set(pair, text);
   return text;
 }

@@ -22,7 +22,7 @@ describe('memoryLimits', () => {
 });
 
 describe('memoryLimits of one replica of several', () => {
-  it('fills at its part of the rate, in exact thirds', () => {
+  it('fills at its share of the rate, in exact thirds', () => {
     const clock = testClock();
     const limits = memoryLimits({ now: clock.now, replicas: 3 });
     expect(limits.decide(on('a'), 100)).toMatchObject({ admitted: true, remaining: 0, resetSeconds: 30 });
@@ -37,13 +37,13 @@ describe('memoryLimits of one replica of several', () => {
     expect(limits.decide(on('a'), 100).admitted).toBe(true);
   });
 
-  it.each([0, 1.5, 1001])('refuses to be one of %d', (replicas) => {
+  it.each([0, 1.5, 1001])('rejects %d replicas', (replicas) => {
     expect(() => memoryLimits({ now: Date.now, replicas })).toThrow('Replicas are 1 to 1,000.');
   });
 });
 
-describe('memoryLimits that start empty', () => {
-  it('admit one request of a bucket at once, whatever it costs, and then the rate', () => {
+describe('memoryLimits with startEmpty', () => {
+  it('admits one request of a bucket at any cost, then the rate', () => {
     const clock = testClock();
     const limits = memoryLimits({ now: clock.now, startEmpty: true });
     expect(limits.decide(on('a'), 1)).toMatchObject({ admitted: true, remaining: 0, resetSeconds: 10 });
@@ -54,12 +54,12 @@ describe('memoryLimits that start empty', () => {
     expect(limits.decide(on('a'), 1).admitted).toBe(false);
   });
 
-  it('admit no first request above the burst', () => {
+  it('refuses a first request above the burst', () => {
     const limits = memoryLimits({ now: testClock().now, startEmpty: true });
     expect(limits.decide(on('a'), 101)).toMatchObject({ admitted: false, retryAfterSeconds: 10 });
   });
 
-  it('take a bucket they never saw for one that has been filling since they started', () => {
+  it('treats a new bucket as filling since the start', () => {
     const clock = testClock();
     const limits = memoryLimits({ now: clock.now, startEmpty: true });
     clock.advance(2000);
@@ -70,7 +70,7 @@ describe('memoryLimits that start empty', () => {
     expect(limits.decide(on('b'), 0)).toMatchObject({ remaining: 0 });
   });
 
-  it('keep the first request of a bucket for later when another bucket refused it', () => {
+  it('keeps the free first request of a bucket if another bucket refused it', () => {
     const limits = memoryLimits({ now: testClock().now, startEmpty: true });
     limits.decide(on('a'), 1);
     expect(limits.decide([...on('a'), ...on('b')], 1).admitted).toBe(false);
@@ -79,7 +79,7 @@ describe('memoryLimits that start empty', () => {
 });
 
 describe('the memory of memoryLimits', () => {
-  it('forgets full buckets first, though they are not the oldest', () => {
+  it('drops full buckets first, even if they are not the oldest', () => {
     const clock = testClock();
     const limits = memoryLimits({ now: clock.now, maxBuckets: 3 });
     limits.decide(on('drained'), 100);
@@ -92,7 +92,7 @@ describe('the memory of memoryLimits', () => {
     expect(limits.decide(on('half'), 0)).toMatchObject({ remaining: 60 });
   });
 
-  it('forgets the one that is full soonest when none is', () => {
+  it('drops the one that is full soonest if none is full', () => {
     const limits = memoryLimits({ now: testClock().now, maxBuckets: 2 });
     limits.decide(on('drained'), 100);
     limits.decide(on('half'), 50);
@@ -101,7 +101,7 @@ describe('the memory of memoryLimits', () => {
     expect(limits.decide(on('half'), 0)).toMatchObject({ remaining: 100 });
   });
 
-  it('holds no more than its bound, and lets idle buckets go on the way', () => {
+  it('stays within its bound and drops idle buckets', () => {
     const clock = testClock();
     const limits = memoryLimits({ now: clock.now, maxBuckets: 100 });
     for (let count = 0; count < 1000; count += 1) limits.decide(on(`n${count}`), 1);
@@ -111,14 +111,14 @@ describe('the memory of memoryLimits', () => {
     expect(limits.size).toBe(60);
   });
 
-  it('keeps nothing of refusals and of charges of 0', () => {
+  it('stores nothing for refusals and charges of 0', () => {
     const limits = memoryLimits({ now: testClock().now });
     limits.decide(on('a'), 101);
     limits.decide(on('b'), 0);
     expect(limits.size).toBe(0);
   });
 
-  it('decides at once or throws', () => {
+  it('decides synchronously or throws', () => {
     expect(() => memoryLimits({ now: Date.now }).decide([], 1)).toThrow(RangeError);
     expect(() => memoryLimits({ now: Date.now, maxBuckets: 0 })).toThrow('At least one bucket');
   });

@@ -9,24 +9,24 @@ import { faultOfCharges, MAX_REPLICAS } from './limit-store.ts';
 export interface MemoryLimitsOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** How many processes share the rates: each enforces its part. 1 unless said otherwise. */
+  /** Number of processes that share the rates; each enforces its share. Default: 1. */
   readonly replicas?: number;
   /**
-   * What a bucket that was never seen is taken for. Off: full. On: it was empty when the store was made (or last
-   * `reset`) and has been filling since, and its first charge is admitted all the same, unless it exceeds the burst.
+   * Initial state of a bucket. False: full. True: empty when the store was made (or last `reset`) and filling since;
+   * its first charge is admitted nevertheless, unless it exceeds the burst.
    */
   readonly startEmpty?: boolean;
-  /** Past this many buckets the one that is full first is forgotten. 50,000 (about 10 MB) unless said otherwise. */
+  /** Beyond this many buckets the one that is full first is dropped. Default: 50,000 (about 10 MB). */
   readonly maxBuckets?: number;
 }
 
-/** Limits of this process alone. Nothing here waits and nothing can fail. */
+/** In-process limits. Nothing here waits or fails. */
 export interface LocalLimits extends LimitStore {
-  /** `charge` without a promise. Throws RangeError for an unsound charge. */
+  /** `charge` without a promise. @throws RangeError for an invalid charge. */
   decide(charges: readonly Charge[], cost: number): LimitState;
-  /** Forgets every bucket. */
+  /** Drops every bucket. */
   reset(): void;
-  /** Buckets held. */
+  /** Number of buckets. */
   readonly size: number;
 }
 
@@ -35,14 +35,14 @@ interface Entry extends Filling {
   atMicros: number;
 }
 
-/** How many forgotten buckets a new one pays for: two, so that idle ones go faster than new ones come. */
+/** Buckets dropped per new one: two, so that idle ones are dropped faster than new ones are added. */
 const SWEEP = 2;
 
 /**
- * Limits kept in this process, bounded in number.
+ * Limits in the memory of this process, bounded in number.
  *
- * Forgetting a full bucket changes nothing, so full ones go first, then the one that would be full soonest. Only buckets
- * that something was taken from are kept: refusals cannot fill the memory.
+ * Dropping a full bucket changes nothing, so full ones are dropped first, then the one that is full soonest. Only
+ * buckets with admitted charges are kept, so refusals cannot fill the memory.
  */
 export function memoryLimits(options: MemoryLimitsOptions): LocalLimits {
   return new MemoryLimits(options);
@@ -79,16 +79,16 @@ class MemoryLimits implements LocalLimits {
 
   charge(charges: readonly Charge[], cost: number): Promise<LimitState> {
     const fault = faultOfCharges(charges, cost);
-    return fault === undefined ? Promise.resolve(this.#decideSound(charges, cost)) : Promise.reject(fault);
+    return fault === undefined ? Promise.resolve(this.#decideValid(charges, cost)) : Promise.reject(fault);
   }
 
   decide(charges: readonly Charge[], cost: number): LimitState {
     const fault = faultOfCharges(charges, cost);
     if (fault !== undefined) throw fault;
-    return this.#decideSound(charges, cost);
+    return this.#decideValid(charges, cost);
   }
 
-  #decideSound(charges: readonly Charge[], cost: number): LimitState {
+  #decideValid(charges: readonly Charge[], cost: number): LimitState {
     const nowMicros = this.#nowMicros();
     const levels = charges.map(({ bucket, policy }) => {
       const meter = meterOf(policy, this.#replicas);

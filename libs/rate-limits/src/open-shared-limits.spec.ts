@@ -4,15 +4,15 @@ import { testClock } from '@sealgate/testing';
 import { PassThrough } from 'node:stream';
 import { openSharedLimits } from './open-shared-limits.ts';
 
-describe('the limits of a surface', () => {
-  it('without Redis are decided here, at the part of a replica, and the gauge says so', async () => {
+describe('openSharedLimits', () => {
+  it('decides locally at the share of a replica without Redis, and sets the gauge', async () => {
     const { now } = testClock();
     const metrics = new Metrics('test', { processMetrics: false });
     const log = createLog({ service: 'test', level: 'info', stream: new PassThrough(), now });
     const opened = openSharedLimits({ url: undefined, name: 'test', prefix: 'test:', replicas: 2, now, log, metrics });
     const policy = { name: 'key', ratePerSecond: 10, burst: 10 } as const;
     expect((await opened.limits.charge([{ bucket: 'a', policy }], 1)).admitted).toBe(true);
-    // A bucket begins empty but for one request, since another replica may have just admitted a burst.
+    // A bucket starts empty except for one request: another replica may have just admitted a burst.
     expect((await opened.limits.charge([{ bucket: 'a', policy }], 1)).admitted).toBe(false);
     expect(opened.limits.state).toBe('local');
     expect(await metrics.text()).toContain('limits_shared{service="test"} 0');

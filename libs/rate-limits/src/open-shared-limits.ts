@@ -5,11 +5,11 @@ import { redisLimits } from './redis-limits.ts';
 import { sharedLimits, type SharedLimits } from './shared-limits.ts';
 
 export interface OpenSharedLimitsOptions {
-  /** Undefined: there is no Redis, and this process decides alone. */
+  /** Undefined: no Redis, this process decides alone. */
   readonly url: string | undefined;
-  /** Of the surface; Redis shows it. */
+  /** Client name of the surface in Redis. */
   readonly name: string;
-  /** What the keys of the surface begin with: `ingest:`. */
+  /** Prefix of the surface's keys: `ingest:`. */
   readonly prefix: string;
   readonly replicas: number;
   /** Milliseconds since the epoch. */
@@ -23,16 +23,16 @@ export interface OpenedLimits {
   close(): Promise<void>;
 }
 
-const CONNECT_WITHIN_MS = 1000;
-const COMMAND_WITHIN_MS = 150;
+const CONNECT_TIMEOUT_MS = 1000;
+const COMMAND_TIMEOUT_MS = 150;
 
-/** The limits of a surface, over Redis where it has one, with the gauge and the log line that tell who decides. */
+/** Opens the limits of a surface, over Redis if configured, with the gauge and log lines of their state. */
 export function openSharedLimits(options: OpenSharedLimitsOptions): OpenedLimits {
   const { url, name, prefix, replicas, now, log, metrics } = options;
   const gauge = metrics.gauge({
     name: 'limits_shared',
     aggregator: 'min',
-    help: '1 while Redis decides the limits of all replicas: once it has answered, and while it does.',
+    help: '1 while Redis decides the limits of all replicas, 0 while this process does.',
     labels: {},
   });
   const local = memoryLimits({ now, replicas, startEmpty: true });
@@ -44,8 +44,8 @@ export function openSharedLimits(options: OpenSharedLimitsOptions): OpenedLimits
   const redis = openRedis({
     url,
     name,
-    connectTimeoutMs: CONNECT_WITHIN_MS,
-    commandTimeoutMs: COMMAND_WITHIN_MS,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    commandTimeoutMs: COMMAND_TIMEOUT_MS,
     onStateChange: (state, cause) =>
       log.info('redis_state', { state, ...(cause === undefined ? {} : { reason: cause.message }) }),
   });

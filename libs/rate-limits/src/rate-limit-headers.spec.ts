@@ -10,14 +10,14 @@ const admitted: LimitState = {
 };
 
 describe('rateLimitHeaders', () => {
-  it('gives the policy and the limit of an admitted charge', () => {
+  it('returns policy and limit of an admitted charge', () => {
     expect(rateLimitHeaders(admitted)).toEqual({
       'RateLimit-Policy': '"network";q=2000;w=2',
       RateLimit: '"network";r=1999;t=1',
     });
   });
 
-  it('adds Retry-After, the same moment, to a refusal', () => {
+  it('adds Retry-After, equal to t, to a refusal', () => {
     const policy = { name: 'key', ratePerSecond: 20, burst: 101 } as const;
     const refused: LimitState = { admitted: false, policy, remaining: 3, resetSeconds: 4, retryAfterSeconds: 4 };
     expect(rateLimitHeaders(refused)).toEqual({
@@ -27,7 +27,7 @@ describe('rateLimitHeaders', () => {
     });
   });
 
-  it('gives a window of at least a second and tells policies apart that differ in anything', () => {
+  it('has a window of at least a second, and distinguishes all policies', () => {
     const policyOf = (name: 'key' | 'address', ratePerSecond: number, burst: number): string =>
       rateLimitHeaders({ ...admitted, policy: { name, ratePerSecond, burst } })['RateLimit-Policy'];
     for (let round = 0; round < 2; round += 1) {

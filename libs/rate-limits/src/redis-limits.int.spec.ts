@@ -31,7 +31,7 @@ describeWithRedis('redisLimits on a real Redis', () => {
     await server.stop();
   });
 
-  describe('as a store of limits', () => {
+  describe('as a LimitStore', () => {
     limitStoreContract({
       runs: 40,
       open: async () => {
@@ -44,7 +44,7 @@ describeWithRedis('redisLimits on a real Redis', () => {
     });
   });
 
-  it('goes by the time of Redis', async () => {
+  it('uses the time of Redis', async () => {
     const limits = redisLimits({ client, prefix: 'time:' });
     expect(await limits.charge(on('a'), 100)).toMatchObject({ admitted: true, remaining: 0 });
     const [seconds = '0', micros = '0'] = await client.time();
@@ -54,7 +54,7 @@ describeWithRedis('redisLimits on a real Redis', () => {
     expect(Math.abs(Number(seconds) * 1e6 + Number(micros) - Number(atMicros))).toBeLessThan(10_000_000);
   });
 
-  it('gives every key a TTL: a second more than its bucket takes to fill', async () => {
+  it('sets a TTL on every key: a second more than its bucket takes to fill', async () => {
     const limits = redisLimits({ client, prefix: 'ttl:' });
     await Promise.all([limits.charge(on('drained'), 100), limits.charge(on('touched'), 1)]);
     await limits.charge(on('drained'), 1);
@@ -68,13 +68,13 @@ describeWithRedis('redisLimits on a real Redis', () => {
     }
   });
 
-  it('writes nothing for a refusal and for a cost of 0', async () => {
+  it('writes nothing for a refusal or a cost of 0', async () => {
     const limits = redisLimits({ client, prefix: 'none:' });
     await Promise.all([limits.charge(on('a'), 101), limits.charge(on('b'), 0)]);
     expect(await client.keys('none:*')).toEqual([]);
   });
 
-  it('sends one call for everything asked in one tick', async () => {
+  it('sends one call for all charges of one tick', async () => {
     const limits = redisLimits({ client, prefix: 'tick:' });
     await limits.charge(on('a'), 1);
     await client.config('RESETSTAT');
@@ -84,7 +84,7 @@ describeWithRedis('redisLimits on a real Redis', () => {
     expect(stats).not.toContain('cmdstat_eval:');
   });
 
-  it('shares its buckets between clients', async () => {
+  it('shares buckets between clients', async () => {
     const other = await connect(server.url);
     const charge = (connected: Redis, cost: number) =>
       redisLimits({ client: connected, prefix: 'share:' }).charge(on('a'), cost);
@@ -93,7 +93,7 @@ describeWithRedis('redisLimits on a real Redis', () => {
     other.disconnect();
   });
 
-  it('sends the script again when Redis has forgotten it', async () => {
+  it('sends the script again after NOSCRIPT', async () => {
     const limits = redisLimits({ client, prefix: 'forgot:' });
     await limits.charge(on('a'), 1);
     await client.script('FLUSH');
@@ -113,7 +113,7 @@ describeWithRedis('redisLimits on a real Redis', () => {
     },
   );
 
-  it('rejects at once when the client is not connected, even one that would queue', async () => {
+  it('rejects at once if the client is not connected, even one with an offline queue', async () => {
     const away = new Redis(server.url, { lazyConnect: true });
     const limits = redisLimits({ client: away, prefix: 'away:' });
     await expect(limits.charge(on('a'), 1)).rejects.toThrow('Redis is not connected.');
@@ -121,7 +121,7 @@ describeWithRedis('redisLimits on a real Redis', () => {
     away.disconnect();
   });
 
-  it('rejects every charge of a tick when the script fails', async () => {
+  it('rejects every charge of a tick if the script fails', async () => {
     const limits = redisLimits({ client, prefix: 'fail:' });
     await client.config('SET', 'maxmemory-policy', 'noeviction');
     await client.config('SET', 'maxmemory', '1');
@@ -131,7 +131,7 @@ describeWithRedis('redisLimits on a real Redis', () => {
     expect(await client.keys('fail:*')).toEqual([]);
   });
 
-  it('gives up after its timeout, and drops an answer that comes later', async () => {
+  it('rejects after its timeout and ignores a later answer', async () => {
     const limits = redisLimits({ client, prefix: 'slow:', timeoutMs: 50 });
     process.kill(server.pid, 'SIGSTOP');
     try {
@@ -144,7 +144,7 @@ describeWithRedis('redisLimits on a real Redis', () => {
     });
   });
 
-  it('heeds an answer that arrived while this process stood still', async () => {
+  it('accepts an answer that arrived while the event loop was blocked', async () => {
     const limits = redisLimits({ client, prefix: 'still:', timeoutMs: 50 });
     const charged = limits.charge(on('a'), 1);
     // Redis answers meanwhile; the timer is due before the socket is read.

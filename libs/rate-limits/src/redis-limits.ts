@@ -7,15 +7,15 @@ import type { Charge, LeasingStore, LimitState } from './limit-store.ts';
 import { faultOfCharges } from './limit-store.ts';
 
 export interface RedisLimitsOptions {
-  /** Connected by the caller and stays the caller's. */
+  /** Connected and closed by the caller. */
   readonly client: Redis | Cluster;
-  /** Put before the name of every bucket: `sealgate:limits:`. */
+  /** Key prefix of every bucket: `sealgate:limits:`. */
   readonly prefix: string;
-  /** How long a call may take before its charges are rejected. 100 unless said otherwise. */
+  /** Timeout of a call, after which its charges are rejected. Default: 100. */
   readonly timeoutMs?: number;
   /**
-   * Milliseconds since the epoch, for tests. Unless given, the time of Redis, which all replicas share, and for leases a
-   * clock of this process that never goes back.
+   * Milliseconds since the epoch, for tests. Default: the time of Redis, which all replicas share, and for leases a
+   * monotonic clock of this process.
    */
   readonly now?: () => number;
 }
@@ -23,25 +23,25 @@ export interface RedisLimitsOptions {
 interface Waiting {
   readonly charges: readonly Charge[];
   readonly cost: number;
-  /** What of the cost is leased, for each of the charges. */
+  /** The leased part of the cost, per charge. */
   readonly parts: readonly LeasePart[] | undefined;
   readonly resolve: (state: LimitState) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** What one call to Redis carries at most; more of one tick go in several calls, in order. */
+/** Maximum charges per call; more in one tick are sent in several calls, in order. */
 const MAX_BATCH = 256;
 const ANSWER_WIDTH = 4;
 const LEASE_WIDTH = 3;
 
 /**
- * Limits shared through Redis 6 or later: one script call for all charges of a turn of the event loop, and for the leases
- * that are to be taken. A process that asks `takeLeased` before it charges has leases of the buckets it uses much.
+ * Limits shared through Redis 6 or later: one script call for all charges and lease requests of a turn of the event
+ * loop. `takeLeased`, called before `charge`, keeps leases of the busy buckets.
  *
- * Every key has a TTL: a second more than its bucket takes to fill, and five more where it is leased. Everything that keeps Redis from answering within the
- * timeout (no connection, READONLY, OOM, a frozen process) rejects; nothing is retried here and nothing queues while the
- * connection is away. On Redis Cluster there is a call for each hash tag: the buckets of one request share that of its first,
- * so a bucket has to be charged with the same first bucket always.
+ * Every key has a TTL: a second more than its bucket takes to fill, and five more if it is leased. Whatever keeps Redis
+ * from answering within the timeout (no connection, READONLY, OOM, a frozen process) rejects; there is no retry, and
+ * nothing is queued while the connection is away. On Redis Cluster there is a call per hash tag: the buckets of one
+ * request share that of its first, so a bucket must always be charged with the same first bucket.
  */
 export function redisLimits(options: RedisLimitsOptions): LeasingStore {
   return new RedisLimits(options);
@@ -121,13 +121,13 @@ class RedisLimits implements LeasingStore {
       }
     };
     const timer = setTimeout(() => {
-      // When it was this process that stood still, the answer is there already and the next turn of the loop reads it.
+      // If this process was blocked, the answer has arrived already and is read before the immediate.
       setImmediate(() => fail(new Error(`Redis did not answer within ${this.#timeoutMs} ms.`)));
     }, this.#timeoutMs);
     this.#call([...keys, chargesText, nowText, asksText, this.#leases.holder], keys.length).then((answer) => {
       if (settled) return;
       const numbers = numbersOf(answer, batch.length * ANSWER_WIDTH + asks.length * LEASE_WIDTH);
-      if (numbers === undefined) return fail(new Error('Redis answered a charge with something else.'));
+      if (numbers === undefined) return fail(new Error('Redis returned a malformed answer to a charge.'));
       settled = true;
       clearTimeout(timer);
       this.#settle(batch, asks, numbers);
@@ -150,9 +150,9 @@ class RedisLimits implements LeasingStore {
     }
   }
 
-  /** A script that Redis has forgotten (it restarted) is sent once with its text, which makes Redis remember it. */
+  /** After NOSCRIPT (Redis was restarted) the script is sent once by EVAL, which caches it again. */
   async #call(keysAndArguments: readonly string[], keyCount: number): Promise<unknown> {
-    // Checked here because a client may be set to queue commands while it is away, and would send them much later.
+    // A client with an offline queue would send the command much later.
     if (this.#client.status !== 'ready') throw new Error('Redis is not connected.');
     try {
       return await this.#client.evalsha(CHARGE_SCRIPT_SHA, keyCount, ...keysAndArguments);
@@ -163,7 +163,7 @@ class RedisLimits implements LeasingStore {
   }
 }
 
-/** What decides where on a cluster the buckets of a request lie. Nothing that ends a hash tag is left in it. */
+/** Hash tag of a request's buckets on a cluster, without the character that ends one. */
 const tagOf = (first: string): string => first.replaceAll('}', ')');
 
 function encodeBatch(batch: readonly Waiting[], asks: readonly LeaseAsk[], prefix: string) {
@@ -176,7 +176,7 @@ function encodeBatch(batch: readonly Waiting[], asks: readonly LeaseAsk[], prefi
     positions.set(key, position);
     return position;
   };
-  // No bucket is named so: names of ours have no space.
+  // Distinct from every bucket: bucket names have no space.
   const leasesOf = ({ bucket, policy }: Charge): number => (mayBeLeased(policy) ? placeOf(`${bucket} leases`) : 0);
   const chargeTexts = batch.map(({ charges, cost, parts }) => {
     let text = '';
@@ -195,7 +195,7 @@ function encodeBatch(batch: readonly Waiting[], asks: readonly LeaseAsk[], prefi
 }
 
 function numbersOf(answer: unknown, count: number): readonly number[] | undefined {
-  const numbers: unknown = typeof answer === 'string' ? parseQuietly(answer) : undefined;
+  const numbers: unknown = typeof answer === 'string' ? parseOrUndefined(answer) : undefined;
   const isOurs =
     Array.isArray(numbers) && numbers.length === count && numbers.every((number) => typeof number === 'number');
   return isOurs ? numbers : undefined;
@@ -209,7 +209,7 @@ function stateFrom(charges: readonly Charge[], numbers: readonly number[], start
   return { admitted, policy, remaining, resetSeconds: seconds, retryAfterSeconds: admitted ? 0 : seconds };
 }
 
-function parseQuietly(text: string): unknown {
+function parseOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

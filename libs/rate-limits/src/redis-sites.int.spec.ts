@@ -42,7 +42,7 @@ interface Node {
   readonly admin: Redis;
 }
 
-/** A redis-server with a configuration file of its own, which it may rewrite. */
+/** A redis-server with its own configuration file, which it may rewrite. */
 async function startNode(port: number, lines: readonly string[], mode: readonly string[] = []): Promise<Node> {
   const directory = mkdtempSync(join(folder, 'node-'));
   const file = join(directory, 'redis.conf');
@@ -112,11 +112,11 @@ describeWithRedis('limits on a cluster of three', () => {
       timeoutMs: 60_000,
       what: 'a cluster',
     });
-    // One of them is enough to find the others.
+    // One node is enough to discover the others.
     url = `redis-cluster://${user}127.0.0.1:${nodes[0]!.port},127.0.0.1:1`;
   }, 120_000);
 
-  it('charge both buckets of a request at one server, whichever it is, and many requests of one tick', async () => {
+  it('charge both buckets of a request on one node, and many requests of one tick', async () => {
     const { handle, limits } = open(url);
     await ready(handle);
     const states = await Promise.all(Array.from({ length: 60 }, (_, n) => limits.charge([network(n), key(n)], 60)));
@@ -128,7 +128,7 @@ describeWithRedis('limits on a cluster of three', () => {
     expect(held.flat()).toHaveLength(120);
   });
 
-  it('are shared by processes, and one bucket is one wherever it is charged from', async () => {
+  it('are shared by processes', async () => {
     const [one, two] = [open(url), open(url)];
     await Promise.all([ready(one.handle), ready(two.handle)]);
     expect(await one.limits.charge([network(1001), key(1001)], 60)).toMatchObject({ admitted: true });
@@ -137,7 +137,7 @@ describeWithRedis('limits on a cluster of three', () => {
     expect(await one.limits.charge([network(1001), key(1003)], 1)).toMatchObject({ admitted: false });
   });
 
-  it('are leased, each bucket beside the one that it is charged with', async () => {
+  it('are leased in the hash slot of their bucket', async () => {
     const { handle, limits } = open(url);
     await ready(handle);
     const wide = { ratePerSecond: 1000, burst: 2000 };
@@ -162,7 +162,7 @@ describeWithRedis('limits on a cluster of three', () => {
     expect(held.filter((keys) => keys.length > 0).length).toBeGreaterThan(1);
   });
 
-  it('reject in bounded time while the cluster is not whole', async () => {
+  it('reject in bounded time while the cluster is incomplete', async () => {
     const { handle, limits } = open(url);
     await ready(handle);
     await limits.charge([network(1)], 0);
@@ -182,7 +182,7 @@ describeWithRedis('limits on a cluster of three', () => {
   }, 60_000);
 });
 
-describeWithRedis('limits on a primary that sentinels name', () => {
+describeWithRedis('limits on a primary named by sentinels', () => {
   let primary: Node;
   let replica: Node;
   let sentinels: Node[];
@@ -205,7 +205,7 @@ describeWithRedis('limits on a primary that sentinels name', () => {
     });
   }, 120_000);
 
-  it('go on at the replica that took over', async () => {
+  it('continue on the promoted replica', async () => {
     const list = sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',');
     const { handle, limits } = open(`redis+sentinel://${user}${list}/main/0`);
     await ready(handle);
@@ -223,7 +223,7 @@ describeWithRedis('limits on a primary that sentinels name', () => {
       { timeoutMs: 30_000, what: 'the replica' },
     );
     expect(await replica.admin.role()).toEqual(expect.arrayContaining(['master']));
-    // What was charged before is charged still: the replica had it.
+    // Earlier charges still count: they were replicated.
     expect(await limits.charge([key(1)], 60)).toMatchObject({ admitted: false });
   }, 60_000);
 });

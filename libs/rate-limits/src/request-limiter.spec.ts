@@ -12,8 +12,8 @@ function limiterOver(limits: LimitStore) {
   return { limiter, ask: (bucket: string) => limiter.admit(bucket, testExchange()) };
 }
 
-describe('a limiter of requests', () => {
-  it('charges 1, tells the limit each time, and refuses past the burst', async () => {
+describe('requestLimiter', () => {
+  it('charges 1, returns the headers each time, and refuses beyond the burst', async () => {
     const { ask, limiter } = limiterOver(memoryLimits({ now: clock.now }));
     expect(limiter.fullHeaders).toEqual({ 'RateLimit-Policy': '"key";q=3;w=1', RateLimit: '"key";r=3;t=0' });
     for (const remaining of [2, 1, 0]) {
@@ -31,7 +31,7 @@ describe('a limiter of requests', () => {
     expect(await ask('case-gate:key:2')).toMatchObject({ admitted: true });
   });
 
-  it('charges the bucket that is named, once', async () => {
+  it('charges the named bucket, once', async () => {
     const charged: unknown[] = [];
     const inner = memoryLimits({ now: clock.now });
     const { ask } = limiterOver({
@@ -44,7 +44,7 @@ describe('a limiter of requests', () => {
     expect(charged).toEqual([[[{ bucket: 'case-gate:key:1', policy }], 1]]);
   });
 
-  it('gives each of many requests at once its own state', async () => {
+  it('returns each concurrent request its own state', async () => {
     const { ask } = limiterOver(memoryLimits({ now: clock.now }));
     const outcomes = await Promise.all(Array.from({ length: 3 }, () => ask('k')));
     expect(outcomes.map(({ headers }) => headers.RateLimit)).toEqual([
@@ -54,7 +54,7 @@ describe('a limiter of requests', () => {
     ]);
   });
 
-  it('charges one request to several limiters, each with its own state', async () => {
+  it('charges one request to several limiters with separate state', async () => {
     const limits = memoryLimits({ now: clock.now });
     const exchange = testExchange();
     const wide = requestLimiter(limits, { ...policy, burst: 50 }, clock.now);
@@ -63,13 +63,13 @@ describe('a limiter of requests', () => {
     expect((await narrow.charge('narrow', exchange)).remaining).toBe(2);
   });
 
-  it('rejects as its store does, instead of admitting or refusing', async () => {
+  it('rejects if its store rejects', async () => {
     const error = new Error('store');
     const { ask } = limiterOver({ charge: () => Promise.reject(error) });
     await expect(ask('k')).rejects.toBe(error);
   });
 
-  it('leaves the response alone', async () => {
+  it('does not touch the response', async () => {
     const { limiter } = limiterOver(memoryLimits({ now: clock.now }));
     const exchange = testExchange();
     for (let count = 0; count < 5; count += 1) await limiter.admit('k', exchange);
@@ -78,17 +78,17 @@ describe('a limiter of requests', () => {
   });
 });
 
-describe('GCRA as a store of express-rate-limit', () => {
+describe('GcraStore', () => {
   const store = new GcraStore(memoryLimits({ now: clock.now }), policy, clock.now);
 
-  it('reports what is missing from the burst as hits, and one more than the burst for a refusal', async () => {
+  it('reports the tokens missing from the burst as hits, and burst + 1 for a refusal', async () => {
     const hits: number[] = [];
     for (let count = 0; count < 4; count += 1) hits.push((await store.increment('k')).totalHits);
     expect(hits).toEqual([1, 2, 3, 4]);
     expect((await store.increment('k')).resetTime?.getTime()).toBe(clock.now() + 1000);
   });
 
-  it('takes nothing back', () => {
+  it('refuses decrement and resetKey', () => {
     expect(() => store.decrement()).toThrow('cannot be taken back');
     expect(() => store.resetKey()).toThrow('cannot be reset');
   });

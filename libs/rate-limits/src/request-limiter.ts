@@ -9,21 +9,21 @@ import {
   type RateLimitHeaders,
 } from './limit-store.ts';
 
-/** A request and its response, Express's or Node's own. */
+/** A request and its response, of Express or of Node. */
 export interface HttpPair {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
-/** The outcome of a charge as the guard of a surface returns it. */
+/** Outcome of a charge in the form the guards return. */
 export interface Admission {
   readonly admitted: boolean;
   readonly headers: RateLimitHeaders;
-  /** Seconds until the same charge could be admitted; 0 when it was. */
+  /** Seconds until the same charge could be admitted; 0 if it was. */
   readonly retryAfterSeconds: number;
 }
 
-/** The `resetTime` of a charge, with its whole state: express-rate-limit passes on nothing else of a store's answer. */
+/** The `resetTime` of a charge with its whole state: express-rate-limit passes nothing else of a store's answer. */
 class ChargedDate extends Date {
   readonly state: LimitState;
 
@@ -34,7 +34,7 @@ class ChargedDate extends Date {
 }
 
 /**
- * GCRA as a store of express-rate-limit, whose `limit` must be the burst of the policy. The key is the name of the bucket.
+ * GCRA as a store of express-rate-limit, whose `limit` must be the burst of the policy. The key is the bucket name.
  *
  * The library counts hits in a window and refuses above its limit. GCRA has no window, so the hits reported are the
  * tokens missing from the burst: at most the burst when admitted, one more when refused.
@@ -58,32 +58,32 @@ export class GcraStore implements Store {
     return { totalHits, resetTime: new ChargedDate(this.#now() + state.resetSeconds * 1000, state) };
   }
 
-  /** @throws Error always: what was charged stays charged, so `skipSuccessfulRequests` and its like cannot be used. */
+  /** @throws Error always: charges are final, so options such as `skipSuccessfulRequests` cannot be used. */
   decrement(): never {
     throw new Error('A charge cannot be taken back.');
   }
 
-  /** @throws Error always: a bucket fills by time alone. */
+  /** @throws Error always: a bucket fills by time only. */
   resetKey(): never {
     throw new Error('A bucket cannot be reset.');
   }
 }
 
 export interface RequestLimiter {
-  /** Charges a request 1 against a bucket. Rejects as the limits do. */
+  /** Charges 1 to a bucket. Rejects as the limits do. */
   charge(bucket: string, exchange: HttpPair): Promise<LimitState>;
   /** As `charge`, in the form a guard returns. */
   admit(bucket: string, exchange: HttpPair): Promise<Admission>;
-  /** The headers of a full bucket, for an answer to a known caller who was never charged. */
+  /** Headers of a full bucket, for an answer to an authenticated caller that was not charged. */
   readonly fullHeaders: RateLimitHeaders;
 }
 
 /**
- * express-rate-limit over `GcraStore`, for requests that each cost 1 of one bucket.
+ * express-rate-limit over `GcraStore`, for requests that each cost 1 token of one bucket.
  *
- * It decides in the middle of a request, behind authentication, and leaves the answer to its caller, so that the order of
- * refusals stays in one place. Its own headers are off: they are those of an older draft and hash the key for each
- * request. So are its checks of common mistakes: they concern `request.ip` and a store created per request.
+ * It runs after authentication and leaves the answer to its caller, so that the order of refusals stays in one place.
+ * Its own headers are off: they follow an older draft and hash the key per request. So are its validations: they
+ * concern `request.ip` and a store created per request.
  * @param now milliseconds since the epoch.
  */
 export function requestLimiter(limits: LimitStore, policy: Policy, now: () => number): RequestLimiter {
@@ -122,7 +122,7 @@ export function requestLimiter(limits: LimitStore, policy: Policy, now: () => nu
   };
 }
 
-/** What the library left on the request under its default name. */
+/** The state that the library put on the request under its default name. */
 function stateOf(request: IncomingMessage & { readonly rateLimit?: { readonly resetTime?: Date } }): LimitState {
   const charged = request.rateLimit?.resetTime;
   if (charged instanceof ChargedDate) return charged.state;

@@ -10,17 +10,19 @@ import { redisLimits } from './redis-limits.ts';
 import type { SharedLimits } from './shared-limits.ts';
 import { sharedLimits } from './shared-limits.ts';
 
-/** Slow enough that hardly a token comes back while a test runs. */
+/** Slow enough that hardly a token is refilled during a test. */
 const policy: Policy = { name: 'key', ratePerSecond: 1, burst: 1000 };
 
-/** What a request may wait: the timeout of a call, and what a busy machine adds. The promise to callers is 300 ms. */
+/**
+ * Maximum wait of a request: the timeout of a call plus the delay of a busy machine. The promise to callers is 300 ms.
+ */
 const MAX_WAIT_MS = 300;
 
 function on(bucket: string): Charge[] {
   return [{ bucket, policy }];
 }
 
-/** A TCP proxy in front of a port, which can be told to hold back every answer. */
+/** A TCP proxy that can hold back every answer. */
 async function delayingProxy(
   targetPort: number,
 ): Promise<{ server: Server; port: number; delay: (ms: number) => void }> {
@@ -77,7 +79,8 @@ describeWithRedis('sharedLimits on a real Redis', () => {
       log: { info: (event) => lines.push(event), warn: (event) => lines.push(event) },
     });
     await until(() => client.status === 'ready' && operator.status === 'ready', { what: 'the clients' });
-    // The first call of a cold Redis loads the script; on a busy machine it can exceed the timeout and open the breaker.
+    // The first call of a cold Redis loads the script; on a busy machine it can exceed the timeout and open the
+    // breaker.
     await until(() => limits.state === 'shared', { what: 'the first answer' });
     lines.length = 0;
   });
@@ -90,15 +93,15 @@ describeWithRedis('sharedLimits on a real Redis', () => {
     await redis.stop();
   });
 
-  /** One charge, and how long it took. */
+  /** One charge and its duration. */
   const timed = async (bucket: string): Promise<{ state: LimitState; waitedMs: number }> => {
     const start = performance.now();
     const state = await limits.charge(on(bucket), 1);
     return { state, waitedMs: performance.now() - start };
   };
 
-  /** Buckets nobody has used, each asked once, some at once and some one after the other: none may be refused. */
-  const expectNobodyHurt = async (): Promise<void> => {
+  /** Charges unused buckets once each, concurrently and in sequence: none may be refused. */
+  const expectNoRefusal = async (): Promise<void> => {
     for (let round = 0; round < 5; round += 1) {
       const asked = Array.from({ length: 20 }, () => timed(`fresh-${(buckets += 1)}`));
       for (const { state, waitedMs } of await Promise.all(asked)) {
@@ -109,7 +112,7 @@ describeWithRedis('sharedLimits on a real Redis', () => {
     expect(limits.state).toBe('local');
   };
 
-  /** Redis decides again: the bucket it knows has what was left in it, and what has come back since, or is full. */
+  /** Redis decides again: a known bucket has what was left plus the refill since, or is full if data was lost. */
   const expectShared = async (dataLost: boolean): Promise<void> => {
     await until(() => limits.state === 'shared', { what: 'the shared limits' });
     const { admitted, remaining } = await limits.charge(on('known'), 1);
@@ -176,17 +179,17 @@ describeWithRedis('sharedLimits on a real Redis', () => {
     ],
   ];
 
-  it.each(outages)('hurts nobody while Redis is %s', async (_title, { cause, heal, dataLost }) => {
+  it.each(outages)('refuses no request while Redis is %s', async (_title, { cause, heal, dataLost }) => {
     expect(await limits.charge(on('known'), 400)).toMatchObject({ admitted: true, remaining: 600 });
     await cause();
-    await expectNobodyHurt();
+    await expectNoRefusal();
     const hot = await Promise.all(Array.from({ length: 50 }, () => limits.charge(on('hot'), 1)));
     expect(hot.filter(({ admitted }) => admitted)).toHaveLength(1);
     await heal();
     await expectShared(dataLost);
   });
 
-  it('stays local as long as Redis answers reads and refuses writes', async () => {
+  it('stays local while Redis answers reads and refuses writes', async () => {
     await operator.replicaof('127.0.0.1', 1);
     await limits.charge(on('a'), 1);
     await operator.config('RESETSTAT');
@@ -199,7 +202,7 @@ describeWithRedis('sharedLimits on a real Redis', () => {
     expect(lines).toEqual(['limits_local']);
   });
 
-  it('admits at most one more burst when Redis loses its data', async () => {
+  it('admits at most one extra burst when Redis loses its data', async () => {
     const admittedOf = async (): Promise<number> => {
       const states = await Promise.all(Array.from({ length: 15 }, () => limits.charge(on('flushed'), 100)));
       return states.filter(({ admitted }) => admitted).length;
@@ -211,7 +214,7 @@ describeWithRedis('sharedLimits on a real Redis', () => {
     expect(lines).toEqual([]);
   });
 
-  it('tells of a Redis that went and came back, though nobody asked', async () => {
+  it('reports loss and return of Redis without requests', async () => {
     const states: string[] = [];
     const idle = sharedLimits({
       redis: redisLimits({ client, prefix: 'limits:' }),
@@ -231,7 +234,7 @@ describeWithRedis('sharedLimits on a real Redis', () => {
     idle.close();
   });
 
-  it('goes on after a restart that nobody noticed', async () => {
+  it('continues after an unnoticed restart', async () => {
     await limits.charge(on('known'), 1);
     await redis.restart();
     await until(() => client.status === 'ready', { what: 'the client' });

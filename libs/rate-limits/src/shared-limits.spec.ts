@@ -11,7 +11,7 @@ function on(bucket: string): Charge[] {
   return [{ bucket, policy }];
 }
 
-/** Shared limits over a store that a test breaks, with everything they do recorded. */
+/** Shared limits over a store that the test breaks, with recorded events. */
 function setUp(options: { replicas?: number } = {}) {
   const clock = testClock();
   const inRedis = memoryLimits({ now: clock.now });
@@ -39,7 +39,7 @@ function setUp(options: { replicas?: number } = {}) {
     onStateChange: (state) => states.push(state),
     schedule: (work, delayMs) => scheduled.push({ work, delayMs }),
   });
-  /** Everything that waits, as if its time had come. */
+  /** Runs all scheduled work. */
   const probe = async (): Promise<void> => {
     for (const { work } of scheduled.splice(0)) work();
     await new Promise((resolve) => setImmediate(resolve));
@@ -54,7 +54,7 @@ function setUp(options: { replicas?: number } = {}) {
 }
 
 describe('sharedLimits', () => {
-  it('asks Redis while it answers', async () => {
+  it('calls Redis while it answers', async () => {
     const { limits, asked, states, lines } = setUp();
     expect(await limits.charge(on('a'), 1)).toMatchObject({ admitted: true, remaining: 99 });
     expect(asked).toEqual(['a']);
@@ -62,7 +62,7 @@ describe('sharedLimits', () => {
     expect(lines).toEqual([]);
   });
 
-  it('says that Redis is shared once it has answered, in a process that nobody asks anything', async () => {
+  it('becomes shared after the first answer, also without requests', async () => {
     const { limits, asked, states, lines, scheduled, probe } = setUp();
     expect(limits.state).toBe('local');
     expect(scheduled).toMatchObject([{ delayMs: 250 }]);
@@ -73,7 +73,7 @@ describe('sharedLimits', () => {
     expect(lines).toEqual([]);
   });
 
-  it('never says it of a Redis that did not answer from the start', async () => {
+  it('stays local if Redis never answers', async () => {
     const { limits, states, lines, probe, fail } = setUp();
     fail(new Error('ECONNREFUSED'));
     await probe();
@@ -83,7 +83,7 @@ describe('sharedLimits', () => {
     expect(lines).toEqual([['warn', 'limits_local', { reason: 'ECONNREFUSED' }]]);
   });
 
-  it('finds Redis away though nobody asks, and back again', async () => {
+  it('detects loss and return of Redis without requests', async () => {
     const { limits, scheduled, states, probe, fail } = setUp();
     await probe();
     expect(scheduled).toMatchObject([{ delayMs: 5_000 }]);
@@ -96,7 +96,7 @@ describe('sharedLimits', () => {
     expect(states).toEqual(['local', 'shared', 'local', 'shared']);
   });
 
-  it('does not probe where Redis has answered requests meanwhile, and does once it has not', async () => {
+  it('probes only if Redis has not answered a request since the last probe', async () => {
     const { limits, asked, probe } = setUp();
     await limits.charge(on('a'), 1);
     await probe();
@@ -105,7 +105,7 @@ describe('sharedLimits', () => {
     expect(asked).toEqual(['a', 'probe']);
   });
 
-  it('decides the request that meets a failure, and those that follow do not ask', async () => {
+  it('decides the failing request locally, and later ones do not call Redis', async () => {
     const { limits, asked, fail } = setUp();
     fail(new Error('READONLY'));
     expect(await limits.charge(on('a'), 5)).toMatchObject({ admitted: true, remaining: 0 });
@@ -114,7 +114,7 @@ describe('sharedLimits', () => {
     expect(limits.state).toBe('local');
   });
 
-  it('says each change once, to the log and to the callback', async () => {
+  it('reports each change once, to the log and the callback', async () => {
     const { clock, limits, states, lines, probe, fail } = setUp();
     await limits.charge(on('a'), 1);
     fail(new Error('OOM'));
@@ -147,7 +147,7 @@ describe('sharedLimits', () => {
     expect(asked).toEqual(['a', 'probe', 'probe', 'probe', 'a']);
   });
 
-  it('enforces its part of the rate from an empty burst, anew after each loss', async () => {
+  it('enforces its share of the rate from an empty burst after each loss', async () => {
     const { clock, limits, probe, fail } = setUp({ replicas: 2 });
     for (let loss = 0; loss < 2; loss += 1) {
       fail(new Error('gone'));
@@ -162,7 +162,7 @@ describe('sharedLimits', () => {
     }
   });
 
-  it('is not told by a call from before Redis came back that it is away again', async () => {
+  it('ignores the failure of a call from before Redis came back', async () => {
     const clock = testClock();
     const late: ((error: Error) => void)[] = [];
     const scheduled: (() => void)[] = [];
@@ -191,7 +191,7 @@ describe('sharedLimits', () => {
     expect(limits.state).toBe('shared');
   });
 
-  it('admits what is leased without asking, also while Redis is away, and tells nothing of Redis by it', async () => {
+  it('admits from leases without a call, also while Redis is away, without a change of state', async () => {
     const { limits, asked, states, fail, lease } = setUp();
     const state: LimitState = { admitted: true, policy, remaining: 7, resetSeconds: 1, retryAfterSeconds: 0 };
     lease(state);
@@ -208,7 +208,7 @@ describe('sharedLimits', () => {
     expect(states).toEqual(['local']);
   });
 
-  it('takes a bug of a caller for no failure of Redis', async () => {
+  it('does not treat a bug of a caller as a failure of Redis', async () => {
     const { limits, asked, lines } = setUp();
     await limits.charge(on('a'), 1);
     await expect(limits.charge([], 1)).rejects.toThrow(RangeError);
@@ -217,7 +217,7 @@ describe('sharedLimits', () => {
     expect(lines).toEqual([]);
   });
 
-  it('decides locally for ever without a Redis, and never probes', async () => {
+  it('always decides locally without a Redis, and never probes', async () => {
     const clock = testClock();
     const states: LimitsState[] = [];
     const limits = sharedLimits({

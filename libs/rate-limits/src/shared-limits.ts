@@ -3,53 +3,53 @@ import type { Charge, LeasingStore, LimitState, LimitStore, Policy } from './lim
 import { faultOfCharges } from './limit-store.ts';
 import type { LocalLimits } from './memory-limits.ts';
 
-/** `shared`: Redis decides for all replicas. `local`: this process decides, at its part of the rate. */
+/** `shared`: Redis decides for all replicas. `local`: this process decides, at its share of the rate. */
 export type LimitsState = 'shared' | 'local';
 
 export interface SharedLimitsOptions {
-  /** Must settle within its own timeout, as `redisLimits` does. Left out: this process decides, always. */
+  /** Must settle within its own timeout, as `redisLimits` does. Absent: this process always decides. */
   readonly redis?: LeasingStore;
-  /** `memoryLimits({ now, replicas, startEmpty: true })`. Not to be used by anyone else. */
+  /** `memoryLimits({ now, replicas, startEmpty: true })`. Must not be shared. */
   readonly local: LocalLimits;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** Called at every change, and once at the start: with `local`, since Redis has not answered yet. */
+  /** Called on every change, and at the start with `local`, since Redis has not answered yet. */
   readonly onStateChange?: (state: LimitsState) => void;
-  /** How long after the start and after a failed probe the next one is made. 250 unless said otherwise. */
+  /** Delay of a probe after the start and after a failed probe. Default: 250. */
   readonly probeDelayMs?: number;
-  /** How long Redis may have answered nothing until it is probed all the same. 5,000 unless said otherwise. */
+  /** Interval of probes while no request is answered by Redis. Default: 5,000. */
   readonly idleProbeMs?: number;
-  /** Runs something once, later. A timer that does not keep the process alive, unless given. */
+  /** Runs `work` once after `delayMs`. Default: a timer that does not keep the process alive. */
   readonly schedule?: (work: () => void, delayMs: number) => void;
 }
 
 export interface SharedLimits extends LimitStore {
-  /** `shared` only where Redis has answered, and answered last; also in a process that nobody asks anything. */
+  /** `shared` only if the last call to Redis was answered; probes keep it current in a process without requests. */
   readonly state: LimitsState;
   /** Stops probing. */
   close(): void;
 }
 
 /**
- * A probe is a real charge: it proves that the script runs and that Redis can write. PING would be answered by a replica
- * and by a Redis without memory, which refuse every charge.
+ * A probe is a real charge: it proves that the script runs and that Redis can write. PING is also answered by a replica
+ * and by a Redis out of memory, which refuse every charge.
  */
 const PROBE: readonly Charge[] = [
   { bucket: 'probe', policy: { name: 'key', ratePerSecond: 1_000_000, burst: 1_000_000 } satisfies Policy },
 ];
 
 /**
- * Redis while it answers, this process while it does not, and before both what was leased from Redis.
+ * Circuit breaker over Redis: leased tokens first, then Redis while it answers, else the local store.
  *
- * The request that meets the failure is decided locally at once; those that follow do not ask Redis until a probe in the
- * background succeeds. So nobody waits longer than the timeout of the Redis store, and no failure of a store becomes a 429.
+ * The request that hits the failure is decided locally at once; later ones do not call Redis until a background probe
+ * succeeds. So no request waits longer than the timeout of the Redis store, and no failure of a store becomes a 429.
  *
- * Before its first answer Redis is asked, but not said to be shared. It is probed soon after the start and where no request
- * has asked it for a while, so that an idle process tells the truth.
+ * Before its first answer Redis is called, but the state is `local`. It is probed soon after the start and whenever no
+ * request has called it for a while, so that the state of an idle process is true.
  *
- * Each loss starts the local store anew: its buckets are empty, but for one request each. When Redis is back, what the
- * local store knew is dropped.
+ * Each loss resets the local store: its buckets are empty except for one request each. When Redis is back, the local
+ * state is dropped.
  */
 export function sharedLimits(options: SharedLimitsOptions): SharedLimits {
   return new FallbackLimits(options);
@@ -63,17 +63,17 @@ class FallbackLimits implements SharedLimits {
   readonly #options: SharedLimitsOptions;
   readonly #redis: LeasingStore | undefined;
   readonly #local: LocalLimits;
-  /** Which of both decides. */
+  /** Which store decides. */
   #decides: LimitsState;
-  /** What was told last: `shared` takes an answer of Redis. */
-  #told: LimitsState = 'local';
+  /** The reported state: `shared` needs an answer of Redis. */
+  #state: LimitsState = 'local';
   #lostAtMs = 0;
   #closed = false;
-  /** Counts probes: of two that wait, the earlier one does nothing. */
+  /** Counts probes: of two scheduled ones only the later runs. */
   #probes = 0;
   /** Whether Redis has answered a request since the last probe. */
   #answered = false;
-  /** Counts the times Redis came back, so that a call begun before tells nothing about the time after. */
+  /** Incremented when Redis comes back, so that the outcome of an older call is ignored. */
   #era = 0;
 
   constructor(options: SharedLimitsOptions) {
@@ -82,20 +82,20 @@ class FallbackLimits implements SharedLimits {
     this.#local = options.local;
     this.#decides = options.redis === undefined ? 'local' : 'shared';
     options.local.reset();
-    options.onStateChange?.(this.#told);
+    options.onStateChange?.(this.#state);
     if (options.redis !== undefined) this.#probeLater();
   }
 
   get state(): LimitsState {
-    return this.#told;
+    return this.#state;
   }
 
   charge(charges: readonly Charge[], cost: number): Promise<LimitState> {
     if (this.#redis === undefined) return this.#local.charge(charges, cost);
-    // Told apart from a failing store before it is asked: a bug of a caller must not open the breaker.
+    // Checked first: a bug of a caller must not open the breaker.
     const fault = faultOfCharges(charges, cost);
     if (fault !== undefined) return Promise.reject(fault);
-    // What was taken from Redis is good for its time, whether Redis still answers or not.
+    // Leased tokens stay valid for their time, whether Redis answers or not.
     const leased = this.#redis.takeLeased(charges, cost);
     if (leased !== undefined) return Promise.resolve(leased);
     if (this.#decides === 'local') return this.#local.charge(charges, cost);
@@ -118,14 +118,14 @@ class FallbackLimits implements SharedLimits {
 
   #hasAnswered(): void {
     this.#answered = true;
-    this.#tell('shared');
+    this.#report('shared');
   }
 
   #goLocal(error: unknown): void {
     this.#lostAtMs = this.#options.now();
     this.#local.reset();
     this.#decides = 'local';
-    this.#tell('local');
+    this.#report('local');
     this.#options.log.warn('limits_local', { reason: error instanceof Error ? error.message : String(error) });
     this.#probeLater();
   }
@@ -134,13 +134,13 @@ class FallbackLimits implements SharedLimits {
     this.#era += 1;
     this.#local.reset();
     this.#decides = 'shared';
-    this.#tell('shared');
+    this.#report('shared');
     this.#options.log.info('limits_shared', { awayMs: this.#options.now() - this.#lostAtMs });
   }
 
-  #tell(state: LimitsState): void {
-    if (this.#told === state) return;
-    this.#told = state;
+  #report(state: LimitsState): void {
+    if (this.#state === state) return;
+    this.#state = state;
     this.#options.onStateChange?.(state);
   }
 
@@ -149,7 +149,7 @@ class FallbackLimits implements SharedLimits {
     this.#answered = false;
     this.#probes += 1;
     const probe = this.#probes;
-    schedule(() => this.#probe(probe), this.#told === 'shared' ? idleProbeMs : probeDelayMs);
+    schedule(() => this.#probe(probe), this.#state === 'shared' ? idleProbeMs : probeDelayMs);
   }
 
   #probe(probe: number): void {
@@ -159,7 +159,7 @@ class FallbackLimits implements SharedLimits {
       () => {
         if (!this.#isNewest(probe)) return;
         if (this.#decides === 'local') this.#goShared();
-        else this.#tell('shared');
+        else this.#report('shared');
         this.#probeLater();
       },
       (error: unknown) => {
@@ -170,7 +170,7 @@ class FallbackLimits implements SharedLimits {
     );
   }
 
-  /** A loss in between has begun probes of its own. */
+  /** False if a loss has started newer probes. */
   #isNewest(probe: number): boolean {
     return !this.#closed && probe === this.#probes;
   }
