@@ -5,7 +5,7 @@
 CREATE TABLE api_keys (
   id text PRIMARY KEY,
   owner_id text NOT NULL,
-  -- Shared by a key and all that replaced it, one after the other: idempotent replays survive a rotation.
+  -- Shared by a key and all its replacements: idempotent replays survive a rotation.
   family_id text NOT NULL,
   label text NOT NULL,
   key_prefix text NOT NULL,
@@ -19,7 +19,7 @@ CREATE TABLE api_keys (
   -- A key is replaced once.
   replaces text CONSTRAINT api_keys_replaces UNIQUE REFERENCES api_keys (id),
   overlap_until timestamptz(3)
-) WITH (fillfactor = 80); -- Room beside each row for its `last_used_at`, which changes by the minute.
+) WITH (fillfactor = 80); -- Room for HOT updates of `last_used_at`, which changes every minute.
 
 CREATE INDEX api_keys_by_owner ON api_keys (owner_id, created_at, id);
 

@@ -53,7 +53,7 @@ beforeEach(async () => {
 });
 
 describe('mint', () => {
-  it('gives the raw key once and stores its hash alone', async () => {
+  it('returns the raw key once and stores only its hash', async () => {
     const minted = await keys.mint(
       key({ grants: { permissions: ['ingest:ping'] }, expiresAt: new Date('2027-01-01') }),
     );
@@ -79,13 +79,13 @@ describe('mint', () => {
     expect(stored?.row).not.toContain(rawKey.slice(12));
   });
 
-  it('refuses an overlap that is no whole number of seconds up to seven days', async () => {
+  it('refuses an overlap that is not a whole number of seconds up to seven days', async () => {
     for (const overlapSeconds of [-1, 1.5, 604_801, NaN]) {
       await expect(keys.mint(key({ overlapSeconds }))).rejects.toThrow('overlap');
     }
   });
 
-  it('can be part of a transaction that does not come about', async () => {
+  it('is rolled back with the transaction of the caller', async () => {
     const call = sql.transaction(async (transaction) => {
       await keys.mint(key(), transaction);
       throw new Error('no');
@@ -94,7 +94,7 @@ describe('mint', () => {
     expect(await labels()).toEqual([]);
   });
 
-  it('allows 200 live keys, and as many dead ones as there may be', async () => {
+  it('allows 200 live keys and any number of dead ones', async () => {
     const text = `INSERT INTO desk.api_keys (id, owner_id, family_id, label, key_prefix, key_hash, grants, created_at, revoked_at)
       SELECT $1 || n, 'acme', 'f', 'l', 'p', sha256(($1 || n)::bytea), '{}', $2, $3 FROM generate_series(1, $4::int) n`;
     const then = new Date(clock.now() - DAY_MS);
@@ -105,13 +105,13 @@ describe('mint', () => {
     expect(await codeOf(keys.mint(key({ replaces: last.id, overlapSeconds: 1 })))).toBe('LIMIT_REACHED');
     await keys.mint(key({ ownerId: 'other' }));
     expect(await keys.countLive('acme')).toBe(200);
-    await keys.mint(key({ replaces: last.id })); // The old one makes room.
+    await keys.mint(key({ replaces: last.id })); // The replaced key makes room.
     await keys.revoke('acme', 'live_7');
     await keys.mint(key());
     expect(await keys.countLive('acme')).toBe(200);
   });
 
-  it('holds the limit against minting at the same time', async () => {
+  it('enforces the limit under concurrent minting', async () => {
     const text = `INSERT INTO desk.api_keys (id, owner_id, family_id, label, key_prefix, key_hash, grants, created_at)
       SELECT 'k' || n, 'acme', 'f', 'l', 'p', sha256(('k' || n)::bytea), '{}', $1 FROM generate_series(1, 195) n`;
     await sql.query({ text, values: [new Date(clock.now())] });
@@ -122,7 +122,7 @@ describe('mint', () => {
 });
 
 describe('rotation', () => {
-  it('ends the old key at once when no overlap is asked for', async () => {
+  it('ends the old key at once without an overlap', async () => {
     const old = await keys.mint(key());
     const young = await keys.mint(key({ replaces: old.id }));
     expect(young).toMatchObject({ familyId: old.familyId, replaces: old.id });
@@ -139,7 +139,7 @@ describe('rotation', () => {
     expect([await isLive(old.id), await isLive(young.id)]).toEqual([false, true]);
   });
 
-  it('hands one family down the generations', async () => {
+  it('keeps the family over several rotations', async () => {
     const first = await keys.mint(key());
     const second = await keys.mint(key({ replaces: first.id }));
     const third = await keys.mint(key({ replaces: second.id, overlapSeconds: 60 }));
@@ -155,7 +155,7 @@ describe('rotation', () => {
     }
   });
 
-  it('replaces a key once, also when two try at the same time', async () => {
+  it('replaces a key once under concurrency', async () => {
     const old = await keys.mint(key());
     const tries = Array.from({ length: 6 }, () => codeOf(keys.mint(key({ replaces: old.id, overlapSeconds: 60 }))));
     const codes = await Promise.all(tries);
@@ -177,7 +177,7 @@ describe('rotation', () => {
 });
 
 describe('revoke', () => {
-  it('ends one key of a family and not the other', async () => {
+  it('ends one key of a family only', async () => {
     const old = await keys.mint(key());
     const young = await keys.mint(key({ replaces: old.id, overlapSeconds: 60 }));
     expect(await keys.revoke('acme', young.id)).toBe('revoked');
@@ -186,7 +186,7 @@ describe('revoke', () => {
     expect(await keys.countLive('acme')).toBe(0);
   });
 
-  it('keeps the first moment, and knows what was never there', async () => {
+  it('keeps the first revocation time, and reports a missing key', async () => {
     const { id } = await keys.mint(key());
     expect(await keys.revoke('other', id)).toBe('missing');
     expect(await isLive(id)).toBe(true);
@@ -197,7 +197,7 @@ describe('revoke', () => {
     expect(await keys.revoke('acme', 'key_999999')).toBe('missing');
   });
 
-  it('holds for a replica whose clock is behind', async () => {
+  it('takes effect on a replica whose clock is behind', async () => {
     const { id } = await keys.mint(key());
     await keys.revoke('acme', id);
     clock.advance(-60_000);
@@ -206,7 +206,7 @@ describe('revoke', () => {
 });
 
 describe('expiry', () => {
-  it('is at the very millisecond', async () => {
+  it('takes effect at the exact millisecond', async () => {
     const { id } = await keys.mint(key({ expiresAt: new Date(clock.now() + 1_000) }));
     clock.advance(999);
     expect(await isLive(id)).toBe(true);
@@ -223,7 +223,7 @@ describe('list', () => {
     const old = await keys.mint(key({ label: 'replaced' }));
     await keys.mint(key({ label: 'live', replaces: old.id, overlapSeconds: 2 * 86_400 }));
     await keys.mint(key({ label: 'far', expiresAt: new Date(clock.now() + 1_000 * DAY_MS) }));
-    await keys.mint(key({ ownerId: 'other', label: "somebody else's" }));
+    await keys.mint(key({ ownerId: 'other', label: "another owner's" }));
     expect(await labels()).toEqual(['far', 'live', 'replaced', 'expires', 'revoked']);
     clock.advance(30 * DAY_MS);
     expect(await labels()).toEqual(['far', 'live', 'replaced', 'expires']);
@@ -234,7 +234,7 @@ describe('list', () => {
     expect(await keys.get('acme', revoked.id)).toMatchObject({ label: 'revoked' });
   });
 
-  it('goes from page to page without losing or repeating one, also within a millisecond', async () => {
+  it('pages without gaps or duplicates, also within a millisecond', async () => {
     for (let count = 1; count <= 7; count += 1) {
       await keys.mint(key({ label: String(count) }));
       if (count % 3 === 0) clock.advance(1);
@@ -257,7 +257,7 @@ describe('list', () => {
 });
 
 describe('the look-up of a key', () => {
-  it('is one probe of the index of hashes', async () => {
+  it('is one probe of the hash index', async () => {
     const text = `EXPLAIN (FORMAT JSON) SELECT id FROM desk.api_keys k
       WHERE key_hash = ANY ('{"\\\\x00"}'::bytea[]) AND ${liveKeyCondition('k', 'now()')}`;
     const plan = await sql.transaction(async (transaction) => {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import type { ApiKeyPrefix } from '@sealgate/auth';
-import type { Database, Sql } from '@sealgate/storage';
+import { migrationSet, type Database, type MigrationSet, type Sql } from '@sealgate/storage';
 import { keyQueries } from './key-queries.ts';
 import { mintIn } from './mint-key.ts';
 
-/** A key as its owner may see it. `Grants` is what a surface lets a key do, in its own words. */
+/** A key as its owner may see it. `Grants` is the surface's own type of what a key may do. */
 export interface ApiKeyRow<Grants> {
   readonly id: string;
   readonly ownerId: string;
-  /** The same for a key and all that replaced it. */
+  /** Shared by a key and all its replacements. */
   readonly familyId: string;
   readonly label: string;
   /** The first 12 characters of the raw key. */
@@ -22,7 +22,7 @@ export interface ApiKeyRow<Grants> {
   readonly replaces: string | null;
 }
 
-/** A key just made. `rawKey` is here and nowhere else: it goes into one answer, and into no log. */
+/** A new key. `rawKey` exists only here: it goes into one response and into no log. */
 export type MintedApiKey<Grants> = ApiKeyRow<Grants> & { readonly rawKey: string };
 
 export interface NewApiKey<Grants> {
@@ -32,31 +32,31 @@ export interface NewApiKey<Grants> {
   readonly expiresAt?: Date;
   /** The id of a live key of the same owner, which ends when `overlapSeconds` have passed. */
   readonly replaces?: string;
-  /** 0 (the default) to 604800. Without `replaces` it means nothing. */
+  /** 0 (the default) to 604800. Ignored without `replaces`. */
   readonly overlapSeconds?: number;
 }
 
 export interface KeyPage {
   readonly limit: number;
-  /** The last key of the page before. */
+  /** The last key of the previous page. */
   readonly after?: { readonly createdAt: Date; readonly id: string };
 }
 
 /**
- * The keys of one surface. Where a method takes `sql`, it may be a transaction of the caller, so that an audit event
- * or a check of the owner holds together with the change. Statements end as `Database` says; nothing is cached.
+ * The keys of one surface. `sql` may be a transaction of the caller, so that an audit event or a check of the owner is
+ * atomic with the change. Statements have the deadlines and errors of `Database`; nothing is cached.
  */
 export interface ApiKeys<Grants> {
   /**
-   * @throws AppError NOT_FOUND when `replaces` is not a live key of this owner, ALREADY_EXISTS when it was replaced
-   *   before, LIMIT_REACHED when the owner would have more than 200 live keys.
+   * @throws AppError NOT_FOUND if `replaces` is not a live key of this owner, ALREADY_EXISTS if it was replaced before,
+   *   LIMIT_REACHED if the owner would have more than 200 live keys.
    */
   mint(key: NewApiKey<Grants>, sql?: Sql): Promise<MintedApiKey<Grants>>;
   /** Live keys and those that ended in the last 30 days, newest first. */
   list(ownerId: string, page: KeyPage): Promise<ApiKeyRow<Grants>[]>;
-  /** Whatever its state. */
+  /** In any state. */
   get(ownerId: string, id: string, sql?: Sql): Promise<ApiKeyRow<Grants> | undefined>;
-  /** Ends this key alone, at once and on every replica; the one that it replaced or that replaced it lives on. */
+  /** Ends only this key, at once and on every replica; the key it replaced and its replacement stay live. */
   revoke(ownerId: string, id: string, sql?: Sql): Promise<'revoked' | 'already' | 'missing'>;
   countLive(ownerId: string, sql?: Sql): Promise<number>;
 }
@@ -68,12 +68,17 @@ export interface ApiKeysOptions {
   readonly prefix: ApiKeyPrefix;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Makes `key_...` of `key_`; ids that sort by age keep keys of one millisecond in order. */
+  /** Returns `key_...` for `key_`; sortable ids keep keys of one millisecond in order. */
   readonly newId: (prefix: string) => string;
 }
 
 const ENDED_SHOWN_MS = 30 * 24 * 3_600_000;
 const MAX_OVERLAP_SECONDS = 604_800;
+
+/** The migrations of the table `api_keys` in the schema of a surface. */
+export function apiKeyMigrations(schema: string): MigrationSet {
+  return migrationSet({ name: 'api-keys', schema, from: import.meta.url });
+}
 
 export function apiKeys<Grants>(options: ApiKeysOptions): ApiKeys<Grants> {
   const { sql: database, now } = options;
@@ -93,7 +98,7 @@ export function apiKeys<Grants>(options: ApiKeysOptions): ApiKeys<Grants> {
   };
 }
 
-/** What needs several statements gets a transaction of its own, unless it was given one. */
+/** False if `sql` is already a transaction. */
 function isDatabase(sql: Sql): sql is Database {
   return 'transaction' in sql;
 }

@@ -4,7 +4,7 @@ import { BoundedMap } from './bounded-map.ts';
 
 type Step = readonly ['set' | 'delete' | 'clear', number];
 
-/** The same by a list, which is slow and plain. */
+/** Reference implementation with a list. */
 function expected(most: number, steps: readonly Step[]): [number, number][] {
   let entries: [number, number][] = [];
   for (const [at, [step, key]] of steps.entries()) {
@@ -18,7 +18,7 @@ function expected(most: number, steps: readonly Step[]): [number, number][] {
 }
 
 describe('BoundedMap', () => {
-  it('forgets the entry that was set first, also where it was replaced since', () => {
+  it('drops the entry that was set first, even if it was replaced since', () => {
     const map = new BoundedMap<string, number>(2);
     map.set('a', 1).set('b', 1).set('a', 2).set('c', 1);
     expect([...map]).toEqual([
@@ -27,7 +27,7 @@ describe('BoundedMap', () => {
     ]);
   });
 
-  it('holds what a list would, whatever is set, replaced, deleted and cleared', () => {
+  it('equals a list after any sets, replacements, deletes and clears', () => {
     const step = fc.tuple(
       fc.oneof({ weight: 20, arbitrary: fc.constantFrom('set', 'set', 'delete') }, fc.constant('clear')),
       fc.nat(12),
@@ -45,7 +45,7 @@ describe('BoundedMap', () => {
     );
   });
 
-  it('has room for one entry at least', () => {
+  it('rejects a size of 0', () => {
     expect(() => new BoundedMap(0)).toThrow('room for one entry');
   });
 });

@@ -8,7 +8,7 @@ const text = 'SELECT key_hash, name FROM desk.api_keys';
 
 function lookUp(answer: (statement: Statement) => Promise<object[]>, known: { endsAtMs?: () => number } = {}) {
   const asked: [Statement, QueryOptions | undefined][] = [];
-  // Stands in for the database, so that it can be away, and count.
+  // A fake database that counts queries and can be away.
   const sql: Sql = {
     query: (statement, options) => {
       asked.push([statement, options]);
@@ -27,9 +27,9 @@ function lookUp(answer: (statement: Statement) => Promise<object[]>, known: { en
   return { find, lately, asked, clock };
 }
 
-describe('the look-up of callers', () => {
-  it('is one query for all that is asked in one turn, each key once, and gives each its own', async () => {
-    // In another order than they were asked for, as a database may.
+describe('find', () => {
+  it('batches all look-ups of one turn into one query, each key once', async () => {
+    // In another order than requested, as a database may return them.
     const { find, asked } = lookUp(async () => [rowOf(2, 'two'), rowOf(1, 'one')]);
     const found = await Promise.all([1, 2, 1, 3].map((digit) => find(hashOf(digit))));
     expect(found).toEqual([{ name: 'one' }, { name: 'two' }, { name: 'one' }, undefined]);
@@ -37,30 +37,30 @@ describe('the look-up of callers', () => {
     expect(asked).toEqual([[{ name: 'desk callers', text, values }, { deadlineMs: 70 }]]);
   });
 
-  it('asks again every time', async () => {
+  it('queries every time', async () => {
     const answers = [[rowOf(1, 'one')], []];
     const { find } = lookUp(async () => answers.shift()!);
     expect(await find(hashOf(1))).toEqual({ name: 'one' });
     expect(await find(hashOf(1))).toBeUndefined();
   });
 
-  it('says that nobody answers, and never that there is no such key, where nobody answers', async () => {
+  it('throws UNAVAILABLE for an outage instead of returning undefined', async () => {
     const cause = new DatabaseUnavailableError('away', { sent: true });
     const { find } = lookUp(() => Promise.reject(cause));
-    const told = { code: 'UNAVAILABLE', message: 'The key store cannot be reached.', retryAfterSeconds: 1, cause };
-    await Promise.all([1, 2].map((digit) => expect(find(hashOf(digit))).rejects.toMatchObject(told)));
+    const mapped = { code: 'UNAVAILABLE', message: 'The key store cannot be reached.', retryAfterSeconds: 1, cause };
+    await Promise.all([1, 2].map((digit) => expect(find(hashOf(digit))).rejects.toMatchObject(mapped)));
   });
 
-  it('lets a bug pass as one', async () => {
+  it('rethrows a bug', async () => {
     const bug = new TypeError('x');
     await expect(lookUp(() => Promise.reject(bug)).find(hashOf(1))).rejects.toBe(bug);
   });
 });
 
-describe('who was looked up lately', () => {
+describe('lately', () => {
   const forEver = { endsAtMs: () => Number.POSITIVE_INFINITY };
 
-  it('is known for ten seconds, without a query', async () => {
+  it('returns the caller for ten seconds, without a query', async () => {
     const { find, lately, asked, clock } = lookUp(async () => [rowOf(1, 'one')], forEver);
     expect(lately(hashOf(1))).toBeUndefined();
     await find(hashOf(1));
@@ -72,7 +72,7 @@ describe('who was looked up lately', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('is known from the moment of the question on, not of its answer', async () => {
+  it('counts from the start of the query, not from its answer', async () => {
     const { find, lately, clock } = lookUp(async () => {
       clock.nowMs = 6000;
       return [rowOf(1, 'one')];
@@ -82,7 +82,7 @@ describe('who was looked up lately', () => {
     expect(lately(hashOf(1))).toBeUndefined();
   });
 
-  it('is not known past the end of its key', async () => {
+  it('returns nothing after the expiry of the key', async () => {
     const { find, lately, clock } = lookUp(async () => [rowOf(1, 'one')], { endsAtMs: () => 1500 });
     await find(hashOf(1));
     clock.nowMs = 1499;
@@ -91,7 +91,7 @@ describe('who was looked up lately', () => {
     expect(lately(hashOf(1))).toBeUndefined();
   });
 
-  it('is who the last look-up found, and nobody once it found nobody', async () => {
+  it('returns what the last look-up found, also nothing', async () => {
     const answers = [[rowOf(1, 'one')], [rowOf(1, 'other')], []];
     const { find, lately } = lookUp(async () => answers.shift()!, forEver);
     for (const expected of [{ name: 'one' }, { name: 'other' }, undefined]) {
@@ -100,7 +100,7 @@ describe('who was looked up lately', () => {
     }
   });
 
-  it('is at most ten thousand keys', async () => {
+  it('caches at most ten thousand keys', async () => {
     const hash = (n: number) => Buffer.alloc(32, String(n).padStart(32, '0'));
     const { find, lately } = lookUp(
       async ({ values }) => (values![0] as Buffer[]).map((key_hash) => ({ key_hash, name: 'x' })),
@@ -112,7 +112,7 @@ describe('who was looked up lately', () => {
     expect([lately(hash(1)), lately(hash(10_000))]).toEqual([{ name: 'x' }, { name: 'x' }]);
   });
 
-  it('is nobody where callers are not to be known', async () => {
+  it('returns nothing without endsAtMs', async () => {
     const { find, lately } = lookUp(async () => [rowOf(1, 'one')]);
     await find(hashOf(1));
     expect(lately(hashOf(1))).toBeUndefined();

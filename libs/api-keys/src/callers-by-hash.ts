@@ -5,49 +5,50 @@ import { TickBatcher } from './tick-batcher.ts';
 export interface CallersByHashOptions<Row, Caller> {
   readonly sql: Sql;
   /**
-   * Gives a row for each of the hashes `$1` (bytea[]) whose key is live at `$2`, with its `key_hash`; `liveKeyCondition`
-   * goes into it. Prepared under its name.
+   * Returns a row with `key_hash` for each of the hashes `$1` (bytea[]) whose key is live at `$2` (use
+   * `liveKeyCondition`). Prepared under its name.
    */
   readonly statement: { readonly name: string; readonly text: string };
   readonly callerOf: (row: Row) => Caller;
   /**
-   * When the key ends by itself: milliseconds since the epoch, Infinity where it does not. Present where callers are to be
-   * known for a while after they were looked up: see `lately`.
+   * Expiry of the key: milliseconds since the epoch, Infinity if it has none. Setting this enables the cache of
+   * `lately`.
    */
   readonly endsAtMs?: (row: Row) => number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Of one query. */
+  /** Deadline of one query. */
   readonly deadlineMs: number;
 }
 
 export interface CallersByHash<Caller> {
   /**
-   * Whose live key has this hash; undefined when there is none.
-   * @throws AppError UNAVAILABLE when the database gives no answer: that is never "no such key"; OVERLOADED when too many
-   *   look-ups wait.
+   * The caller whose live key has this hash; undefined if there is none.
+   * @throws AppError UNAVAILABLE if the database gives no answer (never "no such key"); OVERLOADED if too many look-ups
+   *   wait.
    */
   find(keyHash: Buffer): Promise<Caller | undefined>;
   /**
-   * Whose key this was when it was last looked up by this process, less than 10 s ago. It may have been revoked since: a
-   * guess, for whoever confirms it in the transaction of what comes of it, and looks it up before saying no. Pure.
+   * The caller found by the last look-up of this key in this process, if less than 10 s ago. The key may have been
+   * revoked since: only for callers that confirm it in the transaction of the effect, and look it up before refusing.
+   * Pure.
    */
   lately(keyHash: Buffer): Caller | undefined;
 }
 
-const MOST_AT_ONCE = 256;
-const KNOWN_FOR_MS = 10_000;
-const MOST_KNOWN = 10_000;
+const MAX_BATCH = 256;
+const CACHE_TTL_MS = 10_000;
+const MAX_CACHED = 10_000;
 
 /**
- * Looks callers up in the database, because a revocation acts at once on every replica: what `find` answers is never cached.
- * All look-ups of one turn of the event loop are one query, by one index probe a key.
+ * Looks callers up in the database: `find` never answers from a cache, because a revocation must take effect at once on
+ * every replica. All look-ups of one turn of the event loop are one query, with one index probe per key.
  */
 export function callersByHash<Row extends { readonly key_hash: Buffer }, Caller>(
   options: CallersByHashOptions<Row, Caller>,
 ): CallersByHash<Caller> {
   const { sql, statement, callerOf, endsAtMs, now, deadlineMs } = options;
-  const known = new BoundedMap<string, { readonly caller: Caller; readonly untilMs: number }>(MOST_KNOWN);
+  const known = new BoundedMap<string, { readonly caller: Caller; readonly untilMs: number }>(MAX_CACHED);
   const batcher = new TickBatcher<Buffer, Caller | undefined>(
     async (hashes) => {
       const names = hashes.map(nameOf);
@@ -60,12 +61,12 @@ export function callersByHash<Row extends { readonly key_hash: Buffer }, Caller>
         for (const name of distinct.keys()) if (!callers.has(name)) known.delete(name);
         for (const row of rows) {
           const name = nameOf(row.key_hash);
-          known.set(name, { caller: callers.get(name)!, untilMs: Math.min(askedAtMs + KNOWN_FOR_MS, endsAtMs(row)) });
+          known.set(name, { caller: callers.get(name)!, untilMs: Math.min(askedAtMs + CACHE_TTL_MS, endsAtMs(row)) });
         }
       }
       return names.map((name) => callers.get(name));
     },
-    { maxBatch: MOST_AT_ONCE, maxRunning: 2 },
+    { maxBatch: MAX_BATCH, maxRunning: 2 },
   );
   return {
     find: (keyHash) => tellingOutages(() => batcher.call(keyHash), { detail: 'The key store cannot be reached.' }),

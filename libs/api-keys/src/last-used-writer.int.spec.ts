@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 
 describe('last_used_at', () => {
-  it('is the moment of use, for the keys that were used', async () => {
+  it('is the time of use, for used keys only', async () => {
     const writing = writer();
     writing.touch(ids[0]!);
     clock.advance(250);
@@ -47,7 +47,7 @@ describe('last_used_at', () => {
     expect(failures).toEqual([]);
   });
 
-  it('is written once a minute, however many replicas see the key', async () => {
+  it('is written once a minute over all replicas', async () => {
     const replicas = [writer(), writer(), writer()];
     for (const secondsLater of [0, 20, 39, 1]) {
       clock.advance(secondsLater * 1_000);
@@ -56,14 +56,14 @@ describe('last_used_at', () => {
     }
     expect(failures).toEqual([]);
     expect(new Set(await lastUsed())).toEqual(new Set(['2026-01-01T00:01:00.000Z']));
-    const late = writer(); // A replica that has just started knows of no write.
+    const late = writer(); // A replica that has just started has no record of the write.
     clock.advance(59_999);
     late.touch(ids[0]!);
     await late.close();
     expect(new Set(await lastUsed())).toEqual(new Set(['2026-01-01T00:01:00.000Z']));
   });
 
-  it('does not wait for a key that somebody is changing', async () => {
+  it('does not wait for a locked key', async () => {
     await sql.transaction(async (transaction) => {
       await transaction.query({ text: `UPDATE desk.api_keys SET label = 'busy' WHERE id = $1`, values: [ids[0]] });
       const writing = writer();

@@ -3,7 +3,7 @@ import type { Sql, Statement } from '@sealgate/storage';
 import { testClock } from '@sealgate/testing';
 import { lastUsedWriter } from './last-used-writer.ts';
 
-/** What each UPDATE was given: the ids. */
+/** Records the ids of each UPDATE. */
 const recording = (answer: () => Promise<never[]> = () => Promise.resolve([])): { sql: Sql; writes: unknown[] } => {
   const writes: unknown[] = [];
   const query = ({ values }: Statement): Promise<never[]> => {
@@ -18,7 +18,7 @@ afterEach(() => {
 });
 
 describe('lastUsedWriter', () => {
-  it('writes the keys of a moment at once, each once', async () => {
+  it('writes all touched keys together, each once', async () => {
     const { sql, writes } = recording();
     const writer = lastUsedWriter({ sql, schema: 'ingest', now: testClock().now });
     for (const id of ['key_1', 'key_2', 'key_1']) writer.touch(id);
@@ -41,7 +41,7 @@ describe('lastUsedWriter', () => {
     expect(writes).toEqual([['key_1'], ['key_1']]);
   });
 
-  it('writes by itself, a moment after the first touch', async () => {
+  it('writes after the delay from the first touch', async () => {
     jest.useFakeTimers();
     const { sql, writes } = recording();
     const writer = lastUsedWriter({ sql, schema: 'ingest', now: () => 0, delayMs: 1_000 });
@@ -54,24 +54,24 @@ describe('lastUsedWriter', () => {
     expect(writes).toEqual([['key_1', 'key_2']]);
   });
 
-  it('drops a write that fails, tells of it, and writes at the next use', async () => {
+  it('drops a failed write, reports it, and writes at the next use', async () => {
     const failure = new Error('away');
     let away = true;
     const { sql, writes } = recording(() => (away ? Promise.reject(failure) : Promise.resolve([])));
-    const told: unknown[] = [];
-    const onError = (error: unknown): void => void told.push(error);
+    const reported: unknown[] = [];
+    const onError = (error: unknown): void => void reported.push(error);
     const writer = lastUsedWriter({ sql, schema: 'ingest', now: testClock().now, onError });
     writer.touch('key_1');
     await writer.flush();
-    expect(told).toEqual([failure]);
+    expect(reported).toEqual([failure]);
     away = false;
     writer.touch('key_1');
     await writer.flush();
     expect(writes).toEqual([['key_1'], ['key_1']]);
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
   });
 
-  it('writes the last touches when it is closed, and takes no more', async () => {
+  it('writes the waiting touches on close and ignores later ones', async () => {
     const { sql, writes } = recording();
     const writer = lastUsedWriter({ sql, schema: 'ingest', now: testClock().now });
     writer.touch('key_1');
@@ -81,7 +81,7 @@ describe('lastUsedWriter', () => {
     expect(writes).toEqual([['key_1']]);
   });
 
-  it('remembers a bounded number of keys, and has room again a minute later', async () => {
+  it('tracks a bounded number of keys, and has room again a minute later', async () => {
     const { sql, writes } = recording();
     const clock = testClock();
     const writer = lastUsedWriter({ sql, schema: 'ingest', now: clock.now });

@@ -2,11 +2,11 @@ import { writeBehind, type Sql } from '@sealgate/storage';
 import { keyTable } from './key-queries.ts';
 
 export interface LastUsedWriter {
-  /** Remembers that the key is in use now. Returns at once; nothing is ever thrown. */
+  /** Records that the key is in use now. Returns at once; never throws. */
   touch(id: string): void;
-  /** Writes what is remembered. Never rejects. */
+  /** Writes the recorded uses. Never rejects. */
   flush(): Promise<void>;
-  /** Writes what is remembered, for the last time. Never rejects. */
+  /** Writes the recorded uses and ignores later ones. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -16,34 +16,34 @@ export interface LastUsedWriterOptions {
   readonly schema: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** How long after a first touch all touched keys are written. Default 1,000. */
+  /** Delay from the first touch to the write of all touched keys. Default: 1,000. */
   readonly delayMs?: number;
-  /** Told of writes that failed. */
+  /** Called for failed writes. */
   readonly onError?: (error: unknown) => void;
 }
 
 const INTERVAL_MS = 60_000;
-/** Keys remembered at a time. Beyond it, touches are dropped until the minute of others is over. */
+/** Maximum keys tracked. Beyond it, touches are dropped until entries are a minute old. */
 const MAX_KEYS = 50_000;
 
 /**
- * Keeps `last_used_at` off the path of requests: at most one write a minute for each key, over all replicas, and all
- * keys of a moment in one UPDATE. A write that fails is dropped; the next use of the key makes another.
+ * Writes `last_used_at` outside of requests: at most once a minute per key over all replicas, and batched into one
+ * UPDATE. A failed write is dropped; the next use of the key makes another.
  */
 export function lastUsedWriter(options: LastUsedWriterOptions): LastUsedWriter {
   const { sql, now, delayMs = 1_000 } = options;
   const writtenAt = new Map<string, number>();
 
-  const forgetOld = (): void => {
+  const dropOld = (): void => {
     for (const [id, at] of writtenAt) {
-      if (now() - at < INTERVAL_MS) return; // Older ones come first.
+      if (now() - at < INTERVAL_MS) return; // In order of time.
       writtenAt.delete(id);
     }
   };
 
   const behind = writeBehind<number>({
     write(touched) {
-      forgetOld();
+      dropOld();
       const dates = [...touched.values()].map((at) => new Date(at));
       return sql.query({
         name: 'keys last used',
@@ -64,7 +64,7 @@ export function lastUsedWriter(options: LastUsedWriterOptions): LastUsedWriter {
       const at = now();
       const last = writtenAt.get(id);
       if (last !== undefined && at - last < INTERVAL_MS) return;
-      if (last === undefined && writtenAt.size >= MAX_KEYS) forgetOld();
+      if (last === undefined && writtenAt.size >= MAX_KEYS) dropOld();
       if (last === undefined && writtenAt.size >= MAX_KEYS) return;
       writtenAt.delete(id); // So that it moves to the end.
       writtenAt.set(id, at);
@@ -76,8 +76,8 @@ export function lastUsedWriter(options: LastUsedWriterOptions): LastUsedWriter {
 }
 
 /**
- * Rows are locked in one order, and rows that somebody else holds are left out: two replicas can not wait for each
- * other, and neither waits for a rotation. The condition is what holds the rate over all replicas.
+ * Rows are locked in id order and locked rows are skipped, so replicas cannot deadlock and do not wait for a rotation.
+ * The condition enforces the rate over all replicas.
  */
 function updateText(schema: string): string {
   const table = keyTable(schema);

@@ -5,7 +5,7 @@ import { TickBatcher } from './tick-batcher.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** A run that doubles its inputs, and ends when the test says so. */
+/** A run that doubles its inputs and is ended by the test. */
 function heldRuns(): { run: (inputs: number[]) => Promise<number[]>; batches: number[][]; end: (() => void)[] } {
   const batches: number[][] = [];
   const end: (() => void)[] = [];
@@ -17,7 +17,7 @@ function heldRuns(): { run: (inputs: number[]) => Promise<number[]>; batches: nu
 }
 
 describe('TickBatcher', () => {
-  it('makes one call of everything asked in one turn, and gives each caller its own answer', async () => {
+  it('batches all calls of one turn and returns each caller its own answer', async () => {
     const batches: number[][] = [];
     const batcher = new TickBatcher((inputs: number[]) => {
       batches.push(inputs);
@@ -30,7 +30,7 @@ describe('TickBatcher', () => {
     expect(batches).toEqual([[1, 2, 3, 3]]);
   });
 
-  it('splits at maxBatch and has at most maxRunning calls under way', async () => {
+  it('splits at maxBatch and runs at most maxRunning calls', async () => {
     const { run, batches, end } = heldRuns();
     const batcher = new TickBatcher(run, { maxBatch: 2, maxRunning: 2 });
     const asked = Promise.all([1, 2, 3, 4, 5, 6, 7].map((input) => batcher.call(input)));
@@ -48,7 +48,7 @@ describe('TickBatcher', () => {
     expect(await asked).toEqual([2, 4, 6, 8, 10, 12, 14]);
   });
 
-  it('collects what is asked while calls run', async () => {
+  it('collects inputs while calls run', async () => {
     const { run, batches, end } = heldRuns();
     const batcher = new TickBatcher(run, { maxRunning: 1 });
     const first = batcher.call(1);
@@ -67,7 +67,7 @@ describe('TickBatcher', () => {
     expect(batches).toEqual([[1], [2, 3, 4]]);
   });
 
-  it('rejects every caller of a failed call, and no other', async () => {
+  it('rejects the callers of a failed call only', async () => {
     const failure = new Error('no answer');
     const batcher = new TickBatcher(
       (inputs: number[]) => (inputs.includes(13) ? Promise.reject(failure) : Promise.resolve(inputs)),
@@ -78,7 +78,7 @@ describe('TickBatcher', () => {
     expect(await batcher.call(5)).toBe(5);
   });
 
-  it('rejects when the call throws at once, or does not answer every input', async () => {
+  it('rejects if run throws synchronously or returns too few outputs', async () => {
     const throwing = new TickBatcher((): Promise<number[]> => {
       throw new Error('at once');
     });
@@ -88,7 +88,7 @@ describe('TickBatcher', () => {
     expect([first?.status, second?.status]).toEqual(['rejected', 'rejected']);
   });
 
-  it('refuses at once with OVERLOADED when too many wait', async () => {
+  it('rejects at once with OVERLOADED if too many wait', async () => {
     const { run, end } = heldRuns();
     const batcher = new TickBatcher(run, { maxBatch: 1, maxRunning: 1, maxWaiting: 2 });
     const running = batcher.call(1);
@@ -105,7 +105,7 @@ describe('TickBatcher', () => {
     expect(await Promise.all([running, ...waiting])).toEqual([2, 4, 6]);
   });
 
-  it('answers every input, in order, whatever the limits and whenever it is asked', async () => {
+  it('answers every input in order for any limits and timing', async () => {
     const someRounds = fc.array(fc.array(fc.integer(), { maxLength: 20 }), { maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(
@@ -139,7 +139,7 @@ describe('TickBatcher', () => {
     );
   });
 
-  it('needs room for one call of one input', () => {
+  it('rejects limits of 0', () => {
     const run = (): Promise<number[]> => Promise.resolve([]);
     expect(() => new TickBatcher(run, { maxBatch: 0 })).toThrow();
     expect(() => new TickBatcher(run, { maxRunning: 0 })).toThrow();

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { AppError } from '@sealgate/errors';
 
 export interface TickBatcherOptions {
-  /** Inputs of one call at most. Default 256. */
+  /** Maximum inputs per call. Default: 256. */
   readonly maxBatch?: number;
-  /** Calls under way at a time; what is asked meanwhile waits and goes together. Default 2. */
+  /** Maximum concurrent calls; later inputs wait and are batched. Default: 2. */
   readonly maxRunning?: number;
-  /** Inputs that may wait. Default 10,000. */
+  /** Maximum waiting inputs. Default: 10,000. */
   readonly maxWaiting?: number;
 }
 
@@ -17,9 +17,9 @@ interface Waiting<In, Out> {
 }
 
 /**
- * Makes one call of everything asked in one turn of the event loop: what a hundred requests look up at the same time
- * is one query. `run` gets the inputs in the order they were asked, the same input as often as it was asked, and
- * answers in that order. It must end by itself; the batcher adds no deadline and does not retry.
+ * Batches all calls of one turn of the event loop: the look-ups of a hundred concurrent requests become one query.
+ * `run` gets the inputs in call order, duplicates included, and must return outputs in that order. It must end by
+ * itself; the batcher adds no deadline and no retry.
  */
 export class TickBatcher<In, Out> {
   readonly #run: (inputs: In[]) => Promise<Out[]>;
@@ -39,7 +39,7 @@ export class TickBatcher<In, Out> {
   }
 
   /**
-   * @throws AppError OVERLOADED when too many wait already; whatever `run` threw, to each caller of that batch.
+   * @throws AppError OVERLOADED if too many inputs wait; the error of `run`, to each caller of that batch.
    */
   call(input: In): Promise<Out> {
     if (this.#waiting.length >= this.#maxWaiting) {
@@ -51,7 +51,7 @@ export class TickBatcher<In, Out> {
     });
   }
 
-  /** An immediate runs after all sockets of this turn have been read, which a microtask would not. */
+  /** An immediate runs after all sockets of this turn have been read; a microtask does not. */
   #schedule(): void {
     if (this.#scheduled || this.#running >= this.#maxRunning) return;
     this.#scheduled = true;

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
-import { liveKeyCondition } from './live-key-condition.ts';
+import { liveKeyCondition } from './key-queries.ts';
 
-it('names the table and the moment as the statement does', () => {
+it('liveKeyCondition uses the alias and the time parameter', () => {
   expect(liveKeyCondition('k', '$2')).toBe(
     '(k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2::timestamptz)' +
       ' AND (k.overlap_until IS NULL OR k.overlap_until > $2::timestamptz))',
