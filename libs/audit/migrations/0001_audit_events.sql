@@ -22,7 +22,7 @@ $$;
 
 CREATE TRIGGER audit_events_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_events
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_audit_change();
--- Also where a session calls itself a replica.
+-- Also in a session with session_replication_role = replica.
 ALTER TABLE audit_events ENABLE ALWAYS TRIGGER audit_events_append_only;
 
 -- Down Migration

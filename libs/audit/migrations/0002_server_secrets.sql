@@ -1,7 +1,7 @@
 -- Up Migration
 
--- Which server secrets are in use, by id alone. check_value tells two secrets of one id apart, and nothing of either.
--- last_made_at is within a minute of the last thing that was made with it; null where it has only checked so far.
+-- The server secrets in use, by id only. check_value distinguishes two values of one id without revealing either.
+-- last_made_at is the last time something was made with it, to the minute; null if it was only used to verify.
 CREATE TABLE server_secrets (
   secret_id     text PRIMARY KEY COLLATE "C",
   check_value   text NOT NULL,
@@ -9,7 +9,7 @@ CREATE TABLE server_secrets (
   last_made_at  timestamptz(3)
 );
 
--- What each process has, told by it once a minute. The first of the ids makes.
+-- The secrets of each process, recorded once a minute. The first id is the active one.
 CREATE TABLE secret_holders (
   process text PRIMARY KEY COLLATE "C",
   ids     text[] NOT NULL,

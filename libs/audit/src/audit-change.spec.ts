@@ -5,17 +5,17 @@ import { auditChange, type AuditEntry } from './index.ts';
 const sqlCalled = (name: string): Sql & { readonly name: string } => ({ name, query: () => Promise.resolve([]) });
 const [database, transaction] = [sqlCalled('database'), sqlCalled('transaction')];
 
-it('a change is told with who asked, in its transaction, and by itself where it has none', async () => {
-  const told: [Sql, AuditEntry][] = [];
-  const audit = auditChange({ record: async (sql, entry) => void told.push([sql, entry]) }, database);
+it('auditChange records the caller in the transaction of the change, or in the database without one', async () => {
+  const recorded: [Sql, AuditEntry][] = [];
+  const audit = auditChange({ record: async (sql, entry) => void recorded.push([sql, entry]) }, database);
   const context = { caller: { actor: 'admin:01234567', secret: 'x' }, requestId: 'req_1' };
   await audit(context, { action: 'key.mint', resource: 'key', resourceId: 'key_1' }, transaction);
   const erased = { action: 'record.erase', resource: 'record', resourceId: 'r1', detail: { reason: 'asked for' } };
   await audit(context, erased);
   const by = { actor: 'admin:01234567', requestId: 'req_1' };
-  expect(told).toEqual([
+  expect(recorded).toEqual([
     [transaction, { action: 'key.mint', resource: 'key', resourceId: 'key_1', detail: {}, ...by }],
     [database, { ...erased, ...by }],
   ]);
-  expect(told.map(([sql]) => (sql as typeof database).name)).toEqual(['transaction', 'database']);
+  expect(recorded.map(([sql]) => (sql as typeof database).name)).toEqual(['transaction', 'database']);
 });

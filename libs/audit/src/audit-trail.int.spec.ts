@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 describe('an audit trail', () => {
-  it('keeps what it is told, with the moment', async () => {
+  it('stores an event with its time', async () => {
     const detail = { 'b\u0000': [1e21, 'ß'], a: null };
     await trail.record(sql, { ...entry, requestId: 'req_1', detail });
     expect(await trail.list(sql, { limit: 10 })).toEqual([
@@ -31,7 +31,7 @@ describe('an audit trail', () => {
     expect(stored?.detail).toBe('{"a":null,"b\\u0000":[1e+21,"ß"]}'); // RFC 8785.
   });
 
-  it('has the event if and only if it has the change', async () => {
+  it('commits and rolls back the event with the change', async () => {
     const call = sql.transaction(async (transaction) => {
       await trail.record(transaction, { ...entry, resourceId: 'never' });
       throw new Error('no change');
@@ -41,7 +41,7 @@ describe('an audit trail', () => {
     expect(events.map(({ resourceId }) => resourceId)).not.toContain('never');
   });
 
-  it('is listed newest first, page by page, also within a millisecond', async () => {
+  it('lists newest first, page by page, also within a millisecond', async () => {
     clock.advance(60_000);
     for (let count = 1; count <= 7; count += 1) {
       await trail.record(sql, { ...entry, resourceId: String(count) });
@@ -57,7 +57,7 @@ describe('an audit trail', () => {
     expect(seen).toEqual(['7', '6', '5', '4', '3', '2', '1', 'key_1']);
   });
 
-  it('is listed oldest first for an export', async () => {
+  it('lists oldest first for an export', async () => {
     const seen: string[] = [];
     let page = await trail.list(sql, { limit: 3, oldestFirst: true });
     while (page.length > 0) {
@@ -68,7 +68,7 @@ describe('an audit trail', () => {
     expect(seen).toEqual(['key_1', '1', '2', '3', '4', '5', '6', '7']);
   });
 
-  it('is searched by who, what and when, within a page as beyond it', async () => {
+  it('filters by actor, action, resource, request and time, on every page', async () => {
     clock.advance(60_000);
     const start = new Date(clock.now());
     const events = [
@@ -100,7 +100,7 @@ describe('an audit trail', () => {
     expect(await found({ from: at(1), to: at(3) })).toEqual([2, 1]);
   });
 
-  it('leaves out what it is not told', async () => {
+  it('stores absent fields as null', async () => {
     clock.advance(60_000);
     await trail.record(sql, entry);
     expect(await trail.list(sql, { limit: 1 })).toMatchObject([{ requestId: null, detail: null }]);
@@ -119,7 +119,7 @@ describe('an audit trail', () => {
     expect(await trail.list(sql, { limit: 100 })).toEqual(before);
   });
 
-  it('takes plain names of schemas only', () => {
+  it('accepts only plain schema names', () => {
     expect(() => auditTrail({ schema: 'a; b', now: clock.now, newId: testIds() })).toThrow('plain');
   });
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { canonical, type JsonValue } from '@sealgate/json';
-import type { Sql } from '@sealgate/storage';
+import { migrationSet, type MigrationSet, type Sql } from '@sealgate/storage';
 
-/** Who did what to which thing. `detail` is for people; it never holds a key, a token or a body. */
+/** An event to record. `detail` is for human readers; it never holds a key, a token or a body. */
 export interface AuditEntry {
   readonly actor: string;
   readonly action: string;
@@ -23,7 +23,7 @@ export interface AuditEvent {
   readonly detail: JsonValue;
 }
 
-/** Filters are exact, and absent ones ask for nothing. `from` is within the time asked for, `to` is not. */
+/** Filters match exactly; absent ones do not filter. `from` is inclusive, `to` exclusive. */
 export interface AuditPage extends Partial<Pick<AuditEvent, 'actor' | 'action' | 'resource' | 'resourceId'>> {
   readonly limit: number;
   /** The last event of the previous page. */
@@ -36,7 +36,7 @@ export interface AuditPage extends Partial<Pick<AuditEvent, 'actor' | 'action' |
 }
 
 export interface AuditTrail {
-  /** Adds an event. Given the transaction of the change it tells of, neither is ever there without the other. */
+  /** Adds an event; in the transaction of the change it is atomic with the change. */
   record(sql: Sql, entry: AuditEntry): Promise<void>;
   /** Newest first, unless the page says otherwise. */
   list(sql: Sql, page: AuditPage): Promise<AuditEvent[]>;
@@ -47,15 +47,15 @@ export interface AuditTrailOptions {
   readonly schema: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Makes `evt_...` of `evt_`; ids that sort by age keep events of one millisecond in order. */
+  /** Returns `evt_...` for `evt_`; sortable ids keep events of one millisecond in order. */
   readonly newId: (prefix: string) => string;
 }
 
 const PLAIN_NAME = /^[a-z_][a-z0-9_]{0,62}$/;
 
 /**
- * The audit events of one surface. There is no way here to change or remove one, and the database refuses it to
- * everybody who can not alter the table. Statements end as `Sql` says.
+ * The audit events of one surface. They cannot be changed or removed here, and the database refuses it to every role
+ * that cannot alter the table. Statements have the deadlines and errors of `Sql`.
  */
 export function auditTrail(options: AuditTrailOptions): AuditTrail {
   const { schema, now, newId } = options;
@@ -83,11 +83,11 @@ export function auditTrail(options: AuditTrailOptions): AuditTrail {
   };
 }
 
-/** Their parameters begin at $2. */
+/** Parameters start at $2. */
 function conditionsOf(page: AuditPage): { conditions: string[]; values: unknown[] } {
   const { after, from, to } = page;
   const values: unknown[] = [];
-  const given = (value: unknown): string => `$${values.push(value) + 1}`;
+  const parameter = (value: unknown): string => `$${values.push(value) + 1}`;
   const wanted = [
     ['actor', page.actor],
     ['action', page.action],
@@ -95,11 +95,13 @@ function conditionsOf(page: AuditPage): { conditions: string[]; values: unknown[
     ['resource_id', page.resourceId],
     ['request_id', page.requestId],
   ] as const;
-  const conditions = wanted.flatMap(([column, value]) => (value === undefined ? [] : [`${column} = ${given(value)}`]));
-  if (from !== undefined) conditions.push(`at >= ${given(from)}`);
-  if (to !== undefined) conditions.push(`at < ${given(to)}`);
+  const conditions = wanted.flatMap(([column, value]) =>
+    value === undefined ? [] : [`${column} = ${parameter(value)}`],
+  );
+  if (from !== undefined) conditions.push(`at >= ${parameter(from)}`);
+  if (to !== undefined) conditions.push(`at < ${parameter(to)}`);
   const beyond = page.oldestFirst === true ? '>' : '<';
-  if (after !== undefined) conditions.push(`(at, id) ${beyond} (${given(after.at)}, ${given(after.id)})`);
+  if (after !== undefined) conditions.push(`(at, id) ${beyond} (${parameter(after.at)}, ${parameter(after.id)})`);
   return { conditions, values };
 }
 
@@ -107,6 +109,39 @@ type StoredEvent = Omit<AuditEvent, 'detail'> & { readonly detail: string | null
 
 function detailOf({ detail }: StoredEvent): JsonValue {
   if (detail === null) return null;
-  const parsed: JsonValue = JSON.parse(detail); // It was written as JSON by `record`.
+  const parsed: JsonValue = JSON.parse(detail); // Written as JSON by `record`.
   return parsed;
+}
+
+/** The migrations of the table `audit_events` in the schema of a surface. */
+export function auditMigrations(schema: string): MigrationSet {
+  return migrationSet({ name: 'audit', schema, from: import.meta.url });
+}
+
+/** The caller and request, part of the context of an admin route's handler. */
+export interface AuditContext {
+  readonly caller: { readonly actor: string };
+  readonly requestId: string;
+}
+
+export interface AuditedChange {
+  readonly action: string;
+  readonly resource: string;
+  readonly resourceId: string;
+  readonly detail?: Readonly<Record<string, string>>;
+}
+
+/** Writes the audit event of a change, atomically with it in `transaction`. */
+export type AuditChange = (context: AuditContext, change: AuditedChange, transaction: Sql) => Promise<void>;
+
+/**
+ * The `AuditChange` of a trail. Without a transaction, because the change is not in this database, the event is written
+ * to `otherwise`. Deadlines and errors are those of `Sql`.
+ */
+export function auditChange(trail: Pick<AuditTrail, 'record'>, otherwise: Sql) {
+  return (
+    { caller, requestId }: AuditContext,
+    { detail = {}, ...change }: AuditedChange,
+    transaction: Sql = otherwise,
+  ): Promise<void> => trail.record(transaction, { ...change, detail: { ...detail }, actor: caller.actor, requestId });
 }

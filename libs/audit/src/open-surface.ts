@@ -15,20 +15,19 @@ import {
   type MigrationSet,
   type RemovalStep,
 } from '@sealgate/storage';
-import { auditChange } from './audit-change.ts';
-import { auditTrail } from './audit-trail.ts';
+import { auditChange, auditTrail } from './audit-trail.ts';
 import { startSecretWatch, type SecretUse } from './secret-watch.ts';
 
 type Own = (name: string, release: () => void | Promise<void>) => void;
 
-/** What the configuration of every surface holds. */
+/** Settings common to the configurations of all surfaces. */
 export interface SurfaceSettings {
   readonly databaseUrl: string;
   readonly databasePoolSize: number;
   readonly databasePreparedStatements: boolean | undefined;
   readonly redisUrl: string | undefined;
   readonly replicas: number;
-  /** Processes of each replica. */
+  /** Processes per replica. */
   readonly workers: number;
   readonly serverSecrets: ServerSecrets;
   readonly adminTokenHashes: HashedSecrets;
@@ -37,9 +36,9 @@ export interface SurfaceSettings {
 }
 
 export interface SurfaceOptions {
-  /** The database and Redis list connections by it. */
+  /** Connection name in PostgreSQL and Redis. */
   readonly name: string;
-  /** Of its tables; its keys in Redis and its address limits begin with it as well. */
+  /** Schema of its tables; also the prefix of its Redis keys and address limits. */
   readonly schema: string;
   readonly config: SurfaceSettings;
   /** Milliseconds since the epoch. */
@@ -49,35 +48,38 @@ export interface SurfaceOptions {
   readonly metrics: Metrics;
   readonly own: Own;
   readonly migrations: readonly MigrationSet[];
-  /** What else has to be right in the database; see `databaseCheck`. */
+  /** A further check of the database; see `databaseCheck`. */
   readonly further?: (sql: Database) => Promise<string | undefined>;
 }
 
-/** Work of the process that no request waits for. */
+/** Periodic background work. */
 export interface RepeatedWork {
   readonly name: string;
   readonly work: () => Promise<unknown>;
   readonly everyMs: number;
   /** Default: none. */
   readonly firstAfterMs?: number;
-  /** The log line of what `work` throws, `<name>_failed` unless given, and how urgent it is. Default: `warn`. */
+  /** Log event of an error of `work`, default `<name>_failed`, and its level, default `warn`. */
   readonly failure?: string;
   readonly level?: 'debug' | 'warn';
 }
 
-const CONNECT_WITHIN_MS = 1000;
-const QUERY_WITHIN_MS = 2000;
-const REACHABLE_WITHIN_MS = 500;
+const CONNECT_TIMEOUT_MS = 1000;
+const QUERY_DEADLINE_MS = 2000;
+const PING_DEADLINE_MS = 500;
 
-/** Opens what all surfaces have: database, shared limits, admin access, audit trail. `own` releases it in reverse. */
+/**
+ * Opens the resources of every surface: database, shared limits, admin access, audit trail. `own` registers each
+ * release.
+ */
 export function openSurface(options: SurfaceOptions) {
   const { name, schema, config, now, newId, log, metrics, own, further } = options;
   const sql = openDatabase({
     ...connectionOf(options),
     applicationName: name,
     maxConnections: config.databasePoolSize,
-    connectTimeoutMs: CONNECT_WITHIN_MS,
-    deadlineMs: QUERY_WITHIN_MS,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    deadlineMs: QUERY_DEADLINE_MS,
   });
   own('database', () => sql.close());
   const database = databaseCheck({
@@ -95,7 +97,7 @@ export function openSurface(options: SurfaceOptions) {
   const { limits } = shared;
   const audit = auditTrail({ schema, now, newId });
   const tokens = accessTokens({ issuers: config.oidcIssuers, now, log });
-  const reachable = () => isReachable(sql, REACHABLE_WITHIN_MS);
+  const reachable = () => isReachable(sql, PING_DEADLINE_MS);
   return {
     ...{ sql, database, limits, audit, tokens, isReachable: reachable },
     auditChange: auditChange(audit, sql),
@@ -115,7 +117,7 @@ export function openSurface(options: SurfaceOptions) {
       addresses: addressLimiter({ limits, listener: `${schema}-admin`, now }),
       isReachable: reachable,
     },
-    /** `accepted`: the keys that stand in the configuration, by their variable, beside the admin tokens. */
+    /** `accepted`: configured keys by variable, in addition to the admin tokens. */
     watchSecrets: (uses: readonly SecretUse[], accepted: Readonly<Record<string, HashedSecrets>> = {}) =>
       startSecretWatch({
         ...{ sql, schema, uses, now, log, metrics, own },
@@ -123,7 +125,7 @@ export function openSurface(options: SurfaceOptions) {
         accepted: { ADMIN_TOKEN_HASHES: config.adminTokenHashes, ...accepted },
         process: newId('proc_'),
       }),
-    /** Runs work again and again until the process ends. */
+    /** Runs work periodically until the process ends. */
     repeat({ name, work, everyMs, firstAfterMs = 0, failure = `${name}_failed`, level = 'warn' }: RepeatedWork) {
       const onFailure = (error: unknown) => log[level](failure, { reason: reasonOf(error) });
       const loop: BackgroundLoop = backgroundLoop({ work, pauseMs: everyMs, firstAfterMs, onFailure });
@@ -140,7 +142,7 @@ export function openSurface(options: SurfaceOptions) {
 
 export type Surface = ReturnType<typeof openSurface>;
 
-/** How a further pool of the same process reaches the same database. */
+/** Connection options for a further pool on the same database. */
 export function connectionOf({ config, log }: Pick<SurfaceOptions, 'config' | 'log'>) {
   return {
     url: config.databaseUrl,

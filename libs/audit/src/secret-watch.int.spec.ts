@@ -66,8 +66,8 @@ const note = (mac: string, claim: string | null = null) =>
 const secretsOf = async ({ watch }: ReturnType<typeof process>) =>
   Object.fromEntries((await watch.report()).secrets.map(({ id, ...rest }) => [id, rest]));
 
-describe('a watch over server secrets', () => {
-  it('tells of each secret who makes with it, who checks with it, and who does not know it', async () => {
+describe('secretWatch', () => {
+  it('reports per secret how many processes sign, verify, and lack it', async () => {
     const [one, two] = [process('p1', 'old'), process('p2', 'old,new')];
     await one.watch.turn();
     await two.watch.turn();
@@ -84,7 +84,7 @@ describe('a watch over server secrets', () => {
     expect(JSON.stringify(await sql.query({ text: 'SELECT * FROM desk.server_secrets' }))).not.toContain('xxx');
   });
 
-  it('counts what is stored by the secret that made it, and says until when a claim needs it', async () => {
+  it('counts stored rows per secret and reports until when a claim needs it', async () => {
     const one = process('p1', 'new,old');
     await one.watch.turn();
     await note('old', 'old');
@@ -99,7 +99,7 @@ describe('a watch over server secrets', () => {
     expect(fresh?.needs).toEqual([{ what: 'cursors', rows: null, until: '2026-01-03T00:01:00.000Z' }]);
   });
 
-  it('goes by the last time something was made where nothing is stored, also for a process that is gone', async () => {
+  it('uses the last time of use if nothing is stored, also of a process that is gone', async () => {
     const [old, next] = [process('p1', 'old,new'), process('p2', 'new,old')];
     await old.watch.turn();
     clock.advance(30_000);
@@ -115,14 +115,14 @@ describe('a watch over server secrets', () => {
     expect((await secretsOf(next))['old']).toMatchObject({ checks: 1, needs: [] });
   });
 
-  it('is settled once every process that is there makes with its secret', async () => {
+  it('is settled once every live process has the same active secret', async () => {
     const [one, two] = [process('p1', 'old,new'), process('p2', 'new,old')];
     expect(await two.watch.isSettled()).toBe(false);
     await two.watch.turn();
     expect(await two.watch.isSettled()).toBe(true);
     await one.watch.turn();
     expect([await one.watch.isSettled(), await two.watch.isSettled()]).toEqual([false, false]);
-    // One that was killed tells nothing any more.
+    // A killed process records nothing more.
     clock.advance(2 * MINUTE_MS);
     await two.watch.turn();
     expect(await two.watch.isSettled()).toBe(false);
@@ -130,15 +130,15 @@ describe('a watch over server secrets', () => {
     expect(await two.watch.isSettled()).toBe(true);
   });
 
-  it('says in one line and in a metric what a process is missing that was started without a secret', async () => {
+  it('reports rows that need a missing secret in one log line and a metric', async () => {
     await note('old', 'old');
     await note('old');
     const one = process('p1', 'new');
     await one.watch.turn();
-    const told = one.lines.filter((line) => line.includes('server_secret_missing'));
-    expect(told).toHaveLength(1);
-    expect(told[0]).toContain('2 notes; 1 claims until 2026-01-31T00:00:00.000Z');
-    expect(told[0]).toContain('"error"');
+    const reported = one.lines.filter((line) => line.includes('server_secret_missing'));
+    expect(reported).toHaveLength(1);
+    expect(reported[0]).toContain('2 notes; 1 claims until 2026-01-31T00:00:00.000Z');
+    expect(reported[0]).toContain('"error"');
     expect(await one.metrics.text()).toContain('server_secret_missing_rows{service="test"} 3');
     clock.advance(MINUTE_MS);
     await one.watch.turn();
@@ -150,24 +150,24 @@ describe('a watch over server secrets', () => {
     expect(await whole.metrics.text()).toContain('server_secret_missing_rows{service="test"} 0');
   });
 
-  it('tells another value under an id that was used before, and neither value', async () => {
+  it('reports a different value under a known id, without the values', async () => {
     await process('p1', 's1').watch.turn();
     const other = process('p2', '', { secrets: ServerSecrets.parse(`s1:${'other-value'.repeat(4)}`) });
     await other.watch.turn();
     clock.advance(MINUTE_MS);
     await other.watch.turn();
-    const told = other.lines.filter((line) => line.includes('server_secret_differs'));
-    expect(told).toHaveLength(1);
-    expect(told[0]).not.toContain('other-value');
+    const reported = other.lines.filter((line) => line.includes('server_secret_differs'));
+    expect(reported).toHaveLength(1);
+    expect(reported[0]).not.toContain('other-value');
   });
 
-  describe('over tokens and keys', () => {
+  describe('accepted tokens and keys', () => {
     const hashOf = (token: string) => hash('sha256', token, 'hex');
     const idOf = (token: string) => hashOf(token).slice(0, 8);
     const listOf = (...tokens: string[]) => tokenHashes(() => tokens.map(hashOf).join());
     const accepting = (name: string, list: HashedSecrets) => process(name, 's1', { accepted: { TOKENS: list } });
 
-    it('tells who accepts which, and when each was last presented to anybody', async () => {
+    it('reports which processes accept each, and when it was last presented', async () => {
       const [before, after] = [listOf('old'), listOf('old', 'new')];
       const [one, two] = [accepting('p1', before), accepting('p2', after)];
       before.find('old');
@@ -181,15 +181,15 @@ describe('a watch over server secrets', () => {
         { variable: 'TOKENS', id: idOf('old'), accepts: 2, unaware: 0, lastUsedAt: oldUse },
         { variable: 'TOKENS', id: idOf('new'), accepts: 1, unaware: 1, lastUsedAt: newUse },
       ];
-      const { accepted: told } = await one.watch.report();
-      expect(told).toHaveLength(2);
-      expect(told).toEqual(expect.arrayContaining(accepted));
+      const { accepted: reported } = await one.watch.report();
+      expect(reported).toHaveLength(2);
+      expect(reported).toEqual(expect.arrayContaining(accepted));
       clock.advance(MINUTE_MS);
       await one.watch.turn();
-      expect((await one.watch.report()).accepted).toEqual(told);
+      expect((await one.watch.report()).accepted).toEqual(reported);
     });
 
-    it('counts what was presented before a process left, or while the database was away', async () => {
+    it('keeps uses from before a process left or while the database was away', async () => {
       const list = listOf('one', 'two');
       const { options, watch } = accepting('p1', list);
       list.find('one');
@@ -212,7 +212,7 @@ describe('a watch over server secrets', () => {
       ]);
     });
 
-    it('says nothing of processes of a version that does not tell', async () => {
+    it('ignores processes of a version that does not report them', async () => {
       const { watch } = accepting('p1', listOf('one'));
       await watch.turn();
       const text = `INSERT INTO desk.secret_holders (process, ids, seen_at) VALUES ('before', '{s1}', $1)`;
@@ -220,7 +220,7 @@ describe('a watch over server secrets', () => {
       expect((await watch.report()).accepted).toMatchObject([{ accepts: 1, unaware: 0, lastUsedAt: null }]);
     });
 
-    it('says once that a list cannot be read, and which', async () => {
+    it('reports an unreadable list once, with its name', async () => {
       let text = hashOf('one');
       let nowMs = 0;
       const list = tokenHashes(
@@ -232,14 +232,14 @@ describe('a watch over server secrets', () => {
       [text, nowMs] = ['raw-token', 5000];
       await watch.turn();
       await watch.turn();
-      const told = lines.filter((line) => line.includes('accepted_secrets_unread'));
-      expect(told).toEqual([expect.stringContaining('TOKENS: Not a SHA-256 hash')]);
-      expect(told[0]).not.toContain('raw-token');
+      const reported = lines.filter((line) => line.includes('accepted_secrets_unread'));
+      expect(reported).toEqual([expect.stringContaining('TOKENS: Not a SHA-256 hash')]);
+      expect(reported[0]).not.toContain('raw-token');
       expect((await watch.report()).accepted).toMatchObject([{ id: idOf('one'), accepts: 1 }]);
     });
   });
 
-  it('takes its turns by itself, and a database without its tables or out of reach is in nobody’s way', async () => {
+  it('runs in the background, and tolerates missing tables and an unreachable database', async () => {
     const { options, lines } = process('p1', 's1');
     const releases: (() => Promise<void>)[] = [];
     const own = (_: string, release: () => Promise<void>) => void releases.push(release);

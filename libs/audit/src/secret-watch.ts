@@ -4,54 +4,54 @@ import type { Log, Metrics } from '@sealgate/observability';
 import { backgroundLoop, type Sql } from '@sealgate/storage';
 import { acceptedBy, ownAccepted, usedStatement, type AcceptedSecret, type OwnAccepted } from './accepted-secrets.ts';
 
-/** Something that a server secret makes, and that has to be checked with it later. */
+/** Something made with a server secret that must be verified with the same secret later. */
 export interface SecretUse {
-  /** For people, in the plural: `claims on Idempotency-Keys`. */
+  /** Plural noun for reports: `claims on Idempotency-Keys`. */
   readonly what: string;
-  /** How long one counts; undefined where it counts until it is made again with another secret. */
+  /** Lifetime of one; undefined if it is needed until it is made again with another secret. */
   readonly keptMs?: number;
   /**
-   * Rows `secret_id`, `rows`, `last_at` (when the newest was made, or null): what is stored now, by the secret that made it.
-   * $1 is the id of the secret that makes. Undefined where nothing is stored, or it cannot be counted.
+   * Query returning `secret_id`, `rows`, `last_at` (time of the newest, or null) of what is stored, grouped by secret.
+   * $1 is the id of the active secret. Undefined if nothing is stored or it cannot be counted.
    */
   readonly text?: string;
 }
 
-/** How much of one use still needs a secret. */
+/** What still needs a secret, per use. */
 export interface SecretNeed {
   readonly what: string;
-  /** Null where they cannot be counted. */
+  /** Null if they cannot be counted. */
   readonly rows: number | null;
-  /** Null where it ends when they are made again. */
+  /** Null if they are needed until they are made again. */
   readonly until: string | null;
 }
 
 export interface SecretStatus {
   readonly id: string;
-  /** How many of the processes that are there make with it, check with it, and do not know it. */
+  /** Number of live processes that sign with it, only verify with it, and do not have it. */
   readonly makes: number;
   readonly checks: number;
   readonly unaware: number;
   readonly lastMadeAt: string | null;
-  /** Empty once nothing that it made has to be checked again. */
+  /** Empty once nothing made with it needs verification. */
   readonly needs: readonly SecretNeed[];
 }
 
 export interface SecretReport {
   readonly processes: readonly { readonly process: string; readonly ids: readonly string[]; readonly seenAt: string }[];
-  /** Those that a process knows, and those that something stored needs. */
+  /** Secrets that a process has, and those that stored rows need. */
   readonly secrets: readonly SecretStatus[];
   readonly accepted: readonly AcceptedSecret[];
 }
 
 export interface SecretWatch {
-  /** Asks the database. Ends as `Sql` says, after ten seconds at most. */
+  /** Queries the database, for ten seconds at most. Errors as `Sql`. */
   report(): Promise<SecretReport>;
-  /** Whether every process that is there makes with the secret that this one makes with. */
+  /** Whether every live process has the same active secret as this one. */
   isSettled(): Promise<boolean>;
-  /** One turn: tells what this process has, and once an hour looks for what needs a secret that it does not have. */
+  /** One round: records this process's secrets, and once an hour looks for rows that need a secret it does not have. */
   turn(): Promise<void>;
-  /** Tells that this process is gone. */
+  /** Removes this process from the records. */
   leave(): Promise<void>;
 }
 
@@ -60,9 +60,9 @@ export interface SecretWatchOptions {
   /** The schema that `auditMigrations` was run in. */
   readonly schema: string;
   readonly secrets: ServerSecrets;
-  /** Tokens and keys by the variable that they stand in. */
+  /** Accepted tokens and keys by configuration variable. */
   readonly accepted: Readonly<Record<string, HashedSecrets>>;
-  /** Tells this process from every other. */
+  /** Unique id of this process. */
   readonly process: string;
   readonly uses: readonly SecretUse[];
   /** Milliseconds since the epoch. */
@@ -71,15 +71,15 @@ export interface SecretWatchOptions {
   readonly metrics: Metrics;
 }
 
-/** How often a watch takes its turn. */
-const SECRET_TURN_MS = 60_000;
-/** A process that did not tell for so long is gone. */
-const GONE_AFTER_MS = 2.5 * SECRET_TURN_MS;
-const LOOK_EVERY_MS = 3_600_000;
+/** Interval of rounds. */
+const ROUND_MS = 60_000;
+/** A process without a record for this long is gone. */
+const GONE_AFTER_MS = 2.5 * ROUND_MS;
+const CHECK_INTERVAL_MS = 3_600_000;
 const REMOVE_AFTER_MS = 86_400_000;
-const COUNT_WITHIN_MS = 10_000;
-const LEAVE_WITHIN_MS = 500;
-/** Enough to tell two secrets apart, of a hash that tells nothing of either. */
+const COUNT_DEADLINE_MS = 10_000;
+const LEAVE_DEADLINE_MS = 500;
+/** Length of the stored hash prefix: enough to distinguish two values without revealing either. */
 const CHECK_CHARACTERS = 22;
 const PLAIN_NAME = /^[a-z_][a-z0-9_]{0,62}$/;
 
@@ -102,33 +102,33 @@ interface Holder {
 }
 
 /**
- * Follows an exchange of server secrets over all processes of a surface: which of them has which secret, what is stored under
- * each, and until when. Secrets are named by their ids; no value leaves the process.
+ * Tracks a rotation of server secrets over all processes of a surface: which process has which secret, what is stored
+ * under each, and until when it is needed. Secrets are identified by id; no value leaves the process.
  */
 export function secretWatch(options: SecretWatchOptions): SecretWatch {
   const { sql, schema, secrets, process, now, log, metrics } = options;
   assert(PLAIN_NAME.test(schema), 'A schema has a plain lower-case name.');
-  const [making] = secrets.ids as [string];
+  const [active] = secrets.ids as [string];
   let missingRows = 0;
-  let lookedAtMs = -Infinity;
-  let told = '';
+  let checkedAtMs = -Infinity;
+  let reportedDiffering = '';
   const own = ownAccepted(options.accepted, log);
   metrics.gauge({
     name: 'server_secret_missing_rows',
     aggregator: 'max',
-    help: 'Rows that were made with a server secret that this process does not have.',
+    help: 'Rows made with a server secret that this process does not have.',
     collect: (gauge) => gauge.set({}, missingRows),
   });
 
-  const tell = async (): Promise<void> => {
-    const differing = (await tellHolder(options, own)).join(', ');
-    own.told();
-    // Another value under an id that was used before: what either made, the other refuses.
-    if (differing !== '' && differing !== told) log.error('server_secret_differs', { ids: differing });
-    told = differing;
+  const record = async (): Promise<void> => {
+    const differing = (await recordHolder(options, own)).join(', ');
+    own.recorded();
+    // Two values under one id: each refuses what the other made.
+    if (differing !== '' && differing !== reportedDiffering) log.error('server_secret_differs', { ids: differing });
+    reportedDiffering = differing;
   };
 
-  const look = async (): Promise<void> => {
+  const checkMissing = async (): Promise<void> => {
     const { secrets: found } = await report();
     const missing = found.filter(({ id, needs }) => needs.length > 0 && !secrets.ids.includes(id));
     missingRows = missing.flatMap(({ needs }) => needs).reduce((sum, { rows }) => sum + (rows ?? 1), 0);
@@ -142,7 +142,7 @@ export function secretWatch(options: SecretWatchOptions): SecretWatch {
     const knownRows = await sql.query<Known>({
       text: `SELECT secret_id, last_made_at FROM ${schema}.server_secrets ORDER BY secret_id LIMIT 1000`,
     });
-    const counts = await countUses(options, making);
+    const counts = await countUses(options, active);
     const ids = new Set([...holders.flatMap((holder) => holder.ids), ...knownRows.map((row) => row.secret_id)]);
     for (const counted of counts) for (const row of counted ?? []) ids.add(row.secret_id);
     const all = [...ids].sort().map((id): SecretStatus => {
@@ -161,7 +161,7 @@ export function secretWatch(options: SecretWatchOptions): SecretWatch {
         ids: holder.ids,
         seenAt: holder.seen_at.toISOString(),
       })),
-      // One that is over, and that nobody has any more, is no news.
+      // A secret that no process has and nothing needs is omitted.
       secrets: all.filter(({ makes, checks: checking, needs }) => makes + checking > 0 || needs.length > 0),
       accepted: await acceptedBy(sql, schema, holders),
     };
@@ -171,45 +171,45 @@ export function secretWatch(options: SecretWatchOptions): SecretWatch {
     report,
     async isSettled() {
       const holders = await liveHolders(options, now());
-      const isThere = holders.some((holder) => holder.process === process);
-      return isThere && holders.every((holder) => holder.ids[0] === making);
+      const isListed = holders.some((holder) => holder.process === process);
+      return isListed && holders.every((holder) => holder.ids[0] === active);
     },
     async turn() {
-      await tell();
-      if (now() - lookedAtMs < LOOK_EVERY_MS) return;
-      await look();
-      lookedAtMs = now();
+      await record();
+      if (now() - checkedAtMs < CHECK_INTERVAL_MS) return;
+      await checkMissing();
+      checkedAtMs = now();
     },
     async leave() {
-      // What it made since its last turn counts from now.
+      // What it made since its last round counts from now.
       const text = `WITH gone AS (DELETE FROM ${schema}.secret_holders WHERE process = $1),
           used AS (${usedStatement(schema, { names: '$4', at: '$3' })})
         UPDATE ${schema}.server_secrets SET last_made_at = greatest(last_made_at, $3) WHERE secret_id = $2`;
       await sql.query(
-        { text, values: [process, making, new Date(now()), own.used()] },
-        { deadlineMs: LEAVE_WITHIN_MS },
+        { text, values: [process, active, new Date(now()), own.used()] },
+        { deadlineMs: LEAVE_DEADLINE_MS },
       );
     },
   };
 }
 
-/** A watch that takes its turns by itself until it is released. The database being away only means that nothing is told. */
+/** A watch that runs its rounds in the background until released. While the database is away nothing is recorded. */
 export function startSecretWatch({
   own,
   ...options
 }: SecretWatchOptions & { readonly own: (name: string, release: () => Promise<void>) => void }): SecretWatch {
   const watch = secretWatch(options);
-  const unseen = (error: unknown) => options.log.debug('server_secrets_unseen', { reason: String(error) });
-  const loop = backgroundLoop({ work: () => watch.turn(), pauseMs: SECRET_TURN_MS, onFailure: unseen });
+  const onFailure = (error: unknown) => options.log.debug('server_secrets_unseen', { reason: String(error) });
+  const loop = backgroundLoop({ work: () => watch.turn(), pauseMs: ROUND_MS, onFailure });
   own('server secrets', async () => {
     await loop.stop();
-    await watch.leave().catch(unseen);
+    await watch.leave().catch(onFailure);
   });
   return watch;
 }
 
-/** Writes down what this process has, and gives the ids under which another value was written down before. */
-async function tellHolder(
+/** Records the secrets of this process; returns the ids recorded before with another value. */
+async function recordHolder(
   { sql, schema, secrets, process, now }: SecretWatchOptions,
   own: OwnAccepted,
 ): Promise<string[]> {
@@ -247,13 +247,13 @@ function liveHolders({ sql, schema }: SecretWatchOptions, nowMs: number): Promis
   });
 }
 
-/** One after the other: whoever asks has time, and the service's own work has not. */
-async function countUses({ sql, uses }: SecretWatchOptions, making: string): Promise<(Counted[] | undefined)[]> {
+/** Sequential, so that reports do not compete with the service for connections. */
+async function countUses({ sql, uses }: SecretWatchOptions, active: string): Promise<(Counted[] | undefined)[]> {
   const counts: (Counted[] | undefined)[] = [];
   for (const { text } of uses) {
-    const values = text?.includes('$1') === true ? [making] : [];
+    const values = text?.includes('$1') === true ? [active] : [];
     counts.push(
-      text === undefined ? undefined : await sql.query<Counted>({ text, values }, { deadlineMs: COUNT_WITHIN_MS }),
+      text === undefined ? undefined : await sql.query<Counted>({ text, values }, { deadlineMs: COUNT_DEADLINE_MS }),
     );
   }
   return counts;
@@ -274,11 +274,11 @@ function needOf(
   if (counted !== undefined && row === undefined) return [];
   const rows = row === undefined ? null : Number(row.rows);
   if (keptMs === undefined) return [{ what, rows, until: null }];
-  // Where nothing is stored it is known to the minute.
+  // If nothing is stored it is known to the minute.
   const lastMs =
-    row === undefined ? (lastMadeAt?.getTime() ?? -Infinity) + SECRET_TURN_MS : (row.last_at?.getTime() ?? nowMs);
+    row === undefined ? (lastMadeAt?.getTime() ?? -Infinity) + ROUND_MS : (row.last_at?.getTime() ?? nowMs);
   const untilMs = lastMs + keptMs;
-  // What is still there is still checked, also where it should have been removed by now.
+  // Stored rows are still verified, even if they should have been removed by now.
   return untilMs > nowMs || row !== undefined
     ? [{ what, rows, until: new Date(Math.max(untilMs, nowMs)).toISOString() }]
     : [];
