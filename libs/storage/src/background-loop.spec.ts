@@ -2,14 +2,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { backgroundLoop, type BackgroundLoopOptions } from './index.ts';
 
-/** A loop whose pauses end when the test says so, and whose runs end as the test says. */
+/** A loop whose pauses and runs are ended by the test. */
 function loopOf(options: Partial<BackgroundLoopOptions> = {}) {
   const pauses: { ms: number; end: () => void }[] = [];
   const runs: { end: () => void; fail: (error: unknown) => void; stopping: AbortSignal }[] = [];
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const loop = backgroundLoop({
     pauseMs: 500,
-    onFailure: (error) => told.push(error),
+    onFailure: (error) => reported.push(error),
     work: (stopping) => new Promise<void>((end, fail) => runs.push({ end, fail, stopping })),
     startTimer: (done, ms) => {
       const pause = { ms, end: done };
@@ -19,7 +19,7 @@ function loopOf(options: Partial<BackgroundLoopOptions> = {}) {
     ...options,
   });
   return {
-    ...{ loop, runs, told, pauses },
+    ...{ loop, runs, reported, pauses },
     pass: async () => {
       pauses.shift()!.end();
       await nextTurn();
@@ -33,7 +33,7 @@ function loopOf(options: Partial<BackgroundLoopOptions> = {}) {
 }
 
 describe('a background loop', () => {
-  it('runs at once, and again a pause after each run has ended, never two at a time', async () => {
+  it('runs at once, then again a pause after each run has ended, never concurrently', async () => {
     const { runs, pauses, pass, end, loop } = loopOf();
     expect([runs.length, pauses.map(({ ms }) => ms)]).toEqual([0, [0]]);
     await pass();
@@ -47,7 +47,7 @@ describe('a background loop', () => {
     expect(pauses).toEqual([]);
   });
 
-  it('begins later, and pauses for as long as a function says, where it is told so', async () => {
+  it('delays the first run and takes the pause from a function', async () => {
     let ms = 7;
     const { pauses, pass, end } = loopOf({ firstAfterMs: 60_000, pauseMs: () => (ms *= 2) });
     expect(pauses).toMatchObject([{ ms: 60_000 }]);
@@ -59,7 +59,7 @@ describe('a background loop', () => {
     expect(pauses).toMatchObject([{ ms: 28 }]);
   });
 
-  it('that is woken ends its pause, or runs once more after the run under way', async () => {
+  it('ends its pause when woken, or runs once more after the current run', async () => {
     const { runs, pauses, pass, end, loop } = loopOf();
     await pass();
     loop.wake();
@@ -76,8 +76,8 @@ describe('a background loop', () => {
     expect(runs).toHaveLength(3);
   });
 
-  it('tells a failure once until a run succeeds, and one that says something else as well', async () => {
-    const { pass, end, told } = loopOf();
+  it('reports each distinct failure once until a run succeeds', async () => {
+    const { pass, end, reported } = loopOf();
     const away = () => new Error('away');
     for (const error of [
       away(),
@@ -89,7 +89,7 @@ describe('a background loop', () => {
       await pass();
       await end(error);
     }
-    expect(told.map((error) => `${(error as Error).message} ${String((error as Error).cause)}`)).toEqual([
+    expect(reported.map((error) => `${(error as Error).message} ${String((error as Error).cause)}`)).toEqual([
       'away undefined',
       'late a',
       'late b',
@@ -98,20 +98,20 @@ describe('a background loop', () => {
     await end();
     await pass();
     await end(away());
-    expect(told).toHaveLength(4);
+    expect(reported).toHaveLength(4);
   });
 
-  it('takes what work throws before its first await for a failure as well', async () => {
-    const { pass, told, pauses } = loopOf({
+  it('treats a synchronous throw of work as a failure', async () => {
+    const { pass, reported, pauses } = loopOf({
       work: () => {
         throw new Error('at once');
       },
     });
     await pass();
-    expect([told, pauses]).toMatchObject([[{ message: 'at once' }], [{ ms: 500 }]]);
+    expect([reported, pauses]).toMatchObject([[{ message: 'at once' }], [{ ms: 500 }]]);
   });
 
-  it('that is stopped waits for the run under way, tells it, and runs no more, woken or not', async () => {
+  it('waits for the current run when stopped, aborts its signal, and runs no more, woken or not', async () => {
     const { loop, pass, runs, pauses, end } = loopOf();
     await pass();
     let isStopped = false;
@@ -125,7 +125,7 @@ describe('a background loop', () => {
     expect([runs.length, pauses]).toEqual([1, []]);
   });
 
-  it('that is stopped in a pause ends at once', async () => {
+  it('ends at once when stopped in a pause', async () => {
     const { loop, runs, pauses } = loopOf();
     await loop.stop();
     expect([runs, pauses]).toEqual([[], []]);

@@ -1,29 +1,29 @@
 export interface BackgroundLoopOptions {
-  /** `stopping` is aborted by `stop`, for a run that can end early. */
+  /** `stopping` is aborted by `stop`, so that a run can end early. */
   readonly work: (stopping: AbortSignal) => Promise<unknown>;
-  /** From the end of a run to the start of the next; a function is asked after each run. */
+  /** From the end of a run to the start of the next; a function is called after each run. */
   readonly pauseMs: number | (() => number);
-  /** Until the first run. Default: none. */
+  /** Delay of the first run. Default: none. */
   readonly firstAfterMs?: number;
-  /** Told what `work` threw, once for each thing that it says until a run succeeds. The loop goes on. */
+  /** Called with an error of `work`, once per distinct message until a run succeeds. The loop continues. */
   readonly onFailure: (error: unknown) => void;
-  /** Calls `done` once, later, unless what it returns is called before. Default: setTimeout. */
+  /** Calls `done` once after `ms` unless the returned function is called first. Default: setTimeout. */
   readonly startTimer?: (done: () => void, ms: number) => () => void;
 }
 
 export interface BackgroundLoop {
-  /** Ends the pause; where a run is under way, another follows it at once. */
+  /** Ends the pause; during a run, another follows it at once. */
   wake(): void;
-  /** Ends the pause, and waits for the run that is under way. None follows. */
+  /** Stops the loop; waits for the current run. */
   stop(): Promise<void>;
 }
 
-/** Runs `work` again and again until it is stopped, never two runs at a time. The first begins after this has returned. */
+/** Runs `work` repeatedly until stopped, never concurrently. The first run starts after this returns. */
 export function backgroundLoop(options: BackgroundLoopOptions): BackgroundLoop {
   const { work, pauseMs, firstAfterMs = 0, onFailure, startTimer: start = startTimer } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const told = new Set<string>();
+  const reported = new Set<string>();
   let endPause: (() => void) | undefined;
   let running: Promise<void> | undefined;
   let isWoken = false;
@@ -32,9 +32,9 @@ export function backgroundLoop(options: BackgroundLoopOptions): BackgroundLoop {
     isWoken = false;
     try {
       await work(signal);
-      told.clear();
+      reported.clear();
     } catch (error) {
-      tellOnce(error);
+      reportOnce(error);
     }
     running = undefined;
     pause(isWoken ? 0 : typeof pauseMs === 'number' ? pauseMs : pauseMs());
@@ -46,12 +46,12 @@ export function backgroundLoop(options: BackgroundLoopOptions): BackgroundLoop {
       running = run();
     }, ms);
   };
-  const tellOnce = (error: unknown): void => {
+  const reportOnce = (error: unknown): void => {
     const reason = reasonOf(error);
-    if (told.has(reason)) return;
-    // Reasons that are never the same twice must not fill the memory.
-    if (told.size >= MOST_TOLD) told.clear();
-    told.add(reason);
+    if (reported.has(reason)) return;
+    // Messages that all differ must not fill the memory.
+    if (reported.size >= MAX_REPORTED) reported.clear();
+    reported.add(reason);
     onFailure(error);
   };
 
@@ -71,15 +71,15 @@ export function backgroundLoop(options: BackgroundLoopOptions): BackgroundLoop {
   };
 }
 
-const MOST_TOLD = 100;
+const MAX_REPORTED = 100;
 
-/** An error and what caused it, in one line for a log. */
+/** An error and its cause, in one line for a log. */
 export function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause === undefined ? String(error) : `${String(error)} ${String(cause)}`;
 }
 
-/** Calls `done` once, later, unless what it returns is called before. */
+/** Calls `done` once after `ms` unless the returned function is called first. */
 export function startTimer(done: () => void, ms: number): () => void {
   const timer = setTimeout(done, ms);
   return () => clearTimeout(timer);

@@ -10,7 +10,7 @@ beforeEach(() => {
   database = open({ url: server().url, connectTimeoutMs: 10_000, deadlineMs: 10_000 });
 });
 
-/** What the server reads an array parameter as. */
+/** The array parameter as the server reads it. */
 async function readAs<Value>(type: string, array: Buffer): Promise<Value[]> {
   const [row] = await database.query<{ value: Value[] }>({ text: `SELECT $1::${type}[] AS value`, values: [array] });
   return row!.value;
@@ -18,19 +18,19 @@ async function readAs<Value>(type: string, array: Buffer): Promise<Value[]> {
 
 const orNull = <Value>(values: fc.Arbitrary<Value>): fc.Arbitrary<(Value | null)[]> =>
   fc.array(fc.option(values), { maxLength: 20 });
-/** Text as PostgreSQL takes it: any but U+0000, and no half of a pair. */
+/** Text that PostgreSQL accepts: no U+0000 and no lone surrogate. */
 const text = fc.string({ unit: 'binary' }).map((value) => value.replaceAll('\0', ''));
 const runs = { numRuns: 50 };
 
-describe('an array as a parameter in binary form', () => {
-  it('of text is what was given, whatever it holds', async () => {
+describe('a binary array parameter', () => {
+  it('round-trips any text', async () => {
     const law = fc.asyncProperty(orNull(text), async (values) => {
       expect(await readAs('text', textArray(values))).toEqual(values);
     });
     await fc.assert(law, runs);
   });
 
-  it('of bytes is what was given, also a large one and one after it', async () => {
+  it('round-trips bytes, also a large value and one after it', async () => {
     const law = fc.asyncProperty(orNull(fc.uint8Array({ maxLength: 300 })), async (values) => {
       const wanted = values.map((value) => (value === null ? null : Buffer.from(value)));
       expect(await readAs('bytea', byteaArray(values))).toEqual(wanted);
@@ -42,7 +42,7 @@ describe('an array as a parameter in binary form', () => {
     expect(await readAs('bytea', second)).toEqual([Buffer.of(1)]);
   });
 
-  it('of numbers is what was given, to the last of the safe ones', async () => {
+  it('round-trips numbers up to the largest safe integer', async () => {
     const int4 = fc.asyncProperty(fc.array(fc.integer()), async (values) => {
       expect(await readAs('integer', int4Array(values))).toEqual(values);
     });
@@ -54,12 +54,12 @@ describe('an array as a parameter in binary form', () => {
     await fc.assert(int8, runs);
   });
 
-  it('is joined of stretches that were written before', async () => {
+  it('is joined from chunks written before', async () => {
     const writer = new ElementWriter(4);
     writer.text('first');
     writer.text(null);
-    const stretch = writer.take();
+    const chunk = writer.take();
     writer.text('third');
-    expect(await readAs('text', joinedArray('text', 3, [stretch, writer.take()]))).toEqual(['first', null, 'third']);
+    expect(await readAs('text', joinedArray('text', 3, [chunk, writer.take()]))).toEqual(['first', null, 'third']);
   });
 });

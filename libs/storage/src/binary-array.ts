@@ -1,16 +1,16 @@
 /**
  * One-dimensional arrays in PostgreSQL's binary parameter format (array_send): dimensions, null flag, element type,
  * size, lower bound, then length and bytes of each element. A batch of ten thousand records is sent as a few buffers;
- * node-postgres' own array literals would escape every character of every element.
+ * the array literals of node-postgres would escape every character of every element.
  */
 const HEADER_BYTES = 20;
 const NULL_LENGTH = -1;
 const LENGTH_BYTES = 4;
 /** UTF-8 needs at most this many bytes for one UTF-16 code unit. */
 const BYTES_PER_UNIT = 3;
-/** A buffer that grew beyond this for one large value is given back afterwards. */
-const MOST_KEPT_BYTES = 1024 * 1024;
-/** The null flag of an array; the server reads it and looks for itself. */
+/** A buffer that grew beyond this for one large value is replaced by a small one afterwards. */
+const MAX_KEPT_BYTES = 1024 * 1024;
+/** The null flag of an array; the server reads it but checks the elements itself. */
 const NO_NULL = 0;
 const MAY_HOLD_NULL = 1;
 const OID = { bytea: 17, int8: 20, int4: 23, text: 25 } as const;
@@ -41,21 +41,21 @@ export function byteaArray(values: readonly (Uint8Array | null)[]): Buffer {
   return elements.takeArray('bytea', values.length);
 }
 
-/** An array of elements that were written before, a stretch at a time. `count` is how many there are in all. */
-export function joinedArray(type: 'bytea' | 'text', count: number, stretches: readonly Uint8Array[]): Buffer {
+/** An array of elements written before in several chunks; `count` is their total number. */
+export function joinedArray(type: 'bytea' | 'text', count: number, chunks: readonly Uint8Array[]): Buffer {
   const start = headerBytes(count);
-  const bytes = stretches.reduce((sum, { length }) => sum + length, start);
+  const bytes = chunks.reduce((sum, { length }) => sum + length, start);
   const buffer = Buffer.allocUnsafe(bytes);
   header(buffer, OID[type], count, MAY_HOLD_NULL);
   let at = start;
-  for (const stretch of stretches) {
-    buffer.set(stretch, at);
-    at += stretch.length;
+  for (const chunk of chunks) {
+    buffer.set(chunk, at);
+    at += chunk.length;
   }
   return buffer;
 }
 
-/** Writes elements of arrays, each with its length before it, one after the other. */
+/** Writes length-prefixed array elements into one growing buffer. */
 export class ElementWriter {
   readonly #initialBytes: number;
   #buffer: Buffer;
@@ -71,10 +71,10 @@ export class ElementWriter {
     return this.#at;
   }
 
-  /** Empties it: what threw half way leaves nothing to the next. */
+  /** Empties the writer, also of what a throw left half written. */
   begin(): void {
     this.#at = 0;
-    if (this.#buffer.length > MOST_KEPT_BYTES) this.#buffer = Buffer.allocUnsafe(this.#initialBytes);
+    if (this.#buffer.length > MAX_KEPT_BYTES) this.#buffer = Buffer.allocUnsafe(this.#initialBytes);
   }
 
   text(value: string | null): void {
@@ -93,14 +93,14 @@ export class ElementWriter {
     this.#at += value.length;
   }
 
-  /** What was written as an array of `count`; the writer is empty again. */
+  /** Returns the written elements as an array of `count` and empties the writer. */
   takeArray(type: 'bytea' | 'text', count: number): Buffer {
     const array = joinedArray(type, count, [this.#buffer.subarray(0, this.#at)]);
     this.begin();
     return array;
   }
 
-  /** What was written, with `room` for more behind it; the writer is empty again. */
+  /** Returns the written elements, followed by `room` free bytes, and empties the writer. */
   take(room = 0): Buffer {
     const taken = Buffer.allocUnsafe(this.#at + room);
     this.#buffer.copy(taken, 0, 0, this.#at);
@@ -123,7 +123,7 @@ export class ElementWriter {
   }
 }
 
-/** One buffer for all parameters: they are made synchronously, one after the other. */
+/** Shared by all parameters: each is built synchronously. */
 const elements = new ElementWriter(65_536);
 
 /** An `integer[]` parameter. */

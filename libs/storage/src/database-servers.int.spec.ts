@@ -3,8 +3,8 @@ import { executeSql, postgresPair, until, type PostgresPair } from '@sealgate/te
 import { DatabaseServers, ROLE_TEXT } from './database-servers.ts';
 import { migrate, openDatabase, type Database } from './index.ts';
 
-describe('the servers of a URL', () => {
-  it('are each a URL of its own, in their order, and the parameter is not handed on', () => {
+describe('DatabaseServers', () => {
+  it('yields one URL per server in order, without target_session_attrs', () => {
     const servers = new DatabaseServers(
       'postgresql://u:p%40@h1:5432,[::1]:5433,h3/d?target_session_attrs=read-write&application_name=x',
     );
@@ -19,7 +19,7 @@ describe('the servers of a URL', () => {
     expect(servers.mustWrite).toBe(true);
   });
 
-  it('are left once, however many find out', () => {
+  it('moves on once, however many callers report the same server', () => {
     const servers = new DatabaseServers('postgresql://h1,h2,h3/d');
     const first = servers.url;
     servers.leave(first);
@@ -27,7 +27,7 @@ describe('the servers of a URL', () => {
     expect(servers.url).toBe('postgresql://h2/d');
   });
 
-  it('may be one, of which nothing is asked unless the URL says so', () => {
+  it('does not require writes of a single server unless the URL says so', () => {
     const socket = 'postgresql:///d?host=/run/postgresql';
     expect(new DatabaseServers(socket)).toMatchObject({ url: socket, mustWrite: false, count: 1 });
     expect(new DatabaseServers('postgres://h/d?target_session_attrs=primary')).toMatchObject({
@@ -36,15 +36,15 @@ describe('the servers of a URL', () => {
     });
   });
 
-  it('are not used as a standby, read-only, or as a primary of before', () => {
+  it('rejects a standby, a read-only server and a stale primary', () => {
     const role = { standby: false, read_only: false, cluster: 'test', wal_file: '00000002000000000000000A' };
     const servers = new DatabaseServers('postgresql://h1,h2/d');
     expect(servers.fault({ ...role, standby: true, read_only: true })).toMatch('standby');
     expect(servers.fault({ ...role, read_only: true })).toMatch('no writes');
     expect(servers.fault(role)).toBeUndefined();
-    // What one pool has seen holds for all of the process.
+    // Timelines are shared by all pools of the process.
     const others = new DatabaseServers('postgresql://h2,h1/d');
-    expect(others.fault({ ...role, wal_file: '000000010000000000000FFF' })).toMatch('a primary of before');
+    expect(others.fault({ ...role, wal_file: '000000010000000000000FFF' })).toMatch('stale primary');
     expect(others.fault({ ...role, wal_file: '000000110000000000000FFF' })).toBeUndefined();
     expect(others.fault({ ...role, cluster: 'restored', wal_file: '000000010000000000000001' })).toBeUndefined();
     expect(others.fault({ ...role, cluster: null, wal_file: null })).toBeUndefined();
@@ -71,13 +71,13 @@ describe('a pool over a primary and its standby', () => {
   const insert = (id: number) => ({ name: 'insert', text: 'INSERT INTO t VALUES ($1) RETURNING id', values: [id] });
   const reversed = (): string => pair.url.replace(/@([^,]*),([^/]*)\//, '@$2,$1/');
 
-  it('finds the one that takes writes wherever it stands, also for migrations', async () => {
+  it('finds the server that takes writes in any position, also for migrations', async () => {
     expect(await open(pair.url).query(insert(1))).toEqual([{ id: 1 }]);
     expect(await open(reversed()).query(insert(2))).toEqual([{ id: 2 }]);
     expect(await migrate({ url: reversed(), sets: [] })).toEqual([]);
   });
 
-  it('is told of timelines by a server also under a role without any right', async () => {
+  it('reads timelines also under a role without any right', async () => {
     await executeSql(pair.primaryUrl, `CREATE ROLE plain LOGIN PASSWORD 'plain'`);
     const url = Object.assign(new URL(pair.primaryUrl), { username: 'plain', password: 'plain' }).href;
     const [row] = await open(url).query({ text: ROLE_TEXT });
@@ -88,7 +88,7 @@ describe('a pool over a primary and its standby', () => {
     });
   });
 
-  it('hands out no connection to a standby that was asked for alone', async () => {
+  it('refuses a standby that is the only server if the URL asks for read-write', async () => {
     const url = `${pair.standbyUrl}?target_session_attrs=read-write`;
     await expect(open(url).query({ text: 'SELECT 1' })).rejects.toMatchObject({
       name: 'DatabaseUnavailableError',
@@ -97,7 +97,7 @@ describe('a pool over a primary and its standby', () => {
     await expect(migrate({ url, sets: [] })).rejects.toThrow('standby');
   });
 
-  it('calls a write that a standby refused not done, and does not keep the connection', async () => {
+  it('reports a write refused by a standby as not sent, and drops the connection', async () => {
     const database = open(pair.standbyUrl);
     const refused = { name: 'DatabaseUnavailableError', sent: false };
     await expect(database.query(insert(3))).rejects.toMatchObject(refused);
@@ -105,7 +105,7 @@ describe('a pool over a primary and its standby', () => {
     expect(database.stats().total).toBe(0);
   });
 
-  it('goes on at the promoted one within five seconds, and not back to the one of before', async () => {
+  it('uses the promoted server within five seconds and does not return to the old primary', async () => {
     const database = open(pair.url);
     await database.query(insert(10));
     await pair.failOver();
@@ -118,7 +118,7 @@ describe('a pool over a primary and its standby', () => {
     expect(performance.now() - promotedAt).toBeLessThan(5_000);
 
     await pair.startOld();
-    // Every connection is cut, and the server of before stands first in the URL.
+    // Every connection is cut, and the old primary is first in the URL.
     await executeSql(
       pair.primaryUrl,
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'servers-test'`,

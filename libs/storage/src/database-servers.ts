@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 
-/** What a server says of itself on a new connection. */
+/** The role of a server, as queried on a new connection. */
 export interface ServerRole {
   readonly standby: boolean;
   readonly read_only: boolean;
-  /** Which cluster it is a copy of, and the name of the WAL file it writes; null where it does not say. */
+  /** System identifier of its cluster, and the name of the WAL file it writes; null if unavailable. */
   readonly cluster: string | null;
   readonly wal_file: string | null;
 }
@@ -15,27 +15,27 @@ export const ROLE_TEXT = `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS
   CASE WHEN pg_is_in_recovery() THEN NULL ELSE pg_walfile_name(pg_current_wal_lsn()) END AS wal_file`;
 
 /**
- * The newest timeline of each cluster that any pool of this process has met. Each promotion begins one, so a primary on an
- * older one is a primary of before, however willingly it takes writes.
+ * The newest timeline of each cluster that any pool of this process has seen. Each promotion starts a new one, so a
+ * primary on an older timeline is a stale primary, even if it accepts writes.
  */
 const newestTimelines = new Map<string, number>();
 
 /**
- * The servers that a database URL names, as libpq writes several: `postgresql://user:password@h1:5432,h2:5433/db`. The one
- * that was found good is used until it fails; then the next is asked, in the order of the URL.
+ * The servers of a database URL; several as libpq writes them: `postgresql://user:password@h1:5432,h2:5433/db`. A
+ * server that works is used until it fails; then the next is tried, in the order of the URL.
  */
 export class DatabaseServers {
-  /** Undefined where the URL itself was given. */
+  /** Undefined unless the URL is read from a file. */
   readonly #file: URL | undefined;
   #text: string;
   #readAtMs = performance.now();
   #urls: readonly string[] = [];
   #mustWrite = false;
   #at = 0;
-  /** One more each time that the file holds another URL: connections of before are not to be used for long. */
+  /** Incremented each time the URL in the file changes: connections of an older generation are retired. */
   generation = 0;
 
-  /** A `file:` URL names a file that holds the URL. @throws Error where there is no such file, or the URL is none. */
+  /** A `file:` URL names a file that holds the URL. @throws Error where the file is missing or holds no URL. */
   constructor(url: string) {
     this.#file = url.startsWith('file:') ? new URL(url) : undefined;
     this.#text = this.#file === undefined ? url : textOf(this.#file);
@@ -50,8 +50,8 @@ export class DatabaseServers {
   }
 
   /**
-   * Reads the file again, unless that was done within the last second. A file that is away or holds no URL changes nothing:
-   * it may be half exchanged. Gives the generation.
+   * Re-reads the file, at most once a second. A missing file or one without a URL changes nothing: it may be in the
+   * middle of a replacement. Returns the generation.
    */
   refresh(): number {
     if (this.#file === undefined || performance.now() - this.#readAtMs < READ_EVERY_MS) return this.generation;
@@ -63,12 +63,12 @@ export class DatabaseServers {
       this.#text = text;
       this.generation += 1;
     } catch {
-      // What was read before is still the best there is.
+      // Keep the previous URL.
     }
     return this.generation;
   }
 
-  /** Whether a server has to take writes to be used: with several of them, or where target_session_attrs asks for it. */
+  /** Whether only a server that takes writes is used: with several servers, or if target_session_attrs says so. */
   get mustWrite(): boolean {
     return this.#mustWrite;
   }
@@ -77,17 +77,17 @@ export class DatabaseServers {
     return this.#urls.length;
   }
 
-  /** Of the server to connect to now. */
+  /** URL of the server to connect to now. */
   get url(): string {
     return this.#urls[this.#at]!;
   }
 
-  /** That server cannot be used now; whoever finds the same of one that was left already changes nothing. */
+  /** Moves on from a server that cannot be used; a no-op if it is not the current one. */
   leave(url: string): void {
     if (url === this.url) this.#at = (this.#at + 1) % this.#urls.length;
   }
 
-  /** Why a server must not be used although it answers; undefined where it may. */
+  /** Why a server that answers must not be used; undefined if it may. */
   fault({ standby, read_only: readOnly, cluster, wal_file: walFile }: ServerRole): string | undefined {
     if (standby) return 'The server is a standby.';
     if (readOnly) return 'The server takes no writes.';
@@ -95,13 +95,13 @@ export class DatabaseServers {
     // The first eight digits are the timeline.
     const timeline = Number.parseInt(walFile.slice(0, 8), 16);
     const newest = newestTimelines.get(cluster) ?? timeline;
-    if (timeline < newest) return 'The server is a primary of before: another one was promoted since.';
+    if (timeline < newest) return 'The server is a stale primary: another one was promoted since.';
     newestTimelines.set(cluster, timeline);
     return undefined;
   }
 }
 
-/** A mounted Secret changes seldom, and a connection that is refused for its password asks at once. */
+/** A mounted Secret changes rarely, and a connection refused for its password triggers a re-read. */
 const READ_EVERY_MS = 1000;
 
 function textOf(file: URL): string {
@@ -118,7 +118,7 @@ function serversOf(text: string): { urls: string[]; attributes: string | null } 
   const urls = hosts.split(',').map((host) => (hosts.includes(',') ? `${scheme}${user}${host}${rest}` : text));
   if (!rest.includes(ATTRIBUTES)) return { urls, attributes: null };
   const attributes = new URL(urls[0]!).searchParams.get(ATTRIBUTES);
-  // pg would hand the parameter on to the server, which does not know it.
+  // pg would send the parameter to the server, which does not know it.
   const without = urls.map((url) => {
     const parsed = new URL(url);
     parsed.searchParams.delete(ATTRIBUTES);

@@ -40,7 +40,7 @@ const open = (address: string): Database => {
 const as = (role: string): Database => open(Object.assign(new URL(url), { username: role, password: role }).href);
 const run = (database: Database, text: string): Promise<object[]> => database.query({ text });
 
-/** A set whose files are `files`: name to content. */
+/** A set of the given files, name to content. */
 const setOf = (schema: string, files: Record<string, string>, name = 'main'): MigrationSet => {
   const directory = join(folder, schema, name);
   mkdirSync(directory, { recursive: true });
@@ -71,7 +71,7 @@ afterEach(async () => {
 });
 
 describe('migrate', () => {
-  it('runs what is new, in order, once', async () => {
+  it('applies pending files in order, once', async () => {
     const lines: string[] = [];
     const log = (line: string): void => void lines.push(line);
     const files = { '0001_notes.sql': NOTES, '0002_more.sql': 'ALTER TABLE notes ADD COLUMN at timestamptz;' };
@@ -85,7 +85,7 @@ describe('migrate', () => {
     expect(tables.map((row) => Object.values(row)[0])).toEqual(['migrations_main', 'migrations_other-set', 'notes', 'other']); // prettier-ignore
   });
 
-  it('leaves a set as it was when one of its files fails, and says which and why', async () => {
+  it('leaves a set unchanged when one of its files fails, and names the file and the reason', async () => {
     const files = { '0001_notes.sql': NOTES, '0002_bad.sql': 'CREATE TABLE notes ();' };
     await expect(migrate({ url, sets: [setOf('desk', files)] })).rejects.toThrow(/desk\/main failed[^]*already exists/);
     expect(await run(open(url), `SELECT to_regclass('desk.notes') AS found`)).toEqual([{ found: null }]);
@@ -93,19 +93,19 @@ describe('migrate', () => {
     expect(await migrate({ url, sets: [setOf('desk', {})] })).toEqual(['desk/main/0001_notes', 'desk/main/0002_bad']);
   });
 
-  it('refuses a file that slipped in before one that was run', async () => {
+  it('refuses a file inserted before an applied one', async () => {
     await migrate({ url, sets: [setOf('desk', { '0002_notes.sql': NOTES })] });
     const sets = [setOf('desk', { '0001_early.sql': 'CREATE TABLE early ();' })];
     await expect(migrate({ url, sets })).rejects.toThrow('0001_early');
   });
 
-  it('refuses a file that is not plain numbered SQL before it touches anything', async () => {
+  it('refuses a file that is not numbered SQL before changing anything', async () => {
     const sets = [setOf('desk', { '0001_notes.sql': NOTES, '0002_code.js': 'process.exit(1)' })];
     await expect(migrate({ url, sets })).rejects.toThrow('0002_code.js');
     expect(await run(open(url), `SELECT to_regnamespace('desk') AS found`)).toEqual([{ found: null }]);
   });
 
-  it('lets processes that migrate at the same time take turns', async () => {
+  it('serialises concurrent runs', async () => {
     const sets = [setOf('desk', { '0001_notes.sql': NOTES, '0002_slow.sql': 'SELECT pg_sleep(0.1);' })];
     const runtimeRoles = { desk: 'migrate_test_run' };
     const runs = await Promise.all([1, 2, 3, 4].map(() => migrate({ url, sets, runtimeRoles })));
@@ -139,7 +139,7 @@ describe('a schema that several jobs share', () => {
     await run(open(server.url), 'REVOKE migrate_test_owner FROM migrate_test_other');
   });
 
-  it("stays its owner's, whichever of them adds to it and in whichever order", async () => {
+  it('keeps one owner whichever job adds to it, in any order', async () => {
     const admin = open(Object.assign(new URL(url), { username: new URL(server.url).username, password: new URL(server.url).password }).href); // prettier-ignore
     await run(admin, `GRANT CREATE ON DATABASE ${new URL(url).pathname.slice(1)} TO migrate_test_other`);
     await migrate({ url, sets: [ledger({ '0001_log.sql': LOG })] });
@@ -151,13 +151,13 @@ describe('a schema that several jobs share', () => {
     expect(await migrate({ url, sets: [ledger(THIRD)], runtimeRoles })).toEqual(['ledger/main/0003_last']);
     expect(await owners()).toEqual([{ owner: 'migrate_test_owner' }]);
     await run(as('migrate_test_run'), 'SELECT ledger.append_v1(1)');
-    // What is its own stays its own.
+    // Its own schema keeps its own owner.
     expect(
       await run(admin, `SELECT tableowner FROM pg_tables WHERE schemaname = 'other' AND tablename = 'notes'`),
     ).toEqual([{ tableowner: 'migrate_test_other' }]);
   });
 
-  it('is refused to a role that may not act for the owner, in one sentence, and is left as it was', async () => {
+  it('refuses a role that may not act for the owner, names the GRANT and changes nothing', async () => {
     await migrate({ url, sets: [ledger({ '0001_log.sql': LOG })] });
     await expect(migrate({ url: second(), sets: [ledger(SECOND)] })).rejects.toThrow(
       'The schema "ledger" belongs to the role "migrate_test_owner", for which "migrate_test_other" may not act: run ' +
@@ -166,7 +166,7 @@ describe('a schema that several jobs share', () => {
     expect(await run(open(url), 'SELECT name FROM ledger.migrations_main')).toEqual([{ name: '0001_log' }]);
   });
 
-  it("stays one role's where a superuser adds to it, and a mixed one is worked on all the same", async () => {
+  it('keeps one owner when a superuser adds to it, and still migrates a schema of mixed ownership', async () => {
     const { username, password } = new URL(server.url);
     const superuser = Object.assign(new URL(url), { username, password }).href;
     await migrate({ url, sets: [ledger({ '0001_log.sql': LOG })] });
@@ -214,7 +214,7 @@ describe('the run-time role', () => {
     expect(await run(database, 'SELECT name FROM desk.migrations_main')).toEqual([{ name: '0001_notes' }]);
   });
 
-  it('reaches the ledger through its versioned functions alone', async () => {
+  it('reaches the ledger only through its versioned functions', async () => {
     await migrate({ url, sets: sets(), runtimeRoles });
     const database = as('migrate_test_run');
     await run(database, 'SELECT ledger.append_v1(1)');
@@ -235,7 +235,7 @@ describe('the run-time role', () => {
     expect(await run(open(url), 'SELECT id FROM ledger.entries')).toEqual([{ id: 1 }]);
   });
 
-  it('loses what it was given by hand', async () => {
+  it('loses rights granted by hand', async () => {
     await migrate({ url, sets: sets(), runtimeRoles });
     await run(open(url), 'GRANT ALL ON SCHEMA ledger TO migrate_test_run');
     await run(open(url), 'GRANT SELECT ON ledger.entries TO migrate_test_run');
@@ -246,7 +246,7 @@ describe('the run-time role', () => {
     await expect(run(as('migrate_test_run'), 'CREATE TABLE ledger.mine ()')).rejects.toMatchObject(DENIED);
   });
 
-  it('is the only one: everybody else sees nothing', async () => {
+  it('is the only one with access', async () => {
     await migrate({ url, sets: sets(), runtimeRoles });
     const other = as('migrate_test_other');
     await expect(run(other, 'SELECT * FROM desk.notes')).rejects.toMatchObject(DENIED);
@@ -261,7 +261,7 @@ describe('the run-time role', () => {
     await run(as('migrate_test_run'), 'SELECT ledger.append_v1(6)');
   });
 
-  it('must be let into the database, and the sentence that says so lets it in', async () => {
+  it('needs CONNECT, and the GRANT named by the error gives it', async () => {
     const admin = open(server.url);
     const name = new URL(url).pathname.slice(1);
     const runtimeRoles = { desk: 'migrate_test_other' };

@@ -4,11 +4,11 @@ import { DatabaseServers, ROLE_TEXT, type ServerRole } from './database-servers.
 import { checkFiles, MigrationError, type MigrationSet } from './migration-set.ts';
 import { closeToPublic, grantRuntime } from './runtime-grants.ts';
 
-/** Held by whoever migrates this database; any number will do that nothing else here uses. */
+/** Advisory lock held while migrating; an arbitrary number that nothing else here uses. */
 const MIGRATION_LOCK = 5_341_778_203;
 /** How long to wait for another migration of the same database. */
 const LOCK_WAIT_MS = 120_000;
-/** How long a migration may wait for a table: while it waits, everybody behind it waits too. */
+/** Maximum wait for a table lock: while a migration waits for it, every later statement on the table queues behind. */
 const TABLE_WAIT_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 
@@ -18,26 +18,26 @@ export interface MigrateOptions {
    * search path belong to the session.
    */
   readonly url: string;
-  /** Run in this order. */
+  /** Applied in this order. */
   readonly sets: readonly MigrationSet[];
-  /** By schema, the role or roles that services use at run time. They must exist. */
+  /** Run-time role or roles of services, by schema. They must exist. */
   readonly runtimeRoles?: Readonly<Record<string, string | readonly string[]>>;
-  /** Run last, in order, each a transaction of its own: what one of the sets made and only the caller can fill. */
+  /** Run last, in order, each in its own transaction: to fill what a set created with what only the caller knows. */
   readonly statements?: readonly Statement[];
   readonly log?: (line: string) => void;
 }
 
 /**
- * Brings every set up to date, then gives the run-time roles their rights. The pending files of a set are one
- * transaction: a file that fails leaves the set as it was. Processes that migrate the same database take turns, and
- * running it again changes nothing.
+ * Applies all pending migrations, then grants the run-time roles their rights. The pending files of a set are one
+ * transaction: a file that fails leaves the set as it was. Concurrent runs take turns, and running it again changes
+ * nothing.
  *
- * A schema that several jobs share has one owner, and so has all in it: whoever may act for that role does.
+ * A schema shared by several jobs, and everything in it, has one owner; each job acts as that role (SET ROLE).
  *
- * @returns what was run now, as `<schema>/<set>/<file without .sql>`.
- * @throws MigrationError when the database cannot be used, a file fails, another one slipped in before one that was run, a
- *   role does not exist, or a schema belongs to a role that this one may not act for; Error when a file is not called like
- *   `0001_name.sql`.
+ * @returns the files applied now, as `<schema>/<set>/<file without .sql>`.
+ * @throws MigrationError when the database cannot be used, a file fails, a file was inserted before an applied one, a
+ *   role does not exist, or a schema belongs to a role that this one may not act for; Error when a file is not named
+ *   like `0001_name.sql`.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   for (const set of options.sets) checkFiles(set);
@@ -50,16 +50,16 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
       applied.push(...(await runSet(client, set, isNew, options.log)));
     }
     await grantAll(client, options);
-    // They fill what the first set made.
+    // They fill tables of the first set.
     if (options.sets[0] !== undefined) await actAsOwner(client, options.sets[0].schema);
     for (const { text, values = [] } of options.statements ?? []) await client.query(text, [...values]);
     return applied;
   } finally {
-    await client.end(); // This gives the lock back as well.
+    await client.end(); // Releases the lock as well.
   }
 }
 
-/** To the server that takes writes, where the URL names several; else to the one it names. @throws MigrationError */
+/** Connects to the server of the URL; if it names several, to the one that takes writes. @throws MigrationError */
 async function connectedClient(url: string): Promise<Client> {
   const servers = new DatabaseServers(url);
   let failure: unknown;
@@ -67,7 +67,7 @@ async function connectedClient(url: string): Promise<Client> {
     const connectionString = servers.url;
     const limits = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS, application_name: 'sealgate-migrate' };
     const client = new Client({ connectionString, ...limits });
-    client.on('error', () => undefined); // The query that runs fails with it.
+    client.on('error', () => undefined); // The running query fails with it.
     try {
       await client.connect();
       const { rows } = servers.mustWrite ? await client.query<ServerRole>(ROLE_TEXT) : { rows: [] };
@@ -91,14 +91,14 @@ async function lock(client: Client): Promise<void> {
 }
 
 /**
- * Takes the role that owns the schema, so that what is made now and later by whichever job belongs to one role and can be
- * replaced by all of them. A superuser stays itself where things of the schema belong to others already.
- * @returns the owner; undefined where there is no such schema yet, which then is the session's own role's.
+ * Assumes the role that owns the schema, so that objects created by any job have one owner and every job can replace
+ * them. A superuser keeps its own role if objects of the schema already have other owners.
+ * @returns the owner; undefined if the schema does not exist yet (the session's role will own it).
  */
 async function actAsOwner(client: Client, schema: string): Promise<string | undefined> {
   await client.query('RESET ROLE');
   const { rows } = await client.query<{ owner: string; role: string; may: boolean; mixed: boolean }>(
-    // PostgreSQL 15 has members alone, and does not know the word SET.
+    // PostgreSQL 15 has no SET option of membership.
     `SELECT o.rolname AS owner, current_user::text AS role,
             CASE WHEN current_setting('server_version_num')::integer < 160000 THEN pg_has_role(current_user, o.oid, 'MEMBER')
                  ELSE pg_has_role(current_user, o.oid, 'SET') END AS may,
@@ -128,11 +128,11 @@ async function runSet(
   isNew: boolean,
   log: MigrateOptions['log'],
 ): Promise<string[]> {
-  // Loaded here because services import this lib too and never migrate.
+  // Loaded on demand: services import this lib too and never migrate.
   const { runner } = await import('node-pg-migrate');
-  const complaints: string[] = [];
+  const problems: string[] = [];
   const silent = (): void => undefined;
-  const complain = (message: string): void => void complaints.push(message);
+  const collect = (message: string): void => void problems.push(message);
   try {
     const run = await runner({
       dbClient: client,
@@ -144,26 +144,27 @@ async function runSet(
       checkOrder: true,
       singleTransaction: true,
       noLock: true,
-      logger: { debug: silent, info: silent, warn: complain, error: complain },
+      logger: { debug: silent, info: silent, warn: collect, error: collect },
     });
-    await sayHowFar(client, set);
+    await recordNewest(client, set);
     const names = run.map(({ name }) => `${set.schema}/${set.name}/${name}`);
     for (const name of names) log?.(`Migrated ${name}.`);
     return names;
   } catch (error) {
-    const detail = [...complaints, error instanceof Error ? error.message : String(error)].join('\n');
+    const detail = [...problems, error instanceof Error ? error.message : String(error)].join('\n');
     throw new MigrationError(`The migrations of ${set.schema}/${set.name} failed. ${detail}`, { cause: error });
   }
 }
 
-/** For services, whose roles may read a comment and no table of the ledger: see database-check.ts. */
-async function sayHowFar(client: Client, { schema, name }: MigrationSet): Promise<void> {
+/** As a table comment, which every role can read, also one without rights on the ledger: see database-check.ts. */
+async function recordNewest(client: Client, { schema, name }: MigrationSet): Promise<void> {
   const table = `${escapeIdentifier(schema)}.${escapeIdentifier(`migrations_${name}`)}`;
-  const { rows } = await client.query<{ newest: string | null; told: string | null }>(
-    `SELECT max(name) AS newest, obj_description('${table}'::regclass, 'pg_class') AS told FROM ${table}`,
+  const { rows } = await client.query<{ newest: string | null; recorded: string | null }>(
+    `SELECT max(name) AS newest, obj_description('${table}'::regclass, 'pg_class') AS recorded FROM ${table}`,
   );
-  const [{ newest, told } = { newest: null, told: null }] = rows;
-  if (newest !== null && newest !== told) await client.query(`COMMENT ON TABLE ${table} IS ${escapeLiteral(newest)}`);
+  const [{ newest, recorded } = { newest: null, recorded: null }] = rows;
+  if (newest !== null && newest !== recorded)
+    await client.query(`COMMENT ON TABLE ${table} IS ${escapeLiteral(newest)}`);
 }
 
 async function grantAll(client: Client, { sets, runtimeRoles = {}, log }: MigrateOptions): Promise<void> {

@@ -21,7 +21,7 @@ const setOf = (...files: string[]): { name: string; schema: string; directory: s
 };
 
 describe('migrationSet', () => {
-  it('finds the migrations beside the sources of a lib', () => {
+  it('finds the migrations next to the sources of a lib', () => {
     mkdirSync(join(lib, 'migrations'));
     expect(migrationSet({ name: 'keys', schema: 'ingest', from: from() })).toEqual({
       name: 'keys',
@@ -30,32 +30,32 @@ describe('migrationSet', () => {
     });
   });
 
-  it('prefers those that lie beside a bundle under the name of the set', () => {
+  it('prefers those next to a bundle under the name of the set', () => {
     mkdirSync(join(lib, 'migrations'));
     mkdirSync(join(lib, 'src', 'migrations', 'keys'), { recursive: true });
     const { directory } = migrationSet({ name: 'keys', schema: 'ingest', from: from() });
     expect(directory).toBe(join(lib, 'src', 'migrations', 'keys'));
   });
 
-  it('finds those of an app, which lie with its Prisma schema', () => {
+  it('finds those of an app next to its Prisma schema', () => {
     mkdirSync(join(lib, 'prisma', 'migrations'), { recursive: true });
     const { directory } = migrationSet({ name: 'ingest', schema: 'ingest', from: from() });
     expect(directory).toBe(join(lib, 'prisma', 'migrations'));
   });
 
-  it('says where it looked when there are none', () => {
+  it('names the searched folders when there are none', () => {
     expect(() => migrationSet({ name: 'keys', schema: 'ingest', from: from() })).toThrow(join(lib, 'migrations'));
   });
 
   it.each(['', 'Keys', '1keys', 'a b', 'a"b', 'a'.repeat(42)])('refuses %j as a name or a schema', (text) => {
     mkdirSync(join(lib, 'migrations'));
-    expect(() => migrationSet({ name: text, schema: 'ingest', from: from() })).toThrow('can not name');
-    expect(() => migrationSet({ name: 'keys', schema: text, from: from() })).toThrow('can not name');
+    expect(() => migrationSet({ name: text, schema: 'ingest', from: from() })).toThrow('is not a valid name');
+    expect(() => migrationSet({ name: 'keys', schema: text, from: from() })).toThrow('is not a valid name');
   });
 });
 
 describe('checkFiles', () => {
-  it('takes numbered SQL files and looks past hidden ones', () => {
+  it('accepts numbered SQL files and ignores hidden ones', () => {
     expect(() => checkFiles(setOf('0001_api_keys.sql', '0002_b2.sql', '.gitkeep'))).not.toThrow();
   });
 
@@ -63,7 +63,7 @@ describe('checkFiles', () => {
     expect(() => checkFiles(setOf('0002_b.sql', file))).toThrow(file);
   });
 
-  it('refuses a number given twice', () => {
-    expect(() => checkFiles(setOf('0001_a.sql', '0001_b.sql'))).toThrow('a number twice');
+  it('refuses a duplicate number', () => {
+    expect(() => checkFiles(setOf('0001_a.sql', '0001_b.sql'))).toThrow('the same number');
   });
 });

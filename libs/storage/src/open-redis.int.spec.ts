@@ -4,7 +4,7 @@ import { openRedis, type RedisHandle, type RedisState } from './index.ts';
 
 let server: ThrowawayRedis;
 const opened: RedisHandle[] = [];
-let told: RedisState[] = [];
+let states: RedisState[] = [];
 let causes: (Error | undefined)[] = [];
 
 const open = (url = server.url): RedisHandle => {
@@ -14,7 +14,7 @@ const open = (url = server.url): RedisHandle => {
     connectTimeoutMs: 300,
     commandTimeoutMs: 200,
     onStateChange: (state, cause) => {
-      told.push(state);
+      states.push(state);
       causes.push(cause);
     },
   });
@@ -24,7 +24,7 @@ const open = (url = server.url): RedisHandle => {
 const ready = async (handle: RedisHandle): Promise<void> =>
   until(() => handle.state === 'ready', { timeoutMs: 10_000 });
 
-/** How long a command took to be refused, in milliseconds. */
+/** Milliseconds until the command was rejected. */
 const refusedAfter = async (call: Promise<unknown>): Promise<number> => {
   const startedAt = performance.now();
   await expect(call).rejects.toBeInstanceOf(Error);
@@ -38,29 +38,29 @@ describeWithRedis('openRedis', () => {
   afterAll(() => server.stop());
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((handle) => handle.close()));
-    told = [];
+    states = [];
     causes = [];
   });
 
-  it('is away until the server has answered, then ready under its name', async () => {
+  it('is away until the server has answered, then ready with its client name set', async () => {
     const handle = open();
     expect(handle.state).toBe('away');
     await ready(handle);
-    expect(told).toEqual(['ready']);
+    expect(states).toEqual(['ready']);
     expect(await handle.client.set('a', '1')).toBe('OK');
     expect(await handle.client.client('GETNAME')).toBe('redis-test');
   });
 
-  it('refuses commands at once while the server is away, and throws nothing by itself', async () => {
+  it('rejects commands at once while the server is away, without an unhandled error', async () => {
     const handle = open('redis://127.0.0.1:1');
     expect(await refusedAfter(handle.client.get('a'))).toBeLessThan(150);
     await until(() => handle.client.status === 'reconnecting');
     expect(await refusedAfter(handle.client.get('a'))).toBeLessThan(150);
     expect(handle.state).toBe('away');
-    expect(told).toEqual([]);
+    expect(states).toEqual([]);
   });
 
-  it('tells when the server goes and comes back, and why it went', async () => {
+  it('reports when the server goes away and comes back, and the cause', async () => {
     const handle = open();
     await ready(handle);
     process.kill(server.pid, 'SIGKILL');
@@ -68,11 +68,11 @@ describeWithRedis('openRedis', () => {
     expect(await refusedAfter(handle.client.get('a'))).toBeLessThan(150);
     await server.restart();
     await ready(handle);
-    expect(told).toEqual(['ready', 'away', 'ready']);
+    expect(states).toEqual(['ready', 'away', 'ready']);
     expect(await handle.client.get('a')).toBeNull();
   }, 30_000);
 
-  it('refuses each command within the command timeout while the server is frozen, then finds it again', async () => {
+  it('rejects each command within the command timeout while the server is frozen, then reconnects', async () => {
     const handle = open();
     await ready(handle);
     process.kill(server.pid, 'SIGSTOP');
@@ -102,7 +102,7 @@ describeWithRedis('openRedis', () => {
     await ready(handle);
   }, 30_000);
 
-  it('closes in time although the server is frozen', async () => {
+  it('closes in time while the server is frozen', async () => {
     const handle = open();
     await ready(handle);
     process.kill(server.pid, 'SIGSTOP');

@@ -1,11 +1,11 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 
-/** `away` as soon as the connection is known to be lost or silent; commands then fail at once. */
+/** `away` once the connection is known to be lost or silent; commands then fail at once. */
 export type RedisState = 'ready' | 'away';
 
-/** A Redis client of which no call hangs, and that never throws by itself. */
+/** A Redis client of which no call hangs and that emits no unhandled error. */
 export interface RedisHandle {
-  /** Every command on it rejects within the command timeout; while the state is `away`, at once. */
+  /** Every command rejects within the command timeout; while the state is `away`, at once. */
   readonly client: Redis | Cluster;
   readonly state: RedisState;
   /** Waits for running commands, then closes. Bounded by the command timeout. Never throws. */
@@ -15,31 +15,31 @@ export interface RedisHandle {
 export interface RedisHandleOptions {
   /**
    * - `redis://user:password@host:6379/0`: one server
-   * - `redis+sentinel://user:password@s1:26379,s2:26379/name/0`: the primary that the sentinels name; `?sentinelUsername=` and
-   *   `?sentinelPassword=` are for the sentinels themselves
-   * - `redis-cluster://user:password@h1:6379,h2:6379`: a cluster, found through any of these
+   * - `redis+sentinel://user:password@s1:26379,s2:26379/name/0`: the primary according to the sentinels;
+   *   `?sentinelUsername=` and `?sentinelPassword=` are for the sentinels themselves
+   * - `redis-cluster://user:password@h1:6379,h2:6379`: a cluster, discovered through any of these nodes
    *
-   * `rediss` instead of `redis` speaks TLS, to sentinels too.
+   * `rediss` instead of `redis` uses TLS, to sentinels too.
    */
   readonly url: string;
   /** Shown in CLIENT LIST. */
   readonly name: string;
   readonly connectTimeoutMs: number;
   readonly commandTimeoutMs: number;
-  /** Told each change; with `away` comes the error that was met, where there was one. */
+  /** Called on each change; with `away` comes the last error, if any. */
   readonly onStateChange?: (state: RedisState, cause?: Error) => void;
 }
 
 const FIRST_RETRY_MS = 20;
-const LAST_RETRY_MS = 500;
-/** Command timeouts without a byte from the server until the connection is given up. */
+const MAX_RETRY_MS = 500;
+/** The connection is closed after this many command timeouts without a byte from the server. */
 const SILENCES = 2;
-/** A replica that stays read-only is not asked again and again whether it became the primary. */
-const READ_ONLY_PATIENCE_MS = 5_000;
+/** Minimum time between reconnects caused by a server that stays a read-only replica. */
+const READ_ONLY_RECONNECT_MS = 5_000;
 
 /**
- * Connects in the background and for as long as the process lives. Nothing is queued for a server that is away, and
- * no command is sent twice: whether a lost one took effect is for the caller to bear.
+ * Connects in the background and reconnects for as long as the process lives. Nothing is queued while the server is
+ * away, and no command is sent twice: a lost one may have taken effect, which the caller must tolerate.
  */
 export function openRedis(options: RedisHandleOptions): RedisHandle {
   let state: RedisState = 'away';
@@ -51,20 +51,20 @@ export function openRedis(options: RedisHandleOptions): RedisHandle {
     connectionName: options.name,
     connectTimeout: options.connectTimeoutMs,
     commandTimeout: options.commandTimeoutMs,
-    // A socket that owes an answer for this long is destroyed, so that a frozen server is `away` and not just slow.
+    // A socket with an outstanding reply for this long is destroyed, so that a frozen server becomes `away`.
     socketTimeout: SILENCES * options.commandTimeoutMs,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
-    maxLoadingRetryTime: LAST_RETRY_MS,
+    maxLoadingRetryTime: MAX_RETRY_MS,
     reconnectOnError: (error: Error) =>
-      error.message.startsWith('READONLY') && performance.now() - readySince > READ_ONLY_PATIENCE_MS,
+      error.message.startsWith('READONLY') && performance.now() - readySince > READ_ONLY_RECONNECT_MS,
   };
   const client = connect(options, common);
 
   const change = (to: RedisState): void => {
     if (state === to) return;
     state = to;
-    if (closing) return; // Going away on request is no news.
+    if (closing) return; // Not reported: the caller asked for it.
     options.onStateChange?.(to, to === 'away' ? lastError : undefined);
   };
   client.on('ready', () => {
@@ -91,13 +91,12 @@ export function openRedis(options: RedisHandleOptions): RedisHandle {
   };
 }
 
-const retryStrategy = (attempt: number): number => Math.min(FIRST_RETRY_MS * 2 ** (attempt - 1), LAST_RETRY_MS);
+const retryStrategy = (attempt: number): number => Math.min(FIRST_RETRY_MS * 2 ** (attempt - 1), MAX_RETRY_MS);
 
-/** A command that meets a slot on its way to another server is sent there; beyond this many times it fails. */
-const MOST_REDIRECTIONS = 3;
+/** Maximum redirections of a command whose slot is moving to another node. */
+const MAX_REDIRECTIONS = 3;
 const SLOTS_REFRESH_MS = 5_000;
 
-/** Its own default stands. */
 type Settings = Omit<RedisOptions, 'replyMapping'>;
 
 function connect({ url, connectTimeoutMs }: RedisHandleOptions, common: Settings): Redis | Cluster {
@@ -117,7 +116,7 @@ function connect({ url, connectTimeoutMs }: RedisHandleOptions, common: Settings
       redisOptions: { ...common, ...access },
       enableOfflineQueue: false,
       clusterRetryStrategy: retryStrategy,
-      maxRedirections: MOST_REDIRECTIONS,
+      maxRedirections: MAX_REDIRECTIONS,
       retryDelayOnFailover: FIRST_RETRY_MS,
       retryDelayOnClusterDown: FIRST_RETRY_MS,
       retryDelayOnTryAgain: FIRST_RETRY_MS,
@@ -143,12 +142,12 @@ function connect({ url, connectTimeoutMs }: RedisHandleOptions, common: Settings
     ...(sentinelPassword == null ? {} : { sentinelPassword }),
     enableTLSForSentinelMode: isEncrypted,
     ...(isEncrypted ? { sentinelTLS: {} } : {}),
-    // Sentinels say at once when another primary was named, also where the one of before still answers.
+    // Sentinels announce a new primary at once, even if the old one still answers.
     failoverDetector: true,
   });
 }
 
-/** A URL for each server; they stand before the path, separated by commas. */
+/** One URL per server of a comma-separated host list. */
 function serversOf(text: string): URL[] {
   const [head = '', scheme = '', user = '', hosts = ''] = /^([a-z+-]+:\/\/)((?:[^/?#]*@)?)([^/?#]*)/i.exec(text) ?? [];
   return hosts.split(',').map((host) => new URL(`${scheme}${user}${host}${text.slice(head.length)}`));

@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 
 describe('the removal of old rows', () => {
-  it('takes steps of bounded size, the oldest first, until none is left', async () => {
+  it('removes in steps of bounded size, oldest first, until none is left', async () => {
     const steps: number[] = [];
     const step = upTo(35);
     const counted = async (atMost: number) => {
@@ -38,14 +38,14 @@ describe('the removal of old rows', () => {
     expect(await left()).toEqual([36, 37, 38, 39, 40]);
   });
 
-  it('passes over rows that somebody holds, and waits for nobody', async () => {
+  it('skips locked rows without waiting', async () => {
     const held = await holdLock(server.url, 'SELECT 1 FROM old WHERE n IN (2, 3) FOR UPDATE');
     expect(await upTo(5)(10)).toBe(3);
     await held.release();
     expect(await upTo(5)(10)).toBe(2);
   });
 
-  it('rests after each step, the longer the slower the database is, and ends within a step when it is stopped', async () => {
+  it('pauses after each step for a multiple of its duration, and stops after the running step', async () => {
     const stop = new AbortController();
     const startMs = performance.now();
     let steps = 0;
@@ -55,7 +55,7 @@ describe('the removal of old rows', () => {
       return atMost;
     };
     expect(await removeInSteps(slow, stop.signal, 10)).toBe(30);
-    // Three steps of 50 ms, and two rests of four times as long.
+    // Three steps of 50 ms, and two pauses of four times that.
     expect(performance.now() - startMs).toBeGreaterThan(540);
   });
 });

@@ -1,23 +1,23 @@
-import { setTimeout as rest } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { backgroundLoop } from './background-loop.ts';
 import type { Sql, Statement } from './database.ts';
 
-/** Most rows of one step: a transaction of its own, of some ten milliseconds. */
-const ROWS_AT_ONCE = 1000;
+/** Maximum rows of one step: a transaction of its own, of some ten milliseconds. */
+const STEP_ROWS = 1000;
 /**
- * How many times as long as a step took nothing is removed after it: removal gets a fifth of one connection, and a database
- * that is busy, where steps are slow, is left alone for longer.
+ * Pause after a step, as a multiple of its duration: removal uses a fifth of one connection at most, and less if a busy
+ * database makes steps slow.
  */
-const REST_SHARE = 4;
-const LONGEST_REST_MS = 30_000;
-const EVERY_MS = 3_600_000;
-/** Soon after the start, so that a process that never lives for an hour removes something, too. */
+const PAUSE_FACTOR = 4;
+const MAX_PAUSE_MS = 30_000;
+const INTERVAL_MS = 3_600_000;
+/** Soon after the start, so that a process that never lives for an hour removes rows as well. */
 const FIRST_AFTER_MS = 60_000;
 
-/** Removes at most so many rows, and tells how many it removed: fewer than it might have are the last. */
+/** Removes at most `atMost` rows and returns how many; fewer than `atMost` means that none are left. */
 export type RemovalStep = (atMost: number) => Promise<number>;
 
-/** The rows of `table` that `condition` finds by an index, in whose order `orderBy` is; `values` fill `$1..$n` of it. */
+/** Rows of `table` that match `condition`; an index must serve `condition` and `orderBy`. `values` fill `$1..$n`. */
 export interface Removal {
   readonly table: string;
   readonly condition: string;
@@ -26,8 +26,8 @@ export interface Removal {
 }
 
 /**
- * One step of a removal. The rows are looked up by the order of an index, removed by their places, and passed over where
- * another transaction has them: it reads no more than it removes, and waits for nobody. Gives one row, `{gone}`.
+ * One step of a removal: finds rows in index order, skips locked ones (SKIP LOCKED) and deletes by ctid, so it reads no
+ * more than it removes and waits for no lock. Returns one row, `{gone}`.
  */
 export function removalStatement({ table, condition, orderBy, values }: Removal, atMost: number): Statement {
   return {
@@ -39,7 +39,7 @@ export function removalStatement({ table, condition, orderBy, values }: Removal,
   };
 }
 
-/** The step of a removal that is decided anew each time, as its time moves on. */
+/** A step whose `removal` is evaluated each time, since its cut-off time moves. */
 export const removalStep =
   (sql: Sql, removal: () => Removal): RemovalStep =>
   async (atMost) => {
@@ -47,25 +47,21 @@ export const removalStep =
     return row?.gone ?? 0;
   };
 
-/** Takes steps until nothing is left, with a rest after each; how many rows went. Ends early once `signal` is aborted. */
-export async function removeInSteps(
-  step: RemovalStep,
-  signal?: AbortSignal,
-  rowsAtOnce = ROWS_AT_ONCE,
-): Promise<number> {
+/** Runs steps with a pause after each until nothing is left or `signal` is aborted; returns the number of rows. */
+export async function removeInSteps(step: RemovalStep, signal?: AbortSignal, stepRows = STEP_ROWS): Promise<number> {
   for (let removed = 0; ;) {
     const startMs = performance.now();
-    const count = await step(rowsAtOnce);
+    const count = await step(stepRows);
     removed += count;
-    if (count < rowsAtOnce || signal?.aborted === true) return removed;
-    const restMs = Math.min(LONGEST_REST_MS, REST_SHARE * (performance.now() - startMs));
-    await rest(restMs, undefined, { ...(signal === undefined ? {} : { signal }) }).catch(() => undefined);
+    if (count < stepRows || signal?.aborted === true) return removed;
+    const pauseMs = Math.min(MAX_PAUSE_MS, PAUSE_FACTOR * (performance.now() - startMs));
+    await pause(pauseMs, undefined, { ...(signal === undefined ? {} : { signal }) }).catch(() => undefined);
   }
 }
 
 /**
- * Removes once an hour what nobody needs any more, one removal after the other. One that fails is told by its name, keeps no
- * other from its turn, and is tried again an hour later. Returns what stops it, after the step that runs.
+ * Runs all removals once an hour, one after the other. A failure is reported by name, does not stop the others, and is
+ * retried an hour later. Returns a function that stops it after the running step.
  */
 export function retain(
   steps: Readonly<Record<string, RemovalStep>>,
@@ -73,7 +69,7 @@ export function retain(
 ): () => Promise<void> {
   const loop = backgroundLoop({
     firstAfterMs: FIRST_AFTER_MS,
-    pauseMs: EVERY_MS,
+    pauseMs: INTERVAL_MS,
     async work(stopping) {
       for (const [name, step] of Object.entries(steps)) {
         if (stopping.aborted) return;

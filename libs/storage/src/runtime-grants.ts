@@ -2,18 +2,17 @@ import { type Client, escapeIdentifier } from 'pg';
 import { MigrationError } from './migration-set.ts';
 
 /**
- * The schema whose tables no role but their owner may touch: everything goes through its SECURITY DEFINER functions, those
- * whose name ends in a version (`append_v1`). The others are what these are made of, and are called with their rights.
+ * The schema whose tables only their owner may touch: access goes through its SECURITY DEFINER functions whose name
+ * ends in a version (`append_v1`). Its other functions are internal and run with the rights of those.
  */
 export const FUNCTIONS_ONLY_SCHEMA = 'ledger';
 
-/** Who may use a schema at run time. */
-export interface RuntimeGrant {
+interface RuntimeGrant {
   readonly schema: string;
   readonly role: string;
 }
 
-/** Takes the schema and its functions away from PUBLIC. */
+/** Revokes all rights of PUBLIC on the schema and its objects. */
 export async function closeToPublic(client: Client, schema: string): Promise<void> {
   const inSchema = escapeIdentifier(schema);
   await inTransaction(client, [
@@ -24,11 +23,12 @@ export async function closeToPublic(client: Client, schema: string): Promise<voi
 }
 
 /**
- * Gives a run-time role what it needs and takes the rest: rows and functions of an ordinary schema, versioned
- * functions alone of the ledger, and DDL of none. The bookkeeping of migrations can be read at most. One transaction, so a running
- * service never meets a moment without its rights.
+ * Grants a run-time role what it needs and revokes the rest: rows and functions of an ordinary schema, only the
+ * versioned functions of the ledger, no DDL. The bookkeeping tables of migrations are read-only. One transaction, so a
+ * running service is never without its rights.
  *
- * @throws MigrationError when the role does not exist, may not connect, or owns the schema: an owner can not be held back.
+ * @throws MigrationError when the role does not exist, may not connect, or owns the schema: rights of an owner cannot
+ *   be limited.
  */
 export async function grantRuntime(client: Client, grant: RuntimeGrant): Promise<void> {
   await checkRole(client, grant);
@@ -77,7 +77,7 @@ async function checkRole(client: Client, { schema, role }: RuntimeGrant): Promis
     throw new MigrationError(`The run-time role "${role}" owns the schema "${schema}"; use a role of its own.`);
 }
 
-/** As GRANT takes them: a name can stand for several functions, so each comes with its parameters. */
+/** In the form GRANT takes: with parameters, because names may be overloaded. */
 async function versionedRoutines(client: Client, schema: string): Promise<string[]> {
   const { rows } = await client.query<{ routine: string }>(
     `SELECT format('%I.%I(%s)', nspname, proname, pg_get_function_identity_arguments(pg_proc.oid)) AS routine
@@ -98,6 +98,6 @@ async function bookkeepingTables(client: Client, schema: string): Promise<string
 }
 
 async function inTransaction(client: Client, statements: readonly string[]): Promise<void> {
-  // One message of several statements is one transaction.
+  // Several statements in one message are one transaction.
   await client.query(statements.join(';\n'));
 }

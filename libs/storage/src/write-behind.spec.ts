@@ -17,8 +17,8 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-describe('writing behind', () => {
-  it('writes by itself, a moment after the first put, the last value of each key', async () => {
+describe('writeBehind', () => {
+  it('writes the last value of each key after the delay from the first put', async () => {
     jest.useFakeTimers();
     const { writing, writes } = setUp();
     writing.put('a', 1);
@@ -37,7 +37,7 @@ describe('writing behind', () => {
     expect(writes).toHaveLength(1);
   });
 
-  it('drops new keys where too many wait, and says so; a key that waits is still changed', async () => {
+  it('refuses new keys when too many wait; a waiting key can still be changed', async () => {
     const { writing, writes } = setUp();
     expect([writing.put('a', 1), writing.put('b', 2), writing.put('c', 3), writing.put('a', 4)]).toEqual([
       ...[true, true, false, true],
@@ -47,7 +47,7 @@ describe('writing behind', () => {
     expect(writes[0]).toEqual(Object.entries({ a: 4, b: 2 }));
   });
 
-  it('drops a batch that fails, tells of it, and goes on with the next', async () => {
+  it('drops a failed batch, reports it, and continues with the next', async () => {
     let isAway = true;
     const away = new Error('away');
     const { writing, writes, failures } = setUp(() => (isAway ? Promise.reject(away) : Promise.resolve()));
@@ -60,7 +60,7 @@ describe('writing behind', () => {
     expect(failures).toEqual([[away, 1]]);
   });
 
-  it('writes one batch after the other', async () => {
+  it('writes batches one after the other', async () => {
     const ends: (() => void)[] = [];
     const { writing, writes } = setUp(() => new Promise((resolve) => ends.push(resolve)));
     writing.put('a', 1);
@@ -77,7 +77,7 @@ describe('writing behind', () => {
     await second;
   });
 
-  it('writes the last values when it is closed, and takes no more', async () => {
+  it('writes the waiting values on close and refuses more', async () => {
     const { writing, writes } = setUp();
     writing.put('a', 1);
     await writing.close();

@@ -1,27 +1,27 @@
 import { startTimer } from './background-loop.ts';
 
 export interface WriteBehindOptions<Value> {
-  /** Writes all that was put since the last write; by key, in the order of the first put of each. */
+  /** Writes everything put since the last write; by key, in the order of the first put of each. */
   readonly write: (batch: ReadonlyMap<string, Value>) => Promise<unknown>;
-  /** From the first put to the write. */
+  /** Delay from the first put to the write. */
   readonly delayMs: number;
-  /** Keys that wait at a time. */
+  /** Maximum keys that wait for a write. */
   readonly mostWaiting: number;
-  /** Told what `write` threw. Its batch is dropped. */
+  /** Called with the error of `write`. Its batch is dropped. */
   readonly onFailure: (error: unknown, batch: ReadonlyMap<string, Value>) => void;
 }
 
 export interface WriteBehind<Value> {
   get(key: string): Value | undefined;
-  /** Returns at once; false where too many wait, or it is closed: the value is dropped then. */
+  /** Returns at once; false if the value was dropped because too many keys wait or it is closed. */
   put(key: string, value: Value): boolean;
-  /** Writes what waits. Never rejects. */
+  /** Writes the waiting values. Never rejects. */
   flush(): Promise<void>;
-  /** Writes what waits, for the last time. Never rejects. */
+  /** Writes the waiting values and refuses further ones. Never rejects. */
   close(): Promise<void>;
 }
 
-/** Collects what may be lost, and writes it together a moment later, off the path of requests; one write at a time. */
+/** Batches values that may be lost and writes them after a delay, outside of requests; one write at a time. */
 export function writeBehind<Value>(options: WriteBehindOptions<Value>): WriteBehind<Value> {
   const { write, delayMs, mostWaiting, onFailure } = options;
   let waiting = new Map<string, Value>();

@@ -6,13 +6,13 @@ import { tcpGate, type TcpGate } from './tcp-gate.ts';
 export const one = { name: 'one', text: 'SELECT $1::int AS n', values: [1] };
 
 export interface GatedDatabases {
-  /** A database behind the gate, with a deadline of 400 ms unless told otherwise; it is closed after the test. */
+  /** A database behind the gate, with a deadline of 400 ms by default; closed after the test. */
   open(options?: Partial<DatabaseOptions>): Database;
   server(): ThrowawayPostgres;
   gate(): TcpGate;
 }
 
-/** For a test file: a server, and for each test a gate before it and an empty table `t (id int)`. */
+/** Sets up a server per test file, and per test a gate before it and an empty table `t (id int)`. */
 export function gatedDatabases(): GatedDatabases {
   let server: ThrowawayPostgres;
   let gate: TcpGate;
@@ -47,7 +47,7 @@ export function gatedDatabases(): GatedDatabases {
   return { open, server: () => server, gate: () => gate };
 }
 
-/** What became of a call: its result, or what a DatabaseUnavailableError says of it. */
+/** The result of a call, or `sent` of its DatabaseUnavailableError. */
 export async function outcome(call: Promise<unknown>): Promise<unknown> {
   try {
     return await call;

@@ -1,19 +1,19 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** A TCP proxy that misbehaves on demand: what stands between a service and its database in a bad hour. */
+/** A TCP proxy that injects network faults on demand. */
 export interface TcpGate {
   /** `url` with this gate's address in place of the server's. */
   through(url: string): string;
-  /** From now on nothing passes, and nobody is told: a frozen server or a silent network. */
+  /** Stops passing bytes without closing anything: a frozen server or a black-holed network. */
   freeze(): void;
-  /** What was held back passes, as does everything later. */
+  /** Passes the bytes held back, and all later ones. */
   thaw(): void;
   /** Cuts every connection; new ones are refused until `open`. */
   shut(): Promise<void>;
   open(): Promise<void>;
-  /** Cuts every connection with a reset; new ones are taken. */
+  /** Resets every connection; new ones are accepted. */
   reset(): void;
-  /** Cuts the connection that the server's next bytes are meant for, and loses them. */
+  /** Drops the next bytes of the server and cuts their connection. */
   loseNextAnswer(): void;
   readonly connections: number;
   close(): Promise<void>;
